@@ -57,12 +57,12 @@ export type LedgerDeps = {
   unknown: (fault: unknown) => void;
   full: () => void;
   /** Called after the first commit that succeeds after a full disk. */
-  hasRoom?: () => void;
+  onSpace?: () => void;
   /** Called if work after a commit throws. The commit itself is certain. */
   defect: (fault: unknown) => void;
 };
 
-type Letter = { mutation: Mutation; resolve: (outcome: MutationResult) => void; reject: (fault: unknown) => void };
+type PendingWrite = { mutation: Mutation; resolve: (outcome: MutationResult) => void; reject: (fault: unknown) => void };
 
 /** Mutations that are independent of the time of their commit and whose posters do not retry. */
 const AGELESS: ReadonlySet<Mutation["mutation"]> = new Set(["mark-attempt", "save-route-health"]);
@@ -81,14 +81,14 @@ const IDLE_AFTER_MS = 50;
 
 export const createLedger = (deps: LedgerDeps): Ledger => {
   const actor = createActor(ledgerMachine).start();
-  let mailbox: Letter[] = [];
+  let mailbox: PendingWrite[] = [];
   let submissions = 0;
   let idlers: (() => void)[] = [];
   let committingSinceMs: number | null = null;
   let retryMs = FIRST_RETRY_MS;
   let isFull = false;
   /** True from a full disk until the next successful commit. */
-  let isWithoutRoom = false;
+  let isDiskFull = false;
   let fullAtMs: number | null = null;
   let spaceSeekers: (() => void)[] = [];
   let stoppedBy: unknown = null;
@@ -124,47 +124,47 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
     wakeIdlers();
   };
 
-  const settle = async (batch: Letter[]): Promise<void> => {
+  const settle = async (batch: PendingWrite[]): Promise<void> => {
     if (batch.length === 0) return;
-    const outcomes = await deps.commit(batch.map((letter) => letter.mutation));
+    const outcomes = await deps.commit(batch.map((write) => write.mutation));
     retryMs = FIRST_RETRY_MS;
-    if (isWithoutRoom) {
-      isWithoutRoom = false;
-      deps.hasRoom?.();
+    if (isDiskFull) {
+      isDiskFull = false;
+      deps.onSpace?.();
     }
-    batch.forEach((letter, at) => {
+    batch.forEach((write, at) => {
       const outcome = outcomes[at];
       if (!outcome) throw new Error("the store answered fewer mutations than it was given");
       try {
-        deps.committed(letter.mutation, outcome);
+        deps.committed(write.mutation, outcome);
       } catch (fault) {
         // The mutation is committed and its poster must be answered, although later work threw.
         deps.defect(fault);
       }
-      letter.resolve(outcome);
+      write.resolve(outcome);
     });
   };
 
-  const stop = (fault: unknown, batch: Letter[]) => {
+  const stop = (fault: unknown, batch: PendingWrite[]) => {
     stoppedBy = fault;
     show("outcomeUnknown");
     deps.unknown(fault);
-    for (const letter of [...batch, ...mailbox]) letter.reject(fault);
+    for (const write of [...batch, ...mailbox]) write.reject(fault);
     mailbox = [];
     submissions = 0;
     wakeSeekers();
     rest();
   };
 
-  const waitForSpace = (batch: Letter[]) => {
+  const waitForSpace = (batch: PendingWrite[]) => {
     isFull = true;
     fullAtMs = deps.clock.nowMs();
-    if (!isWithoutRoom) deps.full();
-    isWithoutRoom = true;
+    if (!isDiskFull) deps.full();
+    isDiskFull = true;
     const all = [...batch, ...mailbox];
     mailbox = all.filter(({ mutation }) => AGELESS.has(mutation.mutation));
     submissions = 0;
-    for (const letter of all) if (!AGELESS.has(letter.mutation.mutation)) letter.reject(new StoreFull("the disk is full"));
+    for (const write of all) if (!AGELESS.has(write.mutation.mutation)) write.reject(new StoreFull("the disk is full"));
     show("diskFilled");
     deps.clock.after(retryMs, () => {
       show("retried");
@@ -187,7 +187,7 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
 
   const flush = () => {
     const batch = mailbox.splice(0, BATCH_LIMIT);
-    for (const letter of batch) if (letter.mutation.mutation === "admit") submissions -= 1;
+    for (const write of batch) if (write.mutation.mutation === "admit") submissions -= 1;
     committingSinceMs = deps.clock.nowMs();
     settle(batch).then(
       () => {

@@ -44,6 +44,6 @@ export const builtBinary = async (say: (line: string) => void): Promise<Genroute
   // The build is the package's own, which runs on Node and finds its Bun by itself.
   const building = start(["node", join(root, "scripts/build.mjs")]);
   const { code } = await building.ended;
-  if (code !== 0) throw new Error(`the build failed:\n${building.said()}`);
+  if (code !== 0) throw new Error(`the build failed:\n${building.output()}`);
   return BINARY;
 };

@@ -75,7 +75,7 @@ const headOf = (points: Way["points"]): Drawn => {
 };
 
 const spoken = (state: string) => (state === "" ? "the machine" : state);
-const tellTransition = ({ event, guard }: { event: string; guard: string }) => (guard ? `${event} [${guard}]` : event);
+const describeTransition = ({ event, guard }: { event: string; guard: string }) => (guard ? `${event} [${guard}]` : event);
 
 const drawWay = (way: Way): Drawn[] => [element("path", { class: "chart-way", d: pathOf(way.points) }), headOf(way.points)];
 
@@ -85,7 +85,7 @@ const drawArrow = (arrow: Arrow, way: Way, seen: Seen): Drawn => {
   const label = linesOf(arrow.transitions).map((line, at) =>
     lineText(line, x + Math.round(width / 2), y + 12 + at * LINE_HEIGHT, "middle", seen),
   );
-  const title = `${spoken(arrow.source)} → ${arrow.target}: ${arrow.transitions.map(tellTransition).join("; ")}`;
+  const title = `${spoken(arrow.source)} → ${arrow.target}: ${arrow.transitions.map(describeTransition).join("; ")}`;
   return element("g", { class: classes("chart-arrow", lookOf(ids, seen)), "data-arrow": arrow.id }, [
     element("title", {}, [title]),
     ...drawWay(way),

@@ -36,11 +36,11 @@ const escaped = (text: string): string =>
   text.replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign] ?? sign);
 
 const print = ({ tag, attributes, children }: Drawn): string => {
-  const told = Object.entries(attributes)
+  const reported = Object.entries(attributes)
     .map(([name, value]) => ` ${name}="${escaped(String(value))}"`)
     .join("");
   const inside = children.map((child) => (typeof child === "string" ? escaped(child) : print(child))).join("");
-  return inside === "" ? `<${tag}${told}/>` : `<${tag}${told}>${inside}</${tag}>`;
+  return inside === "" ? `<${tag}${reported}/>` : `<${tag}${reported}>${inside}</${tag}>`;
 };
 
 /**

@@ -54,7 +54,7 @@ export const createCircuitBreakers = (
   const setUpFaults = new Map<string, Failure>();
   let watching: ((judged: Judged) => void) | null = null;
 
-  const tell = (routeId: string, actor: HealthActor, type: RouteVerdict | "cooled" | "reset", failure?: Failure) => {
+  const send = (routeId: string, actor: HealthActor, type: RouteVerdict | "cooled" | "reset", failure?: Failure) => {
     const atMs = clock.nowMs();
     const before = actor.getSnapshot();
     actor.send({ type, atMs });
@@ -81,7 +81,7 @@ export const createCircuitBreakers = (
     wakes.get(routeId)?.();
     wakes.set(
       routeId,
-      clock.after(afterMs, () => tell(routeId, actor, type)),
+      clock.after(afterMs, () => send(routeId, actor, type)),
     );
   };
   const open = (routeId: string, snapshot: string | undefined): HealthActor => {
@@ -102,11 +102,11 @@ export const createCircuitBreakers = (
       const known = actors.get(routeId);
       // A route that always delivered needs no circuit breaker.
       if (!known && verdict === "delivered") return;
-      tell(routeId, known ?? open(routeId, undefined), verdict, why);
+      send(routeId, known ?? open(routeId, undefined), verdict, why);
     },
     reset: (routeId) => {
       const known = actors.get(routeId);
-      if (known) tell(routeId, known, "reset");
+      if (known) send(routeId, known, "reset");
     },
     adopt: (routeId, snapshot) => {
       const known = actors.get(routeId);

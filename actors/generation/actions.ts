@@ -26,13 +26,13 @@ export const machineSetup = setup({
   },
 });
 
-type Say = (saying: MachineOutput) => void;
-const noteAttempt = (say: Say, change: AttemptChange) => say({ type: "note.attempt", change });
+type Emit = (saying: MachineOutput) => void;
+const noteAttempt = (emit: Emit, change: AttemptChange) => emit({ type: "note.attempt", change });
 
 /** Entry action of a resting state. It emits the effect of the state, also after a restore. */
-export const emitEffect = (ask: (context: GenerationContext) => Effect | null) =>
+export const emitEffect = (effect: (context: GenerationContext) => Effect | null) =>
   machineSetup.enqueueActions(({ context, enqueue }) => {
-    const wanted = ask(context);
+    const wanted = effect(context);
     if (wanted) enqueue.emit(wanted);
   });
 
@@ -165,17 +165,17 @@ export const adoptArriving = machineSetup.enqueueActions(({ context, event, enqu
  * Gives up the current attempt after an operator's decision. A job that may exist is canceled if the provider allows it, and
  * stays watched.
  */
-const giveUp = ({ current }: GenerationContext, atMs: number, say: Say): void => {
+const giveUp = ({ current }: GenerationContext, atMs: number, emit: Emit): void => {
   if (!current) return;
   const { n } = current;
   if (!mayBeOut(current)) {
-    noteAttempt(say, { n, state: "cancelled", endedAtMs: atMs });
-    say({ type: "ask.letGo", n });
+    noteAttempt(emit, { n, state: "cancelled", endedAtMs: atMs });
+    emit({ type: "ask.letGo", n });
     return;
   }
-  noteAttempt(say, { n, state: "lost", endedAtMs: atMs, watchUntilMs: (current.sentAtMs ?? atMs) + current.watchMs });
-  say({ type: "ask.cancel", n });
-  say({ type: "ask.watch", n });
+  noteAttempt(emit, { n, state: "lost", endedAtMs: atMs, watchUntilMs: (current.sentAtMs ?? atMs) + current.watchMs });
+  emit({ type: "ask.cancel", n });
+  emit({ type: "ask.watch", n });
 };
 
 /** Makes the attempt that an operator settles the current attempt, and starts the download of its files. */
@@ -197,12 +197,12 @@ export const renewTimes = machineSetup.assign(({ context, event }) => {
 });
 
 /** Cancels and keeps watching every given-up attempt when the generation ends. */
-const cancelWatched = (context: GenerationContext, say: Say, except: number | null) => {
+const cancelWatched = (context: GenerationContext, emit: Emit, except: number | null) => {
   for (const attempt of context.watched) {
     if (attempt.n === except) continue;
-    say({ type: "ask.cancel", n: attempt.n });
+    emit({ type: "ask.cancel", n: attempt.n });
     // Also stops a download of this attempt, because its files are no longer used.
-    if (attempt.arriving) say({ type: "ask.watch", n: attempt.n });
+    if (attempt.arriving) emit({ type: "ask.watch", n: attempt.n });
   }
 };
 

@@ -6,21 +6,21 @@ import { deadlineOf, freeze, type GenerationSnapshot, isSameCommand, leafOf, mes
 import type { Effect, GenerationEvent, MachineOutput } from "./types.ts";
 
 /** A mutation to post and the effects to perform after its commit. */
-export type Step = { mutation: ApplyTransition; asks: Effect[]; hasEnded: boolean };
+export type Step = { mutation: ApplyTransition; effects: Effect[]; hasEnded: boolean };
 
 const statusOf = (snapshot: GenerationSnapshot): GenerationStatus =>
   typeof snapshot.value === "string" ? (snapshot.value as GenerationStatus) : "running";
 
 /** The request and the route options are stored in the attempt row, so the stored event omits them. */
 const journalForm = (event: GenerationEvent): ApplyTransition["event"] => {
-  const { atMs: _, ...told } = event;
-  if ("request" in told) {
-    const { request: __, ...rest } = told;
+  const { atMs: _, ...reported } = event;
+  if ("request" in reported) {
+    const { request: __, ...rest } = reported;
     return rest;
   }
-  if (!("spec" in told)) return told as unknown as ApplyTransition["event"] & Json;
-  const { options: __, ...spec } = told.spec;
-  return { ...told, spec } as unknown as ApplyTransition["event"] & Json;
+  if (!("spec" in reported)) return reported as unknown as ApplyTransition["event"] & Json;
+  const { options: __, ...spec } = reported.spec;
+  return { ...reported, spec } as unknown as ApplyTransition["event"] & Json;
 };
 
 /**
@@ -37,7 +37,7 @@ export const applyEvent = (
   keepFilesMs: number,
 ): Step | null => {
   if (before === after && sayings.length === 0) return null;
-  const asks: Effect[] = [];
+  const effects: Effect[] = [];
   const changes = new Map<number, AttemptChange>();
   let settlement: Settlement | undefined;
   let pinned: ApplyTransition["pinned"];
@@ -62,7 +62,7 @@ export const applyEvent = (
         settlement = { kind: "release", error: saying.error };
         break;
       default:
-        asks.push(saying);
+        effects.push(saying);
     }
   }
 
@@ -88,7 +88,7 @@ export const applyEvent = (
       ...(settlement ? { settlement } : {}),
       ...(pinned ? { pinned } : {}),
     },
-    asks,
+    effects,
     hasEnded,
   };
 };

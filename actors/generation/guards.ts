@@ -2,7 +2,7 @@
 import type { Failure, GenerationErrorCode, PlannedRoute } from "../../src/domain/types.ts";
 import type { CurrentAttempt, GenerationContext, GenerationEvent } from "./types.ts";
 
-type Asked = { context: GenerationContext; event: GenerationEvent };
+type GuardArgs = { context: GenerationContext; event: GenerationEvent };
 
 /** Maximum sendings of one attempt after rejections that prove that no job was created. */
 const MAX_SENDS = 5;
@@ -13,7 +13,7 @@ const failureOf = (event: GenerationEvent): Failure | null =>
   event.type === "rejected" || event.type === "jobFailed" || event.type === "resultLost" ? event.failure : null;
 
 /** Whether the maximum number of mismatched deliveries is reached, including this one. */
-const isEnoughOfMismatches = ({ context, event }: Asked): boolean =>
+const isEnoughOfMismatches = ({ context, event }: GuardArgs): boolean =>
   event.type === "mismatched" && event.atMost !== undefined && mismatchedWith(context, event.n).length >= event.atMost;
 
 /** The mismatched attempts, including attempt `n`. */
@@ -23,38 +23,38 @@ export const mismatchedWith = ({ mismatched = [] }: GenerationContext, n: number
 export const currentRoute = (context: GenerationContext): PlannedRoute | null =>
   context.current === null ? null : (context.plan[context.current.route] ?? null);
 
-export const isCurrent = ({ context, event }: Asked): boolean => "n" in event && context.current?.n === event.n;
+export const isCurrent = ({ context, event }: GuardArgs): boolean => "n" in event && context.current?.n === event.n;
 
-export const isWatched = ({ context, event }: Asked): boolean =>
+export const isWatched = ({ context, event }: GuardArgs): boolean =>
   "n" in event && context.current?.n !== event.n && context.watched.some((attempt) => attempt.n === event.n);
 
 /** Whether the event is about a watched attempt with an announced result. Only such an attempt can be collected. */
-export const isArriving = ({ context, event }: Asked): boolean =>
+export const isArriving = ({ context, event }: GuardArgs): boolean =>
   isWatched({ context, event }) && context.watched.some((attempt) => "n" in event && attempt.n === event.n && attempt.arriving);
 
 /** §2.5: no further route is tried after max_wait_s. */
-export const mayTryNextRoute = ({ context, event }: Asked): boolean =>
+export const mayTryNextRoute = ({ context, event }: GuardArgs): boolean =>
   context.nextRoute < context.plan.length && event.atMs < context.waitEndsAtMs && !isEnoughOfMismatches({ context, event });
 
 /** Whether the waiting time has not expired, so that a new attempt may begin. */
-export const isInTime = ({ context, event }: Asked): boolean => event.atMs < context.waitEndsAtMs;
+export const isInTime = ({ context, event }: GuardArgs): boolean => event.atMs < context.waitEndsAtMs;
 
 /**
  * Whether the attempt may be sent. The first sending requires that the waiting time has not expired; a re-send belongs to the
  * same attempt.
  */
-export const maySend = ({ context, event }: Asked): boolean =>
+export const maySend = ({ context, event }: GuardArgs): boolean =>
   (context.current?.sends ?? 0) > 0 || event.atMs < context.waitEndsAtMs;
 
 /** Whether the files of an earlier attempt are being downloaded. No attempt begins or ends until that download ends. */
-export const lateResultArriving = ({ context }: Asked): boolean => context.watched.some((attempt) => attempt.arriving);
+export const lateResultArriving = ({ context }: GuardArgs): boolean => context.watched.some((attempt) => attempt.arriving);
 
 /** Whether the provider rejected the input itself and the route does not allow another route to try it. */
-export const inputRefusedForGood = ({ context, event }: Asked): boolean =>
+export const inputRefusedForGood = ({ context, event }: GuardArgs): boolean =>
   failureOf(event)?.class === "refused_input" && currentRoute(context)?.onRefusal !== "next";
 
 /** The time of the next sending after a rejection that proves that no job was created, or null if a re-send is useless. */
-export const backOffUntilMs = ({ context, event }: Asked): number | null => {
+export const backOffUntilMs = ({ context, event }: GuardArgs): number | null => {
   const failure = failureOf(event);
   const attempt = context.current;
   if (failure === null || attempt === null) return null;
@@ -65,27 +65,28 @@ export const backOffUntilMs = ({ context, event }: Asked): number | null => {
   const untilMs = event.atMs + pauseMs;
   return untilMs < context.waitEndsAtMs && untilMs < (attempt.endsAtMs ?? Number.POSITIVE_INFINITY) ? untilMs : null;
 };
-export const mayBackOff = (asked: Asked): boolean => backOffUntilMs(asked) !== null;
+export const mayBackOff = (args: GuardArgs): boolean => backOffUntilMs(args) !== null;
 
 /** What the route prescribes if the outcome of an attempt stays unknown. */
-export const holdsWhenLost = ({ context }: Asked): boolean => currentRoute(context)?.onLost === "hold";
-export const failsWhenLost = ({ context }: Asked): boolean => currentRoute(context)?.onLost === "fail";
+export const holdsWhenLost = ({ context }: GuardArgs): boolean => currentRoute(context)?.onLost === "hold";
+export const failsWhenLost = ({ context }: GuardArgs): boolean => currentRoute(context)?.onLost === "fail";
 /** At the route timeout, `hold` and `fail` end in the same way. */
-export const staysWhenLost = (asked: Asked): boolean => holdsWhenLost(asked) || failsWhenLost(asked);
+export const staysWhenLost = (args: GuardArgs): boolean => holdsWhenLost(args) || failsWhenLost(args);
 
 /** Whether a parked generation has no current attempt. */
-export const hasNoAttempt = ({ context }: Asked): boolean => context.current === null;
+export const hasNoAttempt = ({ context }: GuardArgs): boolean => context.current === null;
 /** Whether the provider has no request of the current attempt: it was never sent, or every sending was rejected. */
-export const isUnsent = ({ context }: Asked): boolean => context.current !== null && !mayBeOut(context.current);
+export const isUnsent = ({ context }: GuardArgs): boolean => context.current !== null && !mayBeOut(context.current);
 /** Whether the result of the current attempt was announced. */
-export const isAnnounced = ({ context }: Asked): boolean => context.current !== null && context.current.collectEndsAtMs !== null;
+export const isAnnounced = ({ context }: GuardArgs): boolean =>
+  context.current !== null && context.current.collectEndsAtMs !== null;
 /** Whether the operator's retry refers to a known job. */
-export const hasJob = ({ event }: Asked): boolean => event.type === "retriedByOperator" && event.hasJob;
+export const hasJob = ({ event }: GuardArgs): boolean => event.type === "retriedByOperator" && event.hasJob;
 /**
  * Whether an operator may settle the attempt: its route is in the plan, the provider may have it, and it did not deliver a
  * mismatch.
  */
-export const mayHaveDelivered = ({ context, event }: Asked): boolean => {
+export const mayHaveDelivered = ({ context, event }: GuardArgs): boolean => {
   if (event.type !== "settledByOperator" || context.plan[event.route] === undefined) return false;
   if (context.mismatched?.includes(event.n)) return false;
   return context.current?.n !== event.n || mayBeOut(context.current);
@@ -95,7 +96,7 @@ export const mayHaveDelivered = ({ context, event }: Asked): boolean => {
 export const mayBeOut = ({ sends, wakeAtMs }: CurrentAttempt): boolean => sends > 0 && wakeAtMs === null;
 
 /** The error code of a generation that ends because no route is left. */
-export const endCode = ({ context, event }: Asked): GenerationErrorCode => {
+export const endCode = ({ context, event }: GuardArgs): GenerationErrorCode => {
   if (context.tried === 0) return event.type === "skipped" ? "provider_unavailable" : "timed_out";
   const isOutOfTime = event.type !== "skipped" && !(event.type === "mismatched" && event.atMs < context.waitEndsAtMs);
   if (context.nextRoute < context.plan.length && isOutOfTime) return "timed_out";

@@ -70,11 +70,11 @@ export const thaw = (frozen: string, plan: readonly PlannedRoute[]): GenerationS
 /** The effects to perform after a restore, which are the entry effects of the current state. */
 export const effectsOnRestore = (snapshot: GenerationSnapshot): Effect[] => {
   const leaf = leafOf(snapshot);
-  const ask = leaf in EFFECT_ON_ENTRY ? EFFECT_ON_ENTRY[leaf as keyof typeof EFFECT_ON_ENTRY](snapshot.context) : null;
+  const effect = leaf in EFFECT_ON_ENTRY ? EFFECT_ON_ENTRY[leaf as keyof typeof EFFECT_ON_ENTRY](snapshot.context) : null;
   const later = snapshot.context.watched.map(
     (attempt): Effect => ({ type: attempt.arriving ? "ask.collectAgain" : "ask.watch", n: attempt.n }),
   );
-  return ask ? [ask, ...later] : later;
+  return effect ? [effect, ...later] : later;
 };
 
 /** The deadline of a state, stored as a row. It guarantees progress if everything else is lost. */
@@ -125,7 +125,7 @@ export const messageOf = (leaf: Leaf): string | null => {
 };
 
 /** The route on which a generation counts as running, or null. It counts from the start of an attempt to its end. */
-export const seatOf = (snapshot: GenerationSnapshot): string | null => {
+export const queueRouteOf = (snapshot: GenerationSnapshot): string | null => {
   const { current, plan } = snapshot.context;
   if (current === null || snapshot.value === "succeeded" || leafOf(snapshot) === "running.parked") return null;
   return plan[current.route]?.routeId ?? null;

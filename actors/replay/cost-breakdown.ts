@@ -153,13 +153,15 @@ const billOfAttempt = (draft: Draft, last: ReplayStep | undefined, transfers: re
   const [outcome, look, why] = more || ending;
   const chargedCredits = sum(transfers, "capture", rest.n);
   // Customers see one class for most failures; it says nothing about a job that was never accepted.
-  const isTold = fault !== null && look === "bad" && !(state === "rejected" && fault === "job_failed");
-  const told = isTold ? `${why}: ${FAULTS[fault] ?? fault}` : why;
+  const isReported = fault !== null && look === "bad" && !(state === "rejected" && fault === "job_failed");
+  const reported = isReported ? `${why}: ${FAULTS[fault] ?? fault}` : why;
   return {
     ...{ ...rest, outcome, look, chargedCredits },
     onTheWay: sends > 1 ? [...onTheWay, `sent ${sends} times`] : onTheWay,
     why:
-      look === "good" && chargedCredits !== rest.priceCredits ? "it delivered, and the ledger has another charge for it" : told,
+      look === "good" && chargedCredits !== rest.priceCredits
+        ? "it delivered, and the ledger has another charge for it"
+        : reported,
   };
 };
 
@@ -179,8 +181,8 @@ export const billOf = (steps: readonly ReplayStep[], transfers: readonly StateCh
     const { event } = step;
     if (Array.isArray(event?.passed)) passed.push(...(event.passed as unknown as Passed[]));
     const draft = drafts.get(Number(event?.n));
-    const told = draft ? passing(step, draft) : null;
-    if (told !== null) draft?.onTheWay.push(told);
+    const reported = draft ? passing(step, draft) : null;
+    if (reported !== null) draft?.onTheWay.push(reported);
   }
   const chargedCredits = sum(transfers, "capture");
   return {

@@ -25,12 +25,12 @@ const after = ({ from, to }: Scene): string => {
 
 const oddly = (odd: Odd | undefined): string => {
   const { fewer, longer, unmeasured } = odd ?? {};
-  const said = [
+  const text = [
     ...(fewer ? [`${fewer.came} of ${fewer.promised} files came`] : []),
     ...(longer ? [`${longer.cameMs / 1000} s came where ${longer.orderedMs / 1000} s are billed`] : []),
     ...(unmeasured ? ["their length cannot be measured"] : []),
   ];
-  return said.length > 0 ? ` (${said.join(", ")})` : "";
+  return text.length > 0 ? ` (${text.join(", ")})` : "";
 };
 
 /** One sentence without its period. */

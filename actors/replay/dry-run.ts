@@ -17,12 +17,12 @@ export type Tried<S = GenerationSnapshot> = {
   fault: string | null;
 };
 
-type Guard = (asked: { context: unknown; event: unknown }, parameters: undefined) => boolean;
+type Guard = (requested: { context: unknown; event: unknown }, parameters: undefined) => boolean;
 
 const holds = (guard: string, snapshot: AnyMachineSnapshot, event: EventObject): boolean => {
   const guards = snapshot.machine.implementations.guards as unknown as Readonly<Record<string, Guard>>;
-  const asked = { context: snapshot.context as unknown, event };
-  return guard === "" || guard.split(" and ").every((name) => guards[name]?.(asked, undefined) === true);
+  const requested = { context: snapshot.context as unknown, event };
+  return guard === "" || guard.split(" and ").every((name) => guards[name]?.(requested, undefined) === true);
 };
 
 /** Transitions for an event, innermost state first, up to the one that is taken. */

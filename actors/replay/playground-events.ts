@@ -33,7 +33,7 @@ export const SAMPLE_INPUT: GenerationInput = {
   collectMs: 10 * MINUTE_MS,
 };
 
-type Told = Omit<Choice, "event"> & { event: GenerationEvent };
+type PlayedEvent = Omit<Choice, "event"> & { event: GenerationEvent };
 
 const failed = (failureClass: FailureClass) => ({ class: failureClass, detail: "played by hand" });
 const OUTPUT = {
@@ -44,7 +44,7 @@ const OUTPUT = {
 } as const;
 
 /** Events about an attempt. */
-const aboutAttempt = (n: number, atMs: number): Omit<Told, "about">[] => [
+const aboutAttempt = (n: number, atMs: number): Omit<PlayedEvent, "about">[] => [
   { id: "slotTaken", label: "a connection is free", event: { type: "slotTaken", n, request: "{}", atMs } },
   { id: "accepted", label: "the provider accepts", event: { type: "accepted", n, job: { jobId: `job-${n}` }, atMs } },
   {
@@ -105,7 +105,7 @@ const aboutAttempt = (n: number, atMs: number): Omit<Told, "about">[] => [
 ];
 
 /** A place becomes free on the next route, or on the one after it because the next is down. */
-const begins = ({ tried, nextRoute, plan }: GenerationSnapshot["context"], atMs: number): Told[] =>
+const begins = ({ tried, nextRoute, plan }: GenerationSnapshot["context"], atMs: number): PlayedEvent[] =>
   plan.slice(nextRoute, nextRoute + 2).map(({ routeId }, skipped) => {
     const n = tried + 1;
     const spec = { routeId, provider: "fal", endpoint: `play/${routeId}`, options: {}, kind: "image" } as const;
@@ -128,9 +128,9 @@ const begins = ({ tried, nextRoute, plan }: GenerationSnapshot["context"], atMs:
   });
 
 /** Decisions of an operator. */
-const decisions = ({ current }: GenerationSnapshot["context"], atMs: number): Told[] => {
+const decisions = ({ current }: GenerationSnapshot["context"], atMs: number): PlayedEvent[] => {
   const why = { by: "an operator", reason: "played by hand", decidedAtMs: atMs, atMs };
-  const retried = (id: string, label: string, hasJob: boolean): Told => ({
+  const retried = (id: string, label: string, hasJob: boolean): PlayedEvent => ({
     ...{ id, label, about: null },
     event: { type: "retriedByOperator", hasJob, ...why },
   });
@@ -147,7 +147,7 @@ const decisions = ({ current }: GenerationSnapshot["context"], atMs: number): To
 };
 
 /** All events for a generation in its state. */
-export const choicesOfGeneration = ({ snapshot, nowMs }: { snapshot: AnyMachineSnapshot; nowMs: number }): Told[] => {
+export const choicesOfGeneration = ({ snapshot, nowMs }: { snapshot: AnyMachineSnapshot; nowMs: number }): PlayedEvent[] => {
   const generation = snapshot as GenerationSnapshot;
   const { current, watched, plan, nextRoute } = generation.context;
   const passed = plan.slice(nextRoute).map(({ routeId }) => ({ routeId, reason: "down" as const }));

@@ -57,7 +57,7 @@ export type ReplayStep = {
   node?: string;
   event: WrittenStep["event"] | null;
   /** One sentence without its period. */
-  told: string;
+  description: string;
   from: string | null;
   to: string;
   /** The transition that was taken. */
@@ -67,7 +67,7 @@ export type ReplayStep = {
   notes: AttemptChange[];
   settlement: Settled | null;
   /** The effects performed after the commit. */
-  asks: Effect[];
+  effects: Effect[];
   deadline: Deadline | null;
   /** The context afterwards, without the plan. */
   context: Omit<GenerationContext, "plan">;
@@ -80,11 +80,11 @@ export type Replay = { steps: ReplayStep[]; agrees: boolean; faults: string[] };
 
 /** The event as the statechart received it; omitted members only affect the attempt row. */
 const revive = ({ event, atMs }: WrittenStep): GenerationEvent => {
-  const told: JsonObject = { ...event, atMs };
-  if (event.type === "slotTaken") return { ...told, request: "" } as unknown as GenerationEvent;
+  const shown: JsonObject = { ...event, atMs };
+  if (event.type === "slotTaken") return { ...shown, request: "" } as unknown as GenerationEvent;
   if (event.type === "begun")
-    return { ...told, spec: { options: {}, ...(event.spec as JsonObject) } } as unknown as GenerationEvent;
-  return told as unknown as GenerationEvent;
+    return { ...shown, spec: { options: {}, ...(event.spec as JsonObject) } } as unknown as GenerationEvent;
+  return shown as unknown as GenerationEvent;
 };
 /** Hides the placeholder of the omitted request. */
 const tellable = (change: AttemptChange): AttemptChange => {
@@ -102,10 +102,10 @@ const contextOf = (snapshot: GenerationSnapshot): ReplayStep["context"] => {
   const { plan: _, ...memory } = snapshot.context;
   return memory;
 };
-const isAsk = (saying: MachineOutput): saying is Effect => saying.type.startsWith("ask.");
+const isEffect = (saying: MachineOutput): saying is Effect => saying.type.startsWith("ask.");
 
 /** An event written by another release may lack members and is then described by its name. */
-const tell = (event: GenerationEvent, scene: Scene): string => {
+const report = (event: GenerationEvent, scene: Scene): string => {
   try {
     return describeEvent(event, scene);
   } catch {
@@ -156,14 +156,14 @@ export const replay = (given: Replayed): Replay => {
       version: 0,
       atMs: given.createdAtMs,
       event: null,
-      told: "accepted: its reserve is held",
+      description: "accepted: its reserve is held",
       from: null,
       to: leafOf(first.after),
       transition: null,
       considered: [],
       notes: [],
       settlement: null,
-      asks: first.sayings.filter(isAsk),
+      effects: first.sayings.filter(isEffect),
       deadline: deadlineOf(first.after),
       context: contextOf(first.after),
       transfers: hold,
@@ -188,14 +188,14 @@ export const replay = (given: Replayed): Replay => {
       atMs: line.atMs,
       ...(line.node === undefined ? {} : { node: line.node }),
       event: line.event,
-      told: tell(event, { from, to: line.stateAfter, routeName, resent: (before.context.current?.sends ?? 0) > 0 }),
+      description: report(event, { from, to: line.stateAfter, routeName, resent: (before.context.current?.sends ?? 0) > 0 }),
       from,
       to: line.stateAfter,
       transition: tried.transition,
       considered: tried.considered,
       notes: (step?.mutation.attemptChanges ?? []).map(tellable),
       settlement,
-      asks: step?.asks ?? [],
+      effects: step?.effects ?? [],
       deadline: deadlineOf(standing),
       context: contextOf(standing),
       transfers: moved,

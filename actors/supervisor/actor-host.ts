@@ -33,7 +33,7 @@ export type HostDeps = {
     host: ActorHost,
     before: GenerationSnapshot,
     after: GenerationSnapshot,
-    asks: Effect[],
+    effects: Effect[],
     record: GenerationRecord,
   ) => void;
   /** Called when the transition of an event is committed. */
@@ -73,7 +73,7 @@ export class ActorHost {
   }
 
   /** Whether the actor is in memory. */
-  get isAwake(): boolean {
+  get isLive(): boolean {
     return this.living !== null;
   }
 
@@ -106,7 +106,7 @@ export class ActorHost {
   }
 
   /** Queues an event. Events of one generation are applied one by one in order of arrival. */
-  tell(event: GenerationEvent): void {
+  send(event: GenerationEvent): void {
     if (this.isOver) return;
     this.mailbox.push(event);
     if (!this.isBusy) this.working = this.work();
@@ -157,8 +157,8 @@ export class ActorHost {
     switch (outcome.kind) {
       case "stepped":
         this.version = step.mutation.version;
-        if (step.hasEnded) this.finish(() => this.deps.stepped(this, before, after, step.asks, outcome.record));
-        else this.deps.stepped(this, before, after, step.asks, outcome.record);
+        if (step.hasEnded) this.finish(() => this.deps.stepped(this, before, after, step.effects, outcome.record));
+        else this.deps.stepped(this, before, after, step.effects, outcome.record);
         return this.deps.dealtWith(this.seq, event);
       case "full":
         // Nothing was written. The event is applied to the stored state when there is disk space, with the time of that moment.
@@ -194,10 +194,10 @@ export class ActorHost {
   }
 
   /** Ends the host. Events that remain in the mailbox are about an ended generation. */
-  private finish(tell: () => void): void {
+  private finish(report: () => void): void {
     const left = this.mailbox.splice(0);
     this.end();
-    tell();
+    report();
     for (const event of left) this.deps.late(this.seq, event);
   }
 

@@ -10,7 +10,7 @@ import type { ResumeEntry } from "./resume-queue.ts";
  */
 export type HostedGeneration = {
   host: ActorHost;
-  seat: string | null;
+  queueRoute: string | null;
   isGranted: boolean;
   isCounted: boolean;
   isSending: boolean;
@@ -19,10 +19,10 @@ export type HostedGeneration = {
 
 export const newHostedGeneration = (
   host: ActorHost,
-  of: { seat: string | null; isCounted: boolean; watched: readonly WatchedAttempt[] },
+  of: { queueRoute: string | null; isCounted: boolean; watched: readonly WatchedAttempt[] },
 ): HostedGeneration => ({
   host,
-  seat: of.seat,
+  queueRoute: of.queueRoute,
   isGranted: false,
   isCounted: of.isCounted,
   isSending: false,

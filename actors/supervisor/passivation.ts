@@ -1,7 +1,7 @@
 // Passivates actors that are idle for long, or the longest idle ones above a bound.
 import type { ActorHost } from "./actor-host.ts";
 
-export type Awake = {
+export type LiveActors = {
   /** Registers a host whose actor is in memory. */
   add(host: ActorHost): void;
   /** Marks a host as idle. */
@@ -18,7 +18,7 @@ export const REST_MS = 60_000;
 const LOOKS = 2;
 
 /** @param bound soft maximum of actors in memory; an actor with pending work stays. */
-export const createPassivation = (bound: number, nowMs: () => number): Awake => {
+export const createPassivation = (bound: number, nowMs: () => number): LiveActors => {
   /** Hosts by the time at which they were last busy, oldest first. */
   const hosts = new Map<ActorHost, number>();
   const busyNow = (host: ActorHost) => {

@@ -3,7 +3,7 @@
 import type { Deadline } from "../../src/domain/types.ts";
 import type { OpenGeneration } from "../../src/store/mutations.ts";
 import type { Leaf } from "../generation/machine.ts";
-import { deadlineOf, effectsOnRestore, type GenerationSnapshot, leafOf, seatOf, thaw } from "../generation/snapshot.ts";
+import { deadlineOf, effectsOnRestore, type GenerationSnapshot, leafOf, queueRouteOf, thaw } from "../generation/snapshot.ts";
 import type { Effect, GenerationEvent } from "../generation/types.ts";
 import { DEADLINE_GRACE_MS, hasGrace } from "./deadline-grace.ts";
 import type { SupervisorDeps } from "./types.ts";
@@ -11,10 +11,10 @@ import type { SupervisorDeps } from "./types.ts";
 export type RestoredGeneration = {
   snapshot: GenerationSnapshot;
   leaf: Leaf;
-  seat: string | null;
+  queueRoute: string | null;
   /** Its deadline for effects performed at `askedAtMs`. A deadline that passed while no process lived gets the grace. */
-  deadlineFrom: (askedAtMs: number) => Deadline | null;
-  asks: Effect[];
+  deadlineFrom: (requestedAtMs: number) => Deadline | null;
+  effects: Effect[];
 };
 
 /**
@@ -34,11 +34,11 @@ export const restoreGeneration = (
   return {
     snapshot: resting,
     leaf: leafOf(resting),
-    seat: seatOf(resting),
-    deadlineFrom: (askedAtMs) =>
-      passedMeanwhile && hasGrace(deadline) ? { ...deadline, dueAtMs: askedAtMs + DEADLINE_GRACE_MS } : deadline,
+    queueRoute: queueRouteOf(resting),
+    deadlineFrom: (requestedAtMs) =>
+      passedMeanwhile && hasGrace(deadline) ? { ...deadline, dueAtMs: requestedAtMs + DEADLINE_GRACE_MS } : deadline,
     // A request that may have been sent is not sent again without a confirmation. The generation receives `interrupted` instead.
-    asks: effectsOnRestore(resting).filter((ask) => ask.type !== "ask.beginAttempt" && ask.type !== "ask.send"),
+    effects: effectsOnRestore(resting).filter((effect) => effect.type !== "ask.beginAttempt" && effect.type !== "ask.send"),
   };
 };
 

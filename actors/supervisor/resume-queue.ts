@@ -11,14 +11,14 @@ export type ResumeEntry = { hasEnded: boolean; hasLeft: boolean; watched: readon
  * The effect that is still to be performed. A transition repeats the effect of a state only on entry, and never those of watched
  * attempts, so each is checked on its own.
  */
-export const remainingEffects = (ask: Effect, restored: readonly WatchedAttempt[], standing: ResumeEntry): Effect | null => {
-  const isOfWatched = "n" in ask && restored.some(({ n }) => n === ask.n);
-  if (!isOfWatched) return standing.hasLeft || standing.hasEnded ? null : ask;
+export const remainingEffects = (effect: Effect, restored: readonly WatchedAttempt[], standing: ResumeEntry): Effect | null => {
+  const isOfWatched = "n" in effect && restored.some(({ n }) => n === effect.n);
+  if (!isOfWatched) return standing.hasLeft || standing.hasEnded ? null : effect;
   // The row of an ended generation says whether an attempt is still watched.
-  if (standing.hasEnded) return { type: "ask.watch", n: ask.n };
-  const now = standing.watched.find(({ n }) => n === ask.n);
-  const wasArriving = ask.type === "ask.collectAgain";
-  return now && now.arriving === wasArriving ? ask : null;
+  if (standing.hasEnded) return { type: "ask.watch", n: effect.n };
+  const now = standing.watched.find(({ n }) => n === effect.n);
+  const wasArriving = effect.type === "ask.collectAgain";
+  return now && now.arriving === wasArriving ? effect : null;
 };
 
 export type Resuming = {
@@ -30,7 +30,7 @@ export type Resuming = {
 };
 
 export const createResumeQueue = (deps: {
-  perform: (seq: number, ask: Effect) => void;
+  perform: (seq: number, effect: Effect) => void;
   breathe: () => Promise<void>;
 }): Resuming => {
   const waiting: { seq: number; turn: () => Effect | null }[] = [];
@@ -42,8 +42,8 @@ export const createResumeQueue = (deps: {
     isRunning = true;
     while (waiting.length > 0) {
       for (const { seq, turn } of waiting.splice(0, SLICE)) {
-        const ask = turn();
-        if (ask) deps.perform(seq, ask);
+        const effect = turn();
+        if (effect) deps.perform(seq, effect);
       }
       await deps.breathe();
     }

@@ -46,7 +46,7 @@ class Ring {
   }
 }
 
-export type Seats = {
+export type RunQueue = {
   /** Queues a generation for a route. */
   wait(waiting: Waiting): void;
   /** Removes a generation that ended or waits for another route. */
@@ -71,7 +71,7 @@ export type Seats = {
 };
 
 /** @param limits `all`: maximum running generations in this process; `of(routeId)`: maximum attempts on a route. */
-export const createRunQueue = (limits: { all: number; of: (routeId: string) => number }): Seats => {
+export const createRunQueue = (limits: { all: number; of: (routeId: string) => number }): RunQueue => {
   const taken = new Map<string, number>();
   /** Running generations come before queued ones, because they occupy a place in the process. */
   const rings = new Map<string, { running: Ring; queued: Ring }>();

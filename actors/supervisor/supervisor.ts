@@ -3,28 +3,28 @@
 import { ChunkedMap } from "../../src/collections/chunked-map.ts";
 import type { Deadline, GenerationRecord } from "../../src/domain/types.ts";
 import type { OpenGeneration } from "../../src/store/mutations.ts";
-import { deadlineOf, eventOf, type GenerationSnapshot, isSameCommand, leafOf, seatOf } from "../generation/snapshot.ts";
+import { deadlineOf, eventOf, type GenerationSnapshot, isSameCommand, leafOf, queueRouteOf } from "../generation/snapshot.ts";
 import type { Effect, GenerationEvent } from "../generation/types.ts";
 import { ActorHost, type HostDeps } from "./actor-host.ts";
 import { createDeadlineGrace } from "./deadline-grace.ts";
 import { createDeadlineTimers, type Deadlines } from "./deadline-timers.ts";
 import { countHosted, type HostedGeneration, isRunning, newHostedGeneration, standAfter } from "./hosted-generation.ts";
 import { begunOn, choose, type InLine, lineOf, newLine } from "./next-route.ts";
-import { type Awake, createPassivation } from "./passivation.ts";
+import { createPassivation, type LiveActors } from "./passivation.ts";
 import { interruptedBy, type RestoredGeneration, readUnfinished, restoreGeneration } from "./restore.ts";
 import { createResumeQueue, type Resuming, remainingEffects } from "./resume-queue.ts";
-import { createRunQueue, type Seats } from "./run-queue.ts";
+import { createRunQueue, type RunQueue } from "./run-queue.ts";
 import type { Queued, SupervisorDeps } from "./types.ts";
 
 export class Supervisor {
   private readonly deps: SupervisorDeps;
-  private readonly seats: Seats;
+  private readonly runQueue: RunQueue;
   private readonly deadlines: Deadlines;
   private readonly resuming: Resuming;
   private readonly hostParts: HostDeps;
   private readonly inLine = new ChunkedMap<InLine>();
   private readonly held = new ChunkedMap<HostedGeneration>();
-  private readonly awake: Awake;
+  private readonly liveActors: LiveActors;
   private isDraining = false;
   private sendingCount = 0;
   /** Generations whose attempt is about to become `sending`. */
@@ -32,8 +32,8 @@ export class Supervisor {
 
   constructor(deps: SupervisorDeps) {
     this.deps = deps;
-    this.seats = createRunQueue({ all: deps.limits.maxRunning, of: deps.limits.maxRunningOf });
-    this.awake = createPassivation(deps.limits.maxLiveActors, deps.clock.nowMs);
+    this.runQueue = createRunQueue({ all: deps.limits.maxRunning, of: deps.limits.maxRunningOf });
+    this.liveActors = createPassivation(deps.limits.maxLiveActors, deps.clock.nowMs);
     this.resuming = createResumeQueue(deps);
     const { clock, limits, post, space } = deps;
     const due = (seq: number, command: Deadline) => this.report(seq, eventOf(command, clock.nowMs()));
@@ -42,9 +42,9 @@ export class Supervisor {
       ...{ collectMs: limits.collectMs, keepFilesMs: limits.keepFilesMs, post, space, nowMs: clock.nowMs },
       reread: async (seq) => (await deps.unfinished(seq - 1, 1)).find((found) => found.seq === seq),
       unread: deps.unread,
-      woke: (host) => this.awake.add(host),
-      rested: (host) => this.awake.rested(host),
-      stepped: (host, before, after, asks, record) => this.stepped(host, before, after, asks, record),
+      woke: (host) => this.liveActors.add(host),
+      rested: (host) => this.liveActors.rested(host),
+      stepped: (host, before, after, effects, record) => this.stepped(host, before, after, effects, record),
       dealtWith: (seq, event) => deps.dealtWith?.(seq, event),
       lost: (host, reason) => this.lose(host, reason),
       late: deps.lateReport,
@@ -61,12 +61,12 @@ export class Supervisor {
   report(seq: number, event: GenerationEvent): void {
     const held = this.held.get(seq) ?? this.hostQueued(seq);
     if (!held) this.deps.lateReport(seq, event);
-    else if (event.type !== "slotTaken") held.host.tell(event);
+    else if (event.type !== "slotTaken") held.host.send(event);
     // During a drain nothing is sent. The attempt stays an intent that the next start may send.
     else if (this.isDraining) this.deps.perform(seq, { type: "ask.letGo", n: event.n });
     else {
       this.readying.add(seq);
-      held.host.tell(event);
+      held.host.send(event);
       void held.host.idle().then(() => this.readying.delete(seq));
     }
   }
@@ -75,12 +75,12 @@ export class Supervisor {
   routesChanged(routeIds: Iterable<string>): void {
     for (const routeId of routeIds) {
       if (this.deps.gate(routeId).kind === "open") continue;
-      for (const waiting of this.seats.drainRoute(routeId)) {
+      for (const waiting of this.runQueue.drainRoute(routeId)) {
         const line = this.inLine.get(waiting.seq);
         if (line) this.place(line);
       }
     }
-    this.seatAll();
+    this.startWaiting();
   }
 
   /** Restores every open generation, or those in `unfinished`. Resolves with their number. */
@@ -116,12 +116,12 @@ export class Supervisor {
   readonly has = (seq: number): boolean => this.held.has(seq) || this.inLine.has(seq);
   /** Resolves when a generation has applied every event that was queued so far. */
   readonly idle = (seq: number): Promise<void> => this.held.get(seq)?.host.idle() ?? Promise.resolve();
-  readonly isAwake = (seq: number): boolean => this.held.get(seq)?.host.isAwake ?? false;
-  readonly seatsTaken = (routeId: string): number => this.seats.onRoute(routeId);
-  counts(): { queued: number; running: number; awake: number; deadlines: number } {
+  readonly isLive = (seq: number): boolean => this.held.get(seq)?.host.isLive ?? false;
+  readonly runningOnRoute = (routeId: string): number => this.runQueue.onRoute(routeId);
+  counts(): { queued: number; running: number; live: number; deadlines: number } {
     const hosted = countHosted(this.inLine.values(), (seq) => this.held.get(seq));
     const counts = { queued: this.inLine.size, running: this.held.size - hosted };
-    return { ...counts, awake: this.awake.size(), deadlines: this.deadlines.size() };
+    return { ...counts, live: this.liveActors.size(), deadlines: this.deadlines.size() };
   }
   stop(): void {
     this.isDraining = true;
@@ -141,8 +141,8 @@ export class Supervisor {
     if (atMs >= line.waitEndsAtMs) this.report(line.seq, { type: "waitEnded", atMs });
     else if (line.awaitsPins) this.resuming.later(line.seq, () => this.pinOf(line));
     else if (choice.route === null) this.report(line.seq, { type: "skipped", passed: choice.passed, atMs });
-    else if (!this.isDraining && this.seats.tryTake(choice.routeId, hasPlace)) this.begin(line, choice.routeId);
-    else this.seats.wait({ seq: line.seq, accountSeq: line.accountSeq, routeId: choice.routeId, isRunning: hasPlace });
+    else if (!this.isDraining && this.runQueue.tryTake(choice.routeId, hasPlace)) this.begin(line, choice.routeId);
+    else this.runQueue.wait({ seq: line.seq, accountSeq: line.accountSeq, routeId: choice.routeId, isRunning: hasPlace });
   }
 
   /** Inputs are pinned only while the service is open, never during a drain. */
@@ -154,8 +154,8 @@ export class Supervisor {
   private begin(line: InLine, routeId: string): void {
     const choice = choose(line, this.deps.gate);
     if (choice.route === null || choice.routeId !== routeId || this.deps.clock.nowMs() >= line.waitEndsAtMs) {
-      this.seats.giveBack(routeId);
-      if (!isRunning(this.held.get(line.seq))) this.seats.endRunning();
+      this.runQueue.giveBack(routeId);
+      if (!isRunning(this.held.get(line.seq))) this.runQueue.endRunning();
       this.place(line);
       return;
     }
@@ -163,11 +163,11 @@ export class Supervisor {
     if (!held) return;
     this.inLine.delete(line.seq);
     // The granted place was not used, because the generation is busy with a late result.
-    if (held.seat !== null) this.seats.giveBack(held.seat);
-    held.seat = routeId;
+    if (held.queueRoute !== null) this.runQueue.giveBack(held.queueRoute);
+    held.queueRoute = routeId;
     held.isGranted = true;
     held.isCounted = true;
-    held.host.tell(begunOn(line, choice, this.deps.clock.nowMs()));
+    held.host.send(begunOn(line, choice, this.deps.clock.nowMs()));
   }
 
   /** Creates the actor of a queued generation. The entry is registered first, so that each generation has one host. */
@@ -175,22 +175,22 @@ export class Supervisor {
     const line = this.inLine.get(seq);
     if (!line) return undefined;
     this.inLine.delete(seq);
-    this.seats.leave(seq);
+    this.runQueue.leave(seq);
     const host = new ActorHost(line, this.hostParts);
-    const held = newHostedGeneration(host, { seat: null, isCounted: false, watched: [] });
+    const held = newHostedGeneration(host, { queueRoute: null, isCounted: false, watched: [] });
     this.held.set(seq, held);
     host.wake({ version: 0, plan: line.plan, waitEndsAtMs: line.waitEndsAtMs, snapshot: null });
     return held;
   }
 
-  private seatAll(): void {
+  private startWaiting(): void {
     if (this.isDraining) return;
-    for (let next = this.seats.nextSeated(); next; next = this.seats.nextSeated()) {
+    for (let next = this.runQueue.nextSeated(); next; next = this.runQueue.nextSeated()) {
       const line = this.inLine.get(next.seq);
       if (line) this.begin(line, next.routeId);
       else {
-        this.seats.giveBack(next.routeId);
-        if (!next.isRunning) this.seats.endRunning();
+        this.runQueue.giveBack(next.routeId);
+        if (!next.isRunning) this.runQueue.endRunning();
       }
     }
   }
@@ -199,7 +199,7 @@ export class Supervisor {
     host: ActorHost,
     before: GenerationSnapshot,
     after: GenerationSnapshot,
-    asks: Effect[],
+    effects: Effect[],
     record: GenerationRecord,
   ): void {
     const held = this.held.get(host.seq);
@@ -212,19 +212,19 @@ export class Supervisor {
     const hasEnded = after.status === "done";
     if (leaf !== "running.awaitingSeat") {
       this.inLine.delete(host.seq);
-      this.seats.leave(host.seq);
+      this.runQueue.leave(host.seq);
     }
     if (hasEnded) {
       this.held.delete(host.seq);
-      this.awake.remove(host);
+      this.liveActors.remove(host);
     }
-    this.freeSeat(held, after, hasEnded);
+    this.leaveQueue(held, after, hasEnded);
     this.deps.stepped(record, after);
-    for (const ask of asks) {
-      if (ask.type === "ask.beginAttempt") this.place(lineOf(host, after));
-      else this.deps.perform(host.seq, ask);
+    for (const effect of effects) {
+      if (effect.type === "ask.beginAttempt") this.place(lineOf(host, after));
+      else this.deps.perform(host.seq, effect);
     }
-    this.seatAll();
+    this.startWaiting();
   }
 
   /**
@@ -239,14 +239,14 @@ export class Supervisor {
     return remainingEffects(ask, snapshot.context.watched, held.standing);
   }
 
-  private freeSeat(held: HostedGeneration, after: GenerationSnapshot, hasEnded: boolean): void {
+  private leaveQueue(held: HostedGeneration, after: GenerationSnapshot, hasEnded: boolean): void {
     const isOver = hasEnded || leafOf(after) === "running.parked";
-    if (held.seat !== null && (isOver || (!held.isGranted && seatOf(after) !== held.seat))) {
-      this.seats.giveBack(held.seat);
-      held.seat = null;
+    if (held.queueRoute !== null && (isOver || (!held.isGranted && queueRouteOf(after) !== held.queueRoute))) {
+      this.runQueue.giveBack(held.queueRoute);
+      held.queueRoute = null;
     }
     if (held.isCounted && isOver) {
-      this.seats.endRunning();
+      this.runQueue.endRunning();
       held.isCounted = false;
     }
   }
@@ -261,14 +261,14 @@ export class Supervisor {
     if (!held) return;
     this.held.delete(host.seq);
     this.inLine.delete(host.seq);
-    this.seats.leave(host.seq);
-    this.awake.remove(host);
+    this.runQueue.leave(host.seq);
+    this.liveActors.remove(host);
     this.deadlines.set(host.seq, null);
     this.countSending(held, false);
-    if (held.seat !== null) this.seats.giveBack(held.seat);
-    if (held.isCounted) this.seats.endRunning();
+    if (held.queueRoute !== null) this.runQueue.giveBack(held.queueRoute);
+    if (held.isCounted) this.runQueue.endRunning();
     if (reason !== null) this.deps.stopped(host.seq, host.id, reason);
-    this.seatAll();
+    this.startWaiting();
   }
 
   /** Restores a generation from the stored state. Returns its entry for the run queue if it waits for a route. */
@@ -285,19 +285,23 @@ export class Supervisor {
       this.deps.stopped(seq, id, fault instanceof Error ? fault.message : String(fault));
       return null;
     }
-    const { leaf, seat } = taken;
+    const { leaf, queueRoute } = taken;
     const host = new ActorHost({ seq, id, accountSeq }, this.hostParts);
     const isParked = leaf === "running.parked";
     const isQueued = leaf === "queued";
-    const held = newHostedGeneration(host, { seat, isCounted: !isParked && !isQueued, watched: taken.snapshot.context.watched });
+    const held = newHostedGeneration(host, {
+      queueRoute: queueRoute,
+      isCounted: !isParked && !isQueued,
+      watched: taken.snapshot.context.watched,
+    });
     this.held.set(seq, held);
     if (isParked) this.deps.foundParked(seq, id);
-    if (seat !== null) this.seats.take(seat, false);
-    else if (held.isCounted) this.seats.enter();
+    if (queueRoute !== null) this.runQueue.take(queueRoute, false);
+    else if (held.isCounted) this.runQueue.enter();
     this.deadlines.set(seq, taken.deadlineFrom(this.deps.clock.nowMs()));
     const unanswered = interruptedBy(seq, taken, this.deps);
-    if (unanswered) host.tell(unanswered);
-    for (const ask of taken.asks) this.resuming.later(seq, () => this.turnOf(ask, held, taken));
+    if (unanswered) host.send(unanswered);
+    for (const effect of taken.effects) this.resuming.later(seq, () => this.turnOf(effect, held, taken));
     return isQueued || leaf === "running.awaitingSeat" ? lineOf(host, taken.snapshot) : null;
   }
 }

@@ -36,7 +36,7 @@ export type SupervisorDeps = {
   /** Yields to other work between pages of recovery, so that polls are answered. */
   breathe: () => Promise<void>;
   /** Performs an effect. Its outcome arrives through `report`. */
-  perform: (seq: number, ask: Effect) => void;
+  perform: (seq: number, effect: Effect) => void;
   /** Receives an outcome of a generation that has ended. */
   lateReport: (seq: number, event: GenerationEvent) => void;
   /** Called when the transition of an event is committed. */
@@ -47,7 +47,7 @@ export type SupervisorDeps = {
    * The response to the submission of attempt `n` that this process or a former one holds; absent: none is ever held.
    * `mayBeAsked`: the provider may have been queried since.
    */
-  leftOutcome?: (seq: number, n: number, mayBeAsked: boolean) => GenerationEvent | undefined;
+  leftOutcome?: (seq: number, n: number, canBeLookedUp: boolean) => GenerationEvent | undefined;
   /** Called for a generation that a former process parked. */
   foundParked: (seq: number, id: string) => void;
   /** Called for a generation that this process cannot continue. */

@@ -16,8 +16,8 @@ import { createRouteTrials, type RouteTrials } from "./route-trial.ts";
 import { createUserAdmin, type UserAdmin } from "./users.ts";
 
 export type CreatedAccount = { id: string; name: string; availableCredits: Credits };
-/** `movedCredits`: credits that the command transferred; 0 if its reference had been used before. */
-export type Credited = { account: AccountRow; movedCredits: Credits };
+/** `transferredCredits`: credits that the command transferred; 0 if its reference had been used before. */
+export type Credited = { account: AccountRow; transferredCredits: Credits };
 export type Statement = { account: AccountRow; transfers: TransferRow[] };
 
 /**
@@ -27,31 +27,31 @@ export type Statement = { account: AccountRow; transfers: TransferRow[] };
  */
 export type AdminService = By<Methods>;
 type Methods = {
-  createAccount(ask: { reference: string; name: string; creditCredits: Credits }): Promise<CreatedAccount>;
+  createAccount(request: { reference: string; name: string; creditCredits: Credits }): Promise<CreatedAccount>;
   listAccounts(ask: Record<string, never>): Promise<AccountRow[]>;
   /** Absent members are not changed; a limit of null restores the service's default. */
-  setAccount(ask: {
+  setAccount(request: {
     id: string;
     paused?: boolean;
     burstPerS?: number | null;
     inProgressLimit?: number | null;
   }): Promise<AccountRow>;
-  addCredits(ask: { reference: string; accountId: string; credits: Credits; note: string }): Promise<Credited>;
+  addCredits(query: { reference: string; accountId: string; credits: Credits; note: string }): Promise<Credited>;
   /**
    * Takes back a refunded or disputed purchase, at most the available balance. The remainder becomes debt and pauses the account.
    */
-  takeCredits(ask: { reference: string; accountId: string; credits: Credits; note: string }): Promise<Credited>;
+  takeCredits(request: { reference: string; accountId: string; credits: Credits; note: string }): Promise<Credited>;
   /** Refunds and disputes in a currency other than usd, whose amount in credits is undecided. */
   listUndecided(ask: Record<string, never>): Promise<UndecidedReversal[]>;
   /** Sets the credits that a reversal takes back from its purchase; 0 for none. */
-  decideReversal(ask: {
+  decideReversal(request: {
     id: string;
     credits: Credits;
     reason: string;
-  }): Promise<{ movedCredits: Credits; account: AccountRow | null }>;
-  showCredits(ask: { accountId: string; last: number }): Promise<Statement>;
+  }): Promise<{ transferredCredits: Credits; account: AccountRow | null }>;
+  showCredits(query: { accountId: string; last: number }): Promise<Statement>;
   /** Confirms that the operator has checked the work that a restored backup does not contain. */
-  settleRestored(ask: { reason: string }): Promise<{ takenAtMs: number }>;
+  settleRestored(request: { reason: string }): Promise<{ takenAtMs: number }>;
 } & KeyAdmin &
   UserAdmin &
   ProviderAdmin &
@@ -99,21 +99,21 @@ const openMethods = ({
 
   const credit = async (
     kind: "topup" | "adjust",
-    ask: { reference: string; accountId: string; credits: Credits; note: string },
+    request: { reference: string; accountId: string; credits: Credits; note: string },
   ): Promise<Credited> => {
-    const before = await accountOf(ask.accountId);
+    const before = await accountOf(request.accountId);
     const outcome = requireDone(
       await post({
         mutation: "credit",
         accountSeq: before.seq,
         kind,
-        credits: ask.credits,
-        note: ask.note,
-        reference: ask.reference,
+        credits: request.credits,
+        note: request.note,
+        reference: request.reference,
         atMs: clock.nowMs(),
       }),
     );
-    return { account: await accountOf(ask.accountId), movedCredits: outcome.credits ?? 0 };
+    return { account: await accountOf(request.accountId), transferredCredits: outcome.credits ?? 0 };
   };
 
   const admin: Omit<Methods, keyof RouteTrials> = {
@@ -140,13 +140,13 @@ const openMethods = ({
       return accountOf(id);
     },
     ...createKeyAdmin({ reads, post, mode, clock, accountOf, models: market.market.models }),
-    addCredits: (ask) => credit("topup", ask),
-    takeCredits: (ask) => credit("adjust", { ...ask, credits: -ask.credits }),
+    addCredits: (request) => credit("topup", request),
+    takeCredits: (request) => credit("adjust", { ...request, credits: -request.credits }),
     listUndecided: () => reads.undecidedReversals(MOST_UNDECIDED),
     decideReversal: async ({ id, credits, reason }) => {
       const found = (await reads.undecidedReversals(MOST_UNDECIDED)).find((one) => one.id === id);
       const outcome = requireDone(await post({ mutation: "decide-reversal", id, credits, reason, atMs: clock.nowMs() }));
-      return { movedCredits: outcome.credits ?? 0, account: found ? await accountOf(found.accountId) : null };
+      return { transferredCredits: outcome.credits ?? 0, account: found ? await accountOf(found.accountId) : null };
     },
     settleRestored: async ({ reason }) => {
       requireDone(await post({ mutation: "settle-restored", reason, atMs: clock.nowMs() }));

@@ -23,7 +23,7 @@ export type Decided = {
 };
 
 /** Every method throws AdminError for a rejection. */
-export type GenerationAdmin = { decideGeneration(ask: DecisionRequest): Promise<Decided> };
+export type GenerationAdmin = { decideGeneration(request: DecisionRequest): Promise<Decided> };
 
 export type GenerationAdminDeps = {
   reads: Pick<StoreReads, "findGeneration" | "generationBySeq" | "journalOf" | "attemptsOf" | "planOf">;
@@ -37,7 +37,7 @@ export type GenerationAdminDeps = {
 
 /** A service on the same machine acts at once; another node acts at its next scan. */
 const TAKEN_WITHIN_MS = 10_000;
-const LOOK_MS = 25;
+const POLL_MS = 25;
 /** Attempt states after which the provider may still have delivered. */
 export const MAY_HAVE_DELIVERED: ReadonlySet<AttemptState> = new Set(["accepted", "lost", "capped", "failed"]);
 
@@ -71,9 +71,9 @@ const deliveredOf = (id: string, attempts: readonly Attempt[], n: number | null)
 
 export const createGenerationAdmin = ({ reads, post, decide, by, clock }: GenerationAdminDeps): GenerationAdmin => {
   const pause = (ms: number) => new Promise<void>((goOn) => void clock.after(ms, goOn));
-  const standing = async (seq: number, told?: OperatorDecision): Promise<{ state: string; isTaken: boolean }> => {
+  const standing = async (seq: number, decision?: OperatorDecision): Promise<{ state: string; isTaken: boolean }> => {
     const journal = await reads.journalOf(seq);
-    const isTaken = told !== undefined && journal.some(({ event }) => isCarriedOut(told, event));
+    const isTaken = decision !== undefined && journal.some(({ event }) => isCarriedOut(decision, event));
     return { state: journal.at(-1)?.stateAfter ?? "queued", isTaken };
   };
   /** The decision as an event of the statechart. @throws AdminError if its state does not accept the event */
@@ -99,8 +99,8 @@ export const createGenerationAdmin = ({ reads, post, decide, by, clock }: Genera
   };
 
   return {
-    decideGeneration: async (ask) => {
-      const { id, decision, attempt, reason } = ask;
+    decideGeneration: async (request) => {
+      const { id, decision, attempt, reason } = request;
       const record = await reads.findGeneration(id);
       if (!record) throw new AdminError("notFound", `there is no generation ${id}`, { code: "not_found" });
       const { seq } = record;
@@ -111,26 +111,26 @@ export const createGenerationAdmin = ({ reads, post, decide, by, clock }: Genera
           code: "not_running",
         });
       const atMs = clock.nowMs();
-      const told = await decisionOf(ask, seq, (await standing(seq)).state, atMs);
+      const reported = await decisionOf(request, seq, (await standing(seq)).state, atMs);
       requireDone(
         await post({
           mutation: "decide-generation",
           seq,
           decision,
-          attempt: "n" in told ? told.n : attempt,
+          attempt: "n" in reported ? reported.n : attempt,
           reason,
           atMs,
         }),
       );
-      await decide(seq, told);
-      for (let waitedMs = 0; ; waitedMs += LOOK_MS) {
+      await decide(seq, reported);
+      for (let waitedMs = 0; ; waitedMs += POLL_MS) {
         const ended = (await reads.generationBySeq(seq))?.completedAtMs ?? null;
-        const { state, isTaken } = await standing(seq, told);
+        const { state, isTaken } = await standing(seq, reported);
         if (isTaken || ended !== null || waitedMs >= TAKEN_WITHIN_MS) {
           const { status, costCredits, error, message } = (await reads.generationBySeq(seq)) ?? record;
           return { id, status, state, isTaken, costCredits, message: error?.message ?? message };
         }
-        await pause(LOOK_MS);
+        await pause(POLL_MS);
       }
     },
   };

@@ -18,18 +18,18 @@ export type KeyChange = { name?: string; limits?: Partial<KeyLimits> } & Partial
 
 /** Every method throws AdminError for a rejection. */
 export type KeyAdmin = {
-  createKey(ask: {
+  createKey(request: {
     reference: string;
     accountId: string;
     scope: KeyScope;
     name: string;
     terms?: Partial<Omit<KeyTerms, "limits">> & { limits?: Partial<KeyLimits> };
   }): Promise<CreatedKey>;
-  listKeys(ask: { accountId: string | null }): Promise<ListedKey[]>;
-  setKey(ask: { id: string } & KeyChange): Promise<ListedKey>;
+  listKeys(query: { accountId: string | null }): Promise<ListedKey[]>;
+  setKey(request: { id: string } & KeyChange): Promise<ListedKey>;
   /** Creates a key with the same policy. The old key is rejected after `overlapMs`, 30 days at most. */
-  rotateKey(ask: { reference: string; id: string; overlapMs: number }): Promise<RotatedKey>;
-  revokeKey(ask: { id: string }): Promise<ListedKey>;
+  rotateKey(query: { reference: string; id: string; overlapMs: number }): Promise<RotatedKey>;
+  revokeKey(request: { id: string }): Promise<ListedKey>;
 };
 
 export type KeyAdminDeps = {

@@ -5,7 +5,9 @@ import type { AdminMutation, AdminResult, Principal } from "../store/mutations.t
 type Post = (mutation: AdminMutation) => Promise<AdminResult>;
 /** The methods of the admin service, each with `by` in its argument. */
 export type By<Methods> = {
-  [M in keyof Methods]: Methods[M] extends (ask: infer Ask) => infer Answer ? (ask: Ask & { by?: Principal }) => Answer : never;
+  [M in keyof Methods]: Methods[M] extends (ask: infer AdminRequest) => infer Answer
+    ? (request: AdminRequest & { by?: Principal }) => Answer
+    : never;
 };
 
 /**
@@ -19,11 +21,11 @@ export const withActors = <Methods extends object>(
 ): By<Methods> => {
   const plain = open(post, null);
   const nameOf = (name: string) => name as keyof Methods;
-  const methods = Object.keys(plain).map((name): [string, (ask: { by?: Principal }) => unknown] => [
+  const methods = Object.keys(plain).map((name): [string, (request: { by?: Principal }) => unknown] => [
     name,
-    ({ by, ...ask }) => {
+    ({ by, ...request }) => {
       const admin = by ? open((mutation) => post({ ...mutation, atMs: mutation.atMs ?? clock.nowMs(), by }), by) : plain;
-      return (admin[nameOf(name)] as (ask: object) => unknown)(ask);
+      return (admin[nameOf(name)] as (ask: object) => unknown)(request);
     },
   ]);
   return Object.fromEntries(methods) as By<Methods>;

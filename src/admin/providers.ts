@@ -24,21 +24,21 @@ export type ProviderAdmin = {
   listProviders(ask: Record<string, never>): Promise<ProviderRow[]>;
   /** The catalogue in use. */
   listModels(ask: Record<string, never>): Promise<readonly Model[]>;
-  listRoutes(ask: { model: string | null; provider: string | null }): Promise<RouteRow[]>;
+  listRoutes(request: { model: string | null; provider: string | null }): Promise<RouteRow[]>;
   /** The credential is sealed before it is written and never returned. It replaces a stored one. */
-  setProviderKey(ask: { account: string; key: string }): Promise<StoredCredential>;
-  dropProviderKey(ask: { account: string }): Promise<{ account: string }>;
+  setProviderKey(query: { account: string; key: string }): Promise<StoredCredential>;
+  dropProviderKey(request: { account: string }): Promise<{ account: string }>;
   /**
    * Seals every stored credential under a new master key and deletes the previous master keys. Rejected while other nodes are
    * alive.
    */
   rotateMasterKey(ask: Record<string, never>): Promise<{ accounts: string[] }>;
   /** Jobs in the provider's own lists since a time, for its routes in the catalogue and the given ones. */
-  listJobs(ask: { provider: string; routes: ListedRoute[]; sinceMs: number }): Promise<JobList>;
+  listJobs(request: { provider: string; routes: ListedRoute[]; sinceMs: number }): Promise<JobList>;
   /** Checks without a purchase whether the route's provider accepts the credential, and returns the cost of a trial. */
-  checkRoute(ask: { id: string }): Promise<CheckedRoute>;
+  checkRoute(query: { id: string }): Promise<CheckedRoute>;
   /** Disables a route with a reason, or enables it again (null). */
-  switchRoute(ask: { id: string; reason: string | null }): Promise<RouteRow>;
+  switchRoute(request: { id: string; reason: string | null }): Promise<RouteRow>;
 };
 
 export type ProviderAdminDeps = {
@@ -162,8 +162,8 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
         });
       const providers = await deps.providers();
       if (!providers.configured(provider)) throw noKey(known.account);
-      const asked = [...(await market.routesOf(provider)), ...routes];
-      const outcome = await providers.list(provider, asked, sinceMs, AbortSignal.timeout(LISTING_MS));
+      const requested = [...(await market.routesOf(provider)), ...routes];
+      const outcome = await providers.list(provider, requested, sinceMs, AbortSignal.timeout(LISTING_MS));
       if (outcome.kind === "none")
         throw new AdminError(
           "refused",

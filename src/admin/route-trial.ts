@@ -23,8 +23,8 @@ export type Trial = {
 
 export type RouteTrials = {
   /** Submits one generation to a route. The same reference selects the same generation. */
-  tryRoute(ask: { reference: string; id: string; input: JsonObject | null }): Promise<Trial>;
-  findTrial(ask: { generationId: string }): Promise<Trial>;
+  tryRoute(request: { reference: string; id: string; input: JsonObject | null }): Promise<Trial>;
+  findTrial(query: { generationId: string }): Promise<Trial>;
 };
 
 export type RouteTrialsDeps = {

@@ -16,11 +16,11 @@ export type UserAdmin = {
   /** `invitations` contains only invitations that can still be used. */
   listUsers(ask: Record<string, never>): Promise<{ users: UserRow[]; invitations: InvitationRow[] }>;
   /** Invites a user: to an existing account, to a new account of the given name, or, for operators and viewers, to none. */
-  inviteUser(ask: { email: string; role: UserRole; accountId: string | null; accountName: string | null }): Promise<MadeLink>;
-  withdrawInvitation(ask: { id: string }): Promise<{ id: string }>;
-  setUser(ask: { user: string; role?: UserRole; disabled?: boolean }): Promise<UserRow>;
+  inviteUser(request: { email: string; role: UserRole; accountId: string | null; accountName: string | null }): Promise<MadeLink>;
+  withdrawInvitation(query: { id: string }): Promise<{ id: string }>;
+  setUser(request: { user: string; role?: UserRole; disabled?: boolean }): Promise<UserRow>;
   /** Creates a link for setting a new password; using it ends all sessions of the user. */
-  resetUser(ask: { user: string }): Promise<MadeLink>;
+  resetUser(query: { user: string }): Promise<MadeLink>;
   /** Creates the link for the first operator; earlier links become invalid. */
   setUpLink(ask: object): Promise<MadeLink>;
 };
@@ -43,11 +43,11 @@ export const createUserAdmin = ({ reads, post, clock }: Parts): UserAdmin => {
   };
   const link = async (
     kind: keyof typeof PATHS,
-    ask: { role: UserRole } & Partial<Record<"email" | "userId" | "accountName", string | null>> & {
+    request: { role: UserRole } & Partial<Record<"email" | "userId" | "accountName", string | null>> & {
         accountSeq?: number | null;
       },
   ): Promise<MadeLink> => {
-    const { role, email = null, userId = null, accountName = null, accountSeq = null } = ask;
+    const { role, email = null, userId = null, accountName = null, accountSeq = null } = request;
     const token = newToken();
     const id = newId("inv");
     const atMs = clock.nowMs();

@@ -11,12 +11,12 @@ const spoken = (ms: number): string => {
 
 /** Called periodically. `aheadMs`: how far the service's monotonic clock is ahead of the machine's. */
 export const createClockMonitor = (log: Log): ((aheadMs: number) => void) => {
-  let toldMs = 0;
+  let reportedMs = 0;
   return (aheadMs) => {
     // Only a change is logged; a persistent skew is a gauge.
-    if (Math.abs(aheadMs - toldMs) <= APART_MS) return;
+    if (Math.abs(aheadMs - reportedMs) <= APART_MS) return;
     const isApart = Math.abs(aheadMs) > APART_MS;
-    toldMs = isApart ? aheadMs : 0;
+    reportedMs = isApart ? aheadMs : 0;
     if (!isApart) return log("clock corrected");
     const [way, set] = aheadMs > 0 ? ["ahead of", "back"] : ["behind", "forward"];
     log("clock jumped", { reason: `the service's clock is ${spoken(aheadMs)} ${way} the machine's, which was set ${set}` });

@@ -7,7 +7,7 @@ import type { LeaseKeeper } from "../cluster/lease-keeper.ts";
 import { createMembership } from "../cluster/membership.ts";
 import { BadSetting, type Settings } from "../config/schema.ts";
 import { createConsole } from "../console/console.ts";
-import type { MakingService } from "../console/generations-api.ts";
+import type { GenerationService } from "../console/generations-api.ts";
 import type { Operating } from "../console/operator/deps.ts";
 import { createSessions } from "../console/sessions.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -89,9 +89,9 @@ export type Components = Pick<
   /** Deletes files past their retention. */
   sweep: () => Promise<void>;
   /** The purchase of credits. */
-  till: Checkout;
+  checkout: Checkout;
   /** Generations of the console. */
-  making: MakingService;
+  generationService: GenerationService;
   providers: Providers;
   /** Activates another credential of a provider account, or none. */
   rekeyed: (account: string, key: string | undefined) => void;
@@ -105,7 +105,7 @@ export type Components = Pick<
 const MIN_CLOSING_MS = 1000;
 
 /** Creates the provider clients of the configuration. @throws BadSetting for a credential that cannot be sent. */
-const openDesks = ({ settings, clock, log, store, copies, callTimes, dialects }: ComponentsDeps, callbacks: Callbacks) => {
+const createClients = ({ settings, clock, log, store, copies, callTimes, dialects }: ComponentsDeps, callbacks: Callbacks) => {
   const isOwned = async (provider: string, jobId: string) => (await store.jobOwner(provider, jobId)) !== undefined;
   try {
     const more = { ...(callTimes ? { timeouts: callTimes } : {}), ...(dialects ? { dialects } : {}) };
@@ -128,7 +128,7 @@ const openDesks = ({ settings, clock, log, store, copies, callTimes, dialects }:
 export const createComponents = async (deps: ComponentsDeps): Promise<Components> => {
   const { settings, clock, log, store, files, spool, telemetry } = deps;
   const callbacks = createCallbackUrls({ secretHex: await store.secret("callbacks"), publicUrl: settings.server.public_url });
-  const providers = openDesks(deps, callbacks);
+  const providers = createClients(deps, callbacks);
   let baseUrl = settings.server.public_url;
   let ownUrl = "";
 
@@ -144,7 +144,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
       deps.keysChanged?.();
     },
   });
-  const { leaseKeeper, neighbours, admin, nameGeneration, nodes, alive, isAnotherThere } = membership;
+  const { leaseKeeper, remoteChanges, admin, nameGeneration, nodes, alive, isAnotherThere } = membership;
   const joined = joinMedia(deps, providers, allows, deps.media);
   const inputLinks = createSignedInputLinks(await store.secret("inputs"), clock.nowMs);
   const engine = await joinEngine({
@@ -194,8 +194,8 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
   const inspector = createInspector({
     ...{ settings, reads: store, nowMs: clock.nowMs, ledger: engine.ledger, health: engine.health, watch: watching() },
     simulated: (await store.mode()) === "test",
-    ...{ isAwake: engine.supervisor.isAwake, counts: () => engine.supervisor.counts(), post: engine.post },
-    elsewhere: neighbours && { neighbours, collectMs: settings.limits.result_download_timeout_s * 1000 },
+    ...{ isLive: engine.supervisor.isLive, counts: () => engine.supervisor.counts(), post: engine.post },
+    elsewhere: remoteChanges && { remoteChanges: remoteChanges, collectMs: settings.limits.result_download_timeout_s * 1000 },
     breathe: () => new Promise((turn) => setImmediate(turn)),
     failed: (fault) => log("inspector failed", { reason: fault instanceof Error ? fault.message : String(fault) }),
     signedIn: async (request) => {
@@ -204,26 +204,26 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
       return token === null || role === undefined ? null : { role, isStillIn: () => sessions.isStillIn(token, role) };
     },
   });
-  const till = createCheckout({
+  const checkout = createCheckout({
     ...{ settings, clock, log, reads: store, mode: await store.mode(), post: engine.post },
     baseUrl: () => baseUrl,
   });
   const operating = async () => {
     const { createServiceReads } = await import("../console/operator/service-reads.ts");
-    return createServiceReads({ settings, clock, reads: store, rooms: engine, kept: deps, url: () => baseUrl, startedAtMs });
+    return createServiceReads({ settings, clock, reads: store, core: engine, kept: deps, url: () => baseUrl, startedAtMs });
   };
   const closing = new AbortController();
-  const making: MakingService = {
+  const generationService: GenerationService = {
     ...{ reads: store, clock, log, files, submit: engine.submit, quote: engine.quote, models: engine.routes.models },
     ...{ mode: await store.mode(), through: serveThrough, keepFilesS: settings.limits.file_retention_s, soon: setImmediate },
-    ...{ watch: watching(), elsewhere: neighbours && { neighbours, admin }, closing: closing.signal },
+    ...{ watch: watching(), elsewhere: remoteChanges && { remoteChanges: remoteChanges, admin }, closing: closing.signal },
     count: (caller) => http.count(caller),
     thumbnail: joined.thumbnail,
     keepOpen: (request) => http.keepOpen(request),
   };
   const answerConsole = createConsole({
-    making,
-    ...{ settings, clock, log, sessions, till, admin: deps.admin, issueToken: inspector.issueToken },
+    generationService,
+    ...{ settings, clock, log, sessions, checkout, admin: deps.admin, issueToken: inspector.issueToken },
     isAtHome: inspector.isAtHome,
     ...{ reads: store, post: engine.post, models: () => engine.routes.catalogue().models },
     rollUpUsage: () => upkeep.rollUpUsage(),
@@ -239,10 +239,10 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
     },
     ...{ submit: engine.submit, models: engine.routes.models },
     ...{ files, links, copies: deps.copies, inputLinks, callbacks },
-    webhook: till.webhook,
+    webhook: checkout.webhook,
     console: answerConsole,
     pages: { console: settings.console.enabled, inspector: inspector.issueToken !== null },
-    told: engine.hint,
+    onCallback: engine.hint,
     readiness: engine.readiness,
     observe: telemetry.observe,
     metrics: () => telemetry.metrics(standing),
@@ -274,8 +274,8 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
       if (baseUrl === "") baseUrl = url;
     },
     sweep,
-    till,
-    making,
+    checkout,
+    generationService,
     providers,
     rekeyed: (account, key) => engine.rekeyed(providers.rekey(account, key)),
     rekeyedAll: (keys) => {

@@ -5,7 +5,7 @@ import type { Ledger } from "../../actors/ledger.ts";
 import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
 import type { TakingUp } from "../../actors/supervisor/types.ts";
 import type { Catalogue } from "../../catalogue/load.ts";
-import type { Sharing } from "../cluster/takeover.ts";
+import type { Takeover } from "../cluster/takeover.ts";
 import type { Settings } from "../config/schema.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { EffectsDeps } from "../effects/deps.ts";
@@ -72,7 +72,7 @@ export type CoreDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged"> &
   unknownOutcome: () => void;
 };
 
-export type Core = Sharing & {
+export type Core = Takeover & {
   submit: Submit;
   quote: Quote;
   ledger: Ledger;

@@ -28,7 +28,7 @@ import { createReadiness, type Life } from "./readiness.ts";
 import { createRecovery } from "./recovery.ts";
 
 /** Interval in milliseconds at which a drain checks whether running work has ended. */
-const DRAIN_LOOK_MS = 20;
+const DRAIN_POLL_MS = 20;
 
 const reasonOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
@@ -47,7 +47,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
         reason: "the disk is full: submissions are refused, and all other writes wait",
         action: "free space on the disk of data.dir (genrouter doctor names it); no restart is required",
       }),
-    hasRoom: () => log("disk space recovered"),
+    onSpace: () => log("disk space recovered"),
     unknown: (fault) => {
       log("commit outcome unknown", { reason: reasonOf(fault) });
       deps.unknownOutcome();
@@ -71,7 +71,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
   };
   /** Routes that change together are one log line. */
   let isTogether = false;
-  const tellOperator = (routeId: string, { class: error_code, detail }: Failure) => {
+  const notifyOperator = (routeId: string, { class: error_code, detail }: Failure) => {
     const provider = routes.specOf(routeId)?.provider ?? "PROVIDER";
     const action =
       error_code === "balance"
@@ -83,7 +83,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     // Routes that change with a provider credential are one log line.
     if (!isTogether && !accountFaults.isFollowing())
       log("route state changed", { route_id: routeId, state, ...(why ? { error_code: why.class, reason: why.detail } : {}) });
-    if (why && verdictOf(why.class) === "faulty" && !accountFaults.isFollowing()) tellOperator(routeId, why);
+    if (why && verdictOf(why.class) === "faulty" && !accountFaults.isFollowing()) notifyOperator(routeId, why);
     routes.touch();
     // Only a stopped ledger rejects it, and then the process ends.
     void post({ mutation: "save-route-health", routeId, snapshot, atMs: clock.nowMs() }).catch(() => undefined);
@@ -96,7 +96,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     sharingKey: providers.sharingKey,
     watchMs: (providerId) => providers.traits(providerId).watchMs,
     switchedOff: new Map(saved.off.map(({ routeId, reason }) => [routeId, reason])),
-    ...{ seatsPerRoute: limits.max_running_per_route, nowMs: clock.nowMs },
+    ...{ maxRunningPerRoute: limits.max_running_per_route, nowMs: clock.nowMs },
     ends: (route_id, reason) => log("route retiring", { route_id, reason }),
     ...(deps.nodes ? { nodes: deps.nodes } : {}),
   });
@@ -111,9 +111,9 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     effects.perform(seq, { type: "ask.cancel", n });
     effects.perform(seq, { type: "ask.watch", n });
   };
-  const asksByKey = (provider: string) => providers.traits(provider).recovery === "key";
+  const looksUpByKey = (provider: string) => providers.traits(provider).recovery === "key";
   const isAway = deps.isAway ?? (() => false);
-  const inHand = deps.outcomes && createPendingOutcomes({ spool: deps.outcomes, clock, log, isAway, asksByKey });
+  const inHand = deps.outcomes && createPendingOutcomes({ spool: deps.outcomes, clock, log, isAway, looksUpByKey });
   const late = createLateResults({ post, abandon, log, recordOf: store.generationBySeq });
   /** Responses that are being recorded, by generation, attempt and kind; one may also wait in the mailbox of its actor. */
   const noting = new Set<string>();
@@ -131,7 +131,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     lastAliveMs: saved.lastAliveMs,
     limits: {
       maxRunning: limits.max_running,
-      maxRunningOf: routes.seatsOf,
+      maxRunningOf: routes.maxRunningOf,
       maxLiveActors: limits.max_live_actors,
       collectMs: limits.result_download_timeout_s * 1000,
       keepFilesMs: limits.file_retention_s * 1000,
@@ -192,7 +192,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     supervisor: () => supervisor,
   });
 
-  const door = createAdmissionGate({
+  const admission = createAdmissionGate({
     life: () => life,
     load: () => ({ ...ledger.load(), isFull: isFull() }),
     isAnotherThere: deps.isAnotherThere,
@@ -205,7 +205,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     ...planning,
     reads: store,
     admit: post,
-    door,
+    admission,
     measure: (links, account) => media.measure(links, account),
     pins: inputs,
     limits: { inProgress: limits.in_progress, noWaitMs: limits.default_max_wait_s * 1000 },
@@ -214,9 +214,9 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     clock,
   });
 
-  const sharing = createTakeover({ store, supervisor, late, effects, health, routes, clock, isOver: () => life === "stopped" });
+  const takeover = createTakeover({ store, supervisor, late, effects, health, routes, clock, isOver: () => life === "stopped" });
   const recover = createRecovery({
-    ...{ store, post, supervisor, inHand, clock, log, soon, perform: effects.perform, passOn: sharing.passOn },
+    ...{ store, post, supervisor, inHand, clock, log, soon, perform: effects.perform, passOn: takeover.passOn },
     share: async (results) => (await media.share?.(results)) ?? [...results],
     isOver: () => life === "stopped",
     opened: () => {
@@ -229,7 +229,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     quote: createPreview(planning),
     ...{ ledger, supervisor, effects, routes, records, post, readiness, isDiskFull: isFull },
     ...{ life: () => life, health, watch, stuck },
-    ...sharing,
+    ...takeover,
     recover,
     replaceCatalogue: (next) => {
       const before = routes.catalogue();
@@ -252,7 +252,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
       supervisor.drain();
       const endsAtMs = clock.nowMs() + longestMs;
       while (supervisor.sending() > 0 && clock.nowMs() < endsAtMs)
-        await new Promise<void>((wake) => clock.after(DRAIN_LOOK_MS, wake));
+        await new Promise<void>((wake) => clock.after(DRAIN_POLL_MS, wake));
     },
     close: () => {
       life = "stopped";

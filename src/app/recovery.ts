@@ -1,6 +1,6 @@
 // Recovery at a start: spooled responses, open generations and watched attempts of a former process.
 import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
-import type { Sharing } from "../cluster/takeover.ts";
+import type { Takeover } from "../cluster/takeover.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ResultFile } from "../domain/types.ts";
 import type { Effects } from "../effects/dispatcher.ts";
@@ -18,7 +18,7 @@ export type RecoveryDeps = {
   supervisor: Pick<Supervisor, "recover" | "resume" | "report" | "has">;
   inHand: Pick<PendingOutcomes, "open" | "passedOn"> | undefined;
   /** Stores a response for the owner of its generation. */
-  passOn: Sharing["passOn"];
+  passOn: Takeover["passOn"];
   /** Moves inline results from this node's disk to storage that the owner can read. @throws StorageRefused */
   share: (results: readonly ResultFile[]) => Promise<ResultFile[]>;
   perform: Effects["perform"];

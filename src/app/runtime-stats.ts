@@ -9,7 +9,7 @@ export type Counts = {
   queued: number;
   running: number;
   /** Actors in memory. */
-  awake: number;
+  live: number;
   deadlines: number;
   /** Generations with pending effects. */
   tasks: number;

@@ -111,7 +111,7 @@ export const createServer = async (
   const vault = createVault(settings.data.dir, settings.store.url !== "");
   const keyring = createCredentials({
     ...{ settings: () => current, vault },
-    told: (reason) => log("credential decryption failed", { reason }),
+    onReport: (reason) => log("credential decryption failed", { reason }),
   });
   // A start without a store that fails on an unreadable key file leaves nothing behind.
   if (!simulate && isNewHere(settings)) keyring.first([]);
@@ -133,7 +133,7 @@ export const createServer = async (
       commit: (mutations) => store.commit(mutations),
       unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
       snapshotOf: (seq) => store.snapshotOf(seq),
-      failed: ({ seq, id }, fault) => rooms.stuck.stopped(seq, id, fault instanceof Error ? fault.message : String(fault)),
+      failed: ({ seq, id }, fault) => components.stuck.stopped(seq, id, fault instanceof Error ? fault.message : String(fault)),
       parkingOf,
     });
     const market = createInventory({
@@ -145,9 +145,9 @@ export const createServer = async (
     });
     const admin = async () =>
       (await import("../admin/admin-service.ts")).createAdminService({
-        ...{ reads: store, post: rooms.post, mode, clock, submit: rooms.submit, decide: rooms.decide },
-        ...{ market, vault, rekeyed: rooms.rekeyed },
-        providers: () => Promise.resolve(rooms.providers),
+        ...{ reads: store, post: components.post, mode, clock, submit: components.submit, decide: components.decide },
+        ...{ market, vault, rekeyed: components.rekeyed },
+        providers: () => Promise.resolve(components.providers),
       });
     // A full disk or an unavailable bucket is reported once by its component; maintenance runs again anyway.
     const failed = (fault: unknown) => {
@@ -155,7 +155,7 @@ export const createServer = async (
       log("maintenance failed", { reason: fault instanceof Error ? fault.message : String(fault) });
     };
     const keyed = simulator?.settings ?? keyring.first(await store.providerKeys());
-    const rooms: Components = await createComponents({
+    const components: Components = await createComponents({
       settings: keyed,
       clock,
       log,
@@ -175,21 +175,21 @@ export const createServer = async (
         if (simulate) return;
         store
           .providerKeys()
-          .then((rows) => rooms.rekeyedAll(keyring.next(rows).providers))
+          .then((rows) => components.rekeyedAll(keyring.next(rows).providers))
           .catch(failed);
       },
       admin,
       unknownOutcome: () => end(EXIT_UNKNOWN_OUTCOME),
     });
-    undo.unshift(() => rooms.stop());
+    undo.unshift(() => components.stop());
     await more.beforeListening?.();
-    const { url } = await rooms.http.listen(settings.server);
-    rooms.listensAt(url);
+    const { url } = await components.http.listen(settings.server);
+    components.listensAt(url);
     log("service listening", { url, pid: process.pid });
     if (!simulate && !hasCredential(keyed, knownAccounts(dialects))) log("provider keys missing", { reason: NO_KEY });
     if (store.node === null) await crashLoop.begin();
-    await rooms.recover();
-    await rooms.leaseKeeper?.begin();
+    await components.recover();
+    await components.leaseKeeper?.begin();
     kept.begin();
     logRestoredState(log, await store.restored());
     if (store.node === null)
@@ -202,7 +202,7 @@ export const createServer = async (
       BEAT_MS,
       async () => {
         watchClock(clock.aheadMs?.() ?? 0);
-        await rooms.post({ mutation: "beat", atMs: clock.nowMs() });
+        await components.post({ mutation: "beat", atMs: clock.nowMs() });
       },
       failed,
     );
@@ -210,62 +210,62 @@ export const createServer = async (
       ...{ settings, clock, log, version: packageJson.version },
       lineage: lineageFrom(await store.secret(LINEAGE)),
     });
-    const sweep = repeat(clock, SWEEP_MS, rooms.sweep, failed);
+    const sweep = repeat(clock, SWEEP_MS, components.sweep, failed);
     const upkeep = repeat(
       clock,
       UPKEEP_MS,
       async () => {
-        await rooms.upkeep.noteKeyUse();
-        await rooms.upkeep.rollUpUsage();
-        await rooms.upkeep.settleDebts();
+        await components.upkeep.noteKeyUse();
+        await components.upkeep.rollUpUsage();
+        await components.upkeep.settleDebts();
       },
       failed,
     );
     /** Work that one node of a cluster does for all. */
     const asFirst = (work: () => Promise<void>) => async () => {
-      if (rooms.leaseKeeper?.isFirst() ?? true) await work();
+      if (components.leaseKeeper?.isFirst() ?? true) await work();
     };
-    const rounds = repeat(clock, ROUNDS_MS, asFirst(rooms.till.rounds), failed);
+    const rounds = repeat(clock, ROUNDS_MS, asFirst(components.checkout.rounds), failed);
     // Payments during the downtime are queried immediately in the background.
-    asFirst(rooms.till.rounds)().catch(failed);
+    asFirst(components.checkout.rounds)().catch(failed);
     return {
       url,
       mode,
       reads: store,
       market,
       vault,
-      providers: rooms.providers,
-      rekeyed: rooms.rekeyed,
-      post: rooms.post,
-      submit: rooms.submit,
-      decide: rooms.decide,
-      readiness: rooms.readiness,
+      providers: components.providers,
+      rekeyed: components.rekeyed,
+      post: components.post,
+      submit: components.submit,
+      decide: components.decide,
+      readiness: components.readiness,
       settings: () => current,
-      rollUpUsage: rooms.upkeep.rollUpUsage,
+      rollUpUsage: components.upkeep.rollUpUsage,
       figures: createRuntimeStats(() => ({
-        ...rooms.supervisor.counts(),
-        tasks: rooms.effects.size(),
-        writes: rooms.ledger.load().waiting,
+        ...components.supervisor.counts(),
+        tasks: components.effects.size(),
+        writes: components.ledger.load().waiting,
       })),
       simulatorUrl: simulator?.url ?? null,
-      issueToken: rooms.issueToken,
+      issueToken: components.issueToken,
       reload: createReload({
         started: settings,
         dialects,
         simulated: simulate,
         vault,
         kept: () => store.providerKeys(),
-        rekey: rooms.rekeyedAll,
+        rekey: components.rekeyedAll,
         replace: (next, read) => {
           current = next;
           catalogue = read;
-          rooms.replaceCatalogue(read);
+          components.replaceCatalogue(read);
         },
       }),
       drain: async () => {
         const startedMs = performance.now();
         const under = () => {
-          const { queued, running } = rooms.supervisor.counts();
+          const { queued, running } = components.supervisor.counts();
           return { queued, running };
         };
         log("service draining", {
@@ -278,9 +278,9 @@ export const createServer = async (
         rounds();
         // Its steps are short, except the copy of a large database; the next backup deletes an incomplete one.
         const backedUp = nightly.stop(settings.server.drain_s * 1000);
-        await rooms.drain(settings.server.drain_s * 1000);
+        await components.drain(settings.server.drain_s * 1000);
         await backedUp;
-        await rooms.upkeep.noteKeyUse().catch(() => undefined);
+        await components.upkeep.noteKeyUse().catch(() => undefined);
         const left = under();
         // A full disk keeps the count, which only slows the next start.
         if (store.node === null) await crashLoop.stopped().catch(() => undefined);

@@ -7,7 +7,7 @@ import { presentRowCounts, withPresentSchema } from "../store/sqlite/snapshot-co
 import { figuresOf, statsOfSnapshot } from "../store/sqlite/snapshot-copy/stats.ts";
 import { verifySnapshot } from "../store/sqlite/snapshot-copy/verify-copy.ts";
 import { hashFile, sizeOf, walk } from "./durable-fs.ts";
-import { BackupFault, codeOf, type Going, textOf } from "./errors.ts";
+import { BackupFault, codeOf, type Progress, textOf } from "./errors.ts";
 import { type Entry, MANIFEST_FILE, type Manifest, type Noted, readManifest } from "./manifest.ts";
 
 export type Checked = {
@@ -15,7 +15,7 @@ export type Checked = {
   /** Differences from the manifest by path in the backup; empty if there are none. */
   faults: Noted[];
   /** Errors of its database, except for recorded errors of the manifest. */
-  books: Noted[];
+  databaseFaults: Noted[];
 };
 
 /** @throws BackupFault if there is no manifest at `place`, or if it is unusable. */
@@ -31,12 +31,12 @@ export const manifestOf = (place: string): Manifest => {
   }
 };
 
-const entryFault = (place: string, entry: Entry, going: Going): string | undefined => {
+const entryFault = (place: string, entry: Entry, progress: Progress): string | undefined => {
   const path = join(place, entry.path);
   const size = sizeOf(path);
   if (size === undefined) return "it is missing";
   if (size !== entry.bytes) return `it has ${size} bytes and not ${entry.bytes}`;
-  const { sha256 } = hashFile(path, going);
+  const { sha256 } = hashFile(path, progress);
   return sha256 === entry.sha256 ? undefined : "its bytes are not those that were backed up";
 };
 
@@ -61,22 +61,22 @@ const ordered = (value: unknown): string =>
 /** Errors of a database whose bytes match the manifest. */
 const bookFaults = (place: string, manifest: Manifest): Noted[] => {
   const faults: Noted[] = [];
-  const say = (why: string) => void faults.push({ path: DATABASE_FILE, why });
+  const report = (why: string) => void faults.push({ path: DATABASE_FILE, why });
   const path = join(place, DATABASE_FILE);
   withPresentSchema(path, (readable) => {
     const stats = statsOfSnapshot(readable, figuresOf);
     const now = { ...stats, schema: statsOfSnapshot(path, schemaVersion), rows: presentRowCounts(stats.rows, stats.schema) };
     const then = { ...manifest, rows: presentRowCounts(manifest.rows, manifest.schema) };
     for (const member of ["rows", "ledger", "schema", "mode", "epoch", "lineage"] as const)
-      if (ordered(now[member]) !== ordered(then[member])) say(`its ${member} are not those that the manifest gives`);
+      if (ordered(now[member]) !== ordered(then[member])) report(`its ${member} are not those that the manifest gives`);
     for (const { name, offending } of verifySnapshot(readable))
-      for (const row of offending) say(`${name}: ${JSON.stringify(row)}`);
+      for (const row of offending) report(`${name}: ${JSON.stringify(row)}`);
   });
   return faults;
 };
 
 /** Errors of the database, or the reason why it cannot be read. @throws BackupFault `stopped` */
-const booksOf = (place: string, manifest: Manifest): Noted[] => {
+const databaseFaults = (place: string, manifest: Manifest): Noted[] => {
   try {
     return bookFaults(place, manifest);
   } catch (fault) {
@@ -90,24 +90,24 @@ const booksOf = (place: string, manifest: Manifest): Noted[] => {
  * @param only Verify only these entries and not the database, after a repair that followed a complete check.
  * @throws BackupFault if there is no usable manifest.
  */
-export const checkBackup = (place: string, going: Going, only?: ReadonlySet<string>): Checked => {
+export const checkBackup = (place: string, progress: Progress, only?: ReadonlySet<string>): Checked => {
   const manifest = manifestOf(place);
   const faults: Noted[] = [];
   const entries = manifest.entries.filter(({ path }) => only === undefined || only.has(path));
   for (const [at, entry] of entries.entries()) {
-    going.goOn();
-    going.tell(`checking ${at + 1} of ${entries.length} files`);
-    const why = entryFault(place, entry, going);
+    progress.goOn();
+    progress.report(`checking ${at + 1} of ${entries.length} files`);
+    const why = entryFault(place, entry, progress);
     if (why !== undefined) faults.push({ path: entry.path, why });
   }
-  if (only !== undefined) return { manifest, faults, books: [] };
+  if (only !== undefined) return { manifest, faults, databaseFaults: [] };
   faults.push(...strangers(place, manifest));
   if (!entries.some(({ path }) => path === DATABASE_FILE))
     faults.push({ path: DATABASE_FILE, why: "the manifest does not name it" });
-  if (faults.some(({ path }) => path === DATABASE_FILE)) return { manifest, faults, books: [] };
-  going.tell("checking the books");
+  if (faults.some(({ path }) => path === DATABASE_FILE)) return { manifest, faults, databaseFaults: [] };
+  progress.report("checking the books");
   const known = new Set(manifest.faults.map(({ why }) => why));
-  return { manifest, faults, books: booksOf(place, manifest).filter(({ why }) => !known.has(why)) };
+  return { manifest, faults, databaseFaults: databaseFaults(place, manifest).filter(({ why }) => !known.has(why)) };
 };
 
 /** A quick check of a backup: an intact manifest, and files of the recorded sizes. */

@@ -9,7 +9,7 @@ import { DATABASE_FILE, openReader } from "../store/sqlite/open.ts";
 import { namedFiles, spooledFiles, statsOfSnapshot, wantedOf } from "../store/sqlite/snapshot-copy/stats.ts";
 import type { ListedBackup } from "./backup-directory.ts";
 import { copyFile, hashFile, linkFile, requireFreeSpace, sizeOf } from "./durable-fs.ts";
-import { codeOf, type Going } from "./errors.ts";
+import { codeOf, type Progress } from "./errors.ts";
 import type { Entry, Manifest, Noted } from "./manifest.ts";
 
 /** A copied file with its recorded size and hash, and its original. */
@@ -61,7 +61,7 @@ const openAsking = (dataDir: string) => {
 };
 
 /** @throws BackupFault `no_room`, `stopped`; the system error if the disk fails. */
-export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, going: Going): Placing => {
+export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, progress: Progress): Placing => {
   const known = new Map(before?.manifest?.entries.map((entry) => [entry.path, entry]));
   const isKnown = ({ path, bytes, sha256 }: Wanted): boolean => {
     const entry = known.get(path);
@@ -110,14 +110,14 @@ export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, 
         return;
       }
     // If the database does not store size and hash, those of the original are recorded.
-    const is = bytes === null || sha256 === null ? hashFile(from, going) : { bytes, sha256 };
+    const is = bytes === null || sha256 === null ? hashFile(from, progress) : { bytes, sha256 };
     placed.push({ entry: { path, bytes: is.bytes, sha256: is.sha256 }, from, isLinked });
   };
 
   try {
     for (const [at, one] of wanted.entries()) {
-      going.goOn();
-      going.tell(`files ${at + 1} of ${wanted.length}`);
+      progress.goOn();
+      progress.report(`files ${at + 1} of ${wanted.length}`);
       bring(one);
     }
   } finally {
@@ -137,7 +137,7 @@ export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, 
 export const repairFile = (
   { entry, from, isLinked }: CopiedFiles,
   aside: string,
-  going: Going,
+  progress: Progress,
 ): { entry: Entry; fault: Noted | null } => {
   const to = join(aside, entry.path);
   // The link in the previous backup stays as it is.
@@ -145,7 +145,7 @@ export const repairFile = (
   const hasOriginal = sizeOf(from) !== undefined;
   if (!hasOriginal) throw new Error(`${from} is gone, and what the backup before has of it is damaged`);
   copyFile(from, to);
-  const is = hashFile(from, going);
+  const is = hashFile(from, progress);
   if (is.sha256 === entry.sha256)
     return {
       entry,

@@ -9,7 +9,7 @@ import { dropLeftovers, newestOf, prune, takeTurnIn } from "./backup-directory.t
 import { type Checked, checkBackup } from "./check.ts";
 import { type CopiedFiles, copyFiles, type Placing, repairFile } from "./copy-files.ts";
 import { copyFile, hashFile, remove, requireFreeSpace, sizeOf, walk, writeFile } from "./durable-fs.ts";
-import { BackupFault, type Going, textOf, withDiskErrors } from "./errors.ts";
+import { BackupFault, type Progress, textOf, withDiskErrors } from "./errors.ts";
 import {
   BUCKET_FILE,
   backupName,
@@ -69,7 +69,7 @@ const takeName = (dir: string, aheadMs: number, goOn: () => void): { name: strin
   }
 };
 
-const entryOf = (aside: string, path: string, going: Going): Entry => ({ path, ...hashFile(join(aside, path), going) });
+const entryOf = (aside: string, path: string, progress: Progress): Entry => ({ path, ...hashFile(join(aside, path), progress) });
 
 /** Files other than result files that are omitted intentionally. */
 const leftBehind = ({ dataDir, withMasterKey }: CreateRequest): Manifest["left_out"] => {
@@ -86,27 +86,27 @@ const leftBehind = ({ dataDir, withMasterKey }: CreateRequest): Manifest["left_o
  * Verifies the backup, repairs files that failed once, and verifies those again. @returns the resulting manifest. @throws
  * BackupFault `failed` if an error is left.
  */
-const checkAndMend = (aside: string, manifest: Manifest, placed: readonly CopiedFiles[], going: Going): Manifest => {
+const checkAndMend = (aside: string, manifest: Manifest, placed: readonly CopiedFiles[], progress: Progress): Manifest => {
   const write = (next: Manifest): Manifest => {
     writeFile(join(aside, MANIFEST_FILE), printManifest(next));
     return next;
   };
   write(manifest);
-  const { faults, books }: Checked = checkBackup(aside, going);
-  if (faults.length === 0 && books.length === 0) return manifest;
+  const { faults, databaseFaults }: Checked = checkBackup(aside, progress);
+  if (faults.length === 0 && databaseFaults.length === 0) return manifest;
   const files = new Map(placed.map((one) => [one.entry.path, one]));
   const entries = new Map(manifest.entries.map((entry) => [entry.path, entry]));
-  const noted = [...manifest.faults, ...books];
+  const noted = [...manifest.faults, ...databaseFaults];
   for (const { path, why } of faults) {
     const file = files.get(path);
     if (!file)
       throw new BackupFault("failed", `${join(aside, path)}: ${why}: the disk does not keep what is written; look after it`);
-    const { entry, fault } = repairFile(file, aside, going);
+    const { entry, fault } = repairFile(file, aside, progress);
     entries.set(path, entry);
     if (fault) noted.push(fault);
   }
   const mended = write({ ...manifest, entries: [...entries.values()], faults: noted });
-  const left = checkBackup(aside, going, new Set(faults.map(({ path }) => path))).faults[0];
+  const left = checkBackup(aside, progress, new Set(faults.map(({ path }) => path))).faults[0];
   if (left)
     throw new BackupFault(
       "failed",
@@ -115,30 +115,35 @@ const checkAndMend = (aside: string, manifest: Manifest, placed: readonly Copied
   return mended;
 };
 
-const make = (ask: CreateRequest, aside: string, takenAtMs: number, going: Going): { manifest: Manifest; linked: number } => {
+const make = (
+  ask: CreateRequest,
+  aside: string,
+  takenAtMs: number,
+  progress: Progress,
+): { manifest: Manifest; linked: number } => {
   const { dataDir, dir } = ask;
   const databaseBytes = bytesToCopy(dataDir);
   requireFreeSpace(dir, databaseBytes);
   mkdirSync(aside, { mode: 0o700 });
-  going.tell(`copying the database (${Math.ceil(databaseBytes / 1e6)} MB)`);
+  progress.report(`copying the database (${Math.ceil(databaseBytes / 1e6)} MB)`);
   const database = join(aside, DATABASE_FILE);
   copyDatabase(dataDir, database);
   dropSides(database);
   syncPath(database);
-  going.goOn();
+  progress.goOn();
   const figures = statsOfSnapshot(database, figuresOf);
   const before = newestOf(dir, figures.lineage);
   const nowMs = () => Date.now() + ask.aheadMs;
   // Older files may be in a bucket that is no longer used for new ones.
   const filesStore = sizeOf(join(dataDir, BUCKET_FILE)) === undefined ? ask.filesStore : "s3";
-  const placing: Placing = copyFiles({ dataDir, aside, nowMs, filesStore, before }, going);
+  const placing: Placing = copyFiles({ dataDir, aside, nowMs, filesStore, before }, progress);
   const { placed } = placing;
-  const own = [entryOf(aside, DATABASE_FILE, going)];
+  const own = [entryOf(aside, DATABASE_FILE, progress)];
   for (const path of [BUCKET_FILE, ...(ask.withMasterKey ? [MASTER_KEY_FILE] : [])]) {
     if (sizeOf(join(dataDir, path)) === undefined) continue;
     mkdirSync(dirname(join(aside, path)), { recursive: true, mode: 0o700 });
     copyFile(join(dataDir, path), join(aside, path));
-    own.push(entryOf(aside, path, going));
+    own.push(entryOf(aside, path, progress));
   }
   const { createdAtMs: _, ...known } = figures;
   const manifest = checkAndMend(
@@ -156,7 +161,7 @@ const make = (ask: CreateRequest, aside: string, takenAtMs: number, going: Going
       entries: [...own, ...placed.map(({ entry }) => entry)],
     },
     placed,
-    going,
+    progress,
   );
   for (const path of walk(aside).directories) syncPath(join(aside, path));
   syncPath(aside);
@@ -177,17 +182,17 @@ const pruned = (dir: string, lineage: string, keep: number | null): Pick<Made, "
  * @throws BackupFault; DirectoryUnusable, StoreDamaged, WrongSchema for the data directory. An error leaves nothing that looks
  * like a backup.
  */
-export const createBackup = (ask: CreateRequest, going: Going): Made => {
+export const createBackup = (ask: CreateRequest, progress: Progress): Made => {
   const dir = resolve(ask.dir);
   const giveBack = takeTurnIn(dir);
   try {
     return withDiskErrors(dir, () => {
       dropLeftovers(dir);
-      const { name, takenAtMs } = takeName(dir, ask.aheadMs, going.goOn);
+      const { name, takenAtMs } = takeName(dir, ask.aheadMs, progress.goOn);
       const [aside, path] = [join(dir, incompleteName(name)), join(dir, name)];
       try {
-        const { manifest, linked } = make({ ...ask, dir }, aside, takenAtMs, going);
-        going.goOn();
+        const { manifest, linked } = make({ ...ask, dir }, aside, takenAtMs, progress);
+        progress.goOn();
         renameSync(aside, path);
         syncPath(dir);
         const { entries, faults } = manifest;

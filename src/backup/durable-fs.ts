@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { syncPath } from "../store/sqlite/fsync.ts";
-import { BackupFault, codeOf, type Going } from "./errors.ts";
+import { BackupFault, codeOf, type Progress } from "./errors.ts";
 
 /** Free space that a backup leaves, because a full disk also rejects submissions. */
 const RESERVE_BYTES = 64 * 1024 * 1024;
@@ -49,7 +49,7 @@ export const makeDirectory = (path: string): void => {
 };
 
 /** SHA-256 of a file in hex, and the size that was read. */
-export const hashFile = (path: string, { goOn }: Pick<Going, "goOn">): { sha256: string; bytes: number } => {
+export const hashFile = (path: string, { goOn }: Pick<Progress, "goOn">): { sha256: string; bytes: number } => {
   const hasher = new Bun.CryptoHasher("sha256");
   const piece = new Uint8Array(PIECE_BYTES);
   const file = openSync(path, "r");

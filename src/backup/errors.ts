@@ -16,8 +16,8 @@ export class BackupFault extends Error {
 }
 
 /** Progress and cancellation of long work: `goOn` throws if the work must stop. */
-export type Going = {
-  tell: (line: string) => void;
+export type Progress = {
+  report: (line: string) => void;
   /** @throws BackupFault `stopped` */
   goOn: () => void;
 };

@@ -54,7 +54,7 @@ export const createNightly = ({ settings, lineage, version, clock, log }: Nightl
   let isStopped = false;
   let takeBack: () => void = () => undefined;
 
-  const tellMade = (made: Made, dur_ms: number): void => {
+  const logMade = (made: Made, dur_ms: number): void => {
     const [first] = made.faults;
     const what = { detail: made.path, count: made.entries, dur_ms };
     if (first)
@@ -76,7 +76,7 @@ export const createNightly = ({ settings, lineage, version, clock, log }: Nightl
       () => undefined,
     );
     try {
-      tellMade(await underWay.result, clock.nowMs() - startedMs);
+      logMade(await underWay.result, clock.nowMs() - startedMs);
       armAt(nextAt(clock.nowMs(), at));
     } catch (fault) {
       if (isStopped && fault instanceof BackupFault && fault.kind === "stopped") return log("backup canceled");

@@ -20,7 +20,7 @@ import {
 } from "../store/sqlite/snapshot-copy/stats.ts";
 import { checkBackup } from "./check.ts";
 import { copyFile, hashFile, makeDirectory, requireFreeSpace, walk } from "./durable-fs.ts";
-import { BackupFault, codeOf, type Going, textOf, withDiskErrors } from "./errors.ts";
+import { BackupFault, codeOf, type Progress, textOf, withDiskErrors } from "./errors.ts";
 import { type Entry, MASTER_KEY_FILE, type Manifest } from "./manifest.ts";
 
 export type RestoreRequest = { path: string; to: string; dryRun: boolean; networkDisk: boolean };
@@ -35,14 +35,14 @@ export type Restored = {
 };
 
 /** Directories of the file system, which do not belong to genrouter. */
-const NOBODYS = new Set(["lost+found"]);
+const FILE_SYSTEM_DIRECTORIES = new Set(["lost+found"]);
 
 /** @throws BackupFault if the path is not a directory, or if it is not empty. */
 const insistOnEmpty = (dir: string): void => {
   const found = statSync(dir, { throwIfNoEntry: false });
   if (!found) return;
   if (!found.isDirectory()) throw new BackupFault("unusable", `${dir} is not a directory; name another with --to`);
-  const names = readdirSync(dir).filter((name) => !NOBODYS.has(name));
+  const names = readdirSync(dir).filter((name) => !FILE_SYSTEM_DIRECTORIES.has(name));
   if (names.length === 0) return;
   // An existing lock file is only tested, because nothing is created in a foreign directory.
   const giveBack = names.includes("lock.db") ? takeTurn(join(dir, "lock.db")) : () => undefined;
@@ -59,19 +59,19 @@ const insistOnEmpty = (dir: string): void => {
 };
 
 /** @throws BackupFault `failed` if the copied bytes differ from the entry. */
-const bringEntry = (from: string, to: string, entry: Entry, going: Going): void => {
+const bringEntry = (from: string, to: string, entry: Entry, progress: Progress): void => {
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
   copyFile(from, to);
-  if (hashFile(to, going).sha256 !== entry.sha256)
+  if (hashFile(to, progress).sha256 !== entry.sha256)
     throw new BackupFault(
       "failed",
       `${to}: its bytes are not those that were written: the disk does not keep them; look after it`,
     );
 };
 
-const bringDatabase = (path: string, dir: string, manifest: Manifest, entry: Entry, going: Going): void => {
+const bringDatabase = (path: string, dir: string, manifest: Manifest, entry: Entry, progress: Progress): void => {
   const aside = join(dir, `${DATABASE_FILE}.restored`);
-  bringEntry(join(path, DATABASE_FILE), aside, entry, going);
+  bringEntry(join(path, DATABASE_FILE), aside, entry, progress);
   markCopy(aside, { takenAtMs: manifest.taken_at_ms, nowMs: Date.now() });
   dropSides(aside);
   const { rows, ledger, schema } = statsOfSnapshot(aside, figuresOf);
@@ -85,7 +85,7 @@ const bringDatabase = (path: string, dir: string, manifest: Manifest, entry: Ent
   syncPath(dir);
 };
 
-const fill = (path: string, dir: string, manifest: Manifest, going: Going): void => {
+const fill = (path: string, dir: string, manifest: Manifest, progress: Progress): void => {
   putPlaceholder(dir);
   requireFreeSpace(
     dir,
@@ -93,23 +93,23 @@ const fill = (path: string, dir: string, manifest: Manifest, going: Going): void
   );
   let database: Entry | undefined;
   for (const [at, entry] of manifest.entries.entries()) {
-    going.goOn();
-    going.tell(`restoring ${at + 1} of ${manifest.entries.length} files`);
+    progress.goOn();
+    progress.report(`restoring ${at + 1} of ${manifest.entries.length} files`);
     if (entry.path === DATABASE_FILE) database = entry;
-    else bringEntry(join(path, entry.path), join(dir, entry.path), entry, going);
+    else bringEntry(join(path, entry.path), join(dir, entry.path), entry, progress);
   }
-  for (const below of walk(dir).directories.filter((name) => !NOBODYS.has(name))) syncPath(join(dir, below));
-  if (database) bringDatabase(path, dir, manifest, database, going);
+  for (const below of walk(dir).directories.filter((name) => !FILE_SYSTEM_DIRECTORIES.has(name))) syncPath(join(dir, below));
+  if (database) bringDatabase(path, dir, manifest, database, progress);
 };
 
 /** Removes everything that an unfinished restore wrote into an empty directory. */
 const undo = (dir: string, wasThere: boolean): void => {
   if (!wasThere) rmSync(dir, { recursive: true, force: true });
   for (const name of wasThere ? readdirSync(dir) : [])
-    if (!NOBODYS.has(name)) rmSync(join(dir, name), { recursive: true, force: true });
+    if (!FILE_SYSTEM_DIRECTORIES.has(name)) rmSync(join(dir, name), { recursive: true, force: true });
 };
 
-const inDirectory = (path: string, { to, networkDisk }: RestoreRequest, manifest: Manifest, going: Going): void => {
+const inDirectory = (path: string, { to, networkDisk }: RestoreRequest, manifest: Manifest, progress: Progress): void => {
   const dir = resolve(to);
   const wasThere = existsSync(dir);
   withDiskErrors(dir, () => {
@@ -118,7 +118,7 @@ const inDirectory = (path: string, { to, networkDisk }: RestoreRequest, manifest
       // Prevents a start on the directory before it is complete.
       const claim = claimDirectory(dir, { networkDisk, creation: true });
       try {
-        fill(path, dir, manifest, going);
+        fill(path, dir, manifest, progress);
       } finally {
         claim.release();
       }
@@ -156,11 +156,11 @@ const compare = (path: string, to: string, manifest: Manifest): Restored["agains
  * Restores a backup into a new or empty directory. With `dryRun` it only reports the consequences.
  * @throws BackupFault `damaged` for a damaged backup, in which case nothing is restored, and the other kinds.
  */
-export const restoreBackup = (ask: RestoreRequest, going: Going): Restored => {
-  const path = resolve(ask.path);
-  if (!ask.dryRun) insistOnEmpty(resolve(ask.to));
-  const { manifest, faults, books } = checkBackup(path, going);
-  const [first] = [...faults, ...books];
+export const restoreBackup = (query: RestoreRequest, progress: Progress): Restored => {
+  const path = resolve(query.path);
+  if (!query.dryRun) insistOnEmpty(resolve(query.to));
+  const { manifest, faults, databaseFaults } = checkBackup(path, progress);
+  const [first] = [...faults, ...databaseFaults];
   if (first)
     throw new BackupFault(
       "damaged",
@@ -168,8 +168,8 @@ export const restoreBackup = (ask: RestoreRequest, going: Going): Restored => {
     );
   const unfinished = withPresentSchema(join(path, DATABASE_FILE), (readable) => statsOfSnapshot(readable, unfinishedRows));
   const hasKey = manifest.entries.some((entry) => entry.path === MASTER_KEY_FILE);
-  const against = ask.dryRun ? compare(path, resolve(ask.to), manifest) : null;
-  if (!ask.dryRun) inDirectory(path, ask, manifest, going);
+  const against = query.dryRun ? compare(path, resolve(query.to), manifest) : null;
+  if (!query.dryRun) inDirectory(path, query, manifest, progress);
   return {
     ...{ manifest, unfinished, against },
     bytes: manifest.entries.reduce((sum, { bytes }) => sum + bytes, 0),

@@ -8,7 +8,7 @@ import type { Restored, RestoreRequest } from "./restore.ts";
 
 export type WorkerRequest = { create: CreateRequest } | { check: string } | { restore: RestoreRequest };
 export type WorkerResponse = { made: Made } | { checked: Checked } | { restored: Restored };
-export type ToThread = { asked: WorkerRequest; stop: SharedArrayBuffer };
+export type ToThread = { requested: WorkerRequest; stop: SharedArrayBuffer };
 export type FromThread =
   | { tell: string }
   | { done: WorkerResponse }
@@ -27,26 +27,30 @@ const asFault = ({ name, kind, message }: { name: string; kind: BackupFaultKind 
   return known ? new known(message) : new BackupFault(kind ?? "failed", message);
 };
 
-const work = <T>(asked: WorkerRequest, of: (done: WorkerResponse) => T | undefined, tell: (line: string) => void): Work<T> => {
+const work = <T>(
+  requested: WorkerRequest,
+  of: (done: WorkerResponse) => T | undefined,
+  report: (line: string) => void,
+): Work<T> => {
   const stop = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   const worker = new Worker(new URL("./backup.worker.ts", import.meta.url).href, { smol: true });
   const result = new Promise<T>((done, lost) => {
     worker.onmessage = ({ data }: MessageEvent<FromThread>) => {
-      if ("tell" in data) return tell(data.tell);
+      if ("tell" in data) return report(data.tell);
       worker.terminate();
       if ("fault" in data) return lost(asFault(data.fault));
       const found = of(data.done);
       return found === undefined ? lost(new BackupFault("failed", "the thread did something else")) : done(found);
     };
     worker.onerror = (event) => lost(new BackupFault("failed", `the thread that makes backups stopped: ${event.message}`));
-    worker.postMessage({ asked, stop } satisfies ToThread);
+    worker.postMessage({ requested, stop } satisfies ToThread);
   });
   return { result, stop: () => void Atomics.store(new Int32Array(stop), 0, 1) };
 };
 
-export const makeBackup = (ask: CreateRequest, tell: (line: string) => void): Work<Made> =>
-  work({ create: ask }, (done) => ("made" in done ? done.made : undefined), tell);
-export const verifyBackup = (path: string, tell: (line: string) => void): Work<Checked> =>
-  work({ check: path }, (done) => ("checked" in done ? done.checked : undefined), tell);
-export const restoreInWorker = (ask: RestoreRequest, tell: (line: string) => void): Work<Restored> =>
-  work({ restore: ask }, (done) => ("restored" in done ? done.restored : undefined), tell);
+export const makeBackup = (request: CreateRequest, report: (line: string) => void): Work<Made> =>
+  work({ create: request }, (done) => ("made" in done ? done.made : undefined), report);
+export const verifyBackup = (path: string, report: (line: string) => void): Work<Checked> =>
+  work({ check: path }, (done) => ("checked" in done ? done.checked : undefined), report);
+export const restoreInWorker = (request: RestoreRequest, report: (line: string) => void): Work<Restored> =>
+  work({ restore: request }, (done) => ("restored" in done ? done.restored : undefined), report);

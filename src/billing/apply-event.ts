@@ -13,28 +13,33 @@ export type ApplyEventDeps = {
   log: Log;
   reads: Pick<StoreReads, "purchase" | "account">;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
-  desk: StripeClient | null;
+  stripe: StripeClient | null;
 };
 
 /** Principal of payment events. */
 const STRIPE: Principal = { kind: "service", id: "stripe", name: "Stripe" };
 
-export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEventDeps) => {
-  const tellUndecided = (outcome: PurchaseResult, why: string): void => {
+export const createEventApplier = ({ clock, log, reads, post, stripe }: ApplyEventDeps) => {
+  const reportUndecided = (outcome: PurchaseResult, why: string): void => {
     if (outcome.kind === "refused" || outcome.undecided === undefined || outcome.purchase === null) return;
     const { id, accountId } = outcome.purchase;
     const reason = `${why}: what it takes back in credits is to be decided (genrouter purchases undecided); until then the account is paused`;
     log("reversal undecided", { purchase_id: id, account_id: accountId, count: outcome.undecided, reason });
   };
 
-  const told = (outcome: PurchaseResult, why: string): void => {
+  const onReport = (outcome: PurchaseResult, why: string): void => {
     if (outcome.kind === "refused" || !outcome.changed) return;
-    tellUndecided(outcome, why);
+    reportUndecided(outcome, why);
     const { id = "", accountId = "", owedCredits = 0 } = outcome.purchase ?? {};
     // If no credits were taken, only debt is worth a log line.
-    if (outcome.movedCredits === 0 && owedCredits === 0) return;
+    if (outcome.transferredCredits === 0 && owedCredits === 0) return;
     const owed = owedCredits > 0 ? `; ${owedCredits} credits are owed and the account is paused` : "";
-    log("purchase reversed", { purchase_id: id, account_id: accountId, credits: outcome.movedCredits, reason: `${why}${owed}` });
+    log("purchase reversed", {
+      purchase_id: id,
+      account_id: accountId,
+      credits: outcome.transferredCredits,
+      reason: `${why}${owed}`,
+    });
   };
 
   const pay = async (id: string, payment: Payment, by: Principal = STRIPE): Promise<void> => {
@@ -49,7 +54,7 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
         reason: `paid ${payment.amountCredits ?? "nothing"} ${payment.currency}, which is not what was asked: nothing was credited`,
       });
     log("purchase paid", { ...names, account_id });
-    tellUndecided(outcome, "something in another currency than usd was taken back before it was paid");
+    reportUndecided(outcome, "something in another currency than usd was taken back before it was paid");
   };
 
   /**
@@ -80,7 +85,7 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
   const noted = (news: Extract<StripeEvent, { state: unknown }>, outcome: PurchaseResult): void => {
     const much = news.kind === "foreign" ? ` of ${news.amount} ${news.currency}` : "";
     if (outcome.kind === "refused") log("payment mismatch", { reason: `${news.of} ${news.id}: ${outcome.reason}` });
-    told(outcome, `${news.of} ${news.id}${much}, ${news.state}`);
+    onReport(outcome, `${news.of} ${news.id}${much}, ${news.state}`);
   };
 
   const over = async (id: string): Promise<void> => {
@@ -99,18 +104,21 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
         return;
       }
       case "reversal": {
-        const { kind: _, of, credits, ...told } = news;
+        const { kind: _, of, credits, ...reported } = news;
         return noted(
           news,
-          await post({ ...told, mutation: "note-reversal", kind: of, credits, by: STRIPE, atMs: clock.nowMs() }),
+          await post({ ...reported, mutation: "note-reversal", kind: of, credits, by: STRIPE, atMs: clock.nowMs() }),
         );
       }
       case "foreign": {
-        const { kind: _, of, ...told } = news;
-        return noted(news, await post({ ...told, mutation: "note-foreign-reversal", kind: of, by: STRIPE, atMs: clock.nowMs() }));
+        const { kind: _, of, ...reported } = news;
+        return noted(
+          news,
+          await post({ ...reported, mutation: "note-foreign-reversal", kind: of, by: STRIPE, atMs: clock.nowMs() }),
+        );
       }
       case "refunded":
-        for (const refund of (await desk?.refundsOf(news.paymentIntent)) ?? []) {
+        for (const refund of (await stripe?.refundsOf(news.paymentIntent)) ?? []) {
           const one = eventOfRefund(refund, clock.nowMs());
           if (one) await take(one);
         }
@@ -123,7 +131,7 @@ export const createEventApplier = ({ clock, log, reads, post, desk }: ApplyEvent
     take,
     /** Stores the invoice of a purchase if Stripe has created it. @throws StripeUnavailable */
     invoice: async (row: PurchaseRow): Promise<void> => {
-      const session = row.sessionId === null ? null : await desk?.checkout(row.sessionId);
+      const session = row.sessionId === null ? null : await stripe?.checkout(row.sessionId);
       const invoice = session?.invoice as Stripe.Invoice | string | null | undefined;
       if (!invoice || typeof invoice === "string" || !invoice.hosted_invoice_url) return;
       const { number, hosted_invoice_url: url } = invoice;

@@ -5,7 +5,7 @@ import type { Log } from "../logging/events.ts";
 import { type StripeClient, StripeUnavailable } from "./stripe.ts";
 
 /** @returns the same client. Each caller logs `payment provider unavailable` itself, with the action that failed. */
-export const watchAvailability = (desk: StripeClient, log: Log): StripeClient => {
+export const watchAvailability = (stripe: StripeClient, log: Log): StripeClient => {
   let isAway = false;
   const watched =
     <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
@@ -21,10 +21,10 @@ export const watchAvailability = (desk: StripeClient, log: Log): StripeClient =>
       }
     };
   return {
-    openCheckout: watched(desk.openCheckout),
-    checkout: watched(desk.checkout),
-    refundsOf: watched(desk.refundsOf),
-    eventsSince: watched(desk.eventsSince),
-    event: desk.event,
+    openCheckout: watched(stripe.openCheckout),
+    checkout: watched(stripe.checkout),
+    refundsOf: watched(stripe.refundsOf),
+    eventsSince: watched(stripe.eventsSince),
+    event: stripe.event,
   };
 };

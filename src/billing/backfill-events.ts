@@ -14,7 +14,7 @@ export type BackfillDeps = {
   clock: Clock;
   log: Log;
   reads: Pick<StoreReads, "restored">;
-  desk: StripeClient | null;
+  stripe: StripeClient | null;
   booking: EventApplier;
 };
 
@@ -45,23 +45,23 @@ const PAYMENTS: EventType[] = ["checkout.session.completed", "checkout.session.a
  * payment, and only if no event of the refund itself is present.
  */
 const inOrder = (all: readonly StripeEvent[]): StripeEvent[] => {
-  const told = new Set(all.flatMap((news) => (news.kind === "reversal" ? news.paymentIntent : [])));
-  const asked = all.filter((news) => {
-    if (news.kind !== "refunded" || told.has(news.paymentIntent)) return false;
-    told.add(news.paymentIntent);
+  const reported = new Set(all.flatMap((news) => (news.kind === "reversal" ? news.paymentIntent : [])));
+  const requested = all.filter((news) => {
+    if (news.kind !== "refunded" || reported.has(news.paymentIntent)) return false;
+    reported.add(news.paymentIntent);
     return true;
   });
-  return [...all.filter(({ kind }) => kind !== "refunded"), ...asked];
+  return [...all.filter(({ kind }) => kind !== "refunded"), ...requested];
 };
 
 /**
  * @returns a function that fetches events when due: at the first call, then once a day. The events may have been applied already.
  */
-export const createBackfill = ({ clock, log, reads, desk, booking }: BackfillDeps) => {
+export const createBackfill = ({ clock, log, reads, stripe: desk, booking }: BackfillDeps) => {
   let dueAtMs = 0;
   const away = (reason: string): void => log("payment provider unavailable", { reason });
-  const newsSince = async (desk: StripeClient, sinceMs: number, types: EventType[]): Promise<StripeEvent[]> =>
-    (await desk.eventsSince(Math.floor(sinceMs / 1000), types)).flatMap((event) => eventOf(event) ?? []);
+  const newsSince = async (stripe: StripeClient, sinceMs: number, types: EventType[]): Promise<StripeEvent[]> =>
+    (await stripe.eventsSince(Math.floor(sinceMs / 1000), types)).flatMap((event) => eventOf(event) ?? []);
   return async (): Promise<void> => {
     const nowMs = clock.nowMs();
     if (desk === null || nowMs < dueAtMs) return;

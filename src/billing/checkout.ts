@@ -42,7 +42,7 @@ export type Checkout = {
    * Reconciles an open purchase, or fetches the invoice of a paid one; if Stripe is unavailable, nothing changes. @returns the
    * current row
    */
-  lookAfter(purchaseId: string): Promise<PurchaseRow | undefined>;
+  refresh(purchaseId: string): Promise<PurchaseRow | undefined>;
   /** Ends a simulated checkout. @throws BillingError */
   endTest(purchaseId: string, how: "pay" | "cancel", by: Principal): Promise<void>;
   /** Handles a delivery of Stripe; null if Stripe is not configured. */
@@ -61,18 +61,18 @@ const OPEN_MS = 7_200_000;
 /** Maximum number of open checkouts per account. */
 const OPEN_AT_MOST = 20;
 /** Minimum interval between two requests to Stripe about the same purchase. */
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 
 export const createCheckout = (deps: CheckoutDeps): Checkout => {
   const { settings, mode, clock, log, reads, post } = deps;
   insistOnStripe(settings, mode);
-  const desk: StripeClient | null = isStripeSet(settings.stripe)
+  const stripe: StripeClient | null = isStripeSet(settings.stripe)
     ? watchAvailability(createStripeClient(settings.stripe), log)
     : null;
-  const provider: PurchaseProvider | null = desk ? "stripe" : mode === "test" ? "test" : null;
-  const booking = createEventApplier({ clock, log, reads, post, desk });
-  const missed = createBackfill({ clock, log, reads, desk, booking });
-  const round = createPendingReconciler({ clock, log, reads, post, desk, booking });
+  const provider: PurchaseProvider | null = stripe ? "stripe" : mode === "test" ? "test" : null;
+  const booking = createEventApplier({ clock, log, reads, post, stripe });
+  const missed = createBackfill({ clock, log, reads, stripe, booking });
+  const round = createPendingReconciler({ clock, log, reads, post, stripe, booking });
 
   const looked = new ClockCache<string, { atMs: number }>(1000);
   const found = async (id: string): Promise<PurchaseRow> => {
@@ -85,12 +85,12 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
     if (row.provider === "test") return `${deps.baseUrl()}/console/checkout/${row.id}`;
     const credits = `${deps.baseUrl()}/console/credits`;
     const place = { successUrl: `${credits}?purchase=${row.id}`, cancelUrl: `${credits}?cancelled=${row.id}` };
-    if (!desk) throw new BillingError("unavailable", "Credits cannot be bought here at the moment; ask your operator.");
+    if (!stripe) throw new BillingError("unavailable", "Credits cannot be bought here at the moment; ask your operator.");
     try {
       // A known checkout is looked up. A release that builds the request differently would be rejected under the idempotency key
       // of the first request.
-      const known = row.sessionId === null ? null : await desk.checkout(row.sessionId);
-      const { sessionId, url } = known ? { sessionId: known.id, url: known.url } : await desk.openCheckout(row, place);
+      const known = row.sessionId === null ? null : await stripe.checkout(row.sessionId);
+      const { sessionId, url } = known ? { sessionId: known.id, url: known.url } : await stripe.openCheckout(row, place);
       const named = await post({ mutation: "name-checkout", id: row.id, sessionId, atMs: clock.nowMs() });
       // A payment of a checkout that is not the purchase's own would not be credited.
       if (named.kind === "purchase" && url !== null) return url;
@@ -139,15 +139,15 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
         throw new BillingError("conflict", "This checkout is over; buy again.");
       return urlOf(row);
     },
-    lookAfter: async (id) => {
+    refresh: async (id) => {
       const row = await reads.purchase(id);
       const lacksNews = row?.state === "open" || (row?.state === "paid" && row.provider === "stripe" && row.invoiceUrl === null);
-      if (!row || !lacksNews || clock.nowMs() < (looked.get(id)?.atMs ?? 0) + LOOK_MS) return row;
+      if (!row || !lacksNews || clock.nowMs() < (looked.get(id)?.atMs ?? 0) + POLL_MS) return row;
       looked.set(id, { atMs: clock.nowMs() });
       try {
         if (row.state === "open") await round.ask(row);
         const paid = await found(id);
-        if (paid.state === "paid" && desk) await booking.invoice(paid);
+        if (paid.state === "paid" && stripe) await booking.invoice(paid);
       } catch (fault) {
         if (!(fault instanceof StripeUnavailable)) throw fault;
         log("payment provider unavailable", { purchase_id: id, account_id: row.accountId, reason: fault.message });
@@ -165,7 +165,7 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
         await booking.pay(id, { ...names, amountCredits: row.credits, currency: "usd" }, by);
       }
     },
-    webhook: desk && createWebhook({ desk, booking, log, settings: settings.stripe }),
+    webhook: stripe && createWebhook({ stripe, booking, log, settings: settings.stripe }),
     rounds: async () => {
       if (provider === null) return;
       await Promise.all([missed(), round.go()]);

@@ -13,7 +13,7 @@ export type ReconcilePendingDeps = {
   log: Log;
   reads: Pick<StoreReads, "openPurchases" | "uninvoicedPurchases">;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
-  desk: StripeClient | null;
+  stripe: StripeClient | null;
   booking: EventApplier;
 };
 
@@ -26,7 +26,7 @@ const INVOICE_MS = 86_400_000;
 /** Maximum number of checks in one round, for checkouts and for invoices each. */
 const ROUND_SIZE = 100;
 
-export const createPendingReconciler = ({ clock, log, reads, post, desk, booking }: ReconcilePendingDeps) => {
+export const createPendingReconciler = ({ clock, log, reads, post, stripe, booking }: ReconcilePendingDeps) => {
   /** @throws StripeUnavailable */
   const ask = async (row: PurchaseRow): Promise<void> => {
     const isOver = clock.nowMs() >= row.expiresAtMs;
@@ -36,18 +36,18 @@ export const createPendingReconciler = ({ clock, log, reads, post, desk, booking
       return;
     }
     // The purchase may have been paid. Without Stripe it stays pending.
-    if (desk === null) return;
-    const session = await desk.checkout(row.sessionId);
+    if (stripe === null) return;
+    const session = await stripe.checkout(row.sessionId);
     const news = session && eventOfCheckout(session);
     if (news) await booking.take(news);
     else if (session === null && clock.nowMs() >= row.expiresAtMs + GIVEN_UP_MS) await booking.over(row.id);
   };
 
   /** The check is recorded before the request, so that a purchase whose check fails does not block the ones after it. */
-  const inTurn = async (rows: readonly PurchaseRow[], asked: (row: PurchaseRow) => Promise<void>): Promise<void> => {
+  const inTurn = async (rows: readonly PurchaseRow[], requested: (row: PurchaseRow) => Promise<void>): Promise<void> => {
     const faults = await forEachPage(rows, async (row) => {
       await post({ mutation: "note-asked", id: row.id, atMs: clock.nowMs() });
-      await asked(row);
+      await requested(row);
     });
     const [first] = faults;
     if (first !== undefined)
@@ -57,7 +57,7 @@ export const createPendingReconciler = ({ clock, log, reads, post, desk, booking
   const go = async (): Promise<void> => {
     const nowMs = clock.nowMs();
     await inTurn(await reads.openPurchases(nowMs - NEWS_MS, ROUND_SIZE), ask);
-    if (desk) await inTurn(await reads.uninvoicedPurchases(nowMs - INVOICE_MS, ROUND_SIZE), booking.invoice);
+    if (stripe) await inTurn(await reads.uninvoicedPurchases(nowMs - INVOICE_MS, ROUND_SIZE), booking.invoice);
   };
 
   let underWay: Promise<void> | undefined;

@@ -13,8 +13,8 @@ export type StripeEvent =
   | ({ kind: "foreign"; amount: number; currency: string } & Reversal)
   /** A payment was refunded; the refunds themselves must be requested. */
   | { kind: "refunded"; paymentIntent: string };
-/** `toldAtMs`: time of this state according to Stripe. */
-type Reversal = { id: string; of: "refund" | "dispute"; paymentIntent: string; state: ReversalState; toldAtMs: number };
+/** `reportedAtMs`: time of this state according to Stripe. */
+type Reversal = { id: string; of: "refund" | "dispute"; paymentIntent: string; state: ReversalState; reportedAtMs: number };
 
 const idOf = (named: string | { id: string } | null): string | null =>
   named === null || typeof named === "string" ? named : named.id;
@@ -61,12 +61,12 @@ const reversal = (
   of: "refund" | "dispute",
   one: { id: string; amount: number; currency: string; payment_intent: string | { id: string } | null },
   state: ReversalState,
-  toldAtMs: number,
+  reportedAtMs: number,
 ): StripeEvent | null => {
   const paymentIntent = idOf(one.payment_intent);
   // Checkout creates a payment for every purchase, so a reversal without a payment belongs to none.
   if (paymentIntent === null || one.amount < 1) return null;
-  const shared = { id: one.id, of, paymentIntent, state, toldAtMs };
+  const shared = { id: one.id, of, paymentIntent, state, reportedAtMs };
   if (one.currency !== "usd") return { kind: "foreign", ...shared, amount: one.amount, currency: one.currency };
   return { kind: "reversal", ...shared, credits: one.amount };
 };
@@ -84,7 +84,7 @@ const stateOfDispute = (type: Stripe.Event["type"], status: string): ReversalSta
 
 /** @returns null for an event that does not concern this service */
 export const eventOf = (event: Stripe.Event): StripeEvent | null => {
-  const toldAtMs = event.created * 1000;
+  const reportedAtMs = event.created * 1000;
   switch (event.type) {
     case "checkout.session.completed":
     case "checkout.session.async_payment_succeeded":
@@ -98,7 +98,7 @@ export const eventOf = (event: Stripe.Event): StripeEvent | null => {
     case "refund.updated":
     case "refund.failed":
     case "charge.refund.updated":
-      return eventOfRefund(event.data.object, toldAtMs);
+      return eventOfRefund(event.data.object, reportedAtMs);
     case "charge.refunded": {
       const paymentIntent = idOf(event.data.object.payment_intent);
       return paymentIntent === null ? null : { kind: "refunded", paymentIntent };
@@ -109,7 +109,7 @@ export const eventOf = (event: Stripe.Event): StripeEvent | null => {
     case "charge.dispute.closed":
     case "charge.dispute.funds_reinstated": {
       const dispute = event.data.object;
-      return reversal("dispute", dispute, stateOfDispute(event.type, dispute.status), toldAtMs);
+      return reversal("dispute", dispute, stateOfDispute(event.type, dispute.status), reportedAtMs);
     }
     default:
       return null;

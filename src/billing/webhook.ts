@@ -9,11 +9,11 @@ import { isLiveKey } from "./validate-config.ts";
 /** `message` appears in Stripe's log of deliveries. */
 export type WebhookAnswer = { status: 200 | 400 | 503; message: string };
 
-type WebhookParts = { desk: StripeClient; booking: EventApplier; log: Log; settings: Settings["stripe"] };
+type WebhookParts = { stripe: StripeClient; booking: EventApplier; log: Log; settings: Settings["stripe"] };
 
 const TAKEN: WebhookAnswer = { status: 200, message: "taken" };
 
-export const createWebhook = ({ desk, booking, log, settings }: WebhookParts) => {
+export const createWebhook = ({ stripe, booking, log, settings }: WebhookParts) => {
   const isLive = isLiveKey(settings.secret_key);
   const refused = (reason: string): WebhookAnswer => {
     log("webhook rejected", { reason });
@@ -23,7 +23,7 @@ export const createWebhook = ({ desk, booking, log, settings }: WebhookParts) =>
   return async (body: string, signature: string | null): Promise<WebhookAnswer> => {
     if (signature === null) return refused("The header Stripe-Signature is missing.");
     try {
-      const event = await desk.event(body, signature);
+      const event = await stripe.event(body, signature);
       if (event.livemode !== isLive) return refused(`The event is of Stripe's ${isLive ? "test" : "live"} mode, the key is not.`);
       const news = eventOf(event);
       if (news) await booking.take(news);

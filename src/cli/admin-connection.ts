@@ -16,7 +16,7 @@ import { commandActor } from "./principal.ts";
 
 /** A starting service owns the directory before its control socket exists. A command waits up to this long for the socket. */
 const STARTING_MS = 5000;
-const ASK_AGAIN_MS = 100;
+const RETRY_MS = 100;
 
 /** Providers and routes as a service that starts now would have them. */
 const marketOf = async (settings: Settings, store: Store) => {
@@ -122,7 +122,7 @@ export const withAdminService = async <T>(
       }
     } catch (fault) {
       if (!(fault instanceof DirectoryInUse) || performance.now() > endMs) throw fault;
-      await Bun.sleep(ASK_AGAIN_MS);
+      await Bun.sleep(RETRY_MS);
     }
   }
 };

@@ -8,7 +8,7 @@ import { readsOf, storeLocationOf } from "./read-only-store.ts";
 import { type DirFlag, type Session, settingsOf } from "./session.ts";
 
 /** Location of an archive, and its form in `--json` output. */
-export type ArchiveLocation = { depot: ArchiveStorage; json: { dir: string } | { bucket: string; below: string } };
+export type ArchiveLocation = { archiveStorage: ArchiveStorage; json: { dir: string } | { bucket: string; below: string } };
 
 const BUCKET = "bucket";
 /** Texts that may mean a bucket, and URLs. They are rejected, so that they are not taken for a directory by mistake. */
@@ -34,21 +34,21 @@ export const withArchiveErrors = async <T>(again: string, work: () => Promise<T>
     if (fault instanceof ArchiveFault) throw new CommandFault(EXITS.failure, fault.message, { code: "archive_fault" });
     if (fault instanceof BucketConfigError) throw new CommandFault(EXITS.usage, fault.message, { code: "bad_setting" });
     if (!(fault instanceof BucketFault)) throw fault;
-    const told = `the archive: ${fault.message}`;
-    if (fault.kind === "unavailable") throw new CommandFault(EXITS.tryAgain, `${told}; ${again}`, { code: "bucket_fault" });
+    const reported = `the archive: ${fault.message}`;
+    if (fault.kind === "unavailable") throw new CommandFault(EXITS.tryAgain, `${reported}; ${again}`, { code: "bucket_fault" });
     // A response without a body contains only its status.
-    const advice = told.includes("deploy/S3.md")
+    const advice = reported.includes("deploy/S3.md")
       ? ""
       : "; deploy/S3.md has the settings, and the rights that the access key needs";
-    throw new CommandFault(EXITS.failure, told + advice, { code: "bucket_fault" });
+    throw new CommandFault(EXITS.failure, reported + advice, { code: "bucket_fault" });
   }
 };
 
-type Asked = {
+type LocationRequest = {
   flag: "--to" | "--archive";
   text: string;
   /** True if the store determines which archive of the bucket is its own; otherwise the archive is the only one or is named. */
-  byBooks: boolean;
+  byStore: boolean;
 };
 
 /**
@@ -58,7 +58,7 @@ type Asked = {
 export const archiveLocationOf = async (
   session: Session,
   flags: DirFlag,
-  { flag, text, byBooks }: Asked,
+  { flag, text, byStore }: LocationRequest,
 ): Promise<ArchiveLocation> => {
   const [, named] = (flag === "--archive" && ONE_OF_SEVERAL.exec(text)) || [];
   if (text === BUCKET && existsSync(BUCKET))
@@ -68,14 +68,14 @@ export const archiveLocationOf = async (
       throw unclear(flag, text, `is unclear: write ${BUCKET} for the bucket of the settings, and ./… for a directory here`);
     const { openDirectory } = await import("../store/archive/archive-storage.ts");
     const dir = resolve(text);
-    return { depot: openDirectory(dir), json: { dir } };
+    return { archiveStorage: openDirectory(dir), json: { dir } };
   }
   const { s3: settings } = settingsOf(session, flags);
   const { archiveObjectsIn, createArchiveObjects } = await import("../files/s3/archive-objects.ts");
   // Ctrl-C ends the process; an incomplete archive is ignored.
   const options = { settings, clock: systemClock(), signal: new AbortController().signal };
   const idOf = async (): Promise<string> => {
-    if (byBooks) {
+    if (byStore) {
       const { lineageAt } = await import("../store/archive/source.ts");
       return lineageAt(await readsOf(storeLocationOf(session, flags)));
     }
@@ -91,5 +91,5 @@ export const archiveLocationOf = async (
     return only;
   };
   const holdings = createArchiveObjects(named ?? (await idOf()), options);
-  return { depot: holdings, json: { bucket: settings.bucket, below: holdings.below } };
+  return { archiveStorage: holdings, json: { bucket: settings.bucket, below: holdings.below } };
 };

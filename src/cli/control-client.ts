@@ -16,13 +16,13 @@ const TRIES = 3;
 const ONCE: ReadonlySet<string> = new Set(["about", "settings"]);
 
 /** No process listens on the socket: the service does not run, or not yet. */
-class NobodyThere extends CommandFault {
+class ServiceNotRunning extends CommandFault {
   constructor() {
     super(EXITS.tryAgain, "the service stopped just now", { fix: "run the same command again", code: "service_gone" });
   }
 }
 
-const isNobody = (fault: unknown): boolean =>
+const isNotRunning = (fault: unknown): boolean =>
   fault instanceof Error &&
   "code" in fault &&
   ["ENOENT", "ECONNREFUSED", "ENOTSOCK", "ENOTDIR", "EACCES"].includes(String(fault.code));
@@ -43,7 +43,7 @@ const send = async (path: string, name: string, ask?: unknown, longestMs?: numbe
       throw new CommandFault(exit as Exit, message, { code, ...(fix ? { fix } : {}) });
     } catch (fault) {
       if (fault instanceof CommandFault) throw fault;
-      if (isNobody(fault)) throw new NobodyThere();
+      if (isNotRunning(fault)) throw new ServiceNotRunning();
       // The connection broke and the request may have been executed. Its reference makes a retry safe.
       if (left <= 1)
         throw new CommandFault(
@@ -65,7 +65,7 @@ export const requestFor = async (dir: string, longestMs?: number): Promise<About
   try {
     return (await send(findSocketPath(dir), "about", undefined, longestMs)) as About;
   } catch (fault) {
-    if (fault instanceof NobodyThere) return undefined;
+    if (fault instanceof ServiceNotRunning) return undefined;
     throw fault;
   }
 };
@@ -78,7 +78,8 @@ export const fetchSettings = async (dir: string): Promise<Settings | undefined> 
     return (await send(findSocketPath(dir), "settings")) as Settings;
   } catch (fault) {
     // An older release does not have this operation.
-    if (fault instanceof NobodyThere || (fault instanceof CommandFault && fault.code === "unknown_operation")) return undefined;
+    if (fault instanceof ServiceNotRunning || (fault instanceof CommandFault && fault.code === "unknown_operation"))
+      return undefined;
     throw fault;
   }
 };

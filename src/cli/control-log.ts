@@ -13,9 +13,9 @@ const AMOUNTS = ["credits", "creditCredits"] as const;
 
 /** @param ask the unvalidated request, which may not be an object */
 export const controlFields = (operation: string, ask: Json | undefined, { id, name }: Principal): EventFields => {
-  const said = typeof ask === "object" && ask !== null && !Array.isArray(ask) ? ask : {};
-  const about = TARGETS.map((member) => said[member]).find((value) => typeof value === "string");
-  const credits = AMOUNTS.map((member) => said[member]).find((value) => typeof value === "number");
+  const text = typeof ask === "object" && ask !== null && !Array.isArray(ask) ? ask : {};
+  const about = TARGETS.map((member) => text[member]).find((value) => typeof value === "string");
+  const credits = AMOUNTS.map((member) => text[member]).find((value) => typeof value === "number");
   return {
     event: operation,
     actor: name === "" || name === id ? id : `${name} (${id})`,

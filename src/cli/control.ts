@@ -153,14 +153,14 @@ export const openControl = (
     checkRequest(operation, ask);
     // A request that matches the schema has the type of the method's parameter.
     const run = admin[operation] as unknown as (ask: Json) => Promise<Json>;
-    const asked = { ...(ask as JsonObject), by };
+    const requested = { ...(ask as JsonObject), by };
     // The complete request is the cache key. The admin service rejects a reference that is reused with another account or amount.
     const reference =
       typeof ask === "object" && ask !== null && "reference" in ask ? `${operation} ${JSON.stringify(ask)}` : null;
-    if (reference === null) return run(asked);
+    if (reference === null) return run(requested);
     const known = remembered.get(reference);
     if (known) return known;
-    const answer = run(asked);
+    const answer = run(requested);
     remembered.set(reference, answer);
     for (const oldest of remembered.keys()) {
       if (remembered.size <= MOST_REMEMBERED) break;
@@ -199,12 +199,12 @@ export const openControl = (
       log("control request", controlFields(name, ask, by));
       return Response.json({ ok } satisfies ControlAnswer);
     } catch (fault) {
-      const told = await messageOf(fault);
-      const why = { error_code: told.code, ...(told.expected ? {} : { reason: told.lines.join(" ") }) };
+      const cliMessage = await messageOf(fault);
+      const why = { error_code: cliMessage.code, ...(cliMessage.expected ? {} : { reason: cliMessage.lines.join(" ") }) };
       log("control request", { ...controlFields(name, ask, by), ...why });
-      const [message = "", fix] = told.lines;
+      const [message = "", fix] = cliMessage.lines;
       return Response.json({
-        fault: { exit: told.exit, message, ...(fix ? { fix } : {}), code: told.code },
+        fault: { exit: cliMessage.exit, message, ...(fix ? { fix } : {}), code: cliMessage.code },
       } satisfies ControlAnswer);
     }
   };

@@ -80,7 +80,7 @@ const codeOf = (fault: unknown): string | undefined =>
   typeof fault === "object" && fault !== null && "code" in fault && typeof fault.code === "string" ? fault.code : undefined;
 
 /** Converts an error of the API client to a message with a remedy. */
-const tellNo = ({ code, status, message, requestId }: GenrouterError): CliMessage => {
+const apiErrorMessage = ({ code, status, message, requestId }: GenrouterError): CliMessage => {
   if (code === "no_key")
     return { exit: EXITS.unauthorized, lines: ["no API key: set GENROUTER_API_KEY or pass --key"], code, expected: true };
   if (code === "unreachable") {
@@ -96,7 +96,7 @@ const tellNo = ({ code, status, message, requestId }: GenrouterError): CliMessag
  * A setting that could not be read has the exit code on which a service manager restarts. An invalid setting remains invalid
  * until an operator changes it.
  */
-const tellSetting = ({ message, isPassing }: BadSetting): CliMessage => ({
+const settingMessage = ({ message, isPassing }: BadSetting): CliMessage => ({
   ...(isPassing ? { exit: EXITS.tryAgain, code: "setting_unreadable" } : { exit: EXITS.usage, code: "bad_setting" }),
   ...{ lines: [message], expected: true },
 });
@@ -115,7 +115,7 @@ export const messageOf = async (fault: unknown): Promise<CliMessage> => {
       code: fault.code,
       expected: true,
     };
-  if (fault instanceof GenrouterError) return tellNo(fault);
+  if (fault instanceof GenrouterError) return apiErrorMessage(fault);
   if (fault instanceof StillRunning)
     return {
       exit: EXITS.timedOut,
@@ -123,37 +123,37 @@ export const messageOf = async (fault: unknown): Promise<CliMessage> => {
       code: "timed_out",
       expected: true,
     };
-  if (fault instanceof BadSetting) return tellSetting(fault);
+  if (fault instanceof BadSetting) return settingMessage(fault);
   const message = fault instanceof Error ? fault.message : String(fault);
-  const told = (exit: Exit, code: string): CliMessage => ({ exit, lines: [message], code, expected: true });
-  if (fault instanceof DirectoryInUse) return told(EXITS.tryAgain, "directory_in_use");
-  if (fault instanceof DirectoryUnusable) return told(EXITS.unwritable, "directory_unusable");
+  const messageWith = (exit: Exit, code: string): CliMessage => ({ exit, lines: [message], code, expected: true });
+  if (fault instanceof DirectoryInUse) return messageWith(EXITS.tryAgain, "directory_in_use");
+  if (fault instanceof DirectoryUnusable) return messageWith(EXITS.unwritable, "directory_unusable");
   if (fault instanceof StorageRefused)
     return {
-      ...told(EXITS.unwritable, "directory_unusable"),
+      ...messageWith(EXITS.unwritable, "directory_unusable"),
       lines: [`the result files of the data directory: ${message}`, "look after its disk, then start again"],
     };
-  if (fault instanceof WrongMode) return told(EXITS.usage, "wrong_mode");
-  if (fault instanceof DatabaseUnavailable) return told(EXITS.tryAgain, "database_away");
-  if (fault instanceof StoreMigrated) return told(EXITS.usage, "store_moved");
-  if (fault instanceof MigrationError) return told(EXIT_OF_MOVE[fault.kind], `move_${fault.kind}`);
-  if (fault instanceof ServerUnfit) return told(EXITS.usage, "server_unfit");
-  if (fault instanceof WrongSchema) return told(EXITS.failure, "wrong_schema");
-  if (fault instanceof StoreDamaged) return told(EXITS.usage, "store_damaged");
-  if (fault instanceof StoreUnknown) return told(70, "outcome_unknown");
+  if (fault instanceof WrongMode) return messageWith(EXITS.usage, "wrong_mode");
+  if (fault instanceof DatabaseUnavailable) return messageWith(EXITS.tryAgain, "database_away");
+  if (fault instanceof StoreMigrated) return messageWith(EXITS.usage, "store_moved");
+  if (fault instanceof MigrationError) return messageWith(EXIT_OF_MOVE[fault.kind], `move_${fault.kind}`);
+  if (fault instanceof ServerUnfit) return messageWith(EXITS.usage, "server_unfit");
+  if (fault instanceof WrongSchema) return messageWith(EXITS.failure, "wrong_schema");
+  if (fault instanceof StoreDamaged) return messageWith(EXITS.usage, "store_damaged");
+  if (fault instanceof StoreUnknown) return messageWith(70, "outcome_unknown");
   if (fault instanceof StoreFull)
-    return { ...told(EXITS.tryAgain, "disk_full"), lines: [message, "free some space, then run the same command again"] };
-  if (fault instanceof BackupFault) return told(EXIT_OF_BACKUP[fault.kind], `backup_${fault.kind}`);
-  if (fault instanceof BadAllowEntry) return told(EXITS.usage, "bad_setting");
+    return { ...messageWith(EXITS.tryAgain, "disk_full"), lines: [message, "free some space, then run the same command again"] };
+  if (fault instanceof BackupFault) return messageWith(EXIT_OF_BACKUP[fault.kind], `backup_${fault.kind}`);
+  if (fault instanceof BadAllowEntry) return messageWith(EXITS.usage, "bad_setting");
   const { fileFaults } = await import("./catalogue-faults.ts");
   const faults = fileFaults(fault);
-  if (faults) return { ...told(faults.isPassing ? EXITS.tryAgain : EXITS.usage, "catalogue_fault"), lines: faults.lines };
+  if (faults) return { ...messageWith(faults.isPassing ? EXITS.tryAgain : EXITS.usage, "catalogue_fault"), lines: faults.lines };
   if (fault instanceof ApiError) return { exit: exitOfStatus(fault.status), lines: [message], code: fault.code, expected: true };
   const code = codeOf(fault);
   // Damage that the check at opening does not detect.
   if (code !== undefined && /^SQLITE_(CORRUPT|NOTADB)/.test(code))
     return {
-      ...told(EXITS.usage, "store_damaged"),
+      ...messageWith(EXITS.usage, "store_damaged"),
       lines: [`the database is damaged (${code}): restore a backup; nothing was repaired`],
     };
   // A broken pipe (`| head`) is no fault.

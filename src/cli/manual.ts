@@ -46,7 +46,7 @@ const isOwn = ({ names }: Flag): boolean => !names.some((name) => OWN.has(name))
 const section = (node: Node): string => {
   const name = ["genrouter", ...node.words].join(" ");
   // The text after the flags contains notes, which are filled, and then examples, which keep their lines.
-  const [told = "", examples = ""] = node.after.split(/^Examples:$/m);
+  const [reported = "", examples = ""] = node.after.split(/^Examples:$/m);
   return [
     `.SS ${plain(name)}`,
     ".nh",
@@ -54,7 +54,7 @@ const section = (node: Node): string => {
     ".hy",
     ".PP",
     prose(`${node.about}.`),
-    ...(told.trim() === "" ? [] : [".PP", literal(told)]),
+    ...(reported.trim() === "" ? [] : [".PP", literal(reported)]),
     ...node.flags.filter(isOwn).map(flagEntry),
     ...(examples.trim() === "" ? [] : [".PP", "Examples:", ".PP", literal(examples)]),
   ].join("\n");

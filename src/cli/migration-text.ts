@@ -5,7 +5,7 @@ import { checkLines } from "./commands/verify.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Progress of the migration. */
-export type Going = Progress | { step: "files"; done: number; of: number; bytes: number };
+export type MigrationStep = Progress | { step: "files"; done: number; of: number; bytes: number };
 
 const BAR_CHARS = 24;
 /** Minimum interval between redraws on a terminal, and between lines elsewhere. */
@@ -46,33 +46,33 @@ export const createSpeed = (nowMs: () => number) => {
 
 const END = { source: "the data directory", target: "the database" } as const;
 
-export const goingLine = (going: Going, speed: ReturnType<typeof createSpeed>): string => {
-  if (going.step === "adding up") return "adding all rows up";
-  if (going.step === "settling") return "switching the guards on, and counting";
-  const { done, of } = going;
+export const progressLine = (step: MigrationStep, speed: ReturnType<typeof createSpeed>): string => {
+  if (step.step === "adding up") return "adding all rows up";
+  if (step.step === "settling") return "switching the guards on, and counting";
+  const { done, of } = step;
   const share = of === 0 ? 1 : Math.min(1, done / of);
-  if (going.step === "verifying") return `verifying ${END[going.end]}  ${barOf(share)}  ${done} of ${of} checks`;
+  if (step.step === "verifying") return `verifying ${END[step.end]}  ${barOf(share)}  ${done} of ${of} checks`;
   const now = speed(done, of);
   const left = now === undefined ? [] : [`${durationText(now.leftMs)} left`];
-  if (going.step === "files")
-    return [`result files  ${barOf(share)}`, `${numberText(done)} of ${numberText(of)}`, sizeText(going.bytes), ...left].join(
+  if (step.step === "files")
+    return [`result files  ${barOf(share)}`, `${numberText(done)} of ${numberText(of)}`, sizeText(step.bytes), ...left].join(
       "  ",
     );
   const rate = now === undefined ? [] : [`${numberText(Math.round(now.perS))} rows/s`];
-  return [`moving  ${barOf(share)}`, going.table, `${numberText(done)} of ${numberText(of)} rows`, ...rate, ...left].join("  ");
+  return [`moving  ${barOf(share)}`, step.table, `${numberText(done)} of ${numberText(of)} rows`, ...rate, ...left].join("  ");
 };
 
 /** Prints progress: redrawn in place on a terminal, elsewhere at intervals and whenever a new phase starts. */
 export const createProgressText = (terminal: Terminal, nowMs: () => number = () => performance.now()) => {
   const speeds = { rows: createSpeed(nowMs), files: createSpeed(nowMs) };
   let what = "";
-  let toldMs = Number.NEGATIVE_INFINITY;
-  return (going: Going): void => {
-    const line = goingLine(going, going.step === "files" ? speeds.files : speeds.rows);
-    const isOther = what !== `${going.step} ${"end" in going ? going.end : ""}`;
-    what = `${going.step} ${"end" in going ? going.end : ""}`;
-    if (!isOther && nowMs() - toldMs < (terminal.isLive ? DRAW_MS : LINE_MS)) return;
-    toldMs = nowMs();
+  let reportedMs = Number.NEGATIVE_INFINITY;
+  return (step: MigrationStep): void => {
+    const line = progressLine(step, step.step === "files" ? speeds.files : speeds.rows);
+    const isOther = what !== `${step.step} ${"end" in step ? step.end : ""}`;
+    what = `${step.step} ${"end" in step ? step.end : ""}`;
+    if (!isOther && nowMs() - reportedMs < (terminal.isLive ? DRAW_MS : LINE_MS)) return;
+    reportedMs = nowMs();
     terminal.progress(line);
   };
 };

@@ -56,7 +56,7 @@ const SAME: Readonly<Record<string, string>> = {
 };
 
 /** Warns if the type of a file differs from its extension, because some results are neither MP4 nor PNG. */
-const tellType = (terminal: Terminal, { path, type }: SavedFile): void => {
+const printType = (terminal: Terminal, { path, type }: SavedFile): void => {
   const [named, usual] = [extname(path).toLowerCase(), endingOf(type)];
   if (named === "" || usual === undefined || (SAME[named] ?? named) === usual) return;
   terminal.warn(`${path} is ${type}; such files usually end in ${usual}`);
@@ -64,7 +64,7 @@ const tellType = (terminal: Terminal, { path, type }: SavedFile): void => {
 
 /** Warns about types of saved files, and about files that were not written to a stream. */
 export const printFiles = (terminal: Terminal, { id, output }: Generation, files: readonly SavedFile[]): void => {
-  for (const file of files) tellType(terminal, file);
+  for (const file of files) printType(terminal, file);
   const count = output?.urls.length ?? 0;
   if (files.length < count)
     terminal.warn(`only file 1 of ${count} was written; genrouter download ${id} -o DIRECTORY/ saves all of them`);

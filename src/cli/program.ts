@@ -155,7 +155,7 @@ const usageText = (fault: CommanderError): string =>
 export const run = async (given: readonly string[], terminal: Terminal, env: Session["env"]): Promise<Exit> => {
   const { words, note } = currentWords(given);
   const isJson = words.includes("--json");
-  const session: Session = { terminal, env, exit: EXITS.ok, isIgnoredTold: isJson };
+  const session: Session = { terminal, env, exit: EXITS.ok, isIgnoredReported: isJson };
   if (note !== null && !isJson) terminal.note(note);
   try {
     await buildProgram(session, isJson).parseAsync(words, { from: "user" });
@@ -167,17 +167,17 @@ export const run = async (given: readonly string[], terminal: Terminal, env: Ses
       if (isJson) terminal.warn(JSON.stringify({ error: { code: "usage", message: usageText(fault) } }));
       return EXITS.usage;
     }
-    const told = await messageOf(fault);
+    const message = await messageOf(fault);
     // A broken pipe is no verdict, so the exit code that was set before applies.
-    if (told.code === "EPIPE") return session.exit;
+    if (message.code === "EPIPE") return session.exit;
     const debug = words.includes("--debug");
     terminal.progress(null);
-    const [first, ...others] = told.lines;
+    const [first, ...others] = message.lines;
     if (first !== undefined && isJson)
-      terminal.warn(JSON.stringify({ error: { code: told.code, message: told.lines.join("; ") } }));
+      terminal.warn(JSON.stringify({ error: { code: message.code, message: message.lines.join("; ") } }));
     else if (first !== undefined) terminal.warn([`${terminal.paint("red", "error:")} ${first}`, ...others].join("\n  "));
     if (debug && fault instanceof Error) terminal.warn(fault.stack ?? "");
-    else if (!told.expected) terminal.warn("  run again with --debug to see where");
-    return told.exit;
+    else if (!message.expected) terminal.warn("  run again with --debug to see where");
+    return message.exit;
   }
 };

@@ -19,7 +19,7 @@ const detailsOf = (step: ReplayStep): string[] => {
   const guards = step.considered
     .filter(({ guard }) => guard !== "")
     .map(({ guard, holds }) => `${guard}: ${holds ? "yes" : "no"}`);
-  const asks = step.asks.map((ask) => `${ask.type.replace("ask.", "")}${"n" in ask ? ` ${ask.n}` : ""}`);
+  const asks = step.effects.map((ask) => `${ask.type.replace("ask.", "")}${"n" in ask ? ` ${ask.n}` : ""}`);
   return [
     ...(step.node === undefined ? [] : [`node     ${step.node}`]),
     ...(guards.length > 0 ? [`guards   ${guards.join(" · ")}`] : []),
@@ -37,7 +37,7 @@ const linesOf = ({ record }: Life, steps: readonly ReplayStep[]): string[] => [
   `${record.id}  ${record.model}  ${record.status}  account ${record.accountId}  ${new Date(record.createdAtMs).toISOString()}`,
   ...steps.flatMap((step) => [
     `${String(step.version).padStart(3)}  ${sinceText(step.atMs - record.createdAtMs)}  ${step.from === null ? step.to : `${step.from} → ${step.to}`}`,
-    `     ${step.event?.type ?? "acceptance"}: ${step.told}`,
+    `     ${step.event?.type ?? "acceptance"}: ${step.description}`,
     ...detailsOf(step).map((line) => `       ${line}`),
   ]),
 ];

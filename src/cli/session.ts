@@ -16,7 +16,7 @@ export type Session = {
   /** Exit code if the command does not throw. */
   exit: Exit;
   /** True if ignored variables have been printed or must not be, because with `--json` standard error is one line of JSON. */
-  isIgnoredTold?: boolean;
+  isIgnoredReported?: boolean;
 };
 
 export type DirFlag = { data?: string };
@@ -45,8 +45,8 @@ export const dirFlags = ({ data }: DirFlag): Flags => (data === undefined ? {} :
 export const settingsWith = (session: Session, flags: Flags): ReadSettings => {
   const read = readAll(session.env, flags, findSettingsFile(session.env, session.config));
   const ignored = ignoredLine(read.ignored);
-  if (ignored !== undefined && !session.isIgnoredTold) session.terminal.warn(`warning: ${ignored}`);
-  session.isIgnoredTold = true;
+  if (ignored !== undefined && !session.isIgnoredReported) session.terminal.warn(`warning: ${ignored}`);
+  session.isIgnoredReported = true;
   return read;
 };
 

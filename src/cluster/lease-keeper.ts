@@ -45,10 +45,10 @@ export type LeaseKeeper = {
 };
 
 /** Longest interval between renewals in milliseconds; a shorter lease has a shorter interval. */
-const LOOK_MS = 1000;
-const LOOKS_PER_LEASE = 5;
+const POLL_MS = 1000;
+const RENEWALS_PER_LEASE = 5;
 /** Number of intervals after which a pending renewal counts as an unavailable database. */
-const SILENT_LOOKS = 3;
+const SILENT_RENEWALS = 3;
 /** Fraction of the lease before its end at which the node stops trusting it, because clocks drift. */
 const MARGIN_PART = 0.1;
 /** Clock skew in milliseconds that is logged. */
@@ -58,7 +58,7 @@ const TAKE_OVER = 200;
 
 export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
   const { node, clock, monoMs, log } = deps;
-  const everyMs = Math.min(LOOK_MS, node.leaseMs / LOOKS_PER_LEASE);
+  const everyMs = Math.min(POLL_MS, node.leaseMs / RENEWALS_PER_LEASE);
   /** The lease is not trusted before the first renewal, because it started when the store was opened. */
   let sureUntilMs = Number.NEGATIVE_INFINITY;
   const isSure = () => monoMs() < sureUntilMs;
@@ -83,7 +83,7 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
   const reasonOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
   let isApart = false;
-  const tellApart = (apartMs: number): void => {
+  const reportSkew = (apartMs: number): void => {
     const wasApart = isApart;
     isApart = Math.abs(apartMs) > APART_MS;
     if (isApart && !wasApart)
@@ -93,7 +93,7 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
     if (!isApart && wasApart) log("clock skew ended", {});
   };
 
-  const isAwayNow = () => !isStopped && (isAway || monoMs() - (unansweredMs ?? monoMs()) > SILENT_LOOKS * everyMs);
+  const isAwayNow = () => !isStopped && (isAway || monoMs() - (unansweredMs ?? monoMs()) > SILENT_RENEWALS * everyMs);
 
   let takingOver: Promise<void> | undefined;
   const takeAll = async (): Promise<void> => {
@@ -121,8 +121,8 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
   let following: Promise<unknown> = Promise.resolve();
   const look = async (): Promise<void> => {
     // The lease starts when the database executes the renewal, which is later than this time.
-    const [askedMs, askedAtMs] = [monoMs(), clock.nowMs()];
-    unansweredMs ??= askedMs;
+    const [requestedMs, requestedAtMs] = [monoMs(), clock.nowMs()];
+    unansweredMs ??= requestedMs;
     const around = await node.attend(isLeaving).finally(() => {
       if (isAwayNow()) awayAtMs = clock.nowMs();
       unansweredMs = null;
@@ -137,9 +137,9 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
       node.noteAway(null);
     }
     isAway = false;
-    reachedAtMs = askedAtMs;
-    tellApart(around.apartMs);
-    sureUntilMs = askedMs + node.leaseMs * (1 - MARGIN_PART);
+    reachedAtMs = requestedAtMs;
+    reportSkew(around.apartMs);
+    sureUntilMs = requestedMs + node.leaseMs * (1 - MARGIN_PART);
     isFirst = around.isFirst;
     // A response that arrived during a suspension may be about an expired lease.
     if (isSure()) {
@@ -156,9 +156,9 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
         reason: `the lease of ${around.ended.map((epoch) => `epoch ${epoch}`).join(", ")} ran out; what was left there is taken over`,
         action: "genrouter nodes says which node that was; its log says why it ended",
       });
-    if (around.isAnythingLeft) takeOver().catch(tell);
+    if (around.isAnythingLeft) takeOver().catch(report);
   };
-  const tell = (fault: unknown): void => {
+  const report = (fault: unknown): void => {
     if (isStopped) return;
     // The node was ended meanwhile or may own generations that it does not know. No other node continues them while it lives.
     if (fault instanceof StoreUnknown) end(`what became of a take-over is not known: ${reasonOf(fault)}`);

@@ -7,7 +7,7 @@ import type { Log } from "../logging/events.ts";
 import { type Node, type NodeReads, nodeName } from "../store/cluster-port.ts";
 import { createLeaseKeeper, type LeaseKeeper } from "./lease-keeper.ts";
 import { createRemoteChanges, type RemoteChanges } from "./remote-changes.ts";
-import type { Sharing } from "./takeover.ts";
+import type { Takeover } from "./takeover.ts";
 
 export type MembershipDeps = {
   /** Null if this process is the only writer. */
@@ -17,7 +17,7 @@ export type MembershipDeps = {
   /** Monotonic time in milliseconds that also passes during a suspension; default: the machine's. */
   monoMs?: () => number;
   log: Log;
-  engine: () => Sharing;
+  engine: () => Takeover;
   /** Called when the admin service of another node changed keys, accounts or users. */
   changed: () => void;
   /** Called when another node has taken over: the process must end. */
@@ -26,7 +26,7 @@ export type MembershipDeps = {
 export type Membership = {
   leaseKeeper: LeaseKeeper | null;
   /** Changes of other nodes, for viewers. */
-  neighbours: RemoteChanges | null;
+  remoteChanges: RemoteChanges | null;
   nameGeneration: CoreDeps["nameGeneration"];
   /** Called after an admin change of any node; null if there is no listener. */
   admin: { changed: (() => void) | null };
@@ -56,7 +56,7 @@ export const createMembership = (deps: MembershipDeps): Membership => {
   const admin: Membership["admin"] = { changed: null };
   if (node === null || known === null)
     return {
-      ...{ leaseKeeper: null, neighbours: null, admin, leave: () => Promise.resolve(), nameGeneration: newGeneration },
+      ...{ leaseKeeper: null, remoteChanges: null, admin, leave: () => Promise.resolve(), nameGeneration: newGeneration },
       alive: () => 1,
       nodes: () => 1,
       isAnotherThere: () => false,
@@ -84,12 +84,12 @@ export const createMembership = (deps: MembershipDeps): Membership => {
       await engine().adoptSwitches().catch(failed);
     },
   });
-  const neighbours = createRemoteChanges({
+  const remoteChanges = createRemoteChanges({
     ...{ others: node.others, names: known.names, clock, failed: failing("looking at other nodes") },
     own: nodeName({ host: hostname(), slot: node.slot, epoch: node.epoch }),
   });
   return {
-    ...{ leaseKeeper, neighbours, admin, nameGeneration: namesFrom(node) },
+    ...{ leaseKeeper, remoteChanges, admin, nameGeneration: namesFrom(node) },
     leave: async (noticeMs) => {
       isAsking = true;
       await leaseKeeper.leave().finally(() => {

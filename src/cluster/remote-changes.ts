@@ -13,7 +13,7 @@ export type ChangeElsewhere = RemoteGeneration & {
   isNew: boolean;
 };
 export type Follower = {
-  told: (change: ChangeElsewhere) => void;
+  onReport: (change: ChangeElsewhere) => void;
   /** Whether events are requested, or only their result; "with requests" includes provider requests, which contain prompts. */
   wantsSteps: boolean | "with requests";
   /** Whether generations of an account are requested. */
@@ -48,7 +48,7 @@ export type RemoteChangesDeps = {
   failed: (fault: unknown) => void;
 };
 
-const LOOK_MS = 500;
+const POLL_MS = 500;
 /** A slow read is followed by a longer pause, so that reads take at most a fifth of the time. */
 const REST_PER_LOOK = 4;
 /** Rows per query and per read. The list of the inspector holds no more rows either. */
@@ -64,7 +64,7 @@ const BEFORE_MS = 10_000;
 const MOST_ENDED = 2_000;
 
 type Known = Pick<Elsewhere, "accountSeq" | "version" | "epoch" | "status">;
-type Wish = { seq: number; version: number; accountSeq: number | null; isNew: boolean; now: Known | null };
+type Wanted = { seq: number; version: number; accountSeq: number | null; isNew: boolean; now: Known | null };
 
 export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
   const { others, clock, own } = deps;
@@ -109,8 +109,8 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
   };
 
   /** Computes the changes since the last report. */
-  const wishes = (found: Map<number, Elsewhere>, upTo: number, ended: Awaited<ReturnType<Others["ended"]>>): Wish[] => {
-    const all: Wish[] = [];
+  const wantedOf = (found: Map<number, Elsewhere>, upTo: number, ended: Awaited<ReturnType<Others["ended"]>>): Wanted[] => {
+    const all: Wanted[] = [];
     for (const [seq, now] of found) {
       const before = known.get(seq);
       if (before && before.version >= now.version && before.epoch === now.epoch) continue;
@@ -126,14 +126,14 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
     return all;
   };
 
-  const note = ({ seq, now }: Wish, version: number): void => {
+  const note = ({ seq, now }: Wanted, version: number): void => {
     if (now) known.set(seq, { ...now, version: Math.max(now.version, version) });
     else {
       known.delete(seq);
       over.add(seq);
     }
   };
-  const tell = async (some: readonly Wish[], mine: number): Promise<void> => {
+  const report = async (some: readonly Wanted[], mine: number): Promise<void> => {
     const hears = some.filter(({ accountSeq }) => accountSeq === null || isWanted(accountSeq));
     const wantsSteps = [...followers].some((follower) => follower.wantsSteps !== false);
     const wantsRequests = [...followers].some((follower) => follower.wantsSteps === "with requests");
@@ -150,7 +150,7 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
       const stands = standingOf.get(wish.seq);
       if (!stands) continue;
       const change = { ...stands, steps, node: nameOf(stands.epoch), isNew: wish.isNew };
-      for (const follower of [...followers]) if (follower.wants(stands.record.accountSeq)) follower.told(change);
+      for (const follower of [...followers]) if (follower.wants(stands.record.accountSeq)) follower.onReport(change);
     }
   };
 
@@ -166,13 +166,13 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
       for (const { seq } of ended) over.add(seq);
       return;
     }
-    const all = wishes(found, upTo, ended);
-    const asked = [...wanted];
+    const all = wantedOf(found, upTo, ended);
+    const requested = [...wanted];
     wanted.clear();
     try {
-      for (let at = 0; at < all.length && mine === turn; at += AT_ONCE) await tell(all.slice(at, at + AT_ONCE), mine);
+      for (let at = 0; at < all.length && mine === turn; at += AT_ONCE) await report(all.slice(at, at + AT_ONCE), mine);
     } catch (fault) {
-      for (const [seq, version] of asked) want(seq, version);
+      for (const [seq, version] of requested) want(seq, version);
       throw fault;
     }
   };
@@ -205,7 +205,7 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
       isAway = true;
     }
     if (mine !== turn) return;
-    const restMs = Math.max(LOOK_MS, REST_PER_LOOK * (clock.nowMs() - startedMs));
+    const restMs = Math.max(POLL_MS, REST_PER_LOOK * (clock.nowMs() - startedMs));
     takeBack = clock.after(restMs, () => void go(mine, isFirst && !isRead));
   };
 

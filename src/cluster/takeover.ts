@@ -26,7 +26,7 @@ export const leaveDecision =
   (seq, decision) =>
     node.leaveHint({ seq, n: -decision.decidedAtMs, body: JSON.stringify(decision) });
 
-export type Sharing = {
+export type Takeover = {
   decide: Decide;
   /** Restores generations that another node left. */
   takeUp: (seqs: readonly number[]) => Promise<void>;
@@ -45,7 +45,7 @@ export type Sharing = {
   adoptSwitches: () => Promise<void>;
 };
 
-type SharingParts = {
+type TakeoverDeps = {
   store: Pick<Store, "node"> &
     Pick<StoreReads, "unfinished" | "attempt" | "attemptsOf" | "routeHealth" | "switchedOff" | "journalOf" | "generationBySeq">;
   supervisor: Pick<Supervisor, "recover" | "resume" | "routesChanged" | "has" | "report" | "idle">;
@@ -58,10 +58,10 @@ type SharingParts = {
   isOver: () => boolean;
 };
 
-export const createTakeover = (deps: SharingParts): Sharing => {
+export const createTakeover = (deps: TakeoverDeps): Takeover => {
   const { store, supervisor, late, effects, health, routes, clock, isOver } = deps;
 
-  const takeUp: Sharing["takeUp"] = async (seqs) => {
+  const takeUp: Takeover["takeUp"] = async (seqs) => {
     for (const seq of seqs) effects.takenUp(seq);
     const pages = await Promise.all(seqs.map((seq) => store.unfinished(seq - 1, 1)));
     const found = pages.flatMap((page, at) => page.filter(({ seq }) => seq === seqs[at])).sort((a, b) => a.seq - b.seq);
@@ -76,26 +76,26 @@ export const createTakeover = (deps: SharingParts): Sharing => {
 
   const hasEnded = async (seq: number) => ((await store.generationBySeq(seq))?.completedAtMs ?? null) !== null;
   /** This node owns the generation. */
-  const tellHere = async (seq: number, told: ForOwner): Promise<void> => {
+  const deliverHere = async (seq: number, forwarded: ForOwner): Promise<void> => {
     // The generation had stopped on this node.
     if (!supervisor.has(seq)) await takeUp([seq]);
-    supervisor.report(seq, { ...told, atMs: clock.nowMs() });
+    supervisor.report(seq, { ...forwarded, atMs: clock.nowMs() });
   };
   const isNoted = async (seq: number, answer: Outcome): Promise<boolean> => {
     const attempt = await store.attempt(seq, answer.n);
     return attempt === undefined || isOnRow(answer, attempt);
   };
   /** @returns whether the outcome is committed. */
-  const isDealtWith = async (seq: number, told: ForOwner): Promise<boolean> => {
+  const isDealtWith = async (seq: number, forwarded: ForOwner): Promise<boolean> => {
     // A rejection belongs to one sending and would otherwise be applied to the next one.
-    if (told.type === "rejected") return true;
-    if (isDecision(told) && (await store.journalOf(seq)).some(({ event }) => isCarriedOut(told, event))) return true;
+    if (forwarded.type === "rejected") return true;
+    if (isDecision(forwarded) && (await store.journalOf(seq)).some(({ event }) => isCarriedOut(forwarded, event))) return true;
     if (await hasEnded(seq))
-      return isDecision(told) || (await isNoted(seq, told)) || (await late(seq, { ...told, atMs: clock.nowMs() }));
-    await tellHere(seq, told);
+      return isDecision(forwarded) || (await isNoted(seq, forwarded)) || (await late(seq, { ...forwarded, atMs: clock.nowMs() }));
+    await deliverHere(seq, forwarded);
     await supervisor.idle(seq);
     // If the generation ended meanwhile or cannot use the response before its end, the next read handles it.
-    return supervisor.has(seq) && (isDecision(told) || (await isNoted(seq, told)));
+    return supervisor.has(seq) && (isDecision(forwarded) || (await isNoted(seq, forwarded)));
   };
 
   /** Keys (generation and number) of inbox entries that are being applied. */
@@ -113,7 +113,7 @@ export const createTakeover = (deps: SharingParts): Sharing => {
     }
   };
 
-  const takeHints: Sharing["takeHints"] = async () => {
+  const takeHints: Takeover["takeHints"] = async () => {
     const { node } = store;
     const faults: unknown[] = [];
     const failed = (fault: unknown) => faults.push(fault);
@@ -141,7 +141,7 @@ export const createTakeover = (deps: SharingParts): Sharing => {
     takeUp,
     takeHints,
     decide: async (seq, decision) => {
-      if (store.node === null) return await tellHere(seq, decision);
+      if (store.node === null) return await deliverHere(seq, decision);
       // Stored so that it survives this process; the owner of the generation finds it.
       await leaveDecision(store.node)(seq, decision);
       if (supervisor.has(seq)) await takeHints();

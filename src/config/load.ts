@@ -177,14 +177,14 @@ const strangeLine = ({ path, from, isInFile }: Entry): string | undefined => {
 };
 
 /** The message of a fault. It never repeats credentials or any value below `providers`. */
-const faultLine = (fault: ValueError, said: ReadonlyMap<string, Entry>): string => {
+const faultLine = (fault: ValueError, settings: ReadonlyMap<string, Entry>): string => {
   const parts = fault.path.slice(1).split("/");
   const name = parts.join(".");
   if (fault.type === ValueErrorType.ObjectAdditionalProperties) {
-    const [, entry] = [...said].find(([each]) => each.startsWith(`${name}.`)) ?? [];
+    const [, entry] = [...settings].find(([each]) => each.startsWith(`${name}.`)) ?? [];
     return `${entry?.from ?? name} is not a setting; a provider's id is small letters, digits and hyphens, and begins with a letter`;
   }
-  const from = said.get(name)?.from ?? PREFIX + parts.join("__").toUpperCase();
+  const from = settings.get(name)?.from ?? PREFIX + parts.join("__").toUpperCase();
   return `${from}: ${misfit(fault, parts[0] === "providers" || isSecret(parts))}`;
 };
 
@@ -208,15 +208,15 @@ const faultOfBoth = ({ settings: { store }, origins }: ReadSettings): string[] =
  * read if a source of higher precedence has the value. The current user may not be allowed to read a credential of the service.
  */
 const withFileRead = (all: readonly Entry[], stronger: readonly Entry[], note: Note): Entry[] => {
-  const isSaidIn = (entries: readonly Entry[], name: string) => entries.some(({ path }) => path.join(".") === name);
+  const isSetIn = (entries: readonly Entry[], name: string) => entries.some(({ path }) => path.join(".") === name);
   return all.flatMap((entry): Entry[] => {
     const of = settingInFile(entry.path);
     if (of === undefined) return [entry];
     const { value, from } = entry;
     const name = of.join(".");
-    if (isSaidIn(all, name)) note(`${name} and ${from} are both set; set one of them`);
+    if (isSetIn(all, name)) note(`${name} and ${from} are both set; set one of them`);
     else if (typeof value !== "string" || value === "") note(`${from}: must be the path of a file with the value in it`);
-    else if (!isSaidIn(stronger, name)) return entryIn(value, of, from, note);
+    else if (!isSetIn(stronger, name)) return entryIn(value, of, from, note);
     return [];
   });
 };
@@ -232,9 +232,9 @@ const entriesIn = (file: SettingsFile, note: Note): Entry[] => {
   }
 };
 
-const readOf = (said: ReadonlyMap<string, Entry>, ignored: readonly string[]): ReadSettings => ({
-  settings: Value.Default(SettingsSchema, treeOf(said.values())) as Settings,
-  origins: new Map([...said].map(([name, { from }]) => [name, from])),
+const readOf = (settings: ReadonlyMap<string, Entry>, ignored: readonly string[]): ReadSettings => ({
+  settings: Value.Default(SettingsSchema, treeOf(settings.values())) as Settings,
+  origins: new Map([...settings].map(([name, { from }]) => [name, from])),
   ignored,
 });
 
@@ -259,12 +259,12 @@ export const examine = (
   const stronger = [...wellKnown(env), ...credentials(env, note), ...variables(env, note), ...flagged(flags)];
   const entries = [...withFileRead(ofFile, stronger, note), ...stronger];
   faults.push(...entries.map(strangeLine).filter((line) => line !== undefined));
-  const said = laid(entries.filter(({ path }) => isSetting(path)));
-  const read = readOf(said, ignored);
+  const settings = laid(entries.filter(({ path }) => isSetting(path)));
+  const read = readOf(settings, ignored);
   // For a union, every alternative reports an error. Only the first error of a path is kept.
   const byPath = new Map([...Value.Errors(SettingsSchema, read.settings)].reverse().map((fault) => [fault.path, fault]));
   const misfits = [...byPath.values()].reverse();
-  faults.push(...misfits.map((fault) => faultLine(fault, said)));
+  faults.push(...misfits.map((fault) => faultLine(fault, settings)));
   const bad = misfits.map(({ path }) => path.slice(1).replaceAll("/", "."));
   if (misfits.length === 0) {
     const both = faultOfBoth(read);
@@ -272,7 +272,7 @@ export const examine = (
     if (both.length > 0) bad.push("store.url");
   }
   if (faults.length === 0) return { ...read, faults: [] };
-  const good = [...said].filter(([name]) => !bad.some((each) => name === each || name.startsWith(`${each}.`)));
+  const good = [...settings].filter(([name]) => !bad.some((each) => name === each || name.startsWith(`${each}.`)));
   return { faults, passing, rest: readOf(new Map(good), ignored) };
 };
 

@@ -31,13 +31,13 @@ export const findSettingsFile = (
   named: string | undefined,
   isRoot: boolean = process.getuid?.() === 0,
 ): SettingsFile | undefined => {
-  const asked = named ?? (env.GENROUTER_CONFIG || undefined);
-  const path = asked ?? usualPlace(env, isRoot);
-  if (path === undefined || (asked === undefined && !existsSync(path))) return undefined;
+  const requested = named ?? (env.GENROUTER_CONFIG || undefined);
+  const path = requested ?? usualPlace(env, isRoot);
+  if (path === undefined || (requested === undefined && !existsSync(path))) return undefined;
   try {
     return { path, text: readFileSync(path, "utf8") };
   } catch (fault) {
-    const from = named !== undefined ? "--config: " : asked !== undefined ? "GENROUTER_CONFIG: " : "";
+    const from = named !== undefined ? "--config: " : requested !== undefined ? "GENROUTER_CONFIG: " : "";
     throw new BadSetting(`${from}${path} cannot be read${codeOf(fault)}`, { isPassing: isPassing(fault) });
   }
 };

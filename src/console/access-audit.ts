@@ -19,25 +19,25 @@ export type AccessAudit = { note(who: SignedIn, look: AccessedItem): void };
 const EACH_MS = 3_600_000;
 const MOST_REMEMBERED = 10_000;
 
-type ForeignLooksParts = { clock: Pick<Clock, "nowMs">; post: (mutation: AdminMutation) => Promise<AdminResult> };
+type AccessAuditDeps = { clock: Pick<Clock, "nowMs">; post: (mutation: AdminMutation) => Promise<AdminResult> };
 
-export const createAccessAudit = ({ clock, post }: ForeignLooksParts): AccessAudit => {
+export const createAccessAudit = ({ clock, post }: AccessAuditDeps): AccessAudit => {
   /** Time of the last record of each access, oldest first. */
-  const toldAtMs = new Map<string, number>();
+  const reportedAtMs = new Map<string, number>();
   return {
     note: (who, { what, of, accountId }) => {
       if (accountId !== null && accountId === who.accountId) return;
       const name = `${who.userId} ${what} ${of}`;
       const atMs = clock.nowMs();
-      if (atMs - (toldAtMs.get(name) ?? Number.NEGATIVE_INFINITY) < EACH_MS) return;
-      toldAtMs.delete(name);
-      toldAtMs.set(name, atMs);
-      for (const oldest of toldAtMs.keys()) {
-        if (toldAtMs.size <= MOST_REMEMBERED) break;
-        toldAtMs.delete(oldest);
+      if (atMs - (reportedAtMs.get(name) ?? Number.NEGATIVE_INFINITY) < EACH_MS) return;
+      reportedAtMs.delete(name);
+      reportedAtMs.set(name, atMs);
+      for (const oldest of reportedAtMs.keys()) {
+        if (reportedAtMs.size <= MOST_REMEMBERED) break;
+        reportedAtMs.delete(oldest);
       }
       // Not awaited: if the store is unavailable, the access is not blocked and the next access is recorded.
-      void post({ mutation: "note-look", what, of, by: actorOf({ who }), atMs }).catch(() => toldAtMs.delete(name));
+      void post({ mutation: "note-look", what, of, by: actorOf({ who }), atMs }).catch(() => reportedAtMs.delete(name));
     },
   };
 };

@@ -19,18 +19,18 @@ export const seesAll = ({ who }: CreditsRequest): boolean => who.role !== "membe
  * The account named in the query, or the user's own. @throws BillingError `not_found` if it does not exist or the user has no
  * access
  */
-export const accountOf = async (reads: Pick<StoreReads, "account">, ask: CreditsRequest): Promise<AccountRow> => {
-  const named = ask.query.get("account");
-  const id = named ?? ask.who.accountId;
+export const accountOf = async (reads: Pick<StoreReads, "account">, request: CreditsRequest): Promise<AccountRow> => {
+  const named = request.query.get("account");
+  const id = named ?? request.who.accountId;
   if (id === null) throw new BillingError("not_found", "You have no account of your own: choose one.");
-  const account = id === ask.who.accountId || seesAll(ask) ? await reads.account(id) : undefined;
+  const account = id === request.who.accountId || seesAll(request) ? await reads.account(id) : undefined;
   if (!account) throw new BillingError("not_found", `There is no account ${id}.`);
   return account;
 };
 
 /** The user's own account, for a change. @throws BillingError */
-export const ownAccountId = (ask: CreditsRequest): string => {
-  if (ask.who.role === "viewer") throw new BillingError("forbidden", "You may look at everything here and change nothing.");
-  if (ask.who.accountId === null) throw new BillingError("not_found", "You have no account of your own.");
-  return ask.who.accountId;
+export const ownAccountId = (request: CreditsRequest): string => {
+  if (request.who.role === "viewer") throw new BillingError("forbidden", "You may look at everything here and change nothing.");
+  if (request.who.accountId === null) throw new BillingError("not_found", "You have no account of your own.");
+  return request.who.accountId;
 };

@@ -9,7 +9,7 @@ import type { IssueToken } from "../inspector/inspector.ts";
 import type { Log } from "../logging/events.ts";
 import type { Mutation, ResultOf } from "../store/mutations.ts";
 import type { Store } from "../store/store.ts";
-import type { MakingService } from "./generations-api.ts";
+import type { GenerationService } from "./generations-api.ts";
 import type { Operating } from "./operator/deps.ts";
 import type { ConsoleRoute } from "./request-context.ts";
 import type { AnswerConsole } from "./router.ts";
@@ -23,8 +23,8 @@ export type ConsoleDeps = {
   reads: Store;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   sessions: Sessions;
-  till: Checkout;
-  making: MakingService;
+  checkout: Checkout;
+  generationService: GenerationService;
   /** Resolves when usage includes all generations that have ended by now. */
   rollUpUsage: () => Promise<void>;
   models: () => readonly { id: string; name: string }[];
@@ -46,19 +46,19 @@ export const tablesOf = async (deps: ConsoleDeps): Promise<ConsoleRoute[]> => {
   const { createKnownDevices } = await import("./known-devices.ts");
   const { userRoutes } = await import("./user-routes.ts");
   const { auditRoutes } = await import("./audit-routes.ts");
-  const { makingRoutes } = await import("./generations-api.ts");
+  const { submissionRoutes } = await import("./generations-api.ts");
   const { newReference } = await import("../admin/request-reference.ts");
   const { forbid } = await import("./request-context.ts");
   const { createAccessAudit } = await import("./access-audit.ts");
   const admin = await deps.admin();
   const { sessions, post } = deps;
-  const looks = createAccessAudit(deps);
+  const accessAudit = createAccessAudit(deps);
   return [
-    ...makingRoutes({ ...deps.making, sessions, post, looks, hasInspector: deps.issueToken !== null }),
+    ...submissionRoutes({ ...deps.generationService, sessions, post, accessAudit, hasInspector: deps.issueToken !== null }),
     ...keyRoutes({ ...deps, admin, newReference: () => newReference("key"), forbid }),
     ...creditRoutes(deps),
     ...operatorRoutes({ admin, reads: deps.reads, ...(await deps.operating()) }),
-    ...inspectorRoutes({ ...deps, looks }),
+    ...inspectorRoutes({ ...deps, accessAudit }),
     ...userRoutes(deps, createKnownDevices(await deps.reads.secret("devices"))),
     ...auditRoutes(deps),
   ];
@@ -79,11 +79,11 @@ export const createConsole = (deps: ConsoleDeps): AnswerConsole => {
       log: deps.log,
     });
   };
-  return async (...asked) => {
+  return async (...requested) => {
     router ??= load().catch((fault: unknown) => {
       router = undefined;
       throw fault;
     });
-    return (await router)(...asked);
+    return (await router)(...requested);
   };
 };

@@ -16,7 +16,7 @@ import { actorOf } from "./request-context.ts";
 
 export type CreditsDeps = {
   settings: Pick<Settings, "credits">;
-  till: Pick<Checkout, "provider">;
+  checkout: Pick<Checkout, "provider">;
   clock: Clock;
   reads: Pick<StoreReads, "account" | "lowBalance" | "transfers" | "purchasesOfTransfers">;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
@@ -35,15 +35,15 @@ const timeIn = (query: URLSearchParams, name: string): number | null => {
   return Number(text);
 };
 
-const ledgerAskOf = (account: AccountRow, { query }: CreditsRequest): LedgerRequest => {
+const ledgerRequestOf = (account: AccountRow, { query }: CreditsRequest): LedgerRequest => {
   const kind = query.get("kind") ?? "";
   if (kind !== "" && !isKind(kind))
     throw new BillingError("invalid", `kind: choose ${TRANSFER_KINDS.join(", ")}, or leave it out`);
   return { accountId: account.id, kind: kind === "" ? null : kind, fromMs: timeIn(query, "from"), toMs: timeIn(query, "to") };
 };
 
-export const createCredits = ({ settings, till, clock, reads, post }: CreditsDeps) => {
-  const view = async (account: AccountRow, ask: CreditsRequest): Promise<CreditsView> => {
+export const createCredits = ({ settings, checkout, clock, reads, post }: CreditsDeps) => {
+  const view = async (account: AccountRow, request: CreditsRequest): Promise<CreditsView> => {
     const own = await reads.lowBalance(account.seq);
     const thresholdCredits = own ?? settings.credits.low_balance_alert_usd * 100;
     return {
@@ -54,8 +54,8 @@ export const createCredits = ({ settings, till, clock, reads, post }: CreditsDep
       owedCredits: account.owedCredits,
       low: { thresholdCredits, isDefault: own === null, isLow: account.availableCredits < thresholdCredits },
       buying: {
-        provider: till.provider,
-        mayBuy: till.provider !== null && ask.who.role !== "viewer" && account.id === ask.who.accountId,
+        provider: checkout.provider,
+        mayBuy: checkout.provider !== null && request.who.role !== "viewer" && account.id === request.who.accountId,
         packsUsd: PACKS_USD,
         leastUsd: LEAST_USD,
         mostUsd: MOST_USD,
@@ -64,34 +64,34 @@ export const createCredits = ({ settings, till, clock, reads, post }: CreditsDep
   };
   return {
     /** `GET /console/api/credits`. */
-    show: async (ask: CreditsRequest): Promise<CreditsView> => view(await accountOf(reads, ask), ask),
+    show: async (request: CreditsRequest): Promise<CreditsView> => view(await accountOf(reads, request), request),
     /**
      * `POST /console/api/credits/low`, `{ usd }`: a whole number; 0 switches the alert off, null restores the service's default.
      */
-    setLow: async (ask: CreditsRequest): Promise<CreditsView> => {
-      const account = await accountOf(reads, ask);
-      if (ask.who.role !== "operator" && account.id !== ownAccountId(ask))
+    setLow: async (request: CreditsRequest): Promise<CreditsView> => {
+      const account = await accountOf(reads, request);
+      if (request.who.role !== "operator" && account.id !== ownAccountId(request))
         throw new BillingError("forbidden", "You may look at this account and change nothing of it.");
-      const { usd } = ask.body as { usd: number | null };
+      const { usd } = request.body as { usd: number | null };
       if (usd !== null && (!Number.isInteger(usd) || usd < 0 || usd > MOST_LOW_USD))
         throw new BillingError("invalid", `usd: choose a whole number from 0 to ${MOST_LOW_USD.toLocaleString("en-US")}`);
       const mark = { mutation: "set-low-balance", accountSeq: account.seq, credits: usd === null ? null : usd * 100 } as const;
-      await post({ ...mark, by: actorOf(ask), atMs: clock.nowMs() });
-      return view(account, ask);
+      await post({ ...mark, by: actorOf(request), atMs: clock.nowMs() });
+      return view(account, request);
     },
     /** `GET /console/api/ledger`: newest first; `before` is the end of the previous page. */
-    ledger: async (ask: CreditsRequest): Promise<LedgerPage> => {
-      const account = await accountOf(reads, ask);
-      const before = ask.query.get("before");
+    ledger: async (request: CreditsRequest): Promise<LedgerPage> => {
+      const account = await accountOf(reads, request);
+      const before = request.query.get("before");
       if (before !== null && !/^-?\d{1,16}$/.test(before))
         throw new BillingError("invalid", "before: take it from the page before");
-      return ledgerPage(reads, ledgerAskOf(account, ask), before === null ? null : Number(before), PAGE);
+      return ledgerPage(reads, ledgerRequestOf(account, request), before === null ? null : Number(before), PAGE);
     },
     /** `GET /console/api/ledger.csv`: all transfers that match the filters, streamed. */
-    csv: async (ask: CreditsRequest): Promise<Response> => {
-      const account = await accountOf(reads, ask);
+    csv: async (request: CreditsRequest): Promise<Response> => {
+      const account = await accountOf(reads, request);
       const name = `ledger-${account.id}-${new Date(clock.nowMs()).toISOString().slice(0, 10)}.csv`;
-      return csvFile(name, ledgerCsv(reads, ledgerAskOf(account, ask)));
+      return csvFile(name, ledgerCsv(reads, ledgerRequestOf(account, request)));
     },
   };
 };

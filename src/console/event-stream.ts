@@ -20,12 +20,12 @@ export type EventStreamDeps = {
   /** Aborted when the service stops, because an open stream would delay the stop. */
   closing: AbortSignal;
 };
-type AccountHeard = { seq: number; id: string };
+type AccountListener = { seq: number; id: string };
 export type Listening = {
   /** Account whose generations and balance are sent; null for the generations of all accounts, without a balance. */
-  account: AccountHeard | null;
+  account: AccountListener | null;
   /** The user's own account, whose balance is shown on every page, also while the user views other accounts. */
-  own: AccountHeard | null;
+  own: AccountListener | null;
   /** The user; the number of streams per user is limited. */
   userId: string;
   /** Called at each ping; the stream ends when the user has signed out. */
@@ -46,7 +46,7 @@ const FULL_RETRY_S = 5;
 /** Pending generation updates of a client that does not read. Beyond this number the client must reload everything. */
 const MOST_WAITING = 500;
 
-const message = (event: string, told: object): string => `event: ${event}\ndata: ${JSON.stringify(told)}\n\n`;
+const message = (event: string, data: object): string => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 
 const newsOf = (record: GenerationRecord): GenerationUpdate => {
   const { id, model, status, attempts, costCredits, completedAtMs } = record;
@@ -61,8 +61,8 @@ const balanceOf = ({ id, availableCredits, heldCredits, owedCredits, paused }: A
 /** The stream of one client. Only the last update of each generation is queued. */
 class Listener {
   readonly userId: string;
-  readonly account: AccountHeard | null;
-  private readonly balances: readonly AccountHeard[];
+  readonly account: AccountListener | null;
+  private readonly balances: readonly AccountListener[];
   private readonly deps: EventStreamDeps;
   private readonly waiting = new Map<string, string>();
   private controller: ReadableStreamDefaultController<Uint8Array> | null = null;
@@ -82,8 +82,8 @@ class Listener {
     controller.enqueue(encoder.encode(`retry: ${RECONNECT_MS}\n\n`));
   }
 
-  hear({ of, record, purchase, moves }: Change): void {
-    const isOf = ({ seq, id }: AccountHeard): boolean => of === seq || of === id;
+  onChange({ of, record, purchase, moves }: Change): void {
+    const isOf = ({ seq, id }: AccountListener): boolean => of === seq || of === id;
     const isMeant = this.account === null || isOf(this.account);
     if (isMeant && record) {
       // Inserted again at the end, so that the order is the order of the last changes.
@@ -105,7 +105,7 @@ class Listener {
   }
 
   /** Marks the balances of this stream as possibly changed. */
-  lookAgain(): void {
+  refresh(): void {
     for (const { id } of this.balances) this.moved.add(id);
     if (this.moved.size > 0) this.due();
   }
@@ -173,12 +173,12 @@ const changeOf = (mutation: Mutation, outcome: MutationResult): Change | undefin
 export const createEventStream = (deps: EventStreamDeps) => {
   const listeners = new Set<Listener>();
   const ofUser = new Map<string, number>();
-  const tell = (change: Change) => {
-    for (const listener of listeners) listener.hear(change);
+  const report = (change: Change) => {
+    for (const listener of listeners) listener.onChange(change);
   };
   const look = (mutation: Mutation, outcome: MutationResult) => {
     const change = changeOf(mutation, outcome);
-    if (change) tell(change);
+    if (change) report(change);
   };
   const elsewhere =
     deps.elsewhere === null
@@ -187,12 +187,12 @@ export const createEventStream = (deps: EventStreamDeps) => {
           generation: ({ record, isNew, node }) => {
             // A generation that this node has taken over is reported by its own commits; the remote change may be older than the
             // last of them.
-            if (node === deps.elsewhere?.neighbours.own && record.completedAtMs === null) return;
-            tell({ of: record.accountSeq, record, moves: isNew || record.completedAtMs !== null });
+            if (node === deps.elsewhere?.remoteChanges.own && record.completedAtMs === null) return;
+            report({ of: record.accountSeq, record, moves: isNew || record.completedAtMs !== null });
           },
-          purchase: (purchase) => tell({ of: purchase.accountId, purchase, moves: false }),
+          purchase: (purchase) => report({ of: purchase.accountId, purchase, moves: false }),
           balances: () => {
-            for (const listener of listeners) listener.lookAgain();
+            for (const listener of listeners) listener.refresh();
           },
           wants: (accountSeq) => [...listeners].some((listener) => listener.isAbout(accountSeq)),
           accounts: () => new Set([...listeners].map(({ account }) => account?.id ?? null)),

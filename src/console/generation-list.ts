@@ -12,24 +12,24 @@ const PAGE = 50;
  * demand.
  */
 const STEP = 500;
-const MOST_LOOKED = 20_000;
+const MOST_EXAMINED = 20_000;
 
-export type Filters = Omit<GenerationsQuery, "limit" | "looks">;
+export type Filters = Omit<GenerationsQuery, "limit" | "maxExamined">;
 
 const KINDS: readonly MediaKind[] = ["image", "video", "audio"];
 const oneOf = <T extends string>(query: URLSearchParams, name: string, all: readonly T[]): T | null => {
-  const said = query.get(name);
-  if (said === null || said === "") return null;
-  const found = all.find((one) => one === said);
+  const text = query.get(name);
+  if (text === null || text === "") return null;
+  const found = all.find((one) => one === text);
   if (found === undefined) throw new ConsoleRefused("invalid", `${name}: one of ${all.join(", ")}.`);
   return found;
 };
 const numberOf = (query: URLSearchParams, name: string): number | null => {
-  const said = query.get(name);
-  if (said === null || said === "") return null;
-  if (!/^-?\d{1,16}$/.test(said) || !Number.isSafeInteger(Number(said)))
+  const text = query.get(name);
+  if (text === null || text === "") return null;
+  if (!/^-?\d{1,16}$/.test(text) || !Number.isSafeInteger(Number(text)))
     throw new ConsoleRefused("invalid", `${name}: a whole number.`);
-  return Number(said);
+  return Number(text);
 };
 
 /** @param modelsOf the models of a media kind. @throws ConsoleRefused `invalid` naming the invalid parameter */
@@ -53,7 +53,7 @@ export const filtersOf = (
   };
 };
 
-export type Page = { found: ListedGeneration[]; looked: number; next: number | null };
+export type Page = { found: ListedGeneration[]; examined: number; next: number | null };
 
 /** @param breathe yields to the event loop */
 export const listPage = async (
@@ -62,13 +62,13 @@ export const listPage = async (
   breathe: () => Promise<void>,
 ): Promise<Page> => {
   const found: ListedGeneration[] = [];
-  let [looked, from] = [0, filters.from];
+  let [examined, from] = [0, filters.from];
   for (;;) {
-    const step = await reads.generationsStep({ ...filters, from, limit: PAGE - found.length, looks: STEP });
+    const step = await reads.generationsStep({ ...filters, from, limit: PAGE - found.length, maxExamined: STEP });
     found.push(...step.found);
-    looked += step.looked;
+    examined += step.examined;
     from = step.next;
-    if (from === null || found.length >= PAGE || looked >= MOST_LOOKED) return { found, looked, next: from };
+    if (from === null || found.length >= PAGE || examined >= MOST_EXAMINED) return { found, examined, next: from };
     await breathe();
   }
 };

@@ -27,14 +27,14 @@ export type GenerationRoutesDeps = {
   /** Counts a request for the burst limit. @throws ApiError `rate_limited` */
   count: (caller: Caller) => void | Promise<void>;
   /** Proxies files from the bucket, because the pages may not load from other hosts. */
-  shelf: StoredResults & Required<Pick<StoredResults, "through">>;
+  results: StoredResults & Required<Pick<StoredResults, "through">>;
   thumbnail: Thumbnail;
-  telling: GenerationViewOptions;
+  viewOptions: GenerationViewOptions;
   /** True if the inspector is on. A user who may see a generation here may replay it there. */
   hasInspector: boolean;
   modelsOf: Parameters<typeof filtersOf>[2];
   breathe: () => Promise<void>;
-  looks: AccessAudit;
+  accessAudit: AccessAudit;
 };
 
 /** An object whose members are validated by the same code as a submission to the API. */
@@ -48,19 +48,19 @@ export const seesAll = ({ who }: Pick<ConsoleRequest, "who">): boolean => who.ro
 /** Account of a list or a stream: the user's own or the named one, where `*` selects all. @throws ConsoleRefused */
 export const requestedAccount = async (
   reads: Pick<StoreReads, "account">,
-  ask: Pick<ConsoleRequest, "who" | "query">,
+  request: Pick<ConsoleRequest, "who" | "query">,
 ): Promise<{ seq: number; id: string } | null> => {
-  const { who, query } = ask;
+  const { who, query } = request;
   const named = query.get("account");
-  if (seesAll(ask) && (named === "*" || (named === null && who.accountId === null))) return null;
+  if (seesAll(request) && (named === "*" || (named === null && who.accountId === null))) return null;
   const id = named ?? who.accountId;
-  const account = id !== null && (id === who.accountId || seesAll(ask)) ? await reads.account(id) : undefined;
+  const account = id !== null && (id === who.accountId || seesAll(request)) ? await reads.account(id) : undefined;
   if (!account) throw new ConsoleRefused("not_found", "There is no such account.");
   return { seq: account.seq, id: account.id };
 };
 
 export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => {
-  const { reads, shelf, telling, looks } = deps;
+  const { reads, results, viewOptions, accessAudit } = deps;
   const thumb = createThumbnails(deps.thumbnail);
   const unknown = () => refuse("not_found", "There is no such generation.");
 
@@ -68,44 +68,44 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
    * A generation of the user's account, or of any account for operators and viewers. @throws ApiError `not_found`, the same for
    * unknown and foreign
    */
-  const found = async (ask: ConsoleRequest) => {
-    const record = await reads.findGeneration(ask.params.id ?? "");
-    return record && (seesAll(ask) || record.accountId === ask.who.accountId) ? record : unknown();
+  const found = async (request: ConsoleRequest) => {
+    const record = await reads.findGeneration(request.params.id ?? "");
+    return record && (seesAll(request) || record.accountId === request.who.accountId) ? record : unknown();
   };
-  const told = (ask: ConsoleRequest, one: ListedGeneration) => generationView(one, telling, seesAll(ask));
+  const viewFor = (request: ConsoleRequest, one: ListedGeneration) => generationView(one, viewOptions, seesAll(request));
 
-  const submit = async (ask: ConsoleRequest): Promise<GenerationDto> => {
-    const { request, requestId, who } = ask;
+  const submit = async (query: ConsoleRequest): Promise<GenerationDto> => {
+    const { request, requestId, who } = query;
     if (who.role === "viewer") throw new ConsoleRefused("forbidden", "You may look at everything here and change nothing.");
     const caller = await deps.consoleCaller(who.accountId ?? "");
     if (caller.paused) refuse("account_disabled", "The account is paused.");
     await deps.count(caller);
     const idempotencyKey = idempotencyKeyOf(request) ?? refuse("invalid_request", "Idempotency-Key: is missing.");
-    const kept = fingerprintedRequest(JSON.stringify(ask.body), ask.body as JsonObject, idempotencyKey);
-    const order = { ...readEnvelope(ask.body as Json), ...kept, caller, requestId };
+    const kept = fingerprintedRequest(JSON.stringify(query.body), query.body as JsonObject, idempotencyKey);
+    const order = { ...readEnvelope(query.body as Json), ...kept, caller, requestId };
     const { record } = await deps.submit(order);
     const { prompt } = order.input;
     const excerpt = typeof prompt === "string" ? prompt : null;
     const key = { id: caller.keyId, name: "", start: "", isPlayground: true };
-    return told(ask, { record, accountId: caller.accountId, key, prompt: excerpt });
+    return viewFor(query, { record, accountId: caller.accountId, key, prompt: excerpt });
   };
 
-  const list = async (ask: ConsoleRequest): Promise<GenerationsPage> => {
-    const account = await requestedAccount(reads, ask);
-    const filters = filtersOf(ask.query, account?.seq ?? null, deps.modelsOf);
+  const list = async (request: ConsoleRequest): Promise<GenerationsPage> => {
+    const account = await requestedAccount(reads, request);
+    const filters = filtersOf(request.query, account?.seq ?? null, deps.modelsOf);
     const page = await listPage(reads, filters, deps.breathe);
-    looks.note(ask.who, { what: "generations", of: account?.id ?? null, accountId: account?.id ?? null });
+    accessAudit.note(request.who, { what: "generations", of: account?.id ?? null, accountId: account?.id ?? null });
     return {
-      generations: page.found.map((one) => told(ask, one)),
-      looked: page.looked,
+      generations: page.found.map((one) => viewFor(request, one)),
+      looked: page.examined,
       next: page.next === null ? null : String(page.next),
     };
   };
 
-  const detail = async (ask: ConsoleRequest): Promise<GenerationDetail> => {
-    const record = await found(ask);
+  const detail = async (request: ConsoleRequest): Promise<GenerationDetail> => {
+    const record = await found(request);
     const { seq, accountId, key } = record;
-    looks.note(ask.who, { what: "generation", of: record.id, accountId });
+    accessAudit.note(request.who, { what: "generation", of: record.id, accountId });
     const [input, attempts, journal, transfers] = await Promise.all([
       reads.inputOf(seq),
       reads.attemptsOf(seq),
@@ -115,9 +115,9 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
     const sum = (kind: string) => transfers.reduce((all, one) => all + (one.kind === kind ? one.credits : 0), 0);
     const prompt = input?.raw.prompt;
     return {
-      ...told(ask, { record, accountId, key, prompt: typeof prompt === "string" ? prompt : null }),
+      ...viewFor(request, { record, accountId, key, prompt: typeof prompt === "string" ? prompt : null }),
       input: input?.raw ?? {},
-      timeline: attemptViews(attempts, journal, seesAll(ask)),
+      timeline: attemptViews(attempts, journal, seesAll(request)),
       money: { heldCredits: sum("hold"), chargedCredits: sum("capture"), releasedCredits: sum("release") },
       entries: transfers.map(({ kind, credits, from, to, attemptN, atMs }) => ({ kind, credits, from, to, attemptN, atMs })),
       idempotencyKey: record.idempotencyKey,
@@ -126,21 +126,21 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
     };
   };
 
-  const file = async (ask: ConsoleRequest): Promise<Response> => {
-    const n = ask.params.n ?? "";
+  const file = async (request: ConsoleRequest): Promise<Response> => {
+    const n = request.params.n ?? "";
     if (!POSITION.test(n)) return unknown();
-    const record = await found(ask);
-    looks.note(ask.who, { what: "files", of: record.id, accountId: record.accountId });
-    return answerFile(shelf, record, Number(n), ask.request, ask.requestId);
+    const record = await found(request);
+    accessAudit.note(request.who, { what: "files", of: record.id, accountId: record.accountId });
+    return answerFile(results, record, Number(n), request.request, request.requestId);
   };
-  const small = async (ask: ConsoleRequest): Promise<Response> => {
-    const record = await found(ask);
-    const kept = record.output?.files.find(({ n }) => String(n) === ask.params.n);
+  const small = async (request: ConsoleRequest): Promise<Response> => {
+    const record = await found(request);
+    const kept = record.output?.files.find(({ n }) => String(n) === request.params.n);
     if (!kept?.mime.startsWith("image/")) return refuse("not_found", "Only pictures have small ones.");
     // Requests the complete file, whatever range this request has.
-    const whole = new Request(ask.request.url, { signal: ask.request.signal });
-    const read = async () => (await answerFile(shelf, record, kept.n, whole, ask.requestId)).blob();
-    return thumb({ sha256: kept.sha256, bytes: kept.bytes, account: record.accountId, read }, ask.request);
+    const whole = new Request(request.request.url, { signal: request.request.signal });
+    const read = async () => (await answerFile(results, record, kept.n, whole, request.requestId)).blob();
+    return thumb({ sha256: kept.sha256, bytes: kept.bytes, account: record.accountId, read }, request.request);
   };
 
   return [

@@ -1,7 +1,7 @@
 // Converts a generation to its console view; operators and viewers also get route and account.
 
 import type { GenerationRecord, MediaKind } from "../domain/types.ts";
-import type { ListedGeneration, MakingKey } from "../store/store.ts";
+import type { ListedGeneration, SubmittingKey } from "../store/store.ts";
 import type { FileDto, GenerationDto } from "./generations-dto.ts";
 
 export type GenerationViewOptions = {
@@ -22,7 +22,7 @@ const filesOf = ({ id, output }: GenerationRecord): FileDto[] =>
   });
 
 /** The name that the usage page shows too. */
-const keyNameOf = ({ name, start, isPlayground }: MakingKey): string => (isPlayground ? "Playground" : name || `${start}…`);
+const keyNameOf = ({ name, start, isPlayground }: SubmittingKey): string => (isPlayground ? "Playground" : name || `${start}…`);
 
 /** @param all true if the user may see other accounts */
 export const generationView = (

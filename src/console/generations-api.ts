@@ -16,7 +16,7 @@ import type { ConsoleRequest, ConsoleRoute } from "./request-context.ts";
 import type { SessionService } from "./router.ts";
 
 /** Parts that the service provides; the others belong to sessions and accounts. */
-export type MakingService = Pick<GenerationRoutesDeps, "submit" | "count" | "thumbnail"> & {
+export type GenerationService = Pick<GenerationRoutesDeps, "submit" | "count" | "thumbnail"> & {
   reads: GenerationRoutesDeps["reads"] & PlaygroundKeyDeps["reads"] & EventStreamDeps["reads"];
   elsewhere: EventStreamDeps["elsewhere"];
   mode: "test" | "live";
@@ -34,16 +34,16 @@ export type MakingService = Pick<GenerationRoutesDeps, "submit" | "count" | "thu
   keepOpen: (request: Request) => void;
   soon: (then: () => void) => void;
 };
-export type MakingParts = MakingService &
+export type GenerationServiceDeps = GenerationService &
   Pick<PlaygroundKeyDeps, "post"> &
-  Pick<GenerationRoutesDeps, "hasInspector" | "looks"> & { sessions: Pick<SessionService, "cookieOf" | "isStillIn"> };
+  Pick<GenerationRoutesDeps, "hasInspector" | "accessAudit"> & { sessions: Pick<SessionService, "cookieOf" | "isStillIn"> };
 
 const REQUEST = Type.Record(Type.String(), Type.Unknown());
 
-export const makingRoutes = (deps: MakingParts): ConsoleRoute[] => {
+export const submissionRoutes = (deps: GenerationServiceDeps): ConsoleRoute[] => {
   const { sessions } = deps;
   const { reads, clock, quote, models, keepFilesS } = deps;
-  const shelf = { ...storedResultsOf(deps.files, deps, keepFilesS), through: deps.through };
+  const results = { ...storedResultsOf(deps.files, deps, keepFilesS), through: deps.through };
   const kindOf = (id: string) => models().entries.find((model) => model.id === id)?.kind ?? null;
   const news = createEventStream({
     reads,
@@ -60,27 +60,27 @@ export const makingRoutes = (deps: MakingParts): ConsoleRoute[] => {
     },
     {
       ...{ method: "POST", path: "/console/api/quote", who: "user", body: REQUEST },
-      answer: async (ask: ConsoleRequest) => quoteDto(quote, ask.body as Json, seesAll(ask)),
+      answer: async (request: ConsoleRequest) => quoteDto(quote, request.body as Json, seesAll(request)),
     },
     {
       ...{ method: "GET", path: "/console/api/events", who: "user" },
-      answer: async (ask: ConsoleRequest) => {
-        const account = await requestedAccount(reads, ask);
+      answer: async (request: ConsoleRequest) => {
+        const account = await requestedAccount(reads, request);
         // Answers HEAD without a stream, because a stream without a reader would never complete.
-        if (ask.request.method === "HEAD") return new Response(null, { headers: EVENT_STREAM_HEADERS });
-        const { role, userId, accountSeq, accountId } = ask.who;
+        if (request.request.method === "HEAD") return new Response(null, { headers: EVENT_STREAM_HEADERS });
+        const { role, userId, accountSeq, accountId } = request.who;
         const own = accountSeq === null || accountId === null ? null : { seq: accountSeq, id: accountId };
-        const token = sessions.cookieOf(ask.request) ?? "";
-        const answer = await news(ask.request, { account, own, userId, isStillIn: () => sessions.isStillIn(token, role) });
-        deps.keepOpen(ask.request);
+        const token = sessions.cookieOf(request.request) ?? "";
+        const answer = await news(request.request, { account, own, userId, isStillIn: () => sessions.isStillIn(token, role) });
+        deps.keepOpen(request.request);
         return answer;
       },
     },
     ...generationRoutes({
       ...deps,
-      shelf,
+      results,
       consoleCaller: createPlaygroundKeys(deps),
-      telling: { kindOf, keepFilesMs: keepFilesS * 1000, isOver: shelf.isOver },
+      viewOptions: { kindOf, keepFilesMs: keepFilesS * 1000, isOver: results.isOver },
       modelsOf: (kind) => models().entries.flatMap((model) => (model.kind === kind ? [model.id] : [])),
       breathe: () => new Promise((turn) => deps.soon(turn)),
     }),

@@ -15,7 +15,7 @@ type Parts = {
   sessions: Pick<SessionService, "cookieOf" | "isStillIn">;
   issueToken: IssueToken | null;
   isAtHome: IsAtHome;
-  looks: AccessAudit;
+  accessAudit: AccessAudit;
 };
 
 const REPLAY = { method: "GET", path: "/inspector/api/generations/:id" } as const;
@@ -26,7 +26,7 @@ const switchedOff = async (): Promise<never> => {
   throw new ConsoleRefused("not_found", "The inspector is switched off; the operator can set inspector.enabled to on.");
 };
 
-export const inspectorRoutes = ({ settings, reads, sessions, issueToken, isAtHome, looks }: Parts): ConsoleRoute[] => {
+export const inspectorRoutes = ({ settings, reads, sessions, issueToken, isAtHome, accessAudit }: Parts): ConsoleRoute[] => {
   if (issueToken === null) return [REPLAY, TOKEN].map((path) => ({ ...path, who: "anyone", answer: switchedOff }));
   const { prompts } = settings.inspector;
   /**
@@ -42,15 +42,15 @@ export const inspectorRoutes = ({ settings, reads, sessions, issueToken, isAtHom
     {
       ...REPLAY,
       who: "anyone",
-      answer: async (ask) => {
-        const id = ask.params.id ?? "";
+      answer: async (request) => {
+        const id = request.params.id ?? "";
         const replay = await replayOf(
           { store: reads, collectMs: settings.limits.result_download_timeout_s * 1000 },
           id,
-          askerOf(ask),
+          askerOf(request),
         );
         const accountId = (await reads.findGeneration(id))?.accountId ?? null;
-        if (ask.who !== null) looks.note(ask.who, { what: "replay", of: id, accountId });
+        if (request.who !== null) accessAudit.note(request.who, { what: "replay", of: id, accountId });
         return replay;
       },
     },

@@ -24,51 +24,58 @@ const ROTATION = object({ overlapMs: Type.Integer({ minimum: 0, maximum: 30 * 86
 const isUsageBy = (text: string): text is UsageBy => USAGE_BY.some((by) => by === text);
 
 export const keyRoutes = (deps: KeyServiceDeps<Principal>): ConsoleRoute[] => {
-  const desk = createKeyService(deps);
+  const service = createKeyService(deps);
   const account = ({ query }: ConsoleRequest) => query.get("account") ?? undefined;
-  const usage = async (ask: ConsoleRequest) => {
-    const by = ask.query.get("by") ?? "day";
-    const days = { from: ask.query.get("from") ?? undefined, to: ask.query.get("to") ?? undefined };
+  const usage = async (request: ConsoleRequest) => {
+    const by = request.query.get("by") ?? "day";
+    const days = { from: request.query.get("from") ?? undefined, to: request.query.get("to") ?? undefined };
     if (!isUsageBy(by)) return refuse("invalid_request", `by: one of ${USAGE_BY.join(", ")}.`);
-    return desk.usage(ask.who, { account: account(ask), ...days, by });
+    return service.usage(request.who, { account: account(request), ...days, by });
   };
   const path = "/console/api/keys";
   return [
-    { method: "GET", path, who: "user", answer: (ask) => desk.page(ask.who, account(ask)) },
+    { method: "GET", path, who: "user", answer: (request) => service.page(request.who, account(request)) },
     {
       method: "POST",
       path,
       who: "user",
       body: KEY,
-      answer: (ask) => desk.make(ask.who, account(ask), ask.body as Static<typeof KEY>, actorOf(ask)),
+      answer: (request) => service.make(request.who, account(request), request.body as Static<typeof KEY>, actorOf(request)),
     },
     {
       method: "PATCH",
       path: `${path}/:id`,
       who: "user",
       body: CHANGE,
-      answer: (ask) => desk.change(ask.who, ask.params.id ?? "", ask.body as Static<typeof CHANGE>, actorOf(ask)),
+      answer: (request) =>
+        service.change(request.who, request.params.id ?? "", request.body as Static<typeof CHANGE>, actorOf(request)),
     },
     {
       method: "POST",
       path: `${path}/:id/rotate`,
       who: "user",
       body: ROTATION,
-      answer: (ask) => desk.rotate(ask.who, ask.params.id ?? "", (ask.body as Static<typeof ROTATION>).overlapMs, actorOf(ask)),
+      answer: (request) =>
+        service.rotate(
+          request.who,
+          request.params.id ?? "",
+          (request.body as Static<typeof ROTATION>).overlapMs,
+          actorOf(request),
+        ),
     },
     {
       method: "POST",
       path: `${path}/:id/revoke`,
       who: "user",
-      answer: (ask) => desk.revoke(ask.who, ask.params.id ?? "", actorOf(ask)),
+      answer: (request) => service.revoke(request.who, request.params.id ?? "", actorOf(request)),
     },
     { method: "GET", path: "/console/api/usage", who: "user", answer: usage },
     {
       method: "GET",
       path: "/console/api/usage.csv",
       who: "user",
-      answer: async (ask) => {
-        const view = await usage(ask);
+      answer: async (request) => {
+        const view = await usage(request);
         return csvFile(`usage-by-${view.by}-${view.from}-${view.to}.csv`, usageCsv(view));
       },
     },

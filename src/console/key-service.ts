@@ -18,7 +18,7 @@ type Listed = Parameters<typeof keyViews>[0][number];
 export type KeyServiceDeps<By> = {
   reads: Pick<StoreReads, "usage" | "accounts" | "account" | "key" | "keys">;
   admin: {
-    createKey(ask: {
+    createKey(request: {
       reference: string;
       accountId: string;
       scope: KeyRequest["scope"];
@@ -29,14 +29,14 @@ export type KeyServiceDeps<By> = {
       id: string;
       key: string;
     }>;
-    listKeys(ask: { accountId: string | null }): Promise<Listed[]>;
-    setKey(ask: { id: string; name?: string; by: By } & Partial<Terms>): Promise<Listed>;
-    rotateKey(ask: { reference: string; id: string; overlapMs: number; by: By }): Promise<{
+    listKeys(query: { accountId: string | null }): Promise<Listed[]>;
+    setKey(request: { id: string; name?: string; by: By } & Partial<Terms>): Promise<Listed>;
+    rotateKey(query: { reference: string; id: string; overlapMs: number; by: By }): Promise<{
       id: string;
       key: string;
       fromExpiresAtMs: number;
     }>;
-    revokeKey(ask: { id: string; by: By }): Promise<Listed>;
+    revokeKey(request: { id: string; by: By }): Promise<Listed>;
   };
   models: () => readonly { id: string; name: string }[];
   /** Rejects a change by a user who may only read. */
@@ -47,7 +47,7 @@ export type KeyServiceDeps<By> = {
 };
 type Terms = Pick<KeyRequest, "expiresAtMs" | "models" | "limits">;
 
-const LOOKS_ONLY = "You may look at this account's keys and not change them.";
+const READ_ONLY = "You may look at this account's keys and not change them.";
 /** Number of days shown if the request names none. */
 const SHOWN_DAYS = 30;
 
@@ -57,8 +57,8 @@ export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newRef
     who.role === "operator" || (who.role === "member" && accountId === who.accountId);
 
   /** The requested account; another account is not found for a member. */
-  const accountFor = async (who: Requester, asked: string | undefined): Promise<AccountRow> => {
-    const id = asked ?? who.accountId;
+  const accountFor = async (who: Requester, requested: string | undefined): Promise<AccountRow> => {
+    const id = requested ?? who.accountId;
     if (id === null) return refuse("invalid_request", "account: you have none of your own; name one.");
     if (id !== who.accountId && who.role === "member") throw noAccount(id);
     const account = await reads.account(id);
@@ -70,7 +70,7 @@ export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newRef
     const row = await reads.key(id);
     const isSeen = row !== undefined && (who.role !== "member" || row.accountId === who.accountId);
     if (!isSeen) return refuse("not_found", `There is no key ${id}.`);
-    if (!mayChange(who, row.accountId)) return forbid(LOOKS_ONLY);
+    if (!mayChange(who, row.accountId)) return forbid(READ_ONLY);
   };
   const one = (row: Listed): KeyView => {
     const [view] = keyViews([row], clock.nowMs());
@@ -79,15 +79,20 @@ export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newRef
   };
 
   return {
-    page: async (who: Requester, asked: string | undefined): Promise<KeysPage> => {
-      const { id, name } = await accountFor(who, asked);
+    page: async (who: Requester, requested: string | undefined): Promise<KeysPage> => {
+      const { id, name } = await accountFor(who, requested);
       const keys = keyViews(await admin.listKeys({ accountId: id }), clock.nowMs());
       const known = models().map((model) => ({ id: model.id, name: model.name }));
       return { account: { id, name }, keys, models: known, mayChange: mayChange(who, id) };
     },
-    make: async (who: Requester, asked: string | undefined, { name, scope, ...terms }: KeyRequest, by: By): Promise<MadeKey> => {
-      const { id: accountId } = await accountFor(who, asked);
-      if (!mayChange(who, accountId)) return forbid(LOOKS_ONLY);
+    make: async (
+      who: Requester,
+      requested: string | undefined,
+      { name, scope, ...terms }: KeyRequest,
+      by: By,
+    ): Promise<MadeKey> => {
+      const { id: accountId } = await accountFor(who, requested);
+      if (!mayChange(who, accountId)) return forbid(READ_ONLY);
       const { id, key } = await admin.createKey({ reference: newReference(), accountId, scope, name, terms, by });
       return { id, key, fromExpiresAtMs: null };
     },
@@ -110,20 +115,20 @@ export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newRef
      */
     usage: async (
       who: Requester,
-      ask: { account?: string | undefined; from?: string | undefined; to?: string | undefined; by: UsageBy },
+      request: { account?: string | undefined; from?: string | undefined; to?: string | undefined; by: UsageBy },
     ): Promise<UsageView> => {
-      const isOfAll = who.role !== "member" && ask.account === undefined;
-      const accountId = isOfAll ? null : (await accountFor(who, ask.account)).id;
-      if (ask.by === "account" && accountId !== null && who.role === "member")
+      const isOfAll = who.role !== "member" && request.account === undefined;
+      const accountId = isOfAll ? null : (await accountFor(who, request.account)).id;
+      if (request.by === "account" && accountId !== null && who.role === "member")
         return refuse("invalid_request", "by: day, model or key.");
-      const toDay = ask.to === undefined ? dayOf(clock.nowMs()) : dayOfText(ask.to);
+      const toDay = request.to === undefined ? dayOf(clock.nowMs()) : dayOfText(request.to);
       if (toDay === undefined) return refuse("invalid_request", "to: a day as 2026-10-19.");
-      const fromDay = ask.from === undefined ? toDay - SHOWN_DAYS + 1 : dayOfText(ask.from);
+      const fromDay = request.from === undefined ? toDay - SHOWN_DAYS + 1 : dayOfText(request.from);
       if (fromDay === undefined) return refuse("invalid_request", "from: a day as 2026-10-19.");
       if (fromDay > toDay || toDay - fromDay >= MOST_DAYS)
         return refuse("invalid_request", `from: a day before to, and at most ${MOST_DAYS} days in all.`);
       await rollUpUsage();
-      return usageView(reads, { fromDay, toDay, accountId, by: ask.by });
+      return usageView(reads, { fromDay, toDay, accountId, by: request.by });
     },
   };
 };

@@ -5,8 +5,8 @@
 import type { Credits, KeyLimits, KeyScope, KeyWindow } from "../domain/types.ts";
 import type { UsageBy } from "../store/store.ts";
 
-/** A limit and its use; `anewAtMs` is the time when its window resets. */
-export type LimitView = { limitCredits: Credits; spentCredits: Credits; anewAtMs: number };
+/** A limit and its use; `resetsAtMs` is the time when its window resets. */
+export type LimitView = { limitCredits: Credits; spentCredits: Credits; resetsAtMs: number };
 export type KeyState = "active" | "expired" | "revoked";
 export type KeyView = {
   id: string;

@@ -22,7 +22,7 @@ export const keyViews = (rows: readonly Listed[], nowMs: number): KeyView[] => {
       const limit = (window: KeyWindow): LimitView | null => {
         const limitCredits = limits[window];
         if (limitCredits === null) return null;
-        return { limitCredits, spentCredits: spend.windows?.[window] ?? 0, anewAtMs: windowEndsAtMs(window, nowMs) };
+        return { limitCredits, spentCredits: spend.windows?.[window] ?? 0, resetsAtMs: windowEndsAtMs(window, nowMs) };
       };
       return {
         ...row,

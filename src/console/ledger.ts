@@ -12,7 +12,7 @@ type Reads = Pick<StoreReads, "transfers" | "purchasesOfTransfers">;
 /** Number of transfers per read. */
 const STEP = 500;
 /** Number of transfers examined for one page. A filter with few matches is answered in several pages. */
-const LOOKED_THROUGH = 5_000;
+const MOST_EXAMINED = 5_000;
 /** Transfers are stored in commit order; their timestamps are slightly older and may be out of order by up to this period. */
 const UNORDERED_MS = 60_000;
 
@@ -43,13 +43,13 @@ const isAsked = ({ kind, fromMs, toMs }: LedgerRequest, row: TransferRow): boole
   (kind === null || row.kind === kind) && (fromMs === null || row.atMs >= fromMs) && (toMs === null || row.atMs < toMs);
 
 /** Yields transfers in steps, from the newest or from before the given one, until no further transfer can match. */
-const stepsOf = async function* (reads: Reads, ask: LedgerRequest, beforeSeq: number | null): AsyncGenerator<TransferRow[]> {
+const stepsOf = async function* (reads: Reads, request: LedgerRequest, beforeSeq: number | null): AsyncGenerator<TransferRow[]> {
   for (let before = beforeSeq; ; ) {
-    const rows = await reads.transfers(ask.accountId, before, STEP);
+    const rows = await reads.transfers(request.accountId, before, STEP);
     const last = rows.at(-1);
     if (!last) return;
     yield rows;
-    if (rows.length < STEP || (ask.fromMs !== null && last.atMs < ask.fromMs - UNORDERED_MS)) return;
+    if (rows.length < STEP || (request.fromMs !== null && last.atMs < request.fromMs - UNORDERED_MS)) return;
     before = last.seq;
   }
 };
@@ -63,17 +63,17 @@ const toLines = async (reads: Reads, rows: readonly TransferRow[]): Promise<Ledg
 /** A page, newest first. `next` is the position of the next page, which may be empty; null if there is none. */
 export const ledgerPage = async (
   reads: Reads,
-  ask: LedgerRequest,
+  request: LedgerRequest,
   beforeSeq: number | null,
   limit: number,
 ): Promise<LedgerPage> => {
   const found: TransferRow[] = [];
   let looked = 0;
-  for await (const rows of stepsOf(reads, ask, beforeSeq)) {
+  for await (const rows of stepsOf(reads, request, beforeSeq)) {
     for (const row of rows) {
       looked += 1;
-      if (isAsked(ask, row)) found.push(row);
-      if (found.length >= limit || looked >= LOOKED_THROUGH) return { lines: await toLines(reads, found), next: row.seq };
+      if (isAsked(request, row)) found.push(row);
+      if (found.length >= limit || looked >= MOST_EXAMINED) return { lines: await toLines(reads, found), next: row.seq };
     }
   }
   return { lines: await toLines(reads, found), next: null };
@@ -99,9 +99,9 @@ const toCsv = (line: LedgerLine): string =>
   ]);
 
 /** All matching transfers as CSV, newest first. The file is streamed and never in memory as a whole. */
-export const ledgerCsv = (reads: Reads, ask: LedgerRequest): ReadableStream<Uint8Array> => {
+export const ledgerCsv = (reads: Reads, request: LedgerRequest): ReadableStream<Uint8Array> => {
   const encoder = new TextEncoder();
-  const steps = stepsOf(reads, ask, null);
+  const steps = stepsOf(reads, request, null);
   return new ReadableStream({
     start: (controller) => controller.enqueue(encoder.encode(csvRow(COLUMNS))),
     pull: async (controller) => {
@@ -109,7 +109,7 @@ export const ledgerCsv = (reads: Reads, ask: LedgerRequest): ReadableStream<Uint
       if (done) return controller.close();
       const lines = await toLines(
         reads,
-        rows.filter((row) => isAsked(ask, row)),
+        rows.filter((row) => isAsked(request, row)),
       );
       controller.enqueue(encoder.encode(lines.map(toCsv).join("")));
     },

@@ -63,7 +63,7 @@ export type AccountView = AccountLine & {
  * `POST accounts/:id/credits`: the credits that were transferred, negative if taken back, and the debt that was added. A repeated
  * reference moves 0.
  */
-export type CreditsAdjusted = { account: AccountView; movedCredits: Credits; newlyOwedCredits: Credits };
+export type CreditsAdjusted = { account: AccountView; transferredCredits: Credits; newlyOwedCredits: Credits };
 
 export type RouteState = "up" | "down" | "off" | "ended" | "no key";
 /**
@@ -93,7 +93,7 @@ export type RouteLine = {
   /** USD per `unit`. */
   price: { leastUsd: string; mostUsd: string; unit: string };
   margin: { leastPercent: number; mostPercent: number } | null;
-  seats: { taken: number; of: number };
+  running: { taken: number; of: number };
 };
 /** `GET routes`. `attempts`: number of attempts evaluated, of all routes together. */
 export type RoutesPage = {

@@ -75,7 +75,7 @@ export const createPasswords = (): Passwords => {
       leave(whose);
     }
   };
-  let nobodys: Promise<string> | undefined;
+  let decoy: Promise<string> | undefined;
   return {
     hash: async (password, turn) => {
       const chars = [...password].length;
@@ -88,8 +88,8 @@ export const createPasswords = (): Passwords => {
     },
     isRight: (password, kept, turn) =>
       inTurn(turn, async () => {
-        nobodys ??= Bun.password.hash(crypto.randomUUID(), COST);
-        const isSame = await Bun.password.verify(password.normalize("NFC"), kept ?? (await nobodys));
+        decoy ??= Bun.password.hash(crypto.randomUUID(), COST);
+        const isSame = await Bun.password.verify(password.normalize("NFC"), kept ?? (await decoy));
         return isSame && kept !== null;
       }),
   };

@@ -18,7 +18,7 @@ export type RefusedSignIn = {
   userId: string | null;
   requestId: string;
 };
-export type RefusedSignIns = { tell(refused: RefusedSignIn): void };
+export type RefusedSignIns = { report(refused: RefusedSignIn): void };
 
 const EACH_MS = 60_000;
 const MOST_NETWORKS = 1_000;
@@ -64,7 +64,7 @@ export const createRejectedSignIns = ({ log, clock, post }: RejectedSignInsDeps)
     if (untold.networks.size < MOST_NETWORKS) untold.networks.add(networkOf(address));
   };
   return {
-    tell: ({ outcome, address, userId, requestId }) => {
+    report: ({ outcome, address, userId, requestId }) => {
       log("sign-in rejected", {
         ...{ outcome, address, request_id: requestId },
         ...(userId === null ? {} : { user_id: userId }),

@@ -6,7 +6,7 @@ import type { StoreReads } from "../store/store.ts";
 import type { PurchaseUpdate } from "./generations-dto.ts";
 
 export type RemoteEventsDeps = {
-  neighbours: RemoteChanges;
+  remoteChanges: RemoteChanges;
   /** Called when the admin service of any node has changed accounts, balances, keys or users; null without subscribers. */
   admin: { changed: (() => void) | null };
 };
@@ -23,7 +23,11 @@ export type Ears = {
 /** Number of purchases read per account; older ones are long settled. */
 const NEWEST = 10;
 
-export const createRemoteEvents = ({ neighbours, admin }: RemoteEventsDeps, reads: Pick<StoreReads, "purchases">, ears: Ears) => {
+export const createRemoteEvents = (
+  { remoteChanges, admin }: RemoteEventsDeps,
+  reads: Pick<StoreReads, "purchases">,
+  ears: Ears,
+) => {
   /** Emitted states of purchases, by account. */
   const known = new Map<string | null, Map<string, PurchaseUpdate["state"]>>();
   let following: Following | null = null;
@@ -37,7 +41,7 @@ export const createRemoteEvents = ({ neighbours, admin }: RemoteEventsDeps, read
     for (const { id, accountId: whose, state } of newest)
       if (before.get(id) !== state) ears.purchase({ id, accountId: whose, state });
   };
-  const lookAtAll = (): void => {
+  const refreshAll = (): void => {
     const all = ears.accounts();
     for (const accountId of known.keys()) if (!all.has(accountId)) known.delete(accountId);
     // A failed read is repeated after the next change or by a page that reconnects.
@@ -47,10 +51,10 @@ export const createRemoteEvents = ({ neighbours, admin }: RemoteEventsDeps, read
   return {
     /** Starts observing an account; resolves when all later commits will be emitted. */
     begin: async (accountId: string | null): Promise<void> => {
-      following ??= neighbours.follow({ told: ears.generation, wants: ears.wants, wantsSteps: false });
+      following ??= remoteChanges.follow({ onReport: ears.generation, wants: ears.wants, wantsSteps: false });
       admin.changed = () => {
         ears.balances();
-        lookAtAll();
+        refreshAll();
       };
       const { ready } = following;
       if (!known.has(accountId)) await look(accountId).catch(() => undefined);

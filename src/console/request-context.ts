@@ -47,9 +47,15 @@ export type ConsoleRoute =
       path: string;
       who: "user" | "member" | "viewer" | "operator";
       body?: TSchema;
-      answer: (ask: ConsoleRequest) => Promise<Response | object>;
+      answer: (request: ConsoleRequest) => Promise<Response | object>;
     }
-  | { method: Method; path: string; who: "anyone"; body?: TSchema; answer: (ask: PublicRequest) => Promise<Response | object> };
+  | {
+      method: Method;
+      path: string;
+      who: "anyone";
+      body?: TSchema;
+      answer: (request: PublicRequest) => Promise<Response | object>;
+    };
 
 /** Error codes of the console in addition to those of §7. */
 export const CONSOLE_CODES = {

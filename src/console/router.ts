@@ -177,8 +177,17 @@ export const createRouter = ({ routes, sessions, clock, publicOrigin, log }: Rou
     if (changes) insistOnOrigin(request, publicOrigin);
     if (route.who === "anyone") {
       if (changes) insistOnKept(request);
-      const ask: PublicRequest = { request, requestId, params, query, who, address, peer, body: await bodyOf(request, route) };
-      return route.answer(ask);
+      const options: PublicRequest = {
+        request,
+        requestId,
+        params,
+        query,
+        who,
+        address,
+        peer,
+        body: await bodyOf(request, route),
+      };
+      return route.answer(options);
     }
     if (token === null || who === null) throw new ConsoleRefused("signed_out", "You are signed out; sign in again.");
     if (!mayEnter(who.role, route.who, who.accountId !== null))
@@ -193,10 +202,10 @@ export const createRouter = ({ routes, sessions, clock, publicOrigin, log }: Rou
     return route.answer(ask);
   };
 
-  return async (...asked) => {
-    const [request, requestId] = asked;
+  return async (...requested) => {
+    const [request, requestId] = requested;
     try {
-      const made = await answer(...asked);
+      const made = await answer(...requested);
       if (!(made instanceof Response)) return await jsonAnswer(request, made, { ...JSON_HEADERS, "x-request-id": requestId });
       made.headers.set("x-request-id", requestId);
       return made;

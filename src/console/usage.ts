@@ -39,12 +39,12 @@ const namesOf = async (reads: Reads, by: UsageBy, accountId: string | null): Pro
   return new Map((await reads.keys(accountId ?? undefined)).map(({ id, name, start }) => [id, name || `${start}…`]));
 };
 
-export const usageView = async (reads: Reads, ask: UsageRequest): Promise<UsageView> => {
-  const { by, fromDay, toDay, accountId } = ask;
-  const rows = await reads.usage(ask);
+export const usageView = async (reads: Reads, request: UsageRequest): Promise<UsageView> => {
+  const { by, fromDay, toDay, accountId } = request;
+  const rows = await reads.usage(request);
   const names = await namesOf(reads, by, accountId);
-  const told = by === "day" ? ({ of }: UsageRow) => dayText(Number(of)) : ({ of }: UsageRow) => String(of);
-  const groups = Map.groupBy(rows, told);
+  const labelOf = by === "day" ? ({ of }: UsageRow) => dayText(Number(of)) : ({ of }: UsageRow) => String(of);
+  const groups = Map.groupBy(rows, labelOf);
   // Days without generations are included.
   const order = by === "day" ? Array.from({ length: toDay - fromDay + 1 }, (_, n) => dayText(fromDay + n)) : [...groups.keys()];
   // The only key of an account that is not listed is that of its playground.

@@ -33,7 +33,7 @@ export const userRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] 
   const { settings, log, reads, post, clock, sessions, admin: openAdmin } = deps;
   const passwords = createPasswords();
   const refused = createRejectedSignIns({ log, clock, post });
-  const desk = createUserService({
+  const service = createUserService({
     ...{ reads, post, clock, sessions, passwords, devices, refused },
     signUp: settings.console.sign_up,
   });
@@ -44,19 +44,19 @@ export const userRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] 
     for (const cookie of cookies) headers.append("set-cookie", cookie);
     return new Response(JSON.stringify(body), { headers });
   };
-  const doorOf = ({ request, address, requestId }: PublicRequest | ConsoleRequest): SignInRequest => ({
+  const signInRequestOf = ({ request, address, requestId }: PublicRequest | ConsoleRequest): SignInRequest => ({
     request,
     address,
     requestId,
   });
   /** The former session of the browser ends, so that no session token outlives a sign-in. */
-  const letIn = async (ask: PublicRequest, come: Promise<OpenedSession>): Promise<Response> => {
+  const letIn = async (request: PublicRequest, come: Promise<OpenedSession>): Promise<Response> => {
     const made = await come;
-    if (ask.who) await desk.end(ask.who, { onlyId: ask.who.sessionId }).catch(() => undefined);
+    if (request.who) await service.end(request.who, { onlyId: request.who.sessionId }).catch(() => undefined);
     const who = await sessions.find(made.token);
     const { token, userId } = made;
-    log("signed in", { outcome: "succeeded", user_id: userId, request_id: ask.requestId });
-    return withCookies(await desk.me(who, token), sessions.setCookie(token), devices.setCookie(ask.request, userId));
+    log("signed in", { outcome: "succeeded", user_id: userId, request_id: request.requestId });
+    return withCookies(await service.me(who, token), sessions.setCookie(token), devices.setCookie(request.request, userId));
   };
   const signedOut = (): Response => withCookies({ signedIn: null }, sessions.clearCookie());
   const linkView = ({ request }: ConsoleRequest, made: { id: string; path: string; expiresAtMs: number }): MadeLinkView => {
@@ -75,7 +75,7 @@ export const userRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] 
       who: "anyone",
       // Marks the browser of a session that predates the marks or has lost its mark.
       answer: async ({ request, who }) => {
-        const view = await desk.me(who, sessions.cookieOf(request));
+        const view = await service.me(who, sessions.cookieOf(request));
         const isUnmarked = who !== null && devices.nameOf(request, who.userId) === null;
         return isUnmarked ? withCookies(view, devices.setCookie(request, who.userId)) : view;
       },
@@ -85,35 +85,39 @@ export const userRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] 
       path: "/console/api/session",
       who: "anyone",
       body: SIGN_IN,
-      answer: (ask) => letIn(ask, desk.signIn(doorOf(ask), ask.body as Static<typeof SIGN_IN>)),
+      answer: (request) => letIn(request, service.signIn(signInRequestOf(request), request.body as Static<typeof SIGN_IN>)),
     },
     {
       method: "POST",
       path: "/console/api/link",
       who: "anyone",
       body: LINK,
-      answer: ({ body }) => desk.look((body as Static<typeof LINK>).token),
+      answer: ({ body }) => service.look((body as Static<typeof LINK>).token),
     },
     {
       method: "POST",
       path: "/console/api/link/accept",
       who: "anyone",
       body: ACCEPT,
-      answer: (ask) => letIn(ask, desk.accept(doorOf(ask), { email: "", name: "", ...(ask.body as Static<typeof ACCEPT>) })),
+      answer: (request) =>
+        letIn(
+          request,
+          service.accept(signInRequestOf(request), { email: "", name: "", ...(request.body as Static<typeof ACCEPT>) }),
+        ),
     },
     {
       method: "POST",
       path: "/console/api/sign-up",
       who: "anyone",
       body: SIGN_UP,
-      answer: (ask) => letIn(ask, desk.signUp(doorOf(ask), ask.body as Static<typeof SIGN_UP>)),
+      answer: (request) => letIn(request, service.signUp(signInRequestOf(request), request.body as Static<typeof SIGN_UP>)),
     },
     {
       method: "DELETE",
       path: "/console/api/session",
       who: "user",
       answer: async ({ who }) => {
-        await desk.end(who, { onlyId: who.sessionId });
+        await service.end(who, { onlyId: who.sessionId });
         return signedOut();
       },
     },
@@ -121,7 +125,7 @@ export const userRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] 
       method: "GET",
       path: "/console/api/sessions",
       who: "user",
-      answer: async ({ who }) => ({ sessions: await desk.sessions(who) }),
+      answer: async ({ who }) => ({ sessions: await service.sessions(who) }),
     },
     {
       method: "DELETE",
@@ -129,8 +133,8 @@ export const userRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] 
       who: "user",
       answer: async ({ who, query }) => {
         const keeps = query.get("keep") === "this";
-        await desk.end(who, keeps ? { exceptId: who.sessionId } : {});
-        return keeps ? { sessions: await desk.sessions(who) } : signedOut();
+        await service.end(who, keeps ? { exceptId: who.sessionId } : {});
+        return keeps ? { sessions: await service.sessions(who) } : signedOut();
       },
     },
     {
@@ -138,8 +142,8 @@ export const userRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] 
       path: "/console/api/sessions/:id",
       who: "user",
       answer: async ({ who, params }) => {
-        await desk.end(who, { onlyId: params.id ?? "" });
-        return params.id === who.sessionId ? signedOut() : { sessions: await desk.sessions(who) };
+        await service.end(who, { onlyId: params.id ?? "" });
+        return params.id === who.sessionId ? signedOut() : { sessions: await service.sessions(who) };
       },
     },
     {
@@ -148,9 +152,9 @@ export const userRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] 
       who: "user",
       body: RENAME,
       answer: async ({ who, body, request }) => {
-        await desk.rename(who, (body as Static<typeof RENAME>).name);
+        await service.rename(who, (body as Static<typeof RENAME>).name);
         const sent = sessions.cookieOf(request);
-        return desk.me(sent === null ? null : await sessions.find(sent), sent);
+        return service.me(sent === null ? null : await sessions.find(sent), sent);
       },
     },
     {
@@ -158,10 +162,10 @@ export const userRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] 
       path: "/console/api/me/password",
       who: "user",
       body: PASSWORD,
-      answer: async (ask) => {
-        const { who, body } = ask;
-        await desk.changePassword(who, doorOf(ask), body as Static<typeof PASSWORD>);
-        return { sessions: await desk.sessions(who) };
+      answer: async (request) => {
+        const { who, body } = request;
+        await service.changePassword(who, signInRequestOf(request), body as Static<typeof PASSWORD>);
+        return { sessions: await service.sessions(who) };
       },
     },
   ];
@@ -184,16 +188,19 @@ export const userRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] 
       path: "/console/api/operator/invitations",
       who: "operator",
       body: INVITE,
-      answer: async (ask) =>
-        linkView(ask, await (await openAdmin()).inviteUser({ ...(ask.body as Static<typeof INVITE>), by: actorOf(ask) })),
+      answer: async (request) =>
+        linkView(
+          request,
+          await (await openAdmin()).inviteUser({ ...(request.body as Static<typeof INVITE>), by: actorOf(request) }),
+        ),
     },
     {
       method: "DELETE",
       path: "/console/api/operator/invitations/:id",
       who: "operator",
-      answer: async (ask) => {
-        await (await openAdmin()).withdrawInvitation({ id: ask.params.id ?? "", by: actorOf(ask) });
-        return users(ask);
+      answer: async (request) => {
+        await (await openAdmin()).withdrawInvitation({ id: request.params.id ?? "", by: actorOf(request) });
+        return users(request);
       },
     },
     {
@@ -201,17 +208,18 @@ export const userRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] 
       path: `${path}/:id`,
       who: "operator",
       body: USER,
-      answer: async (ask) => {
-        const change = ask.body as Static<typeof USER>;
-        await (await openAdmin()).setUser({ user: ask.params.id ?? "", ...change, by: actorOf(ask) });
-        return users(ask);
+      answer: async (request) => {
+        const change = request.body as Static<typeof USER>;
+        await (await openAdmin()).setUser({ user: request.params.id ?? "", ...change, by: actorOf(request) });
+        return users(request);
       },
     },
     {
       method: "POST",
       path: `${path}/:id/reset`,
       who: "operator",
-      answer: async (ask) => linkView(ask, await (await openAdmin()).resetUser({ user: ask.params.id ?? "", by: actorOf(ask) })),
+      answer: async (request) =>
+        linkView(request, await (await openAdmin()).resetUser({ user: request.params.id ?? "", by: actorOf(request) })),
     },
   ];
 };

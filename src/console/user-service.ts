@@ -78,7 +78,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
     { address, requestId }: SignInRequest,
     { userId, password, kept }: { userId: string; password: string; kept: string | null },
   ): Promise<boolean> => {
-    const no = (outcome: RefusedOutcome): void => refused.tell({ outcome, address, userId, requestId });
+    const no = (outcome: RefusedOutcome): void => refused.report({ outcome, address, userId, requestId });
     let outcome: RefusedOutcome | "right" = "throttled";
     try {
       perUser.take(userId);
@@ -112,18 +112,18 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
     /** @throws ConsoleRefused one sentence for every fault; the fault goes to the log and, for an existing user, to the audit log */
     signIn: async (
       { request, address, requestId }: SignInRequest,
-      ask: { email: string; password: string },
+      query: { email: string; password: string },
     ): Promise<OpenedSession> => {
-      const email = readEmail(ask.email) ?? "";
+      const email = readEmail(query.email) ?? "";
       const user = await reads.userByEmail(email);
       const kept = user?.disabledAtMs === null ? user.password : null;
-      const no = (outcome: RefusedOutcome): void => refused.tell({ outcome, address, userId: user?.id ?? null, requestId });
+      const no = (outcome: RefusedOutcome): void => refused.report({ outcome, address, userId: user?.id ?? null, requestId });
       const device = user ? devices.nameOf(request, user.id) : null;
       let isBusy = false;
       const isRight = await guesses
         .count({ address, email, device, userId: user?.id ?? "" }, (turn) => {
           isBusy = true;
-          return passwords.isRight(ask.password, kept, turn);
+          return passwords.isRight(query.password, kept, turn);
         })
         .catch((fault: unknown) => {
           no(isBusy ? "busy" : "throttled");
@@ -155,33 +155,33 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
 
     /** `email` and `name` as the link asks for them: the first operator's are new, a reset needs neither. */
     accept: async (
-      door: SignInRequest,
-      ask: { token: string; email: string; name: string; password: string },
+      signIn: SignInRequest,
+      request: { token: string; email: string; name: string; password: string },
     ): Promise<OpenedSession> => {
-      const link = await linkOf(ask.token);
-      const email = link.email ?? emailOf(ask.email);
-      const name = link.kind === "reset" ? (link.userName ?? "") : nameOf(ask.name);
-      insistOnOther(ask.password, email);
-      const password = await passwords.hash(ask.password, { rank: 0, whose: link.id });
-      const { token, session } = sessions.begin(door.request, door.address);
+      const link = await linkOf(request.token);
+      const email = link.email ?? emailOf(request.email);
+      const name = link.kind === "reset" ? (link.userName ?? "") : nameOf(request.name);
+      insistOnOther(request.password, email);
+      const password = await passwords.hash(request.password, { rank: 0, whose: link.id });
+      const { token, session } = sessions.begin(signIn.request, signIn.address);
       const userId = link.kind === "reset" ? (link.userId ?? "") : newId("per");
       // The first operator gets an account too, to be able to use every page.
       const accountName = link.kind === "setup" ? name : link.accountName;
       const account = accountName === null ? null : { id: newId("acc"), name: accountName };
-      const what = { hash: hashToken(ask.token), userId, email, name, password, account, session, atMs: clock.nowMs() };
+      const what = { hash: hashToken(request.token), userId, email, name, password, account, session, atMs: clock.nowMs() };
       await carryOut({ mutation: "accept-invitation", ...what }, { kind: "user", id: userId, name: email });
       return { token, userId };
     },
 
-    signUp: async (door: SignInRequest, ask: { email: string; name: string; password: string }): Promise<OpenedSession> => {
+    signUp: async (signIn: SignInRequest, request: { email: string; name: string; password: string }): Promise<OpenedSession> => {
       if (!signUp || (await reads.operators()) === 0)
         throw new ConsoleRefused("forbidden", "Sign-up is disabled; request an invitation from an operator of the service.");
-      const [email, name] = [emailOf(ask.email), nameOf(ask.name)];
-      insistOnOther(ask.password, email);
-      signUps.take(door.address);
+      const [email, name] = [emailOf(request.email), nameOf(request.name)];
+      insistOnOther(request.password, email);
+      signUps.take(signIn.address);
       if (await reads.userByEmail(email)) throw new ConsoleRefused("conflict", `${email} has a sign-in already; sign in.`);
-      const password = await passwords.hash(ask.password, { rank: STRANGERS_RANK, whose: door.address });
-      const { token, session } = sessions.begin(door.request, door.address);
+      const password = await passwords.hash(request.password, { rank: STRANGERS_RANK, whose: signIn.address });
+      const { token, session } = sessions.begin(signIn.request, signIn.address);
       const userId = newId("per");
       const what = { userId, email, name, password, account: { id: newId("acc"), name }, session, atMs: clock.nowMs() };
       await carryOut({ mutation: "sign-up", ...what }, { kind: "user", id: userId, name: email });
@@ -207,12 +207,12 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       ),
 
     /** Ends the other sessions of the user and keeps the current one. */
-    changePassword: async (who: SignedIn, door: SignInRequest, ask: { old: string; password: string }): Promise<void> => {
+    changePassword: async (who: SignedIn, signIn: SignInRequest, request: { old: string; password: string }): Promise<void> => {
       const kept = (await reads.userByEmail(who.email))?.password ?? null;
-      if (!(await isOwnPassword(door, { userId: who.userId, password: ask.old, kept })) || kept === null)
+      if (!(await isOwnPassword(signIn, { userId: who.userId, password: request.old, kept })) || kept === null)
         throw new ConsoleRefused("refused", "The password of now is wrong.");
-      insistOnOther(ask.password, who.email);
-      const password = await passwords.hash(ask.password, { rank: 0, whose: who.userId });
+      insistOnOther(request.password, who.email);
+      const password = await passwords.hash(request.password, { rank: 0, whose: who.userId });
       const change = { password, ifPassword: kept, keepSessionId: who.sessionId };
       const by: Principal = { kind: "user", id: who.userId, name: who.email };
       await carryOut({ mutation: "set-user", userId: who.userId, ...change, atMs: clock.nowMs() }, by);

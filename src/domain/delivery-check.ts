@@ -84,10 +84,10 @@ const sizeFault = (ordered: Ordered, { width, height }: Facts): Mismatch | undef
 };
 
 const aspectFault = ({ aspect, aspectOff = 0 }: Ordered, { width, height }: Facts): Mismatch | undefined => {
-  const asked = aspect === undefined ? undefined : ratioOf(aspect);
-  if (asked === undefined || aspect === undefined || !width || !height) return undefined;
+  const requested = aspect === undefined ? undefined : ratioOf(aspect);
+  if (requested === undefined || aspect === undefined || !width || !height) return undefined;
   const ratio = width / height;
-  const off = Math.max(ratio / asked, asked / ratio) - 1;
+  const off = Math.max(ratio / requested, requested / ratio) - 1;
   // A ratio on the border is accepted; 1.1 has no exact binary form.
   return off <= aspectOff + 1e-9 ? undefined : { what: "aspect", ordered: aspect, came: `${width}x${height}` };
 };

@@ -50,7 +50,7 @@ export type EffectsDeps = {
   /** Resolves when the lease of this node is certain, so that it may buy; absent: it always is. */
   sure?: () => Promise<void>;
   /** As `Routes.confirmMs`; absent: unbounded. */
-  confirmMs?: (routeId: string, isToldOnly: boolean) => number | undefined;
+  confirmMs?: (routeId: string, isCallbackOnly: boolean) => number | undefined;
   /** Holds responses to submissions until they are committed; absent: the store is on the same disk. */
   inHand?: Pick<PendingOutcomes, "arrived" | "drop">;
   /** Speed factor of the providers (the simulator's speed); 1 for real ones. */

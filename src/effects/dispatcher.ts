@@ -31,15 +31,15 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
   const tasks = createTaskRunner(deps.clock, (seq, n, kind, fault) => {
     // An unavailable database is reported once by the store itself.
     if (fault instanceof DatabaseUnavailable) return;
-    const told = { event: kind, attempt: n, reason: fault instanceof Error ? fault.message : String(fault) };
+    const reported = { event: kind, attempt: n, reason: fault instanceof Error ? fault.message : String(fault) };
     deps.reads.generationBySeq(seq).then(
-      (record) => deps.log("effect failed", { ...told, ...(record ? { generation_id: record.id } : {}) }),
-      () => deps.log("effect failed", told),
+      (record) => deps.log("effect failed", { ...reported, ...(record ? { generation_id: record.id } : {}) }),
+      () => deps.log("effect failed", reported),
     );
   });
   const finding = createJobLookup(deps);
   const pinning = createPinInputs(deps, tasks);
-  const submitting = createSubmitAttempt(deps, tasks, { finding, twins: createDuplicateGuard(deps, finding), pinning });
+  const submitting = createSubmitAttempt(deps, tasks, { finding, duplicates: createDuplicateGuard(deps, finding), pinning });
   const asking = createPoll(deps, tasks, finding);
   const collecting = createCollect(deps, tasks);
   return {
@@ -88,7 +88,7 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
     isAsking: (seq, n) => tasks.isRunning(seq, n, ["poll", "confirm", "watch"]),
     hint: (seq, n, body) => {
       tasks.hurry(seq, n);
-      if (body !== undefined) asking.told(seq, n, body);
+      if (body !== undefined) asking.onReport(seq, n, body);
     },
     takenUp: finding.takenUp,
     ended: (seq) => {

@@ -37,16 +37,16 @@ export const createDuplicateGuard = (deps: EffectsDeps, finding: Finding): Dupli
     return { ...work, attempt: { ...work.attempt, route } };
   };
 
-  const verdict = async (task: Task, work: Work): Promise<{ verdict: Verdict; told: string } | null> => {
+  const verdict = async (task: Task, work: Work): Promise<{ verdict: Verdict; state: string } | null> => {
     const { seq, n } = task;
     const own = await finding.lookUp(task, work);
     if (own === null) return null;
-    if (own.kind === "found") return { verdict: own, told: "found" };
+    if (own.kind === "found") return { verdict: own, state: "found" };
     const earlier = (await deps.reads.attemptsOf(seq)).filter((one) => one.n < n);
-    if (own.kind === "exhausted") return { verdict: { kind: "unsure" }, told: "unknown" };
-    if (!earlier.every(isSettled)) return { verdict: { kind: "unsure" }, told: "perhaps delivered by an earlier attempt" };
-    const asked = new Set([work.attempt.route.routeId, ...earlier.map(({ route }) => route.routeId)]);
-    const others = ((await deps.restored?.planOf(seq)) ?? []).filter(({ routeId }) => !asked.has(routeId));
+    if (own.kind === "exhausted") return { verdict: { kind: "unsure" }, state: "unknown" };
+    if (!earlier.every(isSettled)) return { verdict: { kind: "unsure" }, state: "perhaps delivered by an earlier attempt" };
+    const requested = new Set([work.attempt.route.routeId, ...earlier.map(({ route }) => route.routeId)]);
+    const others = ((await deps.restored?.planOf(seq)) ?? []).filter(({ routeId }) => !requested.has(routeId));
     const seen = await Promise.all(
       others.map(async ({ routeId }): Promise<Found | null> => {
         const elsewhere = onRoute(work, routeId);
@@ -55,7 +55,7 @@ export const createDuplicateGuard = (deps: EffectsDeps, finding: Finding): Dupli
     );
     if (seen.includes(null)) return null;
     const isAlone = seen.every((one) => one?.kind === "absent");
-    return { verdict: { kind: isAlone ? "first" : "unsure" }, told: isAlone ? "absent" : "perhaps on another route" };
+    return { verdict: { kind: isAlone ? "first" : "unsure" }, state: isAlone ? "absent" : "perhaps on another route" };
   };
 
   return {
@@ -63,16 +63,17 @@ export const createDuplicateGuard = (deps: EffectsDeps, finding: Finding): Dupli
       const { seq, n } = task;
       const name = `${seq}:${n}`;
       // A re-send after a rejection was checked before.
-      if (!finding.mayHaveTwin(seq) || judged.get(name)?.kind === "first") return;
+      if (!finding.mayHaveDuplicate(seq) || judged.get(name)?.kind === "first") return;
       const found = await verdict(task, work);
       if (found === null) return;
       judged.set(name, found.verdict);
       deps.log("restored attempt confirmed", {
         ...namesOf(work.attempt),
         route_id: work.attempt.route.routeId,
-        state: found.told,
+        state: found.state,
       });
     },
-    verdictOf: (seq, n) => (finding.mayHaveTwin(seq) ? (judged.get(`${seq}:${n}`) ?? { kind: "unsure" }) : { kind: "first" }),
+    verdictOf: (seq, n) =>
+      finding.mayHaveDuplicate(seq) ? (judged.get(`${seq}:${n}`) ?? { kind: "unsure" }) : { kind: "first" },
   };
 };

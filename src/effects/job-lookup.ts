@@ -23,7 +23,7 @@ export type Finding = {
   /** Looks up until the job is found, proved absent or unknowable; null if the task was stopped. */
   lookUp(task: Task, work: Work): Promise<Found | null>;
   /** Whether a request that this store does not know may have been sent for a generation. */
-  mayHaveTwin(seq: number): boolean;
+  mayHaveDuplicate(seq: number): boolean;
   /** Marks a generation as reclaimed: its earlier requests have the times of another clock. */
   takenUp(seq: number): void;
   /** Records that this node sends an attempt. */
@@ -51,7 +51,7 @@ export const createJobLookup = (deps: EffectsDeps): Finding => {
   /** Times at which the responses of attempts were given up, by generation. */
   const lostAtMs = new Map<number, Map<number, number>>();
   const isSentElsewhere = (seq: number, n: number): boolean => takenUp.get(seq)?.sentHere.has(n) === false;
-  const mayHaveTwin = (seq: number): boolean => restored !== null && seq <= restored.upToSeq;
+  const mayHaveDuplicate = (seq: number): boolean => restored !== null && seq <= restored.upToSeq;
   /**
    * Earliest time at which the provider may have received a request of an attempt: normally its sending. For a generation of a
    * restored backup it is the time of the backup, because later requests are unknown here.
@@ -59,7 +59,7 @@ export const createJobLookup = (deps: EffectsDeps): Finding => {
   const sinceMs = (seq: number, n: number, stampedMs: number): number => {
     // A request of another node was sent before the takeover, whatever its clock showed.
     const sentAtMs = isSentElsewhere(seq, n) ? Math.min(stampedMs, livedSinceMs(seq, n)) : stampedMs;
-    return restored !== null && mayHaveTwin(seq) ? Math.min(sentAtMs, restored.takenAtMs) : sentAtMs;
+    return restored !== null && mayHaveDuplicate(seq) ? Math.min(sentAtMs, restored.takenAtMs) : sentAtMs;
   };
 
   const ask = async (task: Task, work: Work, only?: "marked"): Promise<FindOutcome> => {
@@ -69,7 +69,7 @@ export const createJobLookup = (deps: EffectsDeps): Finding => {
     const owner = await deps.reads.jobOwner(work.attempt.route.provider, found.job.jobId);
     if (!owner || (owner.seq === task.seq && owner.n === task.n)) return found;
     // Another attempt of the same generation has the job, so it is not an unknown one.
-    if (owner.seq === task.seq && mayHaveTwin(task.seq)) return { kind: "absent" };
+    if (owner.seq === task.seq && mayHaveDuplicate(task.seq)) return { kind: "absent" };
     return { kind: "unclear", detail: "the job found belongs to another attempt" };
   };
 
@@ -78,7 +78,7 @@ export const createJobLookup = (deps: EffectsDeps): Finding => {
    * other routes are down or disabled.
    */
   const refsOf = async (seq: number, ref: string, recovery: Recovery): Promise<string[]> => {
-    if (!mayHaveTwin(seq)) return [ref];
+    if (!mayHaveDuplicate(seq)) return [ref];
     const body = ref.slice(0, ref.lastIndexOf("-"));
     // Jobs found by their input share one reference, otherwise two attempts could claim the same job.
     if (recovery === "list_match") return [`${body}-1`];
@@ -110,15 +110,15 @@ export const createJobLookup = (deps: EffectsDeps): Finding => {
     const lostMs = lostAtMs.get(task.seq)?.get(task.n) ?? sentAtMs;
     const settlesFromMs = Math.max(sentAtMs, lostMs, livedSinceMs(task.seq, task.n));
     const boundMs = (deps.confirmMs?.(work.attempt.route.routeId, false) ?? Number.POSITIVE_INFINITY) / deps.pace;
-    let heardAtMs = settlesFromMs;
+    let receivedAtMs = settlesFromMs;
     let absences = 0;
     // A lookup by key is a submission. For a request that this store never sent it would be the first one.
     const ownSentAtMs = work.attempt.sentAtMs ?? Number.POSITIVE_INFINITY;
-    const isUnsent = restored !== null && mayHaveTwin(task.seq) && ownSentAtMs > restored.takenAtMs;
-    const cannotAsk = traits.recovery === "none" || (traits.recovery === "key" && isUnsent);
-    for (let turn = 0; !cannotAsk; turn += 1) {
+    const isUnsent = restored !== null && mayHaveDuplicate(task.seq) && ownSentAtMs > restored.takenAtMs;
+    const cannotLookUp = traits.recovery === "none" || (traits.recovery === "key" && isUnsent);
+    for (let turn = 0; !cannotLookUp; turn += 1) {
       await task.pause(spreadMs(deps, FIND_FIRST_MS, FIND_LONGEST_MS, turn, 10));
-      const askedAtMs = deps.clock.nowMs();
+      const requestedAtMs = deps.clock.nowMs();
       const seen = await once(task, work);
       const atMs = deps.clock.nowMs();
       if (task.signal.aborted) return null;
@@ -127,19 +127,19 @@ export const createJobLookup = (deps: EffectsDeps): Finding => {
       const isClockRight = Math.abs(deps.clock.aheadMs?.() ?? 0) < CLOCK_SLACK_MS;
       // A missing job proves absence only if the list had time to show it, and only twice in a row. The time counts until the
       // query was sent, because a suspended process reads an old response late.
-      const hasSettled = askedAtMs - settlesFromMs >= traits.findSettleMs / deps.pace;
+      const hasSettled = requestedAtMs - settlesFromMs >= traits.findSettleMs / deps.pace;
       absences = seen.kind === "absent" && isClockRight && hasSettled ? absences + 1 : 0;
       if (absences >= 2) return { kind: "absent" };
       // A provider that does not answer lookups either is queried for a bounded time.
-      if (seen.kind !== "unclear") heardAtMs = atMs;
-      else if (atMs - heardAtMs >= boundMs) break;
+      if (seen.kind !== "unclear") receivedAtMs = atMs;
+      else if (atMs - receivedAtMs >= boundMs) break;
       if (atMs - sentAtMs >= traits.findWindowMs) break;
     }
     return { kind: "exhausted" };
   };
 
   return {
-    ...{ once, lookUp, mayHaveTwin },
+    ...{ once, lookUp, mayHaveDuplicate },
     takenUp: (seq) => takenUp.set(seq, { sinceMs: deps.clock.nowMs(), sentHere: new Set() }),
     sent: (seq, n) => void takenUp.get(seq)?.sentHere.add(n),
     answerLost: (seq, n) => {

@@ -20,7 +20,7 @@ export type PendingOutcomesDeps = {
   /** Whether the store is known to be unavailable. */
   isAway: () => boolean;
   /** Whether a lookup at this provider is a re-send of the request. */
-  asksByKey: (provider: string) => boolean;
+  looksUpByKey: (provider: string) => boolean;
 };
 
 export type PendingOutcomes = {
@@ -35,7 +35,7 @@ export type PendingOutcomes = {
   /** The response to attempt `n` is no longer needed. */
   drop(seq: number, n: number): void;
   /** The held response to an attempt. `mayBeAsked`: its provider may have been queried since. */
-  find(seq: number, n: number, mayBeAsked: boolean): Outcome | undefined;
+  find(seq: number, n: number, canBeLookedUp: boolean): Outcome | undefined;
   /**
    * Reads the spool of a former process, except jobs that belong to another attempt.
    * @returns the responses that are still valid, whatever was queried since
@@ -55,10 +55,10 @@ const entryOf = (spooled: SpooledOutcome, isKept: boolean): Entry => ({
 });
 const generationOf = (ref: string): string => `gen_${ref.replace(/-\d+$/, "")}`;
 
-export const createPendingOutcomes = ({ spool, clock, log, isAway, asksByKey }: PendingOutcomesDeps): PendingOutcomes => {
+export const createPendingOutcomes = ({ spool, clock, log, isAway, looksUpByKey }: PendingOutcomesDeps): PendingOutcomes => {
   const held = new Map<number, Entry[]>();
   /** A rejection proves nothing after a lookup that re-sends the request, because that one may have been accepted. */
-  const isOutdone = ({ provider, outcome }: SpooledOutcome) => outcome.type === "rejected" && asksByKey(provider);
+  const isOutdone = ({ provider, outcome }: SpooledOutcome) => outcome.type === "rejected" && looksUpByKey(provider);
   const failed =
     (event: string, { ref }: SpooledOutcome) =>
     (fault: unknown) =>
@@ -117,9 +117,9 @@ export const createPendingOutcomes = ({ spool, clock, log, isAway, asksByKey }: 
         dropFile(entry.spooled);
       }
     },
-    find: (seq, n, mayBeAsked) => {
+    find: (seq, n, canBeLookedUp) => {
       const spooled = held.get(seq)?.find((entry) => entry.spooled.outcome.n === n)?.spooled;
-      return spooled && mayBeAsked && isOutdone(spooled) ? undefined : spooled?.outcome;
+      return spooled && canBeLookedUp && isOutdone(spooled) ? undefined : spooled?.outcome;
     },
     open: async ({ jobOwner }) => {
       const found: { seq: number; outcome: Outcome }[] = [];

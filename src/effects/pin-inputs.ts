@@ -57,8 +57,14 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
     const [record, input] = await Promise.all([reads.generationBySeq(seq), reads.inputOf(seq)]);
     const url = input && linkAt(input.raw, pin.field);
     if (!record || url === undefined) throw new Error(`generation ${seq} has no ${pin.field} to pin`);
-    const { copy, ...asked } = pin;
-    return { ...asked, url, generationId: record.id, accountSeq: record.accountSeq, ...(copy ? { sha256: copy.sha256 } : {}) };
+    const { copy, ...requested } = pin;
+    return {
+      ...requested,
+      url,
+      generationId: record.id,
+      accountSeq: record.accountSeq,
+      ...(copy ? { sha256: copy.sha256 } : {}),
+    };
   };
 
   const pinAll = async (task: Task): Promise<void> => {

@@ -48,7 +48,7 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
     const blame = (verdict: RouteVerdict | null, why: Failure, isOfAccount = false) => {
       if (verdict && slower === 1) deps.judge(routeId, verdict, why, isOfAccount);
     };
-    const askedAtMs = deps.clock.nowMs();
+    const requestedAtMs = deps.clock.nowMs();
     const seen: PollOutcome = await deps.providers.poll(work, task.signal);
     const atMs = deps.clock.nowMs();
     if (task.signal.aborted || isOver(work, atMs)) return null;
@@ -78,7 +78,7 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
         polled.gone += 1;
         if (polled.gone === 1) polled.goneSinceMs = atMs;
         // Measured at the request, because a suspended process reads an old response late.
-        if (polled.gone >= GONE_TIMES && askedAtMs - polled.goneSinceMs >= GONE_MS / deps.pace) {
+        if (polled.gone >= GONE_TIMES && requestedAtMs - polled.goneSinceMs >= GONE_MS / deps.pace) {
           const failure: Failure = { class: "gone", detail: "the provider no longer knows the job" };
           blame("failed", failure);
           deps.report(seq, { type: "jobFailed", n, failure, atMs });
@@ -121,11 +121,12 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
     if (seen.kind === "absent") return deps.report(seq, { type: "provedAbsent", n, atMs });
     // The provider cannot be queried, but its callback may still name the job. If it sends no callbacks either, the
     // attempt waits for the operator's decision.
-    const isToldOnly = traits.toldWithinMs !== undefined;
-    const boundMs = deps.confirmMs?.(work.attempt.route.routeId, isToldOnly);
-    const toldMs = Math.min(traits.toldWithinMs ?? boundMs ?? 0, boundMs ?? Number.POSITIVE_INFINITY);
-    const toldUntilMs = (work.attempt.sentAtMs ?? atMs) + toldMs / deps.pace;
-    while (traits.recovery === "none" && deps.clock.nowMs() < toldUntilMs) await task.pause(toldUntilMs - deps.clock.nowMs());
+    const isCallbackOnly = traits.toldWithinMs !== undefined;
+    const boundMs = deps.confirmMs?.(work.attempt.route.routeId, isCallbackOnly);
+    const reportedMs = Math.min(traits.toldWithinMs ?? boundMs ?? 0, boundMs ?? Number.POSITIVE_INFINITY);
+    const notifiedUntilMs = (work.attempt.sentAtMs ?? atMs) + reportedMs / deps.pace;
+    while (traits.recovery === "none" && deps.clock.nowMs() < notifiedUntilMs)
+      await task.pause(notifiedUntilMs - deps.clock.nowMs());
     deps.report(seq, { type: "meansExhausted", n, atMs: deps.clock.nowMs() });
   };
 
@@ -173,14 +174,14 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
      * A callback can name the job of a submission whose response was lost. The job is accepted only after a poll of the provider
      * confirms it.
      */
-    told: (seq: number, n: number, body: Json) => {
+    onReport: (seq: number, n: number, body: Json) => {
       // While the response to the submission may still arrive, that response determines the job.
       if (!tasks.isRunning(seq, n, ["confirm", "watch"])) return;
       tasks.run(seq, n, "told", async (task) => {
         const attempt = await deps.reads.attempt(seq, n);
         if (attempt?.state !== "sending") return;
         const work = await readWork(deps, seq, n);
-        const job = deps.providers.told(work, body);
+        const job = deps.providers.jobInCallback(work, body);
         if (job === undefined) return;
         const seen = await deps.providers.poll(toPollable({ ...attempt, job }), task.signal);
         if (task.signal.aborted || seen.kind === "gone" || seen.kind === "unclear") return;

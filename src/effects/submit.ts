@@ -24,7 +24,7 @@ type Announced = Extract<Outcome, { type: "announced" }>;
 export const createSubmitAttempt = (
   deps: EffectsDeps,
   tasks: TaskRunner,
-  { finding, twins, pinning }: { finding: Finding; twins: DuplicateGuard; pinning: Pinning },
+  { finding, duplicates, pinning }: { finding: Finding; duplicates: DuplicateGuard; pinning: Pinning },
 ) => {
   const slots = new Map<string, () => void>();
   const giveBack = (seq: number, n: number) => {
@@ -37,7 +37,7 @@ export const createSubmitAttempt = (
     const work = await readWork(deps, seq, n);
     // Performed before a slot is taken and before the attempt's time begins, because it may take long and must not block other
     // attempts.
-    await twins.judge(task, work);
+    await duplicates.judge(task, work);
     if (signal.aborted) return;
     const given = await pinning.give(task, work);
     if (given === null || signal.aborted) return;
@@ -113,17 +113,17 @@ export const createSubmitAttempt = (
 
   /** Returns the event of a response. The response is held, and its files are stored where every node can read them. */
   const eventOf = async (task: Task, work: Work, outcome: Answered): Promise<Outcome> => {
-    const told = { n: task.n, atMs: deps.clock.nowMs() };
+    const reported = { n: task.n, atMs: deps.clock.nowMs() };
     if (outcome.kind === "announced") {
       const { job, results } = outcome;
-      const { answer, isHeld } = await kept(task, work, { type: "announced", ...told, job, results: [...results] });
+      const { answer, isHeld } = await kept(task, work, { type: "announced", ...reported, job, results: [...results] });
       if (!isHeld) hold(task.seq, work, answer);
       return answer;
     }
     const answer: Outcome =
       outcome.kind === "accepted"
-        ? { type: "accepted", ...told, job: outcome.job }
-        : { type: "rejected", ...told, failure: outcome.failure };
+        ? { type: "accepted", ...reported, job: outcome.job }
+        : { type: "rejected", ...reported, failure: outcome.failure };
     hold(task.seq, work, answer);
     return answer;
   };
@@ -150,7 +150,7 @@ export const createSubmitAttempt = (
     try {
       const work = await whenReached(task, () => readWork(deps, seq, n));
       const { routeId } = work.attempt.route;
-      const atOnce = twins.verdictOf(seq, n);
+      const atOnce = duplicates.verdictOf(seq, n);
       if (atOnce.kind !== "first") {
         if (atOnce.kind === "found") deps.report(seq, { type: "accepted", n, job: atOnce.job, atMs: deps.clock.nowMs() });
         else lose("it may have been sent after the backup was taken");

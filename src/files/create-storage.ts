@@ -145,6 +145,6 @@ export const createResultStorage = async ({
   });
   const copies = createInputCopies(pinned, inputs.files, clock.nowMs);
   const stop = async () => void (await Promise.all([kept.stop(), inputs.stop()]));
-  const room = createDiskSpace({ dir: settings.data.dir, clock, log });
-  return { ...room.watched({ ...kept, outcomes }), copies, stop, isDiskFull: room.isFull, isBucketDown: kept.isDown };
+  const space = createDiskSpace({ dir: settings.data.dir, clock, log });
+  return { ...space.watched({ ...kept, outcomes }), copies, stop, isDiskFull: space.isFull, isBucketDown: kept.isDown };
 };

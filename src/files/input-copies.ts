@@ -36,7 +36,7 @@ export const createInputCopies = (local: LocalFiles, shared: Files | null, nowMs
   const nameOf = (id: string, { n }: Copy) => `${id}-input-${n}`;
 
   /** Requests the copy from the bucket; undefined without a bucket. */
-  const askBucket = async (id: string, copy: Copy, request: Request): Promise<Response | undefined> => {
+  const requestBucket = async (id: string, copy: Copy, request: Request): Promise<Response | undefined> => {
     const { n, sha256, mime } = copy;
     const object = shared?.objectOf?.({ n, sha256 });
     const method = request.method === "HEAD" ? "HEAD" : "GET";
@@ -50,7 +50,7 @@ export const createInputCopies = (local: LocalFiles, shared: Files | null, nowMs
    * this name.
    */
   const bring = async (id: string, copy: Copy): Promise<void> => {
-    const answer = await askBucket(id, copy, new Request("http://copy.invalid/"));
+    const answer = await requestBucket(id, copy, new Request("http://copy.invalid/"));
     if (answer?.status !== 200) return;
     const incoming = await local.receive(id, copy.n);
     const hash = new Bun.CryptoHasher("sha256");
@@ -70,7 +70,7 @@ export const createInputCopies = (local: LocalFiles, shared: Files | null, nowMs
     ...(shared?.objectOf ? { objectOf: shared.objectOf } : {}),
     has: async (id, copy) => {
       if (await local.open(id, copy.n)) return true;
-      const answer = await askBucket(id, copy, new Request("http://copy.invalid/", { method: "HEAD" }));
+      const answer = await requestBucket(id, copy, new Request("http://copy.invalid/", { method: "HEAD" }));
       return answer?.status === 200;
     },
     open: async (id, copy) => {
@@ -84,7 +84,7 @@ export const createInputCopies = (local: LocalFiles, shared: Files | null, nowMs
       const blob = await local.open(id, copy.n);
       const { sha256, mime } = copy;
       if (blob) return serveFile({ blob, mime, sha256, name: nameOf(id, copy), request, cacheControl: CACHE_CONTROL });
-      return askBucket(id, copy, request);
+      return requestBucket(id, copy, request);
     },
     remove: async (id, copies) => {
       for (const n of copies) await local.drop(id, n);

@@ -5,7 +5,7 @@ import { FILE_CACHE_CONTROL } from "./serve.ts";
 
 /** Headers of the bucket's response that are passed on. */
 
-const TOLD = ["content-type", "content-length", "content-range", "accept-ranges", "content-disposition"] as const;
+const FORWARDED_HEADERS = ["content-type", "content-length", "content-range", "accept-ranges", "content-disposition"] as const;
 
 /**
  * @param location a short-lived link to the file
@@ -21,14 +21,14 @@ export const serveThrough = async (location: string, sha256: string, request: Re
     "content-security-policy": "sandbox",
   });
   if (request.headers.get("if-none-match")?.includes(etag)) return new Response(null, { status: 304, headers });
-  const asked = new Headers();
+  const requested = new Headers();
   // The bucket uses its own entity tags, so `If-Range` is evaluated here and only the range is forwarded.
   const isOfAnother = request.headers.has("if-range") && request.headers.get("if-range")?.trim() !== etag;
   const range = request.headers.get("range");
-  if (range !== null && !isOfAnother) asked.set("range", range);
+  if (range !== null && !isOfAnother) requested.set("range", range);
   // A signed link is valid for one method only.
   const method = request.method === "HEAD" ? "HEAD" : "GET";
-  const init = { method, headers: asked, redirect: "error", signal: request.signal } as const;
+  const init = { method, headers: requested, redirect: "error", signal: request.signal } as const;
   const answer = await fetch(location, init).catch((fault: unknown) => {
     if (request.signal.aborted) throw fault;
     throw new StorageUnavailable("the bucket cannot be asked");
@@ -38,7 +38,7 @@ export const serveThrough = async (location: string, sha256: string, request: Re
     if (answer.status === 404) throw new FileMissing("the bucket has no such file");
     throw new StorageUnavailable(`the bucket answered ${answer.status}`);
   }
-  for (const name of TOLD) {
+  for (const name of FORWARDED_HEADERS) {
     const value = answer.headers.get(name);
     if (value !== null && (answer.status !== 416 || name === "content-range")) headers.set(name, value);
   }

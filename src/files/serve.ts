@@ -152,10 +152,10 @@ export const serveFile = ({ blob, mime, sha256, name, request, cacheControl }: S
     headers.set("Content-Length", String(blob.size));
     return new Response(null, { headers });
   }
-  const asked = request.headers.get("range");
+  const requested = request.headers.get("range");
   const ifRange = request.headers.get("if-range");
   // If the tag does not match, the client holds a part of another file. A date never matches, because files have no date.
-  const range = ifRange === null || ifRange.trim() === etag ? rangeOf(asked, blob.size) : undefined;
+  const range = ifRange === null || ifRange.trim() === etag ? rangeOf(requested, blob.size) : undefined;
   if (range === "unsatisfiable") {
     headers.set("Content-Range", `bytes */${blob.size}`);
     for (const header of ["Content-Type", "Content-Disposition"]) headers.delete(header);
@@ -166,7 +166,7 @@ export const serveFile = ({ blob, mime, sha256, name, request, cacheControl }: S
     return new Response(blob.slice(range.start, range.end), { status: 206, headers });
   }
   headers.set("Content-Length", String(blob.size));
-  if (asked !== null) return new Response(opaque(blob), { headers });
+  if (requested !== null) return new Response(opaque(blob), { headers });
   // Without a `Range` header in the request, Bun does not apply one to the file.
   return new Response(blob, { headers });
 };

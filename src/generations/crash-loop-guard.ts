@@ -16,7 +16,7 @@ const PARK_AFTER = 5;
 /** Maximum time in milliseconds for a result download to prove harmless after a restore, per generation and in total. */
 const SETTLE_MS = 2000;
 const SETTLE_ALL_MS = 30_000;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
 /**
  * Number of crashes after which a generation must be proved as the cause. It is first left out for as long as it would be
@@ -117,7 +117,7 @@ export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
 
   /** A repeated download proves harmless within seconds. */
   const settle = async ({ seq, version }: OpenGeneration, endMs: number): Promise<void> => {
-    while (!isStopped && clock.nowMs() < endMs && (await deps.snapshotOf(seq))?.version === version) await pause(LOOK_MS);
+    while (!isStopped && clock.nowMs() < endMs && (await deps.snapshotOf(seq))?.version === version) await pause(POLL_MS);
   };
 
   /**
@@ -128,7 +128,7 @@ export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
     const { seq } = generation;
     if ((suspects.get(seq) ?? 0) >= DOUBTED_AFTER) {
       await noteTakingUp(null, seq);
-      for (const untilMs = clock.nowMs() + SETTLE_MS; !isStopped && clock.nowMs() < untilMs; ) await pause(LOOK_MS);
+      for (const untilMs = clock.nowMs() + SETTLE_MS; !isStopped && clock.nowMs() < untilMs; ) await pause(POLL_MS);
     }
     await noteTakingUp(seq);
     if (isStopped) return;

@@ -72,8 +72,8 @@ export const createPostCommit = (deps: PostCommitDeps): ((mutation: Mutation, ou
       if (outcome.kind !== "purchase" || !outcome.changed) return;
       // A reversal pauses the account even if nothing was withdrawn, and a payment may end the pause.
       if (MAY_PAUSE.has(mutation.mutation)) deps.callersChanged();
-      if (outcome.movedCredits !== 0)
-        facts.credited(mutation.mutation === "pay-purchase" ? "topup" : "adjust", outcome.movedCredits);
+      if (outcome.transferredCredits !== 0)
+        facts.credited(mutation.mutation === "pay-purchase" ? "topup" : "adjust", outcome.transferredCredits);
     } else if (CHANGES_USERS.has(mutation.mutation)) deps.usersChanged();
     else if (CHANGES_CALLERS.has(mutation.mutation)) {
       deps.callersChanged();

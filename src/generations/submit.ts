@@ -48,7 +48,7 @@ export type AdmissionState = "open" | "restarting" | "busy";
 export type SubmitDeps = {
   reads: Pick<StoreReads, "generationByKey" | "account">;
   admit: (mutation: AdmitGeneration) => Promise<AdmitResult>;
-  door: () => AdmissionState;
+  admission: () => AdmissionState;
   catalogue: () => Catalogue;
   routeState: (routeId: string) => RouteState;
   expectedMs: (routeId: string) => number | undefined;
@@ -176,8 +176,8 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
 
   return async (order, presence) => {
     try {
-      const door = deps.door();
-      if (door !== "open") refuse(door, CLOSED[door]);
+      const admission = deps.admission();
+      if (admission !== "open") refuse(admission, CLOSED[admission]);
       insistOnModel(order);
       const model = runnableModel(deps, order);
       const checked = checkInput(model, order.input, deps.allowsHost);
@@ -242,7 +242,7 @@ const answer = (outcome: AdmitResult, reservedCredits: Credits): SubmitResult =>
     case "key_limit":
       return refuse(
         "insufficient_credits",
-        `This key may spend ${usd(outcome.limitCredits)} a ${outcome.window}: ${usd(outcome.leftCredits)} is left and ${usd(reservedCredits)} must be; it resets at ${isoTime(outcome.anewAtMs)}. Wait, use another key, or lower max_cost_usd.`,
+        `This key may spend ${usd(outcome.limitCredits)} a ${outcome.window}: ${usd(outcome.leftCredits)} is left and ${usd(reservedCredits)} must be; it resets at ${isoTime(outcome.resetsAtMs)}. Wait, use another key, or lower max_cost_usd.`,
       );
     case "refused":
       throw new Error(`the store refused a submission: ${outcome.reason}`);

@@ -15,11 +15,11 @@ export const LEAST_PACKED_BYTES = 1400;
  * 12.5.3).
  */
 export const takes = (request: Request, coding: "br" | "gzip"): boolean => {
-  const asked = (request.headers.get("accept-encoding") ?? "").split(",").map((part) => {
+  const requested = (request.headers.get("accept-encoding") ?? "").split(",").map((part) => {
     const [name = "", ...weights] = part.split(";").map((word) => word.replaceAll(/\s/g, "").toLowerCase());
     return { name, isWanted: !weights.some((weight) => /^q=0(\.0*)?$/.test(weight)) };
   });
-  return (asked.find(({ name }) => name === coding) ?? asked.find(({ name }) => name === "*"))?.isWanted ?? false;
+  return (requested.find(({ name }) => name === coding) ?? requested.find(({ name }) => name === "*"))?.isWanted ?? false;
 };
 
 /** Returns a JSON response, compressed off the event loop if it is long enough and the client accepts the coding. */

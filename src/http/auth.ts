@@ -140,7 +140,7 @@ export class KeyGuard {
         if (header.length === USUAL_CHARS) this.lately.set(header, known);
         return enter(request, requestId, params, known, nowMs);
       }
-      return this.ask(header, digest, nowMs).then((asked) => enter(request, requestId, params, asked, nowMs));
+      return this.ask(header, digest, nowMs).then((requested) => enter(request, requestId, params, requested, nowMs));
     };
   }
 

@@ -3,7 +3,7 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import type { Log } from "../logging/events.ts";
 
 /** Interval of the check, ms. It bounds how long the accept loop can spin. */
-const LOOK_MS = 250;
+const POLL_MS = 250;
 /** Descriptors reserved for files, the database, providers and the processes that read media. */
 const RESERVE = 64;
 /** If the limit is small, the reserve is this fraction (one SHARE-th) of it. */
@@ -33,10 +33,10 @@ export const descriptorLimitOf = (process: number | "self"): number | undefined 
 };
 
 /** Explains why a limit is too low for the number of running generations; undefined if it is sufficient or unknown. */
-export const lowDescriptors = (seats: number, limit = descriptorLimitOf("self")): string | undefined => {
-  const needed = BASE + 2 * seats;
+export const lowDescriptors = (running: number, limit = descriptorLimitOf("self")): string | undefined => {
+  const needed = BASE + 2 * running;
   if (limit === undefined || limit >= needed) return undefined;
-  return `the process may open ${limit} file descriptors; limits.max_running = ${seats} needs ${needed}, one for each client and one for each provider's connection`;
+  return `the process may open ${limit} file descriptors; limits.max_running = ${running} needs ${needed}, one for each client and one for each provider's connection`;
 };
 
 const take = (count: number): number[] | undefined => {
@@ -88,7 +88,7 @@ export const watchDescriptors = (log: Log, on: { exhausted(): void; recovered():
       reserve = undefined;
     }
   };
-  const timer = setInterval(look, LOOK_MS);
+  const timer = setInterval(look, POLL_MS);
   timer.unref();
   return {
     stop: () => {

@@ -9,7 +9,7 @@ type Server = Pick<Settings["server"], "public_url" | "trusted_proxies">;
 
 const SETTING = "server.trusted_proxies";
 /** Maximum number of proxies that are logged. */
-const MOST_TOLD = 20;
+const MOST_REPORTED = 20;
 
 const hostOf = (publicUrl: string): string => (publicUrl === "" ? "" : new URL(publicUrl).host);
 /** True if clients are remote. A proxy is then in front, because the service does not terminate TLS. */
@@ -46,19 +46,19 @@ export type Proxies = {
 export const createProxies = (server: Server, log: Log): Proxies => {
   const isBelieved = believedBy(server);
   const publicHost = hostOf(server.public_url);
-  const told = new Set<string>();
-  const tell = (peer: string, reason: string): void => {
-    if (told.has(peer) || told.size >= MOST_TOLD) return;
-    told.add(peer);
+  const warned = new Set<string>();
+  const report = (peer: string, reason: string): void => {
+    if (warned.has(peer) || warned.size >= MOST_REPORTED) return;
+    warned.add(peer);
     log("trusted proxy missing", { address: machineOf(peer), reason });
   };
   /** Logs once for each proxy that hides the addresses of its clients. */
   const look = (request: Request, peer: string): void => {
     const names = request.headers.has("x-forwarded-for");
     if (names && !isBelieved(peer))
-      tell(peer, `it names callers in X-Forwarded-For and is not believed; if it is your proxy, name it in ${SETTING}`);
+      report(peer, `it names callers in X-Forwarded-For and is not believed; if it is your proxy, name it in ${SETTING}`);
     if (!names && isBelieved(peer) && isElsewhere(server.public_url) && request.headers.get("host") === publicHost)
-      tell(peer, "it names no callers, so that all of them count as one: have it set X-Forwarded-For");
+      report(peer, "it names no callers, so that all of them count as one: have it set X-Forwarded-For");
   };
   return {
     callerOf: (request, peer) => {

@@ -58,7 +58,7 @@ export class BurstGuard {
     window.taken += 1;
     if (this.shared === null || nodes === 1) return;
     const own = Math.floor((limit / nodes) * OWN_PART);
-    if (window.taken > own) return this.ask(this.shared, caller.accountSeq, window, { limit, most: limit - own * nodes });
+    if (window.taken > own) return this.request(this.shared, caller.accountSeq, window, { limit, most: limit - own * nodes });
   }
 
   private windowOf(accountSeq: number, nowMs: number, beginsAtMs: number): Window {
@@ -73,7 +73,12 @@ export class BurstGuard {
   }
 
   /** If the store does not answer, the request passes and the count of this node alone applies. */
-  private async ask(shared: SharedBurst, accountSeq: number, window: Window, { limit, most }: { limit: number; most: number }) {
+  private async request(
+    shared: SharedBurst,
+    accountSeq: number,
+    window: Window,
+    { limit, most }: { limit: number; most: number },
+  ) {
     const { startedAtMs } = window;
     const second = Math.floor(startedAtMs / WINDOW_MS);
     const isLeft = await shared.take(accountSeq, second, most).catch(() => true);

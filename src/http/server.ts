@@ -59,7 +59,7 @@ export type HttpDeps = {
   callbacks: Callbacks;
   /** Handles payment events; null if no payment service is configured. */
   webhook: HandlePaymentEvent | null;
-  told: CallbackReceived;
+  onCallback: CallbackReceived;
   readiness: Readiness;
   /** Called once per path. The returned function receives each response and its duration. */
   observe: (route: string) => (request: Request, requestId: string, response: Response, durMs: number) => void;
@@ -112,7 +112,7 @@ export const routesOf = (
 ): Route[] => {
   const { reads, files, links } = deps;
   const linkTo: LinkTo = (id, n) => links.sign(id, n);
-  const shelf = storedResultsOf(files, deps, deps.settings.limits.file_retention_s);
+  const results = storedResultsOf(files, deps, deps.settings.limits.file_retention_s);
   const list = modelList(deps.models);
   let printed: PublicJson | undefined;
   const document: Answer = (request, requestId) => {
@@ -133,14 +133,14 @@ export const routesOf = (
         ),
       },
     },
-    { path: "/v1/generations/:id/content", answers: { GET: guard.keyed("read", content(reads, shelf)) } },
-    { path: "/v1/generations/:id/content/:n", answers: { GET: guard.keyed("read", content(reads, shelf)) } },
+    { path: "/v1/generations/:id/content", answers: { GET: guard.keyed("read", content(reads, results)) } },
+    { path: "/v1/generations/:id/content/:n", answers: { GET: guard.keyed("read", content(reads, results)) } },
     { path: "/v1/models", answers: { GET: list, OPTIONS: answerPreflight } },
     { path: "/models.json", answers: { GET: list, OPTIONS: answerPreflight } },
     { path: "/openapi.json", answers: { GET: document, OPTIONS: answerPreflight } },
-    { path: "/files/:id/:n", answers: { GET: linkedFile(links, reads, shelf, deps.storeOpen), OPTIONS: filePreflight } },
+    { path: "/files/:id/:n", answers: { GET: linkedFile(links, reads, results, deps.storeOpen), OPTIONS: filePreflight } },
     { path: "/inputs/:ref/:n", answers: { GET: linkedInput(deps.inputLinks, reads, deps.copies, deps.storeOpen) } },
-    { path: "/callbacks/:ref/:mac", answers: { POST: callback(deps.callbacks, deps.told) } },
+    { path: "/callbacks/:ref/:mac", answers: { POST: callback(deps.callbacks, deps.onCallback) } },
     ...(deps.webhook ? [{ path: "/webhooks/stripe", answers: { POST: webhook(deps.webhook) } }] : []),
     { path: "/healthz", answers: { GET: aliveness } },
     { path: "/readyz", answers: { GET: readinessAnswer(deps.readiness) } },

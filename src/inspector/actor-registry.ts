@@ -10,7 +10,7 @@ export type Known = {
   /** Row number and last known version of a generation; 0 for other actors. */
   seq: number;
   version: number;
-  look: ActorView;
+  view: ActorView;
   /** Definition of the statechart as JSON in the format of the open protocol. */
   definition: () => string;
 };
@@ -20,9 +20,9 @@ export type Change = {
   no: number;
   known: Known;
   happened: Happened | null;
-  look: ActorView;
+  view: ActorView;
   /** Serialized forms by kind of viewer, shared by all viewers of that kind. */
-  told: Map<string, string> | null;
+  shown: Map<string, string> | null;
 };
 /** `event` is complete and must be filtered before it is sent. `request` is the exact request that the event created. */
 export type Happened = {
@@ -65,7 +65,7 @@ export const createActorRegistry = (changed: () => void) => {
     sizes[kind] = (sizes[kind] ?? 0) + by;
   };
   const add = (of: Known, happened: Happened | null) => {
-    ring[nextNo % RING] = { no: nextNo, known: of, happened, look: of.look, told: null };
+    ring[nextNo % RING] = { no: nextNo, known: of, happened, view: of.view, shown: null };
     nextNo += 1;
     changed();
   };

@@ -65,7 +65,7 @@ export type Totals = {
   queued: number;
   running: number;
   /** Statecharts of generations in memory, on this node. */
-  awake: number;
+  live: number;
   /** In a cluster, the number of live nodes. */
   nodes?: number;
   guests: number;

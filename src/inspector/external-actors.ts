@@ -40,7 +40,7 @@ const tooLarge = (what: string): JsonObject => ({ [what]: "left out: too large" 
 const bounded = (value: JsonObject, chars: number, what: string): JsonObject =>
   JSON.stringify(value).length <= chars ? value : tooLarge(what);
 
-const lookOf = (snapshot: JsonObject | null): ActorView => {
+const viewOf = (snapshot: JsonObject | null): ActorView => {
   const { value = null, status, context } = snapshot ?? {};
   const memory = typeof context === "object" && context !== null && !Array.isArray(context) ? context : {};
   const kept = {
@@ -76,7 +76,7 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
   const open = (): Guest => {
     let program = "";
     /** Reserves a place with the first frame, because a client that sends no frame is a viewer and needs none. */
-    const hasSeat = (): boolean => {
+    const hasSlot = (): boolean => {
       if (program !== "") return true;
       if (here >= MOST_PROGRAMS) return false;
       programs += 1;
@@ -93,25 +93,25 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
 
     const enter = ({ sessionId, name, parentId, definition, snapshot }: StrangerFrame): Known | undefined => {
       if (mine.size >= MOST_OF_ONE || cast.sizeOf("guest") >= MOST) return undefined;
-      const look = lookOf(snapshot);
+      const view = viewOf(snapshot);
       const json = JSON.stringify(definition === null ? { id: name } : bounded(definition, DEFINITION_CHARS, "id"));
       const one: Known = {
         row: {
-          ...{ id: idOf(sessionId), kind: "guest", name, state: stateOf(look), actor: "live" },
+          ...{ id: idOf(sessionId), kind: "guest", name, state: stateOf(view), actor: "live" },
           ...{ bornAtMs: nowMs(), sinceMs: nowMs() },
           ...(parentId === null ? {} : { parent: idOf(parentId) }),
         },
-        ...{ seq: 0, version: 0, look, definition: () => json },
+        ...{ seq: 0, version: 0, view, definition: () => json },
       };
       if (!cast.enter(one)) return undefined;
       mine.set(sessionId, one);
       return one;
     };
     /** Removes ended statecharts of a program that creates more than the maximum. */
-    const makeRoom = () => {
+    const evictOldest = () => {
       for (const [sessionId, one] of mine) {
         if (mine.size < MOST_OF_ONE) return;
-        if (one.look.status === "active") continue;
+        if (one.view.status === "active") continue;
         mine.delete(sessionId);
         cast.leave(one);
       }
@@ -120,11 +120,11 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
       // An event is recorded together with its snapshot.
       if (type !== "@xstate.snapshot") return;
       const from = one.row.state;
-      one.look = lookOf(snapshot);
+      one.view = viewOf(snapshot);
       const left = leftOut === 0 ? {} : { framesLeftOut: leftOut };
       leftOut = 0;
       cast.step(one, {
-        ...{ type: event.type, from, to: stateOf(one.look), atMs: nowMs() },
+        ...{ type: event.type, from, to: stateOf(one.view), atMs: nowMs() },
         event: { ...bounded(event, EVENT_CHARS, "event"), ...left },
         ...(sourceId === null ? {} : { source: idOf(sourceId) }),
       });
@@ -134,7 +134,7 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
       const known = mine.get(frame.sessionId);
       if (known && frame.type !== "@xstate.actor") follow(known, frame);
       else if (!known && frame.type !== "@xstate.event") {
-        makeRoom();
+        evictOldest();
         if (!enter(frame)) leftOut += 1;
       }
     };
@@ -149,7 +149,7 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
         }
         const frame = readFrame(json);
         if (frame === null) return "none";
-        if (!hasSeat()) return "full";
+        if (!hasSlot()) return "full";
         try {
           take(frame);
         } catch {

@@ -15,7 +15,7 @@ export type GenerationDeps = {
   reads: Pick<StoreReads, "unfinished" | "openGenerations" | "findGeneration" | "account" | "journalOf" | "nodes">;
   watch: CommitListener;
   /** True if the actor of a generation is in memory. */
-  isAwake: (seq: number) => boolean;
+  isLive: (seq: number) => boolean;
   /** The other nodes that share the store; null for a single process. */
   elsewhere: RemoteActorsDeps | null;
   /** True if prompts are shown. */
@@ -39,7 +39,7 @@ const routeIn = (frozen: string | null, plan: readonly PlannedRoute[]): string |
 };
 
 export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => {
-  const { reads, watch, isAwake } = deps;
+  const { reads, watch, isLive } = deps;
   /** Accounts by row number; each is read once. */
   const accounts = new Map<number, ActorRow["account"] | Promise<void>>();
   /** Plans of generations that were observed before they were read. */
@@ -50,7 +50,7 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
   const endedMeanwhile = new Set<string>();
 
   const actorOf = (seq: number, state: string, node: string | undefined): ActorRow["actor"] =>
-    isAwake(seq) || (node !== elsewhere?.own && state !== "queued") ? "live" : "none";
+    isLive(seq) || (node !== elsewhere?.own && state !== "queued") ? "live" : "none";
 
   const nameAccount = (one: Known, accountSeq: number): void => {
     const found = accounts.get(accountSeq);
@@ -59,13 +59,13 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
       one.row.account = found;
       cast.touch(one);
     } else if (!accounts.has(accountSeq)) {
-      const asked = (async () => {
+      const requested = (async () => {
         const made = await reads.findGeneration(one.row.id);
         const account = made ? await reads.account(made.accountId) : undefined;
         accounts.set(accountSeq, account ? { id: account.id, name: account.name } : undefined);
       })().catch(() => void accounts.set(accountSeq, undefined));
-      accounts.set(accountSeq, asked);
-      void asked.then(() => nameAccount(one, accountSeq));
+      accounts.set(accountSeq, requested);
+      void requested.then(() => nameAccount(one, accountSeq));
     }
   };
 
@@ -93,7 +93,7 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
     if (known && !(known instanceof Promise)) row.account = known;
     if (route !== undefined) row.route = route;
     if (node !== undefined) row.node = node;
-    const one: Known = { row, seq: of.seq, version, look: snapshotView(state, frozen, plan), definition };
+    const one: Known = { row, seq: of.seq, version, view: snapshotView(state, frozen, plan), definition };
     plans.set(one, plan);
     if (cast.enter(one) && row.account === undefined) nameAccount(one, of.accountSeq);
     return one;
@@ -118,7 +118,7 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
       return;
     }
     one.version = version;
-    one.look = snapshotView(stateAfter, snapshot, plans.get(one) ?? []);
+    one.view = snapshotView(stateAfter, snapshot, plans.get(one) ?? []);
     const { row } = one;
     row.actor = "live";
     if (elsewhere) row.node = elsewhere.own;
@@ -136,7 +136,7 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
     deps.elsewhere === null
       ? null
       : createRemoteActors({ ...deps.elsewhere, cast, enter, left, stepped, requestShown: deps.prompts ? beginningOf : null });
-  const unfinished = deps.elsewhere?.neighbours.unfinished ?? reads.unfinished;
+  const unfinished = deps.elsewhere?.remoteChanges.unfinished ?? reads.unfinished;
 
   const read = async (mine: number): Promise<void> => {
     for (let afterSeq = 0; mine === turn; ) {
@@ -151,7 +151,7 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
         const attempts = Number(memoryOf(snapshot).tried ?? 0);
         if (known) {
           plans.set(known, plan);
-          if (known.version === version) known.look = snapshotView(state, snapshot, plan);
+          if (known.version === version) known.view = snapshotView(state, snapshot, plan);
         } else if (!endedMeanwhile.has(id)) {
           const one = enter({ ...found, model: models.get(found.seq) ?? "", attempts }, state, snapshot, plan, version);
           elsewhere?.read(one, snapshot, plan);
@@ -201,15 +201,15 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
     },
     /** Counts of all nodes in a cluster. */
     everywhere: (own: { queued: number; running: number }) => {
-      const theirs = deps.elsewhere?.neighbours.counts() ?? { queued: 0, running: 0 };
-      const nodes = deps.elsewhere ? { nodes: deps.elsewhere.neighbours.nodes() } : {};
+      const theirs = deps.elsewhere?.remoteChanges.counts() ?? { queued: 0, running: 0 };
+      const nodes = deps.elsewhere ? { nodes: deps.elsewhere.remoteChanges.nodes() } : {};
       return { queued: own.queued + theirs.queued, running: own.running + theirs.running, nodes };
     },
     /** Updates which actors are in memory, because passivation and restoration emit no event. Called periodically. */
-    look: (): void => {
+    view: (): void => {
       for (const one of cast.all()) {
         if (one.row.kind !== "generation" || one.row.node !== elsewhere?.own) continue;
-        const actor = isAwake(one.seq) ? "live" : "none";
+        const actor = isLive(one.seq) ? "live" : "none";
         if (one.row.actor === actor) continue;
         one.row.actor = actor;
         cast.touch(one);

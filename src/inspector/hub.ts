@@ -18,7 +18,7 @@ export type HubDeps = GenerationDeps &
   SystemActorsDeps & {
     /** True if prompts are shown. */
     prompts: boolean;
-    counts: () => { queued: number; running: number; awake: number };
+    counts: () => { queued: number; running: number; live: number };
     failed: (fault: unknown) => void;
   };
 
@@ -30,7 +30,7 @@ const SILENCE_MS = 200;
 const MOST_SOCKETS = 100;
 const ID_CHARS = 300;
 /** Interval at which the permission of viewers is checked. */
-const ASK_AGAIN_MS = 30_000;
+const RETRY_MS = 30_000;
 /** "Policy violation" of RFC 6455. */
 const NOT_ANY_MORE = 1008;
 /** "Try again later" of the close codes registered for RFC 6455. */
@@ -66,12 +66,12 @@ export const createHub = (deps: HubDeps) => {
   const guests = createExternalActors(cast, nowMs);
 
   const tick = (): void => {
-    generations.look();
-    const { awake, ...own } = deps.counts();
+    generations.view();
+    const { live, ...own } = deps.counts();
     const { queued, running, nodes } = generations.everywhere(own);
     // Generations that are still being read get their rows shortly.
     const unlisted = cast.isFull() ? Math.max(0, queued + running - cast.sizeOf("generation")) : 0;
-    const totals = { queued, running, awake, guests: cast.sizeOf("guest"), unlisted, viewers: viewers.size, ...nodes };
+    const totals = { queued, running, live, guests: cast.sizeOf("guest"), unlisted, viewers: viewers.size, ...nodes };
     for (const viewer of viewers.keys()) viewer.tick?.(totals);
     arm();
   };
@@ -109,7 +109,7 @@ export const createHub = (deps: HubDeps) => {
         const ask = async () => {
           if (!(await isStillIn())) socket.close(NOT_ANY_MORE, "sign in again");
         };
-        asking = setInterval(() => void ask().catch(deps.failed), ASK_AGAIN_MS);
+        asking = setInterval(() => void ask().catch(deps.failed), RETRY_MS);
         return undefined;
       },
       received: (text) => inside?.received(text),
@@ -130,8 +130,8 @@ export const createHub = (deps: HubDeps) => {
         const { role } = admitted;
         const audience = audienceOf(role, prompts);
         const { historyOf } = generations;
-        const told = { hello: { prompts, role }, changed: arm, failed: deps.failed };
-        const viewer = createPageViewer({ socket, cast, nowMs, audience, historyOf, ...told });
+        const onReport = { hello: { prompts, role }, changed: arm, failed: deps.failed };
+        const viewer = createPageViewer({ socket, cast, nowMs, audience, historyOf, ...onReport });
         enter(viewer, socket);
         return {
           received: (text) => {
@@ -154,10 +154,10 @@ export const createHub = (deps: HubDeps) => {
         return {
           received: (text) => {
             guest ??= guests.open();
-            const said = guest.received(text);
-            if (said === "full") return socket.close(TRY_AGAIN, "as many programs as the inspector takes are here");
-            if (said === "flood") return socket.close(POLICY, "more frames than the inspector reads");
-            if (said === "none" || said === "unread") return;
+            const message = guest.received(text);
+            if (message === "full") return socket.close(TRY_AGAIN, "as many programs as the inspector takes are here");
+            if (message === "flood") return socket.close(POLICY, "more frames than the inspector reads");
+            if (message === "none" || message === "unread") return;
             clearTimeout(waits);
             if (viewer !== null) leave(viewer);
           },

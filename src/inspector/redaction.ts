@@ -14,35 +14,35 @@ type Event = Replayed["journal"][number]["event"];
 const HIDDEN = "hidden";
 
 /** Failure classes that influence the statechart. The other classes reveal more about providers than about the generation. */
-const TOLD_CLASSES: ReadonlySet<FailureClass> = new Set(["refused_input", "rate_limited", "not_sent", "job_failed"]);
+const SHOWN_CLASSES: ReadonlySet<FailureClass> = new Set(["refused_input", "rate_limited", "not_sent", "job_failed"]);
 const memberFailure = (failure: JsonObject): JsonObject => ({
   ...failure,
-  class: TOLD_CLASSES.has(failure.class as FailureClass) ? (failure.class ?? null) : "job_failed",
+  class: SHOWN_CLASSES.has(failure.class as FailureClass) ? (failure.class ?? null) : "job_failed",
 });
 
 /** Replaces text of providers and URLs of files by "hidden", so that their presence remains visible. */
 const withoutTexts = (event: Event): Event => {
-  const told: Event = { ...event };
-  if (told.failure) told.failure = { ...(told.failure as JsonObject), detail: HIDDEN };
-  for (const name of ["detail", "reason"]) if (told[name] !== undefined) told[name] = HIDDEN;
-  if (Array.isArray(told.results)) told.results = told.results.map((file) => ({ ...(file as JsonObject), url: HIDDEN }));
-  if (told.job) told.job = { jobId: (told.job as JsonObject).jobId ?? HIDDEN };
-  return told;
+  const shown: Event = { ...event };
+  if (shown.failure) shown.failure = { ...(shown.failure as JsonObject), detail: HIDDEN };
+  for (const name of ["detail", "reason"]) if (shown[name] !== undefined) shown[name] = HIDDEN;
+  if (Array.isArray(shown.results)) shown.results = shown.results.map((file) => ({ ...(file as JsonObject), url: HIDDEN }));
+  if (shown.job) shown.job = { jobId: (shown.job as JsonObject).jobId ?? HIDDEN };
+  return shown;
 };
 
 /** For members: routes by their number in the plan, without providers. */
 const forMember = (event: Event, nameOf: (routeId: unknown) => string): Event => {
-  const told = withoutTexts(event);
-  if (told.job) told.job = { jobId: HIDDEN };
-  if (told.failure) told.failure = memberFailure(told.failure as JsonObject);
-  if (told.ref !== undefined) told.ref = HIDDEN;
-  if (told.spec) {
-    const { routeId, kind = null } = told.spec as JsonObject;
-    told.spec = { routeId: nameOf(routeId), provider: HIDDEN, endpoint: HIDDEN, kind };
+  const shown = withoutTexts(event);
+  if (shown.job) shown.job = { jobId: HIDDEN };
+  if (shown.failure) shown.failure = memberFailure(shown.failure as JsonObject);
+  if (shown.ref !== undefined) shown.ref = HIDDEN;
+  if (shown.spec) {
+    const { routeId, kind = null } = shown.spec as JsonObject;
+    shown.spec = { routeId: nameOf(routeId), provider: HIDDEN, endpoint: HIDDEN, kind };
   }
-  if (Array.isArray(told.passed))
-    told.passed = told.passed.map((each) => ({ routeId: nameOf((each as JsonObject).routeId), reason: "not available" }));
-  return told;
+  if (Array.isArray(shown.passed))
+    shown.passed = shown.passed.map((each) => ({ routeId: nameOf((each as JsonObject).routeId), reason: "not available" }));
+  return shown;
 };
 
 /** @param input input of the generation; returned only if prompts are shown. */
@@ -50,7 +50,7 @@ export const redactHistory = ({ record, given }: Life, onlooker: ViewerRole, inp
   const isMember = onlooker === "member";
   const order = given.plan.map(({ routeId }) => routeId);
   const nameOf = (routeId: unknown) => `Route ${order.indexOf(String(routeId)) + 1}`;
-  const tellEvent = (event: Event): Event => {
+  const shownEvent = (event: Event): Event => {
     if (isMember) return forMember(event, nameOf);
     return onlooker === "everything" ? event : withoutTexts(event);
   };
@@ -64,7 +64,7 @@ export const redactHistory = ({ record, given }: Life, onlooker: ViewerRole, inp
       plan: isMember ? given.plan.map((route) => ({ ...route, routeId: nameOf(route.routeId) })) : given.plan,
       journal: given.journal.map(({ node, ...line }) => ({
         ...line,
-        event: tellEvent(line.event),
+        event: shownEvent(line.event),
         ...(isMember || node === undefined ? {} : { node }),
       })),
     },

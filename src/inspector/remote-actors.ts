@@ -7,7 +7,7 @@ import type { ActorRegistry, Known } from "./actor-registry.ts";
 import { type Stand, snapshotView, standAfter, standAtBeginning, standOf, viewSnapshot } from "./snapshot-view.ts";
 
 export type RemoteActorsDeps = {
-  neighbours: RemoteChanges;
+  remoteChanges: RemoteChanges;
   /** Configured timeout of collecting. It is part of the statecharts' context and is not stored in the events. */
   collectMs: number;
 };
@@ -35,8 +35,8 @@ const MOST_HELD = 50;
 
 export type Elsewhere = ReturnType<typeof createRemoteActors>;
 
-export const createRemoteActors = ({ neighbours, collectMs, cast, enter, left, requestShown, stepped }: Parts) => {
-  const { own } = neighbours;
+export const createRemoteActors = ({ remoteChanges, collectMs, cast, enter, left, requestShown, stepped }: Parts) => {
+  const { own } = remoteChanges;
   /** Transitions of this node, by generation, that wait until the earlier ones of the previous node have been read. */
   const held = new Map<string, Held[]>();
   let stands = new WeakMap<Known, Stand>();
@@ -46,7 +46,7 @@ export const createRemoteActors = ({ neighbours, collectMs, cast, enter, left, r
   const standBefore = (one: Known, { plan, waitEndsAtMs }: ChangeElsewhere): Stand =>
     stands.get(one) ?? standAtBeginning({ plan, waitEndsAtMs, collectMs });
 
-  const tellSteps = (one: Known, change: ChangeElsewhere): void => {
+  const publishSteps = (one: Known, change: ChangeElsewhere): void => {
     const { steps, plan, record, snapshot } = change;
     let stand = standBefore(one, change);
     for (const line of steps) {
@@ -56,7 +56,7 @@ export const createRemoteActors = ({ neighbours, collectMs, cast, enter, left, r
       const isEnd = stateAfter === "succeeded" || stateAfter === "failed";
       const isWritten = isLast && snapshot !== null && change.version === version;
       stand = isWritten ? standOf(snapshot, plan) : standAfter(stand, line);
-      one.look = isWritten || isEnd ? snapshotView(stateAfter, snapshot, plan) : viewSnapshot(stateAfter, stand, plan);
+      one.view = isWritten || isEnd ? snapshotView(stateAfter, snapshot, plan) : viewSnapshot(stateAfter, stand, plan);
       const from = one.row.state === "" ? null : one.row.state;
       one.version = version;
       one.row.actor = "live";
@@ -71,7 +71,7 @@ export const createRemoteActors = ({ neighbours, collectMs, cast, enter, left, r
     stands.set(one, stand);
   };
 
-  const told = (change: ChangeElsewhere): void => {
+  const onReport = (change: ChangeElsewhere): void => {
     const { record, steps, plan, node } = change;
     const [line] = steps;
     const before = cast.find(record.id);
@@ -83,7 +83,7 @@ export const createRemoteActors = ({ neighbours, collectMs, cast, enter, left, r
       one.row.node = node;
       cast.touch(one);
     }
-    tellSteps(one, change);
+    publishSteps(one, change);
     const waiting = held.get(record.id) ?? [];
     held.delete(record.id);
     for (const each of waiting) if (each.mutation.version > one.version) stepped(each.mutation, each.record);
@@ -93,10 +93,10 @@ export const createRemoteActors = ({ neighbours, collectMs, cast, enter, left, r
     own,
     /** Members of every transition of this node. */
     here: { node: own },
-    nodeOf: (seq: number): string => neighbours.nodeOf(seq) ?? own,
+    nodeOf: (seq: number): string => remoteChanges.nodeOf(seq) ?? own,
     /** Resolves when all later commits will be recorded. */
     begin: (): Promise<void> => {
-      const following = neighbours.follow({ told, wantsSteps: requestShown ? "with requests" : true, wants: () => true });
+      const following = remoteChanges.follow({ onReport, wantsSteps: requestShown ? "with requests" : true, wants: () => true });
       leave = following.leave;
       return following.ready;
     },
@@ -115,7 +115,7 @@ export const createRemoteActors = ({ neighbours, collectMs, cast, enter, left, r
       const waiting = held.get(record.id) ?? [];
       if (waiting.length >= MOST_HELD) return false;
       held.set(record.id, [...waiting, { mutation, record }]);
-      neighbours.want(record.seq, one.version);
+      remoteChanges.want(record.seq, one.version);
       return true;
     },
   };

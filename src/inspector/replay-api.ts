@@ -14,7 +14,7 @@ export const replayOf = async ({ store, collectMs }: ReplayParts, id: string, as
   const life = await readLife(store, id, collectMs);
   if (!life || (asker.onlooker === "member" && life.record.accountSeq !== asker.accountSeq))
     return refuse("not_found", "There is no generation with this id here.");
-  const isToldInput = asker.onlooker === "prompts" || asker.onlooker === "everything";
-  const input = isToldInput ? await store.inputOf(life.record.seq) : undefined;
+  const isShownInput = asker.onlooker === "prompts" || asker.onlooker === "everything";
+  const input = isShownInput ? await store.inputOf(life.record.seq) : undefined;
   return redactHistory(life, asker.onlooker, input?.raw ?? null);
 };

@@ -26,7 +26,7 @@ export const actorFrame = (of: Known, nowMs: number): string =>
     ...(of.row.parent === undefined ? {} : { parentId: of.row.parent }),
     ...nodeIn(of.row.node),
     definition: of.definition(),
-    snapshot: snapshotOf(of.look),
+    snapshot: snapshotOf(of.view),
     ...common(of.row.bornAtMs ?? nowMs),
   });
 
@@ -35,11 +35,11 @@ export const openEvent = (of: Known, { event, type, request }: Happened, audienc
   of.row.kind === "guest" ? { ...event, type } : { type, ...shownEvent(event, audience, request) };
 
 /** Two frames, one per line: the event and the resulting snapshot. */
-export const stepFrames = (of: Known, happened: Happened, look: ActorView, audience: Audience): string => {
+export const stepFrames = (of: Known, happened: Happened, view: ActorView, audience: Audience): string => {
   const event = openEvent(of, happened, audience);
   const about = { event, sessionId: of.row.id, rootId: rootOf(of), ...nodeIn(happened.node), ...common(happened.atMs) };
   return `${JSON.stringify({ type: "@xstate.event", ...(happened.source === undefined ? {} : { sourceId: happened.source }), ...about })}\n${JSON.stringify(
-    { type: "@xstate.snapshot", snapshot: snapshotOf(look), ...about },
+    { type: "@xstate.snapshot", snapshot: snapshotOf(view), ...about },
   )}`;
 };
 

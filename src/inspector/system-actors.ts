@@ -14,7 +14,7 @@ export type SystemActorsDeps = {
 };
 
 type Snapshot = { status: ActorView["status"]; value: string; context: unknown };
-const lookOf = ({ status, value, context }: Snapshot): ActorView => ({
+const viewOf = ({ status, value, context }: Snapshot): ActorView => ({
   status,
   value: () => value,
   context: () => (context ?? {}) as JsonObject,
@@ -35,23 +35,23 @@ export const createSystemActors = ({ health, ledger, watch, nowMs }: SystemActor
       },
       seq: 0,
       version: 0,
-      look: lookOf(snapshot),
+      view: viewOf(snapshot),
       definition: () => definitionOf(kind),
     };
     cast.enter(one);
     return one;
   };
 
-  const tell = ({ routeId, type, before, after, atMs }: Judged): void => {
+  const report = ({ routeId, type, before, after, atMs }: Judged): void => {
     const id = `route ${routeId}`;
     const one = cast.find(id) ?? enter(id, "route", routeId, before);
-    one.look = lookOf(after);
+    one.view = viewOf(after);
     cast.step(one, { type, from: before.value, to: after.value, atMs, event: { type } });
   };
   const judged = (seen: Judged): void => {
     const waiting = unwritten.get(seen.routeId);
     if (waiting) waiting.push(seen);
-    else if (seen.before.value === seen.after.value) tell(seen);
+    else if (seen.before.value === seen.after.value) report(seen);
     else unwritten.set(seen.routeId, [seen]);
   };
   /** Records the changes up to the committed state of a route, and the later ones that did not change the state. */
@@ -59,7 +59,7 @@ export const createSystemActors = ({ health, ledger, watch, nowMs }: SystemActor
     const waiting = unwritten.get(routeId) ?? [];
     unwritten.delete(routeId);
     const next = waiting.findIndex(({ before, after }, at) => at > 0 && before.value !== after.value);
-    for (const seen of next < 0 ? waiting : waiting.slice(0, next)) tell(seen);
+    for (const seen of next < 0 ? waiting : waiting.slice(0, next)) report(seen);
     if (next >= 0) unwritten.set(routeId, waiting.slice(next));
   };
 
@@ -75,11 +75,11 @@ export const createSystemActors = ({ health, ledger, watch, nowMs }: SystemActor
       const { actor } = ledger;
       let { value } = actor.getSnapshot();
       const one = enter(LEDGER, "ledger", "ledger", actor.getSnapshot());
-      const { unsubscribe } = actor.system.inspect((told) => {
-        if (told.type !== "@xstate.snapshot") return;
+      const { unsubscribe } = actor.system.inspect((reported) => {
+        if (reported.type !== "@xstate.snapshot") return;
         const after = actor.getSnapshot();
-        one.look = lookOf(after);
-        const { type } = told.event;
+        one.view = viewOf(after);
+        const { type } = reported.event;
         cast.step(one, { type, from: value, to: after.value, atMs: nowMs(), event: { type } });
         value = after.value;
       });

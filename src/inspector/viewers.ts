@@ -35,11 +35,11 @@ const since = (cast: ActorRegistry, place: Place, most: number): Change[] => {
   return changes;
 };
 const once = (change: Change, key: string, make: () => string): string => {
-  change.told ??= new Map();
-  const told = change.told.get(key);
-  if (told !== undefined) return told;
+  change.shown ??= new Map();
+  const reported = change.shown.get(key);
+  if (reported !== undefined) return reported;
   const made = make();
-  change.told.set(key, made);
+  change.shown.set(key, made);
   return made;
 };
 
@@ -76,7 +76,7 @@ export const createPageViewer = (
     const one = cast.find(id);
     if (!one) return { id, row: null, context: null };
     const definition = one.row.kind === "guest" ? { definition: JSON.parse(one.definition()) } : {};
-    return { id, row: one.row, context: one.look.context(), ...definition };
+    return { id, row: one.row, context: one.view.context(), ...definition };
   };
   /** Adds the next rows of a complete list; `touched` rows are added separately. */
   const more = (into: Map<string, ActorRow>): void => {
@@ -161,12 +161,12 @@ export const createFrameViewer = (of: {
     socket.send(actorFrame(one, nowMs()));
   };
   const isFull = () => socket.waitingBytes() > MOST_WAITING;
-  const tell = (change: Change): void => {
-    const { known: one, happened, look } = change;
+  const report = (change: Change): void => {
+    const { known: one, happened, view } = change;
     introduce(one);
     if (happened !== null) {
       const key = `frames ${audience}`;
-      for (const frame of once(change, key, () => stepFrames(one, happened, look, audience)).split("\n")) socket.send(frame);
+      for (const frame of once(change, key, () => stepFrames(one, happened, view, audience)).split("\n")) socket.send(frame);
     } else if (one.row.actor === "ended") known.delete(one.row.id);
   };
   const flush = (): boolean => {
@@ -184,7 +184,7 @@ export const createFrameViewer = (of: {
         known.clear();
         rows = cast.all();
       }
-      if (change) tell(change);
+      if (change) report(change);
     }
     return rows !== null || place.next < cast.span().next;
   };

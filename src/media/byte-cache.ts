@@ -55,13 +55,13 @@ export const createByteCache = (spool: () => Promise<Incoming>): ByteCache => {
   return {
     knownTo,
     add: async (start, bytes) => {
-      const room = onDisk > 0 ? 0 : Math.min(bytes.length, MEMORY_BYTES - inMemory);
-      if (room > 0) keepInMemory(start, bytes.subarray(0, room));
-      if (room === bytes.length) return;
+      const freeBytes = onDisk > 0 ? 0 : Math.min(bytes.length, MEMORY_BYTES - inMemory);
+      if (freeBytes > 0) keepInMemory(start, bytes.subarray(0, freeBytes));
+      if (freeBytes === bytes.length) return;
       incoming ??= await spool();
-      const rest = bytes.subarray(room);
+      const rest = bytes.subarray(freeBytes);
       await incoming.write(rest);
-      note(start + room, start + bytes.length, true, onDisk);
+      note(start + freeBytes, start + bytes.length, true, onDisk);
       onDisk += rest.length;
     },
     read: async (start, end) => {

@@ -74,9 +74,9 @@ export const createNormalizeResult = ({ files, sandbox, resultBytes, convertPixe
           bytes = Math.max(bytes, place + piece.length);
         },
       };
-      const asked = { source: task.source(), sink, provider, signal };
+      const requested = { source: task.source(), sink, provider, signal };
       const conversion = { from: before.mime, to, mostPixels: convertPixels, before };
-      const after = await convert(sandbox, conversion, asked, () => onDisk(made.path, bytes, notRead));
+      const after = await convert(sandbox, conversion, requested, () => onDisk(made.path, bytes, notRead));
       if (!after) return undefined;
       const mime = after.kind === "audio" ? soundOnly(to) : to;
       return { incoming: made, ...(await weigh(made.path, bytes)), found: { ...after, mime } };

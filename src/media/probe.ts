@@ -102,8 +102,8 @@ export const createProbe = (options: ProbeOptions) => {
     for (;;) {
       const source = await clock.during(() => remote.source());
       try {
-        const asked = { source, who, meter, signal: clock.signal };
-        return await options.sandbox.run("inspect", { depth: "shallow" }, asked);
+        const requested = { source, who, meter, signal: clock.signal };
+        return await options.sandbox.run("inspect", { depth: "shallow" }, requested);
       } catch (fault) {
         if (!(fault instanceof Missing)) throw fault;
         await clock.during(() => remote.fetch(fault.start, fault.end));
@@ -137,7 +137,7 @@ export const createProbe = (options: ProbeOptions) => {
       });
       if (found.mime === "video/ogg") throw wrong(found.mime);
       if (found.kind !== link.kind) throw wrong(found.kind === "audio" ? "sound without pictures" : "a clip with pictures");
-      return foundOf(link, found, remote.toldBytes);
+      return foundOf(link, found, remote.declaredBytes);
     } finally {
       await remote.close();
     }

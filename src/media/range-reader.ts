@@ -27,7 +27,7 @@ export type Remote = ByteReader & {
   /** The first bytes, sufficient to detect the kind of the file; fewer if the file is shorter. */
   readonly prefix: Uint8Array;
   /** Size of the file, if the server sent it. */
-  readonly toldBytes: number | undefined;
+  readonly declaredBytes: number | undefined;
   /** The bytes fetched so far (all bytes of a small file), for readers that must not wait. @throws Missing from its reads */
   source(): Promise<Source>;
   /** Fetches a range. @throws Unreadable */
@@ -113,7 +113,7 @@ const tooLarge = (budget: ReadBudget): never => {
 };
 
 type Reading = {
-  toldBytes: number | undefined;
+  declaredBytes: number | undefined;
   sizeBytes(): Promise<number>;
   fetchTo(start: number, end: number): Promise<void>;
   close(): Promise<void>;
@@ -160,7 +160,7 @@ const openRanged = (fetchLink: FetchLink, first: Response, budget: ReadBudget, k
     reachedTo = await take(response, start, Math.min(range.end, wantedEnd));
   };
   const reading: Reading = {
-    toldBytes: sizeBytes,
+    declaredBytes: sizeBytes,
     sizeBytes: async () => sizeBytes,
     fetchTo: async (start, end) => {
       for (let at = kept.knownTo(start); at < end; at = kept.knownTo(at)) await ask(at, end);
@@ -182,7 +182,7 @@ const openWhole = (response: Response, budget: ReadBudget, kept: ByteCache) => {
     return reached > budget.bytes ? tooLarge(budget) : reached;
   };
   const reading: Reading = {
-    toldBytes: Number.isSafeInteger(announced) ? announced : undefined,
+    declaredBytes: Number.isSafeInteger(announced) ? announced : undefined,
     sizeBytes: async () => (Number.isSafeInteger(announced) ? announced : readTo(Number.POSITIVE_INFINITY)),
     fetchTo: async (_, end) => {
       if (end > budget.bytes) tooLarge(budget);
@@ -239,7 +239,7 @@ export const createRangeReader = async (
   const fetchTo = (start: number, end: number) => turn(() => reading.fetchTo(start, end));
   return {
     prefix: kept.beginning(),
-    toldBytes: reading.toldBytes,
+    declaredBytes: reading.declaredBytes,
     sizeBytes: () => turn(reading.sizeBytes),
     fetch: fetchTo,
     read: async (start, end) => {

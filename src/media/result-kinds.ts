@@ -178,7 +178,7 @@ const wordsOr = (text: string, claims: readonly string[]): HeaderBytes => {
 };
 
 /** Kinds that are detected by their bytes. A file that only declares one of these types is broken. */
-const TOLD = new Set([
+const NAMED_KINDS = new Set([
   ...["image/png", "image/jpeg", "image/webp", "image/gif", "image/svg+xml", "image/heif"],
   ...["video/mp4", "video/webm", "video/x-matroska", "video/ogg", "video/mp2t"],
   ...["audio/mpeg", "audio/mp3", "audio/wav", "audio/x-wav", "audio/wave", "audio/ogg", "audio/flac", "audio/aac", "audio/webm"],
@@ -201,7 +201,7 @@ export const kindOfHeader = (start: Uint8Array, claims: readonly (string | null 
   if (found) return found;
   const types = claims.flatMap((claim) => (claim ? [typeOf(claim)] : []));
   if (isText(start)) return wordsOr(text, types);
-  const claim = types.find((type) => CLAIM.test(type) && !TOLD.has(type));
+  const claim = types.find((type) => CLAIM.test(type) && !NAMED_KINDS.has(type));
   return claim === undefined ? { sort: "unknown" } : ofClaim(claim);
 };
 
@@ -210,7 +210,7 @@ const LEAST_BYTES = 64;
 
 /** Reports whether a file of an unmeasured kind is too short to have content. */
 export const isTooShort = (mime: string, bytes: number): boolean =>
-  bytes < LEAST_BYTES && (TOLD.has(mime) || !TEXT_CLAIM.test(mime));
+  bytes < LEAST_BYTES && (NAMED_KINDS.has(mime) || !TEXT_CLAIM.test(mime));
 
 /** Reports whether the first bytes already determine that the file satisfies the order, so that no more bytes are needed. */
 export const isClear = (look: HeaderBytes, kind: MediaKind): boolean =>

@@ -41,9 +41,9 @@ export const isOfAccount = (
  * with status 200 or 429.
  */
 const setUpFault = (adapter: Pick<Adapter, "classOf">, r: ProviderResponse): SetUpFault | undefined => {
-  const said = adapter.classOf?.(r);
-  if (said === undefined) return BY_STATUS[r.status];
-  return said === "config_fault" || said === "balance" ? said : undefined;
+  const text = adapter.classOf?.(r);
+  if (text === undefined) return BY_STATUS[r.status];
+  return text === "config_fault" || text === "balance" ? text : undefined;
 };
 
 /**
@@ -56,21 +56,21 @@ export const setUpFaultOf = (adapter: Adapter, r: ProviderResponse): { fault?: S
 };
 
 export const checkKey = async (
-  desk: ProviderClient,
+  client: ProviderClient,
   route: ListedRoute,
   { nowMs, timeoutMs }: { nowMs: number; timeoutMs: number },
   signal: AbortSignal,
 ): Promise<CheckOutcome> => {
-  const [context] = contextsOf(route, desk.baseUrl);
-  const question = context && questionOf(desk, context, nowMs);
+  const [context] = contextsOf(route, client.baseUrl);
+  const question = context && questionOf(client, context, nowMs);
   if (question === undefined) return { kind: "none" };
-  const called = await desk.ask(question, timeoutMs, signal);
+  const called = await client.request(question, timeoutMs, signal);
   if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
   const { response } = called;
-  const failure = setUpFault(desk.adapter, response);
+  const failure = setUpFault(client.adapter, response);
   const detail = detailOf(response.status, response.text.slice(0, 200));
   if (failure !== undefined) return { kind: "refused", failure: { class: failure, detail } };
-  if (response.status >= 500 || response.status === 429 || desk.adapter.classOf?.(response) === "rate_limited")
+  if (response.status >= 500 || response.status === 429 || client.adapter.classOf?.(response) === "rate_limited")
     return { kind: "unclear", detail };
-  return { kind: "works", detail: desk.adapter.list ? "its list of jobs was read" : "it answers about jobs" };
+  return { kind: "works", detail: client.adapter.list ? "its list of jobs was read" : "it answers about jobs" };
 };

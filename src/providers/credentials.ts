@@ -69,9 +69,9 @@ export type Keyring = {
   next(kept: readonly ProviderKeyRow[]): Settings;
 };
 /** Creates the keyring, which holds the credentials in use while they change. */
-export const createCredentials = (deps: { settings: () => Settings; vault: Vault; told: (why: string) => void }): Keyring => {
+export const createCredentials = (deps: { settings: () => Settings; vault: Vault; onReport: (why: string) => void }): Keyring => {
   let inUse: Settings["providers"] = {};
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const take = (kept: readonly ProviderKeyRow[], instead?: Parameters<typeof withKeys>[3]): Settings => {
     const keyed = withKeys(deps.settings(), kept, deps.vault, instead);
     inUse = keyed.providers;
@@ -81,8 +81,8 @@ export const createCredentials = (deps: { settings: () => Settings; vault: Vault
     first: (kept) => take(kept),
     next: (kept) =>
       take(kept, (row, why) => {
-        if (!told.has(row.id)) deps.told(why);
-        told.add(row.id);
+        if (!reported.has(row.id)) deps.onReport(why);
+        reported.add(row.id);
         return inUse[row.account]?.key;
       }),
   };

@@ -68,8 +68,8 @@ export type FalError = { type: string | undefined; class: FailureClass | undefin
  * all others, because it ends the generation.
  */
 export const readFalError = (r: ProviderResponse): FalError => {
-  const said = readShape(r);
-  return { ...said, text: said.text.slice(0, LONGEST_READ) };
+  const text = readShape(r);
+  return { ...text, text: text.text.slice(0, LONGEST_READ) };
 };
 
 const readShape = (r: ProviderResponse): FalError => {

@@ -106,13 +106,13 @@ const readStatus = (r: ProviderResponse, job: Job): PollOutcome => {
   // decides.
   if (r.status !== 200 && r.status !== 202) return unclear(r, readFalError(r).text);
   if (!status.Check(r.json)) return unclear(r, "no status that can be read");
-  const said = r.json;
-  if (said.request_id !== undefined && said.request_id !== job.jobId) return unclear(r, "a status of another request");
-  if (said.status === "IN_QUEUE" || said.status === "IN_PROGRESS")
-    return { kind: "pending", seen: said.status, ...retryAfterMs(r) };
-  if (said.status !== "COMPLETED") return unclear(r, `unknown status ${said.status}`);
+  const text = r.json;
+  if (text.request_id !== undefined && text.request_id !== job.jobId) return unclear(r, "a status of another request");
+  if (text.status === "IN_QUEUE" || text.status === "IN_PROGRESS")
+    return { kind: "pending", seen: text.status, ...retryAfterMs(r) };
+  if (text.status !== "COMPLETED") return unclear(r, `unknown status ${text.status}`);
   // Finished, which includes failed and cancelled: the HTTP status of the result decides.
-  const error = said.error_type || (typeof said.error === "string" ? said.error : said.error ? "failed" : "");
+  const error = text.error_type || (typeof text.error === "string" ? text.error : text.error ? "failed" : "");
   return error === "" ? { kind: "ask-result" } : { kind: "ask-result", error: detailOf(error) };
 };
 

@@ -41,14 +41,14 @@ const isClockApart = (response: ProviderResponse, nowMs: number): boolean => {
 };
 
 /** Looks up a job by an id of this service, which no other submission has. */
-const askForOurs = async (
-  desk: ProviderClient,
+const requestOwnJob = async (
+  client: ProviderClient,
   request: ProviderRequest,
   { context, sentAtMs, timeoutMs, claims }: Lookup,
   signal: AbortSignal,
 ): Promise<FindOutcome> => {
-  const { adapter } = desk;
-  const called = await desk.ask(request, timeoutMs, signal, context);
+  const { adapter } = client;
+  const called = await client.request(request, timeoutMs, signal, context);
   if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
   const outcome = adapter.readFind?.(called.response, context, sentAtMs) ?? { kind: "unclear", detail: "no means to read it" };
   if (outcome.kind !== "found" || claims.take(adapter.id, outcome.job.jobId, context.ref)) return outcome;
@@ -56,12 +56,12 @@ const askForOurs = async (
 };
 
 /** Looks up the job once. Returns `absent` only if every page was read and no job on them matches. */
-export const lookUpJob = async (desk: ProviderClient, lookup: Lookup, signal: AbortSignal): Promise<FindOutcome> => {
-  const { adapter } = desk;
+export const lookUpJob = async (client: ProviderClient, lookup: Lookup, signal: AbortSignal): Promise<FindOutcome> => {
+  const { adapter } = client;
   const { sentAtMs, timeoutMs, claims, isOwned } = lookup;
   const context = sentAtMs < lookup.bornMs ? { ...lookup.context, clockDoubtMs: FORMER_CLOCK_DOUBT_MS } : lookup.context;
   if (adapter.find === undefined) return { kind: "unclear", detail: "no means to look it up" };
-  if (adapter.readFind !== undefined) return await askForOurs(desk, adapter.find(context, sentAtMs, null), lookup, signal);
+  if (adapter.readFind !== undefined) return await requestOwnJob(client, adapter.find(context, sentAtMs, null), lookup, signal);
   ok(adapter.readFindPage, `${adapter.id} asks for a list that it cannot read`);
   const isAnothers = async (jobId: string) => {
     const holder = claims.holder(adapter.id, jobId);
@@ -74,7 +74,7 @@ export const lookUpJob = async (desk: ProviderClient, lookup: Lookup, signal: Ab
   let isApart = false;
   for (let pages = 0; pages < MOST_PAGES; pages++) {
     const leftMs = Math.max(1, Math.ceil(endsAt - performance.now()));
-    const called = await desk.ask(adapter.find(context, sentAtMs, page), leftMs, signal, context);
+    const called = await client.request(adapter.find(context, sentAtMs, page), leftMs, signal, context);
     if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
     isApart ||= isClockApart(called.response, lookup.nowMs());
     const sifted = adapter.readFindPage(called.response, context, sentAtMs, page);

@@ -16,8 +16,8 @@ export const bearerToken = (key: string, livesS: number, nowMs: number): string 
   const at = key.indexOf(":");
   if (at < 0) return key;
   const nowS = Math.floor(nowMs / 1000);
-  const said = `${part({ alg: "HS256", typ: "JWT" })}.${part({ iss: key.slice(0, at), exp: nowS + livesS, nbf: nowS - EARLY_S })}`;
-  return `${said}.${createHmac("sha256", key.slice(at + 1))
-    .update(said)
+  const text = `${part({ alg: "HS256", typ: "JWT" })}.${part({ iss: key.slice(0, at), exp: nowS + livesS, nbf: nowS - EARLY_S })}`;
+  return `${text}.${createHmac("sha256", key.slice(at + 1))
+    .update(text)
     .digest("base64url")}`;
 };

@@ -88,13 +88,13 @@ const openLong = (): { add(bytes: Uint8Array): void; end(): LongText } => {
 
   return {
     add: (bytes) => {
-      const said = rest + Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+      const text = rest + Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
       rest = "";
-      if (!said.includes("\\")) return take(said);
+      if (!text.includes("\\")) return take(text);
       // A piece can end within an escape sequence.
-      const [open = ""] = /\\(?:u[0-9a-fA-F]{0,3})?$/.exec(said.slice(-LONGEST_ESCAPE)) ?? [];
-      const isOpen = open !== "" && backslashesBefore(said, said.length - open.length) % 2 === 0;
-      const whole = isOpen ? said.slice(0, said.length - open.length) : said;
+      const [open = ""] = /\\(?:u[0-9a-fA-F]{0,3})?$/.exec(text.slice(-LONGEST_ESCAPE)) ?? [];
+      const isOpen = open !== "" && backslashesBefore(text, text.length - open.length) % 2 === 0;
+      const whole = isOpen ? text.slice(0, text.length - open.length) : text;
       rest = isOpen ? open : "";
       try {
         take(JSON.parse(`"${whole}"`) as string);

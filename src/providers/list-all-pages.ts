@@ -18,24 +18,24 @@ export const contextsOf = (route: ListedRoute, baseUrl: string): AdapterContext[
 
 /** @param timeoutMs for one page */
 export const listAllPages = async (
-  desk: ProviderClient,
+  client: ProviderClient,
   routes: readonly ListedRoute[],
   { sinceMs, timeoutMs }: { sinceMs: number; timeoutMs: number },
   signal: AbortSignal,
 ): Promise<ListOutcome> => {
-  const { adapter, baseUrl } = desk;
+  const { adapter, baseUrl } = client;
   if (!adapter.list || !adapter.readListPage) return { kind: "none" };
   const jobs = new Map<string, ListedJob>();
-  const asked = new Set<string>();
+  const requested = new Set<string>();
   for (const context of routes.flatMap((route) => contextsOf(route, baseUrl))) {
     let page: string | null = null;
     for (let pages = 0; ; pages += 1) {
       const request = adapter.list(context, sinceMs, page);
       const words = JSON.stringify(request);
       // Routes share endpoints, and some lists cover all endpoints.
-      if (asked.has(words)) break;
-      asked.add(words);
-      const called = await desk.ask(request, timeoutMs, signal);
+      if (requested.has(words)) break;
+      requested.add(words);
+      const called = await client.request(request, timeoutMs, signal);
       if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
       const read = adapter.readListPage(called.response, context, sinceMs, page);
       if (read.kind === "unclear") return read;

@@ -238,7 +238,7 @@ export interface Providers {
   /**
    * The job that a callback names, which may belong to a submission whose response was lost. It must be polled before it counts.
    */
-  told(task: Work, body: Json): Job | undefined;
+  jobInCallback(task: Work, body: Json): Job | undefined;
   /** Requests the cancellation of a job; true if the provider confirmed it. The service does not rely on it. */
   cancel(task: Work, signal: AbortSignal): Promise<boolean>;
   /** Reads all pages of the provider's lists for these routes since a time. */

@@ -33,7 +33,7 @@ export type ProviderClientOptions = {
   call?: CallProvider;
   traits: Partial<ProviderTraits>;
   /** Whether providers can reach the service with callbacks. */
-  isTold: boolean;
+  isReported: boolean;
 };
 
 export interface ProviderClient {
@@ -52,9 +52,9 @@ export interface ProviderClient {
    */
   fileHeaders(address: string): Record<string, string>;
   /** Makes one call with the credential. A barred URL is never contacted. */
-  ask(request: ProviderRequest, timeoutMs: number, signal: AbortSignal, about?: CallRules["about"]): Promise<Called>;
+  request(request: ProviderRequest, timeoutMs: number, signal: AbortSignal, about?: CallRules["about"]): Promise<Called>;
   /** Makes one call without the credential, to a URL from the provider: https, or one of its own origins. */
-  askPlainly(request: ProviderRequest, timeoutMs: number, signal: AbortSignal): Promise<Called>;
+  requestPlain(request: ProviderRequest, timeoutMs: number, signal: AbortSignal): Promise<Called>;
   /**
    * Runs a poll or a lookup with a slot of its bulkhead. Returns `late` if no slot became free within `patienceMs`, or if the
    * signal was aborted.
@@ -79,10 +79,10 @@ const without = (response: ProviderResponse, secrets: readonly string[]): Provid
   const { json } = response;
   // JSON can write a character in more than one way ("\\/"); JSON.stringify writes it in one.
   const isEscaped = json !== undefined && response.text.includes("\\");
-  const said = isEscaped ? JSON.stringify(json) : response.text;
+  const message = isEscaped ? JSON.stringify(json) : response.text;
   const words = isEscaped ? secrets.map((secret) => JSON.stringify(secret).slice(1, -1)) : secrets;
-  if (!words.some((word) => said.includes(word))) return response;
-  const text = words.reduce((left, word) => left.replaceAll(word, "[key]"), said);
+  if (!words.some((word) => message.includes(word))) return response;
+  const text = words.reduce((left, word) => left.replaceAll(word, "[key]"), message);
   return { ...response, text, json: readJson(text) };
 };
 
@@ -119,7 +119,7 @@ export const createProviderClient = (plan: ProviderClientOptions): ProviderClien
     adapter,
     traits: {
       ...{ recovery, findWindowMs, findSettleMs, pollEveryMs, watchMs, resultTtlMs },
-      ...(plan.isTold && toldWithinMs !== undefined ? { toldWithinMs } : {}),
+      ...(plan.isReported && toldWithinMs !== undefined ? { toldWithinMs } : {}),
       ...traits,
     },
     baseUrl,
@@ -132,7 +132,7 @@ export const createProviderClient = (plan: ProviderClientOptions): ProviderClien
     fileHeaders: (address) =>
       adapter.filesNeedKey === true && key !== undefined && barred(address) === undefined ? adapter.auth(key, nowMs()) : {},
 
-    async ask(request, timeoutMs, signal, about) {
+    async request(request, timeoutMs, signal, about) {
       const bar = barred(request.url);
       if (bar !== undefined || key === undefined) return { kind: "not_sent", detail: bar ?? "no credential" };
       const headers = adapter.auth(key, nowMs());
@@ -143,7 +143,7 @@ export const createProviderClient = (plan: ProviderClientOptions): ProviderClien
         : called;
     },
 
-    async askPlainly(request, timeoutMs, signal) {
+    async requestPlain(request, timeoutMs, signal) {
       const url = URL.parse(request.url);
       if (url === null || url.username !== "" || !(url.protocol === "https:" || isHome(url)))
         return { kind: "not_sent", detail: "not an address that a file is put at" };

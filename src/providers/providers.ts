@@ -32,7 +32,7 @@ export const slotsWithin = (limit: number): Slots => (limit >= ROOMY ? { ...SLOT
 
 /** The sources of a dialect, and its unverified statements. */
 type Known = { as_of: string; from: readonly string[]; not_verified?: readonly string[] };
-type Spoken = {
+type KnownDialect = {
   adapter: Adapter;
   name: string;
   known: Known;
@@ -42,29 +42,36 @@ type Spoken = {
   /** The account whose credential the provider uses. */
   account: string;
   /** The provider responds to a submission with a job to poll, instead of the result. */
-  isAsked: boolean;
+  isChecked: boolean;
 };
 
 /** Dialects that need code beyond tables and templates. */
-const CODED: Readonly<Record<string, Spoken>> = {
+const CODED: Readonly<Record<string, KnownDialect>> = {
   fal: {
-    ...{ adapter: fal, name: "fal", publicUrl: FAL_BASE_URL, origins: FAL_ORIGINS, account: "fal", isAsked: true },
+    ...{ adapter: fal, name: "fal", publicUrl: FAL_BASE_URL, origins: FAL_ORIGINS, account: "fal", isChecked: true },
     known: FAL_KNOWN,
   },
   replicate: {
-    ...{ adapter: replicate, name: "Replicate", publicUrl: REPLICATE_BASE_URL, origins: [], account: "replicate", isAsked: true },
+    ...{
+      adapter: replicate,
+      name: "Replicate",
+      publicUrl: REPLICATE_BASE_URL,
+      origins: [],
+      account: "replicate",
+      isChecked: true,
+    },
     known: REPLICATE_KNOWN,
   },
 };
 
 /** Every dialect, by the id of its provider. */
-export const knownDialects = (dialects: Dialects): [string, Spoken][] => [
+export const knownDialects = (dialects: Dialects): [string, KnownDialect][] => [
   ...Object.entries(CODED),
-  ...[...dialects].map(([id, { dialect, adapter }]): [string, Spoken] => [
+  ...[...dialects].map(([id, { dialect, adapter }]): [string, KnownDialect] => [
     id,
     {
       ...{ adapter, name: dialect.name, known: dialect.known, publicUrl: dialect.base_url, origins: dialect.hosts ?? [] },
-      ...{ account: dialect.account ?? id, isAsked: dialect.poll !== undefined },
+      ...{ account: dialect.account ?? id, isChecked: dialect.poll !== undefined },
     },
   ]),
 ];
@@ -76,12 +83,12 @@ export const knownProviders = (dialects: Dialects): ReadonlyMap<string, { accoun
 /** The facts about each provider that the admin service shows to an operator. */
 export const providerFacts = (dialects: Dialects) =>
   knownDialects(dialects)
-    .map(([id, { adapter, name, account, isAsked }]) => ({
+    .map(([id, { adapter, name, account, isChecked }]) => ({
       id,
       account,
       name,
       recovery: adapter.recovery,
-      isAsked,
+      isChecked,
     }))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 
@@ -114,21 +121,29 @@ export const createProviders = (options: ProvidersOptions): Providers => {
   const bornMs = nowMs();
   const slots = { ...slotsWithin(requestLimit()), ...options.slots };
   const claims = createJobClaims();
-  const isTold = options.callbackUrl?.("") !== undefined;
-  const spoken = knownDialects(options.dialects ?? readDialects(null));
-  const desks = new Map(
-    spoken.map(([id, { account, ...dialect }]) => {
+  const isReported = options.callbackUrl?.("") !== undefined;
+  const known = knownDialects(options.dialects ?? readDialects(null));
+  const clients = new Map(
+    known.map(([id, { account, ...dialect }]) => {
       const { traits, call } = options;
       const key = keyOf(options.settings, id, account);
       const settings = { ...options.settings[id], ...(key === undefined ? {} : { key }) };
-      const plan = { ...dialect, settings, slots, nowMs, isTold, traits: traits?.[id] ?? {}, ...(call ? { call } : {}) };
+      const plan = {
+        ...dialect,
+        settings,
+        slots,
+        nowMs,
+        isReported,
+        traits: traits?.[id] ?? {},
+        ...(call ? { call } : {}),
+      };
       return [id, createProviderClient(plan)] as const;
     }),
   );
-  const deskOf = (id: string): ProviderClient => {
-    const desk = desks.get(id);
-    ok(desk, `no provider ${id}`);
-    return desk;
+  const clientOf = (id: string): ProviderClient => {
+    const client = clients.get(id);
+    ok(client, `no provider ${id}`);
+    return client;
   };
   /** An explicit timeout has precedence over the provider's own. */
   const submitMsOf = ({ adapter }: ProviderClient): number => options.timeouts?.submitMs ?? adapter.submitMs ?? times.submitMs;
@@ -136,12 +151,12 @@ export const createProviders = (options: ProvidersOptions): Providers => {
     const callbackUrl = options.callbackUrl?.(ref);
     return callbackUrl === undefined ? {} : { callbackUrl };
   };
-  const contextOf = (desk: ProviderClient, work: Work): AdapterContext => ({
+  const contextOf = (client: ProviderClient, work: Work): AdapterContext => ({
     ref: work.attempt.ref,
     requestId: work.attempt.requestId,
     endpoint: work.attempt.route.endpoint,
     options: work.attempt.route.options,
-    baseUrl: desk.baseUrl,
+    baseUrl: client.baseUrl,
     input: givenInput(work),
     ...callbackFor(work.attempt.ref),
   });
@@ -152,15 +167,15 @@ export const createProviders = (options: ProvidersOptions): Providers => {
    * is not sent. A refusal proves nothing about the first request. The provider may validate a request before it looks up the
    * key, and refuse an expired link or a used key.
    */
-  const sendAgain = async (desk: ProviderClient, task: Work, sentAtMs: number, signal: AbortSignal): Promise<FindOutcome> => {
+  const sendAgain = async (client: ProviderClient, task: Work, sentAtMs: number, signal: AbortSignal): Promise<FindOutcome> => {
     const { ref, request: text, route } = task.attempt;
-    if (nowMs() - sentAtMs >= desk.traits.findWindowMs)
+    if (nowMs() - sentAtMs >= client.traits.findWindowMs)
       return { kind: "unclear", detail: "the time is over in which its key is known" };
     const request = await wholeRequest(text, ref, options.copyOf);
     if (request === undefined) return { kind: "unclear", detail: "our copy of its input is gone" };
-    const called = await desk.ask(request, submitMsOf(desk), signal, task.attempt);
+    const called = await client.request(request, submitMsOf(client), signal, task.attempt);
     if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
-    const outcome = desk.adapter.readSubmit(called.response, contextOf(desk, task));
+    const outcome = client.adapter.readSubmit(called.response, contextOf(client, task));
     if (outcome.kind === "ambiguous") return { kind: "unclear", detail: outcome.detail };
     if (outcome.kind === "rejected") return { kind: "unclear", detail: outcome.failure.detail };
     if (!claims.take(route.provider, outcome.job.jobId, ref))
@@ -168,16 +183,16 @@ export const createProviders = (options: ProvidersOptions): Providers => {
     return { kind: "found", job: outcome.job };
   };
 
-  const pollJob = async (desk: ProviderClient, job: Job, c: AdapterContext, signal: AbortSignal): Promise<PollOutcome> => {
-    const { adapter } = desk;
-    const status = await desk.ask(adapter.poll(job, c), times.pollMs, signal, c);
+  const pollJob = async (client: ProviderClient, job: Job, c: AdapterContext, signal: AbortSignal): Promise<PollOutcome> => {
+    const { adapter } = client;
+    const status = await client.request(adapter.poll(job, c), times.pollMs, signal, c);
     if (status.kind !== "answered") return { kind: "unclear", detail: status.detail };
     const seen = adapter.readPoll(status.response, job, c);
     if (seen.kind === "unclear") return { ...seen, ...setUpFaultOf(adapter, status.response) };
     if (seen.kind !== "ask-result") return seen;
     ok(adapter.result && adapter.readResult, `${adapter.id} sends to a result but has none`);
     // In the same call, because some results are kept for minutes only (fal: 6, if large).
-    const result = await desk.ask(adapter.result(job, c), times.pollMs, signal, c);
+    const result = await client.request(adapter.result(job, c), times.pollMs, signal, c);
     if (result.kind !== "answered") return { kind: "unclear", detail: result.detail };
     const outcome = adapter.readResult(result.response, job, c);
     // The status reported an error, and the result has a 5xx without a reason. The failure is the model's, not a gateway's.
@@ -187,56 +202,56 @@ export const createProviders = (options: ProvidersOptions): Providers => {
   };
 
   /** Some providers treat a cancellation of a started or finished job as its deletion. */
-  const mayCancel = async (desk: ProviderClient, job: Job, c: AdapterContext, signal: AbortSignal): Promise<boolean> => {
-    const { adapter } = desk;
+  const mayCancel = async (client: ProviderClient, job: Job, c: AdapterContext, signal: AbortSignal): Promise<boolean> => {
+    const { adapter } = client;
     if (adapter.cancelOnlyIn === undefined) return true;
-    const asked = await desk.ask(adapter.poll(job, c), times.cancelMs, signal, c);
-    if (asked.kind !== "answered") return false;
-    const seen = adapter.readPoll(asked.response, job, c);
+    const requested = await client.request(adapter.poll(job, c), times.cancelMs, signal, c);
+    if (requested.kind !== "answered") return false;
+    const seen = adapter.readPoll(requested.response, job, c);
     return seen.kind === "pending" && adapter.cancelOnlyIn.includes(seen.seen);
   };
 
   return {
-    configured: (id) => desks.get(id)?.isConfigured() ?? false,
-    ...createCredentialSource(options.settings, spoken, (id, key) => deskOf(id).rekey(key)),
-    traits: (id) => deskOf(id).traits,
-    told: (task, body) => {
-      const desk = deskOf(task.attempt.route.provider);
-      return desk.adapter.readCallback?.(body, contextOf(desk, task));
+    configured: (id) => clients.get(id)?.isConfigured() ?? false,
+    ...createCredentialSource(options.settings, known, (id, key) => clientOf(id).rekey(key)),
+    traits: (id) => clientOf(id).traits,
+    jobInCallback: (task, body) => {
+      const client = clientOf(task.attempt.route.provider);
+      return client.adapter.readCallback?.(body, contextOf(client, task));
     },
-    check: (id, route, signal) => checkKey(deskOf(id), route, { nowMs: nowMs(), timeoutMs: times.findMs }, signal),
-    list: (id, routes, sinceMs, signal) => listAllPages(deskOf(id), routes, { sinceMs, timeoutMs: times.findMs }, signal),
-    fileHeaders: (id, address) => deskOf(id).fileHeaders(address),
-    baseUrlOf: (id) => deskOf(id).baseUrl,
-    uploadOf: (id) => deskOf(id).adapter.upload ?? null,
-    upload: (id, upload, signal) => uploadTo(deskOf(id), upload, times.uploadMs, signal),
+    check: (id, route, signal) => checkKey(clientOf(id), route, { nowMs: nowMs(), timeoutMs: times.findMs }, signal),
+    list: (id, routes, sinceMs, signal) => listAllPages(clientOf(id), routes, { sinceMs, timeoutMs: times.findMs }, signal),
+    fileHeaders: (id, address) => clientOf(id).fileHeaders(address),
+    baseUrlOf: (id) => clientOf(id).baseUrl,
+    uploadOf: (id) => clientOf(id).adapter.upload ?? null,
+    upload: (id, upload, signal) => uploadTo(clientOf(id), upload, times.uploadMs, signal),
     placeOf: (id, copy) => {
-      const { upload } = deskOf(id).adapter;
+      const { upload } = clientOf(id).adapter;
       ok(upload?.as === "inline", `${id} takes no files inside requests`);
       return uploadUrlOf(upload.text, copy);
     },
-    slot: (id, signal) => deskOf(id).submits.take(signal),
+    slot: (id, signal) => clientOf(id).submits.take(signal),
 
     compose(task) {
-      const desk = deskOf(task.attempt.route.provider);
-      const request = desk.adapter.submit(contextOf(desk, task));
+      const client = clientOf(task.attempt.route.provider);
+      const request = client.adapter.submit(contextOf(client, task));
       return JSON.stringify(task.given ? { ...request, given: task.given } : request);
     },
 
     async submit(task, signal) {
       const { ref, request: text, route } = task.attempt;
-      const desk = deskOf(route.provider);
+      const client = clientOf(route.provider);
       const request = await wholeRequest(text, ref, options.copyOf);
       if (request === undefined)
         return { kind: "rejected", failure: { class: "input_unreachable", detail: "our copy of its input is gone" } };
       // The configuration has changed since the request was composed, so neither the request nor the credential is sent.
-      const bar = desk.barred(request.url);
+      const bar = client.barred(request.url);
       if (bar !== undefined) return { kind: "rejected", failure: { class: "config_fault", detail: bar } };
-      const called = await desk.ask(request, submitMsOf(desk), signal, task.attempt);
+      const called = await client.request(request, submitMsOf(client), signal, task.attempt);
       if (called.kind === "not_sent") return { kind: "rejected", failure: { class: "not_sent", detail: called.detail } };
       if (called.kind === "broken") return { kind: "ambiguous", detail: called.detail };
-      const outcome = desk.adapter.readSubmit(called.response, contextOf(desk, task));
-      if (outcome.kind === "rejected" && isOfAccount(desk.adapter, called.response, "submitting", outcome.failure.class))
+      const outcome = client.adapter.readSubmit(called.response, contextOf(client, task));
+      if (outcome.kind === "rejected" && isOfAccount(client.adapter, called.response, "submitting", outcome.failure.class))
         return { ...outcome, isOfAccount: true };
       if (outcome.kind === "accepted" && !claims.take(route.provider, outcome.job.jobId, ref))
         return { kind: "ambiguous", detail: "the job in the answer was already given to another attempt" };
@@ -245,12 +260,12 @@ export const createProviders = (options: ProvidersOptions): Providers => {
 
     async find(task, signal, only) {
       const { ref, route, sentAtMs } = task.attempt;
-      const desk = deskOf(route.provider);
+      const client = clientOf(route.provider);
       ok(sentAtMs !== null, `attempt ${ref} is looked for but was never sent`);
       const late: FindOutcome = { kind: "unclear", detail: "no free connection" };
-      const context = contextOf(desk, task);
-      if (desk.adapter.recovery === "key")
-        return await desk.inTurn("finds", times.findMs, signal, late, () => sendAgain(desk, task, sentAtMs, signal));
+      const context = contextOf(client, task);
+      if (client.adapter.recovery === "key")
+        return await client.inTurn("finds", times.findMs, signal, late, () => sendAgain(client, task, sentAtMs, signal));
       const lookup = {
         context,
         sentAtMs,
@@ -261,27 +276,30 @@ export const createProviders = (options: ProvidersOptions): Providers => {
         bornMs: task.sentElsewhere ? Number.POSITIVE_INFINITY : bornMs,
         onlyMarked: only === "marked",
       };
-      return await desk.inTurn("finds", times.findMs, signal, late, () => lookUpJob(desk, lookup, signal));
+      return await client.inTurn("finds", times.findMs, signal, late, () => lookUpJob(client, lookup, signal));
     },
 
     async poll(task, signal) {
       const { job, ref, route } = task.attempt;
-      const desk = deskOf(route.provider);
+      const client = clientOf(route.provider);
       ok(job, `attempt ${ref} is polled but has no job`);
-      if (desk.adapter.answersAtOnce) return { kind: "unclear", detail: "it answers with what it made: there is nothing to ask" };
+      if (client.adapter.answersAtOnce)
+        return { kind: "unclear", detail: "it answers with what it made: there is nothing to ask" };
       const late: PollOutcome = { kind: "unclear", detail: "no free connection" };
       // A poll keeps its place in a queue of any length, because leaving would put it at the end again.
-      return await desk.inTurn("questions", undefined, signal, late, () => pollJob(desk, job, contextOf(desk, task), signal));
+      return await client.inTurn("questions", undefined, signal, late, () =>
+        pollJob(client, job, contextOf(client, task), signal),
+      );
     },
 
     async cancel(task, signal) {
       const { job, route } = task.attempt;
-      const desk = deskOf(route.provider);
-      if (job === null || desk.adapter.cancel === undefined) return false;
-      const request = desk.adapter.cancel(job, contextOf(desk, task));
-      return await desk.inTurn("questions", times.cancelMs, signal, false, async () => {
-        if (!(await mayCancel(desk, job, contextOf(desk, task), signal))) return false;
-        const called = await desk.ask(request, times.cancelMs, signal, task.attempt);
+      const client = clientOf(route.provider);
+      if (job === null || client.adapter.cancel === undefined) return false;
+      const request = client.adapter.cancel(job, contextOf(client, task));
+      return await client.inTurn("questions", times.cancelMs, signal, false, async () => {
+        if (!(await mayCancel(client, job, contextOf(client, task), signal))) return false;
+        const called = await client.request(request, times.cancelMs, signal, task.attempt);
         return called.kind === "answered" && called.response.status >= 200 && called.response.status < 300;
       });
     },

@@ -40,12 +40,12 @@ export const reconcile = (
   const strangers = listed
     .filter(({ jobId }) => !byJob.has(jobId))
     .map((job): Stranger => ({ ...job, of: sent.find(({ ref }) => job.marks.some((mark) => holdsRef(mark, ref))) ?? null }));
-  const told = new Set(strangers.map(({ of }) => of));
+  const reported = new Set(strangers.map(({ of }) => of));
   const isInside = ({ sentAtMs }: SentRow) => sentAtMs >= sinceMs + EDGE_MS && sentAtMs <= untilMs - EDGE_MS;
   return {
     matched: listed.length - strangers.length,
     strangers,
     missing: sent.filter((row) => row.jobId !== null && !jobs.has(row.jobId) && isInside(row)),
-    untold: sent.filter((row) => row.jobId === null && !NEVER_ACCEPTED.has(row.state) && !told.has(row) && isInside(row)),
+    untold: sent.filter((row) => row.jobId === null && !NEVER_ACCEPTED.has(row.state) && !reported.has(row) && isInside(row)),
   };
 };

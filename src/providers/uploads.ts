@@ -13,31 +13,31 @@ export type UploadFile = { file: Blob; mime: string; name: string };
 export type Uploaded = { url: string } | { failure: Failure; isOfAccount?: boolean };
 
 /**
- * The failure of an upload. An upload bought nothing, so no outcome is ambiguous. @param asked the adapter, if the provider
+ * The failure of an upload. An upload bought nothing, so no outcome is ambiguous. @param requested the adapter, if the provider
  * itself responded; absent for a storage host, which receives no credential
  */
-const failed = (called: Called, asked?: ProviderClient["adapter"]): Exclude<Uploaded, { url: string }> => {
+const failed = (called: Called, requested?: ProviderClient["adapter"]): Exclude<Uploaded, { url: string }> => {
   if (called.kind !== "answered") return { failure: { class: "not_sent", detail: called.detail } };
   const { response } = called;
   const outcome = readNoJob(response, response.text.slice(0, 300));
   const failureClass = outcome.kind === "rejected" ? outcome.failure.class : "overloaded";
   const failure: Failure = { class: failureClass, detail: `upload: ${response.status}` };
-  return asked && isOfAccount(asked, response, "submitting", failureClass) ? { failure, isOfAccount: true } : { failure };
+  return requested && isOfAccount(requested, response, "submitting", failureClass) ? { failure, isOfAccount: true } : { failure };
 };
 const isOk = (called: Called): called is Extract<Called, { kind: "answered" }> =>
   called.kind === "answered" && called.response.status >= 200 && called.response.status < 300;
 
 /** Uploads a file to the provider's storage. May be repeated: a second copy costs nothing. */
 export const uploadTo = async (
-  desk: ProviderClient,
+  client: ProviderClient,
   upload: UploadFile,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<Uploaded> => {
-  const { upload: means } = desk.adapter;
+  const { upload: means } = client.adapter;
   if (means?.as !== "upload") return { failure: { class: "invalid_for_route", detail: "the provider takes no uploads" } };
-  const begun = await desk.ask(means.request(upload, desk.baseUrl), timeoutMs, signal);
-  if (!isOk(begun)) return failed(begun, desk.adapter);
+  const begun = await client.request(means.request(upload, client.baseUrl), timeoutMs, signal);
+  if (!isOk(begun)) return failed(begun, client.adapter);
   const read = means.read(begun.response);
   if (read === undefined) return { failure: { class: "overloaded", detail: "upload: the answer names no address" } };
   if (read.putAt === undefined) return { url: read.url };
@@ -46,7 +46,7 @@ export const uploadTo = async (
     ...{ method: "PUT", url: read.putAt, headers: { "content-type": mime } },
     file: { field: null, name, mime, bytes: file },
   };
-  const sent = await desk.askPlainly(put, timeoutMs, signal);
+  const sent = await client.requestPlain(put, timeoutMs, signal);
   return isOk(sent) ? { url: read.url } : failed(sent);
 };
 

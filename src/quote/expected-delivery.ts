@@ -20,8 +20,8 @@ const NAMED_SIDES: Readonly<Record<string, number>> = { "4k": 2160 };
 /** The class of a resolution: its own, or the next lower one (768p is at least 720p). */
 const classOf = (resolution: unknown) => {
   if (typeof resolution !== "string") return undefined;
-  const [, said] = /^(\d{3,4})p$/i.exec(resolution) ?? [];
-  const side = said === undefined ? NAMED_SIDES[resolution.toLowerCase()] : Number(said);
+  const [, declared] = /^(\d{3,4})p$/i.exec(resolution) ?? [];
+  const side = declared === undefined ? NAMED_SIDES[resolution.toLowerCase()] : Number(declared);
   return side === undefined ? undefined : CLASSES.find((one) => one.side <= side);
 };
 
@@ -66,10 +66,10 @@ const sizeIn = (model: Model, { filled }: CheckedInput): Partial<Ordered> => {
   if (model.kind === "audio") return {};
   const { resolution = {}, size = [] } = model.delivers;
   const own = rowFor(size, filled);
-  const asked = model.kind === "video" && resolution !== false ? classOf(filled.resolution) : undefined;
+  const requested = model.kind === "video" && resolution !== false ? classOf(filled.resolution) : undefined;
   const { pixels = SHARE.pixels, side = SHARE.side } = resolution || {};
   return {
-    ...(asked ? { leastPixels: Math.floor(asked.pixels * pixels), leastSide: Math.floor(asked.side * side) } : {}),
+    ...(requested ? { leastPixels: Math.floor(requested.pixels * pixels), leastSide: Math.floor(requested.side * side) } : {}),
     ...(own?.pixels === undefined ? {} : { ownPixels: own.pixels }),
     ...(own?.side === undefined ? {} : { ownSide: own.side }),
   };
@@ -82,11 +82,11 @@ const SHAPING = (Object.keys(MEDIA_FIELDS) as MediaField[]).filter((name) => MED
  * Only what the caller set: a default is the model's choice, and an input frame, clip or reference may determine another ratio.
  */
 const aspectIn = (model: Model, { raw }: CheckedInput): Partial<Ordered> => {
-  const { aspect_ratio: asked } = raw;
+  const { aspect_ratio: requested } = raw;
   const { aspect = { percent: ASPECT_PERCENT } } = model.delivers;
-  if (model.kind === "audio" || aspect === false || typeof asked !== "string" || ratioOf(asked) === undefined) return {};
+  if (model.kind === "audio" || aspect === false || typeof requested !== "string" || ratioOf(requested) === undefined) return {};
   if (SHAPING.some((name) => Object.hasOwn(raw, name))) return {};
-  return { aspect: asked, aspectOff: aspect.percent / 100 };
+  return { aspect: requested, aspectOff: aspect.percent / 100 };
 };
 
 /** The expected delivery of a request. */

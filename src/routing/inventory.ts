@@ -11,7 +11,7 @@ import type { ListedRoute, Recovery } from "../providers/port.ts";
 import type { StoreReads } from "../store/store.ts";
 
 /** Facts of a provider that are independent of the catalogue: see `providerFacts` of src/providers. */
-export type ProviderFacts = { id: string; account: string; name: string; recovery: Recovery; isAsked: boolean };
+export type ProviderFacts = { id: string; account: string; name: string; recovery: Recovery; isChecked: boolean };
 export type ProviderRow = ProviderFacts & { key: KeySource | null; routes: number; up: number };
 export type RouteRow = {
   id: string;

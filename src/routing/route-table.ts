@@ -22,16 +22,16 @@ export type Routes = {
   gate(routeId: string): Gate;
   /** Request data of a route, available or not. */
   specOf(routeId: string): RouteSpec | undefined;
-  seatsOf(routeId: string): number;
+  maxRunningOf(routeId: string): number;
   /** 90th percentile of recent deliveries in milliseconds; undefined with too few. */
   expectedMs(routeId: string): number | undefined;
   delivered(routeId: string, tookMs: number): void;
   /**
    * Maximum time in milliseconds to confirm a request whose response was lost while the provider gives no information. A route
    * that was removed has the default, or no bound (undefined) if its provider only sends callbacks.
-   * @param isToldOnly whether its provider cannot be queried and only reports the end of a job
+   * @param isCallbackOnly whether its provider cannot be queried and only reports the end of a job
    */
-  confirmMs(routeId: string, isToldOnly: boolean): number | undefined;
+  confirmMs(routeId: string, isCallbackOnly: boolean): number | undefined;
   /** The current model list. `version` changes whenever the list may have changed. */
   models(): { entries: ModelEntry[]; version: number };
   /** Disables a route for a reason, or enables it (null). */
@@ -57,7 +57,7 @@ export type RouteTableDeps = {
   /** Disabled routes with their reasons. */
   switchedOff: ReadonlyMap<string, string>;
   watchMs: (providerId: string) => number;
-  seatsPerRoute: number;
+  maxRunningPerRoute: number;
   /** Number of nodes that share the running generations of a route; absent: one. */
   nodes?: () => number;
   deliveries: ReadonlyMap<string, readonly number[]>;
@@ -96,10 +96,10 @@ export const createRouteTable = (deps: RouteTableDeps): Routes => {
   for (const routeId of deliveries.keys()) expect(routeId);
 
   const off = new Map(deps.switchedOff);
-  const tellEndings = () => {
+  const notifyEndings = () => {
     for (const ending of endingRoutes(catalogue.models, deps.nowMs())) deps.ends?.(ending.routeId, endingText(ending));
   };
-  tellEndings();
+  notifyEndings();
 
   const hasEnded = (routeId: string): boolean => {
     const endMs = endsOf(catalogue).get(routeId);
@@ -136,7 +136,7 @@ export const createRouteTable = (deps: RouteTableDeps): Routes => {
     catalogue: () => catalogue,
     replaceCatalogue: (next) => {
       catalogue = next;
-      tellEndings();
+      notifyEndings();
       version += 1;
     },
     state,
@@ -156,8 +156,8 @@ export const createRouteTable = (deps: RouteTableDeps): Routes => {
       return gate?.kind === "open" ? gate.spec : undefined;
     },
     // Divided evenly, because a provider's limit applies to its account, however many nodes there are.
-    seatsOf: (routeId) =>
-      Math.max(1, Math.floor((catalogue.route(routeId)?.route.seats ?? deps.seatsPerRoute) / (deps.nodes?.() ?? 1))),
+    maxRunningOf: (routeId) =>
+      Math.max(1, Math.floor((catalogue.route(routeId)?.route.seats ?? deps.maxRunningPerRoute) / (deps.nodes?.() ?? 1))),
     expectedMs: (routeId) => expected.get(routeId),
     confirmMs: (routeId, isToldOnly) => {
       const route = catalogue.route(routeId)?.route;

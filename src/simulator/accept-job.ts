@@ -24,7 +24,7 @@ export type Bench = {
   jobs: Jobs;
   script: Script;
   workshop: Workshop;
-  depot: UploadStorage;
+  uploads: UploadStorage;
   /** Counts submissions across restarts. */
   next(): number;
 };
@@ -37,17 +37,17 @@ export type DialectResponses = {
   provider: Provider;
   newId(): string;
   /** Parses the body as an object if it is not JSON; undefined if it cannot be read. */
-  bodyOf?(ask: SimulatorRequest): JsonObject | undefined;
+  bodyOf?(request: SimulatorRequest): JsonObject | undefined;
   /** The model's input inside the body, with the field names of fal and Replicate; undefined if there is none. */
   inputOf(body: JsonObject): JsonObject | undefined;
   /** The client's reference, if it is neither in the input nor in a header that all dialects share. */
-  markOf?(body: JsonObject, ask: SimulatorRequest): unknown;
+  markOf?(body: JsonObject, request: SimulatorRequest): unknown;
   /** Validation errors beyond the common ones: unknown field names and unsupported values. */
   complaints?(body: JsonObject): Problem[];
   /**
    * The response to an accepted submission. A synchronous provider returns the result at the end of the job's time (`whenDone`).
    */
-  accepted(job: Job, ask: SimulatorRequest): Answer | Promise<Answer>;
+  accepted(job: Job, request: SimulatorRequest): Answer | Promise<Answer>;
   /** A 2xx response without a job id. */
   withoutId(): Reply;
   refused(fault: Fault): Reply;
@@ -63,21 +63,21 @@ export type DialectResponses = {
 const sha256 = (bytes: Uint8Array | string) => createHash("sha256").update(bytes).digest("hex");
 
 /** The credential after `scheme` in the Authorization header; undefined if it is missing or empty. */
-export const credentialOf = (ask: SimulatorRequest, scheme: "Key" | "Bearer" | "Token"): string | undefined =>
-  new RegExp(`^${scheme}\\s+(\\S+)$`, "i").exec(ask.headers.authorization ?? "")?.[1];
+export const credentialOf = (request: SimulatorRequest, scheme: "Key" | "Bearer" | "Token"): string | undefined =>
+  new RegExp(`^${scheme}\\s+(\\S+)$`, "i").exec(request.headers.authorization ?? "")?.[1];
 
 const markOf = (
   { markOf: own }: DialectResponses,
-  ask: SimulatorRequest,
+  request: SimulatorRequest,
   body: JsonObject | undefined,
   input: JsonObject | undefined,
 ): string | null => {
   const mark =
-    (body && own?.(body, ask)) ??
+    (body && own?.(body, request)) ??
     input?.end_user_id ??
-    ask.headers["idempotency-key"] ??
-    ask.headers["x-client-request-id"] ??
-    ask.headers["x-request-id"];
+    request.headers["idempotency-key"] ??
+    request.headers["x-client-request-id"] ??
+    request.headers["x-request-id"];
   return typeof mark === "string" && mark !== "" ? mark : null;
 };
 
@@ -132,11 +132,11 @@ const answerOf = (answer: Answer): Submission["answer"] =>
 export const takeIn = async (
   bench: Bench,
   words: DialectResponses,
-  ask: SimulatorRequest,
+  query: SimulatorRequest,
   endpoint: string,
   credential: string | undefined,
 ): Promise<Answer> => {
-  const body = (words.bodyOf ?? bodyObject)(ask);
+  const body = (words.bodyOf ?? bodyObject)(query);
   const input = body && words.inputOf(body);
   const n = bench.next();
   const line = (answer: Answer, faults: Faults, job?: Job): Submission => ({
@@ -145,8 +145,8 @@ export const takeIn = async (
     provider: words.provider,
     endpoint,
     job_id: job?.id ?? null,
-    ref: markOf(words, ask, body, input),
-    body_sha256: sha256(ask.body),
+    ref: markOf(words, query, body, input),
+    body_sha256: sha256(query.body),
     accepted: job !== undefined,
     key_hash: credential === undefined ? null : sha256(credential).slice(0, 16),
     input: input ?? null,
@@ -192,7 +192,7 @@ export const takeIn = async (
     provider: words.provider,
     endpoint,
     input,
-    ref: markOf(words, ask, body, input),
+    ref: markOf(words, query, body, input),
     acceptedAtMs: bench.clock.nowMs(),
     plan: planJob({ ...glance(endpoint, input, bench.kindOf), faults, seed }, bench.speed),
     faults,
@@ -203,7 +203,7 @@ export const takeIn = async (
     fetched: false,
     received: null,
   };
-  const answer = distort(await words.accepted(job, ask), submit, words);
+  const answer = distort(await words.accepted(job, query), submit, words);
   await bench.log.append(line(answer, faults, job));
   bench.jobs.add(job);
   // Links are read now, because the files may be deleted before the result is downloaded.

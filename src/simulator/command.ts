@@ -14,9 +14,9 @@ Runs a server that speaks the dialects of the upstream providers and delivers re
 `;
 
 /** Parses the number of a flag. @returns the number, or the error message */
-const numberFlag = (name: string, said: string, ok: (n: number) => boolean, allowed: string): number | string => {
-  const n = said.trim() === "" ? Number.NaN : Number(said);
-  return ok(n) ? n : `--${name}: ${JSON.stringify(said)} is not ${allowed}`;
+const numberFlag = (name: string, declared: string, ok: (n: number) => boolean, allowed: string): number | string => {
+  const n = declared.trim() === "" ? Number.NaN : Number(declared);
+  return ok(n) ? n : `--${name}: ${JSON.stringify(declared)} is not ${allowed}`;
 };
 
 /**

@@ -27,7 +27,7 @@ import type { Answer, SimulatorRequest } from "./http-server.ts";
 import { answerReplicate } from "./replicate.ts";
 
 /** Handles a request; `path` follows the base path of the dialect, e.g. `/predictions/ID`. */
-export type DialectHandler = (bench: Bench, ask: SimulatorRequest, path: string) => Promise<Answer>;
+export type DialectHandler = (bench: Bench, request: SimulatorRequest, path: string) => Promise<Answer>;
 /** `base`: the path of the provider's base URL at the simulator; `credential`: the header that carries the credential. */
 export type SimulatedDialect = {
   base: string;

@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 const platformError = (status: number, type: string, message: string) =>
   json(status, { error: { type, message, docs_url: `https://docs.fal.ai/errors#${type}`, request_id: crypto.randomUUID() } });
 
-const timeOf = (said: string | null, byDefault: number): number => (said === null ? byDefault : Date.parse(said));
+const timeOf = (declared: string | null, byDefault: number): number => (declared === null ? byDefault : Date.parse(declared));
 
 /** The cursor is the page number in base64, as in the documentation's example. */
 const pageOf = (cursor: string | null): number => {
@@ -32,18 +32,18 @@ const forgotten = (job: Job) => isFault(job.faults.poll, "forget") && job.polls 
  * `GET /v1/models/requests/by-endpoint?endpoint_id&start&end&status&expand=payloads&limit&cursor`. Lists only finished requests,
  * because the documentation sorts by end and does not mention running ones.
  */
-export const listFal = async (bench: Bench, ask: SimulatorRequest, credential: string | undefined): Promise<Answer> => {
+export const listFal = async (bench: Bench, request: SimulatorRequest, credential: string | undefined): Promise<Answer> => {
   if (credential === undefined) return platformError(401, "authorization_error", "Authentication required");
-  const endpoints = ask.query.getAll("endpoint_id").flatMap((ids) => ids.split(","));
+  const endpoints = request.query.getAll("endpoint_id").flatMap((ids) => ids.split(","));
   const { list: fault } = bench.script.choose({ provider: "fal", endpoint: endpoints[0] ?? "", prompt: "" }, ["list"]);
   if (isFault(fault, "list-hang")) return { kind: "hang" };
   if (fault) return platformError(numberOf(fault, "status"), "server_error", "Internal server error");
 
   const now = bench.clock.nowMs();
-  const start = timeOf(ask.query.get("start"), now - DAY_MS);
-  const end = timeOf(ask.query.get("end"), now);
-  const limit = Number(ask.query.get("limit") ?? 50);
-  const page = pageOf(ask.query.get("cursor"));
+  const start = timeOf(request.query.get("start"), now - DAY_MS);
+  const end = timeOf(request.query.get("end"), now);
+  const limit = Number(request.query.get("limit") ?? 50);
+  const page = pageOf(request.query.get("cursor"));
   if (endpoints.length === 0 || endpoints[0] === "") return platformError(400, "validation_error", "endpoint_id is required");
   if (!Number.isFinite(start) || !Number.isFinite(end))
     return platformError(400, "validation_error", "start and end are ISO 8601 times");
@@ -51,7 +51,7 @@ export const listFal = async (bench: Bench, ask: SimulatorRequest, credential: s
     return platformError(400, "validation_error", "limit must be 1 to 100");
   if (Number.isNaN(page)) return platformError(400, "validation_error", "cursor is not valid");
 
-  const wanted = ask.query.get("status");
+  const wanted = request.query.get("status");
   const found = bench.jobs.of("fal").filter((job) => {
     const endedAtMs = endsAtMs(job);
     return (
@@ -61,10 +61,10 @@ export const listFal = async (bench: Bench, ask: SimulatorRequest, credential: s
   const ofKind = wanted === null ? found : found.filter((job) => wanted === kindOfEnd(falFailure(bench, job)?.status ?? 200));
   ofKind.sort((a, b) => endsAtMs(b) - endsAtMs(a));
 
-  const withPayloads = ask.query.getAll("expand").some((names) => names.split(",").includes("payloads"));
+  const withPayloads = request.query.getAll("expand").some((names) => names.split(",").includes("payloads"));
   const items: JsonObject[] = [];
   for (const job of ofKind.slice((page - 1) * limit, page * limit)) {
-    const result = await falResult(bench, job, ask.origin);
+    const result = await falResult(bench, job, request.origin);
     items.push({
       request_id: job.id,
       endpoint_id: job.endpoint,

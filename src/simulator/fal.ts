@@ -32,13 +32,13 @@ const words: DialectResponses = {
   invalid,
 };
 
-const status = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
+const status = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
   const state = bench.jobs.state(job);
   const finished = state === "done" || state === "cancelled";
   const trouble = troubleOf(job, finished);
   if (typeof trouble === "object") return trouble;
   if (trouble === "gone") return requestError(404, "not_found", "Request not found");
-  const common = { request_id: job.id, ...urlsOf(job, ask.origin) };
+  const common = { request_id: job.id, ...urlsOf(job, request.origin) };
   if (trouble === "unknown") return json(202, { status: "WARMING_UP", ...common });
   const done = (finished && trouble !== "says-running") || trouble === "says-done";
   if (!done && state === "queued") return json(202, { status: "IN_QUEUE", ...common, queue_position: 0 });
@@ -54,7 +54,7 @@ const status = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<An
   return json(200, { status: "COMPLETED", ...common, logs: [], metrics: { inference_time: inference }, ...error });
 };
 
-const result = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
+const result = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
   const { poll } = job.faults;
   const now = bench.clock.nowMs();
   if (isFault(poll, "forget") && job.polls >= numberOf(poll, "after_polls"))
@@ -68,43 +68,43 @@ const result = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<An
       return page(502, "Bad Gateway");
     }
   }
-  const answer = await falResult(bench, job, ask.origin);
+  const answer = await falResult(bench, job, request.origin);
   if (answer.status === 200) await noteOnce(bench, job, "announced");
   return answer;
 };
 
 /** Handles a request below `/fal`. `path` is the part after it, e.g. `/bytedance/seedance-2.0/requests/ID/status`. */
-export const answerFal = async (bench: Bench, ask: SimulatorRequest, path: string): Promise<Answer> => {
-  const credential = credentialOf(ask, "Key");
-  if (path === "/v1/models/requests/by-endpoint") return listFal(bench, ask, credential);
-  if (path === "/storage/upload/initiate" && ask.method === "POST") {
+export const answerFal = async (bench: Bench, request: SimulatorRequest, path: string): Promise<Answer> => {
+  const credential = credentialOf(request, "Key");
+  if (path === "/v1/models/requests/by-endpoint") return listFal(bench, request, credential);
+  if (path === "/storage/upload/initiate" && request.method === "POST") {
     if (credential === undefined) return refused(makeFault("401"));
-    const { content_type: mime, file_name: name } = bodyObject(ask) ?? {};
+    const { content_type: mime, file_name: name } = bodyObject(request) ?? {};
     if (typeof mime !== "string" || typeof name !== "string")
       return json(422, { detail: "content_type and file_name are required" });
-    const url = bench.depot.reserve(ask.origin, mime);
+    const url = bench.uploads.reserve(request.origin, mime);
     return json(200, { upload_url: url, file_url: url });
   }
   const about = /^\/([^/]+\/[^/]+)\/requests\/([^/]+)(\/status|\/cancel)?$/.exec(path);
-  if (about && ask.method !== "POST") {
+  if (about && request.method !== "POST") {
     if (credential === undefined) return refused(makeFault("401"));
     const [, app, id = "", verb] = about;
     const job = bench.jobs.find("fal", id);
     const known = job && appOf(job.endpoint) === app ? job : undefined;
     if (verb === "/cancel") {
-      if (ask.method !== "PUT") return json(405, { detail: "Method Not Allowed" }, { allow: "PUT" });
+      if (request.method !== "PUT") return json(405, { detail: "Method Not Allowed" }, { allow: "PUT" });
       if (!known) return json(404, { status: "NOT_FOUND" });
       if (endsAtMs(known) <= bench.clock.nowMs()) return json(400, { status: "ALREADY_COMPLETED" });
       await cancelJob(bench, known);
       return json(202, { status: "CANCELLATION_REQUESTED" });
     }
-    if (ask.method !== "GET") return json(405, { detail: "Method Not Allowed" }, { allow: "GET" });
+    if (request.method !== "GET") return json(405, { detail: "Method Not Allowed" }, { allow: "GET" });
     if (!known) return requestError(404, "not_found", "Request not found");
-    return verb === "/status" ? status(bench, known, ask) : result(bench, known, ask);
+    return verb === "/status" ? status(bench, known, request) : result(bench, known, request);
   }
   const endpoint = path.slice(1).replace(/\/+$/, "");
   if (!/^[\w.-]+\/[\w.-]+(\/[\w.-]+)*$/.test(endpoint) || endpoint.includes("/requests/"))
     return requestError(404, "not_found", "Application not found");
-  if (ask.method !== "POST") return json(405, { detail: "Method Not Allowed" }, { allow: "POST" });
-  return takeIn(bench, words, ask, endpoint, credential);
+  if (request.method !== "POST") return json(405, { detail: "Method Not Allowed" }, { allow: "POST" });
+  return takeIn(bench, words, request, endpoint, credential);
 };

@@ -56,9 +56,9 @@ export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The body as a JSON object; undefined if it is anything else. */
-export const bodyObject = (ask: SimulatorRequest): JsonObject | undefined => {
+export const bodyObject = (request: SimulatorRequest): JsonObject | undefined => {
   try {
-    const body: unknown = JSON.parse(new TextDecoder().decode(ask.body));
+    const body: unknown = JSON.parse(new TextDecoder().decode(request.body));
     return isObject(body) ? body : undefined;
   } catch {
     return undefined;
@@ -66,12 +66,12 @@ export const bodyObject = (ask: SimulatorRequest): JsonObject | undefined => {
 };
 
 /** The part of `reply` that a `Range` header requests (one range; several return the whole, as RFC 9110 allows). */
-export const ranged = (ask: SimulatorRequest, reply: Reply): Reply => {
+export const ranged = (request: SimulatorRequest, reply: Reply): Reply => {
   const body = typeof reply.body === "string" ? new TextEncoder().encode(reply.body) : reply.body;
   const headers = { ...reply.headers, "accept-ranges": "bytes" };
-  const asked = /^bytes=(\d*)-(\d*)$/.exec(ask.headers.range ?? "");
-  if (!asked || (asked[1] === "" && asked[2] === "") || reply.status !== 200) return { ...reply, body, headers };
-  const [, from = "", to = ""] = asked;
+  const requested = /^bytes=(\d*)-(\d*)$/.exec(request.headers.range ?? "");
+  if (!requested || (requested[1] === "" && requested[2] === "") || reply.status !== 200) return { ...reply, body, headers };
+  const [, from = "", to = ""] = requested;
   const start = from === "" ? Math.max(0, body.length - Number(to)) : Number(from);
   const end = from === "" || to === "" ? body.length : Math.min(body.length, Number(to) + 1);
   if (start >= end) return { kind: "reply", status: 416, headers: { "content-range": `bytes */${body.length}` }, body: "" };
@@ -110,7 +110,7 @@ const send = (request: IncomingMessage, response: ServerResponse, reply: Reply, 
  */
 export const listen = async (
   where: { host: string; port: number },
-  answer: (ask: SimulatorRequest) => Promise<Answer>,
+  answer: (request: SimulatorRequest) => Promise<Answer>,
   { nowMs, after }: Pick<Clock, "nowMs" | "after">,
   isLine: (path: string) => boolean,
 ): Promise<{ url: string; close(): Promise<void> }> => {

@@ -76,8 +76,12 @@ const measureIn =
   async (link: string): Promise<Found | undefined> => {
     const bytes = await bring(link);
     if (!bytes) return undefined;
-    const asked = { source: inMemory([bytes]), who: { share: "simulator", account: "" }, signal: AbortSignal.timeout(READ_MS) };
-    const reading = await sandbox.run("readAgain", {}, asked).catch(() => undefined);
+    const requested = {
+      source: inMemory([bytes]),
+      who: { share: "simulator", account: "" },
+      signal: AbortSignal.timeout(READ_MS),
+    };
+    const reading = await sandbox.run("readAgain", {}, requested).catch(() => undefined);
     return reading && { ...reading, bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
   };
 

@@ -20,7 +20,7 @@ export type Announced = { url: string; name: string; mime: string; bytes: number
 type WorkshopParts = { kindOf: KindOf; studio: Studio; sandbox: Pick<Sandbox, "run">; nowMs: () => number; unsaid?: DefaultsOf };
 /** `kindOf` determines the kind of an endpoint's results; `nowMs` determines whether a job is done. */
 export const createJobResults = ({ kindOf, studio, sandbox, nowMs, unsaid = () => ({}) }: WorkshopParts) => {
-  const wishes = new WeakMap<Job, Promise<ParsedRequest>>();
+  const parsedRequests = new WeakMap<Job, Promise<ParsedRequest>>();
   const receipts = new WeakMap<Job, Promise<Received[]>>();
 
   const sources = new WeakMap<Job, Sources>();
@@ -31,12 +31,12 @@ export const createJobResults = ({ kindOf, studio, sandbox, nowMs, unsaid = () =
   };
 
   /** The parsed request of a job; its links are read once, when the job is accepted. */
-  const wishOf = (job: Job): Promise<ParsedRequest> => {
-    const known = wishes.get(job);
+  const parsedRequestOf = (job: Job): Promise<ParsedRequest> => {
+    const known = parsedRequests.get(job);
     if (known) return known;
-    const wish = parseRequest(job.endpoint, { ...unsaid(job.endpoint), ...job.input }, kindOf, sourcesOf(job));
-    wishes.set(job, wish);
-    return wish;
+    const parsed = parseRequest(job.endpoint, { ...unsaid(job.endpoint), ...job.input }, kindOf, sourcesOf(job));
+    parsedRequests.set(job, parsed);
+    return parsed;
   };
 
   /** The received clips and sounds of a job. */
@@ -47,29 +47,29 @@ export const createJobResults = ({ kindOf, studio, sandbox, nowMs, unsaid = () =
   };
 
   /** The parsed request of a job after all its input was measured, because a provider bills only then. */
-  const measuredWishOf = async (job: Job): Promise<ParsedRequest> => {
+  const measuredRequestOf = async (job: Job): Promise<ParsedRequest> => {
     await receivedOf(job);
-    return wishOf(job);
+    return parsedRequestOf(job);
   };
 
   /** File `n` (from 1) with its actual content. */
   const make = async (job: Job, n: number): Promise<{ bytes: Uint8Array; mime: string }> => {
-    const wish = await wishOf(job);
+    const parsed = await parsedRequestOf(job);
     const other = otherKind(job);
-    if (other) return { bytes: await other.make(wish.sketch, job.plan.seed + n - 1), mime: other.mime };
-    const { sketch } = otherwise(wish, job.faults.file);
+    if (other) return { bytes: await other.make(parsed.sketch, job.plan.seed + n - 1), mime: other.mime };
+    const { sketch } = otherwise(parsed, job.faults.file);
     const bytes = await studio.make(sketch, job.plan.seed + n - 1, `${job.id}/${n}`);
     // The announced type stays that of the request.
-    return { bytes, mime: MIME[wish.sketch.format] };
+    return { bytes, mime: MIME[parsed.sketch.format] };
   };
 
   /** The files of a finished job, in order. */
   const announce = async (job: Job, origin: string): Promise<Announced[]> => {
     const fault = job.faults.file;
     if (isFault(fault, "no-file")) return [];
-    const wish = await measuredWishOf(job);
-    const { sketch } = wish;
-    const { count } = otherwise(wish, fault);
+    const parsed = await measuredRequestOf(job);
+    const { sketch } = parsed;
+    const { count } = otherwise(parsed, fault);
     const files: Announced[] = [];
     for (let n = 1; n <= count; n++) {
       const { bytes, mime } = await make(job, n);
@@ -82,9 +82,9 @@ export const createJobResults = ({ kindOf, studio, sandbox, nowMs, unsaid = () =
   };
 
   /** Serves the file at a path below `/files/`. */
-  const deliver = async (ask: SimulatorRequest, job: Job | undefined, n: number): Promise<Answer> => {
+  const deliver = async (request: SimulatorRequest, job: Job | undefined, n: number): Promise<Answer> => {
     if (!job || stateAt(job, nowMs()) !== "done") return text(404, "no such file\n");
-    if (n < 1 || n > otherwise(await wishOf(job), job.faults.file).count) return text(404, "no such file\n");
+    if (n < 1 || n > otherwise(await parsedRequestOf(job), job.faults.file).count) return text(404, "no such file\n");
     // Replicate deletes its files after an hour; fal keeps them.
     if (job.provider === "replicate" && nowMs() > endsAtMs(job) + RESULT_RETENTION_MS) return text(404, "no such file\n");
     const fault = job.faults.file;
@@ -102,19 +102,19 @@ export const createJobResults = ({ kindOf, studio, sandbox, nowMs, unsaid = () =
     const { bytes, mime } = await make(job, n);
     const whole: Reply & { body: Uint8Array } = { kind: "reply", status: 200, headers: { "content-type": mime }, body: bytes };
     if (isFault(fault, "empty")) return { ...whole, body: "" };
-    if (isFault(fault, "unreadable")) return ranged(ask, { ...whole, body: noise(bytes.length, job.plan.seed) });
+    if (isFault(fault, "unreadable")) return ranged(request, { ...whole, body: noise(bytes.length, job.plan.seed) });
     if (isFault(fault, "truncated"))
-      return sendAs(ask, { ...whole, body: bytes.subarray(0, Math.floor(bytes.length * 0.6)) }, job.faults.transfer);
+      return sendAs(request, { ...whole, body: bytes.subarray(0, Math.floor(bytes.length * 0.6)) }, job.faults.transfer);
     if (isFault(fault, "file-cut") && job.fetches <= numberOf(fault, "fetches"))
       return { ...whole, cutAt: Math.floor(bytes.length / 2) };
-    return sendAs(ask, whole, job.faults.transfer);
+    return sendAs(request, whole, job.faults.transfer);
   };
 
   /** The files of a job for dialects that put them into the response, with the faults of the script. */
   const hand = async (job: Job): Promise<{ bytes: Uint8Array; mime: string }[]> => {
     const fault = job.faults.file;
     if (isFault(fault, "no-file")) return [];
-    const { count } = otherwise(await measuredWishOf(job), fault);
+    const { count } = otherwise(await measuredRequestOf(job), fault);
     const files = await Promise.all(Array.from({ length: count }, (_, at) => make(job, at + 1)));
     return files.map(({ bytes, mime }) => {
       if (isFault(fault, "empty")) return { bytes: new Uint8Array(), mime };
@@ -124,7 +124,7 @@ export const createJobResults = ({ kindOf, studio, sandbox, nowMs, unsaid = () =
     });
   };
 
-  return { wishOf, receivedOf, announce, deliver, hand };
+  return { wishOf: parsedRequestOf, receivedOf, announce, deliver, hand };
 };
 export type Workshop = ReturnType<typeof createJobResults>;
 

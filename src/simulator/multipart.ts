@@ -31,12 +31,12 @@ const place = (form: JsonObject, [path, value]: [string, string]): void => {
 /**
  * A form as an object; of parts with the same plain name the last counts. Undefined if the body is not a form or is incomplete.
  */
-export const formObject = (ask: SimulatorRequest): JsonObject | undefined => {
-  const [, quoted, plain] = KIND.exec(ask.headers["content-type"] ?? "") ?? [];
+export const formObject = (request: SimulatorRequest): JsonObject | undefined => {
+  const [, quoted, plain] = KIND.exec(request.headers["content-type"] ?? "") ?? [];
   const boundary = quoted ?? plain;
   if (boundary === undefined) return undefined;
   // One character per byte, because parts can contain arbitrary bytes.
-  const body = Buffer.from(ask.body.buffer, ask.body.byteOffset, ask.body.byteLength).toString("latin1");
+  const body = Buffer.from(request.body.buffer, request.body.byteOffset, request.body.byteLength).toString("latin1");
   const [, ...pieces] = `\r\n${body}`.split(`\r\n--${boundary}`);
   const tail = pieces.pop();
   if (tail === undefined || !tail.startsWith("--")) return undefined;

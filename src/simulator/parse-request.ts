@@ -4,7 +4,7 @@
 import type { JsonObject, MediaKind } from "../domain/types.ts";
 import type { Sources } from "./input-files.ts";
 import type { Sketch } from "./media-factory.ts";
-import { clipSize, evenSize, pictureSize, ratioOf, type Size, saidSize } from "./resolutions.ts";
+import { clipSize, evenSize, parsedSize, pictureSize, ratioOf, type Size } from "./resolutions.ts";
 import type { FileFormat } from "./watermark.ts";
 
 /** The kind of result of an endpoint; undefined if the endpoint's name does not determine it. */
@@ -28,7 +28,7 @@ const NAMES: readonly (readonly [RegExp, MediaKind])[] = [
 export const kindByName: KindOf = (endpoint) => NAMES.find(([name]) => name.test(endpoint))?.[1];
 
 /** The kind from the request itself: `videoInference`. */
-const kindSaid = ({ task_type }: JsonObject): MediaKind | undefined =>
+const requestedKind = ({ task_type }: JsonObject): MediaKind | undefined =>
   (["video", "image", "audio"] as const).find((kind) => task_type === `${kind}Inference`);
 
 const kindByFields = (input: JsonObject): MediaKind => {
@@ -55,9 +55,9 @@ const positive = (value: unknown): number | undefined => {
   return typeof n === "number" && Number.isFinite(n) && n > 0 ? n : undefined;
 };
 
-const formatOf = (kind: MediaKind, said: unknown): FileFormat => {
+const formatOf = (kind: MediaKind, declared: unknown): FileFormat => {
   if (kind === "video") return "mp4";
-  const name = typeof said === "string" ? said.toLowerCase() : "";
+  const name = typeof declared === "string" ? declared.toLowerCase() : "";
   if (kind === "audio") return name.startsWith("wav") || name.startsWith("pcm") ? "wav" : "mp3";
   if (name === "webp") return "webp";
   return name === "jpeg" || name === "jpg" ? "jpeg" : "png";
@@ -65,7 +65,7 @@ const formatOf = (kind: MediaKind, said: unknown): FileFormat => {
 
 const countOf = (input: JsonObject) =>
   Math.min(16, Math.max(1, Math.floor(positive(first(input, "num_images", "num_outputs", "n")) ?? 1)));
-const saidSeconds = (input: JsonObject): number | undefined => {
+const requestedSeconds = (input: JsonObject): number | undefined => {
   const ms = positive(input.music_length_ms);
   return positive(first(input, "duration", "seconds", "duration_seconds", "seconds_total")) ?? (ms && ms / 1000);
 };
@@ -80,9 +80,9 @@ const habitOf = (endpoint: string, { mode }: JsonObject): { resolution?: string;
 
 /** The properties that the request alone determines, without reading a file. They suffice to plan the job's duration. */
 export const glance = (endpoint: string, input: JsonObject, kindOf: KindOf) => ({
-  kind: kindSaid(input) ?? kindOf(endpoint) ?? kindByName(endpoint) ?? kindByFields(input),
+  kind: requestedKind(input) ?? kindOf(endpoint) ?? kindByName(endpoint) ?? kindByFields(input),
   count: countOf(input),
-  lengthMs: Math.min(LONGEST_MS, (saidSeconds(input) ?? habitOf(endpoint, input).seconds ?? DEFAULT_CLIP_MS / 1000) * 1000),
+  lengthMs: Math.min(LONGEST_MS, (requestedSeconds(input) ?? habitOf(endpoint, input).seconds ?? DEFAULT_CLIP_MS / 1000) * 1000),
 });
 
 /**
@@ -95,19 +95,19 @@ const shapeOf = async (
   kind: MediaKind,
   source: Partial<Size> | undefined,
 ): Promise<number> => {
-  const said = first(input, "aspect_ratio", "ratio");
-  const shown = ratioOf(said);
+  const declared = first(input, "aspect_ratio", "ratio");
+  const shown = ratioOf(declared);
   if (shown !== undefined) return shown;
   if (source?.width && source.height) return source.width / source.height;
   const picture = pictureOf(input);
   const shape = picture === undefined ? undefined : await sources.picture(picture);
   if (shape) return shape.width / shape.height;
-  return kind === "image" && said === undefined ? 1 : 16 / 9;
+  return kind === "image" && declared === undefined ? 1 : 16 / 9;
 };
 
-const pictureWish = async (sources: Sources, input: JsonObject, endpoint: string): Promise<Size> => {
-  const said = saidSize(input.image_size) ?? saidSize(input.size) ?? saidSize(input);
-  if (said) return said;
+const pictureRequest = async (sources: Sources, input: JsonObject, endpoint: string): Promise<Size> => {
+  const declared = parsedSize(input.image_size) ?? parsedSize(input.size) ?? parsedSize(input);
+  if (declared) return declared;
   const source = pictureOf(input);
   if (source !== undefined && /upscal|esrgan/i.test(endpoint)) {
     const shape = await sources.picture(source);
@@ -129,27 +129,28 @@ export const parseRequest = async (
 ): Promise<ParsedRequest> => {
   const { kind, count } = glance(endpoint, input, kindOf);
   const format = formatOf(kind, first(input, "output_format", "format", "audio_format"));
-  const saidS = saidSeconds(input);
+  const requestedS = requestedSeconds(input);
 
   if (kind === "image") {
-    const size = await pictureWish(sources, input, endpoint);
+    const size = await pictureRequest(sources, input, endpoint);
     return { kind, count, sketch: { format, ...size, ms: 0, sound: false } };
   }
   if (kind === "audio") {
     const text = link(input, "text", "prompt", "input") ?? "";
-    const ms = saidS === undefined ? Math.min(120_000, Math.max(1000, text.length * MS_PER_CHARACTER)) : saidS * 1000;
+    const ms = requestedS === undefined ? Math.min(120_000, Math.max(1000, text.length * MS_PER_CHARACTER)) : requestedS * 1000;
     return { kind, count: 1, sketch: { format, width: 0, height: 0, ms: Math.min(LONGEST_MS, Math.round(ms)), sound: true } };
   }
   // A request without a length and with a single clip is an edit of that clip.
-  const clip = clipOf(input) ?? (saidS === undefined ? link(input, "video_urls", "reference_videos") : undefined);
+  const clip = clipOf(input) ?? (requestedS === undefined ? link(input, "video_urls", "reference_videos") : undefined);
   const voice = soundOf(input);
   const source = clip === undefined ? undefined : await sources.clip(clip);
   const spoken = source === undefined && voice !== undefined ? await sources.clip(voice) : undefined;
   const habit = habitOf(endpoint, input);
   const usualMs = habit.seconds === undefined ? DEFAULT_CLIP_MS : habit.seconds * 1000;
-  const ms = saidS === undefined ? (source?.ms ?? spoken?.ms ?? usualMs) : saidS * 1000;
-  const asked = first(input, "generate_audio", "with_audio", "audio", "sound", "generate_audio_switch");
-  const sound = typeof asked === "boolean" ? asked : voice !== undefined || (clip !== undefined && (source?.sound ?? false));
+  const ms = requestedS === undefined ? (source?.ms ?? spoken?.ms ?? usualMs) : requestedS * 1000;
+  const requested = first(input, "generate_audio", "with_audio", "audio", "sound", "generate_audio_switch");
+  const sound =
+    typeof requested === "boolean" ? requested : voice !== undefined || (clip !== undefined && (source?.sound ?? false));
   const resolution = first(input, "resolution");
   const keepsSize = resolution === undefined && ratioOf(first(input, "aspect_ratio", "ratio")) === undefined;
   const size =

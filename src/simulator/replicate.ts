@@ -145,7 +145,7 @@ const words: DialectResponses = {
   invalid,
 };
 
-const poll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
+const poll = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
   const done = finished(statusOf(bench, job));
   const trouble = troubleOf(job, done);
   if (typeof trouble === "object") return trouble;
@@ -153,19 +153,19 @@ const poll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answ
   const { poll: fault } = job.faults;
   if (isFault(fault, "result-5xx") && done && job.polls <= numberOf(fault, "polls")) return page(502, "Bad Gateway");
   const says = { unknown: "reviewing", "says-done": "succeeded", "says-running": "processing" } as const;
-  const body = await prediction(bench, job, ask.origin, trouble && says[trouble]);
+  const body = await prediction(bench, job, request.origin, trouble && says[trouble]);
   if (body.output !== null) await noteOnce(bench, job, "announced");
   return json(200, body);
 };
 
 /** `GET /v1/predictions?created_after&created_before&cursor`: 100 a page, newest first, `next` for the following page. */
-const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
+const list = async (bench: Bench, request: SimulatorRequest): Promise<Answer> => {
   const { list: fault } = bench.script.choose({ provider: "replicate", endpoint: "", prompt: "" }, ["list"]);
   if (isFault(fault, "list-hang")) return { kind: "hang" };
   if (fault) return page(numberOf(fault, "status"), "Service Unavailable");
   const bound = (name: string, byDefault: number) => {
-    const said = ask.query.get(name);
-    return said === null ? byDefault : Date.parse(said);
+    const declared = request.query.get(name);
+    return declared === null ? byDefault : Date.parse(declared);
   };
   const after = bound("created_after", Number.NEGATIVE_INFINITY);
   const before = bound("created_before", Number.POSITIVE_INFINITY);
@@ -174,7 +174,7 @@ const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
 
   const all = bench.jobs.of("replicate");
   // The cursor is a position in the order of acceptance, and the next page starts below it. New jobs therefore shift no page.
-  const cursor = ask.query.get("cursor");
+  const cursor = request.query.get("cursor");
   const from = cursor === null ? all.length : Number(Buffer.from(cursor, "base64url").toString("utf8"));
   if (!Number.isInteger(from) || from < 0 || from > all.length) return problem(400, "Bad request", "cursor is not valid");
   const found: { job: Job; at: number }[] = [];
@@ -186,16 +186,16 @@ const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   }
   const page100 = found.slice(0, PER_PAGE);
   const results: JsonObject[] = [];
-  for (const { job } of page100) results.push(await prediction(bench, job, ask.origin));
+  for (const { job } of page100) results.push(await prediction(bench, job, request.origin));
   const last = page100.at(-1);
-  const next = new URL(`${ask.origin}/replicate/v1/predictions?${ask.query.toString()}`);
+  const next = new URL(`${request.origin}/replicate/v1/predictions?${request.query.toString()}`);
   if (last) next.searchParams.set("cursor", Buffer.from(String(last.at)).toString("base64url"));
   return json(200, { previous: null, next: found.length > PER_PAGE ? next.href : null, results });
 };
 
 /** `Prefer: wait`, or `wait=5`: the response is delayed until the prediction has ended, at most for this time. */
-const held = async (bench: Bench, ask: SimulatorRequest, taken: Answer): Promise<Answer> => {
-  const [waits, seconds = MOST_HELD_S] = /^wait(?:=(\d+))?$/.exec(ask.headers.prefer ?? "") ?? [];
+const held = async (bench: Bench, request: SimulatorRequest, taken: Answer): Promise<Answer> => {
+  const [waits, seconds = MOST_HELD_S] = /^wait(?:=(\d+))?$/.exec(request.headers.prefer ?? "") ?? [];
   if (waits === undefined || taken.kind !== "reply" || taken.status !== 201 || taken.cutAt !== undefined) return taken;
   const { id } = JSON.parse(String(taken.body)) as { id?: string };
   const job = bench.jobs.find("replicate", id ?? "");
@@ -203,36 +203,38 @@ const held = async (bench: Bench, ask: SimulatorRequest, taken: Answer): Promise
   const ms = Math.min(endsAtMs(job) - bench.clock.nowMs(), Math.min(Number(seconds), MOST_HELD_S) * 1000);
   // A timer can fire a fraction of a millisecond early.
   await new Promise<void>((over) => bench.clock.after(ms + 1, over));
-  return { ...taken, body: JSON.stringify(await prediction(bench, job, ask.origin)) };
+  return { ...taken, body: JSON.stringify(await prediction(bench, job, request.origin)) };
 };
 
 /** Handles a request below `/replicate/v1`; `path` is the part after it, e.g. `/predictions/ID`. */
-export const answerReplicate = async (bench: Bench, ask: SimulatorRequest, path: string): Promise<Answer> => {
-  const credential = credentialOf(ask, "Bearer");
+export const answerReplicate = async (bench: Bench, request: SimulatorRequest, path: string): Promise<Answer> => {
+  const credential = credentialOf(request, "Bearer");
   const model = /^\/models\/([\w.-]+\/[\w.-]+)\/predictions$/.exec(path);
   if (model) {
-    if (ask.method !== "POST")
-      return problem(405, "Method not allowed", `Method "${ask.method}" not allowed.`, {}, { allow: "POST" });
-    return held(bench, ask, await takeIn(bench, words, ask, model[1] ?? "", credential));
+    if (request.method !== "POST")
+      return problem(405, "Method not allowed", `Method "${request.method}" not allowed.`, {}, { allow: "POST" });
+    return held(bench, request, await takeIn(bench, words, request, model[1] ?? "", credential));
   }
-  if (path === "/predictions" && ask.method === "POST") {
-    const version = bodyObject(ask)?.version;
+  if (path === "/predictions" && request.method === "POST") {
+    const version = bodyObject(request)?.version;
     const name = typeof version === "string" ? (version.split(":")[0] ?? "") : "";
-    return held(bench, ask, await takeIn(bench, words, ask, name, credential));
+    return held(bench, request, await takeIn(bench, words, request, name, credential));
   }
   if (credential === undefined) return refused(makeFault("401"));
-  if (path === "/files" && ask.method === "POST") {
-    const taken = bench.depot.takePart(ask, "content");
+  if (path === "/files" && request.method === "POST") {
+    const taken = bench.uploads.takePart(request, "content");
     if (!taken) return problem(400, "Bad request", "content is required");
     return json(201, { id: crypto.randomUUID(), content_type: taken.mime, size: taken.bytes, urls: { get: taken.url } });
   }
-  if (path === "/predictions" && ask.method === "GET") return list(bench, ask);
+  if (path === "/predictions" && request.method === "GET") return list(bench, request);
   const [, id = "", verb] = /^\/predictions\/([^/]+)(\/cancel)?$/.exec(path) ?? [];
   const job = bench.jobs.find("replicate", id);
   if (!job) return notFound();
   if (verb === undefined)
-    return ask.method === "GET" ? poll(bench, job, ask) : problem(405, "Method not allowed", "Use GET.", {}, { allow: "GET" });
-  if (ask.method !== "POST") return problem(405, "Method not allowed", "Use POST.", {}, { allow: "POST" });
+    return request.method === "GET"
+      ? poll(bench, job, request)
+      : problem(405, "Method not allowed", "Use GET.", {}, { allow: "GET" });
+  if (request.method !== "POST") return problem(405, "Method not allowed", "Use POST.", {}, { allow: "POST" });
   if (endsAtMs(job) > bench.clock.nowMs()) await cancelJob(bench, job);
-  return json(200, await prediction(bench, job, ask.origin));
+  return json(200, await prediction(bench, job, request.origin));
 };

@@ -58,8 +58,8 @@ export const clipSize = (resolution: unknown, ratio: number): Size =>
 
 /** `1088p`: a short side in pixels. */
 const shortSideIn = (resolution: string): number | undefined => {
-  const said = /^(\d{2,4})p$/i.exec(resolution)?.[1];
-  return said === undefined ? undefined : even(Number(said));
+  const declared = /^(\d{2,4})p$/i.exec(resolution)?.[1];
+  return declared === undefined ? undefined : even(Number(declared));
 };
 
 /** Size of an image: 1K at 16:9 is 1376x768, 2K at 1:1 is 2048x2048. Resolutions with a clip's name follow `clipSize`. */
@@ -72,12 +72,12 @@ export const pictureSize = (resolution: unknown, ratio: number): Size => {
 };
 
 /** An explicit size: a name, `1536x1024`, or `{ width, height }`. Undefined for anything else. */
-export const saidSize = (said: unknown): Size | undefined => {
-  if (typeof said === "string") {
-    const parts = /^(\d{1,5})\s*[x*×]\s*(\d{1,5})$/.exec(said);
-    return NAMED[said] ?? (parts ? evenSize({ width: Number(parts[1]), height: Number(parts[2]) }) : undefined);
+export const parsedSize = (declared: unknown): Size | undefined => {
+  if (typeof declared === "string") {
+    const parts = /^(\d{1,5})\s*[x*×]\s*(\d{1,5})$/.exec(declared);
+    return NAMED[declared] ?? (parts ? evenSize({ width: Number(parts[1]), height: Number(parts[2]) }) : undefined);
   }
-  if (typeof said !== "object" || said === null) return undefined;
-  const { width, height } = said as Record<string, unknown>;
+  if (typeof declared !== "object" || declared === null) return undefined;
+  const { width, height } = declared as Record<string, unknown>;
   return typeof width === "number" && typeof height === "number" ? evenSize({ width, height }) : undefined;
 };

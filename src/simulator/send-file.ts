@@ -19,18 +19,18 @@ const wordOf = (fault: Fault, param: string, byDefault: string): string => {
 
 /** @param file the whole file with its bytes; a range request returns a part of it, unless it is compressed */
 export const sendAs = async (
-  ask: SimulatorRequest,
+  request: SimulatorRequest,
   file: Reply & { body: Uint8Array },
   fault: Fault | undefined,
 ): Promise<Reply> => {
-  if (!fault) return ranged(ask, file);
+  if (!fault) return ranged(request, file);
   const headers = (more: Record<string, string>) => ({ ...file.headers, ...more });
   const pack = PACK[fault.name];
   if (pack) return { ...file, headers: headers({ "content-encoding": fault.name }), body: await pack(file.body) };
   if (isFault(fault, "misnamed-coding"))
-    return ranged(ask, { ...file, headers: headers({ "content-encoding": wordOf(fault, "coding", "aws-chunked") }) });
+    return ranged(request, { ...file, headers: headers({ "content-encoding": wordOf(fault, "coding", "aws-chunked") }) });
   if (isFault(fault, "wrong-type"))
-    return ranged(ask, { ...file, headers: headers({ "content-type": wordOf(fault, "type", "application/octet-stream") }) });
+    return ranged(request, { ...file, headers: headers({ "content-type": wordOf(fault, "type", "application/octet-stream") }) });
   if (isFault(fault, "no-length")) return { ...file, isUntold: true };
-  return { ...ranged(ask, file), delayMs: numberOf(fault, "ms") };
+  return { ...ranged(request, file), delayMs: numberOf(fault, "ms") };
 };

@@ -100,19 +100,19 @@ const INDEX = {
 };
 
 /** `/script`: rules as JSON, one or a list. */
-const answerScript = (bench: Bench, ask: SimulatorRequest): Answer => {
-  if (ask.method === "GET") return json(200, { rules: bench.script.list() });
-  if (ask.method === "DELETE") {
+const answerScript = (bench: Bench, request: SimulatorRequest): Answer => {
+  if (request.method === "GET") return json(200, { rules: bench.script.list() });
+  if (request.method === "DELETE") {
     bench.script.clear();
     return json(200, { rules: [] });
   }
-  let said: unknown;
+  let declared: unknown;
   try {
-    said = JSON.parse(new TextDecoder().decode(ask.body));
+    declared = JSON.parse(new TextDecoder().decode(request.body));
   } catch {
     return json(400, { error: "the body is not JSON" });
   }
-  const rules = (Array.isArray(said) ? said : [said]).map(readRule);
+  const rules = (Array.isArray(declared) ? declared : [declared]).map(readRule);
   const wrong = rules.find((rule) => typeof rule === "string");
   if (wrong !== undefined) return json(422, { error: wrong });
   return json(201, { rules: rules.filter((rule) => typeof rule !== "string").map((rule) => bench.script.add(rule)) });
@@ -136,30 +136,31 @@ export const createSimulator = async (options: SimulatorOptions = {}): Promise<S
     jobs: createJobs(clock, log.lines()),
     script: createFaultScript(seed),
     workshop: createJobResults({ kindOf, studio, sandbox, nowMs: () => clock.nowMs(), ...(unsaid ? { unsaid } : {}) }),
-    depot: createUploadStorage(),
+    uploads: createUploadStorage(),
     next: () => ++count,
   };
 
-  const answerFile = async (ask: SimulatorRequest, path: string): Promise<Answer> => {
+  const answerFile = async (request: SimulatorRequest, path: string): Promise<Answer> => {
     const [, id = "", n = ""] = /^\/([\w-]+)\/output-(\d+)\.\w+$/.exec(path) ?? [];
     const job = bench.jobs.byId(id);
-    const answer = await bench.workshop.deliver(ask, job, Number(n));
-    if (job && answer.kind === "reply" && answer.status === 200 && ask.method === "GET") await noteOnce(bench, job, "fetched");
+    const answer = await bench.workshop.deliver(request, job, Number(n));
+    if (job && answer.kind === "reply" && answer.status === 200 && request.method === "GET")
+      await noteOnce(bench, job, "fetched");
     return answer;
   };
 
   // The longest first, because one base path can be a prefix of another.
-  const speakers = Object.values(SIMULATED_DIALECTS)
+  const handlers = Object.values(SIMULATED_DIALECTS)
     .flatMap(({ base, alias, speak }) => [base, ...(alias === undefined ? [] : [alias])].map((place) => ({ place, speak })))
     .toSorted((a, b) => b.place.length - a.place.length);
-  const answer = async (ask: SimulatorRequest): Promise<Answer> => {
-    const { path } = ask;
-    const speaker = speakers.find(({ place }) => path.startsWith(`${place}/`) || path === place);
-    if (speaker) return speaker.speak(bench, ask, path.slice(speaker.place.length) || "/");
-    if (path.startsWith("/files/")) return answerFile(ask, path.slice("/files".length));
-    if (path.startsWith("/uploads/")) return bench.depot.answer(ask, path.slice("/uploads".length));
-    if (path.startsWith("/samples/")) return answerSample(studio, ask, path.slice("/samples/".length));
-    if (path === "/script") return answerScript(bench, ask);
+  const answer = async (request: SimulatorRequest): Promise<Answer> => {
+    const { path } = request;
+    const handler = handlers.find(({ place }) => path.startsWith(`${place}/`) || path === place);
+    if (handler) return handler.speak(bench, request, path.slice(handler.place.length) || "/");
+    if (path.startsWith("/files/")) return answerFile(request, path.slice("/files".length));
+    if (path.startsWith("/uploads/")) return bench.uploads.answer(request, path.slice("/uploads".length));
+    if (path.startsWith("/samples/")) return answerSample(studio, request, path.slice("/samples/".length));
+    if (path === "/script") return answerScript(bench, request);
     if (path === "/jobs") return json(200, { jobs: bench.jobs.all().map((job) => viewOf(bench, job)) });
     if (path === "/log")
       return text(
@@ -174,10 +175,10 @@ export const createSimulator = async (options: SimulatorOptions = {}): Promise<S
     return path === "/" ? json(200, INDEX) : text(404, "not found; see /\n");
   };
 
-  const door = await listen({ host, port }, answer, clock, (path) => LINES.has(path));
-  const baseUrls = baseUrlsAt(door.url);
+  const server = await listen({ host, port }, answer, clock, (path) => LINES.has(path));
+  const baseUrls = baseUrlsAt(server.url);
   return {
-    url: door.url,
+    url: server.url,
     baseUrls,
     falUrl: baseUrls.fal ?? "",
     replicateUrl: baseUrls.replicate ?? "",
@@ -186,7 +187,7 @@ export const createSimulator = async (options: SimulatorOptions = {}): Promise<S
     script: (rule) => bench.script.add(rule),
     clearScript: () => void bench.script.clear(),
     stop: async () => {
-      await door.close();
+      await server.close();
       await own.close();
       await log.close();
     },

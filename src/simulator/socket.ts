@@ -63,9 +63,9 @@ export const openSocket = (
     if (given.kind === "drop" || given.cutAt !== undefined || given.headers["content-type"] !== "application/json")
       return void socket.destroy();
     const { body, delayMs = 0 } = given;
-    const say = () => send(TEXT, Buffer.from(body));
-    if (delayMs > 0) after(delayMs, say);
-    else say();
+    const report = () => send(TEXT, Buffer.from(body));
+    if (delayMs > 0) after(delayMs, report);
+    else report();
   };
 
   let arrived: Buffer = Buffer.alloc(0);

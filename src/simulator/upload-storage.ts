@@ -8,9 +8,9 @@ export type UploadStorage = {
   /** Reserves an address for a later upload. @returns the address for the upload and for downloads */
   reserve(origin: string, mime: string): string;
   /** Stores the file of a form part; undefined if the form has none. */
-  takePart(ask: SimulatorRequest, field: string): { url: string; bytes: number; mime: string } | undefined;
+  takePart(request: SimulatorRequest, field: string): { url: string; bytes: number; mime: string } | undefined;
   /** Handles a request below `/uploads/`. */
-  answer(ask: SimulatorRequest, path: string): Answer;
+  answer(query: SimulatorRequest, path: string): Answer;
 };
 
 const MOST_BYTES = 256 * 1_048_576;
@@ -36,24 +36,24 @@ export const createUploadStorage = (): UploadStorage => {
       put(id, { bytes: new Uint8Array(0), mime });
       return addressOf(origin, id);
     },
-    takePart: (ask, field) => {
-      const part = formObject(ask)?.[field];
+    takePart: (request, field) => {
+      const part = formObject(request)?.[field];
       const [, mime, base64] = typeof part === "string" ? (/^data:([^;,]*);base64,(.*)$/s.exec(part) ?? []) : [];
       if (mime === undefined || base64 === undefined) return undefined;
       const id = crypto.randomUUID();
       const bytes = new Uint8Array(Buffer.from(base64, "base64"));
       put(id, { bytes, mime });
-      return { url: addressOf(ask.origin, id), bytes: bytes.length, mime };
+      return { url: addressOf(request.origin, id), bytes: bytes.length, mime };
     },
-    answer: (ask, path) => {
+    answer: (request, path) => {
       const id = path.slice(1);
       const stored = files.get(id);
       if (!stored) return text(404, "no such file\n");
-      if (ask.method === "PUT") {
-        put(id, { bytes: ask.body, mime: ask.headers["content-type"] ?? stored.mime });
+      if (request.method === "PUT") {
+        put(id, { bytes: request.body, mime: request.headers["content-type"] ?? stored.mime });
         return json(200, {});
       }
-      return ranged(ask, { kind: "reply", status: 200, headers: { "content-type": stored.mime }, body: stored.bytes });
+      return ranged(request, { kind: "reply", status: 200, headers: { "content-type": stored.mime }, body: stored.bytes });
     },
   };
 };

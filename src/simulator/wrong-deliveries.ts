@@ -24,8 +24,8 @@ const sketchOtherwise = ({ kind, sketch }: ParsedRequest, fault: Fault | undefin
 };
 
 /** The result of a request with a delivery fault. */
-export const otherwise = (wish: ParsedRequest, fault: Fault | undefined): ParsedRequest => ({
-  ...wish,
-  count: isFault(fault, "fewer") ? Math.min(wish.count, Math.max(1, Math.floor(numberOf(fault, "files")))) : wish.count,
-  sketch: sketchOtherwise(wish, fault),
+export const otherwise = (parsed: ParsedRequest, fault: Fault | undefined): ParsedRequest => ({
+  ...parsed,
+  count: isFault(fault, "fewer") ? Math.min(parsed.count, Math.max(1, Math.floor(numberOf(fault, "files")))) : parsed.count,
+  sketch: sketchOtherwise(parsed, fault),
 });

@@ -73,7 +73,7 @@ export type AdmitResult =
    * The remaining spend limit of the key does not cover the hold. If several windows do not, the window that resets last is
    * reported.
    */
-  | { kind: "key_limit"; window: KeyWindow; limitCredits: Credits; leftCredits: Credits; anewAtMs: number }
+  | { kind: "key_limit"; window: KeyWindow; limitCredits: Credits; leftCredits: Credits; resetsAtMs: number }
   /** An account with a debt cannot place holds. */
   | { kind: "owed"; owedCredits: Credits }
   | { kind: "insufficient_credits"; availableCredits: Credits }

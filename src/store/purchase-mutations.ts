@@ -39,7 +39,7 @@ export type PurchaseRow = {
 };
 
 /** The principal that the audit log records with the change: the buyer or the payment service. */
-type Told = { by: Principal };
+type WithPrincipal = { by: Principal };
 
 /** Stored before the checkout is created. A repeated id changes nothing. */
 export type OpenPurchase = {
@@ -52,7 +52,7 @@ export type OpenPurchase = {
   provider: PurchaseProvider;
   expiresAtMs: number;
   atMs: number;
-} & Told;
+} & WithPrincipal;
 /** Stores the provider's session id of the checkout. */
 export type NameCheckout = { mutation: "name-checkout"; id: string; sessionId: string; atMs: number };
 /** Stores the time of a status check, so that the next round checks other purchases first. */
@@ -63,7 +63,7 @@ export type Payment = { sessionId: string; paymentIntent: string | null; amountC
  * Credits a purchase exactly once, for any number and order of events. Refunds that are already known are applied at once. A
  * payment of another amount or currency credits nothing.
  */
-export type PayPurchase = { mutation: "pay-purchase"; id: string; payment: Payment; atMs: number } & Told;
+export type PayPurchase = { mutation: "pay-purchase"; id: string; payment: Payment; atMs: number } & WithPrincipal;
 /** The checkout expired without a payment. A paid purchase stays paid. */
 export type ExpirePurchase = { mutation: "expire-purchase"; id: string; atMs: number };
 export type RecordInvoice = { mutation: "note-invoice"; id: string; number: string | null; url: string; atMs: number };
@@ -82,9 +82,9 @@ export type RecordReversal = {
   credits: Credits;
   state: ReversalState;
   /** The time of the event according to the provider. */
-  toldAtMs: number;
+  reportedAtMs: number;
   atMs: number;
-} & Told;
+} & WithPrincipal;
 /**
  * A refund or dispute in a currency other than USD. Its amount in credits is unknown. While it takes from a paid purchase, the
  * account is paused until an operator decides the amount (`decide-reversal`).
@@ -116,7 +116,7 @@ export type SetLowBalanceAlert = {
   accountSeq: number;
   credits: Credits | null;
   atMs: number;
-} & Told;
+} & WithPrincipal;
 
 export type PurchaseMutation =
   | OpenPurchase
@@ -129,11 +129,11 @@ export type PurchaseMutation =
   | RecordForeignReversal
   | SetLowBalanceAlert;
 export type PurchaseResult =
-  /** `changed`: whether anything changed. `movedCredits`: credits added to the balance (negative: taken from it). */
+  /** `changed`: whether anything changed. `transferredCredits`: credits added to the balance (negative: taken from it). */
   | {
       kind: "purchase";
       changed: boolean;
-      movedCredits: Credits;
+      transferredCredits: Credits;
       /** The purchase of the mutation; null if it is not known (yet). */
       purchase: { id: string; accountId: string; state: PurchaseState; owedCredits: Credits } | null;
       /** Number of its refunds and disputes that an operator must decide; absent: none. */

@@ -8,7 +8,7 @@ export interface PurchaseReads {
   /** Newest first, before the purchase `beforeId` (null: all), of one account or of all (null); at most `limit`. */
   purchases(accountId: string | null, beforeId: string | null, limit: number): Promise<PurchaseRow[]>;
   /** Open purchases whose last status check was before a time, the longest waiting first; at most `limit`. */
-  openPurchases(askedBeforeMs: number, limit: number): Promise<PurchaseRow[]>;
+  openPurchases(checkedBeforeMs: number, limit: number): Promise<PurchaseRow[]>;
   /** Mismatched purchases that were opened at or after a time, newest first; at most `limit`. */
   mismatchedPurchases(sinceMs: number, limit: number): Promise<PurchaseRow[]>;
   /** Undecided refunds and disputes of paid purchases in currencies other than USD; at most `limit`. */

@@ -175,7 +175,7 @@ export type LedgerSums = {
 };
 /** Full scans of a large database, in separate threads so that the service is not blocked. */
 export type LongReads = {
-  verify(nowMs: number, tell: (done: number, of: number, soFar: CheckResult[]) => void): Promise<CheckResult[]>;
+  verify(nowMs: number, report: (done: number, of: number, soFar: CheckResult[]) => void): Promise<CheckResult[]>;
   sums(): Promise<LedgerSums>;
   orphans(sinceMs: number): Promise<OrphanRow[]>;
 };
@@ -193,15 +193,15 @@ export type GenerationsQuery = {
   from: number | null;
   /** Maximum number of results, and in `looks` the maximum number of rows to read for them. */
   limit: number;
-  looks: number;
+  maxExamined: number;
 };
 
 /** The key of a generation; `isPlayground`: the hidden playground key. */
-export type MakingKey = { id: string; name: string; start: string; isPlayground: boolean };
+export type SubmittingKey = { id: string; name: string; start: string; isPlayground: boolean };
 /** `prompt`: the beginning of the prompt. */
-export type ListedGeneration = { record: GenerationRecord; accountId: string; key: MakingKey; prompt: string | null };
+export type ListedGeneration = { record: GenerationRecord; accountId: string; key: SubmittingKey; prompt: string | null };
 /** `next`: the start of the next step; null at the end. */
-export type GenerationsStep = { found: ListedGeneration[]; looked: number; next: number | null };
+export type GenerationsStep = { found: ListedGeneration[]; examined: number; next: number | null };
 
 /** All reads of the store. Every method can be called while another process writes. */
 export interface StoreReads extends FileReads, PurchaseReads, UserReads {
@@ -257,7 +257,7 @@ export interface StoreReads extends FileReads, PurchaseReads, UserReads {
   /** By key id, for one account or all. */
   keySpend(nowMs: number, accountId?: string): Promise<Map<string, KeySpend>>;
   /** Usage of generations that ended from `fromDay` to `toDay`, both inclusive, as far as it is rolled up. */
-  usage(ask: { fromDay: number; toDay: number; accountId: string | null; by: UsageBy }): Promise<UsageRow[]>;
+  usage(query: { fromDay: number; toDay: number; accountId: string | null; by: UsageBy }): Promise<UsageRow[]>;
   /** Number of transfers that are not rolled up yet. */
   usageBehind(): Promise<number>;
   /** Transfers of an account before `beforeSeq` (null: all), newest first; at most `limit`. */
@@ -271,11 +271,11 @@ export interface StoreReads extends FileReads, PurchaseReads, UserReads {
   /** Adds up to `limit` further transfers to the previous sums. */
   bookSums(before: SummedUp, limit: number): Promise<LedgerTotals>;
   /** One step through a list of generations, newest first. `looks` bounds its cost for any number of rows. */
-  generationsStep(ask: GenerationsQuery): Promise<GenerationsStep>;
+  generationsStep(query: GenerationsQuery): Promise<GenerationsStep>;
   /** A generation by id for any account; for the operator. */
   findGeneration(
     id: string,
-  ): Promise<(GenerationRecord & { accountId: string; key: MakingKey; idempotencyKey: string | null }) | undefined>;
+  ): Promise<(GenerationRecord & { accountId: string; key: SubmittingKey; idempotencyKey: string | null }) | undefined>;
   /** The highest time that any process stored. */
   lastSeenMs(): Promise<number>;
   /**
@@ -290,9 +290,9 @@ export interface StoreReads extends FileReads, PurchaseReads, UserReads {
   mode(): Promise<Mode>;
   /**
    * Checks the thirteen invariants. `nowMs` null: the service is not running, so overdue deadlines are not checked.
-   * @param tell Called with the progress and the completed invariants during a long check.
+   * @param onProgress Called with the progress and the completed invariants during a long check.
    */
-  verify(nowMs: number | null, tell?: (done: number, of: number, soFar: CheckResult[]) => void): Promise<CheckResult[]>;
+  verify(nowMs: number | null, onProgress?: (done: number, of: number, soFar: CheckResult[]) => void): Promise<CheckResult[]>;
   close(): Promise<void>;
 }
 

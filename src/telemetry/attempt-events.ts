@@ -84,7 +84,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
     return found?.accountId;
   };
 
-  const tell = async (
+  const report = async (
     record: GenerationRecord,
     change: AttemptChange,
     outcome: string,
@@ -120,7 +120,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
    * The provider may have a job for the attempt, and its response does not prove either case. The generation waits until this is
    * known.
    */
-  const tellUnclear = (
+  const logUnclear = (
     { id, requestId, model }: GenerationRecord,
     n: number,
     event: ApplyTransition["event"],
@@ -147,7 +147,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
   };
 
   /** Logs a result that is mismatched or odd. */
-  const tellDelivery = ({ event, atMs }: ApplyTransition, record: GenerationRecord): void => {
+  const logDelivery = ({ event, atMs }: ApplyTransition, record: GenerationRecord): void => {
     const { id, requestId, model } = record;
     const names = { generation_id: id, request_id: requestId, attempt: Number(event.n), model };
     if (event.type === "mismatched") {
@@ -163,7 +163,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
     if (unmeasured) log("length not measured", names);
   };
 
-  const tellEnd = async (record: GenerationRecord): Promise<void> => {
+  const logEnd = async (record: GenerationRecord): Promise<void> => {
     const { completedAtMs, createdAtMs, reservedCredits, costCredits, seq, attempts: count } = record;
     const n = deliveredBy.get(seq)?.n ?? count;
     const attempt = n > 0 ? await attempts.find(seq, n) : undefined;
@@ -189,7 +189,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
     /** Must be called before the cached attempts receive the transition. */
     stepped: (mutation: ApplyTransition, record: GenerationRecord): void => {
       const { attemptChanges, atMs, event, seq } = mutation;
-      tellDelivery(mutation, record);
+      logDelivery(mutation, record);
       if ((event.type === "begun" || event.type === "skipped") && Array.isArray(event.passed))
         for (const passed of event.passed)
           log("route skipped", {
@@ -199,7 +199,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
           });
       if (event.type === "answerLost" || event.type === "interrupted") {
         const n = Number(event.n);
-        attempts.find(seq, n).then((attempt) => tellUnclear(record, n, event, attempt), failed);
+        attempts.find(seq, n).then((attempt) => logUnclear(record, n, event, attempt), failed);
       }
       for (const change of attemptChanges) {
         const outcome = outcomeOf(change);
@@ -207,7 +207,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
         if (outcome === "delivered") deliveredBy.set(seq, { n: change.n });
         attempts
           .find(seq, change.n)
-          .then((attempt) => tell(record, change, outcome, atMs, attempt))
+          .then((attempt) => report(record, change, outcome, atMs, attempt))
           .catch(failed);
       }
     },
@@ -216,7 +216,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
       const outcome = outcomeOf(change);
       if (outcome === undefined) return;
       Promise.all([reads.generationBySeq(seq), attempts.find(seq, change.n)])
-        .then(([record, attempt]) => record && tell(record, change, outcome, atMs, attempt))
+        .then(([record, attempt]) => record && report(record, change, outcome, atMs, attempt))
         .catch(failed);
     },
     /** @param moved the change of the balance, in credits */
@@ -225,7 +225,7 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
     },
     /** A generation has ended. */
     ended: (record: GenerationRecord): void => {
-      tellEnd(record).catch(failed);
+      logEnd(record).catch(failed);
     },
   };
 };

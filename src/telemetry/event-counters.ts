@@ -74,12 +74,12 @@ export const createEventCounters = (registered: Registered): CountEvent => {
   const word = createLabelCap(MOST_WORDS);
   beginAtZero(registered);
   const active = new Map([...FAULTS.values()].map(([fault]) => [fault, 0]));
-  const tellFaults = () =>
+  const reportFaults = () =>
     registered.set(
       "genrouter_fault_active",
       [...active].map(([fault, isActive]) => [{ fault }, isActive]),
     );
-  tellFaults();
+  reportFaults();
 
   const generationEnded = (fields: EventFields) => {
     const labels = { model: model(fields.model), status: word(fields.state) };
@@ -123,7 +123,7 @@ export const createEventCounters = (registered: Registered): CountEvent => {
     const turned = FAULTS.get(event);
     if (turned) {
       active.set(...turned);
-      tellFaults();
+      reportFaults();
     }
     switch (event) {
       case "generation completed":

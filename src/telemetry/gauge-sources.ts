@@ -14,11 +14,11 @@ import type { StoreReads } from "../store/store.ts";
 import type { GaugeReadings, RouteStanding } from "./gauge-readings.ts";
 
 /** The backup directory is read at most this often, because its manifests can be long. */
-const BACKUP_LOOK_MS = 60_000;
+const BACKUP_CHECK_MS = 60_000;
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-const roomAt = (dir: string): Promise<{ freeBytes: number; sizeBytes: number } | undefined> =>
+const spaceAt = (dir: string): Promise<{ freeBytes: number; sizeBytes: number } | undefined> =>
   statfs(dir).then(
     ({ bavail, blocks, bsize }) => ({ freeBytes: bavail * bsize, sizeBytes: blocks * bsize }),
     () => undefined,
@@ -53,10 +53,10 @@ export const createGaugeSources = ({
 }: GaugeSourcesDeps): GaugeReadings => {
   const isFile = settings.store.url === "";
   const path = join(settings.data.dir, DATABASE_FILE);
-  const inTime = <T>(asked: Promise<T>): Promise<T | undefined> =>
+  const inTime = <T>(requested: Promise<T>): Promise<T | undefined> =>
     new Promise((resolve, reject) => {
       const late = setTimeout(() => resolve(undefined), LONGEST_READ_MS);
-      asked.then(resolve, reject).finally(() => clearTimeout(late));
+      requested.then(resolve, reject).finally(() => clearTimeout(late));
     });
   let looked: { atMs: number; newestS: number } | null = null;
   /**
@@ -75,7 +75,7 @@ export const createGaugeSources = ({
     isReady: () => engine.readiness().ready,
     stuck: engine.stuck.count,
     isDiskFull: engine.isDiskFull,
-    disk: () => roomAt(settings.data.dir),
+    disk: () => spaceAt(settings.data.dir),
     bucket: () => {
       const now = waiting();
       return { isAvailable: now?.reason == null, waiting: now?.files ?? 0, setAside: now?.setAside ?? 0 };
@@ -117,7 +117,7 @@ export const createGaugeSources = ({
       // If the service makes no backups, the age of other backups is unknown here.
       if (!isFile || settings.backup.dir === "") return undefined;
       const nowMs = clock.nowMs();
-      if (looked === null || nowMs - looked.atMs >= BACKUP_LOOK_MS) looked = { atMs: nowMs, newestS: await newestBackupS() };
+      if (looked === null || nowMs - looked.atMs >= BACKUP_CHECK_MS) looked = { atMs: nowMs, newestS: await newestBackupS() };
       return looked.newestS;
     },
   };

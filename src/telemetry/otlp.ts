@@ -29,17 +29,17 @@ const codeOf = (fault: unknown): string => {
  */
 export const createExporter = (log: Log): SpanExporter => {
   const inner = new OTLPTraceExporter();
-  let isTold = false;
+  let isReported = false;
   return {
     export: (spans: ReadableSpan[], done) =>
       inner.export(spans, (result) => {
-        if (result.code !== SUCCESS && !isTold)
+        if (result.code !== SUCCESS && !isReported)
           log("trace export failed", {
             reason: `${codeOf(result.error)}; spans are dropped until the OTLP endpoint takes them again`,
             count: spans.length,
           });
-        if (result.code === SUCCESS && isTold) log("trace export recovered", {});
-        isTold = result.code !== SUCCESS;
+        if (result.code === SUCCESS && isReported) log("trace export recovered", {});
+        isReported = result.code !== SUCCESS;
         done(result);
       }),
     forceFlush: () => inner.forceFlush?.() ?? Promise.resolve(),

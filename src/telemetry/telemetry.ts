@@ -49,7 +49,7 @@ export const createTelemetry = (log: Log, env: Readonly<Record<string, string | 
     log: traces
       ? (event, fields = {}) => {
           counting(event, fields);
-          traces.tell(event, fields);
+          traces.report(event, fields);
         }
       : counting,
     observe: (route) => {

@@ -19,7 +19,7 @@ export type Answered = {
 };
 
 export type Traces = {
-  tell: (event: EventName, fields: EventFields) => void;
+  report: (event: EventName, fields: EventFields) => void;
   answered: (answered: Answered) => void;
   /** Sends the pending spans within a few seconds, and never rejects. */
   flush: () => Promise<void>;
@@ -38,7 +38,7 @@ export const areTracesWanted = (env: Environment): boolean => {
   return !isOff && Boolean(env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || env.OTEL_EXPORTER_OTLP_ENDPOINT);
 };
 
-const TOLD: ReadonlySet<EventName> = new Set<EventName>(["attempt ended", "generation completed"]);
+const TRACED_EVENTS: ReadonlySet<EventName> = new Set<EventName>(["attempt ended", "generation completed"]);
 
 /** @param log receives one event if spans cannot be delivered, and another once they are delivered again. */
 export const createTraces = (env: Environment, version: string, log: Log): Traces => {
@@ -46,19 +46,19 @@ export const createTraces = (env: Environment, version: string, log: Log): Trace
   let waiting: ((spans: Spans) => void)[] = [];
   const loading = import("./spans.ts").then(({ createSpans }) => {
     spans = createSpans(env, version, log);
-    for (const tell of waiting) tell(spans);
+    for (const report of waiting) report(spans);
     waiting = [];
     return spans;
   });
-  const say = (tell: (spans: Spans) => void): void => {
-    if (spans) tell(spans);
-    else if (waiting.length < MOST_WAITING) waiting.push(tell);
+  const print = (report: (spans: Spans) => void): void => {
+    if (spans) report(spans);
+    else if (waiting.length < MOST_WAITING) waiting.push(report);
   };
   return {
-    tell: (event, fields) => {
-      if (TOLD.has(event)) say((to) => (event === "attempt ended" ? to.attempt(fields) : to.generation(fields)));
+    report: (event, fields) => {
+      if (TRACED_EVENTS.has(event)) print((to) => (event === "attempt ended" ? to.attempt(fields) : to.generation(fields)));
     },
-    answered: (answered) => say((to) => to.request(answered)),
+    answered: (answered) => print((to) => to.request(answered)),
     flush: async () => {
       const end = new Promise<void>((over) => setTimeout(over, FLUSH_MS).unref());
       await Promise.race([loading.then((to) => to.flush()).catch(() => undefined), end]);

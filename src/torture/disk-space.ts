@@ -9,7 +9,7 @@ export const LEAST_FREE_BYTES = 128e6;
 const RESERVE_BYTES = 64e6;
 /** With less free space a log of the run may be truncated, so that the run proves nothing. */
 const FULL_BYTES = 2e6;
-const LOOK_MS = 100;
+const POLL_MS = 100;
 
 export const freeBytesOf = (dir: string): number => {
   const { bavail, bsize } = statfsSync(dir);
@@ -27,7 +27,7 @@ export const watchSpace = (dir: string) => {
     fewest = Math.min(fewest, freeBytesOf(dir));
   };
   look();
-  const looking = setInterval(look, LOOK_MS);
+  const looking = setInterval(look, POLL_MS);
   looking.unref();
   return {
     /** The free space is below the reserve. */

@@ -47,14 +47,14 @@ const MOST_CYCLES = 1_000_000;
 /** Distance between the seeds of turns; worlds use the seeds in between. */
 const TURN_SEEDS = 10_007;
 
-export const torture = async (plan: TorturePlan, tell: (progress: Progress) => void): Promise<TortureEnd> => {
+export const torture = async (plan: TorturePlan, report: (progress: Progress) => void): Promise<TortureEnd> => {
   const { scratch, genrouter, lanes, isStopped } = plan;
   const beganMono = performance.now();
   const tookMs = () => Math.round(performance.now() - beganMono);
   const leftMs = () => plan.longestMs - tookMs();
   const findings: Finding[] = [];
   const progress: Progress = { doing: "measuring the disk", kills: 0, submissions: 0, worlds: 0 };
-  const show = () => tell({ ...progress });
+  const show = () => report({ ...progress });
   show();
   const space = watchSpace(scratch);
   const mustEnd = () => isStopped() || space.isShort();
@@ -78,7 +78,7 @@ export const torture = async (plan: TorturePlan, tell: (progress: Progress) => v
       genrouter,
       isOver,
       isHurried: isStopped,
-      say: (line) => {
+      report: (line) => {
         if (/peace/.test(line)) progress.doing = "letting everything end, then the audit";
         show();
       },

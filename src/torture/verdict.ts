@@ -46,18 +46,18 @@ export const verdictLines = (end: TortureEnd): { headline: string; lines: string
   /** The guarantee behind a figure, printed only if every audit passed. */
   const promised = (text: string) => (ok ? `: ${text}` : "");
   /** A figure that was never counted is omitted, not printed as 0. */
-  const told = (figure: number | undefined, line: string) => (figure === undefined ? [] : [line]);
+  const reported = (figure: number | undefined, line: string) => (figure === undefined ? [] : [line]);
   const { acknowledged, credits, jobs, replayed, killsInSending, audits, worlds } = figures;
   const tried = [
     `${count(acknowledged, "acknowledged submission")} over ${count(figures.kills, "crash", "crashes")} ` +
       `in ${lengthOf(end.tookMs)}${promised("0 missing, 0 changed after their end, 0 stuck")}`,
-    ...told(credits, `${count(credits, "credit")} charged${promised("0 missing, 0 charged twice, 0 still held")}`),
-    ...told(jobs, `${count(jobs, "job")} at the simulated providers${promised("0 bought twice, 0 that no record knows of")}`),
-    ...told(
+    ...reported(credits, `${count(credits, "credit")} charged${promised("0 missing, 0 charged twice, 0 still held")}`),
+    ...reported(jobs, `${count(jobs, "job")} at the simulated providers${promised("0 bought twice, 0 that no record knows of")}`),
+    ...reported(
       replayed,
       `${count(replayed, "repeated submission")} answered${promised("0 with another generation than the first time")}`,
     ),
-    ...told(
+    ...reported(
       killsInSending,
       `${(killsInSending ?? 0).toLocaleString("en-US")} of the crashes fell while a submission was on its way to a provider`,
     ),

@@ -28,7 +28,7 @@ const scene = () => {
     committed: (mutation) => told.push(`committed ${mutation.mutation}`),
     unknown: () => told.push("unknown"),
     full: () => told.push("full"),
-    hasRoom: () => told.push("has room"),
+    onSpace: () => told.push("has room"),
     defect: () => told.push("defect"),
   });
   /** A few turns of the event loop. */

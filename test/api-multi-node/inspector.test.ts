@@ -104,7 +104,7 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
       expect(made.map(({ id }) => eye.rows.get(id)?.node)).toEqual(names);
       expect(made.map(({ id }) => eye.rows.get(id)?.model)).toEqual([IMAGE, IMAGE, IMAGE]);
       const totals = await eventually(() => eye.batches.findLast((batch) => batch.totals?.running === 3)?.totals, "all counted");
-      expect(totals).toMatchObject({ running: 3, queued: 0, awake: 1, nodes: 3 });
+      expect(totals).toMatchObject({ running: 3, queued: 0, live: 1, nodes: 3 });
       const [first] = made;
       eye.say({ choose: first?.id });
       const chosen = await eventually(() => eye.batches.findLast((batch) => batch.chosen?.history)?.chosen, "the chosen one");

@@ -98,11 +98,11 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
       const more = { kind: "topup", note: "", reference: null, atMs: harness.clock.nowMs() } as const;
       await two.rooms.post({ mutation: "credit", accountSeq, credits: 500, ...more });
       await eventually(() => balances().at(-1)?.availableCredits === 100_500, "the credits");
-      const { purchaseId } = await three.rooms.till.buy({ accountId, by: BUYER, usd: 10 });
+      const { purchaseId } = await three.rooms.checkout.buy({ accountId, by: BUYER, usd: 10 });
       const states = () =>
         ear.heard.flatMap(({ event, told }) => (event === "purchase" && told.id === purchaseId ? [told.state] : []));
       await eventually(() => states().at(-1) === "open", "the purchase");
-      await three.rooms.till.endTest(purchaseId, "pay", BUYER);
+      await three.rooms.checkout.endTest(purchaseId, "pay", BUYER);
       await eventually(() => states().at(-1) === "paid" && balances().at(-1)?.availableCredits === 101_500, "the payment");
       await two.rooms.post({ mutation: "set-account", accountSeq, paused: true });
       await eventually(() => balances().at(-1)?.paused === true, "the pause");

@@ -97,7 +97,12 @@ const look = async (): Promise<void> => {
 };
 const follow = async (more: Partial<Follower> = {}) => {
   const told: ChangeElsewhere[] = [];
-  const following = neighbours.follow({ told: (change) => void told.push(change), wantsSteps: true, wants: () => true, ...more });
+  const following = neighbours.follow({
+    onReport: (change) => void told.push(change),
+    wantsSteps: true,
+    wants: () => true,
+    ...more,
+  });
   await following.ready;
   return { told, leave: following.leave };
 };

@@ -34,7 +34,7 @@ test("database, result files and manifest, for their owner alone; nothing is lef
   for (const path of filesBelow(made.path).keys()) expect([path, mode(join(made.path, path))]).toEqual([path, 0o600]);
   for (const path of resultFiles(made.path)) expect(readFileSync(join(made.path, path))).toEqual(readFileSync(join(data, path)));
   expect([...filesBelow(data).keys()].filter((path) => !/genrouter\.db-(wal|shm)$/.test(path))).toEqual(before);
-  const { manifest, faults, books } = checkBackup(made.path, quiet);
+  const { manifest, faults, databaseFaults: books } = checkBackup(made.path, quiet);
   expect([faults, books, manifest.faults]).toEqual([[], [], []]);
   expect(manifest.rows).toMatchObject({ generation: done.length + 1, account: 1, balance_adjustment: 1 });
   expect(manifest.ledger.available + manifest.ledger.held + manifest.ledger.charged).toBe(100_000);

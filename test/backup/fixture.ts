@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type CreateRequest, createBackup, type Made } from "../../src/backup/create.ts";
-import type { Going } from "../../src/backup/errors.ts";
+import type { Progress } from "../../src/backup/errors.ts";
 import { type Harness, openHarness } from "../harness.ts";
 
-export const quiet: Going = { tell: () => undefined, goOn: () => undefined };
+export const quiet: Progress = { report: () => undefined, goOn: () => undefined };
 
 /** The harnesses' clock stands on a fixed day, and each backup here is a second after the one before. */
 const STARTED_MS = Date.UTC(2026, 9, 19, 13);

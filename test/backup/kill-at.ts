@@ -6,7 +6,7 @@ import { askFor } from "./fixture.ts";
 const [what = "", from = "", to = "", pattern = ""] = process.argv.slice(2);
 const at = new RegExp(pattern);
 const going = {
-  tell: (line: string) => {
+  report: (line: string) => {
     if (at.test(line)) process.kill(process.pid, "SIGKILL");
   },
   goOn: () => undefined,

@@ -81,7 +81,7 @@ test.each([
     expect((await killAt("create", data, dir, line)).signal).toBe("SIGKILL");
     expect(openBackupDirectory(dir).map(({ state }) => state)).toEqual(["incomplete"]);
     const next = await run(backUp(dir));
-    expect([next.code, next.said]).toEqual([0, expect.stringContaining("verified")]);
+    expect([next.code, next.output]).toEqual([0, expect.stringContaining("verified")]);
     expect(openBackupDirectory(dir).map(({ state }) => state)).toEqual(["ok"]);
     await settled(await submit());
     expect((await runHere(["verify", "--data", data])).exit as number).toBe(0);
@@ -194,7 +194,7 @@ test("a disk that fills while the backup is made: told in one line, and nothing 
           writeFileSync(join(full.path, "..", "full"), "");
         }
     };
-    const making = () => createBackup(askFor(data, full.path, { aheadMs: 0 }), { tell: fill, goOn: () => undefined });
+    const making = () => createBackup(askFor(data, full.path, { aheadMs: 0 }), { report: fill, goOn: () => undefined });
     expect(making).toThrow(/the disk is full \((SQLITE_FULL|ENOSPC)\); free space on it or choose another directory/);
     expect(namesIn(full.path)).toEqual([]);
   } finally {

@@ -105,7 +105,7 @@ test("while it is restored nobody can start on it, and half of it is never taken
     expect(() => claimDirectory(to, { networkDisk: false, creation: false })).toThrow(/already running as pid/);
     expect(readFileSync(join(to, "genrouter.db"), "utf8")).toStartWith("A restore into this directory has not ended.");
   };
-  restoreBackup({ path, to, dryRun: false, networkDisk: false }, { tell: look, goOn: () => undefined });
+  restoreBackup({ path, to, dryRun: false, networkDisk: false }, { report: look, goOn: () => undefined });
   expect(seen).toHaveLength(1);
 });
 
@@ -125,13 +125,13 @@ test("one that fails or is stopped takes everything away again", () => {
     if (steps > 8) throw new Error("stopped here");
   };
   expect(() =>
-    restoreBackup({ path, to, dryRun: false, networkDisk: false }, { tell: () => undefined, goOn: stopping }),
+    restoreBackup({ path, to, dryRun: false, networkDisk: false }, { report: () => undefined, goOn: stopping }),
   ).toThrow();
   expect(existsSync(to)).toBe(false);
   mkdirSync(to);
   steps = 0;
   expect(() =>
-    restoreBackup({ path, to, dryRun: false, networkDisk: false }, { tell: () => undefined, goOn: stopping }),
+    restoreBackup({ path, to, dryRun: false, networkDisk: false }, { report: () => undefined, goOn: stopping }),
   ).toThrow();
   expect(namesIn(to)).toEqual([]);
 });

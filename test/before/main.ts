@@ -92,7 +92,7 @@ const wanted = (id: string) => ids?.includes(id) ?? true;
 const named = [...MEDIA_TRIALS, ...HEAVY_TRIALS, ...operatorTrials([])].map(({ id }) => id);
 if (ids && ![...named, "S11", "S12", "S14", "S2"].some(wanted)) refuse(`--only: there is no trial ${ids.join(", ")}`);
 const before = values.binary ?? (await buildBefore());
-const { said: version } = await run([before, "--version"]);
+const { output: version } = await run([before, "--version"]);
 say(`before: ${version.trim().split("\n")[0]}`);
 const old = await tryAll([before], wanted);
 const now = await tryAll(values.present === undefined ? FROM_SOURCES : [values.present], wanted);

@@ -158,8 +158,8 @@ const purchased = async (
   stripe: ReturnType<typeof openStripe>,
   n: number,
 ): Promise<{ account: string; payment: string; send: (event: Event) => Promise<unknown> }> => {
-  const { said } = await world.place.command("accounts", "create", "--name", `buyer ${n}`);
-  const [account = ""] = /acc_\w+/.exec(said) ?? [];
+  const { output } = await world.place.command("accounts", "create", "--name", `buyer ${n}`);
+  const [account = ""] = /acc_\w+/.exec(output) ?? [];
   const send = (event: Event) => deliver(world.place.nodes[0]?.url ?? "", event);
   const id = `pur_${String(n).padStart(26, "0")}`;
   const payment = `pi_trial_${n}`;

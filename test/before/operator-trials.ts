@@ -17,7 +17,7 @@ const lastLine = (said: string): string => said.trim().split("\n").at(-1)?.slice
 
 /** Settings that no start takes. */
 const refused = (genrouter: Genrouter, env: Record<string, string>) => async (): Promise<Seen> => {
-  const { code, said } = await run([...genrouter, "config", "check"], env);
+  const { code, output: said } = await run([...genrouter, "config", "check"], env);
   return { isRight: code === 2, seen: `config check ends with ${code}: ${lastLine(said)}` };
 };
 
@@ -85,7 +85,7 @@ const wrongPassword = async (world: World): Promise<Seen> => {
   // The line may come after the response.
   const lineOf = () =>
     child
-      .said()
+      .output()
       .split("\n")
       .find((one) => one.includes('"sign-in rejected"'));
   for (let waited = 0; waited < 40 && lineOf() === undefined; waited += 1) await Bun.sleep(50);
@@ -145,7 +145,7 @@ const withoutKeys = (genrouter: Genrouter) => async (): Promise<Seen> => {
   );
   child.kill("SIGKILL");
   const ended = await child.ended;
-  return { isRight: isServing, seen: isServing ? "it serves" : `ends with ${ended.code}: ${lastLine(child.said())}` };
+  return { isRight: isServing, seen: isServing ? "it serves" : `ends with ${ended.code}: ${lastLine(child.output())}` };
 };
 
 export const operatorTrials = (genrouter: Genrouter): readonly Trial[] => [
@@ -156,7 +156,7 @@ export const operatorTrials = (genrouter: Genrouter): readonly Trial[] => [
   {
     ...{ id: "operator A10", says: "no link that makes an operator is in what a start says to a file" },
     run: async (world) => {
-      const isThere = /console\/setup#/.test(nodeOf(world).child.said());
+      const isThere = /console\/setup#/.test(nodeOf(world).child.output());
       return { isRight: !isThere, seen: isThere ? "the link is there" : "no link" };
     },
   },
@@ -184,7 +184,7 @@ export const operatorTrials = (genrouter: Genrouter): readonly Trial[] => [
     ...{ id: "media D1", says: "what Kubernetes sets for a Service is no setting" },
     run: async () => {
       const env = { GENROUTER_PORT: "tcp://10.0.0.1:8080", GENROUTER_SERVICE_HOST: "10.0.0.1", GENROUTER_SERVICE_PORT: "8080" };
-      const { code, said } = await run([...genrouter, "config", "print"], env);
+      const { code, output: said } = await run([...genrouter, "config", "print"], env);
       return { isRight: code === 0, seen: `config print ends with ${code}${code === 0 ? "" : `: ${lastLine(said)}`}` };
     },
   },
@@ -199,7 +199,9 @@ export const operatorTrials = (genrouter: Genrouter): readonly Trial[] => [
   {
     ...{ id: "media D9", says: "an address of a database with a raw # in its password is told what to write" },
     run: async () => {
-      const { said } = await run([...genrouter, "verify"], { GENROUTER_STORE__URL: "postgres://user:a#b@127.0.0.1:1/genrouter" });
+      const { output: said } = await run([...genrouter, "verify"], {
+        GENROUTER_STORE__URL: "postgres://user:a#b@127.0.0.1:1/genrouter",
+      });
       return { isRight: /%23/.test(said), seen: lastLine(said) };
     },
   },

@@ -127,7 +127,7 @@ const LOOK_MS = 400;
 export const openWorld = (place: Place, front: Front, files: ReturnType<typeof openFiles>): World => {
   let words = 0;
   const json = async <T>(...asked: string[]): Promise<T> => {
-    const { said } = await place.command(...asked, "--json");
+    const { output: said } = await place.command(...asked, "--json");
     const line = said.split("\n").find((one) => /^[[{]/.test(one));
     if (line === undefined) throw new Error(`genrouter ${asked.join(" ")} said ${said.slice(0, 300)}`);
     return JSON.parse(line) as T;

@@ -69,14 +69,14 @@ export const weighAwake = (env: Env, within = withSample): Promise<Weight> =>
         await until(`${running} running generations`, () => atLeisure(() => pollingIn(stage.dir) === running), LONGEST_MS);
         const figures = await weigh(stage.dir);
         env.tell(
-          `${running} running, ${figures.awake} awake: ${(figures.rssBytes / 1e6).toFixed(1)} MB, heap ${(figures.heapBytes / 1e6).toFixed(1)} MB`,
+          `${running} running, ${figures.live} awake: ${(figures.rssBytes / 1e6).toFixed(1)} MB, heap ${(figures.heapBytes / 1e6).toFixed(1)} MB`,
         );
         return figures;
       };
       const few = await weighed(FIRST, FIRST);
       const many = await weighed(AWAKE - FIRST, AWAKE);
-      if (few.awake < LEAST_AWAKE * FIRST || many.awake < LEAST_AWAKE * AWAKE)
-        throw new Error(`only ${few.awake} of ${FIRST} and ${many.awake} of ${AWAKE} running generations were awake`);
+      if (few.live < LEAST_AWAKE * FIRST || many.live < LEAST_AWAKE * AWAKE)
+        throw new Error(`only ${few.live} of ${FIRST} and ${many.live} of ${AWAKE} running generations were awake`);
       const kbEach = (bytes: (of: RuntimeStats) => number) => (bytes(many) - bytes(few)) / (AWAKE - FIRST) / 1000;
       return { rssKb: kbEach(({ rssBytes }) => rssBytes), heapKb: kbEach(({ heapBytes }) => heapBytes) };
     }),
@@ -114,7 +114,7 @@ const putAway = async (env: Env): Promise<Result[]> => {
     await until(`${running} tasks`, () => atLeisure(async () => (await tasks()) === running), LONGEST_MS);
     const figures = await weigh(dir);
     env.tell(
-      `${figures.running} running, ${figures.awake} awake: ${(figures.rssBytes / 1e6).toFixed(1)} MB, heap ${(figures.heapBytes / 1e6).toFixed(1)} MB`,
+      `${figures.running} running, ${figures.live} awake: ${(figures.rssBytes / 1e6).toFixed(1)} MB, heap ${(figures.heapBytes / 1e6).toFixed(1)} MB`,
     );
     await service.stop();
     return figures.rssBytes;

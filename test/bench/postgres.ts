@@ -59,7 +59,7 @@ export const startPostgres = async (pinned = onServerCore): Promise<Postgres> =>
     [...program("initdb"), "--no-sync", "--auth=trust", `--username=${USER}`, "--encoding=UTF8", "--no-locale"],
     env,
   );
-  if (made.code !== 0) throw new NoPeer(`PostgreSQL cannot make its cluster: ${made.said.trim().slice(-400)}`);
+  if (made.code !== 0) throw new NoPeer(`PostgreSQL cannot make its cluster: ${made.output.trim().slice(-400)}`);
   const port = await freePort();
   const settings = [...SETTINGS, `port=${port}`].flatMap((setting) => ["-c", setting]);
   const part = await startPart("PostgreSQL", {
@@ -71,7 +71,7 @@ export const startPostgres = async (pinned = onServerCore): Promise<Postgres> =>
   const version = await run([binary("postgres"), "--version"], env);
   return {
     ...dropping(part, home),
-    server: `PostgreSQL ${/[\d.]+/.exec(version.said)?.[0]}`,
+    server: `PostgreSQL ${/[\d.]+/.exec(version.output)?.[0]}`,
     make: (database, template) => makeOn(port, database, template),
   };
 };

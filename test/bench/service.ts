@@ -139,11 +139,11 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
 
 /** Every bench that writes ends with it. @throws when an invariant does not hold. */
 export const verify = async (dir: string, genrouter: Genrouter = BINARY): Promise<void> => {
-  const { code, said } = await run(onBothCores([...genrouter, "verify", "--data", dir]));
+  const { code, output: said } = await run(onBothCores([...genrouter, "verify", "--data", dir]));
   if (code !== 0) throw new Error(`verify found something: ${said.slice(-800)}`);
 };
 /** The same of a database that nodes share. */
 export const verifyShared = async (env: Record<string, string>): Promise<void> => {
-  const { code, said } = await run(onBothCores([...BINARY, "verify"]), env);
+  const { code, output: said } = await run(onBothCores([...BINARY, "verify"]), env);
   if (code !== 0) throw new Error(`verify found something: ${said.slice(-800)}`);
 };

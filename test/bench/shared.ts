@@ -83,7 +83,7 @@ const rowsIn = async <Row>(address: string, sql: string, values: readonly unknow
 const stock = async (postgres: Postgres): Promise<string[]> => {
   const address = await postgres.make(TEMPLATE);
   const { dir, tenants, drop } = await homeWithStored();
-  const { code, said } = await run(onBothCores([...BINARY, "migrate-store", "--data", dir, "--to", address]));
+  const { code, output: said } = await run(onBothCores([...BINARY, "migrate-store", "--data", dir, "--to", address]));
   drop();
   if (code !== 0) throw new Error(`the stocked directory was not moved: ${said.slice(-800)}`);
   return tenants.map(({ key }) => key);

@@ -24,7 +24,7 @@ const COMPILED = [
 ];
 const compileBare = async (dir: string): Promise<string> => {
   const outfile = join(dir, "bare-server");
-  const { code, said } = await run([process.execPath, "build", ...COMPILED, `--outfile=${outfile}`, BARE_SERVER]);
+  const { code, output: said } = await run([process.execPath, "build", ...COMPILED, `--outfile=${outfile}`, BARE_SERVER]);
   if (code !== 0) throw new Error(`the bare server could not be compiled: ${said}`);
   return outfile;
 };

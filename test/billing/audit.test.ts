@@ -22,8 +22,8 @@ test("a purchase is one line of whoever buys, its payment one of Stripe, replaye
   const { id: sessionId, payment_intent: paymentIntent } = bed.stripe.sessionOf(id);
   await Promise.all(Array.from({ length: 5 }, () => send(paid)));
   await send(paid);
-  await bed.harness.rooms.till.lookAfter(id);
-  const detail = { accountId, credits: 2500, sessionId, paymentIntent, movedCredits: 2500 };
+  await bed.harness.rooms.checkout.refresh(id);
+  const detail = { accountId, credits: 2500, sessionId, paymentIntent, transferredCredits: 2500 };
   expect(await toldOf(id)).toEqual([opened, { actor: STRIPE, action: "pay-purchase", detail }]);
   const [line] = await bed.harness.store.audit(null, 1, { target: id });
   expect(line?.atMs).toBe((await bed.harness.store.purchase(id))?.paidAtMs ?? 0);
@@ -45,7 +45,7 @@ test("a payment of another amount is told as what it is, once", async () => {
   const paid = bed.stripe.pay(id, { amount_total: 9900, currency: "eur" });
   for (let i = 0; i < 3; i++) await send(paid);
   expect((await storyOf(id)).slice(1)).toMatchObject([
-    { action: "mismatch-purchase", credits: 9900, currency: "eur", movedCredits: 0 },
+    { action: "mismatch-purchase", credits: 9900, currency: "eur", transferredCredits: 0 },
   ]);
 });
 
@@ -59,8 +59,8 @@ test("a refund is one line in each of its states, with what it took, or gave bac
   const { accountId } = bed.tenant;
   const refund = { action: "note-refund", accountId, credits: 700, paymentIntent: payment };
   expect((await storyOf(id)).slice(2)).toMatchObject([
-    { ...refund, state: "taken", movedCredits: -700 },
-    { ...refund, state: "returned", movedCredits: 700 },
+    { ...refund, state: "taken", transferredCredits: -700 },
+    { ...refund, state: "returned", transferredCredits: 700 },
   ]);
   expect((await toldOf(id)).slice(2).map(({ actor }) => actor)).toEqual([STRIPE, STRIPE]);
 });
@@ -77,9 +77,9 @@ test("a dispute is told from inquiry to its end, and what is owed for it", async
   for (const event of [...news, ...news]) await send(event);
   const dispute = { action: "note-dispute", id: `dp_${payment}`, credits: 2500 };
   expect((await storyOf(id)).slice(2)).toMatchObject([
-    { ...dispute, state: "asked", movedCredits: 0 },
-    { ...dispute, state: "taken", movedCredits: -500, owedCredits: 2000 },
-    { ...dispute, state: "lost", movedCredits: 0, owedCredits: 2000 },
+    { ...dispute, state: "asked", transferredCredits: 0 },
+    { ...dispute, state: "taken", transferredCredits: -500, owedCredits: 2000 },
+    { ...dispute, state: "lost", transferredCredits: 0, owedCredits: 2000 },
   ]);
 });
 
@@ -94,7 +94,7 @@ test("a refund of a payment that is not known is not told, it may be of whatever
   );
   expect(early).toEqual([]);
   await send(paid);
-  expect((await storyOf(id)).slice(1)).toMatchObject([{ action: "pay-purchase", credits: 2500, movedCredits: 2000 }]);
+  expect((await storyOf(id)).slice(1)).toMatchObject([{ action: "pay-purchase", credits: 2500, transferredCredits: 2000 }]);
 });
 
 test("a purchase that a restored backup has lost is opened and paid by what Stripe says", async () => {

@@ -32,7 +32,7 @@ export const openBed = () => {
   });
   /** Opens a purchase. @returns its id */
   const buy = async (usd = 25): Promise<string> =>
-    (await harness.rooms.till.buy({ accountId: tenant.accountId, by: BUYER, usd })).purchaseId;
+    (await harness.rooms.checkout.buy({ accountId: tenant.accountId, by: BUYER, usd })).purchaseId;
   /** Sends an event. @returns the status of the answer */
   const send = async (...args: Send): Promise<number> => (await deliver(harness.url, ...args)).status;
   return {

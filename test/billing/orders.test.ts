@@ -98,7 +98,7 @@ test(`${RUNS} lives of purchases`, async () => {
           expect(await store.commit([decideMutation(idOf(story, i), story.decided)])).toMatchObject([{ kind: "done" }]);
       // All of it once more changes nothing.
       for (const mutation of shuffled(news, order[Symbol.iterator]()))
-        expect(await store.commit([mutation])).toMatchObject([{ changed: false, movedCredits: 0 }]);
+        expect(await store.commit([mutation])).toMatchObject([{ changed: false, transferredCredits: 0 }]);
 
       const last = stories.map(({ states, credits, decided }) => ({ state: states.at(-1), credits: decided ?? credits }));
       const due = last

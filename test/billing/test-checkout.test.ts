@@ -17,27 +17,29 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const buy = (usd = 10) => harness.rooms.till.buy({ accountId: tenant.accountId, by: BUYER, usd });
+const buy = (usd = 10) => harness.rooms.checkout.buy({ accountId: tenant.accountId, by: BUYER, usd });
 const available = async () => (await harness.balance(tenant)).available;
 
 describe("a test checkout", () => {
   test("is a page of our own; paid, it credits once, and cancelled, it is over", async () => {
     const { purchaseId, url } = await buy();
     expect(url).toBe(`${harness.url}/console/checkout/${purchaseId}`);
-    expect(await harness.rooms.till.checkoutUrl(purchaseId)).toBe(url);
-    await Promise.all([1, 2, 3].map(() => harness.rooms.till.endTest(purchaseId, "pay", BUYER)));
+    expect(await harness.rooms.checkout.checkoutUrl(purchaseId)).toBe(url);
+    await Promise.all([1, 2, 3].map(() => harness.rooms.checkout.endTest(purchaseId, "pay", BUYER)));
     expect(await available()).toBe(1000);
     expect(await harness.store.purchase(purchaseId)).toMatchObject({ state: "paid", provider: "test", receipt: 1 });
     const other = await buy();
-    await harness.rooms.till.endTest(other.purchaseId, "cancel", BUYER);
-    await expect(harness.rooms.till.endTest(other.purchaseId, "pay", BUYER)).rejects.toThrow("This checkout is over; buy again.");
+    await harness.rooms.checkout.endTest(other.purchaseId, "cancel", BUYER);
+    await expect(harness.rooms.checkout.endTest(other.purchaseId, "pay", BUYER)).rejects.toThrow(
+      "This checkout is over; buy again.",
+    );
     expect(await available()).toBe(1000);
   });
 
   test("that nobody ends is over after its time", async () => {
     const { purchaseId } = await buy();
     harness.clock.skip(7_300_000);
-    await harness.rooms.till.rounds();
+    await harness.rooms.checkout.rounds();
     expect(await harness.store.purchase(purchaseId)).toMatchObject({ state: "expired" });
   });
 
@@ -74,7 +76,7 @@ test("a live service without Stripe sells nothing, and a test purchase in its bo
     { mutation: "name-checkout", id: "pur_2", sessionId: "cs_2", atMs: clock.nowMs() },
   ]);
   clock.skip(7_300_000);
-  expect(await till.lookAfter("pur_2")).toMatchObject({ state: "open" });
+  expect(await till.refresh("pur_2")).toMatchObject({ state: "open" });
   expect(await store.account("acc_1")).toMatchObject({ availableCredits: 0 });
   await store.close();
   rmSync(dir, { recursive: true });

@@ -22,7 +22,7 @@ export type Place = {
   /** The first node's data directory. */
   dir: string;
   /** `genrouter` with these words, over the first node's directory. */
-  command: (...words: string[]) => Promise<{ code: number | null; said: string }>;
+  command: (...words: string[]) => Promise<{ code: number | null; output: string }>;
   roles: (role: string, ...words: string[]) => Child;
   close(): Promise<void>;
 };
@@ -42,8 +42,8 @@ export const accountOf = async (
 ): Promise<Account> => {
   const said = async (...words: string[]) => {
     const ended = await run([...genrouter, ...words], env);
-    if (ended.code !== 0) throw new Error(`genrouter ${words.slice(0, 2).join(" ")} ended with ${ended.code}: ${ended.said}`);
-    return ended.said;
+    if (ended.code !== 0) throw new Error(`genrouter ${words.slice(0, 2).join(" ")} ended with ${ended.code}: ${ended.output}`);
+    return ended.output;
   };
   const [id = ""] = /acc_\w+/.exec(await said("accounts", "create", "--name", name, ...created)) ?? [];
   const [key = ""] = /gr_(live|test)_\w+/.exec(await said("keys", "create", "--account", id)) ?? [];
@@ -89,7 +89,7 @@ export const openPlace = async (genrouter: Genrouter, count: number, options: Pl
   const [, libraryUrl = ""] = await library.hears(/simulator (http:\S+)\n/);
   const served = role("serve");
   const [, bombs = ""] = await served.hears(/bombs at (\S+)/);
-  const leading = settingsIn(simulator.said());
+  const leading = settingsIn(simulator.output());
   const addresses = Object.entries(leading).map(([name, value]) => [name, value.replaceAll(simulatorUrl, through(simulatorUrl))]);
   const env = {
     ...Object.fromEntries(addresses),

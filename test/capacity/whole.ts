@@ -79,7 +79,7 @@ const onProvider = async (bed: Bed, tenants: readonly Tenant[], provider: Provid
   const told: Lives = {
     ...{
       generations: lives,
-      looks,
+      polls: looks,
       mutations: mutationsIn(tablesAfter) - rowsBefore,
       transactions: after.transactions - before.transactions,
     },

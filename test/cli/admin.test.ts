@@ -21,7 +21,7 @@ afterAll(dropDirs);
 
 type Way = { store: Store; admin: AdminService; dir: string; posts: AdminMutation[]; close: () => Promise<void> };
 
-const COUNTS = { queued: 0, running: 0, awake: 0, deadlines: 0, tasks: 0, writes: 0 };
+const COUNTS = { queued: 0, running: 0, live: 0, deadlines: 0, tasks: 0, writes: 0 };
 const ABOUT = { url: "http://127.0.0.1:1", mode: "test", version: "0.0.0", pid: process.pid } as const;
 
 const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
@@ -98,7 +98,7 @@ describe.each([
   test("the same reference adds credits once; another account cannot use it", async () => {
     const { id } = await way.admin.createAccount({ reference: "r-3", name: "c", creditCredits: 0 });
     const ask = { reference: "invoice 1", accountId: id, credits: 1230, note: "invoice 1" };
-    expect((await way.admin.addCredits(ask)).movedCredits).toBe(1230);
+    expect((await way.admin.addCredits(ask)).transferredCredits).toBe(1230);
     await way.admin.addCredits(ask);
     await way.admin.addCredits({ ...ask, note: "again" });
     expect((await way.admin.showCredits({ accountId: id, last: 10 })).account.availableCredits).toBe(1230);
@@ -121,7 +121,7 @@ describe.each([
   test("a refund takes at most what is available; the rest is owed and pauses the account", async () => {
     const { id } = await way.admin.createAccount({ reference: "r-4", name: "e", creditCredits: 1000 });
     const taken = await way.admin.takeCredits({ reference: "dispute", accountId: id, credits: 1500, note: "dispute" });
-    expect(taken.movedCredits).toBe(-1000);
+    expect(taken.transferredCredits).toBe(-1000);
     expect(taken.account).toMatchObject({ availableCredits: 0, owedCredits: 500, paused: true });
   });
 

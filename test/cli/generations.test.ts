@@ -10,7 +10,7 @@ import { dropDirs, freshDir } from "./fresh-dir.ts";
 
 afterAll(dropDirs);
 const ABOUT = { url: "http://127.0.0.1:1", mode: "test", version: "0.0.0", pid: process.pid } as const;
-const COUNTS = { queued: 0, running: 0, awake: 0, deadlines: 0, tasks: 0, writes: 0 };
+const COUNTS = { queued: 0, running: 0, live: 0, deadlines: 0, tasks: 0, writes: 0 };
 
 /** A service whose one generation is parked while its job goes on, and a way to type commands beside it. */
 const openParked = async () => {

@@ -65,7 +65,7 @@ export const openNode = (deps: NodeParts): ClusterNode => {
     if (ended.signal !== "SIGKILL")
       ends.push({
         ...{ ...ended, pid: child.pid, wasTold, wasCut: wire.times() > 0 },
-        ...{ atMs: Date.now(), said: child.said().slice(-SAID) },
+        ...{ atMs: Date.now(), said: child.output().slice(-SAID) },
       });
     return ended;
   };
@@ -75,7 +75,7 @@ export const openNode = (deps: NodeParts): ClusterNode => {
     clearTimeout(tooLate);
     if (signal !== "SIGKILL") return;
     const why = wasTold ? "was told to stop" : "had been ended by another";
-    throw new Error(`a node that ${why} went on for ${withinMs} ms:\n${child.said().slice(-SAID)}`);
+    throw new Error(`a node that ${why} went on for ${withinMs} ms:\n${child.output().slice(-SAID)}`);
   };
   const strike = (): Child => {
     if (!present) throw new Error("there is no process to harm");
@@ -122,10 +122,10 @@ export const openNode = (deps: NodeParts): ClusterNode => {
         // One that was ended by another before it had begun is judged as all are that end by themselves.
         const { code } = await child.ended;
         if (code === STOPPED) await note(child);
-        const isForWantOfIt = code === CANNOT_START && /database of GENROUTER_STORE__URL cannot be/.test(child.said());
+        const isForWantOfIt = code === CANNOT_START && /database of GENROUTER_STORE__URL cannot be/.test(child.output());
         const isOver = code === STOPPED || (isForWantOfIt && mayHaveFailed(fromMs, Date.now()));
         if (!isOver || failed >= MOST_FAILED_STARTS) throw fault;
-        failedStarts.push(child.said().trimEnd().split("\n").at(-1) ?? "");
+        failedStarts.push(child.output().trimEnd().split("\n").at(-1) ?? "");
         await Bun.sleep(PAUSE_MS);
       }
     }

@@ -3,8 +3,8 @@ import { expect, test } from "bun:test";
 import type { AuditRow } from "../../src/store/user-reads.ts";
 import { actionOf, describeAuditEntry, howOf } from "../../web/console/users/describe-audit-entry.ts";
 
-const PAID = { accountId: "acc_1", credits: 2500, sessionId: "cs_1", paymentIntent: "pi_1", movedCredits: 2500 };
-const BACK = { accountId: "acc_1", id: "re_1", state: "taken", credits: 700, paymentIntent: "pi_1", movedCredits: -700 };
+const PAID = { accountId: "acc_1", credits: 2500, sessionId: "cs_1", paymentIntent: "pi_1", transferredCredits: 2500 };
+const BACK = { accountId: "acc_1", id: "re_1", state: "taken", credits: 700, paymentIntent: "pi_1", transferredCredits: -700 };
 
 test.each<[string, AuditRow["detail"], string, string]>([
   [
@@ -28,14 +28,14 @@ test.each<[string, AuditRow["detail"], string, string]>([
   ["pay-purchase", PAID, "Purchase paid", "$25.00 paid (pi_1): $25.00 given to acc_1"],
   [
     "mismatch-purchase",
-    { ...PAID, credits: 9900, currency: "eur", movedCredits: 0 },
+    { ...PAID, credits: 9900, currency: "eur", transferredCredits: 0 },
     "Purchase paid otherwise",
     "99.00 EUR paid (pi_1), which is not what was asked: nothing given to acc_1",
   ],
   ["note-refund", BACK, "Refund", "$7.00 is taken back (re_1): $7.00 taken from acc_1"],
   [
     "note-refund",
-    { ...BACK, state: "returned", movedCredits: 700 },
+    { ...BACK, state: "returned", transferredCredits: 700 },
     "Refund",
     "$7.00 is not taken back any more (re_1): $7.00 given to acc_1",
   ],
@@ -47,13 +47,13 @@ test.each<[string, AuditRow["detail"], string, string]>([
   ],
   [
     "note-dispute",
-    { ...BACK, id: "dp_1", movedCredits: -500, owedCredits: 200 },
+    { ...BACK, id: "dp_1", transferredCredits: -500, owedCredits: 200 },
     "Dispute",
     "$7.00 is taken back (dp_1): $5.00 taken from acc_1; $2.00 is owed",
   ],
   [
     "note-dispute",
-    { ...BACK, id: "dp_1", state: "asked", movedCredits: 0 },
+    { ...BACK, id: "dp_1", state: "asked", transferredCredits: 0 },
     "Dispute",
     "$7.00 is asked about (dp_1): nothing moved on acc_1",
   ],

@@ -54,8 +54,8 @@ test("a generation and its balance are told from its admission to its end, and w
 test("an account that is paused with nothing to take from it is told of, as are what became of a purchase and its opening again", async () => {
   const { accountId, accountSeq } = harness.tenant;
   const { heard, leave } = await listen();
-  const { purchaseId } = await harness.rooms.till.buy({ accountId, by: BUYER, usd: 10 });
-  await harness.rooms.till.endTest(purchaseId, "pay", BUYER);
+  const { purchaseId } = await harness.rooms.checkout.buy({ accountId, by: BUYER, usd: 10 });
+  await harness.rooms.checkout.endTest(purchaseId, "pay", BUYER);
   const states = () => heard.flatMap(({ event, told }) => (event === "purchase" && told.id === purchaseId ? [told.state] : []));
   await harness.eventually(() => states().at(-1) === "paid", "the payment");
   const adjust = {
@@ -76,7 +76,7 @@ test("an account that is paused with nothing to take from it is told of, as are 
     credits: 1000,
     state: "taken",
   } as const;
-  await harness.rooms.post({ ...dispute, by: BUYER, toldAtMs: harness.clock.nowMs(), atMs: harness.clock.nowMs() });
+  await harness.rooms.post({ ...dispute, by: BUYER, reportedAtMs: harness.clock.nowMs(), atMs: harness.clock.nowMs() });
   const balances = () => heard.flatMap(({ event, told }) => (event === "balance" ? [told] : []));
   await harness.eventually(() => balances().at(-1)?.paused === true, "the pause");
   expect(balances().at(-1)).toMatchObject({ accountId, availableCredits: 0, owedCredits: 1000 });

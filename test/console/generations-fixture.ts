@@ -1,7 +1,7 @@
 // The console's paths of making behind real HTTP, beside a real service: who asks is named in a cookie, the rest is the service's own.
 import { Value } from "@sinclair/typebox/value";
 import { createAccessAudit } from "../../src/console/access-audit.ts";
-import { makingRoutes } from "../../src/console/generations-api.ts";
+import { submissionRoutes } from "../../src/console/generations-api.ts";
 import { CONSOLE_CODES, ConsoleRefused, type Role, type SignedIn } from "../../src/console/request-context.ts";
 import { ApiError } from "../../src/domain/api-errors.ts";
 import type { Harness, Tenant } from "../harness.ts";
@@ -35,12 +35,12 @@ export const openMakingStage = (
   };
   const nameOf = (request: Request) => /who=(\w+)/.exec(request.headers.get("cookie") ?? "")?.[1] ?? "";
 
-  const routes = makingRoutes({
-    ...harness.rooms.making,
+  const routes = submissionRoutes({
+    ...harness.rooms.generationService,
     hasInspector: harness.rooms.issueToken !== null,
     keepOpen: (request) => server.timeout(request, 0),
     post: harness.rooms.post,
-    looks: createAccessAudit({ clock: harness.clock, post: harness.rooms.post }),
+    accessAudit: createAccessAudit({ clock: harness.clock, post: harness.rooms.post }),
     sessions: { cookieOf: nameOf, isStillIn: async (name, role) => users.get(name)?.role === role },
   });
 

@@ -28,7 +28,7 @@ test.each([
 describe("a form", () => {
   test("as it stands asks for a key without terms", () => {
     expect(requestOf(EMPTY_FORM, NOW_MS)).toEqual({
-      ask: { name: "", scope: "generate", expiresAtMs: null, models: null, limits: { day: null, week: null, month: null } },
+      request: { name: "", scope: "generate", expiresAtMs: null, models: null, limits: { day: null, week: null, month: null } },
     });
   });
 
@@ -48,7 +48,7 @@ describe("a form", () => {
 
   test("of a key that is changed and left as it was asks for what it is, to the millisecond", () => {
     const expiresAtMs = NOW_MS + 5_000_123;
-    const limit = { limitCredits: 1205, spentCredits: 3, anewAtMs: 0 };
+    const limit = { limitCredits: 1205, spentCredits: 3, resetsAtMs: 0 };
     const key: KeyView = {
       ...{ id: "key_1", accountId: "acc_1", name: "ci", start: "gr", createdAtMs: 0 },
       ...{ scope: "read", state: "active" },
@@ -56,7 +56,7 @@ describe("a form", () => {
       ...{ limits: { day: limit, week: null, month: null }, last30Credits: 0 },
     };
     expect(requestOf(formOf(key), NOW_MS, expiresAtMs)).toEqual({
-      ask: { name: "ci", scope: "read", expiresAtMs, models: ["a"], limits: { day: 1205, week: null, month: null } },
+      request: { name: "ci", scope: "read", expiresAtMs, models: ["a"], limits: { day: 1205, week: null, month: null } },
     });
   });
 });

@@ -41,8 +41,8 @@ test("each change of the operator's pages is one line, with who wanted it and wh
   expect(lines).toMatchObject([
     { action: "set-account", target: accountId, detail: { paused: true } },
     { action: "set-account", target: accountId, detail: { paused: false, inProgressLimit: 5 } },
-    { action: "credit", target: accountId, detail: { kind: "topup", credits: 300, note: "gift", movedCredits: 300 } },
-    { action: "credit", target: accountId, detail: { kind: "adjust", credits: -100, note: "too much", movedCredits: -100 } },
+    { action: "credit", target: accountId, detail: { kind: "topup", credits: 300, note: "gift", transferredCredits: 300 } },
+    { action: "credit", target: accountId, detail: { kind: "adjust", credits: -100, note: "too much", transferredCredits: -100 } },
     { action: "switch-route", target: "vidmodel-2.0-mini/fal", detail: { reason: "too slow" } },
     { action: "switch-route", target: "vidmodel-2.0-mini/fal", detail: { reason: null } },
     { action: "set-provider-key", target: "stability" },
@@ -59,7 +59,7 @@ test("an account that is wished for twice is made and credited once, and the log
   expect([again.id, again.availableCredits]).toEqual([first.id, 400]);
   const lines = await since(before);
   expect(lines.filter(({ action }) => action === "create-account")).toHaveLength(1);
-  const moved = lines.filter(({ action }) => action === "credit").map(({ detail }) => (detail as JsonObject).movedCredits);
+  const moved = lines.filter(({ action }) => action === "credit").map(({ detail }) => (detail as JsonObject).transferredCredits);
   expect(moved.filter((credits) => credits !== 0)).toEqual([400]);
 });
 
@@ -75,7 +75,7 @@ test("what users buy in a test checkout, and the marks they set of a low balance
   const mark = { action: "set-low-balance", target: accountId, by };
   expect(await since(before)).toMatchObject([
     { action: "open-purchase", target: id, detail: { accountId, credits: 5000, provider: "test" }, by },
-    { action: "pay-purchase", target: id, detail: { accountId, credits: 5000, movedCredits: 5000 }, by },
+    { action: "pay-purchase", target: id, detail: { accountId, credits: 5000, transferredCredits: 5000 }, by },
     { ...mark, detail: { credits: 700 } },
     { ...mark, detail: { credits: 0 } },
     { ...mark, detail: { credits: null } },

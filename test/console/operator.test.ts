@@ -62,7 +62,7 @@ test("a double click credits once; the same reference for another amount is refu
   const wish = { reference: reference(), credits: 5_000, note: "welcome" };
   const both = await Promise.all([users.ask("operator", "POST", path, wish), users.ask("operator", "POST", path, wish)]);
   expect(both.map(({ status }) => status)).toEqual([200, 200]);
-  expect(both.map(({ told }) => told.movedCredits).toSorted()).toEqual([0, 5_000]);
+  expect(both.map(({ told }) => told.transferredCredits).toSorted()).toEqual([0, 5_000]);
   expect((await users.ask("operator", "POST", path, { ...wish, credits: 6_000 })).status).toBe(409);
   const { told } = await users.ask("viewer", "GET", `accounts/${accountId}`);
   expect(told).toMatchObject({ availableCredits: 5_000 });
@@ -82,7 +82,7 @@ test("taking back takes what is available, never what is held, and says what is 
   expect((await users.ask("operator", "POST", path, { reference: reference(), credits: -1_000, note: " " })).status).toBe(400);
   const { told } = await users.ask("operator", "POST", path, { reference: reference(), credits: -1_000, note: "refunded" });
   expect(told).toMatchObject({
-    movedCredits: held - 1_000,
+    transferredCredits: held - 1_000,
     newlyOwedCredits: held,
     account: { availableCredits: 0, heldCredits: held, owedCredits: held, paused: true },
   });

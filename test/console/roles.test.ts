@@ -25,13 +25,13 @@ test("every path keeps out whoever is signed out, and whoever has less than it a
       clock,
       reads: store,
       post: rooms.post,
-      till: rooms.till,
+      checkout: rooms.checkout,
       issueToken: rooms.issueToken,
       isAtHome: () => false,
       operating: rooms.operating,
     },
     ...{ log: () => undefined, rollUpUsage: rooms.upkeep.rollUpUsage, models: () => [] },
-    ...{ sessions: createSessions({ reads: store, post: rooms.post, clock }), making: rooms.making },
+    ...{ sessions: createSessions({ reads: store, post: rooms.post, clock }), generationService: rooms.generationService },
     admin: () =>
       adminOf({
         ...{ settings, store, clock },

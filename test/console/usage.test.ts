@@ -95,7 +95,7 @@ test("a key is told with its state, what it follows and is followed by, and how 
   const [first, ...others] = await view();
   expect(first).toMatchObject({
     ...{ id: next, state: "active", rotatedFrom: old, rotatedTo: null, expiresAtMs: null },
-    limits: { day: null, week: { limitCredits: 300, spentCredits: 0, anewAtMs: Date.UTC(2026, 8, 28) } },
+    limits: { day: null, week: { limitCredits: 300, spentCredits: 0, resetsAtMs: Date.UTC(2026, 8, 28) } },
   });
   const states = new Map([first, ...others].flatMap((one) => (one ? [[one.id, one.state]] : [])));
   expect([states.get(old), states.get(next), states.get(gone)]).toEqual(["active", "active", "revoked"]);

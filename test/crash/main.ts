@@ -126,7 +126,7 @@ const playRandom = async (genrouter: Genrouter) => {
     if (line.includes("kept for a look")) keepScratch(dir);
     say(line);
   };
-  const { checks, figures } = await runLanes({ ...wanted, dir, genrouter, say: hear });
+  const { checks, figures } = await runLanes({ ...wanted, dir, genrouter, report: hear });
   for (const { name, faults } of checks) judge(name, faults);
   if (checks.every(({ faults }) => faults.length === 0)) dropScratch(dir);
   else keepScratch(dir);

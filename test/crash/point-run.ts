@@ -84,7 +84,7 @@ const dieAt = async (stage: Stage, places: readonly string[]): Promise<void> => 
   for (const [turn, at] of places.entries()) {
     const child = stage.startToDie(at);
     if (turn === 0) await stage.submit((await child.hears(/^url (\S+)$/m))[1] ?? "");
-    deepStrictEqual(await child.ended, { code: null, signal: "SIGKILL" }, child.said());
+    deepStrictEqual(await child.ended, { code: null, signal: "SIGKILL" }, child.output());
     ok(stage.hit().startsWith(at), `${at}: ${stage.hit()}`);
   }
 };
@@ -107,7 +107,7 @@ const killWhenSubmitted = async (world: PointWorld, stage: Stage, isDraining: bo
     deepStrictEqual((fresh.body.error as JsonObject).code, "restarting");
   }
   child.kill("SIGKILL");
-  deepStrictEqual(await child.ended, { code: null, signal: "SIGKILL" }, child.said());
+  deepStrictEqual(await child.ended, { code: null, signal: "SIGKILL" }, child.output());
 };
 
 /** Follows the generation to its end over HTTP. */
@@ -127,7 +127,7 @@ const auditEnd = async (
   strictEqual(ended.status, "succeeded", JSON.stringify(ended));
   strictEqual(ended.attempts, ends.attempts);
   service.child.kill("SIGTERM");
-  deepStrictEqual(await service.child.ended, { code: 0, signal: null }, service.child.said());
+  deepStrictEqual(await service.child.ended, { code: 0, signal: null }, service.child.output());
   const lines = await stage.submissions();
   strictEqual(lines.length, ends.submissions, JSON.stringify(lines));
   await reading(stage.dir, async (reads) => {
@@ -220,8 +220,8 @@ export const playBirth = async (world: PointWorld): Promise<void> => {
   const place = { dir, simulatorUrl: world.simulator.url, speed: world.speed };
   const hitFile = join(dir, "hit");
   const child = spawnHooked({ ...place, env: { CRASH_AT: "migration:user_version", CRASH_HIT: hitFile } });
-  deepStrictEqual(await child.ended, { code: null, signal: "SIGKILL" }, child.said());
-  ok(readFileSync(hitFile, "utf8").endsWith("PRAGMA user_version = 1"));
+  deepStrictEqual(await child.ended, { code: null, signal: "SIGKILL" }, child.output());
+  ok(readFileSync(hitFile, "utf8").endsWith(`PRAGMA user_version = ${SCHEMA_VERSION}`));
   await reading(dir, async () => undefined).then(
     () => ok(false, "half a schema was there"),
     (fault: Error) => ok(/still empty/.test(fault.message), fault.message),
@@ -242,7 +242,7 @@ export const playUpgrade = async (world: PointWorld): Promise<void> => {
   await killWhenSubmitted(world, stage, false);
   const next = { CRASH_NEXT_SCHEMA: "1" };
   const dying = stage.startToDie("migration:user_version", next);
-  deepStrictEqual(await dying.ended, { code: null, signal: "SIGKILL" }, dying.said());
+  deepStrictEqual(await dying.ended, { code: null, signal: "SIGKILL" }, dying.output());
   ok(stage.hit().endsWith(`PRAGMA user_version = ${NEXT_SCHEMA}`), stage.hit());
   ok(existsSync(join(stage.dir, `genrouter.db.before-${NEXT_SCHEMA}`)), "no copy was made before the migration");
   deepStrictEqual((await seenOnDisk(stage)).found?.attempt, "sending");
@@ -256,6 +256,6 @@ export const playUpgrade = async (world: PointWorld): Promise<void> => {
   const newer = await startHooked({ ...stage.place, env: next });
   strictEqual((await ask(newer.url, stage.tenant.key, { path: `/v1/generations/${retried.body.id}` }))?.body.status, "succeeded");
   newer.child.kill("SIGTERM");
-  strictEqual((await newer.child.ended).code, 0, newer.child.said());
+  strictEqual((await newer.child.ended).code, 0, newer.child.output());
   stage.close();
 };

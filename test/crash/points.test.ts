@@ -73,7 +73,7 @@ describe("after random kills under load", () => {
   let end: RandomEnd;
   beforeAll(async () => {
     const say = (line: string) => process.stdout.write(`  seed ${seed}: ${line}\n`);
-    end = await runRandom({ dir: join(dir, "random"), cycles: 5, seed, workers: 16, genrouter: PROGRAM, say });
+    end = await runRandom({ dir: join(dir, "random"), cycles: 5, seed, workers: 16, genrouter: PROGRAM, report: say });
   }, RANDOM_MS);
 
   test("the client's log, the provider's log and the store tell one story", () => {

@@ -125,7 +125,7 @@ const openScene = async ({ simulator, say }: RowWorld, where?: string) => {
   /** How a life ends by itself. */
   const ends = async (life: Life): Promise<Ended> =>
     (await Promise.race([life.child.ended, Bun.sleep(ENDS_MS)])) ??
-    fail(`it still runs ${ENDS_MS} ms later: ${life.child.said().slice(-500)}`);
+    fail(`it still runs ${ENDS_MS} ms later: ${life.child.output().slice(-500)}`);
 
   /** With nobody running: acknowledgements are kept, no job was bought twice, credits are whole, `verify` is clean. */
   const holds = async (): Promise<void> => {
@@ -153,15 +153,15 @@ const openScene = async ({ simulator, say }: RowWorld, where?: string) => {
     const life = await start();
     await settles(life);
     const { code, signal } = await stop(life);
-    must(code === 0, `the next life ended with ${signal ?? code}: ${life.child.said().slice(-800)}`);
+    must(code === 0, `the next life ended with ${signal ?? code}: ${life.child.output().slice(-800)}`);
     await holds();
     const verified = await run([...BINARY, "verify", "--data", dir]);
-    must(verified.code === 0, `verify: exit ${verified.code}: ${verified.said.slice(0, 800)}`);
+    must(verified.code === 0, `verify: exit ${verified.code}: ${verified.output.slice(0, 800)}`);
   };
   const settles = async (life: Life, patienceMs = 30_000): Promise<void> => {
     const endMono = performance.now() + patienceMs;
     while ((await unfinished()) > 0) {
-      if (life.end()) fail(`it ended with ${life.end()?.code}: ${life.child.said().slice(-800)}`);
+      if (life.end()) fail(`it ended with ${life.end()?.code}: ${life.child.output().slice(-800)}`);
       if (performance.now() > endMono) fail(`${await unfinished()} generations did not come to their end`);
       await Bun.sleep(30);
     }

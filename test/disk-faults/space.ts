@@ -30,7 +30,7 @@ const fill = async (scene: Scene, life: Life): Promise<void> => {
       sent += 1;
       const key = `${scene.mark}-${sent}`;
       const answer = await scene.submit(life.url, { padding: PADDING, key });
-      must(answer !== undefined, `no answer; the service ${life.end() ? "ended" : "runs"}: ${life.child.said().slice(-500)}`);
+      must(answer !== undefined, `no answer; the service ${life.end() ? "ended" : "runs"}: ${life.child.output().slice(-500)}`);
       if (answer?.status === 202) continue;
       must(
         answer?.status === 503 && JSON.stringify(answer.body).includes('"busy"'),

@@ -11,9 +11,9 @@ import type { Row, RowWorld } from "./table.ts";
 
 const endsWith = async (child: Child, code: number, pattern: RegExp): Promise<void> => {
   const end = await Promise.race([child.ended, Bun.sleep(15_000)]);
-  if (!end) return fail(`it started: ${child.said().slice(-300)}`);
-  must(end.code === code, `exit ${end.signal ?? end.code}, not ${code}: ${child.said().slice(-500)}`);
-  must(pattern.test(child.said()), `it does not say ${pattern}: ${child.said().slice(-500)}`);
+  if (!end) return fail(`it started: ${child.output().slice(-300)}`);
+  must(end.code === code, `exit ${end.signal ?? end.code}, not ${code}: ${child.output().slice(-500)}`);
+  must(pattern.test(child.output()), `it does not say ${pattern}: ${child.output().slice(-500)}`);
 };
 
 /** A service that has done some work; dead, or stopped in peace. */
@@ -79,8 +79,8 @@ const damaged = (world: RowWorld) =>
     await endsWith(scene.spawn(), EXITS.usage, /damaged .*restore a backup/);
     const verified = await run([...BINARY, "verify", "--data", scene.dir]);
     must(
-      verified.code !== 0 && /damaged|malformed/.test(verified.said),
-      `verify: exit ${verified.code}: ${verified.said.slice(0, 300)}`,
+      verified.code !== 0 && /damaged|malformed/.test(verified.output),
+      `verify: exit ${verified.code}: ${verified.output.slice(0, 300)}`,
     );
     cpSync(join(backup, "genrouter.db"), path);
     await scene.recovers();
@@ -95,8 +95,8 @@ const logGone = (world: RowWorld) =>
     await endsWith(scene.spawn(), EXITS.usage, /genrouter\.db-wal is missing .*restore a backup/);
     const verified = await run([...BINARY, "verify", "--data", scene.dir]);
     must(
-      verified.code === EXITS.usage && /is missing/.test(verified.said),
-      `verify: exit ${verified.code}: ${verified.said.slice(0, 300)}`,
+      verified.code === EXITS.usage && /is missing/.test(verified.output),
+      `verify: exit ${verified.code}: ${verified.output.slice(0, 300)}`,
     );
     renameSync(`${log}.away`, log);
     await scene.recovers();
@@ -137,7 +137,7 @@ const descriptors = (world: RowWorld) =>
     const calls = Array.from({ length: CALLERS }, () => scene.submit(life.url));
     const leave = await occupy(life.url);
     // By then it has given its reserve back and listens no more: what is open proves nothing.
-    const isExhausted = life.child.said().includes('"file descriptors exhausted"');
+    const isExhausted = life.child.output().includes('"file descriptors exhausted"');
     leave();
     for (const answer of await Promise.all(calls))
       must(
@@ -146,8 +146,8 @@ const descriptors = (world: RowWorld) =>
       );
     const endMono = performance.now() + RECOVERS_MS;
     while ((await scene.submit(life.url))?.status !== 202) {
-      must(life.end() === undefined, `it ended with ${life.end()?.code}: ${life.child.said().slice(-500)}`);
-      must(performance.now() < endMono, `it takes no submission ${RECOVERS_MS} ms later: ${life.child.said().slice(-500)}`);
+      must(life.end() === undefined, `it ended with ${life.end()?.code}: ${life.child.output().slice(-500)}`);
+      must(performance.now() < endMono, `it takes no submission ${RECOVERS_MS} ms later: ${life.child.output().slice(-500)}`);
       await Bun.sleep(200);
     }
     await scene.settles(life, RECOVERS_MS);

@@ -38,7 +38,7 @@ const live = async (
   const started = await listening(child).catch(() => undefined);
   if (!started) {
     child.kill("SIGKILL");
-    return { end: await child.ended, isStarted: false, said: child.said() };
+    return { end: await child.ended, isStarted: false, said: child.output() };
   }
   let end: Ended | undefined;
   void child.ended.then((how) => {
@@ -47,12 +47,12 @@ const live = async (
   await Promise.all(Array.from({ length: SUBMISSIONS }, () => scene.submit(started.url)));
   const endMono = performance.now() + LIFE_MS;
   while (!end && performance.now() < endMono && (await scene.unfinished()) > 0) await Bun.sleep(20);
-  if (end) return { end, isStarted: true, said: child.said() };
+  if (end) return { end, isStarted: true, said: child.output() };
   const open = await scene.unfinished();
-  must(open === 0, `it went on, and ${open} generations never ended: ${child.said().slice(-800)}`);
+  must(open === 0, `it went on, and ${open} generations never ended: ${child.output().slice(-800)}`);
   child.kill("SIGTERM");
   const stopped = await child.ended;
-  return { end: stopped.code === 0 ? undefined : stopped, isStarted: true, said: child.said() };
+  return { end: stopped.code === 0 ? undefined : stopped, isStarted: true, said: child.output() };
 };
 
 const playChain = async (world: RowWorld, kind: SweepKind, indices: readonly number[], sweep: SweepEnd) => {

@@ -77,7 +77,7 @@ export const growthCheck = (): string => {
     const log = one.transactions * costs.commit.logBytes.each + one.mutations * costs.commit.logBytes.mutation;
     const each = (value: number) => value / one.generations;
     return [
-      `${number(one.generations)} with ${number(one.looks)} looks, ${number(one.mutations / one.transactions)} mutations a transaction`,
+      `${number(one.generations)} with ${number(one.polls)} looks, ${number(one.mutations / one.transactions)} mutations a transaction`,
       ms(each(said)),
       ms(each(one.databaseCpuMs)),
       bytes(each(log)),
@@ -112,7 +112,7 @@ export const growthRates = (): string => {
         ({ sqliteLacks }) => sqliteLacks.map((why) => LACKS[why]).join(", ") || "nothing",
       ),
       row("in flight, seldom more than", ({ load }) => number(load.inFlight.seldomMore)),
-      row("seats on a route, where there is one", ({ seatsPerRoute }) => number(seatsPerRoute)),
+      row("seats on a route, where there is one", ({ maxRunningPerRoute: seatsPerRoute }) => number(seatsPerRoute)),
       row("rows a second", ({ database }) => number(database.rowsPerS)),
       row("database a day", ({ database }) => bytes(database.bytesPerDay)),
       row("database after a year", ({ database }) => bytes(database.bytesKept)),

@@ -34,7 +34,7 @@ const cancelText = ({ cancel, cancelOnlyIn }: Adapter): string => {
 export const providerTable = (): string => {
   const rows = knownDialects(readDialects(null))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([id, { adapter, name, account, isAsked, known }]) => [
+    .map(([id, { adapter, name, account, isChecked: isAsked, known }]) => [
       ...[`\`${id}\``, name, `\`${WELL_KNOWN_KEYS[account] ?? `${providerSetting(account)}__KEY`}\``],
       ...[isAsked ? "a job" : "at once", recoveryText(adapter), cancelText(adapter), adapter.readCallback ? "read" : "no"],
       ...[span(adapter.resultTtlMs), `${known.from.join("; ")} (${known.as_of})`, (known.not_verified ?? []).join("; ")],

@@ -73,7 +73,7 @@ export const saidOf = async (store: Store): Promise<Pick<Said, "accounts" | "gen
         status: null,
         models: null,
         keyId: null,
-        looks: 1_000,
+        maxExamined: 1_000,
         limit: 1_000,
       },
     });

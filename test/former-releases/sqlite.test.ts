@@ -58,7 +58,14 @@ describe.each(FORMER)("a directory of $release", (former) => {
       const width = rows[0]?.length ?? 0;
       const user = (values: unknown[]) =>
         table === "audit"
-          ? values.map((value) => (/^(set-)?person$/.test(String(value)) ? String(value).replace("person", "user") : value))
+          ? values.map((value) =>
+              typeof value === "string"
+                ? value
+                    .replace(/^(set-)?person$/, "$1user")
+                    .replace('"personId":', '"userId":')
+                    .replace('"movedCredits":', '"transferredCredits":')
+                : value,
+            )
           : values;
       if (table === "meta") expect(now.map(([name]) => name)).toEqual(rows.map(([name]) => name));
       else expect([table, now.map((values) => values.slice(0, width))]).toEqual([table, rows.map(user)]);

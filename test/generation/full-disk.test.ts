@@ -111,7 +111,7 @@ test("credits added while the disk is full are refused with nothing written, so 
   await expect(add("first")).rejects.toBeInstanceOf(StoreFull);
   isFull = false;
   await scene.hurry(() => !rooms.ledger.load().isFull, 1_000);
-  expect((await add("second")).movedCredits).toBe(2_500);
+  expect((await add("second")).transferredCredits).toBe(2_500);
   clock.skip(60_000);
   expect(await scene.balance()).toEqual({ ...before, available: before.available + 2_500 });
 });

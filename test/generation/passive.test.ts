@@ -14,10 +14,10 @@ test("ten generations run with two machines in memory, fail over, and all end we
   // Whoever was busy when the others came to rest is looked at with the next sign of life of any of them.
   await scene.eventually(() => {
     supervisor.report(seq, { type: "woken", n: 99, atMs: scene.clock.nowMs() });
-    return supervisor.counts().awake <= 2;
+    return supervisor.counts().live <= 2;
   }, "that the machines are put away");
   expect(scene.rooms.supervisor.counts()).toMatchObject({ running: 10, deadlines: 10 });
-  expect(scene.rooms.supervisor.counts().awake).toBeLessThanOrEqual(2);
+  expect(scene.rooms.supervisor.counts().live).toBeLessThanOrEqual(2);
   // Half of the jobs are forgotten: their generations wake, and move on.
   scene.simulator.jobs().forEach((job, at) => {
     if (at % 2 === 0) job.faults.poll = { name: "forget", after_polls: 0 };
@@ -29,7 +29,7 @@ test("ten generations run with two machines in memory, fail over, and all end we
   expect(ended.map(({ status }) => status)).toEqual(ids.map(() => "succeeded"));
   expect(ended.map(({ cost_usd }) => cost_usd).sort()).toEqual([...Array<number>(5).fill(0.2), ...Array<number>(5).fill(0.25)]);
   expect(await scene.balance()).toEqual({ available: INITIAL_CREDITS - 225, held: 0, charged: 225, inProgress: 0 });
-  expect(scene.rooms.supervisor.counts()).toEqual({ queued: 0, running: 0, awake: 0, deadlines: 0 });
+  expect(scene.rooms.supervisor.counts()).toEqual({ queued: 0, running: 0, live: 0, deadlines: 0 });
 });
 
 test("a machine to which nothing has happened for a minute is put away, and wakes when its result is there", async () => {
@@ -39,10 +39,10 @@ test("a machine to which nothing has happened for a minute is put away, and wake
   await scene.untilAttempts(first.id, "accepted");
   scene.clock.skip(REST_MS - 1);
   await scene.occupy();
-  expect(scene.rooms.supervisor.counts()).toMatchObject({ running: 2, awake: 2 });
+  expect(scene.rooms.supervisor.counts()).toMatchObject({ running: 2, live: 2 });
   scene.clock.skip(1);
   await scene.occupy();
-  expect(scene.rooms.supervisor.counts()).toMatchObject({ running: 3, awake: 2 });
+  expect(scene.rooms.supervisor.counts()).toMatchObject({ running: 3, live: 2 });
   await scene.hurry(async () => (await scene.show(first.id)).completed_at !== null);
   expect(await scene.show(first.id)).toMatchObject({ status: "succeeded", cost_usd: 0.2 });
 });
@@ -66,7 +66,7 @@ test("a read that fails when a machine wakes is tried again: its result is not l
   const { id } = await scene.begin();
   await scene.untilAttempts(id, "accepted");
   await scene.occupy();
-  expect(scene.rooms.supervisor.counts()).toMatchObject({ running: 2, awake: 1 });
+  expect(scene.rooms.supervisor.counts()).toMatchObject({ running: 2, live: 1 });
   isFailing = true;
   await scene.hurry(async () => (await scene.show(id)).completed_at !== null);
   expect(failures).toBe(3);

@@ -97,7 +97,7 @@ const attack = async (url: string): Promise<{ statuses: Record<number, number>; 
 
 const play = async (place: Place): Promise<[boolean, string][]> => {
   const { url, child } = place.nodes[0] ?? { url: "", child: undefined };
-  const link = (await place.command("users", "setup")).said;
+  const link = (await place.command("users", "setup")).output;
   const [, token = ""] = /#([\w-]{43})/.exec(link) ?? [];
   const accepted = await post(url, "link/accept", { token, email: EMAIL, name: "Ada", password: PASSWORD }, "198.51.100.4");
   if (accepted.status !== 200) throw new Error(`the set-up link answered ${accepted.status}: ${link}`);
@@ -142,7 +142,7 @@ const play = async (place: Place): Promise<[boolean, string][]> => {
   const counted = Object.entries(refused).reduce((sum, [outcome, n]) => (outcome === "succeeded" ? sum : sum + n), 0);
   // Those that came too early of the new browser in a network of theirs are among them.
   const own = Math.max(0, counted - busy - ownBusy - (statuses[422] ?? 0) - (statuses[429] ?? 0));
-  const lines = (child?.said() ?? "").split("\n").filter((line) => line.includes('"sign-in rejected"')).length;
+  const lines = (child?.output() ?? "").split("\n").filter((line) => line.includes('"sign-in rejected"')).length;
   const worst = (answers: readonly Answer[]) => Math.max(...answers.map(({ ms }) => ms));
   const all200 = (answers: readonly Answer[]) => answers.every(({ status }) => status === 200);
   say(`figures ${JSON.stringify({ tries, networks, atOnce, tookS: Math.round(tookS), statuses, refused, lines, own })}`);

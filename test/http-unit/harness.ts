@@ -148,7 +148,7 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
     webhook: null,
     console: null,
     pages: { console: false, inspector: false },
-    told: () => undefined,
+    onCallback: () => undefined,
     links,
     copies: createInputCopies(await createLocalStorage(join(dir, "pinned")), null, clock.nowMs),
     inputLinks: createSignedInputLinks("cd".repeat(32), clock.nowMs),

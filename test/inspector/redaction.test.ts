@@ -30,7 +30,14 @@ test("whoever looks on sees the same way and the same money", async () => {
   expect(everything.faults).toEqual([]);
   expect(everything.steps.map(({ event }) => event?.type)).toContain("jobFailed");
   const wayOf = ({ steps }: typeof everything) =>
-    steps.map(({ from, to, transition, asks, transfers, context }) => ({ from, to, transition, asks, transfers, context }));
+    steps.map(({ from, to, transition, effects: asks, transfers, context }) => ({
+      from,
+      to,
+      transition,
+      asks,
+      transfers,
+      context,
+    }));
   for (const asker of [{ onlooker: "words" }, { onlooker: "prompts" }, { onlooker: "member", accountSeq }] as const) {
     const told = replay((await ask(scene, id, asker)).given);
     expect(told.faults).toEqual([]);

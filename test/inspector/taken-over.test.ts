@@ -47,7 +47,7 @@ const read = (versions: readonly number[], ownFrom: number): void => {
     ...{ seq: 10, version, epoch: 2, atMs: version, event: { type: "told" }, stateAfter: "running.polling" },
     node: version >= ownFrom ? OWN : DEAD,
   }));
-  follower?.told({
+  follower?.onReport({
     ...{ record: record("running"), epoch: 1, version: versions.at(-1) ?? 0, plan: PLAN, waitEndsAtMs: 1, snapshot: null },
     ...{ node: ownFrom > 99 ? DEAD : OWN, steps, isNew: versions[0] === 1 },
   });
@@ -73,8 +73,8 @@ beforeEach(async () => {
     {
       reads,
       watch,
-      isAwake: () => false,
-      elsewhere: { neighbours, collectMs: 1 },
+      isLive: () => false,
+      elsewhere: { remoteChanges: neighbours, collectMs: 1 },
       prompts: false,
       breathe: async () => undefined,
     },

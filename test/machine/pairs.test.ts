@@ -123,7 +123,7 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
     /** Tells an event, waits until it is on disk or known to mean nothing; whether it made a step. */
     tell: async (event: GenerationEvent): Promise<boolean> => {
       const before = stepped;
-      host.tell(own(event));
+      host.send(own(event));
       await host.idle();
       return stepped > before;
     },

@@ -57,7 +57,7 @@ test("a restart, a fallback and a confirmation are told step by step, as the jou
   }
   expect([...wayOf(steps).values()].flat().sort((a, b) => a - b)).toEqual(given.journal.map(({ version }) => version));
 
-  const told = steps.map((step) => step.told).join("\n");
+  const told = steps.map((step) => step.description).join("\n");
   expect(told).toContain("restart: the process ended while attempt 1 may have been out");
   expect(told).toContain("proved: the provider never had attempt 1; the next route has its turn (fallback)");
   expect(told).toContain("attempt 2 begins on life/spare");
@@ -74,7 +74,7 @@ test("a restart, a fallback and a confirmation are told step by step, as the jou
   const states = new Map<number, string>();
   for (const { notes } of steps) for (const { n, state } of notes) if (state) states.set(n, state);
   expect([...states]).toEqual((await again.store.attemptsOf(given.seq)).map(({ n, state }) => [n, state]));
-  expect(steps.flatMap(({ asks }) => asks.map(({ type }) => type))).toContain("ask.confirm");
+  expect(steps.flatMap(({ effects: asks }) => asks.map(({ type }) => type))).toContain("ask.confirm");
   expect(JSON.stringify(steps)).not.toContain("kite");
 });
 
@@ -157,7 +157,7 @@ test("every way into every situation of the machine replays to itself", () => {
       // Only the machine's own part is looked at: nothing has settled these.
       const { steps } = replay({ ...given, createdAtMs: STARTED_AT_MS, journal, transfers: [hold] });
       expect(steps.at(-1)?.to).toBe(leafOf(snapshot));
-      for (const { fault, transition, version, told } of steps) {
+      for (const { fault, transition, version, description: told } of steps) {
         expect(fault ?? "").not.toMatch(/machine (goes|has no|cannot)/);
         expect(version === 0 || ids.has(transition ?? "")).toBe(true);
         expect(told).not.toContain("undefined");

@@ -39,8 +39,8 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: FINDING,
-        find: "askedAtMs - settlesFromMs >= traits.findSettleMs / deps.pace",
-        put: "askedAtMs > 0",
+        find: "requestedAtMs - settlesFromMs >= traits.findSettleMs / deps.pace",
+        put: "requestedAtMs > 0",
       },
     ],
     killer: "asking",
@@ -219,7 +219,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ASKING,
-        find: "if (polled.gone >= GONE_TIMES && askedAtMs - polled.goneSinceMs >= GONE_MS / deps.pace) {",
+        find: "if (polled.gone >= GONE_TIMES && requestedAtMs - polled.goneSinceMs >= GONE_MS / deps.pace) {",
         put: "if (polled.gone >= 1) {",
       },
     ],
@@ -229,7 +229,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     name: "gone-by-reading",
     breaks: "An old answer that the job is not known counts from when it was read, by a process that stood still in between.",
     standsFor: "simulate, seed 1086312: one question and its answer on both sides of a pause of 70 s",
-    patches: [{ file: ASKING, find: "askedAtMs - polled.goneSinceMs", put: "atMs - polled.goneSinceMs" }],
+    patches: [{ file: ASKING, find: "requestedAtMs - polled.goneSinceMs", put: "atMs - polled.goneSinceMs" }],
     killer: "asking",
   },
 ];

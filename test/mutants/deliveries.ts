@@ -92,8 +92,8 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: QUOTED,
-        find: "{ raw }: CheckedInput): Partial<Ordered> => {\n  const { aspect_ratio: asked } = raw;",
-        put: "{ raw, filled }: CheckedInput): Partial<Ordered> => {\n  const { aspect_ratio: asked } = filled;",
+        find: "{ raw }: CheckedInput): Partial<Ordered> => {\n  const { aspect_ratio: requested } = raw;",
+        put: "{ raw, filled }: CheckedInput): Partial<Ordered> => {\n  const { aspect_ratio: requested } = filled;",
       },
     ],
     killer: "deliveries",

@@ -102,8 +102,8 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
       },
       {
         file: RULES,
-        find: "export const isInTime = ({ context, event }: Asked): boolean => event.atMs < context.waitEndsAtMs;",
-        put: "export const isInTime = ({ event }: Asked): boolean => event.atMs > 0;",
+        find: "export const isInTime = ({ context, event }: GuardArgs): boolean => event.atMs < context.waitEndsAtMs;",
+        put: "export const isInTime = ({ event }: GuardArgs): boolean => event.atMs > 0;",
       },
     ],
     killer: "machine",
@@ -181,14 +181,14 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     name: "watch-forgotten",
     breaks: "After a restart nobody asks any more about an attempt that was given up and may still deliver.",
     standsFor: "late success of route A",
-    patches: [{ file: SNAPSHOT, find: "return ask ? [ask, ...later] : later;", put: "return ask ? [ask] : later.slice(1);" }],
+    patches: [{ file: SNAPSHOT, find: "return effect ? [effect, ...later] : later;", put: "return effect ? [effect] : later.slice(1);" }],
     killer: "machine",
   },
   {
     name: "restored-never-asked",
     breaks: "What was restored waits for answers to questions that nobody asks: a start opens, and nothing more happens to it.",
     standsFor: "a deploy in the middle; what runs for a machine is not part of its snapshot",
-    patches: [{ file: RESUMING, find: "deps.perform(seq, ask);", put: "void seq;" }],
+    patches: [{ file: RESUMING, find: "deps.perform(seq, effect);", put: "void seq;" }],
     killer: "resuming",
   },
   {
@@ -196,7 +196,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     breaks: "A request that may have been out when the process ended is sent again at the next start.",
     standsFor: "an effect in flight runs again on restore",
     patches: [
-      { file: RESTORE, find: ' && ask.type !== "ask.send"),', put: ")," },
+      { file: RESTORE, find: ' && effect.type !== "ask.send"),', put: ")," },
       { file: RESTORE, find: "return wasSending ? {", put: "return wasSending && n < 0 ? {" },
     ],
     killer: "simulation",

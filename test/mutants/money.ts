@@ -208,8 +208,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
       },
       {
         file: CREDIT,
-        find: "const row = [accountSeq, kind, credits, movedCredits, reference,",
-        put: "const row = [accountSeq, kind, credits, movedCredits, null,",
+        find: "const row = [accountSeq, kind, credits, transferredCredits, reference,",
+        put: "const row = [accountSeq, kind, credits, transferredCredits, null,",
       },
     ],
     killer: "ledger",

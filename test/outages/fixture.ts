@@ -143,7 +143,7 @@ export const openWorld = async (plan: WorldPlan): Promise<World> => {
     close: async () => {
       await Promise.all(begun().map((node) => node.stop()));
       for (const { place, lives } of begun()) writeFileSync(`${place.dir}.log`, lives.map(({ said }) => said()).join("\n"));
-      writeFileSync(join(dir, "bucket.log"), bucket.child.said());
+      writeFileSync(join(dir, "bucket.log"), bucket.child.output());
       simulator.child.kill("SIGKILL");
       bucket.child.kill("SIGKILL");
       await Promise.all([simulator.child.ended, bucket.child.ended, pooler?.stop()]);

@@ -89,7 +89,7 @@ const command = async ({ nodes, plan }: World, ...words: string[]) => {
   return await run([...plan.genrouter, ...words], { ...place?.env, GENROUTER_DATA__DIR: place?.dir ?? "" });
 };
 const orphansOf = async (world: World): Promise<Set<string>> => {
-  const { code, said } = await command(world, "orphans", "--json");
+  const { code, output: said } = await command(world, "orphans", "--json");
   const line = said.split("\n").find((text) => text.startsWith("{"));
   if (code !== 0 || line === undefined) throw new Error(`genrouter orphans ended with ${code}: ${said}`);
   const { orphans } = JSON.parse(line) as { orphans: OrphanLine[] };
@@ -144,7 +144,7 @@ export const judge = async (trial: Trial, world: World): Promise<{ checks: Check
       },
       ...auditAll(evidence),
       filed,
-      { name: "genrouter verify says that the thirteen invariants hold", faults: offendingOf(verified.code, verified.said) },
+      { name: "genrouter verify says that the thirteen invariants hold", faults: offendingOf(verified.code, verified.output) },
     ],
     figures: {
       ...inNodes.figures,

@@ -70,7 +70,7 @@ const judged = (trial: Trial, { name, faults }: Check) => {
 
 /** The unit as it is installed. */
 const shippedRestarts = async (genrouter: Genrouter, dir: string): Promise<Restarts> => {
-  const { code, said } = await run([...genrouter, "install", "systemd", "--root", dir]);
+  const { code, output: said } = await run([...genrouter, "install", "systemd", "--root", dir]);
   if (code !== 0) throw new Error(`genrouter install systemd ended with ${code}: ${said}`);
   return restartsOf(readFileSync(join(dir, "etc/systemd/system/genrouter.service"), "utf8"));
 };

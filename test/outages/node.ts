@@ -41,7 +41,7 @@ export const superviseNode = (genrouter: Genrouter, place: ServicePlace, restart
     const child = spawnService(genrouter, place);
     present = child;
     const life: Life = {
-      ...{ pid: child.pid, fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY, end: null, wasTold: false, said: child.said },
+      ...{ pid: child.pid, fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY, end: null, wasTold: false, said: child.output },
     };
     lives.push(life);
     const end = await child.ended;

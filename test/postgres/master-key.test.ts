@@ -148,7 +148,7 @@ test("a running node that cannot open a key goes on with the one it had, takes a
   const keyring = createCredentials({
     settings: () => readSettings({}),
     vault: here,
-    told: (why) => told.push(why),
+    onReport: (why) => told.push(why),
   });
   const keysOf = ({ providers }: ReturnType<typeof keyring.first>) => [
     providers.fal?.key,

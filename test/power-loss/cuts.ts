@@ -112,7 +112,7 @@ export const runCuts = async (plan: CutsPlan): Promise<CutsEnd> => {
     child.kill("SIGKILL");
     const { code, signal } = await child.ended;
     if (signal !== "SIGKILL" && code !== 0)
-      throw new Error(`the service ended by itself with ${signal ?? code}:\n${child.said().slice(-3000)}`);
+      throw new Error(`the service ended by itself with ${signal ?? code}:\n${child.output().slice(-3000)}`);
     const late = roll() < WITH_LATE_BLOCKS ? roll() : 0;
     const loss = disk.cut(late, roll);
     const seen = await look({ client: readClientLog(client.log), submissions: submissions.fresh() });
@@ -162,7 +162,7 @@ export const runCuts = async (plan: CutsPlan): Promise<CutsEnd> => {
   }
   load.kill("SIGTERM");
   const { code } = await load.ended;
-  if (code !== 0) throw new Error(`the client ended with ${code}:\n${load.said()}`);
+  if (code !== 0) throw new Error(`the client ended with ${code}:\n${load.output()}`);
   simulator.child.kill("SIGKILL");
   await simulator.child.ended;
   const checks: Check[] = [];

@@ -18,7 +18,7 @@ const playOnce = async (how: string, say: (line: string) => void): Promise<strin
   const dir = join(base, "data");
   mkdirSync(dir);
   const disk = openPowerDisk(dir, say);
-  const { said } = await run([...entry(join(import.meta.dir, "keeper.ts")), dir, how], disk.plug());
+  const { output: said } = await run([...entry(join(import.meta.dir, "keeper.ts")), dir, how], disk.plug());
   disk.cut(0, Math.random);
   const kept = [...said.matchAll(/^kept (\S+) with (.+)$/gm)];
   const faults = kept.flatMap(([, path = "", text = ""]) => {

@@ -66,7 +66,7 @@ const playList = async (list: readonly Page[]): Promise<void> => {
         return { kind: "page", candidates, next: json + 1 < list.length ? String(json + 1) : null };
       },
     },
-    ask: async (at: number) => {
+    request: async (at: number) => {
       const apart = list[at]?.apartMs ?? null;
       const headers = apart === null ? {} : { date: new Date(NOW_MS + apart).toUTCString() };
       return { kind: "answered", response: { status: 200, headers, json: at, text: "" } };

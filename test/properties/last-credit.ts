@@ -67,7 +67,7 @@ const openRace = (store: Store, scheduler: fc.Scheduler) => {
       account: (id) => store.account(id),
     },
     admit: (mutation) => ledger.post(mutation),
-    door: () => "open",
+    admission: () => "open",
     catalogue: () => catalogue,
     routeState: () => "up",
     expectedMs: () => undefined,

@@ -140,7 +140,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
       posted = null;
       asks = null;
       end = how;
-      host.tell(event);
+      host.send(event);
       await host.idle();
       end = null;
       if (lost?.startsWith("planted")) {
@@ -232,7 +232,7 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
     }
     if ("n" in mine && mine.type !== "begun" && !isKnown(before, mine))
       throw new Error(`${mine.type} of attempt ${mine.n}, which nobody knows, made a step`);
-    if (move.end === null || move.end === "full") same(`what ${mine.type} asked for`, asks, step.asks);
+    if (move.end === null || move.end === "full") same(`what ${mine.type} asked for`, asks, step.effects);
     const after = twin.snapshot();
     const n = after.context.current?.n ?? 0;
     const seen = store.seen(subject.seq, round + 1);

@@ -18,7 +18,7 @@ const deskFor = (adapter: Adapter, base_url?: string) =>
     settings: { key: "s3cr3t-0123456789", ...(base_url === undefined ? {} : { base_url }) },
     slots: { submits: 1, questions: 1, finds: 1 },
     traits: {},
-    isTold: false,
+    isReported: false,
     nowMs: () => SENT_AT_MS,
   });
 

@@ -19,7 +19,7 @@ const refusalOf = async (provider: string, model: string, input: SubmitRequest["
       generationByKey: async () => undefined,
       account: async () => ({ availableCredits: 0, owedCredits: 0, inProgress: 0 }),
     },
-    ...{ door: () => "open", catalogue: () => catalogue, expectedMs: () => undefined, allowsHost: () => false },
+    ...{ admission: () => "open", catalogue: () => catalogue, expectedMs: () => undefined, allowsHost: () => false },
     routeState: (id: string) => (providerOf.get(id) === provider ? "up" : "unconfigured"),
     measure: async (links: readonly MediaLink[]) => {
       opened.push(...links.map(({ url }) => url));

@@ -43,7 +43,7 @@ test.skipIf(process.platform !== "linux")(
     clients.leave();
     await node.hears(/"file descriptors recovered"/);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
-    expect(node.said().match(/"file descriptors exhausted"/g)).toHaveLength(1);
+    expect(node.output().match(/"file descriptors exhausted"/g)).toHaveLength(1);
     node.kill("SIGTERM");
     expect(await node.ended).toMatchObject({ code: 0 });
   },

@@ -63,7 +63,7 @@ test("A1, A5: a start waits for a database that comes later; metrics tell that i
     expect(await ask("/v1/models")).toMatchObject({ status: 503, body: { error: { code: "restarting" } } });
     const door = await openDoor(databasePort);
     expect(await eventually(async () => (await ask("/readyz"))?.status === 200, "a node that is ready")).toBe(true);
-    expect(node.said()).toContain("the start waits");
+    expect(node.output()).toContain("the start waits");
     expect(await gauges()).toEqual(THERE ?? []);
     await server.kill("fast");
     expect(await eventually(async () => Bun.deepEquals(await gauges(), AWAY), "metrics without a database")).toBe(true);
@@ -86,7 +86,7 @@ test("A1: a database that the server does not know is no outage: the start ends 
     GENROUTER_S3__SECRET_KEY: "secret",
   });
   expect(await node.ended).not.toBe(0);
-  expect(node.said()).toMatch(/"nobodys" does not exist/);
+  expect(node.output()).toMatch(/"nobodys" does not exist/);
 }, 60_000);
 
 test("A1: the unit's restarts cannot be used up by an outage", () => {

@@ -27,7 +27,7 @@ test("A15: a start that migrates logs one line with both schemas and the path of
   await node.hears(/^url /m);
   node.kill("SIGTERM");
   await node.ended;
-  const lines = node.said().match(/^.*"schema migrated".*$/gm) ?? [];
+  const lines = node.output().match(/^.*"schema migrated".*$/gm) ?? [];
   expect(lines).toHaveLength(1);
   expect(lines[0]).toContain(`from schema ${last.sqlite} to ${newest}; the copy made before is ${path}.before-${newest}`);
   has(
@@ -40,7 +40,7 @@ test("A15: a start that migrates logs one line with both schemas and the path of
   await again.hears(/^url /m);
   again.kill("SIGTERM");
   await again.ended;
-  expect(again.said()).not.toContain("schema migrated");
+  expect(again.output()).not.toContain("schema migrated");
 }, 30_000);
 
 test.skipIf(postgresReason !== undefined)(

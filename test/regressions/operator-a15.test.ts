@@ -33,7 +33,7 @@ test("A15: it does not wait for its own lease", async () => {
   try {
     expect(await eventually(async () => (await second.ask(`/generations/${id}`)).status === "succeeded", "its end")).toBe(true);
     const nodes = await run([...PROGRAM, "nodes", "--json"], env);
-    expect([nodes.code, nodes.said.match(/"ended_at":null/g)?.length]).toEqual([0, 1]);
+    expect([nodes.code, nodes.output.match(/"ended_at":null/g)?.length]).toEqual([0, 1]);
   } finally {
     second.node.kill("SIGKILL");
     await second.node.ended;

@@ -29,7 +29,13 @@ const leftOf = async (provider: "by-key" | "by-list", outcome: Outcome) => {
   const spool = await createOutcomeSpool(dir, Date.now);
   await spool.keep({ ref: REF, provider, outcome });
   const asksByKey = (one: string) => one === "by-key";
-  const inHand = createPendingOutcomes({ spool, clock: testClock(), log: () => undefined, isAway: () => false, asksByKey });
+  const inHand = createPendingOutcomes({
+    spool,
+    clock: testClock(),
+    log: () => undefined,
+    isAway: () => false,
+    looksUpByKey: asksByKey,
+  });
   const found = await inHand.open({ jobOwner: async () => undefined });
   return { inHand, dir, spool, found, byMachine: [false, true].map((mayBeAsked) => inHand.find(SEQ, 1, mayBeAsked)) };
 };

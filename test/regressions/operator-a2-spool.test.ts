@@ -59,7 +59,7 @@ test.each([
     // Its only provider answers with the sound itself, and cannot be asked afterwards.
     const body = JSON.stringify({ model: "eleven-flash-v2.5", input: { prompt: "a word" } });
     const { id } = await first.ask("/generations", { method: "POST", body });
-    const trace = async () => (await run([...PROGRAM, "trace", id, "--json"], env)).said;
+    const trace = async () => (await run([...PROGRAM, "trace", id, "--json"], env)).output;
     await eventually(async () => (await trace()).includes("running.submitting.sending"), "a request that is out");
     const bringBack = await takeAway(place);
     expect(await eventually(() => spooled().length === 1 && spooled()[0], "an answer on disk")).toBe(

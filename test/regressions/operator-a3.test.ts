@@ -18,7 +18,7 @@ import { postgresReason } from "../postgres/binaries.ts";
 import { openServer } from "../postgres/server.ts";
 
 afterAll(dropDirs);
-const COUNTS = { queued: 0, running: 0, awake: 0, deadlines: 0, tasks: 0, writes: 0 };
+const COUNTS = { queued: 0, running: 0, live: 0, deadlines: 0, tasks: 0, writes: 0 };
 const accountIn = async (dir: string) => runHere(["accounts", "create", "--name", "a", "--credit-usd", "5", "--data", dir]);
 
 /** The control socket of a service in a directory, which says that it has these settings. */

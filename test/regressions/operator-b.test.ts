@@ -52,7 +52,7 @@ test("B: a request's line has the address of the caller, as the named proxy has 
 test("B: a control request says who asked, about whom and for how much, and no secret or address of a user", async () => {
   const dir = freshDir();
   const told: EventFields[] = [];
-  const counts = { queued: 0, running: 0, awake: 0, deadlines: 0, tasks: 0, writes: 0 };
+  const counts = { queued: 0, running: 0, live: 0, deadlines: 0, tasks: 0, writes: 0 };
   const close = openControl(
     ...([dir, await harness.admin(), { url: harness.own, mode: "test", version: "0.0.0", pid: process.pid }] as const),
     ...([(_: EventName, fields: EventFields = {}) => void told.push(fields), createRuntimeStats(() => counts)] as const),

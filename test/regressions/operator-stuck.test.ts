@@ -25,7 +25,7 @@ const expectBooks = async (scene: Scene, id: string, type: string) => {
   const { createdAtMs } = (await scene.store.generationBySeq(seq)) ?? { createdAtMs: 0 };
   const told = replay({ createdAtMs, collectMs: 600_000, plan, waitEndsAtMs, journal, transfers });
   expect(told.faults).toEqual([]);
-  expect(told.steps.map((step) => step.told)).toContainEqual(expect.stringContaining(`Ada `));
+  expect(told.steps.map((step) => step.description)).toContainEqual(expect.stringContaining(`Ada `));
   const [line] = await scene.store.audit(null, 10, { action: "decide-generation" });
   expect(line).toMatchObject({ actor: { name: "Ada" }, target: id, detail: { reason: WHY } });
   await scene.verify();

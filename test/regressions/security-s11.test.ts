@@ -27,7 +27,7 @@ const scene = async () => {
   const tenant = await open();
   const send = async (event: Parameters<typeof deliver>[1]) => expect((await deliver(harness.url, event)).status).toBe(200);
   const buy = async (usd: number): Promise<string> => {
-    const { purchaseId } = await harness.rooms.till.buy({ accountId: tenant.accountId, by: BUYER, usd });
+    const { purchaseId } = await harness.rooms.checkout.buy({ accountId: tenant.accountId, by: BUYER, usd });
     await send(stripe.pay(purchaseId));
     return stripe.sessionOf(purchaseId).payment_intent ?? "";
   };

@@ -69,8 +69,8 @@ const insistOnReady = async (): Promise<void> => {
 const insistOnNone = async (): Promise<void> => {
   const says =
     /no provider has a key, .*console's page Providers \(Set key\), .*genrouter providers set-key.*GENROUTER_PROVIDERS__FAL__KEY/;
-  expect(service.said()).toMatch(new RegExp(`routes +none can run: ${says.source}`));
-  expect(service.said()).toMatch(new RegExp(`"reason":"${says.source}.*"msg":"provider keys missing"`));
+  expect(service.output()).toMatch(new RegExp(`routes +none can run: ${says.source}`));
+  expect(service.output()).toMatch(new RegExp(`"reason":"${says.source}.*"msg":"provider keys missing"`));
   await insistOnReady();
   expect(await listed()).toEqual([]);
   expect(await submitted()).toEqual([422, "model_not_available"]);

@@ -41,7 +41,7 @@ test("a provider that answers no question is asked for confirm_s; more of it is 
   let by = new AbortController().signal;
   const askFor = (ms: number, isUnclear: boolean) => {
     for (let atMs = 0; atMs < ms; atMs += 30_000) {
-      world.after(30_000, () => questions.asked("a-1", isUnclear, by));
+      world.after(30_000, () => questions.requested("a-1", isUnclear, by));
       while (world.step());
     }
   };

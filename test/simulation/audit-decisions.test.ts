@@ -16,7 +16,16 @@ const TAKEN = { isTaken: true } as Decided;
 /** A settlement that was taken once and charged for what was collected; each test takes something of it away. */
 const settled = () => ({
   order: {
-    ...{ id: ID, seq: 1, decision: "settle", reason: "order 1", askedAtMs: 1_000, wasOver: false, answer: TAKEN, refused: null },
+    ...{
+      id: ID,
+      seq: 1,
+      decision: "settle",
+      reason: "order 1",
+      requestedAtMs: 1_000,
+      wasOver: false,
+      answer: TAKEN,
+      refused: null,
+    },
   } as Order,
   steps: [
     { type: "settledByOperator", n: 1, by: OPERATOR.name, reason: "order 1" },

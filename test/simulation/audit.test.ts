@@ -18,7 +18,7 @@ const delivered = (ends: Ends): GenerationRecord => {
   return end;
 };
 const firstHeard = (evidence: Evidence) => {
-  const heard = evidence.notebook.heard.find((one) => one.accepted && one.wish.key !== null && !one.replayed);
+  const heard = evidence.notebook.heard.find((one) => one.accepted && one.planned.key !== null && !one.replayed);
   if (!heard?.accepted) throw new Error("the world has no accepted submission with a key");
   return { ...heard, accepted: heard.accepted };
 };
@@ -60,7 +60,7 @@ const TAMPERINGS: Tampering[] = [
     said: "the reserve is more than max_cost_usd",
     tamper: (evidence, ends) => {
       const heard = firstHeard(evidence);
-      const seen = [{ ...heard, wish: { ...heard.wish, maxCostCredits: heard.accepted.reservedCredits - 1 } }];
+      const seen = [{ ...heard, wish: { ...heard.planned, maxCostCredits: heard.accepted.reservedCredits - 1 } }];
       return ends.has(heard.accepted.id) ? { ...evidence, notebook: { ...evidence.notebook, heard: seen } } : undefined;
     },
     found: /more than max_cost_usd/,
@@ -86,7 +86,7 @@ const TAMPERINGS: Tampering[] = [
     said: "a conflict over a key that made nothing",
     tamper: (evidence) => {
       const heard = firstHeard(evidence);
-      const wish = { ...heard.wish, key: "never used" };
+      const wish = { ...heard.planned, key: "never used" };
       const conflict = { ...heard, wish, accepted: null, refused: "idempotency_conflict" };
       return { ...evidence, notebook: { ...evidence.notebook, heard: [...evidence.notebook.heard, conflict] } };
     },
@@ -152,7 +152,7 @@ const TAMPERINGS: Tampering[] = [
 /** A world in which everything is there that can be tampered with. */
 const isRich = (evidence: Evidence, ends: ReadonlyMap<string, GenerationRecord>): boolean =>
   [...ends.values()].some(({ status }) => status === "succeeded") &&
-  evidence.notebook.heard.some((one) => one.accepted && one.wish.key !== null && !one.replayed && ends.has(one.accepted.id)) &&
+  evidence.notebook.heard.some((one) => one.accepted && one.planned.key !== null && !one.replayed && ends.has(one.accepted.id)) &&
   evidence.upstream.jobs.some((job) => job.fails === null);
 
 test("an honest world is passed, and every tampering with it is found", async () => {

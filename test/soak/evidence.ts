@@ -8,7 +8,7 @@ import type { Acknowledged } from "./load.ts";
 
 /** `genrouter verify`, as an operator would run it. */
 export const invariantsOf = async (genrouter: readonly string[], dir: string): Promise<{ ok: boolean; told: string }> => {
-  const { code, said } = await run([...genrouter, "verify", "--data", dir, "--json"]);
+  const { code, output: said } = await run([...genrouter, "verify", "--data", dir, "--json"]);
   if (code !== 0) return { ok: false, told: `verify ended with ${code}: ${said.slice(0, 500)}` };
   const { checks } = JSON.parse(said) as { checks: { ok: boolean }[] };
   return {

@@ -9,7 +9,7 @@ import { openControl } from "../../src/cli/control.ts";
 import { fetchStats } from "../../src/cli/control-client.ts";
 
 const ABOUT = { url: "http://127.0.0.1:1", mode: "test", version: "0.0.0", pid: process.pid } as const;
-const COUNTS = { queued: 1, running: 7, awake: 6, deadlines: 8, tasks: 5, writes: 0 };
+const COUNTS = { queued: 1, running: 7, live: 6, deadlines: 8, tasks: 5, writes: 0 };
 
 const HELD_UP_MS = 60;
 

@@ -60,7 +60,7 @@ export const openSampler = (dir: string, load: Load) => {
         inFlightBefore,
         inFlight: inFlight.get()?.n ?? 0,
         hosted: figures.running + figures.queued,
-        awake: figures.awake,
+        awake: figures.live,
         rssMb: rssMb(pid),
         heapMb: figures.heapBytes / MB,
         files: readdirSync(`/proc/${pid}/fd`).length,

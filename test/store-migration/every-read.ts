@@ -68,7 +68,7 @@ const ASKED: Asked = {
   openGenerations: (reads) => reads.openGenerations(0, MANY),
   bookSums: (reads) => reads.bookSums({ upToSeq: 0, putCredits: 0, capturedCredits: 0 }, MANY),
   keptFiles: (reads) => reads.keptFiles({ expireAtMs: 0, seq: 0 }, MANY),
-  generationsStep: (reads) => reads.generationsStep({ ...ALL, limit: MANY, looks: MANY }),
+  generationsStep: (reads) => reads.generationsStep({ ...ALL, limit: MANY, maxExamined: MANY }),
   findGeneration: (reads, { ids }) => each(ids, (id) => reads.findGeneration(id)),
   lastSeenMs: (reads) => reads.lastSeenMs(),
   restored: (reads) => reads.restored(),
@@ -98,7 +98,7 @@ const ASKED: Asked = {
 /** What a store answers to every question. */
 export const readAll = async (reads: StoreReads): Promise<Record<string, unknown>> => {
   const accounts = await reads.accounts();
-  const { found } = await reads.generationsStep({ ...ALL, limit: MANY, looks: MANY });
+  const { found } = await reads.generationsStep({ ...ALL, limit: MANY, maxExamined: MANY });
   const records = found.map(({ record }) => record).toReversed();
   const known = { accounts, ids: records.map(({ id }) => id), seqs: records.map(({ seq }) => seq) };
   const answers = await each(Object.entries(ASKED), async ([name, ask]) => [name, await ask(reads, known)] as const);

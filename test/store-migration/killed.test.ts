@@ -28,17 +28,17 @@ moving(
     await interrupted.hears(UNDER_WAY);
     process.kill(interrupted.pid, "SIGINT");
     expect((await interrupted.ended).code).toBe(130);
-    expect(interrupted.said()).toMatch(/error: stopped; run the same command to resume$/m);
+    expect(interrupted.output()).toMatch(/error: stopped; run the same command to resume$/m);
     let kills = 0;
     for (let ms = FIRST_MS; ; ms += LATER_MS) {
       const child = start(words);
       await Promise.race([Bun.sleep(ms), child.ended]);
       child.kill("SIGKILL");
       const { code } = await child.ended;
-      if (code === null && UNDER_WAY.test(child.said())) kills += 1;
+      if (code === null && UNDER_WAY.test(child.output())) kills += 1;
       if (code === null) continue;
       // One that was killed after its verdict, or after its last commit, has little or nothing left to do.
-      expect(child.said()).toMatch(/all thirteen invariants hold|verified before the move stopped|holds this store already/);
+      expect(child.output()).toMatch(/all thirteen invariants hold|verified before the move stopped|holds this store already/);
       break;
     }
     expect(kills).toBeGreaterThan(0);

@@ -56,7 +56,7 @@ await admin.close();
 const move = [...bin, "migrate-store", "--to", url, "--data", home.dir, "--json"];
 const verify = async (what: string, words: string[], env: Record<string, string> = {}): Promise<number> => {
   const mono = performance.now();
-  const { code, said: out } = await run([...bin, "verify", "--json", ...words], { GENROUTER_LOG__LEVEL: "error", ...env });
+  const { code, output: out } = await run([...bin, "verify", "--json", ...words], { GENROUTER_LOG__LEVEL: "error", ...env });
   judge(`genrouter verify over ${what}: the thirteen invariants hold`, code === 0, out.slice(-2000));
   return secondsSince(mono);
 };
@@ -78,7 +78,7 @@ for (let isOver = false; !isOver; ) {
     continue;
   }
   isOver = true;
-  told = child.said();
+  told = child.output();
   judge(`the move ended, gone on with after ${kills} kills`, code === 0, told.slice(-2000));
 }
 const moveS = secondsSince(movedFrom);

@@ -28,7 +28,7 @@ const EVERYTHING = { accountSeq: null, fromMs: null, toMs: null, status: null, m
 
 /** Generations that have ended, and what they cost, by the generations themselves and by the usage. */
 const endedIn = async (store: Store) => {
-  const { found } = await store.generationsStep({ ...EVERYTHING, limit: 1000, looks: 1000 });
+  const { found } = await store.generationsStep({ ...EVERYTHING, limit: 1000, maxExamined: 1000 });
   const ended = found.map(({ record }) => record).filter(({ completedAtMs }) => completedAtMs !== null);
   const usage = await store.usage({ fromDay: 0, toDay: 99_999, accountId: null, by: "day" });
   return {

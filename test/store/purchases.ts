@@ -48,7 +48,7 @@ export const reversalMutation = (
   paymentIntent: `pi_${of}`,
   credits,
   state: "taken",
-  toldAtMs: NOW_MS + 2000,
+  reportedAtMs: NOW_MS + 2000,
   by: STRIPE,
   atMs: NOW_MS + 2000,
   ...changes,

@@ -86,7 +86,7 @@ describe("upgrade", () => {
   test("killed before any of its statements, it leaves a directory that starts", async () => {
     let kills = 0;
     // The conversion has hundreds of statements in one transaction; `npm run crash` kills it as well.
-    for (let statement = 0; ; statement += statement < 16 ? 1 : 23) {
+    for (let statement = 0; ; statement += statement < 12 ? 2 : 47) {
       const dir = copyOfOld();
       const path = join(dir, "genrouter.db");
       const before = rowsOf(path);

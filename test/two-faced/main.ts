@@ -55,7 +55,7 @@ try {
   judged.push([right === plan.cases, `${right} of ${plan.cases}: what was billed is what was received, or nothing was billed`]);
   for (const line of told) say(`       ${line}`);
   const shown = await place.command("credits", "show", "--account", place.orderer.id, "--json");
-  const line = shown.said.split("\n").find((each) => each.startsWith("{")) ?? "{}";
+  const line = shown.output.split("\n").find((each) => each.startsWith("{")) ?? "{}";
   const { available_usd: left = 0, held_usd: held } = JSON.parse(line) as { available_usd?: number; held_usd?: number };
   const spent = 50_000 - left;
   judged.push([held === 0, `no hold is left (${held} USD)`]);
@@ -65,7 +65,7 @@ try {
   ]);
   const verified = await place.command("verify");
   judged.push([verified.code === 0, `verify ends with ${verified.code}`]);
-  if (verified.code !== 0) say(verified.said);
+  if (verified.code !== 0) say(verified.output);
   const seconds = Math.round((performance.now() - begunMono) / 1000);
   say(`figures ${JSON.stringify({ cases: plan.cases, right, ...ends, byKind, seconds })}`);
 } catch (fault) {

@@ -81,10 +81,10 @@ const Edit = ({ page, send, close, done, of }: Parts & { of: KeyView | null }): 
       return undefined;
     }
     if (of === null)
-      return send<MadeKey>("POST", `/console/api/keys${accountQuery(page)}`, read.ask).then((made) =>
+      return send<MadeKey>("POST", `/console/api/keys${accountQuery(page)}`, read.request).then((made) =>
         done({ kind: "made", made, from: null }),
       );
-    const { scope: _, ...change } = read.ask;
+    const { scope: _, ...change } = read.request;
     return send("PATCH", `/console/api/keys/${of.id}`, change).then(() => done());
   };
   return (
@@ -146,7 +146,7 @@ const Revoke = ({ key_: key, send, close, done }: Parts & { key_: KeyView }): VN
 );
 
 const Made = ({ made, from, close }: { made: MadeKey; from: KeyView | null; close: () => void }): VNode => {
-  const [said, say] = useState("");
+  const [text, say] = useState("");
   const copy = () =>
     navigator.clipboard.writeText(made.key).then(
       () => say("Copied."),
@@ -161,7 +161,7 @@ const Made = ({ made, from, close }: { made: MadeKey; from: KeyView | null; clos
           Copy
         </button>
       </div>
-      <p role="status">{said}</p>
+      <p role="status">{text}</p>
       {from !== null && made.fromExpiresAtMs !== null && (
         <p>
           <code>{from.start}…</code> is refused from {timeText(made.fromExpiresAtMs)} on.

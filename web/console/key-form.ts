@@ -58,7 +58,7 @@ export const requestOf = (
   form: KeyForm,
   nowMs: number,
   unchangedMs: number | null = null,
-): { ask: KeyRequest; faults?: undefined } | { faults: FormFaults } => {
+): { request: KeyRequest; faults?: undefined } | { faults: FormFaults } => {
   const faults: FormFaults = {};
   const limits: { -readonly [window in keyof KeyLimits]: KeyLimits[window] } = { day: null, week: null, month: null };
   for (const window of KEY_WINDOWS) {
@@ -75,5 +75,5 @@ export const requestOf = (
   if (form.models?.length === 0) faults.models = "Choose at least one model, or let it use all.";
   if (form.name.length > 200) faults.name = "At most 200 characters.";
   if (Object.keys(faults).length > 0) return { faults };
-  return { ask: { name: form.name.trim(), scope: form.scope, expiresAtMs, models: form.models, limits } };
+  return { request: { name: form.name.trim(), scope: form.scope, expiresAtMs, models: form.models, limits } };
 };

@@ -17,20 +17,20 @@ export const KeyLimitBars = ({ limits }: Pick<KeyView, "limits">): VNode | null 
   if (bars.length === 0) return null;
   return (
     <ul class="key-limits">
-      {bars.map(({ window, limitCredits, spentCredits, anewAtMs }) => {
-        const said = `${usd(spentCredits)} of ${usd(limitCredits)} ${WORDS[window]}`;
+      {bars.map(({ window, limitCredits, spentCredits, resetsAtMs }) => {
+        const text = `${usd(spentCredits)} of ${usd(limitCredits)} ${WORDS[window]}`;
         return (
           <li key={window}>
-            <span>{said}</span>
+            <span>{text}</span>
             <meter
               min={0}
               max={limitCredits}
               high={limitCredits * NEARLY}
               optimum={0}
               value={Math.min(spentCredits, limitCredits)}
-              aria-label={said}
+              aria-label={text}
             />
-            <small>resets {timeText(anewAtMs)}</small>
+            <small>resets {timeText(resetsAtMs)}</small>
           </li>
         );
       })}

@@ -22,7 +22,7 @@ const HEADS: Record<By, string> = { day: "Day", model: "Model", key: "Key", acco
 /** Maximum number of lines shown; the CSV contains all. */
 const SHOWN = 50;
 
-const askedDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+const requestedDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 const share = ({ succeeded, count }: UsageLine): number | null => (count === 0 ? null : succeeded / count);
 const percent = (part: number): string => `${(part * 100).toFixed(part === 1 || part === 0 ? 0 : 1)} %`;
 const nameOf = (by: By, { of, name }: UsageLine): string => (by === "day" ? dayText(Date.parse(`${of}T00:00:00Z`)) : name);
@@ -118,7 +118,7 @@ export const UsageView = (of: { send: Send; account: string | null; byAccount: b
   const id = useId();
   const queries = useMemo(() => {
     const toMs = Date.now();
-    const range = `from=${askedDay(toMs - (days - 1) * DAY_MS)}&to=${askedDay(toMs)}`;
+    const range = `from=${requestedDay(toMs - (days - 1) * DAY_MS)}&to=${requestedDay(toMs)}`;
     const whose = account === null ? "" : `&account=${encodeURIComponent(account)}`;
     const bys: By[] = ["day", "model", "key", ...(byAccount && account === null ? (["account"] as const) : [])];
     return bys.map((by) => `?${range}&by=${by}${whose}`);
@@ -126,7 +126,7 @@ export const UsageView = (of: { send: Send; account: string | null; byAccount: b
   useEffect(() => {
     let isOver = false;
     Promise.all(queries.map((query) => send<Told>("GET", `/console/api/usage${query}`))).then(
-      (told) => isOver || setViews(told),
+      (reported) => isOver || setViews(reported),
       (reason: Error) => isOver || setFault(reason.message),
     );
     return () => {

@@ -46,12 +46,14 @@ const Snippet = ({ title, about, code }: ReturnType<typeof snippets>[number]): V
   );
 };
 
-export const Connect = ({ openUrl, askToken }: { openUrl: string; askToken: RequestToken }): VNode => {
+export const Connect = ({ openUrl, requestToken }: { openUrl: string; requestToken: RequestToken }): VNode => {
   const [token, setToken] = useState<{ token: string; expiresAtMs: number } | null>(null);
   const [fault, setFault] = useState<string | null>(null);
   const ask = () => {
     setFault(null);
-    askToken().then(setToken, (thrown: unknown) => setFault(thrown instanceof Error ? thrown.message : "There is no token now."));
+    requestToken().then(setToken, (thrown: unknown) =>
+      setFault(thrown instanceof Error ? thrown.message : "There is no token now."),
+    );
   };
   const url = token === null ? openUrl : `${openUrl}?token=${token.token}`;
   return (

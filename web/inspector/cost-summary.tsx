@@ -48,8 +48,8 @@ const Attempt = ({ attempt, startMs, endMs }: { attempt: AttemptBill; startMs: n
 };
 
 /** @param steps all steps of its replay. */
-export const ReplayBill = ({ told, steps }: { told: GenerationHistoryDto; steps: readonly ReplayStep[] }): VNode => {
-  const { generation, accountId, given } = told;
+export const ReplayBill = ({ reported, steps }: { reported: GenerationHistoryDto; steps: readonly ReplayStep[] }): VNode => {
+  const { generation, accountId, given } = reported;
   const { model, status, quotedCredits, createdAtMs, completedAtMs } = generation;
   const bill = billOf(steps, given.transfers);
   const facts: [string, string | null][] = [

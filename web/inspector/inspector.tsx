@@ -14,7 +14,7 @@ const PLACES: readonly NavigationEntry[] = [
 ];
 
 const socketUrl = (path: string): string => `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}${path}`;
-const askToken = async () => {
+const requestToken = async () => {
   // The user may have signed in in another tab after this page was opened.
   if (!me.value?.signedIn) await learnMe();
   return call<{ token: string; expiresAtMs: number }>("POST", "/inspector/api/token");
@@ -23,7 +23,9 @@ const loadLife = (id: string) => call<GenerationHistoryDto>("GET", `/inspector/a
 
 const Live = lazyPage(async () => {
   const { LiveView } = await import("./live-page.tsx");
-  return () => <LiveView liveUrl={socketUrl("/inspector/api/live")} openUrl={socketUrl("/inspector/ws")} askToken={askToken} />;
+  return () => (
+    <LiveView liveUrl={socketUrl("/inspector/api/live")} openUrl={socketUrl("/inspector/ws")} requestToken={requestToken} />
+  );
 });
 const Play = lazyPage(async () => (await import("./play-page.tsx")).PlayView);
 const Replay = lazyPage(async () => {

@@ -94,7 +94,7 @@ export const createLiveFeed = (socketUrl: string) => {
     };
     arm();
   };
-  const say = (ask: LiveRequest) => {
+  const report = (ask: LiveRequest) => {
     if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(ask));
   };
   const connect = () => {
@@ -107,16 +107,16 @@ export const createLiveFeed = (socketUrl: string) => {
     socket = mine;
     mine.onopen = () => {
       if (socket !== mine) return;
-      if (choice !== null) say({ choose: choice });
+      if (choice !== null) report({ choose: choice });
     };
     // An admitted page receives a message at once. The open event alone proves nothing, because the socket may be closed with a
     // reason.
-    mine.onmessage = ({ data: told }) => {
+    mine.onmessage = ({ data: reported }) => {
       if (socket !== mine) return;
       wasLive = true;
       retryMs = FIRST_RETRY_MS;
       connection.value = "live";
-      take(JSON.parse(String(told)) as LiveBatch);
+      take(JSON.parse(String(reported)) as LiveBatch);
     };
     mine.onclose = ({ code }) => {
       if (isClosed || socket !== mine) return;
@@ -144,7 +144,7 @@ export const createLiveFeed = (socketUrl: string) => {
     choose: (id: string | null) => {
       choice = id;
       rest = { ...rest, chosen: null };
-      say({ choose: id });
+      report({ choose: id });
       arm();
     },
     /** While paused the page does not change; changes that arrive meanwhile are shown when it is resumed. */

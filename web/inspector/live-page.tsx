@@ -13,17 +13,17 @@ import { EventLog } from "./live-log.tsx";
 import { Chosen } from "./selected-actor.tsx";
 
 /** `liveUrl`: WebSocket of this page; `openUrl`: WebSocket for external programs. */
-export type LiveProps = { liveUrl: string; openUrl: string; askToken: RequestToken };
+export type LiveProps = { liveUrl: string; openUrl: string; requestToken: RequestToken };
 
 const Totals = ({ feed }: { feed: LiveFeed }): VNode | null => {
   const { totals } = feed.shown.value;
   if (totals === null) return null;
-  const { queued, running, awake, guests, nodes, unlisted } = totals;
+  const { queued, running, live, guests, nodes, unlisted } = totals;
   const facts: [string, number][] = [
     ["queued", queued],
     ["running", running],
     ...(nodes === undefined ? [] : [["nodes", nodes] as [string, number]]),
-    [nodes === undefined ? "machines in memory" : "machines in the memory of this node", awake],
+    [nodes === undefined ? "machines in memory" : "machines in the memory of this node", live],
     ["of other programs", guests],
     ...(unlisted > 0 ? [["without a row: the list is full", unlisted] as [string, number]] : []),
   ];
@@ -38,7 +38,7 @@ const Totals = ({ feed }: { feed: LiveFeed }): VNode | null => {
   );
 };
 
-export const LiveView = ({ liveUrl, openUrl, askToken }: LiveProps): VNode => {
+export const LiveView = ({ liveUrl, openUrl, requestToken }: LiveProps): VNode => {
   const feed = useMemo(() => createLiveFeed(liveUrl), [liveUrl]);
   useEffect(() => () => feed.close(), [feed]);
   const filter = useSignal(NO_FILTER);
@@ -84,7 +84,7 @@ export const LiveView = ({ liveUrl, openUrl, askToken }: LiveProps): VNode => {
         <LiveMemory chosen={chosen} prompts={feed.hello.value?.prompts ?? false} />
         <EventLog events={logged} leftOut={leftOut} choose={choose} clear={feed.clear} />
       </div>
-      <Connect openUrl={openUrl} askToken={askToken} />
+      <Connect openUrl={openUrl} requestToken={requestToken} />
     </div>
   );
 };

@@ -62,7 +62,7 @@ const MARGIN = 12;
 /** Padding added above the content of a frame, so that its start can be scrolled down. */
 const roomAbove = new WeakMap<HTMLElement, number>();
 /** Sets the padding above and below; the visible content does not move. */
-const makeRoom = (frame: HTMLElement, above: number, below: number): void => {
+const evictOldest = (frame: HTMLElement, above: number, below: number): void => {
   const before = roomAbove.get(frame) ?? 0;
   roomAbove.set(frame, above);
   frame.style.setProperty("--above", `${above}px`);
@@ -93,7 +93,7 @@ export const scrollIntoView = (frame: HTMLElement, spot: Spot, tall: number, mov
   const beyond = middle > near ? Math.ceil(y + height + margin - to) : Math.floor(y - margin - from);
   const top = fits(near) ? near : beyond;
   const above = Math.max(0, -top);
-  makeRoom(frame, above, Math.max(0, top - most));
+  evictOldest(frame, above, Math.max(0, top - most));
   const isStill = moves === "instant" || matchMedia("(prefers-reduced-motion: reduce)").matches;
   frame.scrollTo({ left: x + width / 2 - clientWidth / 2, top: top + above, behavior: isStill ? "instant" : "smooth" });
 };

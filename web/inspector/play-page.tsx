@@ -32,7 +32,7 @@ const WAITS: readonly [label: string, ms: number][] = [
 ];
 
 /** Output of a step: a write to the store, or an effect after the commit. */
-const tellSaying = (saying: MachineOutput): string => {
+const applyOutput = (saying: MachineOutput): string => {
   switch (saying.type) {
     case "note.attempt":
       return `writes: attempt ${saying.change.n}${saying.change.state ? ` is ${saying.change.state}` : saying.change.begin ? " begins" : " changes"}`;
@@ -53,11 +53,11 @@ const fresh = (machine: MachineName): Game => {
   return { steps: [], standing: first, first };
 };
 
-const Offers = ({ offers, tell }: { offers: readonly OfferedEvent[]; tell: (offered: OfferedEvent) => void }): VNode => (
+const Offers = ({ offers, report }: { offers: readonly OfferedEvent[]; report: (offered: OfferedEvent) => void }): VNode => (
   <ul class="play-offers">
     {offers.map((offered) => (
       <li key={offered.id}>
-        <button type="button" class="play-offer" disabled={offered.answer === null} onClick={() => tell(offered)}>
+        <button type="button" class="play-offer" disabled={offered.answer === null} onClick={() => report(offered)}>
           <code>
             {offered.event.type}
             {offered.about === null ? "" : ` (attempt ${offered.about})`}
@@ -79,8 +79,8 @@ const History = ({ steps, first }: { steps: readonly PlayedStep[]; first: Playgr
           {step.from} → {step.to}
         </span>
         {step.sayings.map((saying) => (
-          <span key={tellSaying(saying)} class="step-text">
-            {tellSaying(saying)}
+          <span key={applyOutput(saying)} class="step-text">
+            {applyOutput(saying)}
           </span>
         ))}
       </li>
@@ -101,7 +101,7 @@ const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: Ch
     taken: steps.flatMap(({ transition }) => transition ?? []),
     ...(isCovering ? { coverage: covered } : {}),
   };
-  const tell = (offered: OfferedEvent) => {
+  const report = (offered: OfferedEvent) => {
     const step = play(standing, offered);
     // A second press before the next render refers to a previous state and is ignored.
     setGame((now) => (now === game ? { ...game, steps: [...steps, step], standing: step.after } : now));
@@ -142,7 +142,7 @@ const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: Ch
               </button>
             ))}
           </div>
-          <Offers offers={offers} tell={tell} />
+          <Offers offers={offers} report={report} />
           <h2>What happened</h2>
           {steps.length === 0 ? <p>Nothing yet. The events that it answers to are the ones that can be pressed.</p> : null}
           <History steps={steps} first={first} />

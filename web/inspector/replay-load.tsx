@@ -5,7 +5,7 @@ import type { GenerationHistoryDto } from "../../src/inspector/generation-histor
 import { errorText, Fault } from "../components/api.ts";
 import { ReplayView } from "./replay-page.tsx";
 
-type Loaded = { told: GenerationHistoryDto } | { fault: string; isSignedOut: boolean } | null;
+type Loaded = { reported: GenerationHistoryDto } | { fault: string; isSignedOut: boolean } | null;
 type Props = { id: string; load: (id: string) => Promise<GenerationHistoryDto> };
 
 export const ReplayPage = ({ id, load }: Props): VNode => {
@@ -13,7 +13,7 @@ export const ReplayPage = ({ id, load }: Props): VNode => {
   const look = useCallback(() => {
     let isLeft = false;
     load(id).then(
-      (life) => isLeft || setLoaded({ told: life }),
+      (life) => isLeft || setLoaded({ reported: life }),
       (fault: unknown) =>
         isLeft || setLoaded({ fault: errorText(fault), isSignedOut: fault instanceof Fault && fault.code === "signed_out" }),
     );
@@ -42,7 +42,7 @@ export const ReplayPage = ({ id, load }: Props): VNode => {
         </p>
       </>
     );
-  const isOpen = loaded.told.generation.completedAtMs === null;
+  const isOpen = loaded.reported.generation.completedAtMs === null;
   return (
     <>
       {isOpen ? (
@@ -53,7 +53,7 @@ export const ReplayPage = ({ id, load }: Props): VNode => {
           </button>
         </p>
       ) : null}
-      <ReplayView told={loaded.told} />
+      <ReplayView reported={loaded.reported} />
     </>
   );
 };

@@ -39,8 +39,8 @@ const Verdict = ({ replayed }: { replayed: Replay }): VNode =>
 const isBusy = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest("input, textarea, select, summary, .scrolls") !== null;
 
-export const ReplayView = ({ told }: { told: GenerationHistoryDto }): VNode => {
-  const replayed = useMemo(() => replay(told.given), [told]);
+export const ReplayView = ({ reported }: { reported: GenerationHistoryDto }): VNode => {
+  const replayed = useMemo(() => replay(reported.given), [reported]);
   const { steps } = replayed;
   const [at, setAt] = useState(steps.length - 1);
   const place = Math.min(at, steps.length - 1);
@@ -62,10 +62,10 @@ export const ReplayView = ({ told }: { told: GenerationHistoryDto }): VNode => {
     return () => document.removeEventListener("keydown", onKey);
   }, [go, steps]);
   const marks = marksAt(steps, place);
-  const { id } = told.generation;
+  const { id } = reported.generation;
   return (
     <div class="replay">
-      <ReplayBill told={told} steps={steps} />
+      <ReplayBill reported={reported} steps={steps} />
       <Verdict replayed={replayed} />
       <TimeLine steps={steps} at={place} go={go} />
       <div class="replay-columns">
@@ -82,13 +82,13 @@ export const ReplayView = ({ told }: { told: GenerationHistoryDto }): VNode => {
           svg: () => svgOf(CHART, marks, `The way of ${id}`),
           mmd: () => `${mermaidOf(CHART, wayOf(steps.slice(0, place + 1)))}\n`,
           json: () =>
-            `${JSON.stringify({ generation: told.generation, agrees: replayed.agrees, faults: replayed.faults, steps }, null, 2)}\n`,
+            `${JSON.stringify({ generation: reported.generation, agrees: replayed.agrees, faults: replayed.faults, steps }, null, 2)}\n`,
         }}
       />
-      {told.input === null ? null : (
+      {reported.input === null ? null : (
         <details>
           <summary>What was asked for</summary>
-          <pre>{JSON.stringify(told.input, null, 2)}</pre>
+          <pre>{JSON.stringify(reported.input, null, 2)}</pre>
         </details>
       )}
     </div>

@@ -18,12 +18,12 @@ const Part = ({ title, children }: { title: string; children: ComponentChildren 
 
 /** The evaluated guards in order; the last one is true. */
 export const Guards = ({ considered }: { considered: readonly Considered[] }): VNode | null => {
-  const asked = considered.filter(({ guard }) => guard !== "");
-  if (asked.length === 0) return null;
+  const requested = considered.filter(({ guard }) => guard !== "");
+  if (requested.length === 0) return null;
   return (
     <Part title="Guards">
       <ul>
-        {asked.map(({ transition, guard, holds }) => (
+        {requested.map(({ transition, guard, holds }) => (
           <li key={transition}>
             <code>{guard}</code> {holds ? "yes" : "no"}
           </li>
@@ -111,7 +111,7 @@ export const StepDetail = ({ step, before, nameOf = (routeId) => routeId }: Prop
     <h2>
       {step.version}. {step.event?.type ?? "acceptance"}
     </h2>
-    <p>{step.told}.</p>
+    <p>{step.description}.</p>
     {step.node === undefined ? null : (
       <p class="step-node">
         Written by node <code>{step.node}</code>.
@@ -127,10 +127,10 @@ export const StepDetail = ({ step, before, nameOf = (routeId) => routeId }: Prop
     </p>
     {step.fault === null ? null : <p class="step-fault">Does not agree: {step.fault}.</p>}
     <Ledger transfers={step.transfers} />
-    {step.asks.length === 0 ? null : (
+    {step.effects.length === 0 ? null : (
       <Part title="Commands">
         <ul>
-          {step.asks.map((ask) => (
+          {step.effects.map((ask) => (
             <li key={describeEffect(ask)}>{describeEffect(ask)}</li>
           ))}
         </ul>

@@ -29,7 +29,7 @@ const Step = ({
         {step.from === null ? "" : `${step.from} → `}
         {step.to}
       </span>
-      <span class="step-text">{step.told}</span>
+      <span class="step-text">{step.description}</span>
       {step.transfers.map(({ kind, credits }) => (
         <span key={kind} class="step-money">
           {kind} {usd(credits)}

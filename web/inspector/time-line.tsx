@@ -55,7 +55,7 @@ export const TimeLine = ({ steps, at, go }: Props): VNode => {
       ),
     );
   };
-  const spoken = now ? `step ${at} of ${last}, after ${elapsed(now.atMs - startMs)}: ${now.told}` : "";
+  const spoken = now ? `step ${at} of ${last}, after ${elapsed(now.atMs - startMs)}: ${now.description}` : "";
   return (
     <div class="replay-time">
       <div class="replay-buttons">

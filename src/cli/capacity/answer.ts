@@ -36,15 +36,15 @@ export const JUDGED = {
 export type Why = "thread" | "writer" | "bytes";
 export type Advice = "partition" | "archive" | "shard" | "slots";
 export type Answer = {
-  ask: CapacityRequest;
+  request: CapacityRequest;
   store: StoreName;
   /** Resources that a single machine with SQLite lacks; empty if it is sufficient. */
   sqliteLacks: Why[];
   load: Load;
   /** Cores of the database that keep its load within the planned utilization. */
   databaseCoresPlanned: number;
-  seatsPerNode: number;
-  seatsPerRoute: number;
+  maxRunningPerNode: number;
+  maxRunningPerRoute: number;
   log: ReturnType<typeof logOf>;
   tables: ReturnType<typeof retentionOf>;
   database: { rowsPerS: number; rowsPerDay: number; bytesPerDay: number; bytesKept: number };
@@ -64,13 +64,13 @@ const databaseOf = (tables: Answer["tables"]) => ({
 });
 
 /** Reasons why one machine with SQLite cannot carry the load. */
-const lacking = (ask: CapacityRequest, measured: Measured): Why[] => {
+const lacking = (request: CapacityRequest, measured: Measured): Why[] => {
   const costs = costsOf(measured, "sqlite");
-  const { busiestThread, commits } = loadOn(costs, ask, "sqlite", 1);
+  const { busiestThread, commits } = loadOn(costs, request, "sqlite", 1);
   const lacks: Why[] = [];
-  if (busiestThread > ask.full) lacks.push("thread");
-  if (commits.busy > ask.full) lacks.push("writer");
-  if (databaseOf(retentionOf(costs, ask)).bytesKept > JUDGED.sqliteBytes) lacks.push("bytes");
+  if (busiestThread > request.full) lacks.push("thread");
+  if (commits.busy > request.full) lacks.push("writer");
+  if (databaseOf(retentionOf(costs, request)).bytesKept > JUDGED.sqliteBytes) lacks.push("bytes");
   return lacks;
 };
 
@@ -85,25 +85,25 @@ const advised = ({ tables, database, log, load, store }: Omit<Answer, "advice">,
 };
 
 /** @param store the requested store; null selects SQLite if it is sufficient. @param readers read connections per node. */
-export const answerTo = (ask: CapacityRequest, wished: StoreName | null, readers: number, measured = MEASURED): Answer => {
-  const sqliteLacks = lacking(ask, measured);
-  const isAlone = sqliteLacks.length === 0 && (ask.nodes ?? 1) === 1;
+export const answerTo = (request: CapacityRequest, wished: StoreName | null, readers: number, measured = MEASURED): Answer => {
+  const sqliteLacks = lacking(request, measured);
+  const isAlone = sqliteLacks.length === 0 && (request.nodes ?? 1) === 1;
   const store = wished ?? (isAlone ? "sqlite" : "postgres");
   const costs = costsOf(measured, store);
-  const needed = store === "sqlite" ? 1 : (ask.nodes ?? nodesNeeded(costs, ask));
-  const load = loadOn(costs, ask, store, needed ?? SLOTS);
-  const tables = retentionOf(costs, ask);
+  const needed = store === "sqlite" ? 1 : (request.nodes ?? nodesNeeded(costs, request));
+  const load = loadOn(costs, request, store, needed ?? SLOTS);
+  const tables = retentionOf(costs, request);
   const { nodes, inFlight } = load;
-  const databaseCoresPlanned = Math.max(1, Math.ceil(load.databaseCores / ask.full));
-  const told = {
-    ...{ ask, store, sqliteLacks, load, databaseCoresPlanned, tables, database: databaseOf(tables) },
-    seatsPerNode: Math.ceil(inFlight.seldomMore / nodes),
-    seatsPerRoute: Math.ceil(inFlight.seldomMore / ask.routes),
-    log: logOf(costs, store, ask.rate, load),
-    bucket: bucketOf(ask),
+  const databaseCoresPlanned = Math.max(1, Math.ceil(load.databaseCores / request.full));
+  const reported = {
+    ...{ request, store, sqliteLacks, load, databaseCoresPlanned, tables, database: databaseOf(tables) },
+    maxRunningPerNode: Math.ceil(inFlight.seldomMore / nodes),
+    maxRunningPerRoute: Math.ceil(inFlight.seldomMore / request.routes),
+    log: logOf(costs, store, request.rate, load),
+    bucket: bucketOf(request),
     connections: store === "sqlite" ? 0 : connectionsOf(nodes, readers),
     memoryBytes: nodeMemoryOf(costs, load),
-    ends: saturations(costs, ask, store, nodes, databaseCoresPlanned),
+    ends: saturations(costs, request, store, nodes, databaseCoresPlanned),
   };
-  return { ...told, advice: advised(told, needed === null) };
+  return { ...reported, advice: advised(reported, needed === null) };
 };

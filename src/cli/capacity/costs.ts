@@ -72,11 +72,11 @@ export const costsOf = (measured: Measured, name: StoreName): Costs => {
     (nodeCpuMs - transactions * commit.nodeMs.each - mutations * commit.nodeMs.mutation) / generations;
   const reads = ({ databaseCpuMs, transactions, mutations, generations }: typeof few): number =>
     (databaseCpuMs - transactions * commit.databaseMs.each - mutations * commit.databaseMs.mutation) / generations;
-  const lookMs = Math.max(0, (beside(many) - beside(few)) / (many.looks - few.looks));
+  const lookMs = Math.max(0, (beside(many) - beside(few)) / (many.polls - few.polls));
   const pollMs = here.nodeCpuMs / here.polls;
   return {
     ...{ mutations: few.mutations / few.generations, commit, lookMs, pollMs },
-    lifeMs: Math.max(0, beside(few) - few.looks * lookMs),
+    lifeMs: Math.max(0, beside(few) - few.polls * lookMs),
     // Both runs read equally often, so the smaller value is less disturbed.
     readsMs: Math.max(0, Math.min(reads(few), reads(many))),
     pollElsewhere: there

@@ -8,40 +8,40 @@
  */
 export const RUN_SPREAD = 0.5;
 /** First and longest interval between polls of a provider, s, and its growth factor (src/effects/deps.ts, src/providers). */
-const [FIRST_LOOK_S, LONGEST_LOOK_S, GROWS] = [2, 5, 1.5];
+const [FIRST_POLL_S, LONGEST_POLL_S, GROWS] = [2, 5, 1.5];
 
 /** Number of polls until a run of `runS` seconds is found completed, and the delay of the last one, s. */
-const looksAt = (runS: number): { looks: number; lateS: number } => {
-  let atS = FIRST_LOOK_S;
-  let pauseS = FIRST_LOOK_S;
-  let looks = 1;
-  while (atS < runS && pauseS < LONGEST_LOOK_S) {
-    pauseS = Math.min(LONGEST_LOOK_S, pauseS * GROWS);
+const pollsOf = (runS: number): { polls: number; lateS: number } => {
+  let atS = FIRST_POLL_S;
+  let pauseS = FIRST_POLL_S;
+  let polls = 1;
+  while (atS < runS && pauseS < LONGEST_POLL_S) {
+    pauseS = Math.min(LONGEST_POLL_S, pauseS * GROWS);
     atS += pauseS;
-    looks += 1;
+    polls += 1;
   }
-  if (atS >= runS) return { looks, lateS: atS - runS };
+  if (atS >= runS) return { polls, lateS: atS - runS };
   // From here on the run ends at a random time between two polls, because intervals are jittered.
-  return { looks: looks + (runS - atS) / LONGEST_LOOK_S + 0.5, lateS: LONGEST_LOOK_S / 2 };
+  return { polls: polls + (runS - atS) / LONGEST_POLL_S + 0.5, lateS: LONGEST_POLL_S / 2 };
 };
 
-export type Run = { looks: number; lateS: number };
+export type Run = { polls: number; lateS: number };
 const WIDTH = 5;
 const PARTS = 400;
 
 /** Mean over the distribution of run times whose mean is `meanS`. */
 export const runsOf = (meanS: number): Run => {
   const middle = Math.log(meanS) - RUN_SPREAD ** 2 / 2;
-  let [weight, looks, lateS] = [0, 0, 0];
+  let [weight, polls, lateS] = [0, 0, 0];
   for (let part = 0; part <= PARTS; part += 1) {
     const z = -WIDTH + (2 * WIDTH * part) / PARTS;
     const share = Math.exp((-z * z) / 2);
-    const run = looksAt(Math.exp(middle + RUN_SPREAD * z));
+    const run = pollsOf(Math.exp(middle + RUN_SPREAD * z));
     weight += share;
-    looks += share * run.looks;
+    polls += share * run.polls;
     lateS += share * run.lateS;
   }
-  return { looks: looks / weight, lateS: lateS / weight };
+  return { polls: polls / weight, lateS: lateS / weight };
 };
 
 const EXACT_UP_TO = 500;

@@ -31,7 +31,7 @@ export const ADVICE: Record<Advice, string> = {
 const PARTS = { node: "the nodes' own threads", writer: "the writers", database: "the database" } as const;
 
 const partsOf = (answer: Answer): [part: string, value: string, why: string][] => {
-  const { ask, store, load, database, log, bucket, ends } = answer;
+  const { request, store, load, database, log, bucket, ends } = answer;
   const { commits, nodes, inFlight } = load;
   const shared: [string, string, string][] = [
     ["database", `${number(load.databaseCores)} cores in use`, `${answer.databaseCoresPlanned} planned`],
@@ -46,8 +46,8 @@ const partsOf = (answer: Answer): [part: string, value: string, why: string][] =
     ],
     [
       "seats",
-      `${number(answer.seatsPerNode)} a node`,
-      `limits.max_running; ${number(answer.seatsPerRoute)} on each route (limits.max_running_per_route)`,
+      `${number(answer.maxRunningPerNode)} a node`,
+      `limits.max_running; ${number(answer.maxRunningPerRoute)} on each route (limits.max_running_per_route)`,
     ],
     ["memory", `${bytes(answer.memoryBytes)} a node`, `${number(inFlight.seldomMore / nodes)} running`],
     ...(store === "postgres" ? shared : []),
@@ -57,7 +57,7 @@ const partsOf = (answer: Answer): [part: string, value: string, why: string][] =
       `${number(commits.batch)} mutations each, ${number(commits.takesMs)} ms, writers busy ${percent(commits.busy)}`,
     ],
     ["rows", `${number(database.rowsPerS)}/s`, `${number(database.rowsPerDay)} a day`],
-    ["tables", `${bytes(database.bytesPerDay)} a day`, `${bytes(database.bytesKept)} in ${number(ask.keepRowsDays)} days`],
+    ["tables", `${bytes(database.bytesPerDay)} a day`, `${bytes(database.bytesKept)} in ${number(request.keepRowsDays)} days`],
     [
       store === "postgres" ? "WAL" : "log",
       `${bytes(log.bytesPerS)}/s`,
@@ -68,14 +68,14 @@ const partsOf = (answer: Answer): [part: string, value: string, why: string][] =
     [
       "files",
       `${bytes(bucket.bytesPerDay)} a day`,
-      `${bytes(bucket.bytesKept)} in ${number(ask.keepFilesDays)} days; ${bytes(bucket.bytesPerS)}/s in`,
+      `${bytes(bucket.bytesKept)} in ${number(request.keepFilesDays)} days; ${bytes(bucket.bytesPerS)}/s in`,
     ],
     ["full at", `${number(ends[0]?.rate ?? 0)}/s`, ends.map(({ part, rate }) => `${PARTS[part]} ${number(rate)}`).join(", ")],
   ];
 };
 
 export const linesOf = (answer: Answer): string[] => {
-  const { ask, store, sqliteLacks, tables, advice } = answer;
+  const { request, store, sqliteLacks, tables, advice } = answer;
   const verdict =
     store === "sqlite"
       ? sqliteLacks.length === 0
@@ -83,7 +83,7 @@ export const linesOf = (answer: Answer): string[] => {
         : `one machine with SQLite is not enough: ${sqliteLacks.map((why) => LACKS[why]).join("; ")}`
       : `PostgreSQL with ${answer.load.nodes} node${answer.load.nodes === 1 ? "" : "s"}${sqliteLacks.length === 0 ? " (one machine with SQLite would be enough)" : `; with SQLite ${sqliteLacks.map((why) => LACKS[why]).join("; ")}`}`;
   return [
-    `${number(ask.rate)} generations/s, ${number(ask.runS)} s each, ${number(ask.polls)} polls each: ${verdict}`,
+    `${number(request.rate)} generations/s, ${number(request.runS)} s each, ${number(request.polls)} polls each: ${verdict}`,
     "",
     ...table(["PART", "NEEDED", ""], partsOf(answer)),
     "",
@@ -99,11 +99,18 @@ export const linesOf = (answer: Answer): string[] => {
 const rounded = (value: number): number => Number(value.toPrecision(4));
 
 export const jsonOf = (answer: Answer) => {
-  const { ask, store, load, log, bucket, database, ends, advice, tables } = answer;
+  const { request, store, load, log, bucket, database, ends, advice, tables } = answer;
   return {
-    ...{ rate: ask.rate, run_s: ask.runS, polls: ask.polls, store, sqlite_lacks: answer.sqliteLacks, nodes: load.nodes },
+    ...{
+      rate: request.rate,
+      run_s: request.runS,
+      polls: request.polls,
+      store,
+      sqlite_lacks: answer.sqliteLacks,
+      nodes: load.nodes,
+    },
     in_flight: { mean: rounded(load.inFlight.mean), seldom_more: load.inFlight.seldomMore },
-    seats: { per_node: answer.seatsPerNode, per_route: answer.seatsPerRoute },
+    seats: { per_node: answer.maxRunningPerNode, per_route: answer.maxRunningPerRoute },
     cores: {
       nodes: rounded(load.nodeCores),
       busiest_thread: rounded(load.busiestThread),

@@ -20,7 +20,7 @@ export type Batched = {
 /** Totals of generations through the whole service, each with `looks` polls of its provider. */
 export type Lives = {
   generations: number;
-  looks: number;
+  polls: number;
   mutations: number;
   transactions: number;
   nodeCpuMs: number;

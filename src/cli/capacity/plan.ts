@@ -54,10 +54,10 @@ export const commitMs =
     (store === "postgres" ? JOURNEYS * roundTripMs + waitMs : 0);
 
 /** CPU time of a node's main thread per generation without commits, ms. */
-const threadMs = (costs: Costs, ask: CapacityRequest, run: Run, nodes: number): number => {
+const threadMs = (costs: Costs, request: CapacityRequest, run: Run, nodes: number): number => {
   const elsewhere = 1 - 1 / nodes;
   const pollMs = costs.pollMs * (1 - elsewhere) + costs.pollElsewhere.nodeMs * elsewhere;
-  return costs.lifeMs + run.looks * costs.lookMs + ask.polls * pollMs;
+  return costs.lifeMs + run.polls * costs.lookMs + request.polls * pollMs;
 };
 
 const TURNS = 30;
@@ -65,14 +65,14 @@ const TURNS = 30;
 /**
  * Load of the given number of nodes. Commits wait for the thread that also does all other work, so both are computed iteratively.
  */
-export const loadOn = (costs: Costs, ask: CapacityRequest, store: StoreName, nodes: number): Load => {
-  const { rate } = ask;
-  const run = runsOf(ask.runS);
+export const loadOn = (costs: Costs, request: CapacityRequest, store: StoreName, nodes: number): Load => {
+  const { rate } = request;
+  const run = runsOf(request.runS);
   const mutationsPerS = rate * costs.mutations;
-  const ownMs = threadMs(costs, ask, run, nodes);
+  const ownMs = threadMs(costs, request, run, nodes);
   const own = (rate * ownMs) / 1000 / nodes;
   const isShared = store === "postgres";
-  let commits = groupCommits(mutationsPerS / nodes, commitMs(costs, ask, store));
+  let commits = groupCommits(mutationsPerS / nodes, commitMs(costs, request, store));
   let busiestThread = own;
   const committing = () => (commits.perS / 1000) * linearAt(costs.commit.nodeMs, commits.batch);
   for (let turn = 0; turn < TURNS; turn += 1) {
@@ -82,14 +82,14 @@ export const loadOn = (costs: Costs, ask: CapacityRequest, store: StoreName, nod
     // Duration of a queued task before the commit's task in the event loop; a commit waits for it twice.
     const taskMs = costs.lifeMs / costs.mutations;
     const waitMs = (own * taskMs) / (1 - busiestThread);
-    const next = groupCommits(mutationsPerS / nodes, commitMs(costs, ask, store, waitMs));
+    const next = groupCommits(mutationsPerS / nodes, commitMs(costs, request, store, waitMs));
     const isSettled = Math.abs(next.batch - commits.batch) < 1e-4 * commits.batch;
     commits = next;
     if (isSettled) break;
   }
-  const reads = rate * (costs.readsMs + (isShared ? ask.polls * (1 - 1 / nodes) * costs.pollElsewhere.databaseMs : 0));
+  const reads = rate * (costs.readsMs + (isShared ? request.polls * (1 - 1 / nodes) * costs.pollElsewhere.databaseMs : 0));
   const databaseCores = (nodes * commits.perS * linearAt(costs.commit.databaseMs, commits.batch) + reads) / 1000;
-  const inFlight = rate * (ask.runS + run.lateS + (commits.takesMs * (costs.mutations - 1)) / 1000);
+  const inFlight = rate * (request.runS + run.lateS + (commits.takesMs * (costs.mutations - 1)) / 1000);
   return {
     ...{ nodes, run, mutationsPerS, commits, nodeCores: nodes * (own + committing()), busiestThread, databaseCores },
     inFlight: { mean: inFlight, seldomMore: seldomMore(inFlight) },
@@ -100,11 +100,11 @@ export const loadOn = (costs: Costs, ask: CapacityRequest, store: StoreName, nod
  * Minimum number of nodes whose busiest thread and whose writer stay within the planned utilization; null if SLOTS nodes are not
  * sufficient.
  */
-export const nodesNeeded = (costs: Costs, ask: CapacityRequest): number | null => {
+export const nodesNeeded = (costs: Costs, request: CapacityRequest): number | null => {
   for (let nodes = 1; nodes <= SLOTS; nodes += 1) {
-    const { busiestThread, commits } = loadOn(costs, ask, "postgres", nodes);
+    const { busiestThread, commits } = loadOn(costs, request, "postgres", nodes);
     // A writer may be busy permanently, because its commits then grow; it must only not fall behind.
-    if (busiestThread <= ask.full && commits.batch <= MOST_IN_A_COMMIT * ask.full) return nodes;
+    if (busiestThread <= request.full && commits.batch <= MOST_IN_A_COMMIT * request.full) return nodes;
   }
   return null;
 };
@@ -117,17 +117,17 @@ export type Saturation = { part: "node" | "writer" | "database"; rate: number };
  */
 export const saturations = (
   costs: Costs,
-  ask: CapacityRequest,
+  request: CapacityRequest,
   store: StoreName,
   nodes: number,
   databaseCores: number,
 ): Saturation[] => {
-  const run = runsOf(ask.runS);
+  const run = runsOf(request.runS);
   const perMutation = (cost: { each: number; mutation: number }): number => cost.each / MOST_IN_A_COMMIT + cost.mutation;
   const isShared = store === "postgres";
-  const ownMs = threadMs(costs, ask, run, nodes) + (isShared ? costs.mutations * perMutation(costs.commit.nodeMs) : 0);
-  const writerMs = (costs.mutations * commitMs(costs, ask, store)(MOST_IN_A_COMMIT)) / MOST_IN_A_COMMIT;
-  const readMs = costs.readsMs + ask.polls * (1 - 1 / nodes) * costs.pollElsewhere.databaseMs;
+  const ownMs = threadMs(costs, request, run, nodes) + (isShared ? costs.mutations * perMutation(costs.commit.nodeMs) : 0);
+  const writerMs = (costs.mutations * commitMs(costs, request, store)(MOST_IN_A_COMMIT)) / MOST_IN_A_COMMIT;
+  const readMs = costs.readsMs + request.polls * (1 - 1 / nodes) * costs.pollElsewhere.databaseMs;
   const databaseMs = costs.mutations * perMutation(costs.commit.databaseMs) + readMs;
   const all: Saturation[] = [
     { part: "node", rate: (1000 * nodes) / ownMs },

@@ -45,21 +45,21 @@ export const addArchive = (program: Command, session: Session): void => {
           import("../../store/archive/write.ts"),
           import("../../store/archive/check.ts"),
         ]);
-        const { depot, json } = await archiveLocationOf(session, flags, { flag: "--to", text: flags.to, byBooks: true });
-        const { manifest } = await archive(await readsOf(storeLocationOf(session, flags)), depot, beforeMs, nowMs);
+        const { archiveStorage, json } = await archiveLocationOf(session, flags, { flag: "--to", text: flags.to, byStore: true });
+        const { manifest } = await archive(await readsOf(storeLocationOf(session, flags)), archiveStorage, beforeMs, nowMs);
         if (!manifest) {
           if (flags.json) terminal.print(JSON.stringify({ archived: false, ...json }));
           else terminal.print("nothing to archive: all that is old and settled is in it already");
           return;
         }
-        const { checks } = await checkArchive(depot);
+        const { checks } = await checkArchive(archiveStorage);
         const ok = checks.every((check) => check.ok);
         if (!ok) session.exit = EXITS.failure;
         if (flags.json) return terminal.print(JSON.stringify({ ...jsonOf(json, manifest), ok, checks }));
         for (const line of checkLines(terminal, checks)) terminal.print(line);
         const { generations, transfers, capturedCredits } = manifest.totals;
         terminal.print(
-          `archived ${generations} generations and ${transfers} transfers, ${showUsd(capturedCredits)} charged, as manifest ${manifest.n} in ${depot.told()}`,
+          `archived ${generations} generations and ${transfers} transfers, ${showUsd(capturedCredits)} charged, as manifest ${manifest.n} in ${archiveStorage.describe()}`,
         );
       }),
     );

@@ -42,7 +42,7 @@ const toDo = (dir: string, { sealedKeys, manifest }: Restored): string[] => [
 
 export const addRestore = (backup: Command, session: Session): void => {
   const { terminal } = session;
-  const tell = (restored: Restored, dir: string, isDone: boolean): void => {
+  const report = (restored: Restored, dir: string, isDone: boolean): void => {
     const { manifest, bytes, unfinished } = restored;
     const size = `${counted(manifest.entries.length, "file")}, ${sizeText(bytes)}`;
     const age = `${manifest.taken_at}, ${ageText(Date.now() - manifest.taken_at_ms)} ago`;
@@ -68,7 +68,7 @@ export const addRestore = (backup: Command, session: Session): void => {
       const { restoreInWorker } = await import("../../backup/worker-client.ts");
       const { network_disk: networkDisk } = directoryOf(session, {});
       const run = (dryRun: boolean) =>
-        awaitWork(session, (say) => restoreInWorker({ path, to: flags.to, dryRun, networkDisk }, say));
+        awaitWork(session, (print) => restoreInWorker({ path, to: flags.to, dryRun, networkDisk }, print));
       const dir = resolve(flags.to);
       const dryRun = flags.dryRun === true;
       if (!dryRun && !flags.yes && !(terminal.isLive && process.stdin.isTTY && confirm(`restore ${path} to ${dir}?`)))
@@ -77,7 +77,7 @@ export const addRestore = (backup: Command, session: Session): void => {
         });
       const restored = await run(dryRun);
       if (flags.json) terminal.print(JSON.stringify(restoredJson(restored, flags)));
-      else tell(restored, dir, !dryRun);
+      else report(restored, dir, !dryRun);
     });
   withExamples(
     withJson(command),

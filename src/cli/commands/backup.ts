@@ -45,10 +45,10 @@ const shelvedJson = ({ name, path, state, why, bytes, manifest }: ListedBackup, 
   files: manifest === null ? null : manifest.entries.length - 1,
 });
 
-const shelfLines = (shelf: readonly ListedBackup[], nowMs: number): string[] =>
+const backupLines = (backups: readonly ListedBackup[], nowMs: number): string[] =>
   table(
     ["BACKUP", "AGE", "SIZE", "ROWS", "FILES", "STATE"],
-    shelf.map(({ name, state, why, bytes, manifest }) => [
+    backups.map(({ name, state, why, bytes, manifest }) => [
       name,
       ...(manifest === null
         ? ["", "", "", ""]
@@ -80,13 +80,13 @@ export const addBackup = (program: Command, session: Session): void => {
       const place = placeOf(session, dir, flags);
       const { data, files } = settingsOf(session, flags);
       const { makeBackup } = await import("../../backup/worker-client.ts");
-      const made = await awaitWork(session, (tell) =>
+      const made = await awaitWork(session, (report) =>
         makeBackup(
           {
             ...{ dataDir: data.dir, dir: place, madeBy: "command", version: VERSION, filesStore: files.store },
             ...{ withMasterKey: flags.withMasterKey === true, aheadMs: 0, keep: null },
           },
-          tell,
+          report,
         ),
       );
       const isVerified = made.faults.length === 0;
@@ -109,8 +109,8 @@ export const addBackup = (program: Command, session: Session): void => {
     .description("verify every file of a backup, its manifest and the ledger of its database; exit 1 if a check fails")
     .action(async (path: string, flags: JsonFlag) => {
       const { verifyBackup } = await import("../../backup/worker-client.ts");
-      const { manifest, faults, books } = await awaitWork(session, (tell) => verifyBackup(path, tell));
-      const wrong = [...faults, ...books];
+      const { manifest, faults, databaseFaults } = await awaitWork(session, (report) => verifyBackup(path, report));
+      const wrong = [...faults, ...databaseFaults];
       if (wrong.length > 0 || manifest.faults.length > 0) session.exit = EXITS.failure;
       if (flags.json)
         return terminal.print(
@@ -138,11 +138,11 @@ export const addBackup = (program: Command, session: Session): void => {
     .action(async (dir: string | undefined, flags: Flags) => {
       const place = placeOf(session, dir, flags);
       const { openBackupDirectory } = await import("../../backup/backup-directory.ts");
-      const shelf = openBackupDirectory(place);
+      const backups = openBackupDirectory(place);
       const nowMs = Date.now();
-      if (flags.json) return terminal.print(JSON.stringify(shelf.map((one) => shelvedJson(one, nowMs))));
-      if (shelf.length === 0) return terminal.note(`no backups in ${place}; genrouter backup create ${place} makes one`);
-      for (const line of shelfLines(shelf, nowMs)) terminal.print(line);
+      if (flags.json) return terminal.print(JSON.stringify(backups.map((one) => shelvedJson(one, nowMs))));
+      if (backups.length === 0) return terminal.note(`no backups in ${place}; genrouter backup create ${place} makes one`);
+      for (const line of backupLines(backups, nowMs)) terminal.print(line);
     });
   withExamples(withJson(withDir(list)), "backup list /var/backups/genrouter", "backup list --json | jq -r '.[0].path'");
 

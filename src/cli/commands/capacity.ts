@@ -82,10 +82,10 @@ export const addCapacity = (program: Command, session: Session): void => {
           code: "bad_flag",
         });
       const settings = settingsOf(session, {});
-      const ask = askOf(flags, settings.limits.file_retention_s, MEASURED.syncMs);
-      if (store === "sqlite" && (ask.nodes ?? 1) > 1)
+      const request = askOf(flags, settings.limits.file_retention_s, MEASURED.syncMs);
+      if (store === "sqlite" && (request.nodes ?? 1) > 1)
         throw new CommandFault(EXITS.usage, "--nodes: SQLite is for one node; use --store postgres", { code: "bad_flag" });
-      const answer = answerTo(ask, store === "auto" ? null : store, settings.store.read_connections);
+      const answer = answerTo(request, store === "auto" ? null : store, settings.store.read_connections);
       if (flags.json) return terminal.print(JSON.stringify(jsonOf(answer)));
       for (const line of linesOf(answer)) terminal.print(line);
       terminal.note(`costs as measured on ${MEASURED.machine}; your machine's: npm run costs`);

@@ -47,7 +47,7 @@ const readFolder = async (dir: string): Promise<Read | { faults: string[] }> => 
 };
 
 /** Prints faults to standard error, one per line. @returns true if there were any */
-const tellFaults = (session: Session, read: Read | { faults: string[] }): read is { faults: string[] } => {
+const reportFaults = (session: Session, read: Read | { faults: string[] }): read is { faults: string[] } => {
   if (!("faults" in read)) return false;
   session.exit = EXITS.usage;
   for (const fault of read.faults) session.terminal.warn(fault);
@@ -80,7 +80,7 @@ export const addCatalogue = (program: Command, session: Session): void => {
         const endings = "models" in read ? endingRoutes(read.models, Date.now()) : [];
         const ending = endings.map(({ routeId, ends, hasEnded }) => ({ route: routeId, ends, has_ended: hasEnded }));
         terminal.print(JSON.stringify({ ok: faults.length === 0, faults, ...(ending.length > 0 ? { ending } : {}) }));
-      } else if (!tellFaults(session, read)) {
+      } else if (!reportFaults(session, read)) {
         const routes = read.models.reduce((sum, model) => sum + model.routes.length, 0);
         const dialects = read.dialects > 0 ? `, ${plural(read.dialects, "provider")} of your own` : "";
         const simulated = read.models.filter((model) => model.simulated).length;
@@ -96,7 +96,7 @@ export const addCatalogue = (program: Command, session: Session): void => {
     .action(async (named: string | undefined, flags: DirFlag & JsonFlag) => {
       const { dir: dataDir } = settingsOf(session, flags).data;
       const read = await readFolder(folderOf(session, named, flags));
-      if (tellFaults(session, read)) return;
+      if (reportFaults(session, read)) return;
       const [{ changesBetween }, { builtInCatalogue }] = await Promise.all([
         import("../../../catalogue/diff.ts"),
         import("../../../catalogue/load.ts"),

@@ -34,7 +34,7 @@ type Line = { path: string[]; value: Json; from: string };
 const withoutUser = (value: string): string => value.replace(/^(https?:\/\/)[^/@]*@/, `$1${HIDDEN}@`);
 
 /** True if a value may reveal names of machines or places: free text does; a choice, a number or a default does not. */
-const isTelling = (path: readonly string[], value: Json, from: string): boolean => {
+const isShown = (path: readonly string[], value: Json, from: string): boolean => {
   if (typeof value !== "string" || from === DEFAULT) return false;
   const [section = "", key = ""] = path;
   const sections = SettingsSchema.properties as unknown as Record<string, { properties?: Record<string, { anyOf?: unknown }> }>;
@@ -43,7 +43,7 @@ const isTelling = (path: readonly string[], value: Json, from: string): boolean 
 
 const shown = (path: readonly string[], value: Json, from: string, redact: boolean): Json => {
   if (value === "") return value;
-  if (isSecret(path) || (redact && isTelling(path, value, from))) return HIDDEN;
+  if (isSecret(path) || (redact && isShown(path, value, from))) return HIDDEN;
   return typeof value === "string" ? withoutUser(value) : value;
 };
 
@@ -85,9 +85,9 @@ const deeperFaults = async ({ settings, origins }: ReadSettings): Promise<string
     try {
       await check();
     } catch (fault) {
-      const told = await messageOf(fault);
-      if (!told.expected) throw fault;
-      faults.push(told.lines.join(" "));
+      const message = await messageOf(fault);
+      if (!message.expected) throw fault;
+      faults.push(message.lines.join(" "));
     }
   return faults;
 };

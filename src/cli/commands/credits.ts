@@ -62,22 +62,23 @@ export const addCredits = (program: Command, session: Session): void => {
       .option("--note <text>", "note for the ledger", "")
       .option("--reference <text>", "makes the command safe to repeat: the same reference moves credits once")
       .action(async (flags: MoveFlags) => {
-        const ask = {
+        const request = {
           reference: flags.reference ?? crypto.randomUUID(),
           accountId: flags.account,
           credits: parseUsd(flags.usd, "--usd"),
           note: flags.note,
         };
-        const { account, movedCredits } = await withAdminService(settingsOf(session, flags), (admin) =>
-          name === "add" ? admin.addCredits(ask) : admin.takeCredits(ask),
+        const { account, transferredCredits } = await withAdminService(settingsOf(session, flags), (admin) =>
+          name === "add" ? admin.addCredits(request) : admin.takeCredits(request),
         );
-        if (flags.json) return terminal.print(JSON.stringify({ moved_usd: usdNumber(movedCredits), ...accountJson(account) }));
-        if (movedCredits === 0 && flags.reference !== undefined && name === "add")
+        if (flags.json)
+          return terminal.print(JSON.stringify({ moved_usd: usdNumber(transferredCredits), ...accountJson(account) }));
+        if (transferredCredits === 0 && flags.reference !== undefined && name === "add")
           terminal.note(`nothing added: the reference ${JSON.stringify(flags.reference)} has been used before`);
         const owed = account.owedCredits > 0 ? `  owed ${showUsd(account.owedCredits)}` : "";
         const paused = account.paused ? "  account paused" : "";
         terminal.print(
-          `${name === "add" ? "added" : "taken"} ${showUsd(Math.abs(movedCredits))}  balance ${showUsd(account.availableCredits + account.heldCredits)}  available ${showUsd(account.availableCredits)}${owed}${paused}`,
+          `${name === "add" ? "added" : "taken"} ${showUsd(Math.abs(transferredCredits))}  balance ${showUsd(account.availableCredits + account.heldCredits)}  available ${showUsd(account.availableCredits)}${owed}${paused}`,
         );
       });
   withExamples(

@@ -165,7 +165,7 @@ const explain = async (
     isConfigured: (provider) => providers.has(provider),
     switchedOff: known.switchedOff,
     watchMs: () => 0,
-    seatsPerRoute: settings.limits.max_running_per_route,
+    maxRunningPerRoute: settings.limits.max_running_per_route,
     deliveries: known.deliveries,
     nowMs: Date.now,
   });

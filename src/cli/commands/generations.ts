@@ -93,8 +93,8 @@ export const addGenerations = (program: Command, session: Session): void => {
       command.option("--attempt <n>", "number of the attempt that delivered (default: the newest that may have delivered)");
     command.action(async (id: string, flags: DecisionFlags) => {
       const attempt = flags.attempt === undefined ? null : parseWhole(flags.attempt, "--attempt", 1, 1000);
-      const ask = { id, decision, attempt, reason: flags.reason };
-      const decided = await withAdminService(settingsOf(session, flags), (admin) => admin.decideGeneration(ask));
+      const request = { id, decision, attempt, reason: flags.reason };
+      const decided = await withAdminService(settingsOf(session, flags), (admin) => admin.decideGeneration(request));
       if (!decided.isTaken) session.exit = EXITS.tryAgain;
       terminal.print(flags.json ? JSON.stringify(decidedJson(decided)) : decidedText(decided));
     });

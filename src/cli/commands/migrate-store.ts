@@ -6,7 +6,7 @@ import type { Settings } from "../../config/schema.ts";
 import type { KeptFiles, MigrateRequest, Outcome } from "../../store/migrate-to-postgres/migrate.ts";
 import { handOver } from "../chown-files.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
-import { createProgressText, type Going, outcomeLines } from "../migration-text.ts";
+import { createProgressText, type MigrationStep, outcomeLines } from "../migration-text.ts";
 import {
   type DirFlag,
   interruptible,
@@ -34,7 +34,7 @@ const addressOf = (flags: Flags, settings: Settings): string => {
 
 /** Uploads result files to the configured bucket. @throws CommandFault if the bucket is not available. */
 const bringing =
-  (settings: Settings, signal: AbortSignal, tell: (going: Going) => void): NonNullable<MigrateRequest["bringFiles"]> =>
+  (settings: Settings, signal: AbortSignal, report: (going: MigrationStep) => void): NonNullable<MigrateRequest["bringFiles"]> =>
   async ({ before, of, next, brought }: KeptFiles) => {
     const [{ bulkUpload }, { BucketFault }, { systemClock }] = await Promise.all([
       import("../../files/s3/bulk-upload.ts"),
@@ -44,7 +44,7 @@ const bringing =
     try {
       return await bulkUpload({
         ...{ settings: settings.s3, dir: join(settings.data.dir, "files"), clock: systemClock(), signal, next, brought },
-        tell: (files, bytes) => tell({ step: "files", done: before + files, of, bytes }),
+        report: (files, bytes) => report({ step: "files", done: before + files, of, bytes }),
       });
     } catch (fault) {
       if (!(fault instanceof BucketFault)) throw fault;
@@ -82,9 +82,9 @@ export const addMigrateStore = (program: Command, session: Session): void => {
     const { dir, network_disk: networkDisk } = settings.data;
     const isLocal = settings.files.store === "local";
     const startMs = performance.now();
-    const tell = createProgressText(terminal);
-    const bringFiles = isLocal ? null : bringing(settings, signal, tell);
-    const outcome = await migrateStore({ dir, networkDisk, url: addressOf(flags, settings), signal, bringFiles }, tell);
+    const report = createProgressText(terminal);
+    const bringFiles = isLocal ? null : bringing(settings, signal, report);
+    const outcome = await migrateStore({ dir, networkDisk, url: addressOf(flags, settings), signal, bringFiles }, report);
     terminal.progress(null);
     handOver(dir);
     if (!outcome.isMoved) session.exit = EXITS.failure;

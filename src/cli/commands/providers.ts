@@ -14,8 +14,8 @@ const sourceText = ({ key }: ProviderRow): string => {
   if (key.from === "vault") return `kept here (${key.id})`;
   return key.from === "file" ? `file ${key.path}` : "settings";
 };
-const rowJson = ({ id, account, name, recovery, isAsked, key, routes, up }: ProviderRow) => ({
-  ...{ id, account, name, recovery, answers: isAsked ? "later" : "at once", routes, routes_up: up },
+const rowJson = ({ id, account, name, recovery, isChecked, key, routes, up }: ProviderRow) => ({
+  ...{ id, account, name, recovery, answers: isChecked ? "later" : "at once", routes, routes_up: up },
   key:
     key === null
       ? null

@@ -143,13 +143,17 @@ const addDeciding = (purchases: Command, session: Session): void => {
     .requiredOption("--usd <amount>", "USD to withdraw, at most the purchase; 0: nothing")
     .requiredOption("--reason <text>", "reason, for the audit log")
     .action(async (id: string, flags: SettleFlags) => {
-      const ask = { id, credits: creditsOf(flags.usd), reason: flags.reason };
-      const { movedCredits, account } = await withAdminService(settingsOf(session, flags), (admin) => admin.decideReversal(ask));
+      const request = { id, credits: creditsOf(flags.usd), reason: flags.reason };
+      const { transferredCredits, account } = await withAdminService(settingsOf(session, flags), (admin) =>
+        admin.decideReversal(request),
+      );
       if (flags.json)
-        return terminal.print(JSON.stringify({ moved_usd: usdNumber(movedCredits), ...(account ? accountJson(account) : {}) }));
+        return terminal.print(
+          JSON.stringify({ moved_usd: usdNumber(transferredCredits), ...(account ? accountJson(account) : {}) }),
+        );
       const owed = account && account.owedCredits > 0 ? `  owed ${showUsd(account.owedCredits)}` : "";
       const paused = account?.paused ? "  account paused" : "";
-      terminal.print(`decided ${showUsd(ask.credits)}  taken back ${showUsd(0 - movedCredits)}${owed}${paused}`);
+      terminal.print(`decided ${showUsd(request.credits)}  taken back ${showUsd(0 - transferredCredits)}${owed}${paused}`);
     });
   withExamples(
     withJson(withDir(settle)),

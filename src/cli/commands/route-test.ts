@@ -11,7 +11,7 @@ import { showUsd, usdNumber } from "../usd.ts";
 
 type Flags = DirFlag & JsonFlag & { buy?: boolean; input?: string };
 
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 const detailOf = ({ check }: CheckedRoute): string | null => {
   if (check.kind === "refused") return `${check.failure.class}: ${check.failure.detail}`;
@@ -20,10 +20,10 @@ const detailOf = ({ check }: CheckedRoute): string | null => {
 
 export const addRouteTest = (routes: Command, session: Session): void => {
   const { terminal } = session;
-  const canAsk = () => terminal.isLive && process.stdin.isTTY;
+  const canPrompt = () => terminal.isLive && process.stdin.isTTY;
   const [good, bad] = [terminal.paint("green", "✔"), terminal.paint("red", "✘")];
 
-  const tellCheck = (checked: CheckedRoute) => {
+  const printCheck = (checked: CheckedRoute) => {
     const { id, provider, check, costs } = checked;
     const detail = detailOf(checked);
     const again = checked.reopened === 0 ? "" : `; ${checked.reopened} of its routes, which were down for that, are tried again`;
@@ -32,18 +32,22 @@ export const addRouteTest = (routes: Command, session: Session): void => {
     else if (check.kind === "unclear") terminal.print(`? ${provider} did not say: ${detail}; try again`);
     else {
       terminal.print(`${provider} has nothing that can be asked for nothing: a generation costs at least ${costs} there.`);
-      if (!canAsk()) terminal.print(`to try it for that: genrouter routes test ${id} --buy`);
+      if (!canPrompt()) terminal.print(`to try it for that: genrouter routes test ${id} --buy`);
     }
   };
 
   const buy = async (id: string, flags: Flags, checked: CheckedRoute): Promise<void> => {
-    const ask = { reference: randomUUID(), id, input: flags.input === undefined ? null : parseObject(flags.input, "--input") };
+    const request = {
+      reference: randomUUID(),
+      id,
+      input: flags.input === undefined ? null : parseObject(flags.input, "--input"),
+    };
     const settings = settingsOf(session, flags);
-    let trial: Trial = await withAdminService(settings, (admin) => admin.tryRoute(ask));
+    let trial: Trial = await withAdminService(settings, (admin) => admin.tryRoute(request));
     const { generationId } = trial;
     while (trial.status === "queued" || trial.status === "running") {
       terminal.progress(`${generationId}  ${trial.status} on ${id}`);
-      await Bun.sleep(LOOK_MS);
+      await Bun.sleep(POLL_MS);
       trial = await withAdminService(settings, (admin) => admin.findTrial({ generationId }));
     }
     terminal.progress(null);
@@ -86,8 +90,8 @@ export const addRouteTest = (routes: Command, session: Session): void => {
             reopened: checked.reopened,
           }),
         );
-      tellCheck(checked);
-      if (check.kind === "none" && canAsk() && confirm("buy one?")) await buy(id, flags, checked);
+      printCheck(checked);
+      if (check.kind === "none" && canPrompt() && confirm("buy one?")) await buy(id, flags, checked);
     });
   withExamples(
     withJson(withDir(command)),

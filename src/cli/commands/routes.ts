@@ -31,7 +31,7 @@ const lines = (rows: readonly RouteRow[]): string[] =>
 
 export const addRoutes = (program: Command, session: Session): void => {
   const { terminal } = session;
-  const tell = (rows: readonly RouteRow[], json: boolean) => {
+  const report = (rows: readonly RouteRow[], json: boolean) => {
     for (const line of lines(rows)) if (!json) terminal.print(line);
   };
   const routes = withExamples(
@@ -48,14 +48,14 @@ export const addRoutes = (program: Command, session: Session): void => {
     .option("--model <id>", "only this model's")
     .option("--provider <id>", "only this provider's")
     .action(async (flags: Flags & { model?: string; provider?: string }) => {
-      const ask = { model: flags.model ?? null, provider: flags.provider ?? null };
-      const rows = await withAdminService(settingsOf(session, flags), (admin) => admin.listRoutes(ask));
+      const request = { model: flags.model ?? null, provider: flags.provider ?? null };
+      const rows = await withAdminService(settingsOf(session, flags), (admin) => admin.listRoutes(request));
       if (flags.json) return terminal.print(JSON.stringify(rows.map(rowJson)));
       if (rows.length === 0) {
         session.exit = EXITS.notFound;
         return terminal.warn("no such routes; genrouter models --all lists models and providers with theirs");
       }
-      tell(rows, false);
+      report(rows, false);
     });
   withExamples(withJson(withDir(list)), "routes list", "routes list --provider fal --json");
 
@@ -68,7 +68,7 @@ export const addRoutes = (program: Command, session: Session): void => {
       const reason = name === "disable" ? (flags.reason ?? null) : null;
       const row = await withAdminService(settingsOf(session, flags), (admin) => admin.switchRoute({ id, reason }));
       if (flags.json) terminal.print(JSON.stringify(rowJson(row)));
-      tell([row], flags.json === true);
+      report([row], flags.json === true);
     });
     return withJson(withDir(command));
   };

@@ -107,11 +107,11 @@ const open = async ({ settings, origins }: ReadSettings, simulate: boolean, tele
   // The runtime's HTTP client opens its descriptors at the first request and ends the process if none are free. This request
   // opens them before clients connect.
   await fetch(starting.url, { signal: AbortSignal.timeout(FIRST_REQUEST_MS) }).catch(() => undefined);
-  let told: string | undefined;
+  let reported: string | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2))
     try {
       const service = await createServer(settings, { simulate, telemetry, origins, beforeListening: stopStarting });
-      if (told !== undefined) log("database recovered", {});
+      if (reported !== undefined) log("database recovered", {});
       return service;
     } catch (fault) {
       if (!(fault instanceof DatabaseUnavailable) || fault.isRefusal) {
@@ -122,8 +122,8 @@ const open = async ({ settings, origins }: ReadSettings, simulate: boolean, tele
       // A service that failed after binding its address has stopped the starting server.
       starting ??= await openStarting(settings);
       starting.withoutStore(fault.message);
-      if (told !== fault.message) log("database unavailable", { reason: `the start waits: ${fault.message}` });
-      told = fault.message;
+      if (reported !== fault.message) log("database unavailable", { reason: `the start waits: ${fault.message}` });
+      reported = fault.message;
       await Bun.sleep(pauseMs);
     }
 };
@@ -143,10 +143,10 @@ const reload = async (service: Service, settingsNow: () => ReadSettings, log: Lo
   try {
     const { settings, origins } = settingsNow();
     const { models, rekeyed, waiting } = await service.reload(settings, origins);
-    const said = [`${models} models`];
-    if (rekeyed.length > 0) said.push(`other keys for ${rekeyed.join(", ")}`);
-    if (waiting.length > 0) said.push(`from the next start on: ${waiting.join(", ")}`);
-    log("config reloaded", { reason: said.join("; ") });
+    const text = [`${models} models`];
+    if (rekeyed.length > 0) text.push(`other keys for ${rekeyed.join(", ")}`);
+    if (waiting.length > 0) text.push(`from the next start on: ${waiting.join(", ")}`);
+    log("config reloaded", { reason: text.join("; ") });
   } catch (fault) {
     const { lines } = await messageOf(fault);
     log("config reload rejected", { reason: `everything stays as it was; ${lines.join(" ")}` });
@@ -276,8 +276,8 @@ export const addServe = (program: Command, session: Session): void => {
       const low = lowDescriptors(settings.limits.max_running);
       if (low !== undefined) log("file descriptor limit low", { reason: `${low}; raise ulimit -n (LimitNOFILE)` });
       // On a full disk the demo account waits for space; a stop of the service does not wait.
-      const isTold = Promise.race([signal, service.ended]).then(() => undefined);
-      const key = simulate ? await Promise.race([demoKey(settings.data.dir, admin, service.reads), isTold]) : undefined;
+      const isReported = Promise.race([signal, service.ended]).then(() => undefined);
+      const key = simulate ? await Promise.race([demoKey(settings.data.dir, admin, service.reads), isReported]) : undefined;
       terminal.print(`url ${service.url}`);
       if (key !== undefined) {
         terminal.print(`key ${key}`);

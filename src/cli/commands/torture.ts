@@ -21,7 +21,7 @@ const LANES_FROM_MS = 30_000;
 const LIVE_MS = 1000;
 const PLAIN_MS = 10_000;
 /** Maximum number of faults per check in `--json` output. */
-const FAULTS_TOLD = 20;
+const MOST_FAULTS = 20;
 
 const badFlag = (text: string, fix?: string) =>
   new CommandFault(EXITS.usage, text, { code: "bad_flag", ...(fix === undefined ? {} : { fix }) });
@@ -55,7 +55,7 @@ const placeOf = (session: Session, flags: TortureFlags): string => {
 };
 
 /** @throws CommandFault 78 if the disk has too little space for a run. */
-const checkRoom = (place: string, freeBytes: number, leastBytes: number): void => {
+const checkSpace = (place: string, freeBytes: number, leastBytes: number): void => {
   if (freeBytes >= leastBytes) return;
   const [free, least] = [freeBytes, leastBytes].map((bytes) => Math.floor(bytes / 1e6));
   throw new CommandFault(EXITS.unwritable, `the disk of ${place} has ${free} MB free, and a torture needs ${least} MB`, {
@@ -88,7 +88,7 @@ const makeScratch = (place: string): string => {
 };
 
 /** A signal source for `firstSignal` whose handlers can be removed. */
-const hearSignals = () => {
+const watchSignals = () => {
   const heard: [StopSignal, () => void][] = [];
   return {
     on: (signal: StopSignal, seen: () => void) => {
@@ -117,7 +117,7 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
     import("../../torture/crash/processes.ts"),
     import("../../torture/disk-space.ts"),
   ]);
-  checkRoom(place, room.freeBytesOf(place), room.LEAST_FREE_BYTES);
+  checkSpace(place, room.freeBytesOf(place), room.LEAST_FREE_BYTES);
   const scratch = makeScratch(place);
   const drop = () => rmSync(scratch, { recursive: true, force: true });
   let latest: Progress | undefined;
@@ -128,7 +128,7 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
     else drop();
   };
   let isStopped = false;
-  const signals = hearSignals();
+  const signals = watchSignals();
   const atOnce = (exit: 130 | 143) => {
     try {
       leave();
@@ -140,17 +140,17 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
   const onHangup = () => atOnce(EXITS.terminated);
   process.once("SIGHUP", onHangup);
   const beganMono = performance.now();
-  const tell = () => {
+  const report = () => {
     if (!latest) return;
     const doing = isStopped ? `ending: ${latest.doing}` : latest.doing;
     terminal.progress(progressLine({ ...latest, doing }, performance.now() - beganMono, longestMs));
   };
   const stop = () => {
     isStopped = true;
-    tell();
+    report();
   };
   firstSignal(atOnce, signals).then(stop, stop);
-  const ticking = setInterval(tell, terminal.isLive ? LIVE_MS : PLAIN_MS);
+  const ticking = setInterval(report, terminal.isLive ? LIVE_MS : PLAIN_MS);
   terminal.note(
     `torture of ${genrouter ? genrouter.join(" ") : "this program"} in ${scratch}, seed ${seed}; Ctrl-C ends it early, with a verdict`,
   );
@@ -160,7 +160,7 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
     const end = await run(plan, (progress) => {
       const isNew = latest === undefined;
       latest = progress;
-      if (isNew) tell();
+      if (isNew) report();
     });
     terminal.progress(null);
     const { unjudged } = end;
@@ -179,7 +179,7 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
           stopped_early: isStopped,
           disk: end.disk,
           figures: end.figures,
-          findings: end.findings.map(({ faults, ...finding }) => ({ ...finding, faults: faults.slice(0, FAULTS_TOLD) })),
+          findings: end.findings.map(({ faults, ...finding }) => ({ ...finding, faults: faults.slice(0, MOST_FAULTS) })),
           unjudged,
           kept: isKept ? scratch : null,
           again,

@@ -82,8 +82,13 @@ export const addUsers = (program: Command, session: Session): void => {
     .option("--account <id>", "the account to join")
     .option("--new-account <name>", "create an account with this name when the user accepts")
     .action(async (email: string, flags: Flags & { role: string; account?: string; newAccount?: string }) => {
-      const ask = { email, role: roleOf(flags.role), accountId: flags.account ?? null, accountName: flags.newAccount ?? null };
-      await printLink(flags, await withAdminService(settingsOf(session, flags), (admin) => admin.inviteUser(ask)));
+      const request = {
+        email,
+        role: roleOf(flags.role),
+        accountId: flags.account ?? null,
+        accountName: flags.newAccount ?? null,
+      };
+      await printLink(flags, await withAdminService(settingsOf(session, flags), (admin) => admin.inviteUser(request)));
     });
   withExamples(
     withJson(withDir(invite)),

@@ -11,8 +11,8 @@ import type { Terminal } from "../terminal.ts";
 
 /** Exit 2: a check that could not run must look neither like success nor like a violation. */
 const couldNotRun = async (fault: unknown): Promise<never> => {
-  const told = await messageOf(fault);
-  throw new CommandFault(EXITS.usage, told.lines.join("; "), { code: told.code });
+  const message = await messageOf(fault);
+  throw new CommandFault(EXITS.usage, message.lines.join("; "), { code: message.code });
 };
 
 type Flags = DirFlag & JsonFlag & { archive?: string; alone?: true };
@@ -49,10 +49,14 @@ const verifyArchive = async (session: Session, flags: Flags, text: string): Prom
     import("../../store/archive/continuity-check.ts"),
   ]);
   return withArchiveErrors("run the same command again when it can be had", async () => {
-    const { depot } = await archiveLocationOf(session, flags, { flag: "--archive", text, byBooks: flags.alone === undefined });
-    const { checks, walked, manifests } = await checkArchive(depot);
+    const { archiveStorage } = await archiveLocationOf(session, flags, {
+      flag: "--archive",
+      text,
+      byStore: flags.alone === undefined,
+    });
+    const { checks, walked, manifests } = await checkArchive(archiveStorage);
     if (flags.alone) return checks;
-    return [...checks, await checkJoin(await readsOf(storeLocationOf(session, flags)), depot, walked, manifests)];
+    return [...checks, await checkJoin(await readsOf(storeLocationOf(session, flags)), archiveStorage, walked, manifests)];
   });
 };
 
@@ -69,7 +73,7 @@ export const addVerify = (program: Command, session: Session): void => {
     .action(async (flags: Flags) => {
       if (flags.alone && flags.archive === undefined)
         throw new CommandFault(EXITS.usage, "--alone: goes with --archive", { code: "bad_flag" });
-      const verifyBooks = (): Promise<CheckResult[]> =>
+      const verifyStore = (): Promise<CheckResult[]> =>
         withReads(storeLocationOf(session, flags), async (reads, isServed) => {
           // Overdue deadlines are a violation only while a service runs.
           const running = await isServed();
@@ -85,7 +89,7 @@ export const addVerify = (program: Command, session: Session): void => {
           return withFiles(checks, search);
         });
       const { archive } = flags;
-      const checks = await (archive === undefined ? verifyBooks() : verifyArchive(session, flags, archive)).catch(couldNotRun);
+      const checks = await (archive === undefined ? verifyStore() : verifyArchive(session, flags, archive)).catch(couldNotRun);
       terminal.progress(null);
       const ok = checks.every((check) => check.ok);
       // Set before any output, so that a closed pipe (`| head`) does not change the verdict.

@@ -9,15 +9,15 @@ import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
 
 const PATIENCE_MS = 10_000;
 /** Prefix that no generation has, so that the list is empty. */
-const NOBODY = "gen_doctor";
+const PROBE_ID = "gen_doctor";
 
-const askBucket = async (s3: Settings["s3"]): Promise<Finding> => {
+const requestBucket = async (s3: Settings["s3"]): Promise<Finding> => {
   const [{ createS3Client }, { BucketFault }] = await Promise.all([
     import("../../files/s3/s3-client.ts"),
     import("../../files/s3/errors.ts"),
   ]);
   try {
-    await createS3Client(s3, systemClock()).list(NOBODY, AbortSignal.timeout(PATIENCE_MS));
+    await createS3Client(s3, systemClock()).list(PROBE_ID, AbortSignal.timeout(PATIENCE_MS));
     return ok("files", `the bucket ${s3.bucket} answers`);
   } catch (thrown) {
     if (!(thrown instanceof BucketFault))
@@ -48,7 +48,7 @@ export const bucketFindings = async (settings: Settings, shared: boolean): Promi
   } catch (thrown) {
     return [fault("files", textOf(thrown), "correct the settings of s3: genrouter config check")];
   }
-  return settings.s3.bucket === "" ? [] : [await askBucket(settings.s3)];
+  return settings.s3.bucket === "" ? [] : [await requestBucket(settings.s3)];
 };
 
 /** Checks that each result file named in the store exists. */

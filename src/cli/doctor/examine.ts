@@ -68,8 +68,8 @@ const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boo
   }
 };
 
-type Asked = { isDeep: boolean; isRunning: boolean; hasDatabase: boolean };
-const storedOf = async (settings: Settings, { isDeep, isRunning, hasDatabase }: Asked): Promise<Stored> => {
+type ExamineOptions = { isDeep: boolean; isRunning: boolean; hasDatabase: boolean };
+const storedOf = async (settings: Settings, { isDeep, isRunning, hasDatabase }: ExamineOptions): Promise<Stored> => {
   if (settings.store.url !== "") return examineShared(settings, isDeep, Date.now());
   if (hasDatabase) return examineStored(settings, isDeep, isRunning, Date.now());
   return { findings: [], lastSeenMs: null, mode: null, lineage: null, market: await marketFindings(settings, null, null) };

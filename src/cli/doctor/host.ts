@@ -102,7 +102,7 @@ const LEAST_FREE_BYTES = 256 * 1024 * 1024;
 const LITTLE_FREE_BYTES = 2 * 1024 * 1024 * 1024;
 
 /** @param needs size of the next write, bytes. */
-const roomOf = (what: string, dir: string, setting: string, needs: number): Finding => {
+const spaceFinding = (what: string, dir: string, setting: string, needs: number): Finding => {
   const { bavail, bsize, blocks } = statfsSync(dir);
   const free = bavail * bsize;
   const says = `${sizeText(free)} free for ${what}`;
@@ -116,8 +116,8 @@ export const diskFindings = ({ data, backup }: Settings): Finding[] => {
   const file = join(data.dir, DATABASE_FILE);
   const bytes = existsSync(file) ? statSync(file).size : 0;
   return [
-    ...(has(data.dir) ? [roomOf("data", data.dir, "GENROUTER_DATA__DIR", 0)] : []),
-    ...(has(backup.dir) ? [roomOf("backups", backup.dir, "GENROUTER_BACKUP__DIR", bytes)] : []),
+    ...(has(data.dir) ? [spaceFinding("data", data.dir, "GENROUTER_DATA__DIR", 0)] : []),
+    ...(has(backup.dir) ? [spaceFinding("backups", backup.dir, "GENROUTER_BACKUP__DIR", bytes)] : []),
   ];
 };
 

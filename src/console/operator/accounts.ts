@@ -23,8 +23,8 @@ const MOST_UNDECIDED = 1000;
 
 type NewAccount = { reference: string; name: string; creditCredits: Credits };
 type AccountChange = { paused?: boolean; burstPerS?: number | null; inProgressLimit?: number | null };
-type DecisionAsk = { credits: Credits; reason: string };
-type CreditsAsk = { reference: string; credits: Credits; note: string };
+type DecisionRequest = { credits: Credits; reason: string };
+type CreditsRequest = { reference: string; credits: Credits; note: string };
 
 const isStanding = (text: string): text is AccountStatus => ACCOUNT_STATUSES.some((one) => one === text);
 
@@ -86,33 +86,39 @@ export const createAccounts = ({ admin, reads, limits }: OperatorDeps) => {
       const next = rows.length > PAGE ? (shown.at(-1)?.seq ?? null) : null;
       return { accounts: shown.map(lineOf), next, undecided: await undecided() };
     },
-    show: (ask: ConsoleRequest): Promise<AccountView> => view(named(ask, "id")),
-    create: async (ask: ConsoleRequest): Promise<AccountView> => {
-      const { id } = await admin.createAccount(signed(ask, ask.body as NewAccount));
+    show: (request: ConsoleRequest): Promise<AccountView> => view(named(request, "id")),
+    create: async (request: ConsoleRequest): Promise<AccountView> => {
+      const { id } = await admin.createAccount(signed(request, request.body as NewAccount));
       return view(id);
     },
-    change: async (ask: ConsoleRequest): Promise<AccountView> => {
-      const { id } = await admin.setAccount(signed(ask, { id: named(ask, "id"), ...(ask.body as AccountChange) }));
+    change: async (request: ConsoleRequest): Promise<AccountView> => {
+      const { id } = await admin.setAccount(signed(request, { id: named(request, "id"), ...(request.body as AccountChange) }));
       return view(id);
     },
     /** Decides how much a refund or dispute in a foreign currency takes back. The decision is final. */
-    decide: async (ask: ConsoleRequest): Promise<AccountView> => {
-      const id = named(ask, "reversal");
+    decide: async (request: ConsoleRequest): Promise<AccountView> => {
+      const id = named(request, "reversal");
       const of = (await undecided()).find((one) => one.id === id);
-      if (of?.accountId !== named(ask, "id")) throw new ConsoleRefused("not_found", `There is nothing to decide about ${id}.`);
-      await admin.decideReversal(signed(ask, { id, ...(ask.body as DecisionAsk) }));
+      if (of?.accountId !== named(request, "id"))
+        throw new ConsoleRefused("not_found", `There is nothing to decide about ${id}.`);
+      await admin.decideReversal(signed(request, { id, ...(request.body as DecisionRequest) }));
       return view(of.accountId);
     },
     /** A positive amount grants credits; a negative one takes back at most the available credits. */
-    credit: async (ask: ConsoleRequest): Promise<CreditsAdjusted> => {
-      const { reference, credits, note } = ask.body as CreditsAsk;
-      const accountId = named(ask, "id");
+    credit: async (request: ConsoleRequest): Promise<CreditsAdjusted> => {
+      const { reference, credits, note } = request.body as CreditsRequest;
+      const accountId = named(request, "id");
       // The reference is scoped to the console and the account, so that it cannot match a request from another source.
-      const wish = signed(ask, { reference: `console ${accountId} ${reference}`, accountId, credits: Math.abs(credits), note });
+      const wish = signed(request, {
+        reference: `console ${accountId} ${reference}`,
+        accountId,
+        credits: Math.abs(credits),
+        note,
+      });
       const owedBefore = (await reads.account(accountId))?.owedCredits ?? 0;
-      const { movedCredits } = await (credits > 0 ? admin.addCredits(wish) : admin.takeCredits(wish));
+      const { transferredCredits } = await (credits > 0 ? admin.addCredits(wish) : admin.takeCredits(wish));
       const account = await view(accountId);
-      return { account, movedCredits, newlyOwedCredits: Math.max(0, account.owedCredits - owedBefore) };
+      return { account, transferredCredits: transferredCredits, newlyOwedCredits: Math.max(0, account.owedCredits - owedBefore) };
     },
   };
 };

@@ -50,7 +50,7 @@ export type Operating = {
   /** Default limits of the service, for accounts without their own. */
   limits: { burstPerS: number; inProgress: number };
   running: {
-    seats(routeId: string): { taken: number; of: number };
+    running(routeId: string): { taken: number; of: number };
     /** Measured duration of a route; undefined while there are too few deliveries. */
     expectedMs(routeId: string): number | undefined;
     readiness(): { ready: boolean; faults: string[] };
@@ -67,7 +67,7 @@ export type Operating = {
 };
 
 /** Adds the principal to a request to the admin service. */
-export const signed = <T extends object>(ask: ConsoleRequest, wish: T) => ({ ...wish, by: actorOf(ask) });
+export const signed = <T extends object>(request: ConsoleRequest, wish: T) => ({ ...wish, by: actorOf(request) });
 
 /** A path parameter by its name. */
 export const named = ({ params }: Pick<ConsoleRequest, "params">, name: string): string => params[name] ?? "";

@@ -27,13 +27,13 @@ export const createProviderService = ({ admin }: OperatorDeps) => ({
       })),
     };
   },
-  setKey: async (ask: ConsoleRequest): Promise<KeySet> => {
-    const { key } = ask.body as { key: string };
-    const { account, isShadowed } = await admin.setProviderKey(signed(ask, { account: named(ask, "account"), key }));
+  setKey: async (request: ConsoleRequest): Promise<KeySet> => {
+    const { key } = request.body as { key: string };
+    const { account, isShadowed } = await admin.setProviderKey(signed(request, { account: named(request, "account"), key }));
     return { account, isShadowed };
   },
-  dropKey: async (ask: ConsoleRequest): Promise<{ account: string }> => {
-    const { account } = await admin.dropProviderKey(signed(ask, { account: named(ask, "account") }));
+  dropKey: async (request: ConsoleRequest): Promise<{ account: string }> => {
+    const { account } = await admin.dropProviderKey(signed(request, { account: named(request, "account") }));
     return { account };
   },
 });

@@ -58,13 +58,13 @@ export const createRouteService = ({ admin, reads, running, clock }: OperatorDep
           expectedMs: measured ?? route.expected_s * 1000,
           isMeasured: measured !== undefined,
           price: priceOf(route, model.price.unit),
-          seats: running.seats(id),
+          running: running.running(id),
         },
       ];
     });
   };
-  const find = (ask: ConsoleRequest): Promise<RouteLine[]> =>
-    lines().then((all) => all.filter(({ id }) => id === named(ask, "id")));
+  const find = (request: ConsoleRequest): Promise<RouteLine[]> =>
+    lines().then((all) => all.filter(({ id }) => id === named(request, "id")));
 
   return {
     list: async (): Promise<RoutesPage> => ({
@@ -74,21 +74,22 @@ export const createRouteService = ({ admin, reads, running, clock }: OperatorDep
       isShared: reads.nodes !== null,
     }),
     /** Disables a route with a reason, or enables it again (null). */
-    switch: async (ask: ConsoleRequest): Promise<RouteLine | object> => {
-      const { reason } = ask.body as { reason: string | null };
-      await admin.switchRoute(signed(ask, { id: named(ask, "id"), reason }));
-      return (await find(ask))[0] ?? {};
+    switch: async (request: ConsoleRequest): Promise<RouteLine | object> => {
+      const { reason } = request.body as { reason: string | null };
+      await admin.switchRoute(signed(request, { id: named(request, "id"), reason }));
+      return (await find(request))[0] ?? {};
     },
-    check: async (ask: ConsoleRequest): Promise<RouteChecked> => {
-      const { check, costs } = await admin.checkRoute({ id: named(ask, "id") });
+    check: async (request: ConsoleRequest): Promise<RouteChecked> => {
+      const { check, costs } = await admin.checkRoute({ id: named(request, "id") });
       if (check.kind === "refused") return { kind: check.kind, detail: `${check.failure.class}: ${check.failure.detail}`, costs };
       return { kind: check.kind, detail: "detail" in check ? check.detail : null, costs };
     },
     /** Submits one paid generation. The same reference selects the same generation. */
-    try: async (ask: ConsoleRequest): Promise<TrialView> => {
-      const { reference } = ask.body as { reference: string };
-      return trialOf(await admin.tryRoute(signed(ask, { reference, id: named(ask, "id"), input: null })));
+    try: async (request: ConsoleRequest): Promise<TrialView> => {
+      const { reference } = request.body as { reference: string };
+      return trialOf(await admin.tryRoute(signed(request, { reference, id: named(request, "id"), input: null })));
     },
-    trial: async (ask: ConsoleRequest): Promise<TrialView> => trialOf(await admin.findTrial({ generationId: named(ask, "id") })),
+    trial: async (request: ConsoleRequest): Promise<TrialView> =>
+      trialOf(await admin.findTrial({ generationId: named(request, "id") })),
   };
 };

@@ -15,10 +15,10 @@ const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type
 /** Created by the page for one request, so that a repeated request is granted once. */
 const reference = Type.String({ minLength: 8, maxLength: 80, pattern: "^[A-Za-z0-9-]+$" });
 /** A text with at least one visible character. */
-const said = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: "\\S" });
+const text = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: "\\S" });
 const limit = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]));
 
-const NEW_ACCOUNT = object({ reference, name: said(200), creditCredits: Type.Integer({ minimum: 0, maximum: MOST_CREDITS }) });
+const NEW_ACCOUNT = object({ reference, name: text(200), creditCredits: Type.Integer({ minimum: 0, maximum: MOST_CREDITS }) });
 const ACCOUNT_CHANGE = Type.Object(
   { paused: Type.Optional(Type.Boolean()), burstPerS: limit, inProgressLimit: limit },
   { additionalProperties: false, minProperties: 1 },
@@ -27,15 +27,15 @@ const amount = { minimum: 1, maximum: MOST_CREDITS };
 const CREDITS = object({
   reference,
   credits: Type.Union([Type.Integer(amount), Type.Integer({ minimum: -amount.maximum, maximum: -amount.minimum })]),
-  note: said(500),
+  note: text(500),
 });
 const GENERATION_DECISION = object({
   decision: Type.Union(DECISIONS.map((one) => Type.Literal(one))),
   attempt: Type.Union([Type.Integer({ minimum: 1, maximum: 1000 }), Type.Null()]),
-  reason: said(500),
+  reason: text(500),
 });
-const DECISION = object({ credits: Type.Integer({ minimum: 0, maximum: MOST_CREDITS }), reason: said(500) });
-const SWITCH = object({ reason: Type.Union([said(500), Type.Null()]) });
+const DECISION = object({ credits: Type.Integer({ minimum: 0, maximum: MOST_CREDITS }), reason: text(500) });
+const SWITCH = object({ reason: Type.Union([text(500), Type.Null()]) });
 const KEY = object({ key: Type.String({ minLength: 1, maxLength: 4_096 }) });
 const TRY = object({ reference });
 
@@ -48,7 +48,7 @@ export const operatorRoutes = (deps: OperatorDeps): ConsoleRoute[] => {
   const orphans = createOrphans(deps);
   const verification = createLedgerVerification(deps);
   const service = createServiceStatus(deps);
-  type Answer = (ask: ConsoleRequest) => Promise<object>;
+  type Answer = (request: ConsoleRequest) => Promise<object>;
   const look = (path: string, answer: Answer): ConsoleRoute => ({
     method: "GET",
     path: `${BASE}/${path}`,

@@ -18,7 +18,7 @@ import type { Operating } from "./deps.ts";
 export type ServiceReadsDeps = {
   settings: Settings;
   clock: Clock;
-  rooms: Pick<Core, "supervisor" | "routes" | "readiness" | "health">;
+  core: Pick<Core, "supervisor" | "routes" | "readiness" | "health">;
   kept: Pick<ResultStorage, "waiting">;
   reads: Pick<Store, "secret" | "mode" | "node" | "verify" | "orphans">;
   /** Base URL of the service, without a trailing slash. */
@@ -31,7 +31,7 @@ const longReadsOf = ({ node, verify, orphans }: ServiceReadsDeps["reads"], { dat
   node === null ? createParallelReads(join(data.dir, DATABASE_FILE)) : { verify, orphans, sums: node.sums };
 
 /** One warning per provider and fault: its credential is rejected, or its balance is used up. */
-const refusedRoutes = ({ routes, health }: ServiceReadsDeps["rooms"]): string[] => {
+const refusedRoutes = ({ routes, health }: ServiceReadsDeps["core"]): string[] => {
   const faults = [...health.setUpFaults()].map(([routeId, why]) => ({ ...why, provider: routes.specOf(routeId)?.provider }));
   const together = Map.groupBy(faults, ({ provider, class: fault, detail }) => `${provider}: ${fault}: ${detail}`);
   return [...together].map(([says, { length }]) => {
@@ -48,21 +48,21 @@ const bucketWarning = ({ waiting }: ServiceReadsDeps["kept"]): string[] => {
 };
 
 export const createServiceReads = async (deps: ServiceReadsDeps): Promise<Operating> => {
-  const { settings, clock, rooms, reads, startedAtMs } = deps;
-  const { supervisor, routes, readiness } = rooms;
+  const { settings, clock, core, reads, startedAtMs } = deps;
+  const { supervisor, routes, readiness } = core;
   const mode = await reads.mode();
   return {
     long: longReadsOf(reads, settings),
     clock,
     limits: { burstPerS: settings.limits.burst_per_s, inProgress: settings.limits.in_progress },
     running: {
-      seats: (routeId) => ({ taken: supervisor.seatsTaken(routeId), of: routes.seatsOf(routeId) }),
+      running: (routeId) => ({ taken: supervisor.runningOnRoute(routeId), of: routes.maxRunningOf(routeId) }),
       expectedMs: routes.expectedMs,
       readiness,
       warnings: () => [
         ...[unnamedProxy(settings.server)].filter((says) => says !== null),
         ...bucketWarning(deps.kept),
-        ...refusedRoutes(rooms),
+        ...refusedRoutes(core),
       ],
       counts: () => supervisor.counts(),
       epoch: reads.node?.epoch ?? null,

@@ -14,8 +14,8 @@ const unsettled = (takenAtMs: number): string => {
 
 export const createServiceStatus = ({ reads, running, admin }: OperatorDeps) => ({
   /** Applies an operator decision to a generation. */
-  decide: (ask: ConsoleRequest): Promise<DecidedView> =>
-    admin.decideGeneration(signed(ask, { id: named(ask, "id"), ...(ask.body as GenerationDecisionRequest) })),
+  decide: (request: ConsoleRequest): Promise<DecidedView> =>
+    admin.decideGeneration(signed(request, { id: named(request, "id"), ...(request.body as GenerationDecisionRequest) })),
   show: async (): Promise<ServiceView> => {
     const [restored, oldest] = [await reads.restored(), (await reads.unfinished(0, 1))[0]];
     const nodes = await listNodes(reads.nodes, running.epoch);

@@ -14,7 +14,7 @@ const ARCHIVE = "archive";
 export interface ArchiveObjects {
   /** Prefix of the object names. */
   below: string;
-  told(name?: string): string;
+  describe(name?: string): string;
   /** The last name segments of the objects directly below the prefix. */
   list(): Promise<string[]>;
   read(name: string, mostBytes: number): Promise<Uint8Array | "larger" | undefined>;
@@ -83,7 +83,7 @@ export const createArchiveObjects = (id: string, { settings, clock, signal }: Ar
 
   return {
     below: nameOf(""),
-    told: (name = "") => `bucket ${settings.bucket}, ${nameOf(name)}`,
+    describe: (name = "") => `bucket ${settings.bucket}, ${nameOf(name)}`,
     list: async () => (await bucket.listBelow(nameOf(""), signal)).names,
     read: (name, mostBytes) => patient(() => readFrom(bucket, nameOf(name), mostBytes, signal)),
     keep: (name, bytes) =>

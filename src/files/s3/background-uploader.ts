@@ -48,8 +48,8 @@ export interface BackgroundUploader {
 
 const AT_ONCE = 4;
 /** The generation of a stored file usually ends within this time. */
-const FIRST_LOOK_MS = 500;
-const LONGEST_LOOK_MS = 60_000;
+const FIRST_CHECK_MS = 500;
+const LONGEST_CHECK_MS = 60_000;
 /** A local copy is kept for this time after its upload, for responses that are about to read it. */
 const GRACE_MS = 30_000;
 /** A file that fails by itself is retried after these pauses, while the others continue. */
@@ -112,7 +112,7 @@ export const createBackgroundUploader = (options: BackgroundUploaderOptions): Ba
     const { id, n } = item;
     const fate = await fateOf(id, n).catch((): Fate => ({ kind: "wait" }));
     if (signal.aborted) return;
-    if (fate.kind === "wait") return comeAgain(item, Math.min(LONGEST_LOOK_MS, FIRST_LOOK_MS * 2 ** ++item.looks));
+    if (fate.kind === "wait") return comeAgain(item, Math.min(LONGEST_CHECK_MS, FIRST_CHECK_MS * 2 ** ++item.looks));
     if (fate.kind === "remove") return local.remove(id).catch(() => undefined);
     if (fate.kind === "leave") return;
     const { isAgain } = item;
@@ -210,7 +210,7 @@ export const createBackgroundUploader = (options: BackgroundUploaderOptions): Ba
       moved.get(key)?.takeBack();
       moved.delete(key);
       if (isStopped || later.has(key) || queue.has(key)) return;
-      comeAgain({ id, n, looks: 0, failures: 0, isAgain: false }, FIRST_LOOK_MS);
+      comeAgain({ id, n, looks: 0, failures: 0, isAgain: false }, FIRST_CHECK_MS);
     },
     isMoved: (id, n) => moved.has(keyOf(id, n)),
     forget: async (id) => {

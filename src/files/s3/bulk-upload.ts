@@ -26,7 +26,7 @@ export type BulkUploadOptions = {
   next: (generations: number) => readonly WrittenFile[];
   /** Called when all files returned so far have been processed. */
   brought: (files: number) => Promise<void>;
-  tell: (files: number, bytes: number) => void;
+  report: (files: number, bytes: number) => void;
 };
 
 const AT_ONCE = 4;
@@ -37,7 +37,7 @@ const GENERATIONS = 50;
  * recorded.
  */
 export const bulkUpload = async (options: BulkUploadOptions): Promise<BulkUploadResult> => {
-  const { settings, dir, clock, signal, next, brought, tell } = options;
+  const { settings, dir, clock, signal, next, brought, report } = options;
   const bucket = createS3Client(settings, clock);
   const pause = (ms: number) =>
     new Promise<void>((goOn, stop) => {
@@ -69,7 +69,7 @@ export const bulkUpload = async (options: BulkUploadOptions): Promise<BulkUpload
     }
     all.files += 1;
     bytes += file.bytes;
-    tell(all.files, bytes);
+    report(all.files, bytes);
   };
 
   for (;;) {

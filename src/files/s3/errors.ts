@@ -66,13 +66,13 @@ const kindOf = (status: number, code: string): FaultKind => {
 
 /** Classifies an unsuccessful response. @param xml its body, if there is one */
 export const faultOf = (status: number, xml: string): BucketFault => {
-  const told = elementOf(xml, "Code") ?? "";
-  const code = /^[A-Za-z0-9.]{1,60}$/.test(told) ? told : `http_${status}`;
+  const reported = elementOf(xml, "Code") ?? "";
+  const code = /^[A-Za-z0-9.]{1,60}$/.test(reported) ? reported : `http_${status}`;
   const advice = WHAT_TO_DO[code];
   return new BucketFault(
     kindOf(status, code),
     code,
-    `the bucket answers ${status}${told === code ? ` ${code}` : ""}${advice ? `: ${advice}` : ""}`,
+    `the bucket answers ${status}${reported === code ? ` ${code}` : ""}${advice ? `: ${advice}` : ""}`,
   );
 };
 

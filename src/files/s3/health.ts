@@ -30,7 +30,7 @@ const CORRECT_AND_RESTART =
   "correct the settings of s3, then genrouter config check, and restart; genrouter doctor says whether it answers";
 
 /** A bucket that alternates between failure and success is logged once a minute. */
-const TOLD_EVERY_MS = 60_000;
+const REPORT_EVERY_MS = 60_000;
 
 export type BucketHealthOptions = {
   clock: Pick<Clock, "nowMs">;
@@ -45,9 +45,9 @@ export const createBucketHealth = ({ clock, chance, tell, consequence }: BucketH
   let fault: BucketFault | null = null;
   let times = 0;
   let againAtMs = 0;
-  let told: BucketFault["kind"] | null = null;
+  let reported: BucketFault["kind"] | null = null;
   const isDown = () => fault !== null && (fault.kind === "refused" || times >= 2);
-  const toldAtMs: Partial<Record<BucketFault["kind"], number>> = {};
+  const reportedAtMs: Partial<Record<BucketFault["kind"], number>> = {};
   return {
     failed: (next) => {
       // Concurrent requests fail for the same reason, which counts once.
@@ -56,11 +56,11 @@ export const createBucketHealth = ({ clock, chance, tell, consequence }: BucketH
       fault = next;
       const [first, longest] = PAUSES[next.kind];
       againAtMs = clock.nowMs() + Math.min(longest, first * 2 ** Math.min(times - 1, 20)) * (0.5 + chance() / 2);
-      if (told === next.kind || !isDown()) return;
-      const sinceMs = clock.nowMs() - (toldAtMs[next.kind] ?? Number.NEGATIVE_INFINITY);
-      if (sinceMs >= 0 && sinceMs < TOLD_EVERY_MS) return;
-      told = next.kind;
-      toldAtMs[next.kind] = clock.nowMs();
+      if (reported === next.kind || !isDown()) return;
+      const sinceMs = clock.nowMs() - (reportedAtMs[next.kind] ?? Number.NEGATIVE_INFINITY);
+      if (sinceMs >= 0 && sinceMs < REPORT_EVERY_MS) return;
+      reported = next.kind;
+      reportedAtMs[next.kind] = clock.nowMs();
       const event = next.kind === "refused" ? "object storage access denied" : "object storage unavailable";
       const action = next.kind === "refused" ? { action: CORRECT_AND_RESTART } : {};
       tell(event, { error_code: next.code, reason: `${next.message}; ${consequence}`, ...action });
@@ -69,8 +69,8 @@ export const createBucketHealth = ({ clock, chance, tell, consequence }: BucketH
       fault = null;
       times = 0;
       againAtMs = 0;
-      if (told !== null) tell("object storage recovered", {});
-      told = null;
+      if (reported !== null) tell("object storage recovered", {});
+      reported = null;
     },
     fault: () => fault,
     isDown,

@@ -61,7 +61,7 @@ const NOTHING = new Uint8Array(0);
 const EMPTY_SHA256 = new Bun.CryptoHasher("sha256").digest("hex");
 const sha256Of = (text: string): string => new Bun.CryptoHasher("sha256").update(text).digest("hex");
 
-type Asked = {
+type RequestOptions = {
   query?: SignedParameters;
   headers?: SignedParameters;
   body?: Uint8Array | string;
@@ -112,25 +112,25 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
     wallMs: () => clock.nowMs() - (clock.aheadMs?.() ?? 0),
   });
 
-  const askFor = async <T>(
+  const request = async <T>(
     take: (response: Response) => Promise<T>,
     method: string,
     name: string | null,
-    asked: Asked,
+    requested: RequestOptions,
   ): Promise<Answered<T>> => {
-    const url = place.url(name, asked.query);
-    const body = asked.body ?? NOTHING;
-    const payload = asked.sha256 ?? (typeof body === "string" ? sha256Of(body) : EMPTY_SHA256);
+    const url = place.url(name, requested.query);
+    const body = requested.body ?? NOTHING;
+    const payload = requested.sha256 ?? (typeof body === "string" ? sha256Of(body) : EMPTY_SHA256);
     const late = new AbortController();
-    const takeBack = clock.after(asked.longestMs ?? ANSWER_MS, () => late.abort());
+    const takeBack = clock.after(requested.longestMs ?? ANSWER_MS, () => late.abort());
     try {
       const init = {
         method,
-        headers: { ...signer.sign(method, url, asked.headers ?? {}, payload), "accept-encoding": "identity" },
+        headers: { ...signer.sign(method, url, requested.headers ?? {}, payload), "accept-encoding": "identity" },
         ...(method === "PUT" || method === "POST" ? { body } : {}),
         redirect: "manual",
         keepalive: KEEPS_CONNECTIONS,
-        signal: AbortSignal.any([asked.signal, late.signal]),
+        signal: AbortSignal.any([requested.signal, late.signal]),
         // The settings define where the bucket is, so a proxy in the environment is not used. Bun's types do not declare `false`
         // yet.
         proxy: false,
@@ -138,17 +138,18 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
       const response = await fetch(url, init as unknown as BunFetchRequestInit);
       return { status: response.status, headers: response.headers, text: await take(response) };
     } catch (error) {
-      if (asked.signal.aborted) throw asked.signal.reason;
+      if (requested.signal.aborted) throw requested.signal.reason;
       if (error instanceof BucketFault) throw error;
       throw unreached(error, late.signal.aborted);
     } finally {
       takeBack();
     }
   };
-  const ask = (method: string, name: string | null, asked: Asked): Promise<Answered> => askFor(readBounded, method, name, asked);
+  const ask = (method: string, name: string | null, requested: RequestOptions): Promise<Answered> =>
+    request(readBounded, method, name, requested);
   /** Like `ask`, for requests that must succeed. */
-  const insist = async (method: string, name: string | null, asked: Asked): Promise<Answered> => {
-    const answered = await ask(method, name, asked);
+  const insist = async (method: string, name: string | null, requested: RequestOptions): Promise<Answered> => {
+    const answered = await ask(method, name, requested);
     if (answered.status !== 200) throw faultOf(answered.status, answered.text);
     return answered;
   };
@@ -165,8 +166,8 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
     };
   };
   /** Like `ask`, for deletions of objects that may no longer exist. */
-  const drop = async (name: string, asked: Asked): Promise<void> => {
-    const { status, text } = await ask("DELETE", name, asked);
+  const drop = async (name: string, requested: RequestOptions): Promise<void> => {
+    const { status, text } = await ask("DELETE", name, requested);
     const isGone = status === 404 && elementOf(text, "Code") !== "NoSuchBucket";
     if (status !== 200 && status !== 204 && !isGone) throw faultOf(status, text);
   };
@@ -219,7 +220,7 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
     read: async (name, signal, mostBytes = Number.POSITIVE_INFINITY) => {
       const take = async (response: Response) =>
         response.status === 200 ? readWhole(response, mostBytes) : readBounded(response);
-      const { status, headers, text } = await askFor(take, "GET", name, { signal });
+      const { status, headers, text } = await request(take, "GET", name, { signal });
       if (typeof text === "string") {
         const fault = faultOf(status, text);
         if (fault.code === "NoSuchKey" || fault.code === "http_404") return undefined;

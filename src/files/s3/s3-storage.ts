@@ -170,8 +170,8 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
         // Uploaded files leave gaps, at which the plain removal would stop.
         for (const { n } of files) await local.drop(id, n);
         await local.remove(id);
-        const told = files.map(({ n, object }) => object ?? `${n}`);
-        for (const object of new Set([...told, ...(await untold(id))])) await drop(bucket.nameOf(id, object));
+        const reported = files.map(({ n, object }) => object ?? `${n}`);
+        for (const object of new Set([...reported, ...(await untold(id))])) await drop(bucket.nameOf(id, object));
       },
     },
     spool: arriving

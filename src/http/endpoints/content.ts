@@ -98,11 +98,11 @@ export const answerFile = async (
 
 /** §4.3 without `n` in the path, §4.4 with `n`. */
 export const content =
-  (reads: Pick<StoreReads, "generationById">, shelf: StoredResults): KeyedAnswer =>
+  (reads: Pick<StoreReads, "generationById">, results: StoredResults): KeyedAnswer =>
   async (request, requestId, caller, params) => {
     const position = params.n;
     if (position !== undefined && !POSITION.test(position))
       refuse("not_found", "The position of a file is a number from 2 to 99; the first is at /content.");
     const record = await findGeneration(reads, params.id, caller);
-    return answerFile(shelf, record, position === undefined ? 1 : Number(position), request, requestId);
+    return answerFile(results, record, position === undefined ? 1 : Number(position), request, requestId);
   };

@@ -51,7 +51,7 @@ export const linkedFile =
     openLinked(...deps)(request, requestId, params).catch(readable);
 
 const openLinked =
-  (links: Links, reads: Pick<StoreReads, "generationBySeq">, shelf: StoredResults, storeOpen: () => boolean) =>
+  (links: Links, reads: Pick<StoreReads, "generationBySeq">, results: StoredResults, storeOpen: () => boolean) =>
   async (request: Request, requestId: string, params: PathParams): Promise<Response> => {
     if (!storeOpen()) refuse("restarting", "The service is starting; send the same request again.");
     const { id = "", n = "" } = params;
@@ -64,7 +64,7 @@ const openLinked =
     if (verdict === "bad") return closed("This link is not valid; poll the generation for one that is.");
     const record = await reads.generationBySeq(seq);
     if (record === undefined || record.id !== id) return refuse("not_found", "No file has this address.");
-    const response = await answerFile(shelf, record, Number(n), request, requestId, Number(exp) * 1000);
+    const response = await answerFile(results, record, Number(n), request, requestId, Number(exp) * 1000);
     for (const [name, value] of Object.entries(READABLE)) response.headers.set(name, value);
     response.headers.set("cross-origin-resource-policy", "cross-origin");
     response.headers.set("referrer-policy", "no-referrer");

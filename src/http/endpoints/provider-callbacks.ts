@@ -29,12 +29,12 @@ const jsonOf = async (request: Request): Promise<Json | undefined> => {
 
 /** @throws ApiError `not_found` for a callback URL that this service did not create */
 export const callback =
-  (callbacks: Callbacks, told: CallbackReceived): Answer =>
+  (callbacks: Callbacks, onCallback: CallbackReceived): Answer =>
   async (request, requestId, params) => {
     const { ref = "", mac = "" } = params;
     if (!callbacks.isGenuine(ref, mac)) return refuse("not_found", "No such path; see /openapi.json for those there are.");
     const body = await jsonOf(request);
-    await told(ref, body);
+    await onCallback(ref, body);
     const challenge = challengeIn(body);
     return answerJson(200, JSON.stringify(challenge === undefined ? {} : { challenge }), requestId);
   };

@@ -14,7 +14,7 @@ const web = () => import("./spa-shell.ts");
 const wantsPage = (request: Request): boolean => /\btext\/html\b/i.test(request.headers.get("accept") ?? "");
 
 /** `/` redirects browsers to the console, or to the reference if the console is off. Other clients get the usual 404. */
-const frontDoor =
+const redirectTo =
   (to: string): Answer =>
   (request, requestId) => {
     if (!wantsPage(request)) throw new ApiError("not_found", "No such path; see /openapi.json for those there are.");
@@ -34,7 +34,7 @@ const framed = (name: "console" | "inspector", isBehindTls: boolean): { path: st
 
 /** Paths and responses; `isBehindTls` is true if clients reach the service over https. */
 export const pagesOf = (isBehindTls: boolean, open: PagesOpen): readonly { path: string; answer: Answer }[] => [
-  { path: "/", answer: frontDoor(open.console ? "/console" : "/docs") },
+  { path: "/", answer: redirectTo(open.console ? "/console" : "/docs") },
   ...(open.console ? framed("console", isBehindTls) : []),
   ...(open.inspector ? framed("inspector", isBehindTls) : []),
   {

@@ -53,8 +53,8 @@ const built = async (): Promise<Web> => {
   return maker.buildWeb();
 };
 
-type Shelf = { pages: Record<PageName, string>; files: Map<string, WebFile> };
-let shelf: Promise<Shelf> | undefined;
+type WebPages = { pages: Record<PageName, string>; files: Map<string, WebFile> };
+let webPages: Promise<WebPages> | undefined;
 
 const frameOf = (name: PageName, { script, styles, preload }: WebPage): string =>
   htmlDocument(
@@ -68,19 +68,19 @@ const frameOf = (name: PageName, { script, styles, preload }: WebPage): string =
 <noscript><p>The ${name} needs JavaScript. The API does without: <a href="/docs">its reference</a>.</p></noscript>`,
   );
 
-const load = async (): Promise<Shelf> => {
+const load = async (): Promise<WebPages> => {
   const { pages, files } = (await embedded()) ?? (await built());
   return {
     pages: { console: frameOf("console", pages.console), inspector: frameOf("inspector", pages.inspector) },
     files: new Map(files.map((file) => [file.name, file])),
   };
 };
-const loaded = (): Promise<Shelf> => {
-  shelf ??= load().catch((fault: unknown) => {
-    shelf = undefined;
+const loaded = (): Promise<WebPages> => {
+  webPages ??= load().catch((fault: unknown) => {
+    webPages = undefined;
     throw fault;
   });
-  return shelf;
+  return webPages;
 };
 
 /** The HTML shell of a page. It is the same for all users and never cached, so that a new release takes effect at once. */

@@ -57,10 +57,10 @@ export type Conversion = { from: string; to: Target; mostPixels: number; before:
 export const convert = async (
   sandbox: Pick<Sandbox, "run">,
   { from, to, mostPixels, before }: Conversion,
-  asked: { source: Source; sink: Sink; provider: string; signal: AbortSignal },
+  requested: { source: Source; sink: Sink; provider: string; signal: AbortSignal },
   written: () => Source,
 ): Promise<Inspection | undefined> => {
-  const { source, sink, provider, signal } = asked;
+  const { source, sink, provider, signal } = requested;
   const who = { share: "result", account: provider };
   try {
     await sandbox.run("convert", { to, from, mostPixels }, { source, sink, who, signal });

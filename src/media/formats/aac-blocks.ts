@@ -236,16 +236,16 @@ const CHANNELS = [0, 1, 3];
 const FILLING = 6;
 const END = 7;
 /** Parses one frame up to its end element. @returns the byte offset of the next frame, and whether this frame contains sound */
-const readFrame = (bytes: Uint8Array, from: number, core: AacCore): { end: number; isHeard: boolean } => {
+const readFrame = (bytes: Uint8Array, from: number, core: AacCore): { end: number; hasSound: boolean } => {
   const bits = createBits(bytes, from);
-  let isHeard = false;
+  let hasSound = false;
   for (let element = bits.take(3); element !== END; element = bits.take(3)) {
     if (element !== FILLING) bits.skip(4);
     ELEMENTS[element]?.(bits, core);
-    isHeard ||= CHANNELS.includes(element);
+    hasSound ||= CHANNELS.includes(element);
   }
   bits.align();
-  return { end: bits.byte(), isHeard };
+  return { end: bits.byte(), hasSound };
 };
 
 /** Reports whether a decoder searches for another frame. Trailing zeros are padding. */
@@ -263,9 +263,9 @@ export const framesIn = (packet: Uint8Array, core: AacCore): number | undefined 
   try {
     while (at === 0 || goesOn(packet, at)) {
       if (isHeader(packet, at)) return undefined;
-      const { end, isHeard } = readFrame(packet, at, core);
+      const { end, hasSound } = readFrame(packet, at, core);
       at = end;
-      if (isHeard) frames++;
+      if (hasSound) frames++;
     }
   } catch (fault) {
     if (!(fault instanceof NoFrame)) throw fault;

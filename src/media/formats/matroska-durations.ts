@@ -9,7 +9,7 @@ import { PACKET_BYTES } from "./packet-duration.ts";
 import { isMuch } from "./stray-bytes.ts";
 
 /** Properties of one block that may be written before or after it. */
-type Group = { track?: number; timeS?: number; heardS?: number; duration?: number; paddingS?: number };
+type Group = { track?: number; timeS?: number; soundS?: number; duration?: number; paddingS?: number };
 export type Clock = { tickS: number; cluster: number; group: Group | undefined };
 
 export type Tally = {
@@ -21,7 +21,7 @@ export type Tally = {
   /** Start of the last block; `endS` is its end, as far as it declares a duration. */
   lastS: number;
   endS: number;
-  heardS: number;
+  soundS: number;
   /** Bytes of frames that could not be parsed. */
   unheardBytes: number;
   packetS: number;
@@ -37,7 +37,7 @@ export const newTally = (track: Track): Tally => ({
   startS: Number.POSITIVE_INFINITY,
   lastS: Number.NEGATIVE_INFINITY,
   endS: Number.NEGATIVE_INFINITY,
-  heardS: 0,
+  soundS: 0,
   unheardBytes: 0,
   packetS: 0,
   paddingS: 0,
@@ -53,10 +53,10 @@ const headBytes = (blockBytes: number): number => HEAD_BYTES + Math.ceil(blockBy
 /** Encoders prepend less than this time that is not played. */
 const MOST_DELAY_S = 0.25;
 
-const frameBytes = (cursor: Cursor, from: number, bytes: number, { stripped, heard }: Track): Uint8Array => {
+const frameBytes = (cursor: Cursor, from: number, bytes: number, { stripped, sound }: Track): Uint8Array => {
   const there = Math.max(0, Math.min(bytes, cursor.start + cursor.bytes.length - from));
   const own = cursor.part(from, there);
-  return stripped.length === 0 ? own : Buffer.concat([stripped, heard?.isWhole ? own : own.subarray(0, PACKET_BYTES)]);
+  return stripped.length === 0 ? own : Buffer.concat([stripped, sound?.isWhole ? own : own.subarray(0, PACKET_BYTES)]);
 };
 
 /** Adds one block. In a group, the duration and padding of the block may follow. */
@@ -75,14 +75,14 @@ export const addBlock = async (
   if (block?.frames.length === 0 && there === end - start) throw new Unreadable("its index is not one of a real file");
   const tally = block && tallies.get(block.track);
   if (!tally) return;
-  const { heard } = tally.track;
+  const { sound } = tally.track;
   const timeS = (clock.cluster + block.time) * clock.tickS;
-  let heardS = 0;
-  if (heard) {
-    if (block.frames.length > 1 || heard.isWhole) await cursor.load(start, there);
+  let soundS = 0;
+  if (sound) {
+    if (block.frames.length > 1 || sound.isWhole) await cursor.load(start, there);
     for (const { at, bytes } of block.frames) {
-      const samples = heard.time(frameBytes(cursor, start + at, bytes, tally.track));
-      heardS += (samples ?? 0) / heard.rate;
+      const samples = sound.time(frameBytes(cursor, start + at, bytes, tally.track));
+      soundS += (samples ?? 0) / sound.rate;
       if (samples === undefined) tally.unheardBytes += bytes;
     }
   }
@@ -90,20 +90,20 @@ export const addBlock = async (
   for (const { bytes } of block.frames) tally.bytes += bytes;
   tally.startS = Math.min(tally.startS, timeS);
   tally.lastS = Math.max(tally.lastS, timeS);
-  tally.endS = Math.max(tally.endS, timeS + (heardS || tally.track.frameS * block.frames.length));
-  tally.heardS += heardS;
-  if (heardS > 0) tally.packetS = heardS / block.frames.length;
-  if (clock.group) Object.assign(clock.group, { track: block.track, timeS, heardS });
+  tally.endS = Math.max(tally.endS, timeS + (soundS || tally.track.frameS * block.frames.length));
+  tally.soundS += soundS;
+  if (soundS > 0) tally.packetS = soundS / block.frames.length;
+  if (clock.group) Object.assign(clock.group, { track: block.track, timeS, heardS: soundS });
 };
 
 /** Applies the duration and padding of a completed group to its block. */
 export const endGroup = (clock: Clock, tallies: ReadonlyMap<number, Tally>): void => {
-  const { track, timeS, heardS = 0, duration, paddingS } = clock.group ?? {};
+  const { track, timeS, soundS = 0, duration, paddingS } = clock.group ?? {};
   const tally = track === undefined ? undefined : tallies.get(track);
-  if (tally && timeS !== undefined && duration !== undefined && !tally.track.heard)
+  if (tally && timeS !== undefined && duration !== undefined && !tally.track.sound)
     tally.endS = Math.max(tally.endS, timeS + duration * clock.tickS);
   // Decoders ignore padding that exceeds the block.
-  if (tally && paddingS !== undefined && paddingS <= heardS) tally.paddingS += paddingS;
+  if (tally && paddingS !== undefined && paddingS <= soundS) tally.paddingS += paddingS;
   clock.group = undefined;
 };
 
@@ -112,15 +112,15 @@ export const endGroup = (clock: Clock, tallies: ReadonlyMap<number, Tally>): voi
  * sound.
  */
 export const tallied = (tally: Tally): { seconds: number; meanS: number; isUncounted: boolean } => {
-  const { track, blocks, bytes, startS, lastS, endS, heardS, unheardBytes, packetS, isPartial } = tally;
+  const { track, blocks, bytes, startS, lastS, endS, soundS, unheardBytes, packetS, isPartial } = tally;
   // Only the end of a stream has padding.
   const paddingS = tally.paddingS <= MOST_DELAY_S ? tally.paddingS : 0;
   const spanS = lastS - startS;
   const meanS = packetS || track.frameS || (blocks > 1 && !isPartial ? spanS / (blocks - 1) : 0);
   const byClockS = (endS > lastS ? endS : lastS + meanS) - startS;
-  const isHeard = track.heard !== undefined && heardS > 0 && !isPartial;
-  const isUnheard = track.heard === undefined || (heardS === 0 && !isPartial) || isMuch(unheardBytes, bytes);
+  const hasSound = track.sound !== undefined && soundS > 0 && !isPartial;
+  const isUnheard = track.sound === undefined || (soundS === 0 && !isPartial) || isMuch(unheardBytes, bytes);
   const isUncounted = track.kind === "audio" && blocks > 0 && isUnheard;
-  const seconds = Math.max(0, (isHeard ? heardS : byClockS) - Math.min(track.delayS, MOST_DELAY_S) - paddingS);
+  const seconds = Math.max(0, (hasSound ? soundS : byClockS) - Math.min(track.delayS, MOST_DELAY_S) - paddingS);
   return { seconds, meanS, isUncounted };
 };

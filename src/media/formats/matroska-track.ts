@@ -21,7 +21,7 @@ export type Track = {
   /** Duration of one frame according to the header, seconds; 0 if not declared. */
   frameS: number;
   /** Sample counter for the packets of sound; absent if only timestamps determine the duration. */
-  heard: PacketSound | undefined;
+  sound: PacketSound | undefined;
   /** Seconds that a decoder skips at the start. */
   delayS: number;
   /** Bytes that were removed from the beginning of each frame. */
@@ -97,11 +97,11 @@ const alacSound = (own: Uint8Array, rate: number): PacketSound | undefined => {
 };
 
 /** `rate` is that of the encoded sound; `playedRate` applies to sound whose codec declares no rate. */
-const heardOf = (
+const soundOf = (
   codec: string,
   own: Uint8Array,
   { rate, playedRate, channels, bits }: { rate: number; playedRate: number; channels: number; bits: number },
-): Track["heard"] => {
+): Track["sound"] => {
   if (codec === "A_OPUS") return { time: opusTime, rate: 48_000 };
   if (rate <= 0) return undefined;
   if (codec.startsWith("A_AAC")) return aacSound(own.length > 0 ? own : aacConfig(codec.includes("MAIN") ? 1 : 2, rate));
@@ -174,7 +174,7 @@ export const trackOf = (content: Uint8Array): Track | undefined => {
     kind: type === 1 ? "video" : "audio",
     ...shownSize(children(track.get(ID.video) ?? NONE)),
     frameS: uintOf(track.get(ID.defaultDuration) ?? NONE) / 1e9,
-    heard: type === 2 && stripped ? heardOf(codec, own, { rate, playedRate, channels, bits }) : undefined,
+    sound: type === 2 && stripped ? soundOf(codec, own, { rate, playedRate, channels, bits }) : undefined,
     delayS: codec === "A_OPUS" ? (skip > 0 ? skip / 48_000 : delayNs / 1e9) : 0,
     stripped: stripped ?? NONE,
   };

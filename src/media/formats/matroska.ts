@@ -29,7 +29,7 @@ type State = {
   clock: Clock;
   tallies: Map<number, Tally>;
   docType: string;
-  saidS: number;
+  declaredS: number;
   isCut: boolean;
   clusterEnd: number;
   hasClock: boolean;
@@ -72,8 +72,8 @@ const readContent = async (cursor: Cursor, { id, start, end }: Element, state: S
     if (track && !state.tallies.has(track.number)) state.tallies.set(track.number, newTally(track));
   }
   if (id === ID.info) state.hasClock = true;
-  const said = id === ID.info ? elementsIn(content).find((element) => element.id === ID.duration) : undefined;
-  if (said) state.saidS = floatOf(said.content) * state.clock.tickS;
+  const declared = id === ID.info ? elementsIn(content).find((element) => element.id === ID.duration) : undefined;
+  if (declared) state.declaredS = floatOf(declared.content) * state.clock.tickS;
 };
 
 const HEADERS: ReadonlySet<number> = new Set([ID.header, ID.info, ID.tracks, ID.seekHead]);
@@ -156,7 +156,7 @@ const newState = (): State => ({
   clock: { tickS: 0.001, cluster: 0, group: undefined },
   tallies: new Map(),
   docType: "",
-  saidS: 0,
+  declaredS: 0,
   isCut: false,
   clusterEnd: Number.NaN,
   hasClock: false,
@@ -174,11 +174,11 @@ const measureEnds = async (cursor: Cursor, state: State): Promise<boolean> => {
   if (last === undefined) return false;
   await walk(cursor, last, state, () => false);
   for (const tally of state.tallies.values()) tally.isPartial = true;
-  if (state.saidS === 0) return true;
+  if (state.declaredS === 0) return true;
   const ends = [...state.tallies.values()].flatMap((tally) => (tally.blocks > 0 ? [tally] : []));
   const endS = Math.max(...ends.map(({ endS: end }) => end));
   const startS = Math.min(...ends.map(({ startS: start }) => start));
-  return [endS, endS - startS].some((seconds) => Math.abs(seconds - state.saidS) <= AGREEMENT_S);
+  return [endS, endS - startS].some((seconds) => Math.abs(seconds - state.declaredS) <= AGREEMENT_S);
 };
 
 const mimeOf = (docType: string, hasPicture: boolean): string =>

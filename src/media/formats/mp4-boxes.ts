@@ -18,9 +18,9 @@ export const nameAt = (bytes: Uint8Array, at: number) =>
  * Checks the row count of a table. Decoders trust the declared count and read past the end, so a shorter table is rejected.
  * @throws Unreadable
  */
-export const rowsIn = (said: number, roomBytes: number, rowBytes: number): number => {
-  if (said > Math.floor(Math.max(0, roomBytes) / rowBytes)) throw new Unreadable("its index is not one of a real clip");
-  return said;
+export const rowsIn = (declared: number, roomBytes: number, rowBytes: number): number => {
+  if (declared > Math.floor(Math.max(0, roomBytes) / rowBytes)) throw new Unreadable("its index is not one of a real clip");
+  return declared;
 };
 
 /** The boxes between two offsets, up to the first that does not fit. @throws Unreadable if there are too many */

@@ -84,16 +84,16 @@ const addRun = (view: DataView, run: Box, head: Head, to: Fragmented, fileBytes:
   const row = duration + size + word + offset;
   const from = run.start + 8 + (flags & 1 ? 4 : 0) + (flags & 4 ? 4 : 0);
   rowsIn(1, run.end - run.start, from - run.start);
-  const said = view.getUint32(run.start + 4);
+  const declared = view.getUint32(run.start + 4);
   const room = row > 0 ? Math.floor((run.end - from) / row) : Math.ceil(fileBytes / Math.max(1, head.size));
-  if (said > room) throw new Unreadable("its index is not one of a real clip");
+  if (declared > room) throw new Unreadable("its index is not one of a real clip");
   if (row === 0 || (duration === 0 && offset === 0)) {
-    to.start = said > 0 ? Math.min(to.start, to.next) : to.start;
-    to.next += said * head.duration;
-    to.end = said > 0 ? Math.max(to.end, to.next) : to.end;
-    to.sound += said * head.duration;
+    to.start = declared > 0 ? Math.min(to.start, to.next) : to.start;
+    to.next += declared * head.duration;
+    to.end = declared > 0 ? Math.max(to.end, to.next) : to.end;
+    to.sound += declared * head.duration;
   } else
-    for (let n = 0; n < said; n++) {
+    for (let n = 0; n < declared; n++) {
       const at = from + n * row;
       const delta = duration ? view.getUint32(at) : head.duration;
       const shiftAt = at + duration + size + word;
@@ -105,14 +105,14 @@ const addRun = (view: DataView, run: Box, head: Head, to: Fragmented, fileBytes:
       to.next += delta;
       to.sound += delta;
     }
-  to.samples += said;
+  to.samples += declared;
   const sizeOf = (n: number) => (size === 0 ? head.size : view.getUint32(from + n * row + duration));
   let at = flags & 1 ? head.base + view.getInt32(run.start + 8) : head.next;
   const firstAt = at;
-  if (to.places && to.places.length + said > MOST_PLACES) throw new Unreadable("its index is not one of a real clip");
-  if (size === 0 && !to.places) at += said * head.size;
+  if (to.places && to.places.length + declared > MOST_PLACES) throw new Unreadable("its index is not one of a real clip");
+  if (size === 0 && !to.places) at += declared * head.size;
   else
-    for (let n = 0; n < said; n++) {
+    for (let n = 0; n < declared; n++) {
       to.places?.push({ at, bytes: sizeOf(n) });
       at += sizeOf(n);
     }

@@ -174,11 +174,11 @@ const soundOf = (bytes: Uint8Array, entry: Box): TrackCode => {
     sampleS && Number.isFinite(sampleS) ? { ...found, sampleS } : found;
   const esds = all.find(({ name, start, end }) => name === "esds" && end - start > 6);
   if (esds) {
-    const said = esdsOf(bytes, esds);
-    if (said && isMpeg(said.object)) return { ...found, packetTime: mpegSound(FRAMES_RATE) };
-    if (said && isAc3(said.object)) return { ...found, packetTime: ac3Sound(FRAMES_RATE) };
-    if (!said || !isAac(said.object)) return found;
-    return { ...sampled(aacFrame(said.config)), aac: aacSound(said.config) ?? "unread" };
+    const declared = esdsOf(bytes, esds);
+    if (declared && isMpeg(declared.object)) return { ...found, packetTime: mpegSound(FRAMES_RATE) };
+    if (declared && isAc3(declared.object)) return { ...found, packetTime: ac3Sound(FRAMES_RATE) };
+    if (!declared || !isAac(declared.object)) return found;
+    return { ...sampled(aacFrame(declared.config)), aac: aacSound(declared.config) ?? "unread" };
   }
   const alac = all.find(({ name, start, end }) => name === "alac" && end - start >= 28);
   if (alac) return sampled(view.getUint32(alac.start + 4) / view.getUint32(alac.start + 24));

@@ -38,10 +38,10 @@ export const runsOf = (bytes: Uint8Array, stts: Box | undefined, ctts: Box | und
   const runs: Run[] = [];
   let [time, offset, left] = [0, 0, samples];
   let [timeLeft, delta, offsetLeft, shift] = [0, 0, 0, 0];
-  let said = 0;
-  for (let n = 0; n < times.count; n++) said += times.view.getUint32(n * 8);
+  let declared = 0;
+  for (let n = 0; n < times.count; n++) declared += times.view.getUint32(n * 8);
   // Writers may omit a sample or count one too many. A larger difference indicates a file that is crafted to mislead a parser.
-  if (said > samples * 2 + 1000) throw new Unreadable("its index is not one of a real clip");
+  if (declared > samples * 2 + 1000) throw new Unreadable("its index is not one of a real clip");
   for (let n = 0; n < offsets.count; n++) {
     const isFar = Math.abs(offsets.view.getInt32(n * 8 + 4)) > MOST_OFFSET || offsets.view.getInt32(n * 8) < 0;
     if (isFar) throw new Unreadable("its index is not one of a real clip");

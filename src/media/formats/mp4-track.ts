@@ -74,12 +74,13 @@ export const readTrack = (
   const kind = entry && kindOf(handler, entry);
   const code = entry && kind && codeOf(movie, entry, kind, description);
   const chunks = { stsc: named("stsc"), stco: named("stco", "co64") };
-  const said = sizesOf(movie, named("stsz", "stz2"));
+  const declared = sizesOf(movie, named("stsz", "stz2"));
   const isPlayed = entry === undefined || kind !== undefined;
   // The index of a fragmented clip does not show which tracks are empty.
-  if (!code || scale === 0) return isPlayed && (said.count > 0 || isFragmented) ? "unread" : undefined;
+  if (!code || scale === 0) return isPlayed && (declared.count > 0 || isFragmented) ? "unread" : undefined;
   const { leastBytes } = code;
-  const sizes = leastBytes && said.count > 0 ? singleSamples(movie, { stts: named("stts"), ...chunks }, said, leastBytes) : said;
+  const sizes =
+    leastBytes && declared.count > 0 ? singleSamples(movie, { stts: named("stts"), ...chunks }, declared, leastBytes) : declared;
   // The number of uniform samples is limited by the size of the file.
   const same = sizes.count > 0 ? sizes.sizeOf(0) : 0;
   if (sizes.count * 4 > movie.length) sizes.count = Math.min(sizes.count, Math.ceil(fileBytes / same));

@@ -71,7 +71,7 @@ const readIndex = (movie: Uint8Array, fileBytes: number, isCounted: boolean, isW
 };
 
 /** Measures sound by its packets, for codecs whose index could declare any duration. */
-const heardByPackets = async (
+const soundByPackets = async (
   cursor: Cursor,
   track: Track,
   inFragments: Fragmented,
@@ -102,11 +102,11 @@ const plainSeconds = (track: Track, inFragments: Fragmented, sampleBytes: number
 };
 
 const heard = async (cursor: Cursor, track: Track, inFragments: Fragmented, isCounted: boolean): Promise<Counted> => {
-  const found = await heardOf(cursor, track, inFragments, isCounted);
+  const found = await soundOf(cursor, track, inFragments, isCounted);
   return track.code.isUnclear ? { ...found, isUncounted: true } : found;
 };
 
-const heardOf = async (cursor: Cursor, track: Track, inFragments: Fragmented, isCounted: boolean): Promise<Counted> => {
+const soundOf = async (cursor: Cursor, track: Track, inFragments: Fragmented, isCounted: boolean): Promise<Counted> => {
   const shown = track.shown.samples + inFragments.samples;
   const byTableS = track.shown.soundS + inFragments.sound / track.scale;
   const { aac, sampleS, packetTime, leastBytes } = track.code;
@@ -116,7 +116,7 @@ const heardOf = async (cursor: Cursor, track: Track, inFragments: Fragmented, is
   const believed = (codeS: number, shownS = codeS): number =>
     Math.abs(codeS - tableS) > codeS * DIFFERENCE + DIFFERENCE_FRAMES * frameS ? shownS : byTableS;
   if (sampleS === undefined) {
-    const byPacketsS = await heardByPackets(cursor, track, inFragments, packetTime);
+    const byPacketsS = await soundByPackets(cursor, track, inFragments, packetTime);
     return {
       seconds: byPacketsS === undefined ? byTableS : believed(byPacketsS),
       frameS,
@@ -129,7 +129,7 @@ const heardOf = async (cursor: Cursor, track: Track, inFragments: Fragmented, is
   const isLarge = aac !== undefined && (aac === "unread" || track.bytes + inFragments.bytes > MOST_SOUND_BYTES);
   if (!isCounted || aac === undefined || isLarge)
     return { seconds: believed(oneEachS, shown * sampleS), frameS, isUncounted: isLarge };
-  const framesS = await heardByPackets(cursor, track, inFragments, aac);
+  const framesS = await soundByPackets(cursor, track, inFragments, aac);
   // A decoder plays every frame of a sample with several frames.
   const isSeveral = framesS !== undefined && framesS > oneEachS * (1 + DIFFERENCE) + DIFFERENCE_FRAMES * sampleS;
   const seconds = isSeveral ? framesS : believed(oneEachS, shown * sampleS);

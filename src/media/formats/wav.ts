@@ -56,8 +56,8 @@ const findSound = async (cursor: Cursor, form: "riff" | "wave64"): Promise<Sound
     if (name === "ds64" && isLong64 && (await cursor.load(content, 16))) longBytes = number(cursor, content + 8, 8, true);
     if (name === "data" && known) {
       // If the two lengths of a long file differ, decoders use one or the other.
-      const said = size === UNKNOWN_32 ? (longBytes ?? length) : Math.max(length, longBytes ?? 0);
-      return { form: known, dataAt: content, dataBytes: said, isUnclear };
+      const declared = size === UNKNOWN_32 ? (longBytes ?? length) : Math.max(length, longBytes ?? 0);
+      return { form: known, dataAt: content, dataBytes: declared, isUnclear };
     }
     // Chunks are aligned to even offsets, in Wave64 to multiples of eight bytes.
     at = form === "riff" ? content + length + (length & 1) : at + Math.ceil(size / 8) * 8;
@@ -137,12 +137,17 @@ export const readAiff = async (cursor: Cursor): Promise<Inspection> => {
     }
     if (name === "SSND" && form) {
       const there = cursor.sizeBytes - content - 8;
-      const said = length - 8;
-      const isUnknown = said <= 0 || (said >= UNKNOWN_BYTES && said > there * 2);
-      const found: Inspection = { mime: "audio/aiff", kind: "audio", hasAudio: true, isComplete: isUnknown || said <= there + 1 };
+      const declared = length - 8;
+      const isUnknown = declared <= 0 || (declared >= UNKNOWN_BYTES && declared > there * 2);
+      const found: Inspection = {
+        mime: "audio/aiff",
+        kind: "audio",
+        hasAudio: true,
+        isComplete: isUnknown || declared <= there + 1,
+      };
       if (!form.isPlain) return found;
       if (!(form.rate >= 1) || form.frameBytes < 1) throw new Unreadable("its header is broken");
-      const seconds = Math.floor((isUnknown ? there : Math.min(there, said)) / form.frameBytes) / form.rate;
+      const seconds = Math.floor((isUnknown ? there : Math.min(there, declared)) / form.frameBytes) / form.rate;
       return { ...found, ms: Math.round(seconds * 1000), frameMs: 1000 / form.rate };
     }
     at = content + length + (length & 1);

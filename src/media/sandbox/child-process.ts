@@ -227,14 +227,14 @@ export const startChild = (command: readonly string[], env: Record<string, strin
     await serve(job, () => sink.write(written.place, written.bytes));
   };
   const finish = (job: Running, { kind, payload }: Frame) => {
-    const said = kind === FROM_CHILD.done ? parsed(payload) : textOf(payload);
-    const isRight = kind === FROM_CHILD.done ? REPLIES[job.task.job].Check(said) : SENTENCE.test(String(said));
+    const declared = kind === FROM_CHILD.done ? parsed(payload) : textOf(payload);
+    const isRight = kind === FROM_CHILD.done ? REPLIES[job.task.job].Check(declared) : SENTENCE.test(String(declared));
     if (job.denied) end({ kind: "denied", fault: job.denied.fault });
     else if (!isRight) over("protocol");
-    else if (kind === FROM_CHILD.done) end({ kind: "done", reply: said });
-    else end({ kind: "unreadable", message: String(said) });
+    else if (kind === FROM_CHILD.done) end({ kind: "done", reply: declared });
+    else end({ kind: "unreadable", message: String(declared) });
   };
-  const hear = async (frame: Frame): Promise<void> => {
+  const receive = async (frame: Frame): Promise<void> => {
     const job = running;
     if (isOver) return;
     if (frame.kind === FROM_CHILD.ready) {
@@ -252,7 +252,7 @@ export const startChild = (command: readonly string[], env: Record<string, strin
     const pieceOf = createFrames((frame) => heard.push(frame));
     for await (const piece of proc.stdout) {
       const isRight = pieceOf(piece);
-      for (const frame of heard.splice(0)) await hear(frame);
+      for (const frame of heard.splice(0)) await receive(frame);
       if (!isRight) over("protocol");
     }
   };

@@ -90,10 +90,10 @@ const MOST_FROM_CHILD: ReadonlyMap<number, number> = new Map([
 
 /**
  * Assembles frames from the byte stream of a child, and buffers at most one frame of its maximum size.
- * @param told called for each complete frame
+ * @param onReport called for each complete frame
  * @returns accepts the next chunk of the stream; returns false after a protocol violation
  */
-export const createFrames = (told: (frame: Frame) => void): ((piece: Uint8Array) => boolean) => {
+export const createFrames = (onReport: (frame: Frame) => void): ((piece: Uint8Array) => boolean) => {
   const header = new Uint8Array(HEADER_BYTES);
   let headed = 0;
   let payload: Uint8Array<ArrayBuffer> | undefined;
@@ -104,7 +104,7 @@ export const createFrames = (told: (frame: Frame) => void): ((piece: Uint8Array)
     const whole = payload;
     payload = undefined;
     headed = 0;
-    told({ kind: readHeader(header).kind, payload: whole });
+    onReport({ kind: readHeader(header).kind, payload: whole });
   };
   return (piece) => {
     for (let at = 0; at < piece.length && !isBroken; ) {

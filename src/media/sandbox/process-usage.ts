@@ -16,7 +16,7 @@ const TICK_MS = 10;
 /** Indexes of user and system time among the fields after the process name, which may contain any character. */
 const [USER_AT, SYSTEM_AT] = [11, 12];
 
-const told = (pid: number | "self", name: string): string => {
+const labelOf = (pid: number | "self", name: string): string => {
   try {
     return readFileSync(`/proc/${pid}/${name}`, "latin1");
   } catch {
@@ -33,7 +33,7 @@ const residentPagesIn = (statm: string): number => Number(statm.split(" ")[1] ??
  * differences.
  */
 const pageBytes = (): number => {
-  const ratio = (kilobytesIn(told("self", "status"), "VmRSS") * 1024) / residentPagesIn(told("self", "statm"));
+  const ratio = (kilobytesIn(labelOf("self", "status"), "VmRSS") * 1024) / residentPagesIn(labelOf("self", "statm"));
   return Number.isFinite(ratio) && ratio > 0 ? 2 ** Math.round(Math.log2(ratio)) : 4096;
 };
 const PAGE_BYTES = pageBytes();
@@ -74,12 +74,12 @@ export const createMemoryMeter = (pid: number): MemoryMeter => {
 
 /** Undefined if the system does not report usage or the process has exited. */
 export const usageOf = (pid: number): Usage | undefined => {
-  const stat = told(pid, "stat");
+  const stat = labelOf(pid, "stat");
   if (stat === "") return undefined;
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const status = told(pid, "status");
+  const status = labelOf(pid, "status");
   const bytesOf = (name: string) => kilobytesIn(status, name) * 1024;
-  const waitedNs = Number(told(pid, "schedstat").split(" ")[1] ?? 0);
+  const waitedNs = Number(labelOf(pid, "schedstat").split(" ")[1] ?? 0);
   return {
     cpuMs: (Number(fields[USER_AT]) + Number(fields[SYSTEM_AT])) * TICK_MS,
     residentBytes: bytesOf("VmRSS"),

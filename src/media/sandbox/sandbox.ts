@@ -33,7 +33,7 @@ export type Sandbox = {
    * @throws Unreadable for any failure that the file causes in its child; Busy; and the errors of the source or the sink,
    * unchanged
    */
-  run<J extends JobName>(job: J, options: JobOptions<J>, asked: SandboxRequest): Promise<JobReply<J>>;
+  run<J extends JobName>(job: J, options: JobOptions<J>, requested: SandboxRequest): Promise<JobReply<J>>;
   /** The confinement report of the children on this system; undefined if no child can be started. */
   held(): Promise<ConfinementReport | undefined>;
   /** Process ids of the children. */
@@ -41,7 +41,7 @@ export type Sandbox = {
   close(): Promise<void>;
 };
 
-const SAID: Record<Exclude<Why, "starved" | "unborn">, string> = {
+const END_TEXT: Record<Exclude<Why, "starved" | "unborn">, string> = {
   cpu: "it takes more work to read than a real file does",
   wall: "it takes longer to read than a real file does",
   memory: "it takes more memory to read than a real file does",
@@ -55,7 +55,7 @@ const outcome = (ending: Ending | undefined): unknown => {
   if (ending.kind === "unreadable") throw new Unreadable(ending.message);
   if (ending.kind === "denied") throw ending.fault;
   if (ending.why === "starved" || ending.why === "unborn") throw new Busy("there was nothing to read it with");
-  throw new Overtaxing(SAID[ending.why]);
+  throw new Overtaxing(END_TEXT[ending.why]);
 };
 
 /** Rejects as soon as the signal aborts; the running work ends by itself. */

@@ -131,8 +131,8 @@ export const adapterOf = (dialect: Dialect): Adapter => {
       : {}),
     ...(finding?.readFindPage
       ? {
-          readFindPage: (r, c, sentAtMs, asked) => {
-            const page = finding.readFindPage?.(r, c, submitScope(c), sentAtMs, asked) ?? NOTHING;
+          readFindPage: (r, c, sentAtMs, requested) => {
+            const page = finding.readFindPage?.(r, c, submitScope(c), sentAtMs, requested) ?? NOTHING;
             if (page.kind !== "page") return page;
             const at = ({ job, match }: Candidate): Candidate => ({
               job: submission.located(job, submitScope(c), c.baseUrl),

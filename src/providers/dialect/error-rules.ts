@@ -14,7 +14,7 @@ export const Pointer = Type.Union([Type.String(), Type.Array(Type.String(), { mi
   description: "a JSON pointer into the answer, or @status, @text, @header/NAME; of several the first that leads anywhere",
 });
 /** The classes that a response can report. `mismatched` is not one of them, because the delivery check determines it. */
-const SAID = FAILURE_CLASSES.filter((name) => name !== "mismatched");
+const MESSAGES = FAILURE_CLASSES.filter((name) => name !== "mismatched");
 
 export const FailureRule = Type.Object(
   {
@@ -31,7 +31,7 @@ export const FailureRule = Type.Object(
     while: Type.Optional(
       Type.Union([Type.Literal("submitting"), Type.Literal("asking")], { description: "absent: in every answer" }),
     ),
-    class: Type.Union(SAID.map((name) => Type.Literal(name))),
+    class: Type.Union(MESSAGES.map((name) => Type.Literal(name))),
     of_account: Type.Optional(
       Type.Boolean({
         description:
@@ -111,8 +111,8 @@ export const judgeOf = (rules: readonly FailureRule[], says: readonly string[]):
   return {
     verdict: (r, phase) => each.find(({ fits }) => fits(r, phase))?.verdict(),
     words: (r) => {
-      const said = seeks.flatMap((seek) => textAt(seek(r)) ?? []);
-      if (said.length > 0) return detailOf(said.join(" "));
+      const text = seeks.flatMap((seek) => textAt(seek(r)) ?? []);
+      if (text.length > 0) return detailOf(text.join(" "));
       return r.json === undefined ? detailOf(r.text.slice(0, LONGEST_TEXT)) : "";
     },
   };

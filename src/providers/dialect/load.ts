@@ -56,7 +56,7 @@ const insistOnShape = (content: JsonObject): void => {
   throw new DialectFault(`${fault?.path || "/"}: ${fault?.message ?? "is not a dialect"}`);
 };
 
-const spokenOf = (content: JsonObject, isShipped: boolean): LoadedDialect => {
+const loadedDialect = (content: JsonObject, isShipped: boolean): LoadedDialect => {
   if (!isShipped) insistOnShape(content);
   const dialect = content as unknown as Dialect;
   return { dialect, adapter: adapterOf(dialect) };
@@ -67,7 +67,7 @@ const dialectsOf = (files: readonly Written[], earlier: readonly string[]): Map<
   const dialects = new Map<string, LoadedDialect>();
   for (const written of files)
     try {
-      const spoken = spokenOf(completed(written, files), written.isShipped ?? false);
+      const spoken = loadedDialect(completed(written, files), written.isShipped ?? false);
       dialects.set(spoken.dialect.id, spoken);
     } catch (fault) {
       if (!(fault instanceof DialectFault)) throw fault;

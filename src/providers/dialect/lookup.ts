@@ -44,7 +44,7 @@ export type Finding = {
   readListPage?(r: ProviderResponse, sinceMs: number, page: string | null): ListPage;
 };
 
-type Listed = { items: readonly unknown[]; asked: string | null };
+type Listed = { items: readonly unknown[]; requested: string | null };
 
 /**
  * For an item that is itself the input: the members that we sent. Its other members are the provider's own, and null proves
@@ -60,9 +60,9 @@ const nextOf = (next: ByList["next"]): ((r: ProviderResponse, listed: Listed) =>
   if (next === undefined) return () => null;
   if ("page_from" in next)
     // A page that is not full may not be the last: some providers return fewer items than requested.
-    return (_, { items, asked }) => {
+    return (_, { items, requested }) => {
       if (items.length === 0) return null;
-      return String(Number(asked ?? next.page_from) + (next.step === undefined ? 1 : items.length));
+      return String(Number(requested ?? next.page_from) + (next.step === undefined ? 1 : items.length));
     };
   const seek = seekOf("cursor" in next ? next.cursor : next.url);
   const isAddress = "url" in next;
@@ -106,11 +106,11 @@ const byList = (template: ByList, headers: Readonly<Record<string, string>>, jud
   };
 
   type Read = { list: readonly unknown[]; next: string | null } | { detail: string };
-  const readList = (r: ProviderResponse, asked: string | null): Read => {
+  const readList = (r: ProviderResponse, requested: string | null): Read => {
     const listed = items(r);
     const list = listed.length === 1 && Array.isArray(listed[0]) ? listed[0] : undefined;
     if (r.status !== 200 || list === undefined) return { detail: detailOf(r.status, judge.words(r) || "no list") };
-    const next = goesOn(r, { items: list, asked });
+    const next = goesOn(r, { items: list, requested });
     return next === undefined ? { detail: "the list names no next page" } : { list, next };
   };
   /** Newest first: once a page reaches back past the start of the period, no later page can contain the job. */
@@ -127,8 +127,8 @@ const byList = (template: ByList, headers: Readonly<Record<string, string>>, jud
 
   return {
     find: (c, scope, sentAtMs, page) => ask(c, scope, earliestOf(c, sentAtMs), page),
-    readFindPage: (r, c, scope, sentAtMs, asked) => {
-      const read = readList(r, asked);
+    readFindPage: (r, c, scope, sentAtMs, requested) => {
+      const read = readList(r, requested);
       if ("detail" in read) return { kind: "unclear", detail: read.detail };
       const earliestMs = earliestOf(c, sentAtMs);
       const candidates = read.list.flatMap((item): Candidate[] => {
@@ -142,8 +142,8 @@ const byList = (template: ByList, headers: Readonly<Record<string, string>>, jud
     ...(isWhole
       ? {
           list: ask,
-          readListPage: (r: ProviderResponse, sinceMs: number, asked: string | null): ListPage => {
-            const read = readList(r, asked);
+          readListPage: (r: ProviderResponse, sinceMs: number, requested: string | null): ListPage => {
+            const read = readList(r, requested);
             if ("detail" in read) return { kind: "unclear", detail: read.detail };
             const jobs = read.list.flatMap((item): ListedJob[] => {
               const jobId = jobNameOf(id(item));
@@ -164,8 +164,8 @@ const byId = (template: ById, headers: Readonly<Record<string, string>>, judge: 
   const repeated = template.repeats === undefined ? undefined : seekOf(template.repeats);
   /** A response that repeats another id than ours concerns another job. */
   const isOurs = (r: ProviderResponse, { ref, ref_uuid }: Scope) => {
-    const said = repeated && textAt(repeated(r));
-    return said === undefined || said === ref || said === ref_uuid;
+    const text = repeated && textAt(repeated(r));
+    return text === undefined || text === ref || text === ref_uuid;
   };
   const absent = within("absent", () => judgeOf(template.absent, ["@text"]));
   return {

@@ -35,8 +35,8 @@ export const requestOf = (template: RequestTemplate, shared: Readonly<Record<str
   const inAddresses = known.filter((name) => IN_ADDRESSES.includes(name));
   const address = url === undefined ? undefined : within("url", () => writtenReading(url, inAddresses));
   const way = path === undefined ? undefined : within("path", () => writtenReading(path, inAddresses, encoded));
-  const asked = within("query", () => membersOf(query, known));
-  const told = within("headers", () => membersOf({ ...shared, ...headers }, known));
+  const requested = within("query", () => membersOf(query, known));
+  const reported = within("headers", () => membersOf({ ...shared, ...headers }, known));
   const whole = body === undefined ? undefined : within("body", () => templateReading(body, known));
   const parts = form === undefined ? undefined : within("form", () => membersOf(form, known));
   const method = (template.method ?? (whole || parts ? "POST" : "GET")) as ProviderRequest["method"];
@@ -44,14 +44,14 @@ export const requestOf = (template: RequestTemplate, shared: Readonly<Record<str
     const below = way?.(scope);
     const target = address?.(scope) ?? (below === undefined ? undefined : `${baseUrl}${below}`);
     ok(target !== undefined, "the address of a request lacks a value");
-    const search = new URLSearchParams(filled(asked, scope)).toString();
+    const search = new URLSearchParams(filled(requested, scope)).toString();
     const json = whole?.(scope);
     return {
       method,
       url: search === "" ? target : `${target}${target.includes("?") ? "&" : "?"}${search}`,
       headers: {
         ...(whole ? { "content-type": "application/json" } : {}),
-        ...Object.fromEntries(filled(told, scope).map(([name, value]) => [name.toLowerCase(), value])),
+        ...Object.fromEntries(filled(reported, scope).map(([name, value]) => [name.toLowerCase(), value])),
       },
       ...(whole ? { body: json ?? {} } : {}),
       ...(parts ? { form: Object.fromEntries(filled(parts, scope)) } : {}),

@@ -72,10 +72,10 @@ const filesOf = (template: ResultTemplate): ReadFiles => {
     return keptS === undefined || Number.isNaN(atMs) ? {} : { expiresAtMs: atMs + keptS * 1000 };
   };
   return (r, scope, baseUrl) => {
-    const said = mimes ? textAt(mimes(r)) : mime;
-    const named = said === undefined ? {} : { mime: said.slice(0, 100) };
+    const text = mimes ? textAt(mimes(r)) : mime;
+    const named = text === undefined ? {} : { mime: text.slice(0, 100) };
     if (as === "body") {
-      const type = r.headers["content-type"]?.split(";")[0]?.trim() || said;
+      const type = r.headers["content-type"]?.split(";")[0]?.trim() || text;
       if (r.bytes === undefined || r.bytes.length === 0) return [];
       if (r.bytes.length > LARGE_BYTES) return [{ url: inside(type), content: { as: "raw", pieces: [r.bytes] } }];
       return [{ url: inlineUrl(type, Buffer.from(r.bytes).toString("base64")) }];
@@ -83,7 +83,7 @@ const filesOf = (template: ResultTemplate): ReadFiles => {
     const below = where?.(scope);
     if (below !== undefined) return [{ url: `${baseUrl}${below}`, ...named, ...kept(r) }];
     return (seek?.(r) ?? []).flatMap((value) => {
-      const file = fileIn(r, as, said, value);
+      const file = fileIn(r, as, text, value);
       return file === undefined ? [] : [{ ...file, ...named, ...kept(r) }];
     });
   };

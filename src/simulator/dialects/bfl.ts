@@ -41,8 +41,8 @@ const refused = (fault: Fault): Reply => {
       return failed(404, "Not Found");
     case "429": {
       const seconds = numberOf(fault, "retry_after_s");
-      const said = { error: "rate_limit_exceeded", message: "Too many concurrent requests", retry_after: seconds };
-      return json(429, said, { "retry-after": String(seconds), "x-ratelimit-limit": "24", "x-ratelimit-remaining": "0" });
+      const declared = { error: "rate_limit_exceeded", message: "Too many concurrent requests", retry_after: seconds };
+      return json(429, declared, { "retry-after": String(seconds), "x-ratelimit-limit": "24", "x-ratelimit-remaining": "0" });
     }
     default:
       return page(numberOf(fault, "status"), "Service Unavailable");
@@ -110,10 +110,10 @@ const wordsOf = (model: string): DialectResponses => ({
   inputOf: (body) => (isClip(model) ? clipOf(body) : pictureOf(body)),
   markOf: (body) => body.webhook_url,
   // A submission with a webhook receives no polling URL.
-  accepted: (job, ask) => {
-    const hook = bodyObject(ask)?.webhook_url;
+  accepted: (job, request) => {
+    const hook = bodyObject(request)?.webhook_url;
     if (typeof hook === "string") return json(200, { id: job.id, status: "Pending", webhook_url: hook });
-    const polling_url = `${ask.origin}/bfl/v1${REGION}/get_result?id=${job.id}`;
+    const polling_url = `${request.origin}/bfl/v1${REGION}/get_result?id=${job.id}`;
     return json(200, { id: job.id, polling_url, cost: 3, input_mp: 0, output_mp: 1 });
   },
   withoutId: () => json(200, { cost: 3, input_mp: 0, output_mp: 1 }),
@@ -147,14 +147,14 @@ const answerOf = (id: string, { status, details = null }: Seen, result: Json = n
 /** Reported with status 200, like every other state of a task. */
 const notFound = (id: string): Reply => json(200, answerOf(id, { status: "Task not found" }));
 
-const shownJob = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
+const shownJob = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
   const trouble = troubleOf(job, bench.jobs.state(job) === "done");
   if (typeof trouble === "object") return trouble;
   if (trouble === "gone") return notFound(job.id);
   const says = { unknown: "Upscaling", "says-done": "Ready", "says-running": "Pending" };
   const seen = trouble === undefined ? stageOf(bench, job) : { status: says[trouble] };
   if (seen.status !== "Ready") return json(200, answerOf(job.id, seen));
-  const [file] = await bench.workshop.announce(job, ask.origin);
+  const [file] = await bench.workshop.announce(job, request.origin);
   const { prompt = "" } = job.input;
   const [startS, endS] = [job.acceptedAtMs / 1000, endsAtMs(job) / 1000];
   const times = { start_time: startS, end_time: endS, duration: endS - startS };
@@ -163,18 +163,20 @@ const shownJob = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<
 };
 
 /** Handles a request below `/v1`. */
-export const handleBfl: DialectHandler = async (bench, ask, path) => {
-  const credential = ask.headers["x-key"] || undefined;
+export const handleBfl: DialectHandler = async (bench, request, path) => {
+  const credential = request.headers["x-key"] || undefined;
   const [, model] = MODEL.exec(path) ?? [];
   if (model !== undefined)
-    return ask.method === "POST" ? takeIn(bench, wordsOf(model), ask, model, credential) : failed(405, "Method Not Allowed");
+    return request.method === "POST"
+      ? takeIn(bench, wordsOf(model), request, model, credential)
+      : failed(405, "Method Not Allowed");
   if (credential === undefined) return refused(makeFault("401"));
   const isRegional = path === `${REGION}/get_result`;
-  if (ask.method !== "GET" || (path !== "/get_result" && !isRegional)) return failed(404, "Not Found");
-  const id = ask.query.get("id");
+  if (request.method !== "GET" || (path !== "/get_result" && !isRegional)) return failed(404, "Not Found");
+  const id = request.query.get("id");
   if (id === null) return failed(422, [{ loc: ["query", "id"], msg: "Field required", type: "missing" }]);
   const job = bench.jobs.find("bfl", id);
   // A task that was submitted with a webhook is known at the common address.
-  const isTold = job?.ref?.startsWith("http") ?? false;
-  return job && isRegional !== isTold ? shownJob(bench, job, ask) : notFound(id);
+  const isReported = job?.ref?.startsWith("http") ?? false;
+  return job && isRegional !== isReported ? shownJob(bench, job, request) : notFound(id);
 };

@@ -98,8 +98,8 @@ const inputFor = (makes: "clip" | "picture") => (body: JsonObject) => {
     const { url = null } = part;
     input[field] = field.endsWith("_urls") ? [...(Array.isArray(input[field]) ? input[field] : []), url] : url;
   }
-  const said = { prompt, negative_prompt, image_url: img_url, audio_url, seed };
-  for (const [name, value] of Object.entries(said)) if (value !== undefined) input[name] = value;
+  const declared = { prompt, negative_prompt, image_url: img_url, audio_url, seed };
+  for (const [name, value] of Object.entries(declared)) if (value !== undefined) input[name] = value;
   if (makes === "picture")
     return { ...input, ...(n === undefined ? {} : { num_images: n }), ...(size === undefined ? {} : { size }) };
   const isLength = duration === undefined || Number.isInteger(duration);
@@ -171,7 +171,7 @@ const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Pr
   };
 };
 
-const answerPoll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
+const answerPoll = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
   const isDone = ["SUCCEEDED", "FAILED", "CANCELED"].includes(statusOf(bench, job));
   const trouble = troubleOf(job, isDone);
   if (typeof trouble === "object") return trouble;
@@ -182,15 +182,15 @@ const answerPoll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promis
   const says = { unknown: "PRE_PROCESSING", "says-done": "SUCCEEDED", "says-running": "RUNNING" };
   const status = trouble && says[trouble];
   if ((status ?? statusOf(bench, job)) === "SUCCEEDED") await noteOnce(bench, job, "announced");
-  return json(200, await taskOf(bench, job, ask.origin, status));
+  return json(200, await taskOf(bench, job, request.origin, status));
 };
 
 /** Tasks of the last day, without their inputs; the bounds `start_time` and `end_time` are ignored. */
-const list = (bench: Bench, ask: SimulatorRequest): Answer => {
+const list = (bench: Bench, request: SimulatorRequest): Answer => {
   const trouble = listTroubleOf(bench, "dashscope");
   if (trouble) return trouble;
-  const [model, status] = [ask.query.get("model_name"), ask.query.get("status")];
-  const [pageNo, pageSize] = [Number(ask.query.get("page_no") ?? 1), Number(ask.query.get("page_size") ?? 10)];
+  const [model, status] = [request.query.get("model_name"), request.query.get("status")];
+  const [pageNo, pageSize] = [Number(request.query.get("page_no") ?? 1), Number(request.query.get("page_size") ?? 10)];
   const sinceMs = bench.clock.nowMs() - KEPT_MS;
   const found = bench.jobs
     .of("dashscope")
@@ -209,31 +209,31 @@ const list = (bench: Bench, ask: SimulatorRequest): Answer => {
   return json(200, { request_id: randomUUID(), data: shown, ...pages });
 };
 
-const submit = (bench: Bench, ask: SimulatorRequest, service: string, credential: string | undefined): Promise<Answer> => {
-  const model = bodyObject(ask)?.model;
+const submit = (bench: Bench, request: SimulatorRequest, service: string, credential: string | undefined): Promise<Answer> => {
+  const model = bodyObject(request)?.model;
   const endpoint = typeof model === "string" ? model : "";
   const makes = SERVICES[service];
   const turnDown = (reply: Reply) =>
-    takeIn(bench, { ...wordsFor("clip"), inputOf: () => undefined, invalid: () => reply }, ask, endpoint, credential);
+    takeIn(bench, { ...wordsFor("clip"), inputOf: () => undefined, invalid: () => reply }, request, endpoint, credential);
   if (makes === undefined) return turnDown(failed(400, "InvalidParameter", "url error, please check url！"));
-  if (ask.headers["x-dashscope-async"] !== "enable")
+  if (request.headers["x-dashscope-async"] !== "enable")
     return turnDown(failed(403, "AccessDenied", "current user api does not support synchronous calls."));
   if (endpoint === "") return turnDown(failed(400, "BadRequest.EmptyModel", 'Required parameter "model" missing from request.'));
-  return takeIn(bench, wordsFor(makes), ask, endpoint, credential);
+  return takeIn(bench, wordsFor(makes), request, endpoint, credential);
 };
 
 /** Handles a request below DashScope's base path. */
-export const handleDashscope: DialectHandler = async (bench, ask, path) => {
-  const credential = credentialOf(ask, "Bearer");
+export const handleDashscope: DialectHandler = async (bench, request, path) => {
+  const credential = credentialOf(request, "Bearer");
   const [, service] = /^\/api\/v1\/services\/aigc\/([\w-]+\/[\w-]+)$/.exec(path) ?? [];
-  if (service !== undefined && ask.method === "POST") return submit(bench, ask, service, credential);
+  if (service !== undefined && request.method === "POST") return submit(bench, request, service, credential);
   if (credential === undefined) return refused(makeFault("401"));
-  if (path === TASKS && ask.method === "GET") return list(bench, ask);
+  if (path === TASKS && request.method === "GET") return list(bench, request);
   const [, id = "", verb] = /^\/api\/v1\/tasks\/([\w-]+)(\/cancel)?$/.exec(path) ?? [];
   const job = bench.jobs.find("dashscope", id);
   const isKept = job !== undefined && job.acceptedAtMs + KEPT_MS >= bench.clock.nowMs();
-  if (verb === undefined && ask.method === "GET") return isKept ? answerPoll(bench, job, ask) : unknownTask(id);
-  if (verb === undefined || ask.method !== "POST") return page(405, "Method Not Allowed");
+  if (verb === undefined && request.method === "GET") return isKept ? answerPoll(bench, job, request) : unknownTask(id);
+  if (verb === undefined || request.method !== "POST") return page(405, "Method Not Allowed");
   if (!isKept || bench.jobs.state(job) !== "queued") {
     const message = "Failed to cancel the task, please confirm if the task is in PENDING status.";
     return failed(400, "UnsupportedOperation", message);

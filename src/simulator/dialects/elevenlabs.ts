@@ -134,13 +134,17 @@ const resultOf = async (bench: Bench, job: Job): Promise<Reply> => {
 };
 
 /** Handles a request below the base path. */
-export const handleElevenLabs: DialectHandler = async (bench: Bench, ask: SimulatorRequest, path: string): Promise<Answer> => {
+export const handleElevenLabs: DialectHandler = async (
+  bench: Bench,
+  request: SimulatorRequest,
+  path: string,
+): Promise<Answer> => {
   const endpoint = path.replace(/^\/v1\//, "");
   if (!path.startsWith("/v1/") || !(SPEECH.test(endpoint) || endpoint === EFFECTS || endpoint === MUSIC))
     return json(404, { detail: "Not Found" });
-  if (ask.method !== "POST") return json(405, { detail: "Method Not Allowed" });
-  const key = ask.headers["xi-api-key"]?.trim() || undefined;
-  const format = ask.query.get("output_format") ?? "mp3_44100_128";
+  if (request.method !== "POST") return json(405, { detail: "Method Not Allowed" });
+  const key = request.headers["xi-api-key"]?.trim() || undefined;
+  const format = request.query.get("output_format") ?? "mp3_44100_128";
   const words: DialectResponses = {
     provider: "elevenlabs",
     checksAtOnce: true,
@@ -152,5 +156,5 @@ export const handleElevenLabs: DialectHandler = async (bench: Bench, ask: Simula
     refused: refusedFor(key !== undefined),
     invalid: invalidFor(endpoint),
   };
-  return takeIn(bench, words, ask, endpoint, key);
+  return takeIn(bench, words, request, endpoint, key);
 };

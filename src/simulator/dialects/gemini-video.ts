@@ -144,16 +144,16 @@ const endOf = async (bench: Bench, job: Job): Promise<JsonObject> => {
   if (isFault(run, "input-unreachable")) return broken("invalid_request", UNREACHABLE);
   if (isFault(run, "fail", "fail-later")) return broken("api_error", RETRY);
   if (isFault(run, "aborted")) return { status: "incomplete" };
-  const asked = { type: "user_input", content: [{ type: "text", text: job.input.prompt ?? "" }] };
+  const requested = { type: "user_input", content: [{ type: "text", text: job.input.prompt ?? "" }] };
   if (isFault(run, "refuse"))
-    return { status: "completed", steps: [asked, { type: "model_output", content: [{ type: "text", text: REFUSAL }] }] };
+    return { status: "completed", steps: [requested, { type: "model_output", content: [{ type: "text", text: REFUSAL }] }] };
   const [file] = await bench.workshop.hand(job);
-  if (!file) return { status: "completed", steps: [asked] };
+  if (!file) return { status: "completed", steps: [requested] };
   // The response contains the clip itself, even if a URL was requested.
   const clip = { type: "video", mime_type: file.mime, data: Buffer.from(file.bytes).toString("base64") };
   const thought = { type: "thought", signature: "c2ltdWxhdGVk" };
   return {
-    ...{ status: "completed", steps: [asked, thought, { type: "model_output", content: [clip] }] },
+    ...{ status: "completed", steps: [requested, thought, { type: "model_output", content: [clip] }] },
     usage: { total_tokens: 28_972, total_input_tokens: 12, total_output_tokens: 28_960 },
   };
 };
@@ -168,7 +168,7 @@ const interaction = (bench: Bench, job: Job, rest: JsonObject): JsonObject => {
   };
 };
 
-const told = async (bench: Bench, job: Job): Promise<Answer> => {
+const reported = async (bench: Bench, job: Job): Promise<Answer> => {
   const state = bench.jobs.state(job);
   const trouble = troubleOf(job, state === "done" || state === "cancelled");
   if (typeof trouble === "object") return trouble;
@@ -195,25 +195,29 @@ const wordsFor = (bench: Bench): DialectResponses => ({
 });
 
 /** Handles a request below the base path, which ends in `/v1beta`. */
-export const handleGeminiVideo: DialectHandler = async (bench: Bench, ask: SimulatorRequest, path: string): Promise<Answer> => {
-  const key = googleKeyOf(ask);
-  if (path === "/interactions" && ask.method === "POST") {
-    const model = bodyObject(ask)?.model;
-    return takeIn(bench, wordsFor(bench), ask, typeof model === "string" ? model : "", key);
+export const handleGeminiVideo: DialectHandler = async (
+  bench: Bench,
+  request: SimulatorRequest,
+  path: string,
+): Promise<Answer> => {
+  const key = googleKeyOf(request);
+  if (path === "/interactions" && request.method === "POST") {
+    const model = bodyObject(request)?.model;
+    return takeIn(bench, wordsFor(bench), request, typeof model === "string" ? model : "", key);
   }
   if (key === undefined) return refused(makeFault("401"));
   const [, id = "", verb] = /^\/interactions\/([\w-]+)(\/cancel)?$/.exec(path) ?? [];
   const job = bench.jobs.find(PROVIDER, id);
   if (!job || job.acceptedAtMs + KEPT_MS < bench.clock.nowMs()) return notFound();
   const state = bench.jobs.state(job);
-  if (verb !== undefined && ask.method === "POST") {
+  if (verb !== undefined && request.method === "POST") {
     if (state === "done" || state === "cancelled") return failed(400, "failed_precondition", "The interaction is not running.");
     await cancelJob(bench, job);
     return json(200, interaction(bench, job, { status: "cancelled" }));
   }
   if (verb !== undefined) return notFound();
-  if (ask.method === "GET") return told(bench, job);
-  if (ask.method !== "DELETE") return notFound();
+  if (request.method === "GET") return reported(bench, job);
+  if (request.method !== "DELETE") return notFound();
   bench.jobs.forget(job);
   return json(200, {});
 };

@@ -15,8 +15,8 @@ const failed = (code: number, status: string, message: string, details: JsonObje
   json(code, { error: { code, message, status, ...(details.length > 0 ? { details } : {}) } });
 
 /** The credential of a request to Google: a header, or a query parameter. */
-export const googleKeyOf = (ask: SimulatorRequest): string | undefined =>
-  ask.headers["x-goog-api-key"]?.trim() || ask.query.get("key") || undefined;
+export const googleKeyOf = (request: SimulatorRequest): string | undefined =>
+  request.headers["x-goog-api-key"]?.trim() || request.query.get("key") || undefined;
 
 /** An invalid key is a 400 like any other invalid argument, and only the details identify it; a missing key is a 403. */
 const refusedFor =
@@ -201,10 +201,10 @@ const resultOf = async (bench: Bench, job: Job): Promise<Reply> => {
 };
 
 /** Handles a request below the base path, which ends in `/v1beta`. */
-export const handleGemini: DialectHandler = async (bench, ask, path): Promise<Answer> => {
+export const handleGemini: DialectHandler = async (bench, request, path): Promise<Answer> => {
   const [, model] = GENERATE.exec(path) ?? [];
-  if (model === undefined || ask.method !== "POST") return page(404, "Error 404 (Not Found)!!1");
-  const key = googleKeyOf(ask);
+  if (model === undefined || request.method !== "POST") return page(404, "Error 404 (Not Found)!!1");
+  const key = googleKeyOf(request);
   const words: DialectResponses = {
     provider: "gemini",
     checksAtOnce: true,
@@ -216,5 +216,5 @@ export const handleGemini: DialectHandler = async (bench, ask, path): Promise<An
     refused: refusedFor(model, key !== undefined),
     invalid,
   };
-  return takeIn(bench, words, ask, model, key);
+  return takeIn(bench, words, request, model, key);
 };

@@ -58,7 +58,7 @@ const words: DialectResponses = {
   checksAtOnce: true,
   newId: () => crypto.randomUUID(),
   inputOf: (body) => body,
-  markOf: (_, ask) => ask.headers["idempotency-key"],
+  markOf: (_, request) => request.headers["idempotency-key"],
   accepted: (job, { origin }) => json(200, { status: "queued", ...addressesOf(job, origin) }),
   withoutId: () => json(200, { status: "queued" }),
   refused,
@@ -79,7 +79,7 @@ const statusOf = (bench: Bench, job: Job): string => {
 const errorOf = (job: Job): string =>
   isFault(job.faults.run, "input-unreachable") ? "Could not read the input media" : "Generation failed";
 
-const status = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
+const status = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
   const real = statusOf(bench, job);
   const done = real !== "queued" && real !== "in_progress";
   const trouble = troubleOf(job, done);
@@ -89,12 +89,12 @@ const status = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<An
   if (isFault(poll, "result-5xx") && done && job.polls <= numberOf(poll, "polls")) return page(502, "Bad Gateway");
   const says = { unknown: "warming_up", "says-done": "completed", "says-running": "in_progress" };
   const shown = trouble ? says[trouble] : real;
-  const files = shown === "completed" ? await bench.workshop.announce(job, ask.origin) : [];
+  const files = shown === "completed" ? await bench.workshop.announce(job, request.origin) : [];
   const [clip] = files.filter(({ mime }) => mime.startsWith("video/"));
   const images = files.filter((file) => file !== clip).map(({ url }) => ({ url }));
   if (files.length > 0) await noteOnce(bench, job, "announced");
   return json(200, {
-    ...{ status: shown, ...addressesOf(job, ask.origin) },
+    ...{ status: shown, ...addressesOf(job, request.origin) },
     ...(shown === "failed" ? { error: errorOf(job) } : {}),
     ...(images.length > 0 ? { images } : {}),
     ...(clip ? { video: { url: clip.url } } : {}),
@@ -108,24 +108,24 @@ const mismatch = (endpoint: string) => (job: Job, input: JsonObject | undefined)
     : failed(422, "Idempotency-Key was already used with different request parameters");
 
 /** Handles a request; the path starts with the name of the model. */
-export const handleHiggsfield: DialectHandler = async (bench, ask, path) => {
-  const said = credentialOf(ask, "Key");
+export const handleHiggsfield: DialectHandler = async (bench, request, path) => {
+  const declared = credentialOf(request, "Key");
   // The credential has two parts: id and secret.
-  const credential = said !== undefined && /^[^:]+:[^:]+$/.test(said) ? said : undefined;
+  const credential = declared !== undefined && /^[^:]+:[^:]+$/.test(declared) ? declared : undefined;
   const [, id, verb] = /^\/requests\/([\w-]+)\/(status|cancel)$/.exec(path) ?? [];
   if (id === undefined) {
-    if (ask.method !== "POST") return credential === undefined ? refused(makeFault("401")) : failed(404, "Not found");
-    const key = ask.headers["idempotency-key"];
+    if (request.method !== "POST") return credential === undefined ? refused(makeFault("401")) : failed(404, "Not found");
+    const key = request.headers["idempotency-key"];
     if (credential !== undefined && key !== undefined && !KEY.test(key))
       return failed(422, "Idempotency-Key must be 1 to 255 visible ASCII characters");
     const endpoint = path.slice(1);
-    return takeInOnce(bench, words, ask, endpoint, credential, key, mismatch(endpoint));
+    return takeInOnce(bench, words, request, endpoint, credential, key, mismatch(endpoint));
   }
   if (credential === undefined) return refused(makeFault("401"));
   const job = bench.jobs.find(PROVIDER, id);
   if (!job || job.acceptedAtMs + KEPT_MS < bench.clock.nowMs()) return notFound();
-  if (verb === "status") return ask.method === "GET" ? status(bench, job, ask) : failed(405, "Method Not Allowed");
-  if (ask.method !== "POST") return failed(405, "Method Not Allowed");
+  if (verb === "status") return request.method === "GET" ? status(bench, job, request) : failed(405, "Method Not Allowed");
+  if (request.method !== "POST") return failed(405, "Method Not Allowed");
   if (bench.jobs.state(job) !== "queued") return failed(400, "Only a queued request can be canceled");
   await cancelJob(bench, job);
   return json(202, {});

@@ -20,14 +20,14 @@ import { endsAtMs, type Job } from "../jobs.ts";
 
 const PATH = /^\/v1\/(videos\/(?:text2video|image2video|multi-image2video|omni-video|motion-control))(?:\/([^/]+))?$/;
 
-const said = (status: number, code: number, message: string, data?: Json, headers: Record<string, string> = {}): Reply =>
+const declared = (status: number, code: number, message: string, data?: Json, headers: Record<string, string> = {}): Reply =>
   json(status, { code, message, request_id: crypto.randomUUID(), ...(data === undefined ? {} : { data }) }, headers);
-const done = (data: Json): Reply => said(200, 0, "SUCCEED", data);
-const notFound = (): Reply => said(404, 1203, "The requested resource does not exist.");
+const done = (data: Json): Reply => declared(200, 0, "SUCCEED", data);
+const notFound = (): Reply => declared(404, 1203, "The requested resource does not exist.");
 
 /** Checks a token as far as possible without its secret: issuer, start and expiry. */
 const tokenFault = (token: string | undefined, nowMs: number): Reply | undefined => {
-  if (token === undefined) return said(401, 1001, "Authorization is empty.");
+  if (token === undefined) return declared(401, 1001, "Authorization is empty.");
   const [, claims = "", signature] = token.split(".");
   // A key that is not a token is accepted unchanged.
   if (signature === undefined) return undefined;
@@ -35,29 +35,29 @@ const tokenFault = (token: string | undefined, nowMs: number): Reply | undefined
   try {
     claimed = JSON.parse(Buffer.from(claims, "base64url").toString("utf8"));
   } catch {
-    return said(401, 1002, "Authorization is invalid.");
+    return declared(401, 1002, "Authorization is invalid.");
   }
   if (!isObject(claimed) || typeof claimed.iss !== "string" || signature === "")
-    return said(401, 1002, "Authorization is invalid.");
+    return declared(401, 1002, "Authorization is invalid.");
   const { exp, nbf } = claimed;
-  if (Number(nbf) * 1000 > nowMs) return said(401, 1003, "Authorization is not yet valid.");
-  return Number(exp) * 1000 > nowMs ? undefined : said(401, 1004, "Authorization has expired.");
+  if (Number(nbf) * 1000 > nowMs) return declared(401, 1003, "Authorization is not yet valid.");
+  return Number(exp) * 1000 > nowMs ? undefined : declared(401, 1004, "Authorization has expired.");
 };
 
 /** An empty balance and a rate limit share a status; only the code distinguishes them. */
 const refused = (fault: Fault): Reply => {
   switch (fault.name) {
     case "401":
-      return said(401, 1000, "Authentication failed.");
+      return declared(401, 1000, "Authentication failed.");
     case "402":
-      return said(429, 1102, "Account balance not enough");
+      return declared(429, 1102, "Account balance not enough");
     case "403":
-      return said(403, 1103, "The account has no permission for the requested resource.");
+      return declared(403, 1103, "The account has no permission for the requested resource.");
     case "404":
       return notFound();
     case "429": {
       const headers = { "retry-after": String(numberOf(fault, "retry_after_s")) };
-      return said(429, 1303, "parallel task over resource pack limit", undefined, headers);
+      return declared(429, 1303, "parallel task over resource pack limit", undefined, headers);
     }
     default:
       return page(numberOf(fault, "status"), "Service Unavailable");
@@ -66,7 +66,7 @@ const refused = (fault: Fault): Reply => {
 
 const invalid = (problems: readonly Problem[]): Reply => {
   const [first] = problems;
-  return said(400, 1201, `${first?.field ?? "body"} is invalid: ${first?.message}`);
+  return declared(400, 1201, `${first?.field ?? "body"} is invalid: ${first?.message}`);
 };
 
 /** An image is a URL or plain base64, never a data URI. */
@@ -120,21 +120,21 @@ const wordsOf = (kind: string): DialectResponses => ({
     }),
   withoutId: () => done({ task_status: "submitted", task_info: {} }),
   refused,
-  refusal: () => said(400, 1301, "The request failed the content security policy"),
+  refusal: () => declared(400, 1301, "The request failed the content security policy"),
   invalid,
 });
 
-const submit = async (bench: Bench, ask: SimulatorRequest, kind: string, token: string | undefined): Promise<Answer> => {
+const submit = async (bench: Bench, request: SimulatorRequest, kind: string, token: string | undefined): Promise<Answer> => {
   const words = wordsOf(kind);
   const fault = tokenFault(token, bench.clock.nowMs());
-  if (fault) return takeIn(bench, { ...words, refused: () => fault }, ask, kind, undefined);
-  const ownId = ownIdOf(bodyObject(ask) ?? {});
+  if (fault) return takeIn(bench, { ...words, refused: () => fault }, request, kind, undefined);
+  const ownId = ownIdOf(bodyObject(request) ?? {});
   // An id of ours that exists already is refused like any other invalid field.
   if (typeof ownId === "string" && byOwnId(bench, ownId)) {
     const taken = { field: "external_task_id", message: "it must be unique", type: "value_error" };
-    return takeIn(bench, { ...words, inputOf: () => undefined, invalid: () => invalid([taken]) }, ask, kind, token);
+    return takeIn(bench, { ...words, inputOf: () => undefined, invalid: () => invalid([taken]) }, request, kind, token);
   }
-  return takeIn(bench, words, ask, kind, token);
+  return takeIn(bench, words, request, kind, token);
 };
 
 /** The failure of a finished task. */
@@ -165,39 +165,39 @@ const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Pr
   };
 };
 
-const shownJob = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
+const shownJob = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
   const trouble = troubleOf(job, bench.jobs.state(job) === "done");
   if (typeof trouble === "object") return trouble;
   if (trouble === "gone") return notFound();
   const says = { unknown: "reviewing", "says-done": "succeed", "says-running": "processing" };
-  const task = await taskOf(bench, job, ask.origin, trouble && says[trouble]);
+  const task = await taskOf(bench, job, request.origin, trouble && says[trouble]);
   if (task.task_status === "succeed") await noteOnce(bench, job, "announced");
   return done(task);
 };
 
 /** `?pageNum=1..1000&pageSize=1..500`: tasks of one kind, newest first. */
-const list = async (bench: Bench, ask: SimulatorRequest, kind: string): Promise<Answer> => {
+const list = async (bench: Bench, request: SimulatorRequest, kind: string): Promise<Answer> => {
   const trouble = listTroubleOf(bench, "kling");
   if (trouble) return trouble;
-  const [number, size] = [Number(ask.query.get("pageNum") ?? 1), Number(ask.query.get("pageSize") ?? 30)];
-  if (!(number >= 1 && number <= 1000)) return said(400, 1201, "pageNum is invalid: a number from 1 to 1000");
-  if (!(size >= 1 && size <= 500)) return said(400, 1201, "pageSize is invalid: a number from 1 to 500");
+  const [number, size] = [Number(request.query.get("pageNum") ?? 1), Number(request.query.get("pageSize") ?? 30)];
+  if (!(number >= 1 && number <= 1000)) return declared(400, 1201, "pageNum is invalid: a number from 1 to 1000");
+  if (!(size >= 1 && size <= 500)) return declared(400, 1201, "pageSize is invalid: a number from 1 to 500");
   const jobs = bench.jobs.of("kling").filter(({ endpoint }) => endpoint === kind);
   const shown = jobs.toReversed().slice((number - 1) * size, number * size);
-  return done(await Promise.all(shown.map((job) => taskOf(bench, job, ask.origin))));
+  return done(await Promise.all(shown.map((job) => taskOf(bench, job, request.origin))));
 };
 
 /** Handles a request to the service; `path` begins with `/v1`. */
-export const handleKling: DialectHandler = async (bench, ask, path) => {
+export const handleKling: DialectHandler = async (bench, request, path) => {
   const [, kind, id] = PATH.exec(path) ?? [];
-  const token = credentialOf(ask, "Bearer");
-  if (kind === undefined) return said(404, 1202, "The requested method is invalid.");
-  if (id === undefined && ask.method === "POST") return submit(bench, ask, kind, token);
+  const token = credentialOf(request, "Bearer");
+  if (kind === undefined) return declared(404, 1202, "The requested method is invalid.");
+  if (id === undefined && request.method === "POST") return submit(bench, request, kind, token);
   const fault = tokenFault(token, bench.clock.nowMs());
   if (fault) return token === undefined ? refused(makeFault("401")) : fault;
-  if (ask.method !== "GET") return said(404, 1202, "The requested method is invalid.");
-  if (id === undefined) return list(bench, ask, kind);
+  if (request.method !== "GET") return declared(404, 1202, "The requested method is invalid.");
+  if (id === undefined) return list(bench, request, kind);
   const job = bench.jobs.find("kling", id) ?? byOwnId(bench, decodeURIComponent(id));
   // A task is known only under its own kind of work.
-  return job?.endpoint === kind ? shownJob(bench, job, ask) : notFound();
+  return job?.endpoint === kind ? shownJob(bench, job, request) : notFound();
 };

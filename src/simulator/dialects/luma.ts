@@ -133,7 +133,7 @@ const wordsOf = (bench: Bench, request: JsonObject): DialectResponses => ({
 
 const submit = (
   bench: Bench,
-  ask: SimulatorRequest,
+  request: SimulatorRequest,
   path: string,
   credential: string | undefined,
   body: JsonObject,
@@ -145,7 +145,7 @@ const submit = (
   const isUnfit = length < SHORTEST_PROMPT || length > LONGEST_PROMPT;
   const unfit = () => invalid([{ field: "prompt", message, type: "length" }]);
   const endpoint = path === "/generations" ? "generations/video" : path.slice(1);
-  return takeIn(bench, isUnfit ? { ...words, inputOf: () => undefined, invalid: unfit } : words, ask, endpoint, credential);
+  return takeIn(bench, isUnfit ? { ...words, inputOf: () => undefined, invalid: unfit } : words, request, endpoint, credential);
 };
 
 const stateOf = (bench: Bench, job: Job): string => {
@@ -155,40 +155,40 @@ const stateOf = (bench: Bench, job: Job): string => {
   return reasonOf(job) === undefined ? "completed" : "failed";
 };
 
-const shownJob = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
+const shownJob = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
   const trouble = troubleOf(job, bench.jobs.state(job) === "done");
   if (typeof trouble === "object") return trouble;
   if (trouble === "gone") return notFound();
   const says = { unknown: "upscaling", "says-done": "completed", "says-running": "dreaming" };
   const state = trouble === undefined ? stateOf(bench, job) : says[trouble];
-  const generation = await generationOf(bench, job, ask.origin, state);
+  const generation = await generationOf(bench, job, request.origin, state);
   if (state === "completed") await noteOnce(bench, job, "announced");
   return json(200, generation);
 };
 
 /** `?limit&offset`: newest first. */
-const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
+const list = async (bench: Bench, request: SimulatorRequest): Promise<Answer> => {
   const trouble = listTroubleOf(bench, "luma");
   if (trouble) return trouble;
-  const [limit, offset] = [Number(ask.query.get("limit") ?? LIST_LIMIT), Number(ask.query.get("offset") ?? 0)];
+  const [limit, offset] = [Number(request.query.get("limit") ?? LIST_LIMIT), Number(request.query.get("offset") ?? 0)];
   if (!(limit >= 1 && offset >= 0))
     return invalid([{ field: "limit", message: "Input should be a valid integer", type: "int_parsing" }]);
   const jobs = bench.jobs.of("luma").filter((job) => bench.jobs.state(job) !== "cancelled");
   const shown = jobs.toReversed().slice(offset, offset + limit);
-  const generations = await Promise.all(shown.map((job) => generationOf(bench, job, ask.origin, stateOf(bench, job))));
+  const generations = await Promise.all(shown.map((job) => generationOf(bench, job, request.origin, stateOf(bench, job))));
   return json(200, { has_more: offset + limit < jobs.length, count: generations.length, limit, offset, generations });
 };
 
 /** Handles a request below `/dream-machine/v1`. */
-export const handleLuma: DialectHandler = async (bench, ask, path) => {
-  const credential = credentialOf(ask, "Bearer");
-  if (CREATE.test(path) && ask.method === "POST") return submit(bench, ask, path, credential, bodyObject(ask) ?? {});
+export const handleLuma: DialectHandler = async (bench, request, path) => {
+  const credential = credentialOf(request, "Bearer");
+  if (CREATE.test(path) && request.method === "POST") return submit(bench, request, path, credential, bodyObject(request) ?? {});
   if (credential === undefined) return refused(makeFault("401"));
-  if (path === "/generations" && ask.method === "GET") return list(bench, ask);
+  if (path === "/generations" && request.method === "GET") return list(bench, request);
   const job = bench.jobs.find("luma", ONE.exec(path)?.[1] ?? "");
   if (!job || bench.jobs.state(job) === "cancelled") return notFound();
-  if (ask.method === "GET") return shownJob(bench, job, ask);
-  if (ask.method !== "DELETE") return failed(405, "Method Not Allowed");
+  if (request.method === "GET") return shownJob(bench, job, request);
+  if (request.method !== "DELETE") return failed(405, "Method Not Allowed");
   // A deleted generation is removed, whether it has ended or not.
   if (bench.jobs.state(job) === "done") bench.jobs.forget(job);
   else await cancelJob(bench, job);

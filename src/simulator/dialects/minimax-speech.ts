@@ -14,28 +14,28 @@ const LONGEST_TEXT = 10_000;
 const NEVER_MS = 3_600_000;
 
 const newTrace = () => randomBytes(16).toString("hex");
-const said = (code: number, message: string, trace = newTrace()): Reply =>
+const declared = (code: number, message: string, trace = newTrace()): Reply =>
   json(200, { base_resp: { status_code: code, status_msg: message }, trace_id: trace });
 
 const refused = (fault: Fault): Reply => {
   switch (fault.name) {
     case "401":
-      return said(1004, "login fail: Please carry the API secret key in the 'Authorization' field of the request header");
+      return declared(1004, "login fail: Please carry the API secret key in the 'Authorization' field of the request header");
     case "402":
-      return said(1008, "insufficient balance");
+      return declared(1008, "insufficient balance");
     case "403":
-      return said(2061, "your current token plan not support model");
+      return declared(2061, "your current token plan not support model");
     case "404":
-      return said(2013, "invalid params, the model is not supported");
+      return declared(2013, "invalid params, the model is not supported");
     case "429":
-      return said(1002, "rate limit, please retry later");
+      return declared(1002, "rate limit, please retry later");
     default:
       return page(numberOf(fault, "status"), "Service Unavailable");
   }
 };
 
 const invalid = ([first]: readonly Problem[]): Reply =>
-  said(2013, first?.field == null ? "invalid params, empty field" : `invalid params, ${first.field}: ${first.message}`);
+  declared(2013, first?.field == null ? "invalid params, empty field" : `invalid params, ${first.field}: ${first.message}`);
 
 const inputOf = ({ model, text, voice_setting: voice, audio_setting: audio }: JsonObject): JsonObject | undefined => {
   if (typeof model !== "string" || typeof text !== "string" || text === "" || text.length > LONGEST_TEXT) return undefined;
@@ -47,10 +47,10 @@ const inputOf = ({ model, text, voice_setting: voice, audio_setting: audio }: Js
 /** The result of an accepted text. */
 const resultOf = async (bench: Bench, job: Job, body: JsonObject, origin: string): Promise<Reply> => {
   const { run } = job.faults;
-  if (isFault(run, "refuse")) return said(1026, "input new_sensitive", job.id);
-  if (isFault(run, "refuse-output", "withheld")) return said(1027, "output new_sensitive", job.id);
-  if (isFault(run, "fail", "fail-later")) return said(1000, "unknown error", job.id);
-  if (isFault(run, "aborted")) return said(1001, "request timeout", job.id);
+  if (isFault(run, "refuse")) return declared(1026, "input new_sensitive", job.id);
+  if (isFault(run, "refuse-output", "withheld")) return declared(1027, "output new_sensitive", job.id);
+  if (isFault(run, "fail", "fail-later")) return declared(1000, "unknown error", job.id);
+  if (isFault(run, "aborted")) return declared(1001, "request timeout", job.id);
   const success = { trace_id: job.id, base_resp: { status_code: 0, status_msg: "success" } };
   const [file] = await bench.workshop.hand(job);
   if (!file) return json(200, { data: { audio: "", status: 2 }, ...success });
@@ -72,8 +72,8 @@ const wordsFor = (bench: Bench): DialectResponses => ({
   checksAtOnce: true,
   newId: newTrace,
   inputOf,
-  accepted: async (job, ask) => ({
-    ...(await resultOf(bench, job, bodyObject(ask) ?? {}, ask.origin)),
+  accepted: async (job, request) => ({
+    ...(await resultOf(bench, job, bodyObject(request) ?? {}, request.origin)),
     delayMs: job.plan.totalMs ?? NEVER_MS,
   }),
   withoutId: () => json(200, { base_resp: { status_code: 0, status_msg: "success" } }),
@@ -82,8 +82,8 @@ const wordsFor = (bench: Bench): DialectResponses => ({
 });
 
 /** Handles a request below MiniMax's speech path. */
-export const handleMinimaxSpeech: DialectHandler = async (bench, ask, path) => {
-  if (path !== "/v1/t2a_v2" || ask.method !== "POST") return page(404, "Not Found");
-  const model = bodyObject(ask)?.model;
-  return takeIn(bench, wordsFor(bench), ask, typeof model === "string" ? model : "", credentialOf(ask, "Bearer"));
+export const handleMinimaxSpeech: DialectHandler = async (bench, request, path) => {
+  if (path !== "/v1/t2a_v2" || request.method !== "POST") return page(404, "Not Found");
+  const model = bodyObject(request)?.model;
+  return takeIn(bench, wordsFor(bench), request, typeof model === "string" ? model : "", credentialOf(request, "Bearer"));
 };

@@ -162,7 +162,7 @@ const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Pr
   };
 };
 
-const answerPoll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
+const answerPoll = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
   const isDone = ["succeeded", "failed", "cancelled"].includes(statusOf(bench, job));
   const trouble = troubleOf(job, isDone);
   if (typeof trouble === "object") return trouble;
@@ -171,16 +171,16 @@ const answerPoll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promis
   if (isFault(poll, "result-5xx") && isDone && job.polls <= numberOf(poll, "polls"))
     return failed(500, "server_error", "internal error", 1000);
   const says = { unknown: "reviewing", "says-done": "succeeded", "says-running": "running" };
-  const task = await taskOf(bench, job, ask.origin, trouble && says[trouble]);
+  const task = await taskOf(bench, job, request.origin, trouble && says[trouble]);
   if (task.status === "succeeded") await noteOnce(bench, job, "announced");
   return json(200, { task });
 };
 
-const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
+const list = async (bench: Bench, request: SimulatorRequest): Promise<Answer> => {
   const trouble = listTroubleOf(bench, words.provider);
   if (trouble) return trouble;
-  const number = (name: string, otherwise: number) => Number(ask.query.get(name) ?? otherwise);
-  const [model, status] = [ask.query.get("filter.model"), ask.query.get("filter.status")];
+  const number = (name: string, otherwise: number) => Number(request.query.get(name) ?? otherwise);
+  const [model, status] = [request.query.get("filter.model"), request.query.get("filter.status")];
   const [pageNum, pageSize] = [number("page_num", 1), number("page_size", 20)];
   const sinceMs = bench.clock.nowMs() - KEPT_MS;
   const fitting = bench.jobs
@@ -189,7 +189,7 @@ const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
     .filter((job) => status === null || statusOf(bench, job) === status)
     .toReversed();
   const shown = fitting.slice((pageNum - 1) * pageSize, pageNum * pageSize);
-  const items = await Promise.all(shown.map((job) => taskOf(bench, job, ask.origin)));
+  const items = await Promise.all(shown.map((job) => taskOf(bench, job, request.origin)));
   return json(200, { items, total: fitting.length });
 };
 
@@ -204,18 +204,18 @@ const remove = async (bench: Bench, job: Job): Promise<Answer> => {
 };
 
 /** Handles a request below MiniMax's base path. */
-export const handleMinimax: DialectHandler = async (bench, ask, path) => {
-  const credential = credentialOf(ask, "Bearer");
-  if (path === TASKS && ask.method === "POST") {
-    const model = bodyObject(ask)?.model;
-    return takeIn(bench, words, ask, typeof model === "string" ? model : "", credential);
+export const handleMinimax: DialectHandler = async (bench, request, path) => {
+  const credential = credentialOf(request, "Bearer");
+  if (path === TASKS && request.method === "POST") {
+    const model = bodyObject(request)?.model;
+    return takeIn(bench, words, request, typeof model === "string" ? model : "", credential);
   }
   if (credential === undefined) return refused(makeFault("401"));
-  if (path === QUERY && ask.method === "GET") return list(bench, ask);
+  if (path === QUERY && request.method === "GET") return list(bench, request);
   const [, base = "", id = ""] = /^(\/v2(?:\/query)?\/video_generation)\/(\w+)$/.exec(path) ?? [];
   const job = bench.jobs.find(words.provider, id);
   if (!job || job.acceptedAtMs + KEPT_MS < bench.clock.nowMs()) return unknownTask();
-  if (base === QUERY && ask.method === "GET") return answerPoll(bench, job, ask);
-  if (base === TASKS && ask.method === "DELETE") return remove(bench, job);
+  if (base === QUERY && request.method === "GET") return answerPoll(bench, job, request);
+  if (base === TASKS && request.method === "DELETE") return remove(bench, job);
   return page(405, "Method Not Allowed");
 };

@@ -84,8 +84,8 @@ const inputOf = (body: JsonObject): JsonObject | undefined => {
     if (!field.endsWith("_urls")) input[field] = url;
     else input[field] = [...(Array.isArray(input[field]) ? input[field] : []), url];
   }
-  const said = { resolution, ratio, duration, seed, generate_audio: generate_audio ?? true };
-  for (const [name, value] of Object.entries(said)) if (value !== undefined && value !== -1) input[name] = value;
+  const declared = { resolution, ratio, duration, seed, generate_audio: generate_audio ?? true };
+  for (const [name, value] of Object.entries(declared)) if (value !== undefined && value !== -1) input[name] = value;
   return input;
 };
 
@@ -165,26 +165,26 @@ const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Pr
   };
 };
 
-const shownJob = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
+const shownJob = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
   const state = bench.jobs.state(job);
   const trouble = troubleOf(job, state === "done" || state === "cancelled");
   if (typeof trouble === "object") return trouble;
   if (trouble === "gone") return notFound(job.id);
   const says = { unknown: "warming_up", "says-done": "succeeded", "says-running": "running" };
-  const task = await taskOf(bench, job, ask.origin, trouble && says[trouble]);
+  const task = await taskOf(bench, job, request.origin, trouble && says[trouble]);
   if (task.status === "succeeded") await noteOnce(bench, job, "announced");
   return json(200, task);
 };
 
-const list = async (bench: Bench, ask: SimulatorRequest, provider: string): Promise<Answer> => {
+const list = async (bench: Bench, request: SimulatorRequest, provider: string): Promise<Answer> => {
   const trouble = listTroubleOf(bench, provider);
   if (trouble) return trouble;
-  const number = (name: string, otherwise: number) => Number(ask.query.get(name) ?? otherwise);
-  const [model, status] = [ask.query.get("filter.model"), ask.query.get("filter.status")];
+  const number = (name: string, otherwise: number) => Number(request.query.get(name) ?? otherwise);
+  const [model, status] = [request.query.get("filter.model"), request.query.get("filter.status")];
   const [page_num, page_size] = [number("page_num", 1), number("page_size", 10)];
   const sinceMs = bench.clock.nowMs() - KEPT_MS;
   const jobs = bench.jobs.of(provider).filter((job) => job.acceptedAtMs >= sinceMs && (model === null || job.endpoint === model));
-  const tasks = await Promise.all(jobs.toReversed().map((job) => taskOf(bench, job, ask.origin)));
+  const tasks = await Promise.all(jobs.toReversed().map((job) => taskOf(bench, job, request.origin)));
   const fitting = tasks.filter((task) => status === null || task.status === status);
   return json(200, { total: fitting.length, items: fitting.slice((page_num - 1) * page_size, page_num * page_size) });
 };
@@ -192,19 +192,19 @@ const list = async (bench: Bench, ask: SimulatorRequest, provider: string): Prom
 /** Handles a request below the base path of one of the two providers. */
 export const handleModelArk =
   (provider: string): DialectHandler =>
-  async (bench, ask, path) => {
-    const credential = credentialOf(ask, "Bearer");
-    if (path === TASKS && ask.method === "POST") {
-      const model = bodyObject(ask)?.model;
-      return takeIn(bench, { ...words, provider }, ask, typeof model === "string" ? model : "", credential);
+  async (bench, request, path) => {
+    const credential = credentialOf(request, "Bearer");
+    if (path === TASKS && request.method === "POST") {
+      const model = bodyObject(request)?.model;
+      return takeIn(bench, { ...words, provider }, request, typeof model === "string" ? model : "", credential);
     }
     if (credential === undefined) return refused(makeFault("401"));
-    if (path === TASKS && ask.method === "GET") return list(bench, ask, provider);
+    if (path === TASKS && request.method === "GET") return list(bench, request, provider);
     const [, id = ""] = /^\/contents\/generations\/tasks\/([\w-]+)$/.exec(path) ?? [];
     const job = bench.jobs.find(provider, id);
     if (!job || job.acceptedAtMs + KEPT_MS < bench.clock.nowMs()) return notFound(id);
-    if (ask.method === "GET") return shownJob(bench, job, ask);
-    if (ask.method !== "DELETE") return failed(405, "MethodNotAllowed", "The method is not allowed.");
+    if (request.method === "GET") return shownJob(bench, job, request);
+    if (request.method !== "DELETE") return failed(405, "MethodNotAllowed", "The method is not allowed.");
     const state = bench.jobs.state(job);
     if (state === "running")
       return failed(409, "InvalidAction.RunningTaskDeletion", "A running task cannot be deleted.", "Conflict");

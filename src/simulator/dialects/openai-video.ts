@@ -50,9 +50,9 @@ const wrongWith = (body: JsonObject): Reply | undefined => {
 };
 
 /** The body, as JSON or as the SDK's form. In a form an image is a file, or its URL in an object. */
-const bodyOf = (ask: SimulatorRequest): JsonObject | undefined => {
-  const form = formObject(ask);
-  if (typeof form?.input_reference !== "string") return form ?? bodyObject(ask);
+const bodyOf = (request: SimulatorRequest): JsonObject | undefined => {
+  const form = formObject(request);
+  if (typeof form?.input_reference !== "string") return form ?? bodyObject(request);
   return { ...form, input_reference: { image_url: form.input_reference } };
 };
 
@@ -122,8 +122,8 @@ const poll = async (bench: Bench, job: Job): Promise<Answer> => {
 };
 
 /** `GET /videos/ID/content`: the bytes of a finished result, until it expires. */
-const content = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
-  const variant = ask.query.get("variant") ?? "video";
+const content = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
+  const variant = request.query.get("variant") ?? "video";
   if (variant !== "video") return wrongValue("variant", `Only the clip is made here, no ${variant}.`);
   const { poll, file } = job.faults;
   if (progressOf(bench, job).status !== "completed" || isFault(file, "no-file"))
@@ -133,21 +133,21 @@ const content = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<A
     job.faults.poll = makeFault("result-5xx", { polls: numberOf(poll, "polls") - 1 });
     return page(502, "Bad Gateway");
   }
-  const answer = await bench.workshop.deliver(ask, job, 1);
+  const answer = await bench.workshop.deliver(request, job, 1);
   if (answer.kind === "reply" && answer.status === 200) await noteOnce(bench, job, "fetched");
   return answer;
 };
 
 /** `GET /videos?limit&after&order`: newest first by default; `after` is the last id of the previous page. */
-const list = (bench: Bench, ask: SimulatorRequest): Answer => {
+const list = (bench: Bench, request: SimulatorRequest): Answer => {
   const trouble = listTroubleOf(bench, PROVIDER);
   if (trouble) return trouble;
-  const limit = Number(ask.query.get("limit") ?? USUALLY_LISTED);
+  const limit = Number(request.query.get("limit") ?? USUALLY_LISTED);
   if (!Number.isInteger(limit) || limit < 0 || limit > MOST_LISTED)
     return wrongValue("limit", `Invalid 'limit': 0 to ${MOST_LISTED}.`);
   const all = bench.jobs.of(PROVIDER);
-  const jobs = ask.query.get("order") === "asc" ? all : all.toReversed();
-  const after = ask.query.get("after");
+  const jobs = request.query.get("order") === "asc" ? all : all.toReversed();
+  const after = request.query.get("after");
   const from = after === null ? 0 : jobs.findIndex(({ id }) => id === after) + 1;
   if (after !== null && from === 0) return notFound(after);
   const listed = jobs.slice(from, from + limit).map((job) => videoOf(job, progressOf(bench, job)));
@@ -163,19 +163,19 @@ const remove = (bench: Bench, job: Job): Answer => {
 };
 
 /** Handles a request below `/openai-video/v1`. */
-export const handleOpenAIVideo: DialectHandler = async (bench, ask, path) => {
-  const credential = credentialOf(ask, "Bearer");
-  if (path === "/videos" && ask.method === "POST") {
-    const body = bodyOf(ask);
+export const handleOpenAIVideo: DialectHandler = async (bench, request, path) => {
+  const credential = credentialOf(request, "Bearer");
+  if (path === "/videos" && request.method === "POST") {
+    const body = bodyOf(request);
     const model = typeof body?.model === "string" ? body.model : DEFAULTS.model;
-    return takeIn(bench, wordsFor(body && wrongWith(body)), ask, model, credential);
+    return takeIn(bench, wordsFor(body && wrongWith(body)), request, model, credential);
   }
   if (credential === undefined) return refusedByOpenAI(makeFault("401"));
-  if (path === "/videos" && ask.method === "GET") return list(bench, ask);
+  if (path === "/videos" && request.method === "GET") return list(bench, request);
   const [, id = "", below] = /^\/videos\/(\w+)(\/content)?$/.exec(path) ?? [];
   const job = bench.jobs.find(PROVIDER, id);
   if (!job) return notFound(id);
-  if (ask.method === "GET") return below === undefined ? poll(bench, job) : content(bench, job, ask);
-  if (ask.method === "DELETE" && below === undefined) return remove(bench, job);
-  return openaiError(405, null, `Not allowed to ${ask.method} on /v1${path}.`);
+  if (request.method === "GET") return below === undefined ? poll(bench, job) : content(bench, job, request);
+  if (request.method === "DELETE" && below === undefined) return remove(bench, job);
+  return openaiError(405, null, `Not allowed to ${request.method} on /v1${path}.`);
 };

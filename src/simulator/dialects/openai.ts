@@ -129,9 +129,9 @@ const wrongWith = (body: JsonObject, isEdit: boolean): Reply | undefined => {
 };
 
 /** The body. An edit can also be a form, in which images are files and numbers are strings. */
-const bodyOf = (ask: SimulatorRequest): JsonObject | undefined => {
-  const form = formObject(ask);
-  if (form === undefined) return bodyObject(ask);
+const bodyOf = (request: SimulatorRequest): JsonObject | undefined => {
+  const form = formObject(request);
+  if (form === undefined) return bodyObject(request);
   const { image, mask, n, output_compression, ...rest } = form;
   const files = image === undefined ? [] : [image].flat();
   return {
@@ -205,12 +205,12 @@ const wordsFor = (bench: Bench, body: JsonObject | undefined, isEdit: boolean): 
 };
 
 /** Handles a request below `/openai/v1`. */
-export const handleOpenAI: DialectHandler = async (bench, ask, path) => {
+export const handleOpenAI: DialectHandler = async (bench, request, path) => {
   const [, kind] = /^\/images\/(generations|edits)$/.exec(path) ?? [];
-  if (kind === undefined) return openaiError(404, null, `Invalid URL (${ask.method} /v1${path})`);
-  if (ask.method !== "POST") return openaiError(405, null, `Not allowed to ${ask.method} on /v1${path}.`);
+  if (kind === undefined) return openaiError(404, null, `Invalid URL (${request.method} /v1${path})`);
+  if (request.method !== "POST") return openaiError(405, null, `Not allowed to ${request.method} on /v1${path}.`);
   const isEdit = kind === "edits";
-  const body = isEdit ? bodyOf(ask) : bodyObject(ask);
+  const body = isEdit ? bodyOf(request) : bodyObject(request);
   const model = typeof body?.model === "string" ? body.model : "gpt-image-1.5";
-  return takeIn(bench, wordsFor(bench, body, isEdit), ask, model, credentialOf(ask, "Bearer"));
+  return takeIn(bench, wordsFor(bench, body, isEdit), request, model, credentialOf(request, "Bearer"));
 };

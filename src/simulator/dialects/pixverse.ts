@@ -16,8 +16,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const MOST_TRACES = 10_000;
 const LONGEST_REMEMBERED = 20_000;
 
-const said = (Resp: JsonObject | null, ErrCode = 0, ErrMsg = "Success"): Reply => json(200, { ErrCode, ErrMsg, Resp });
-const failed = (code: number, message: string): Reply => said(null, code, message);
+const declared = (Resp: JsonObject | null, ErrCode = 0, ErrMsg = "Success"): Reply => json(200, { ErrCode, ErrMsg, Resp });
+const failed = (code: number, message: string): Reply => declared(null, code, message);
 const notFound = () => failed(500_008, "Requested data not found");
 
 const refused = (fault: Fault): Reply => {
@@ -67,9 +67,9 @@ const words: DialectResponses = {
   checksAtOnce: true,
   newId: () => String(randomInt(100_000_000_000_000, 380_000_000_000_000)),
   inputOf,
-  markOf: (_, ask) => ask.headers["ai-trace-id"],
-  accepted: (job) => said({ video_id: Number(job.id) }),
-  withoutId: () => said({}),
+  markOf: (_, request) => request.headers["ai-trace-id"],
+  accepted: (job) => declared({ video_id: Number(job.id) }),
+  withoutId: () => declared({}),
   refused,
   refusal: () => failed(500_063, "The prompt contains sensitive content."),
   invalid,
@@ -91,7 +91,7 @@ const statusOf = (bench: Bench, job: Job): number => {
   return isFault(run, "fail", "fail-later", "input-unreachable", "invalid") ? FAILED : SUCCESSFUL;
 };
 
-const result = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
+const result = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
   const real = statusOf(bench, job);
   const trouble = troubleOf(job, real !== GENERATING);
   if (typeof trouble === "object") return trouble;
@@ -100,10 +100,10 @@ const result = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<An
   if (isFault(poll, "result-5xx") && real !== GENERATING && job.polls <= numberOf(poll, "polls")) return page(502, "Bad Gateway");
   const says = { unknown: 9, "says-done": SUCCESSFUL, "says-running": GENERATING };
   const status = trouble ? says[trouble] : real;
-  const [file] = status === SUCCESSFUL ? await bench.workshop.announce(job, ask.origin) : [];
+  const [file] = status === SUCCESSFUL ? await bench.workshop.announce(job, request.origin) : [];
   if (file) await noteOnce(bench, job, "announced");
   const { prompt = "", negative_prompt = "", style = "", seed = job.plan.seed } = job.input;
-  return said({
+  return declared({
     ...{ id: Number(job.id), status, prompt, negative_prompt, style, seed, resolution_ratio: 0 },
     create_time: new Date(job.acceptedAtMs).toISOString(),
     modify_time: new Date(Math.min(bench.clock.nowMs(), endsAtMs(job))).toISOString(),
@@ -130,18 +130,18 @@ const onceByTrace = async (bench: Bench, name: string, work: () => Promise<Answe
 };
 
 /** Handles a request below `/pixverse/openapi/v2`. */
-export const handlePixVerse: DialectHandler = async (bench, ask, path) => {
-  const credential = ask.headers["api-key"] || undefined;
-  const trace = ask.headers["ai-trace-id"];
+export const handlePixVerse: DialectHandler = async (bench, request, path) => {
+  const credential = request.headers["api-key"] || undefined;
+  const trace = request.headers["ai-trace-id"];
   if (credential !== undefined && !UUID.test(trace ?? "")) return failed(400_011, "Empty parameter: Ai-trace-id");
-  if (ask.method === "POST" && /^\/video\/\w+\/generate$/.test(path)) {
+  if (request.method === "POST" && /^\/video\/\w+\/generate$/.test(path)) {
     const endpoint = path.slice(1);
     // A used trace id returns its first job, regardless of the request.
-    return takeInOnce(bench, wordsFor(endpoint), ask, endpoint, credential, trace, () => undefined);
+    return takeInOnce(bench, wordsFor(endpoint), request, endpoint, credential, trace, () => undefined);
   }
   if (credential === undefined) return refused(makeFault("401"));
   const [, id] = /^\/video\/result\/(\d+)$/.exec(path) ?? [];
-  if (id === undefined || ask.method !== "GET") return text(404, "404 page not found");
+  if (id === undefined || request.method !== "GET") return text(404, "404 page not found");
   const job = bench.jobs.find(PROVIDER, id);
-  return onceByTrace(bench, `${trace} ${id}`, async () => (job ? result(bench, job, ask) : notFound()));
+  return onceByTrace(bench, `${trace} ${id}`, async () => (job ? result(bench, job, request) : notFound()));
 };

@@ -48,11 +48,11 @@ const withoutMagic = (bench: Bench): Bench => ({
 const note = (
   bench: Bench,
   words: DialectResponses,
-  ask: SimulatorRequest,
+  request: SimulatorRequest,
   endpoint: string,
   credential: string,
   reply: Reply,
-): Promise<Answer> => takeIn(bench, { ...words, inputOf: () => undefined, invalid: () => reply }, ask, endpoint, credential);
+): Promise<Answer> => takeIn(bench, { ...words, inputOf: () => undefined, invalid: () => reply }, request, endpoint, credential);
 
 /**
  * Accepts a submission whose `key` may be known already; jobs must carry the key as their reference. @param differs the refusal
@@ -61,25 +61,25 @@ const note = (
 export const takeInOnce = async (
   bench: Bench,
   words: DialectResponses,
-  ask: SimulatorRequest,
+  request: SimulatorRequest,
   endpoint: string,
   credential: string | undefined,
   key: string | undefined,
   differs: (job: Job, input: JsonObject | undefined) => Reply | undefined,
 ): Promise<Answer> => {
-  if (key === undefined || credential === undefined) return takeIn(bench, words, ask, endpoint, credential);
+  if (key === undefined || credential === undefined) return takeIn(bench, words, request, endpoint, credential);
   const keys = keysOf(bench, words.provider);
   const before = keys.underWay.get(key);
   const work = async (): Promise<Answer> => {
     await before;
     const job = jobUnder(bench, words.provider, keys, key);
     if (job) {
-      const body = bodyObject(ask);
+      const body = bodyObject(request);
       const other = differs(job, body && words.inputOf(body));
-      const said = other ?? (await words.accepted(job, ask));
-      return said.kind === "reply" ? note(bench, words, ask, endpoint, credential, said) : said;
+      const declared = other ?? (await words.accepted(job, request));
+      return declared.kind === "reply" ? note(bench, words, request, endpoint, credential, declared) : declared;
     }
-    const answer = await takeIn(keys.lost.has(key) ? withoutMagic(bench) : bench, words, ask, endpoint, credential);
+    const answer = await takeIn(keys.lost.has(key) ? withoutMagic(bench) : bench, words, request, endpoint, credential);
     const isLost = answer.kind !== "reply" || answer.status >= 500;
     if (isLost && jobUnder(bench, words.provider, keys, key) === undefined) keys.lost.add(key);
     return answer;

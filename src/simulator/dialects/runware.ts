@@ -112,12 +112,12 @@ const errorOf = ({ faults: { run } }: Job): { code: string; message: string } | 
   return isFault(run, "fail", "invalid") ? { code: "inferenceError", message: "The task could not be processed." } : undefined;
 };
 
-type Told = { data: JsonObject[]; errors: JsonObject[]; status: number };
+type TaskResponse = { data: JsonObject[]; errors: JsonObject[]; status: number };
 
 /** The `getResponse` result of one task, or a response with a scripted fault. */
-const told = async (bench: Bench, ask: SimulatorRequest, taskUUID: string): Promise<Told | Answer> => {
+const reported = async (bench: Bench, request: SimulatorRequest, taskUUID: string): Promise<TaskResponse | Answer> => {
   const lost = error("taskFailedOrNotFound", "No such task.", { parameter: "taskUUID", taskType: "getResponse", taskUUID });
-  const gone: Told = { data: [], errors: [lost], status: 404 };
+  const gone: TaskResponse = { data: [], errors: [lost], status: 404 };
   const job = bench.jobs.find(PROVIDER, taskUUID);
   if (!job) return gone;
   const state = bench.jobs.state(job);
@@ -134,7 +134,7 @@ const told = async (bench: Bench, ask: SimulatorRequest, taskUUID: string): Prom
   const says = { unknown: "warmingUp", "says-done": "success", "says-running": "processing" };
   const status = trouble ? says[trouble] : done ? "success" : "processing";
   if (status !== "success") return { data: [{ taskType, taskUUID, status }], errors: [], status: 200 };
-  const files = await bench.workshop.announce(job, ask.origin);
+  const files = await bench.workshop.announce(job, request.origin);
   if (files.length > 0) await noteOnce(bench, job, "announced");
   const medium = MEDIA[taskType] ?? "video";
   const made = files.map(({ url }) => ({ [`${medium}UUID`]: crypto.randomUUID(), [`${medium}URL`]: url }));
@@ -142,9 +142,9 @@ const told = async (bench: Bench, ask: SimulatorRequest, taskUUID: string): Prom
   return { data: (made.length > 0 ? made : [{}]).map((file) => ({ ...each, ...file })), errors: [], status: 200 };
 };
 
-const tasksOf = (ask: SimulatorRequest): JsonObject[] | undefined => {
+const tasksOf = (request: SimulatorRequest): JsonObject[] | undefined => {
   try {
-    const body: unknown = JSON.parse(new TextDecoder().decode(ask.body));
+    const body: unknown = JSON.parse(new TextDecoder().decode(request.body));
     return Array.isArray(body) && body.length > 0 && body.every(isObject) ? body : undefined;
   } catch {
     return undefined;
@@ -152,10 +152,10 @@ const tasksOf = (ask: SimulatorRequest): JsonObject[] | undefined => {
 };
 
 /** Combines the results of several tasks in one response. */
-const respond = async (bench: Bench, ask: SimulatorRequest, tasks: readonly JsonObject[]): Promise<Answer> => {
-  const all: Told = { data: [], errors: [], status: 200 };
+const respond = async (bench: Bench, request: SimulatorRequest, tasks: readonly JsonObject[]): Promise<Answer> => {
+  const all: TaskResponse = { data: [], errors: [], status: 200 };
   for (const { taskUUID } of tasks) {
-    const one = await told(bench, ask, typeof taskUUID === "string" ? taskUUID : "");
+    const one = await reported(bench, request, typeof taskUUID === "string" ? taskUUID : "");
     if ("kind" in one) return one;
     all.data.push(...one.data);
     all.errors.push(...one.errors);
@@ -166,10 +166,10 @@ const respond = async (bench: Bench, ask: SimulatorRequest, tasks: readonly Json
 
 /** A credential that was sent on a WebSocket applies to all its messages. */
 const keysOfLines = new WeakMap<object, string>();
-const keyOf = (ask: SimulatorRequest, [first]: readonly JsonObject[]): string | undefined => {
-  const said = first?.taskType === "authentication" && typeof first.apiKey === "string" ? first.apiKey.trim() : "";
-  if (said !== "" && ask.line) keysOfLines.set(ask.line, said);
-  return credentialOf(ask, "Bearer") ?? (said || (ask.line && keysOfLines.get(ask.line)));
+const keyOf = (request: SimulatorRequest, [first]: readonly JsonObject[]): string | undefined => {
+  const declared = first?.taskType === "authentication" && typeof first.apiKey === "string" ? first.apiKey.trim() : "";
+  if (declared !== "" && request.line) keysOfLines.set(request.line, declared);
+  return credentialOf(request, "Bearer") ?? (declared || (request.line && keysOfLines.get(request.line)));
 };
 
 /** Responses to tasks without a job: authentication and ping. */
@@ -181,37 +181,37 @@ const isWaitedFor = ({ taskType, deliveryMethod, webhookURL }: JsonObject): bool
   webhookURL === undefined && (deliveryMethod ?? (taskType === "videoInference" ? "async" : "sync")) === "sync";
 
 /** An acceptance, or the result if the task is awaited. */
-const held = async (bench: Bench, ask: SimulatorRequest, { taskUUID }: About, taken: Answer): Promise<Answer> => {
+const held = async (bench: Bench, request: SimulatorRequest, { taskUUID }: About, taken: Answer): Promise<Answer> => {
   const job = bench.jobs.find(PROVIDER, taskUUID);
   if (!job || taken.kind !== "reply" || taken.status !== 200 || taken.cutAt !== undefined) return taken;
   const endMs = endsAtMs(job);
   if (!Number.isFinite(endMs)) return { kind: "hang" };
   // A timer can fire a fraction of a millisecond early.
   await new Promise<void>((over) => bench.clock.after(endMs - bench.clock.nowMs() + 1, over));
-  return respond(bench, ask, [{ taskUUID }]);
+  return respond(bench, request, [{ taskUUID }]);
 };
 
 /** Handles a request at `/runware/v1`: authentication, polls, or one new task. */
-export const handleRunware: DialectHandler = async (bench, ask, path) => {
-  if (path !== "/" || ask.method !== "POST") return failed(404, error("notFound", "There is nothing here; POST to /v1."));
-  const said = tasksOf(ask);
-  const credential = keyOf(ask, said ?? []);
-  const tasks = said?.filter(({ taskType }) => taskType !== "authentication");
+export const handleRunware: DialectHandler = async (bench, request, path) => {
+  if (path !== "/" || request.method !== "POST") return failed(404, error("notFound", "There is nothing here; POST to /v1."));
+  const declared = tasksOf(request);
+  const credential = keyOf(request, declared ?? []);
+  const tasks = declared?.filter(({ taskType }) => taskType !== "authentication");
   const [first] = tasks ?? [];
   const word = (value: unknown) => (typeof value === "string" ? value : "");
   const about = { taskType: word(first?.taskType), taskUUID: word(first?.taskUUID) };
   if (credential === undefined) return refused(makeFault("401"), about);
-  if (said === undefined || tasks === undefined) return failed(400, error("invalidRequest", "The body is a list of tasks."));
+  if (declared === undefined || tasks === undefined) return failed(400, error("invalidRequest", "The body is a list of tasks."));
   if (first === undefined || tasks.every(({ taskType }) => taskType === "ping"))
-    return json(200, { data: (first === undefined ? said : tasks).map(greeted) });
-  if (tasks.every(({ taskType }) => taskType === "getResponse")) return respond(bench, ask, tasks);
+    return json(200, { data: (first === undefined ? declared : tasks).map(greeted) });
+  if (tasks.every(({ taskType }) => taskType === "getResponse")) return respond(bench, request, tasks);
   if (tasks.length > 1 || MEDIA[about.taskType] === undefined)
     return failed(400, error("unsupportedTaskType", "This task is not played here.", { parameter: "taskType", ...about }));
   if (!UUID_V4.test(about.taskUUID))
     return failed(400, error("invalidTaskUUID", "taskUUID must be a UUID v4.", { parameter: "taskUUID", ...about }));
-  const alone: SimulatorRequest = { ...ask, body: new TextEncoder().encode(JSON.stringify(first)) };
+  const alone: SimulatorRequest = { ...request, body: new TextEncoder().encode(JSON.stringify(first)) };
   const clash = failed(400, error("conflictTaskUUID", "The taskUUID was already used.", { parameter: "taskUUID", ...about }));
   const words = wordsFor(about);
   const taken = await takeInOnce(bench, words, alone, word(first.model), credential, about.taskUUID, () => clash);
-  return isWaitedFor(first) ? held(bench, ask, about, taken) : taken;
+  return isWaitedFor(first) ? held(bench, request, about, taken) : taken;
 };

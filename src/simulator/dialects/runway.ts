@@ -67,8 +67,8 @@ const invalid = (problems: readonly Problem[]): Reply =>
 
 /** The URL of a list item; clips and sounds must state their type. */
 const uriOf = (part: Json, type?: string): Json => {
-  const { uri = null, type: said }: JsonObject = isObject(part) ? part : {};
-  return said === type ? uri : null;
+  const { uri = null, type: declared }: JsonObject = isObject(part) ? part : {};
+  return declared === type ? uri : null;
 };
 const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : []);
 
@@ -170,32 +170,32 @@ const taskOf = async (bench: Bench, job: Job, origin: string, status: string): P
   };
 };
 
-const shownJob = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
+const shownJob = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
   const trouble = troubleOf(job, bench.jobs.state(job) === "done");
   if (typeof trouble === "object") return trouble;
   if (trouble === "gone") return notFound();
   const says = { unknown: "REVIEWING", "says-done": "SUCCEEDED", "says-running": "RUNNING" };
   const status = trouble === undefined ? statusOf(bench, job) : says[trouble];
-  const task = await taskOf(bench, job, ask.origin, status);
+  const task = await taskOf(bench, job, request.origin, status);
   if (status === "SUCCEEDED") await noteOnce(bench, job, "announced");
   return json(200, task);
 };
 
 /** Handles a request to the service; `path` begins with `/v1`. */
-export const handleRunway: DialectHandler = async (bench, ask, path) => {
-  const credential = credentialOf(ask, "Bearer");
-  if (ask.headers["x-runway-version"] !== VERSION)
+export const handleRunway: DialectHandler = async (bench, request, path) => {
+  const credential = credentialOf(request, "Bearer");
+  if (request.headers["x-runway-version"] !== VERSION)
     return failed(400, "The X-Runway-Version header is missing or names no known version.");
   if (KINDS.test(path))
-    return ask.method === "POST"
-      ? takeIn(bench, words, ask, path.slice(1), credential)
+    return request.method === "POST"
+      ? takeIn(bench, words, request, path.slice(1), credential)
       : failed(405, "The method is not supported.");
   if (credential === undefined) return refused(makeFault("401"));
   const job = bench.jobs.find("runway", TASK.exec(path)?.[1] ?? "");
   // A cancelled task is removed with its results, like a deleted one.
   if (!job || bench.jobs.state(job) === "cancelled") return notFound();
-  if (ask.method === "GET") return shownJob(bench, job, ask);
-  if (ask.method !== "DELETE") return failed(405, "The method is not supported.");
+  if (request.method === "GET") return shownJob(bench, job, request);
+  if (request.method !== "DELETE") return failed(405, "The method is not supported.");
   if (bench.jobs.state(job) === "done") bench.jobs.forget(job);
   else await cancelJob(bench, job);
   return { kind: "reply", status: 204, headers: {}, body: "" };

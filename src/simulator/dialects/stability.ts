@@ -94,9 +94,9 @@ const inputOf = ({
 });
 
 /** Whether the client requested JSON. By default the response is the image itself. */
-const wantsJson = (ask: SimulatorRequest): boolean => /application\/json/.test(ask.headers.accept ?? "");
+const wantsJson = (request: SimulatorRequest): boolean => /application\/json/.test(request.headers.accept ?? "");
 
-const resultOf = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Reply> => {
+const resultOf = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Reply> => {
   const { run } = job.faults;
   if (isFault(run, "refuse"))
     return failed(
@@ -111,7 +111,7 @@ const resultOf = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<
   const seed = Number(job.input.seed) || job.plan.seed;
   // A withheld image is still present, blurred, in a normal 200 response.
   const reason = isFault(run, "refuse-output", "withheld") ? "CONTENT_FILTERED" : "SUCCESS";
-  if (wantsJson(ask)) {
+  if (wantsJson(request)) {
     const image = file ? { image: Buffer.from(file.bytes).toString("base64") } : {};
     const headers = { "content-type": `application/json; type=${mime}`, "x-request-id": job.id };
     return json(200, { ...image, finish_reason: reason, seed }, headers);
@@ -121,9 +121,10 @@ const resultOf = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<
 };
 
 /** Handles a request below the base path. */
-export const handleStability: DialectHandler = async (bench: Bench, ask: SimulatorRequest, path: string): Promise<Answer> => {
+export const handleStability: DialectHandler = async (bench: Bench, request: SimulatorRequest, path: string): Promise<Answer> => {
   const [, endpoint] = GENERATE.exec(path) ?? [];
-  if (endpoint === undefined || ask.method !== "POST") return failed(404, "not_found", "The requested resource was not found.");
+  if (endpoint === undefined || request.method !== "POST")
+    return failed(404, "not_found", "The requested resource was not found.");
   const words: DialectResponses = {
     provider: "stability",
     checksAtOnce: true,
@@ -131,10 +132,10 @@ export const handleStability: DialectHandler = async (bench: Bench, ask: Simulat
     bodyOf: formObject,
     inputOf,
     complaints: complaintsFor(endpoint),
-    accepted: async (job) => whenDone(job, await resultOf(bench, job, ask)),
+    accepted: async (job) => whenDone(job, await resultOf(bench, job, request)),
     withoutId: () => json(200, {}),
     refused,
     invalid,
   };
-  return takeIn(bench, words, ask, endpoint, credentialOf(ask, "Bearer"));
+  return takeIn(bench, words, request, endpoint, credentialOf(request, "Bearer"));
 };

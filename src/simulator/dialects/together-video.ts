@@ -63,14 +63,14 @@ const mediaOf = (media: JsonObject): JsonObject => {
   const frames = listOf(media.frame_images).filter(isObject);
   const last = frames.find(({ frame }) => frame === "last");
   const first = frames.find((frame) => frame !== last);
-  const said: Record<string, unknown> = {
+  const declared: Record<string, unknown> = {
     ...{ image_url: first?.input_image, end_image_url: last?.input_image, image_urls: media.reference_images },
     video_url: linkOf(media.source_video, "video"),
     video_urls: listOf(media.reference_videos).map((one) => linkOf(one, "video")),
     audio_urls: listOf(media.audio_inputs).map((one) => linkOf(one, "audio")),
   };
   const isGiven = (value: unknown) => value !== undefined && !(Array.isArray(value) && value.length === 0);
-  return Object.fromEntries(Object.entries(said).filter(([, value]) => isGiven(value))) as JsonObject;
+  return Object.fromEntries(Object.entries(declared).filter(([, value]) => isGiven(value))) as JsonObject;
 };
 
 const inputOf = (body: JsonObject): JsonObject => {
@@ -78,8 +78,8 @@ const inputOf = (body: JsonObject): JsonObject => {
   const { frame_images, reference_images } = body;
   const media = body.media ?? { ...(frame_images && { frame_images }), ...(reference_images && { reference_images }) };
   const shape = resolution === undefined ? `${String(width ?? 1366)}:${String(height ?? 768)}` : undefined;
-  const said = { prompt, duration: Number(seconds), resolution, aspect_ratio: ratio ?? shape, seed, generate_audio };
-  const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)) as JsonObject;
+  const declared = { prompt, duration: Number(seconds), resolution, aspect_ratio: ratio ?? shape, seed, generate_audio };
+  const given = Object.fromEntries(Object.entries(declared).filter(([, value]) => value !== undefined)) as JsonObject;
   return { ...given, ...(isObject(media) ? mediaOf(media) : {}) };
 };
 
@@ -138,28 +138,28 @@ const wordsFor = (bench: Bench, wrong: Reply | undefined): DialectResponses => (
 
 const notFound = (id: string) => togetherError(404, `Video ${id} not found.`, { param: "id" });
 
-const poll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
+const poll = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
   const trouble = troubleOf(job, bench.jobs.state(job) === "done");
   if (typeof trouble === "object") return trouble;
   if (trouble === "gone") return notFound(job.id);
   const says = { unknown: "warming_up", "says-done": "completed", "says-running": "in_progress" };
-  const video = await videoOf(bench, job, ask.origin, trouble && says[trouble]);
+  const video = await videoOf(bench, job, request.origin, trouble && says[trouble]);
   if (video.status === "completed") await noteOnce(bench, job, "announced");
   return json(200, video);
 };
 
 /** Handles a request below `/together-video/v2`. */
-export const handleTogetherVideo: DialectHandler = async (bench, ask, path) => {
-  const credential = credentialOf(ask, "Bearer");
-  if (path === "/videos" && ask.method === "POST") {
-    const body = bodyObject(ask);
+export const handleTogetherVideo: DialectHandler = async (bench, request, path) => {
+  const credential = credentialOf(request, "Bearer");
+  if (path === "/videos" && request.method === "POST") {
+    const body = bodyObject(request);
     const model = typeof body?.model === "string" ? body.model : "";
-    return takeIn(bench, wordsFor(bench, body && wrongByTable(body, TAKEN, ["model"])), ask, model, credential);
+    return takeIn(bench, wordsFor(bench, body && wrongByTable(body, TAKEN, ["model"])), request, model, credential);
   }
   if (credential === undefined) return refusedByTogether(makeFault("401"));
   const [, id] = /^\/videos\/([\w-]+)$/.exec(path) ?? [];
-  if (id === undefined) return togetherError(404, `Unknown request URL: ${ask.method} /v2${path}.`);
-  if (ask.method !== "GET") return togetherError(405, `Method ${ask.method} is not allowed.`);
+  if (id === undefined) return togetherError(404, `Unknown request URL: ${request.method} /v2${path}.`);
+  if (request.method !== "GET") return togetherError(405, `Method ${request.method} is not allowed.`);
   const job = bench.jobs.find(PROVIDER, id);
-  return job ? poll(bench, job, ask) : notFound(id);
+  return job ? poll(bench, job, request) : notFound(id);
 };

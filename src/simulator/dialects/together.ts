@@ -100,8 +100,8 @@ const inputOf = ({
 }: JsonObject): JsonObject => {
   const side = 1024;
   const size = aspect_ratio === undefined ? { width: width ?? side, height: height ?? side } : { aspect_ratio };
-  const said = { image_url, image_urls: reference_images, seed };
-  const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)) as JsonObject;
+  const declared = { image_url, image_urls: reference_images, seed };
+  const given = Object.fromEntries(Object.entries(declared).filter(([, value]) => value !== undefined)) as JsonObject;
   return { prompt: prompt ?? "", num_images: n ?? 1, output_format: output_format ?? "jpeg", ...size, ...given };
 };
 
@@ -148,10 +148,10 @@ const wordsFor = (bench: Bench, body: JsonObject | undefined): DialectResponses 
 };
 
 /** Handles a request below `/together/v1`. */
-export const handleTogether: DialectHandler = async (bench, ask, path) => {
-  if (path !== "/images/generations") return togetherError(404, `Unknown request URL: ${ask.method} /v1${path}.`);
-  if (ask.method !== "POST") return togetherError(405, `Method ${ask.method} is not allowed.`);
-  const body = bodyObject(ask);
+export const handleTogether: DialectHandler = async (bench, request, path) => {
+  if (path !== "/images/generations") return togetherError(404, `Unknown request URL: ${request.method} /v1${path}.`);
+  if (request.method !== "POST") return togetherError(405, `Method ${request.method} is not allowed.`);
+  const body = bodyObject(request);
   const model = typeof body?.model === "string" ? body.model : "";
-  return takeIn(bench, wordsFor(bench, body), ask, model, credentialOf(ask, "Bearer"));
+  return takeIn(bench, wordsFor(bench, body), request, model, credentialOf(request, "Bearer"));
 };

@@ -76,8 +76,8 @@ const inputFor = (kind: string) => (body: JsonObject) => {
   const input: JsonObject = { model, ...picturesOf(kind, images), generate_audio: audio ?? false };
   if (prompt !== undefined || needsWords) input.prompt = prompt === undefined || prompt === "" ? null : prompt;
   if (duration !== undefined) input.duration = Number.isInteger(duration) ? duration : null;
-  const said = { seed, resolution, aspect_ratio };
-  for (const [name, value] of Object.entries(said)) if (value !== undefined) input[name] = value;
+  const declared = { seed, resolution, aspect_ratio };
+  for (const [name, value] of Object.entries(declared)) if (value !== undefined) input[name] = value;
   return input;
 };
 
@@ -89,8 +89,8 @@ const wordsFor = (kind: string): DialectResponses => ({
   newId: () => String(randomInt(100_000_000_000_000, 281_474_976_710_655)),
   inputOf: inputFor(kind),
   markOf: (body) => body.payload,
-  accepted: (job, ask) => {
-    const { callback_url: _, ...echoed } = bodyObject(ask) ?? {};
+  accepted: (job, request) => {
+    const { callback_url: _, ...echoed } = bodyObject(request) ?? {};
     const made = { task_id: job.id, state: "created", credits: CREDITS, created_at: createdAt(job) };
     return json(200, { movement_amplitude: "auto", off_peak: false, ...echoed, ...made });
   },
@@ -126,7 +126,7 @@ const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Pr
   return { id: job.id, state, err_code: state === "failed" ? error : "", credits: CREDITS, creations };
 };
 
-const answerPoll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
+const answerPoll = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
   const isDone = ["success", "failed"].includes(standOf(bench, job).state);
   const trouble = troubleOf(job, isDone);
   if (typeof trouble === "object") return trouble;
@@ -135,18 +135,18 @@ const answerPoll = async (bench: Bench, job: Job, ask: SimulatorRequest): Promis
   if (isFault(poll, "result-5xx") && isDone && job.polls <= numberOf(poll, "polls"))
     return failed(500, "InternalServiceFailure", "internal service failure");
   const says = { unknown: "scheduled", "says-done": "success", "says-running": "processing" };
-  const task = await taskOf(bench, job, ask.origin, trouble && says[trouble]);
+  const task = await taskOf(bench, job, request.origin, trouble && says[trouble]);
   if (task.state === "success") await noteOnce(bench, job, "announced");
   return json(200, { ...task, payload: job.ref ?? "", bgm: false, off_peak: false });
 };
 
 /** Tasks of seven days, ten a page. The documentation does not list `payload` among the returned fields. */
-const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
+const list = async (bench: Bench, request: SimulatorRequest): Promise<Answer> => {
   const trouble = listTroubleOf(bench, "vidu");
   if (trouble) return trouble;
-  const most = Math.min(100, Number(ask.query.get("pager.pagesz") ?? 10));
-  const from = Number(ask.query.get("pager.page_token") ?? Number(ask.query.get("pager.page") ?? 0) * most);
-  const [states, ids] = [ask.query.getAll("states"), ask.query.getAll("task_ids")];
+  const most = Math.min(100, Number(request.query.get("pager.pagesz") ?? 10));
+  const from = Number(request.query.get("pager.page_token") ?? Number(request.query.get("pager.page") ?? 0) * most);
+  const [states, ids] = [request.query.getAll("states"), request.query.getAll("task_ids")];
   const sinceMs = bench.clock.nowMs() - LISTED_MS;
   const fitting = bench.jobs
     .of("vidu")
@@ -156,27 +156,27 @@ const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   const shown = fitting.slice(from, from + most).map(async (job) => {
     const { model = null, prompt = "", duration = 5, resolution = "720p", aspect_ratio = "16:9" } = job.input;
     const images = [job.input.image_url, job.input.end_image_url, job.input.image_urls].flat().filter((one) => one != null);
-    const asked = { type: job.endpoint.slice("v2/".length), model, prompt, images, duration, resolution, aspect_ratio };
-    return { ...(await taskOf(bench, job, ask.origin)), ...asked, created_at: createdAt(job) };
+    const requested = { type: job.endpoint.slice("v2/".length), model, prompt, images, duration, resolution, aspect_ratio };
+    return { ...(await taskOf(bench, job, request.origin)), ...requested, created_at: createdAt(job) };
   });
   const next = from + most < fitting.length ? String(from + most) : "";
   return json(200, { tasks: await Promise.all(shown), next_page_token: next });
 };
 
 /** Handles a request below Vidu's base path. */
-export const handleVidu: DialectHandler = async (bench, ask, path) => {
-  const credential = credentialOf(ask, "Token");
+export const handleVidu: DialectHandler = async (bench, request, path) => {
+  const credential = credentialOf(request, "Token");
   const [, kind] = KINDS.exec(path) ?? [];
-  if (kind !== undefined && ask.method === "POST") return takeIn(bench, wordsFor(kind), ask, `v2/${kind}`, credential);
+  if (kind !== undefined && request.method === "POST") return takeIn(bench, wordsFor(kind), request, `v2/${kind}`, credential);
   if (credential === undefined) return refused(makeFault("401"));
-  if (path === "/ent/v2/tasks" && ask.method === "GET") return list(bench, ask);
+  if (path === "/ent/v2/tasks" && request.method === "GET") return list(bench, request);
   const [, id = "", verb = ""] = /^\/ent\/v2\/tasks\/(\d+)\/(creations|cancel)$/.exec(path) ?? [];
   const job = bench.jobs.find("vidu", id);
   if (verb === "") return failed(404, "NotFound", "not found");
   if (!job) return notFound();
-  if (verb === "creations") return ask.method === "GET" ? answerPoll(bench, job, ask) : page(405, "Method Not Allowed");
-  if (ask.method !== "POST") return page(405, "Method Not Allowed");
-  if (bodyObject(ask)?.id !== id) return failed(400, "FieldLacking", "field is missing or empty: id");
+  if (verb === "creations") return request.method === "GET" ? answerPoll(bench, job, request) : page(405, "Method Not Allowed");
+  if (request.method !== "POST") return page(405, "Method Not Allowed");
+  if (bodyObject(request)?.id !== id) return failed(400, "FieldLacking", "field is missing or empty: id");
   if (bench.jobs.state(job) !== "queued") return failed(400, "BadRequest", "task state is scheduled, can not cancel");
   await cancelJob(bench, job);
   return json(200, {});

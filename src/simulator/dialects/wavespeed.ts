@@ -103,7 +103,7 @@ const words: DialectResponses = {
   invalid,
 };
 
-const result = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<Answer> => {
+const result = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
   const real = statusOf(bench, job);
   const done = !["created", "processing"].includes(real);
   const trouble = troubleOf(job, done);
@@ -112,16 +112,16 @@ const result = async (bench: Bench, job: Job, ask: SimulatorRequest): Promise<An
   const { poll } = job.faults;
   if (isFault(poll, "result-5xx") && done && job.polls <= numberOf(poll, "polls")) return page(502, "Bad Gateway");
   const says = { unknown: "warming_up", "says-done": "completed", "says-running": "processing" };
-  const shown = await prediction(bench, job, ask.origin, trouble ? says[trouble] : real);
+  const shown = await prediction(bench, job, request.origin, trouble ? says[trouble] : real);
   if (Array.isArray(shown.outputs) && shown.outputs.length > 0) await noteOnce(bench, job, "announced");
   return wrapped(shown);
 };
 
 /** `POST /predictions`: newest first, by page. The items do not contain the input. */
-const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
+const list = async (bench: Bench, request: SimulatorRequest): Promise<Answer> => {
   const trouble = listTroubleOf(bench, PROVIDER);
   if (trouble) return trouble;
-  const { page: at = 1, page_size: size = MOST_ON_A_PAGE, model, status, ...bounds } = bodyObject(ask) ?? {};
+  const { page: at = 1, page_size: size = MOST_ON_A_PAGE, model, status, ...bounds } = bodyObject(request) ?? {};
   const isCount = (value: unknown, most: number): value is number =>
     Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most;
   if (!isCount(at, Number.MAX_SAFE_INTEGER)) return failed(400, "page must be a whole number from 1");
@@ -137,7 +137,7 @@ const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
   const shown = fitting.toReversed().slice((at - 1) * size, at * size);
   const items = await Promise.all(
     shown.map(async (job) => {
-      const { has_nsfw_contents: _, code: __, ...item } = await prediction(bench, job, ask.origin, statusOf(bench, job));
+      const { has_nsfw_contents: _, code: __, ...item } = await prediction(bench, job, request.origin, statusOf(bench, job));
       const ends = endsAtMs(job);
       return { ...item, executionTime: Number.isFinite(ends) ? ends - job.acceptedAtMs : 0 };
     }),
@@ -146,19 +146,19 @@ const list = async (bench: Bench, ask: SimulatorRequest): Promise<Answer> => {
 };
 
 /** Handles a request below `/wavespeed/api/v3`. */
-export const handleWaveSpeed: DialectHandler = async (bench, ask, path) => {
-  const credential = credentialOf(ask, "Bearer");
-  if (ask.method === "POST" && path === "/media/upload/binary") {
+export const handleWaveSpeed: DialectHandler = async (bench, request, path) => {
+  const credential = credentialOf(request, "Bearer");
+  if (request.method === "POST" && path === "/media/upload/binary") {
     if (credential === undefined) return refused(makeFault("401"));
-    const taken = bench.depot.takePart(ask, "file");
+    const taken = bench.uploads.takePart(request, "file");
     if (!taken) return failed(400, "file is required");
     return wrapped({ type: taken.mime, download_url: taken.url, filename: "file", size: taken.bytes });
   }
-  if (ask.method === "POST" && path !== "/predictions") return takeIn(bench, words, ask, path.slice(1), credential);
+  if (request.method === "POST" && path !== "/predictions") return takeIn(bench, words, request, path.slice(1), credential);
   if (credential === undefined) return refused(makeFault("401"));
-  if (path === "/predictions") return ask.method === "POST" ? list(bench, ask) : failed(405, "method not allowed");
+  if (path === "/predictions") return request.method === "POST" ? list(bench, request) : failed(405, "method not allowed");
   const [, id = ""] = /^\/predictions\/([0-9a-f]+)(?:\/result)?$/.exec(path) ?? [];
   const job = bench.jobs.find(PROVIDER, id);
   if (!job || job.acceptedAtMs + KEPT_MS < bench.clock.nowMs()) return notFound();
-  return ask.method === "GET" ? result(bench, job, ask) : failed(405, "method not allowed");
+  return request.method === "GET" ? result(bench, job, request) : failed(405, "method not allowed");
 };

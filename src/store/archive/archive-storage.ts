@@ -20,7 +20,7 @@ import { syncPath } from "../sqlite/fsync.ts";
 
 export interface ArchiveStorage {
   /** The display name of the storage, or of one file in it. */
-  told(name?: string): string;
+  describe(name?: string): string;
   /** The last path segments of the files directly in it. */
   list(): Promise<string[]>;
   /** The whole file; undefined if it does not exist, "larger" if it exceeds `mostBytes`. */
@@ -56,7 +56,7 @@ export const openDirectory = (dir: string): ArchiveStorage => {
     for (const name of readdirSync(home)) if (name.endsWith(PART)) rmSync(join(home, name), { force: true });
   };
   return {
-    told: (name) => (name === undefined ? dir : join(dir, name)),
+    describe: (name) => (name === undefined ? dir : join(dir, name)),
     list: async () => (existsSync(dir) ? readdirSync(dir) : []),
     read: async (name, mostBytes) => {
       const path = join(dir, name);

@@ -49,7 +49,7 @@ type Settled = { captured: number | null; released: number; at: number; attempt:
 
 /** Walks every chain of a manifest from its start to its recorded end. @returns the settlement of each generation. */
 const walkChains = async (
-  depot: ArchiveStorage,
+  archiveStorage: ArchiveStorage,
   manifest: Manifest,
   { ends, open }: Walked,
   totals: Totals,
@@ -57,14 +57,14 @@ const walkChains = async (
 ): Promise<Map<number, Settled>> => {
   const settled = new Map<number, Settled>();
   const pieces = new Map<number, AccountPiece & { at: End }>();
-  for await (const piece of rowsIn<AccountPiece>(depot, manifest, "account")) {
+  for await (const piece of rowsIn<AccountPiece>(archiveStorage, manifest, "account")) {
     const start = { seq: null, chainSeq: 0, hash: chainStart(piece.id), availableCredits: 0, heldCredits: 0 };
     const known = ends.get(piece.seq);
     if (!isSame(piece.from, known ?? start) || (known && known.id !== piece.id))
       offend("the part of the chain does not start at the end of the previous archive", { account: piece.id });
     pieces.set(piece.seq, { ...piece, at: piece.from });
   }
-  for await (const row of rowsIn<ChainRow>(depot, manifest, "transfer")) {
+  for await (const row of rowsIn<ChainRow>(archiveStorage, manifest, "transfer")) {
     count(totals, row);
     const piece = pieces.get(row.account_seq);
     if (!piece) {
@@ -151,9 +151,9 @@ type History = {
   versions: number[];
   last: string;
 };
-const openHistories = (depot: ArchiveStorage, manifest: Manifest, stray: (seq: number) => void) => {
+const openHistories = (archiveStorage: ArchiveStorage, manifest: Manifest, stray: (seq: number) => void) => {
   const [attempts, requests, journal] = (["attempt", "attempt_request", "generation_event"] as const).map((kind) =>
-    openTaking(rowsIn(depot, manifest, kind), stray),
+    openTaking(rowsIn(archiveStorage, manifest, kind), stray),
   ) as [ReturnType<typeof openTaking>, ReturnType<typeof openTaking>, ReturnType<typeof openTaking>];
   return async (seq: number): Promise<History> => {
     const steps = await journal(seq);
@@ -175,7 +175,7 @@ const countUp = (numbers: readonly number[]): boolean => numbers.every((one, at)
 
 /** Compares each generation with its hold, settlement, attempts and events, in both directions. */
 const checkLives = async (
-  depot: ArchiveStorage,
+  archiveStorage: ArchiveStorage,
   manifest: Manifest,
   settled: Map<number, Settled>,
   walked: Walked,
@@ -184,11 +184,11 @@ const checkLives = async (
 ): Promise<void> => {
   const { open } = walked;
   const strays = new Set<number>();
-  const historyOf = openHistories(depot, manifest, (stray) => {
+  const historyOf = openHistories(archiveStorage, manifest, (stray) => {
     if (strays.size < MOST_STRAYS) strays.add(stray);
   });
   let last = 0;
-  for await (const row of rowsIn<Generation>(depot, manifest, "generation")) {
+  for await (const row of rowsIn<Generation>(archiveStorage, manifest, "generation")) {
     totals.generations += 1;
     const { seq, id, status, reserved_credits: reserved, cost_credits: cost } = row;
     const hold = open.get(seq);
@@ -230,8 +230,8 @@ const checkLives = async (
       life("the events have a gap or do not lead to the status", { generation: id, status, last: history.last });
     if (!countUp(history.attempts.map(({ n }) => n)) || new Set(history.attempts.map(({ route }) => route)).size !== row.attempts)
       life("the attempts differ from the count of the generation", { generation: id });
-    const asked = new Set(history.requests);
-    if (history.attempts.some(({ n, isSent }) => isSent && !asked.has(n)))
+    const requested = new Set(history.requests);
+    if (history.attempts.some(({ n, isSent }) => isSent && !requested.has(n)))
       life("the request of a sent attempt is missing", { generation: id });
   }
   for (const seq of settled.keys()) money("a transfer settles a generation that is not in the archive", { generation_seq: seq });
@@ -244,15 +244,15 @@ const checkLives = async (
  * unreadable one.
  */
 export const checkArchive = async (
-  depot: ArchiveStorage,
+  archiveStorage: ArchiveStorage,
 ): Promise<{ checks: CheckResult[]; walked: Walked; manifests: readonly Listed[] }> => {
-  const manifests = await manifestsIn(depot);
-  if (manifests.length === 0) throw new ArchiveFault(`there is no archive in ${depot.told()}`);
+  const manifests = await manifestsIn(archiveStorage);
+  if (manifests.length === 0) throw new ArchiveFault(`there is no archive in ${archiveStorage.describe()}`);
   const tellings = [1, 2, 3, 4, 5].map(() => createReport(["an archive"]));
   const offendAt =
     (at: number): Offend =>
     (fault, row) =>
-      void tellings[at]?.tell({ fault, ...row });
+      void tellings[at]?.report({ fault, ...row });
   const [files, chains, money, life, delivery] = [offendAt(0), offendAt(1), offendAt(2), offendAt(3), offendAt(4)];
   const walked: Walked = { ends: new Map(), open: new Map(), earlier: 0 };
   let before: Listed | undefined;
@@ -264,12 +264,12 @@ export const checkArchive = async (
     if (before && before.manifest.lineage !== manifest.lineage)
       files("the manifest belongs to the database of another service", { manifest: name });
     before = listed;
-    const danger = await depot.danger(name);
+    const danger = await archiveStorage.danger(name);
     if (danger !== undefined) files(danger, { manifest: name });
     const totals: Totals = { transfers: 0, generations: 0, capturedCredits: 0, releasedCredits: 0 };
     try {
-      const settled = await walkChains(depot, manifest, walked, totals, chains);
-      await checkLives(depot, manifest, settled, walked, totals, { money, life, delivery });
+      const settled = await walkChains(archiveStorage, manifest, walked, totals, chains);
+      await checkLives(archiveStorage, manifest, settled, walked, totals, { money, life, delivery });
       if (JSON.stringify(totals) !== JSON.stringify(manifest.totals))
         files("the totals of the manifest differ from its rows", { manifest: name });
     } catch (fault) {

@@ -39,14 +39,22 @@ const partedAt = async (
 };
 
 /** @returns the first difference of each kind between archive and store. */
-export const differences = async (books: ArchiveSource, depot: ArchiveStorage, manifest: Manifest): Promise<string[]> => {
+export const differences = async (
+  source: ArchiveSource,
+  archiveStorage: ArchiveStorage,
+  manifest: Manifest,
+): Promise<string[]> => {
   try {
     const pieces = new Map<number, AccountPiece>();
-    for await (const piece of rowsIn<AccountPiece>(depot, manifest, "account")) pieces.set(piece.seq, piece);
-    const found = [await partedAt("transfer", rowsIn(depot, manifest, "transfer"), transfersIn(books, pieces))];
-    for (const list of listsOf(books))
+    for await (const piece of rowsIn<AccountPiece>(archiveStorage, manifest, "account")) pieces.set(piece.seq, piece);
+    const found = [await partedAt("transfer", rowsIn(archiveStorage, manifest, "transfer"), transfersIn(source, pieces))];
+    for (const list of listsOf(source))
       found.push(
-        await partedAt(list.kind, rowsIn(depot, manifest, list.kind), settledIn(books, list, manifest.beforeMs, pieces)),
+        await partedAt(
+          list.kind,
+          rowsIn(archiveStorage, manifest, list.kind),
+          settledIn(source, list, manifest.beforeMs, pieces),
+        ),
       );
     return found.filter((one) => one !== undefined);
   } catch (fault) {

@@ -26,14 +26,14 @@ type Balance = {
 /** @throws the error that prevents reading the store. */
 export const checkJoin = async (
   place: ArchiveSourceLocation,
-  depot: ArchiveStorage,
+  archiveStorage: ArchiveStorage,
   { ends }: Walked,
   manifests: readonly Listed[],
 ): Promise<CheckResult> =>
-  withArchiveSource(place, async (books) => {
-    const { rows, lineage } = books;
-    const telling = createReport(["the books"]);
-    const offend = (fault: string, row: Record<string, string | number | null>): void => void telling.tell({ fault, ...row });
+  withArchiveSource(place, async (source) => {
+    const { rows, lineage } = source;
+    const report = createReport(["the books"]);
+    const offend = (fault: string, row: Record<string, string | number | null>): void => void report.report({ fault, ...row });
     if (manifests.some(({ manifest }) => manifest.lineage !== lineage))
       offend("the archive belongs to the database of another service", {});
     const known = new Set<number>();
@@ -84,7 +84,7 @@ export const checkJoin = async (
         offend("the transfer after the last archived transfer is missing", { account: end.id });
     }
     for (const { manifest } of manifests)
-      for (const row of await differences(books, depot, manifest))
+      for (const row of await differences(source, archiveStorage, manifest))
         offend("the row differs from the database, or only one of them has it", { manifest: manifest.n, row });
-    return { ok: telling.rows.length === 0, invariant: 1, name: "archive and books join", offending: telling.rows };
+    return { ok: report.rows.length === 0, invariant: 1, name: "archive and books join", offending: report.rows };
   });

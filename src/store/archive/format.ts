@@ -107,50 +107,56 @@ const packedAtMost = (bytes: number): number => bytes + Math.ceil(bytes / 1000) 
 
 export type Listed = { manifest: Manifest; sha256: string };
 /** The manifests of an archive in order; empty if there is no archive. @throws ArchiveFault if one is unreadable. */
-export const manifestsIn = async (depot: ArchiveStorage): Promise<Listed[]> => {
-  const names = (await depot.list()).filter((name) => /^manifest-\d{6}\.json$/.test(name));
+export const manifestsIn = async (archiveStorage: ArchiveStorage): Promise<Listed[]> => {
+  const names = (await archiveStorage.list()).filter((name) => /^manifest-\d{6}\.json$/.test(name));
   const all: Listed[] = [];
   for (const name of names.sort()) {
-    const bytes = await depot.read(name, MOST_MANIFEST_BYTES);
-    if (bytes === undefined) throw new ArchiveFault(`${depot.told(name)} is not there`);
-    if (bytes === "larger") throw new ArchiveFault(`${depot.told(name)} is larger than a manifest can be`);
+    const bytes = await archiveStorage.read(name, MOST_MANIFEST_BYTES);
+    if (bytes === undefined) throw new ArchiveFault(`${archiveStorage.describe(name)} is not there`);
+    if (bytes === "larger") throw new ArchiveFault(`${archiveStorage.describe(name)} is larger than a manifest can be`);
     let manifest: unknown;
     try {
       manifest = JSON.parse(new TextDecoder().decode(bytes));
     } catch {
-      throw new ArchiveFault(`${depot.told(name)} is not JSON: it was cut off or changed`);
+      throw new ArchiveFault(`${archiveStorage.describe(name)} is not JSON: it was cut off or changed`);
     }
-    if (!isManifest(manifest)) throw new ArchiveFault(`${depot.told(name)} is not the manifest of an archive of this release`);
+    if (!isManifest(manifest))
+      throw new ArchiveFault(`${archiveStorage.describe(name)} is not the manifest of an archive of this release`);
     all.push({ manifest: present(manifest), sha256: sha256Of(bytes) });
   }
   return all;
 };
 
 /** The uncompressed lines of a segment. @throws ArchiveFault if it is missing or its content does not match its name. */
-export const linesOfSegment = async (depot: ArchiveStorage, segment: Segment): Promise<Uint8Array> => {
-  const told = depot.told(segmentName(segment));
-  const packed = await depot.read(segmentName(segment), packedAtMost(segment.bytes));
-  if (packed === undefined) throw new ArchiveFault(`${told} is not there`);
-  if (packed === "larger") throw new ArchiveFault(`${told} is larger than its content can be`);
+export const linesOfSegment = async (archiveStorage: ArchiveStorage, segment: Segment): Promise<Uint8Array> => {
+  const reported = archiveStorage.describe(segmentName(segment));
+  const packed = await archiveStorage.read(segmentName(segment), packedAtMost(segment.bytes));
+  if (packed === undefined) throw new ArchiveFault(`${reported} is not there`);
+  if (packed === "larger") throw new ArchiveFault(`${reported} is larger than its content can be`);
   let lines: Uint8Array;
   try {
     // Bounds the output against a decompression bomb.
     lines = gunzipSync(packed, { maxOutputLength: Math.max(1, segment.bytes) });
   } catch {
-    throw new ArchiveFault(`${told} cannot be unpacked: it was cut off or changed`);
+    throw new ArchiveFault(`${reported} cannot be unpacked: it was cut off or changed`);
   }
-  if (sha256Of(lines) !== segment.sha256) throw new ArchiveFault(`${told} does not have the content that its name says`);
+  if (sha256Of(lines) !== segment.sha256) throw new ArchiveFault(`${reported} does not have the content that its name says`);
   return lines;
 };
 
 const NEWLINE = 10;
 /** Streams the rows of a segment. @throws ArchiveFault if it is missing or its content does not match its name. */
-export const rowsOfSegment = async function* <R = Row>(depot: ArchiveStorage, segment: Segment): AsyncGenerator<R, undefined> {
-  const lines = await linesOfSegment(depot, segment);
+export const rowsOfSegment = async function* <R = Row>(
+  archiveStorage: ArchiveStorage,
+  segment: Segment,
+): AsyncGenerator<R, undefined> {
+  const lines = await linesOfSegment(archiveStorage, segment);
   let rows = 0;
   for (let at = lines.indexOf(NEWLINE); at >= 0; at = lines.indexOf(NEWLINE, at + 1)) rows += 1;
   if (lines.at(-1) !== NEWLINE || rows !== segment.rows)
-    throw new ArchiveFault(`${depot.told(segmentName(segment))} has ${rows} rows, and the manifest says ${segment.rows}`);
+    throw new ArchiveFault(
+      `${archiveStorage.describe(segmentName(segment))} has ${rows} rows, and the manifest says ${segment.rows}`,
+    );
   const decoder = new TextDecoder();
   for (let from = 0; from < lines.length; ) {
     const end = lines.indexOf(NEWLINE, from);
@@ -168,15 +174,15 @@ const MOST_LOOSE_BYTES = 32 * 1024 * 1024;
 
 /** Streams all rows of a kind, segment by segment. */
 export const rowsIn = async function* <R = Row>(
-  depot: ArchiveStorage,
+  archiveStorage: ArchiveStorage,
   { form, segments }: Manifest,
   kind: Kind,
 ): AsyncGenerator<R, undefined> {
   const rename = form === FORM ? undefined : presentRow(kind);
   for (const segment of segments) {
     if (segment.kind !== kind) continue;
-    if (rename) for await (const row of rowsOfSegment(depot, segment)) yield rename(row) as R;
-    else yield* rowsOfSegment<R>(depot, segment);
+    if (rename) for await (const row of rowsOfSegment(archiveStorage, segment)) yield rename(row) as R;
+    else yield* rowsOfSegment<R>(archiveStorage, segment);
     looseBytes += segment.bytes;
     if (looseBytes < MOST_LOOSE_BYTES) continue;
     looseBytes = 0;

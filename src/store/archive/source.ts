@@ -30,7 +30,7 @@ const first = async <Row>(rows: AsyncIterable<Row>): Promise<Row | undefined> =>
 };
 const lineageIn = async (rows: Rows): Promise<string> => lineageOf((await first(rows<{ value: string }>(SECRET)))?.value ?? "");
 
-const overFile = async <T>(dir: string, work: (books: ArchiveSource) => Promise<T>): Promise<T> => {
+const overFile = async <T>(dir: string, work: (source: ArchiveSource) => Promise<T>): Promise<T> => {
   const path = join(dir, DATABASE_FILE);
   if (!existsSync(path))
     throw new DirectoryUnusable(
@@ -56,7 +56,7 @@ const overFile = async <T>(dir: string, work: (books: ArchiveSource) => Promise<
  */
 export const withArchiveSource = async <T>(
   place: ArchiveSourceLocation,
-  work: (books: ArchiveSource) => Promise<T>,
+  work: (source: ArchiveSource) => Promise<T>,
 ): Promise<T> => {
   if ("dir" in place) return overFile(place.dir, work);
   // Fails with the same errors as every reading command.

@@ -28,12 +28,12 @@ const SEGMENT_ROWS = 50_000;
 const SEGMENT_CHARS = 32_000_000;
 
 /** @throws ArchiveFault if the name has other content. */
-const keepSegment = async (depot: ArchiveStorage, segment: Segment, text: string): Promise<void> => {
+const keepSegment = async (archiveStorage: ArchiveStorage, segment: Segment, text: string): Promise<void> => {
   const name = segmentName(segment);
-  if (await depot.keep(name, Bun.gzipSync(text))) return;
+  if (await archiveStorage.keep(name, Bun.gzipSync(text))) return;
   try {
     // The same lines compressed by another release are accepted.
-    await linesOfSegment(depot, segment);
+    await linesOfSegment(archiveStorage, segment);
   } catch (fault) {
     if (!(fault instanceof ArchiveFault)) throw fault;
     throw new ArchiveFault(
@@ -43,7 +43,7 @@ const keepSegment = async (depot: ArchiveStorage, segment: Segment, text: string
 };
 
 /** Collects rows by kind and writes full segments. The same rows produce the same segments in every run. */
-const openSegments = (depot: ArchiveStorage) => {
+const openSegments = (archiveStorage: ArchiveStorage) => {
   const segments: Segment[] = [];
   const open = new Map<Kind, { lines: string[]; chars: number }>();
   const flush = async (kind: Kind): Promise<void> => {
@@ -52,7 +52,7 @@ const openSegments = (depot: ArchiveStorage) => {
     open.delete(kind);
     const text = `${piece.lines.join("\n")}\n`;
     const segment = { kind, sha256: sha256Of(text), bytes: Buffer.byteLength(text), rows: piece.lines.length };
-    await keepSegment(depot, segment, text);
+    await keepSegment(archiveStorage, segment, text);
     segments.push(segment);
   };
   let last: Kind | undefined;
@@ -77,18 +77,20 @@ const openSegments = (depot: ArchiveStorage) => {
 };
 
 /** The end of each account's chain after all manifests. */
-const endsOf = async (depot: ArchiveStorage, manifests: readonly Manifest[]): Promise<Map<number, End>> => {
+const endsOf = async (archiveStorage: ArchiveStorage, manifests: readonly Manifest[]): Promise<Map<number, End>> => {
   const ends = new Map<number, End>();
   for (const manifest of manifests)
-    for await (const { seq, to } of rowsIn<AccountPiece>(depot, manifest, "account")) ends.set(seq, to);
+    for await (const { seq, to } of rowsIn<AccountPiece>(archiveStorage, manifest, "account")) ends.set(seq, to);
   return ends;
 };
 
 /** Creates the manifest atomically, if its name is free. */
-const keepManifest = async (depot: ArchiveStorage, manifest: Manifest): Promise<void> => {
+const keepManifest = async (archiveStorage: ArchiveStorage, manifest: Manifest): Promise<void> => {
   const name = manifestName(manifest.n);
-  if (await depot.complete(name, new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`))) return;
-  throw new ArchiveFault(`${depot.told(name)} has been made meanwhile: another command archives there; run this one again`);
+  if (await archiveStorage.complete(name, new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`))) return;
+  throw new ArchiveFault(
+    `${archiveStorage.describe(name)} has been made meanwhile: another command archives there; run this one again`,
+  );
 };
 
 /**
@@ -97,19 +99,19 @@ const keepManifest = async (depot: ArchiveStorage, manifest: Manifest): Promise<
  */
 export const archive = async (
   place: ArchiveSourceLocation,
-  depot: ArchiveStorage,
+  archiveStorage: ArchiveStorage,
   beforeMs: number,
   madeAtMs: number,
 ): Promise<{ manifest: Manifest | null }> =>
-  withArchiveSource(place, async (books) => {
-    const before = await manifestsIn(depot);
+  withArchiveSource(place, async (source) => {
+    const before = await manifestsIn(archiveStorage);
     const last = before.at(-1);
-    if (last && last.manifest.lineage !== books.lineage)
-      throw new ArchiveFault(`the archive in ${depot.told()} belongs to the database of another service`);
-    const segments = openSegments(depot);
+    if (last && last.manifest.lineage !== source.lineage)
+      throw new ArchiveFault(`the archive in ${archiveStorage.describe()} belongs to the database of another service`);
+    const segments = openSegments(archiveStorage);
     const totals: Totals = { transfers: 0, generations: 0, capturedCredits: 0, releasedCredits: 0 };
     const manifests = before.map(({ manifest }) => manifest);
-    await gather(books, beforeMs, await endsOf(depot, manifests), (kind, row) => {
+    await gather(source, beforeMs, await endsOf(archiveStorage, manifests), (kind, row) => {
       if (kind === "generation") totals.generations += 1;
       if (kind === "transfer") {
         totals.transfers += 1;
@@ -121,9 +123,9 @@ export const archive = async (
     const made = await segments.end();
     if (totals.transfers === 0) return { manifest: null };
     const manifest: Manifest = {
-      ...{ form: FORM, n: before.length + 1, lineage: books.lineage, beforeMs, madeAtMs, previous: last?.sha256 ?? null },
+      ...{ form: FORM, n: before.length + 1, lineage: source.lineage, beforeMs, madeAtMs, previous: last?.sha256 ?? null },
       ...{ segments: made, totals },
     };
-    await keepManifest(depot, manifest);
+    await keepManifest(archiveStorage, manifest);
     return { manifest };
   });

@@ -109,7 +109,7 @@ const loadAll = async (
   moving: MigrationTarget,
   sums: ReadonlyMap<string, Sums>,
   { pageRows = PAGE_ROWS }: MigrateRequest,
-  tell: (progress: Progress) => void,
+  report: (progress: Progress) => void,
 ): Promise<void> => {
   const marks = await target.marks();
   const of = [...sums.values()].reduce((all, { rows }) => all + rows, 0);
@@ -124,7 +124,7 @@ const loadAll = async (
       mark = await target.load(table, page, mark);
       done += page.rows;
       here += page.rows;
-      tell({ step: "loading", table: name, done, of, here });
+      report({ step: "loading", table: name, done, of, here });
     }
   }
 };
@@ -145,7 +145,7 @@ const keptFilesOf = ({ source, target }: Ends, mark: Mark | undefined): KeptFile
 
 type Ends = { source: Source; target: Target; signal: AbortSignal };
 
-const carryOut = async (ends: Ends, ask: MigrateRequest, tell: (progress: Progress) => void): Promise<Outcome> => {
+const carryOut = async (ends: Ends, query: MigrateRequest, report: (progress: Progress) => void): Promise<Outcome> => {
   const { source, target, signal } = ends;
   const { shown } = target;
   const stopped = new Promise<never>((_, stop) => signal.addEventListener("abort", () => stop(signal.reason), { once: true }));
@@ -154,14 +154,14 @@ const carryOut = async (ends: Ends, ask: MigrateRequest, tell: (progress: Progre
   const verified = async (end: "source" | "target"): Promise<CheckResult[]> =>
     fairly(
       await Promise.race([
-        (end === "source" ? source : target).verify((done, of) => tell({ step: "verifying", end, done, of })),
+        (end === "source" ? source : target).verify((done, of) => report({ step: "verifying", end, done, of })),
         stopped,
       ]),
     );
   const isSound = (checks: readonly CheckResult[]) => checks.every(({ ok }) => ok);
 
-  const found = movingOf(await target.look(), source, shown, ask.dir);
-  tell({ step: "adding up" });
+  const found = movingOf(await target.look(), source, shown, query.dir);
+  report({ step: "adding up" });
   const sums = source.sums();
   const fingerprint = fingerprintOf(source, sums);
   if (found?.fingerprint === TAKEN_BACK)
@@ -172,7 +172,7 @@ const carryOut = async (ends: Ends, ask: MigrateRequest, tell: (progress: Progre
   if (found !== null && found.fingerprint !== fingerprint)
     throw new MigrationError(
       "refused",
-      `${ask.dir} was written to since the move into ${shown} began, so that what has arrived is not what it holds: empty that database (drop and create it), and start again`,
+      `${query.dir} was written to since the move into ${shown} began, so that what has arrived is not what it holds: empty that database (drop and create it), and start again`,
     );
   const outcome: Outcome = {
     ...{ isMoved: false, to: shown, isResumed: found !== null, mended: 0, source: null, target: null, files: null },
@@ -187,9 +187,9 @@ const carryOut = async (ends: Ends, ask: MigrateRequest, tell: (progress: Progre
   signal.throwIfAborted();
   const moving = found ?? (await target.begin({ lineage: source.lineage, fingerprint }, Date.now()));
   if (moving.step === "loading") {
-    await loadAll(ends, moving, sums, ask, tell);
+    await loadAll(ends, moving, sums, query, report);
     signal.throwIfAborted();
-    tell({ step: "settling" });
+    report({ step: "settling" });
     await target.settle(source);
   }
   const marks = await target.marks();
@@ -197,14 +197,14 @@ const carryOut = async (ends: Ends, ask: MigrateRequest, tell: (progress: Progre
   if (moving.step !== "verified") {
     await target.analyze();
     signal.throwIfAborted();
-    tell({ step: "adding up" });
+    report({ step: "adding up" });
     insistOnAll(sums, await target.sums(source.shapeOf), marks, shown);
     outcome.target = await verified("target");
     if (!isSound(outcome.target)) return outcome;
     await target.note("verified");
   }
   signal.throwIfAborted();
-  if (ask.bringFiles) outcome.files = await ask.bringFiles(keptFilesOf(ends, marks.get(FILES)));
+  if (query.bringFiles) outcome.files = await query.bringFiles(keptFilesOf(ends, marks.get(FILES)));
   signal.throwIfAborted();
   // In this order: between the two writes no service can open either end, and the same command completes the migration.
   source.mark(shown, Date.now());
@@ -237,21 +237,21 @@ const between = async <T>(
  * Migrates a store, or resumes a stopped migration. @throws MigrationError, the errors of a data directory, and the reason of the
  * signal.
  */
-export const migrateStore = (ask: MigrateRequest, tell: (progress: Progress) => void): Promise<Outcome> =>
-  between(ask, (ends) => carryOut(ends, ask, tell));
+export const migrateStore = (query: MigrateRequest, report: (progress: Progress) => void): Promise<Outcome> =>
+  between(query, (ends) => carryOut(ends, query, report));
 
 /**
  * Undoes a migration: a service can open the data directory again, but not the database.
  * @throws MigrationError if the directory was not migrated, or if a service has opened the database since.
  */
-export const undoMigration = (ask: Omit<MigrateRequest, "bringFiles">): Promise<void> =>
-  between(ask, async ({ source, target }) => {
+export const undoMigration = (query: Omit<MigrateRequest, "bringFiles">): Promise<void> =>
+  between(query, async ({ source, target }) => {
     if (source.movedTo === undefined)
-      throw new MigrationError("refused", `${ask.dir} was not moved: there is nothing to take back`);
+      throw new MigrationError("refused", `${query.dir} was not moved: there is nothing to take back`);
     if (source.movedTo !== target.shown)
       throw new MigrationError(
         "refused",
-        `${ask.dir} was moved to ${source.movedTo}, not to ${target.shown}: name that database`,
+        `${query.dir} was moved to ${source.movedTo}, not to ${target.shown}: name that database`,
       );
     await target.takeBack(source.lineage);
     source.unmark();

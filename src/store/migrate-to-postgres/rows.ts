@@ -22,7 +22,7 @@ export const PAGE_ROWS = 20_000;
 const PAGE_CHARS = 4_000_000;
 
 /** JSON columns with external text whose fields are read by statements. */
-const SPOKEN: ReadonlySet<string> = new Set(["failure", "job_urls", "results", "output", "error"]);
+const JSON_COLUMNS: ReadonlySet<string> = new Set(["failure", "job_urls", "results", "output", "error"]);
 const UNREADABLE = /\\u(0000|d[89a-f][0-9a-f]{2})/i;
 
 /** The same JSON, except that NUL and unpaired surrogates are replaced, which PostgreSQL rejects. */
@@ -40,7 +40,7 @@ const readableJson = (text: string): string => {
 /** PostgreSQL rejects NUL in a text. */
 const mend = (column: string, text: string): string => {
   const whole = text.includes("\0") ? text.replaceAll("\0", "\ufffd") : text;
-  return SPOKEN.has(column) ? readableJson(whole) : whole;
+  return JSON_COLUMNS.has(column) ? readableJson(whole) : whole;
 };
 
 const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };

@@ -30,7 +30,7 @@ export type Source = {
   /** The rows of a table after a key, in key order. */
   rowsOf(table: string, after: readonly Value[] | null): Iterable<FileRow>;
   sums(): Map<string, Sums>;
-  verify(tell: (done: number, of: number) => void): Promise<CheckResult[]>;
+  verify(report: (done: number, of: number) => void): Promise<CheckResult[]>;
   /** Unexpired result files after a generation; the files of one generation are never split. */
   keptFiles(afterSeq: number, nowMs: number, limit: number): KeptFile[];
   keptCount(nowMs: number): number;
@@ -117,10 +117,10 @@ export const openSource = (dir: string, networkDisk: boolean): Source => {
       usageUpTo: Number(meta.get("usage_up_to") ?? 0),
       rowsOf: (table, after) => rowsIn(open, table, shapeOf(table), after),
       sums: () => new Map(MIGRATED_TABLES.map(({ name }) => [name, one<Sums>(sumsOf(name, shapeOf(name)))])),
-      verify: async (tell) => {
+      verify: async (report) => {
         const reads = await openSqliteReads(dir);
         try {
-          return await reads.verify(null, tell);
+          return await reads.verify(null, report);
         } finally {
           await reads.close();
         }

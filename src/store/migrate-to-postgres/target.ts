@@ -56,7 +56,7 @@ export type Target = {
   settle(about: { meta: ReadonlyMap<string, string>; newestEpoch: number; usageUpTo: number }): Promise<void>;
   analyze(): Promise<void>;
   sums(shapeOf: (table: string) => Shape): Promise<Map<string, Sums>>;
-  verify(tell: (done: number, of: number) => void): Promise<CheckResult[]>;
+  verify(report: (done: number, of: number) => void): Promise<CheckResult[]>;
   note(step: MigrationTarget["step"]): Promise<void>;
   /** Completes the migration, so that nodes can open the store. */
   end(): Promise<void>;
@@ -215,7 +215,7 @@ export const openTarget = async (url: string): Promise<Target> => {
       }
       return found;
     },
-    verify: (tell) => verifyPostgres(address, null, tell),
+    verify: (report) => verifyPostgres(address, null, report),
     note: (step) =>
       within(
         async () => void (await keepMoving({ ...(JSON.parse((await migratingIn(line)) ?? "{}") as MigrationTarget), step })),

@@ -93,9 +93,9 @@ export const batchOf =
       const [mutation] = group;
       if (mutation === undefined) continue;
       if (isHot(mutation) && !isAlone) {
-        const told = await hot(line, [begun, ...sent], group.filter(isHot), deps);
-        outcomes.push(...told.outcomes);
-        sent = told.sent;
+        const reported = await hot(line, [begun, ...sent], group.filter(isHot), deps);
+        outcomes.push(...reported.outcomes);
+        sent = reported.sent;
         continue;
       }
       await together([begun, ...sent]);

@@ -19,10 +19,10 @@ const LEAVE = `INSERT INTO callback_inbox AS h (generation_seq, attempt_no, body
 const OLD = `DELETE FROM callback_inbox h WHERE at_ms < now_ms() - ${KEPT_MS}
   AND (${IS_CALLBACK} OR NOT EXISTS (SELECT 1 FROM generation g WHERE g.seq = h.generation_seq AND g.completed_at_ms IS NULL))`;
 /** An ended generation has no owner, so any node handles entries that remain. */
-const IS_NOBODYS = `g.completed_at_ms IS NOT NULL AND NOT (${IS_CALLBACK})
+const IS_UNOWNED = `g.completed_at_ms IS NOT NULL AND NOT (${IS_CALLBACK})
   AND EXISTS (SELECT 1 FROM node o WHERE o.epoch = ${ownerOf("g")} AND o.ended_at_ms IS NOT NULL)`;
 const OWN = `SELECT h.generation_seq AS seq, h.attempt_no AS n, h.body FROM callback_inbox h JOIN generation g ON g.seq = h.generation_seq
-  WHERE ${ownerOf("g")} = CAST(?1 AS bigint) OR (${IS_NOBODYS}) ORDER BY h.at_ms LIMIT ${AT_MOST}`;
+  WHERE ${ownerOf("g")} = CAST(?1 AS bigint) OR (${IS_UNOWNED}) ORDER BY h.at_ms LIMIT ${AT_MOST}`;
 const DROP = "DELETE FROM callback_inbox WHERE generation_seq = ?1 AND attempt_no = ?2 AND body IS NOT DISTINCT FROM ?3";
 
 export const createCallbackInbox = (query: Query, epoch: number) => ({

@@ -15,7 +15,7 @@ import { DebtInTheWay } from "./decide-batch.ts";
 import { faultText, isOwn } from "./errors.ts";
 import { createFencedTransactions } from "./fenced-transactions.ts";
 import { readableJson } from "./flush-batch.ts";
-import { acquireLease, attend, claim, createRenewalStreak, longestLookMs, type Opening, resign } from "./node-lease.ts";
+import { acquireLease, attend, claim, createRenewalStreak, type Opening, renewalTimeoutMs, resign } from "./node-lease.ts";
 import { createNodeReads } from "./node-reads.ts";
 import { ownerOf } from "./ownership.ts";
 import { noteFormer, readFormer } from "./previous-lease.ts";
@@ -123,7 +123,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
     line ??= await connect(address);
     const mine = line;
     try {
-      return await within(mine, longestLookMs(leaseMs), () => work(mine));
+      return await within(mine, renewalTimeoutMs(leaseMs), () => work(mine));
     } catch (fault) {
       mine.close();
       line = undefined;
@@ -146,7 +146,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   return {
     ...reads,
     nodes: createNodeReads(pool.query),
-    verify: (nowMs, tell) => verifyPostgres(address, nowMs, tell),
+    verify: (nowMs, report) => verifyPostgres(address, nowMs, report),
     commit,
     node: {
       ...{ epoch, slot, leaseMs, newestGeneration, formerAwaySinceMs: former?.awaySinceMs ?? null },

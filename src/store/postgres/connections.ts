@@ -167,7 +167,7 @@ export const createPool = (address: Address, size: number, longestMs = LONGEST_R
     void given.sql.close({ timeout: 0 }).catch(() => undefined);
     for (const fail of given.waiting) fail(new ConnectionLost("the connections were given up: one of them did not answer"));
   };
-  const ask = (text: string, values: Value[]): Promise<Answered> =>
+  const request = (text: string, values: Value[]): Promise<Answered> =>
     new Promise((answer, fail) => {
       const mine = lines;
       mine.waiting.add(fail);
@@ -187,7 +187,7 @@ export const createPool = (address: Address, size: number, longestMs = LONGEST_R
     let givenUp = 0;
     for (let tries = 0; ; tries += 1)
       try {
-        return withNumbers<Row>(await ask(text, values));
+        return withNumbers<Row>(await request(text, values));
       } catch (fault) {
         if (!isLost(fault)) throw fault;
         if (fault instanceof NotAnswered) givenUp += 1;

@@ -120,9 +120,9 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
     if (!settlement || !head) return;
     for (const move of settlementTransfers(record, settlement, atMs)) head = post(record.accountSeq, head, move);
     if (settlement.kind === "capture" && attempts.get(attemptName(seq, settlement.n))?.isDelivered !== true) {
-      const isToldDelivered = mutation.attemptChanges.some(({ n, state }) => n === settlement.n && state === "delivered");
+      const isMarkedDelivered = mutation.attemptChanges.some(({ n, state }) => n === settlement.n && state === "delivered");
       const change: AttemptChange = { n: settlement.n, state: "delivered", watchUntilMs: null, endedAtMs: atMs };
-      if (!isToldDelivered) writes.attempts.push({ seq, change, atMs });
+      if (!isMarkedDelivered) writes.attempts.push({ seq, change, atMs });
     }
     writes.ended.push({ record, settlement });
     const day = dayOf(record.createdAtMs);
@@ -157,7 +157,7 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
       !mutation.settlement &&
       (mutation.status !== undefined || mutation.message !== undefined || mutation.attempts !== undefined)
     )
-      writes.moved.push(record);
+      writes.changed.push(record);
     writes.snapshots.push(mutation);
     standings.set(seq, { ...standing, record, version });
     return { kind: "stepped", record };

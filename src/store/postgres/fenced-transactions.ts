@@ -146,8 +146,8 @@ export const createFencedTransactions = ({ address, epoch, longestMs, patienceMs
       /** Set when a commit may have been sent. */
       let decided: { value: T } | undefined;
       try {
-        const value = await attempt(work, (told) => {
-          decided = { value: told };
+        const value = await attempt(work, (reported) => {
+          decided = { value: reported };
         });
         batch += 1;
         return value;

@@ -35,7 +35,7 @@ export type Writes = {
   pinned: { seq: number; copy: PinnedCopy; atMs: number }[];
   /** Ended and continued generations. */
   ended: { record: GenerationRecord; settlement: Settlement }[];
-  moved: GenerationRecord[];
+  changed: GenerationRecord[];
   /** By account; `from`: position in the chain before the group. */
   balances: Map<number, { from: number; head: Head; chargedCredits: Credits }>;
   snapshots: PackedStep[];
@@ -44,7 +44,7 @@ export type Writes = {
 
 export const emptyWrites = (): Writes => ({
   ...{ generations: [], journal: [], attempts: [], transfers: [], pins: [], pinned: [] },
-  ...{ ended: [], moved: [], snapshots: [], spends: [] },
+  ...{ ended: [], changed: [], snapshots: [], spends: [] },
   balances: new Map(),
 });
 
@@ -171,7 +171,7 @@ const spent = (spends: Writes["spends"]): { added: Row[]; back: Row[] } => {
 
 /** Sends the writes one after another without waiting. */
 export const sendWrites = (connection: Connection, writes: Writes): Promise<unknown>[] => {
-  const { generations, journal, attempts, moved, snapshots, spends } = writes;
+  const { generations, journal, attempts, changed, snapshots, spends } = writes;
   const send = (sql: string, rows: readonly Row[]): Promise<unknown>[] =>
     rows.length === 0 ? [] : [connection.send(sql, JSON.stringify(rows), ...(sql.includes("?2") ? [rows.length] : []))];
   const texts = (all: readonly string[]): Row[] => [...new Set(all)].map((text) => ({ hash: sha256(text), text }));
@@ -216,7 +216,7 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
     ...send(END_GENERATIONS, ended(writes)),
     ...send(
       UPDATE_GENERATIONS,
-      moved.map(({ seq, status, message, attempts: tried }) => ({ seq, status, message, attempts: tried })),
+      changed.map(({ seq, status, message, attempts: tried }) => ({ seq, status, message, attempts: tried })),
     ),
     ...send(UPDATE_BALANCES, balanced(writes)),
     ...send(INSERT_SNAPSHOTS, kept(going.filter(({ version }) => version === 1))),

@@ -70,7 +70,7 @@ export const load = async (connection: Connection, mutations: readonly BatchedMu
     steps.flatMap(({ seq, settlement, attemptChanges }) => (settlement || attemptChanges.length > 0 ? [seq] : [])),
   );
   const keys = integers.of(admits.map(({ keySeq }) => keySeq));
-  const asked = admits.flatMap(({ accountSeq: account, idempotencyKey: key }) => (key === null ? [] : [{ account, key }]));
+  const requested = admits.flatMap(({ accountSeq: account, idempotencyKey: key }) => (key === null ? [] : [{ account, key }]));
   const fromDay = Math.min(
     ...admits.flatMap(({ createdAtMs: ms }) => [windowFrom("month", ms), windowFrom("week", ms)]),
     dayOf(8e15),
@@ -79,7 +79,7 @@ export const load = async (connection: Connection, mutations: readonly BatchedMu
   const [, heads, used, standings, attempts, bounds, spent] = await together([
     unless(!hasMoney, () => connection.send(LOCK_BALANCES, accounts, ending)),
     unless(!hasMoney, () => connection.send<HeadRow>(SELECT_HEADS, accounts, ending)),
-    unless(asked.length === 0, () => connection.send<UsedRow>(SELECT_USED, JSON.stringify(asked))),
+    unless(requested.length === 0, () => connection.send<UsedRow>(SELECT_USED, JSON.stringify(requested))),
     unless(steps.length === 0, () => connection.send<StandingRow>(SELECT_STANDINGS, seqs)),
     unless(changing === integers.NONE, () =>
       connection.send<{ seq: number; n: number; priceCredits: number; isDelivered: number }>(SELECT_ATTEMPTS, changing),

@@ -36,7 +36,7 @@ export type OpeningOptions = {
   isVisit?: boolean | undefined;
 };
 
-const SPOKEN = { test: "for the simulator (--simulate)", live: "for real providers" } as const;
+const MODE_TEXT = { test: "for the simulator (--simulate)", live: "for real providers" } as const;
 
 /** Ends owners with expired leases; an owner with a running transaction is left for the next time. */
 const endDead = (by: string, which: string): string => `WITH dead AS (SELECT o.epoch FROM lease l JOIN node o ON o.epoch = l.epoch
@@ -86,7 +86,7 @@ export const acquireLease = async (
   await line.send(put, "admin", "0");
   const made = (await line.send<{ value: Mode }>("SELECT value FROM meta WHERE name = 'mode'")).rows[0]?.value;
   if (made && mode && made !== mode)
-    throw new WrongMode(`the database was made ${SPOKEN[made]} and cannot be used ${SPOKEN[mode]}; use another one`);
+    throw new WrongMode(`the database was made ${MODE_TEXT[made]} and cannot be used ${MODE_TEXT[mode]}; use another one`);
   const dead: number[] = [];
   if (former) {
     const { rows } = await line.send<{ epoch: number }>(END_FORMER, former.epoch, former.openedAtMs, hostname());
@@ -120,17 +120,17 @@ export const acquireLease = async (
 };
 
 const RENEW = "UPDATE lease SET ends_at_ms = now_ms() + CAST(?2 AS bigint), is_draining = ?3 WHERE epoch = ?1";
-const LOOK = `SELECT now_ms() AS now, (SELECT count(*) FROM lease) AS alive, (SELECT count(*) FROM lease WHERE is_draining = 0 AND epoch <> ?1) AS others, (SELECT min(epoch) FROM lease) AS first,
+const SELECT_STATE = `SELECT now_ms() AS now, (SELECT count(*) FROM lease) AS alive, (SELECT count(*) FROM lease WHERE is_draining = 0 AND epoch <> ?1) AS others, (SELECT min(epoch) FROM lease) AS first,
   (SELECT value FROM meta WHERE name = 'admin') AS news,
   CASE WHEN EXISTS (SELECT 1 FROM callback_inbox) THEN 1 ELSE 0 END AS hints,
   CASE WHEN EXISTS (SELECT 1 FROM node WHERE ended_at_ms IS NOT NULL AND has_open_generations = 1) THEN 1 ELSE 0 END AS left_behind`;
 
 /** Timeout of a renewal in milliseconds, so that a retry fits into the lease. */
-const LONGEST_LOOK_MS = 10_000;
-const SHORTEST_LOOK_MS = 1000;
-const LOOK_PART = 1 / 4;
-export const longestLookMs = (leaseMs: number): number =>
-  Math.min(leaseMs, LONGEST_LOOK_MS, Math.max(SHORTEST_LOOK_MS, leaseMs * LOOK_PART));
+const LONGEST_CHECK_MS = 10_000;
+const SHORTEST_CHECK_MS = 1000;
+const CHECK_PART = 1 / 4;
+export const renewalTimeoutMs = (leaseMs: number): number =>
+  Math.min(leaseMs, LONGEST_CHECK_MS, Math.max(SHORTEST_CHECK_MS, leaseMs * CHECK_PART));
 
 /**
  * For how long a node has renewed its lease without a gap. If the database was unreachable for a node, the node cannot determine
@@ -179,7 +179,7 @@ export const attend = async (
     ending,
     line.send(RENEW, epoch, leaseMs, isLeaving ? 1 : 0),
     line.send<{ now: number; alive: number; others: number; first: number; news: string; hints: number; left_behind: number }>(
-      LOOK,
+      SELECT_STATE,
       epoch,
     ),
   ] as const);

@@ -44,7 +44,7 @@ export const openPostgresReads = async (address: Address): Promise<Reading> => {
   return {
     ...readsThrough(pool.query, POSTGRES, { usageBehind: USAGE_BEHIND }),
     nodes: createNodeReads(pool.query),
-    verify: (nowMs, tell) => verifyPostgres(address, nowMs, tell),
+    verify: (nowMs, report) => verifyPostgres(address, nowMs, report),
     isServed: async () => (await pool.query("SELECT 1 AS alive FROM lease WHERE ends_at_ms >= now_ms() LIMIT 1")).length > 0,
     sums: () => ledgerSums(pool.query),
     close: () => pool.close(),

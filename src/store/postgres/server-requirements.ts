@@ -31,7 +31,7 @@ export const unavailableError = (url: string, what: string, fault: unknown): Dat
     },
   );
 
-const LOOK =
+const SELECT_SETTINGS =
   "SELECT current_setting('server_encoding') AS encoding, CAST(current_setting('server_version_num') AS int) AS version";
 
 /**
@@ -40,8 +40,9 @@ const LOOK =
  * @throws ServerUnfit
  */
 export const insistOnServer = async (line: Connection, shown: string, leastVersion = LEAST_VERSION): Promise<void> => {
-  const [{ encoding, version } = { encoding: "", version: 0 }] = (await line.send<{ encoding: string; version: number }>(LOOK))
-    .rows;
+  const [{ encoding, version } = { encoding: "", version: 0 }] = (
+    await line.send<{ encoding: string; version: number }>(SELECT_SETTINGS)
+  ).rows;
   if (version < leastVersion)
     throw new ServerUnfit(
       `${shown} is PostgreSQL ${Math.floor(version / 10_000)}; ${Math.floor(leastVersion / 10_000)} or a newer one is needed`,

@@ -40,8 +40,8 @@ const prepareRollUp = (epoch: number, passed: () => number) => {
   const own = usageOf(epoch);
   return function* (mutation: RollUpUsage): SqlProgram<AdminResult> {
     const before = passed();
-    const told = yield* own(mutation);
-    const upTo = told.kind === "done" ? (told.seq ?? 0) : 0;
+    const reported = yield* own(mutation);
+    const upTo = reported.kind === "done" ? (reported.seq ?? 0) : 0;
     // Later transfers have higher numbers. The mark of an idle owner advances, so that other nodes do not scan from an old
     // position.
     yield* change(
@@ -50,7 +50,7 @@ const prepareRollUp = (epoch: number, passed: () => number) => {
       ...[epoch, Math.max(before, upTo)],
     );
     const left = yield* first<{ epoch: number }>(LEFT_BEHIND);
-    if (!left) return told;
+    if (!left) return reported;
     const added = yield* usageOf(left.epoch)(mutation);
     const rest = yield* first(
       "SELECT 1 AS more FROM transfer p JOIN usage_progress m ON m.epoch = p.epoch WHERE m.epoch = ?1 AND p.seq > m.up_to_seq LIMIT 1",

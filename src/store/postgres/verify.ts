@@ -99,26 +99,26 @@ const READ_TO_THE_END = "SET LOCAL cursor_tuple_fraction = 1";
 export const verifyOn = async (
   line: Connection,
   nowMs: number | null,
-  tell?: (done: number, of: number, soFar: CheckResult[]) => void,
+  report?: (done: number, of: number, soFar: CheckResult[]) => void,
 ): Promise<CheckResult[]> => {
   const reasonOf = (fault: unknown): string => {
     if (isLost(fault)) throw fault;
     return faultText(fault);
   };
   await line.script(READ_TO_THE_END);
-  return await verifyOver(CHECKS, { rows: rowsOn(line), words: POSTGRES, nowMs, reasonOf }, tell);
+  return await verifyOver(CHECKS, { rows: rowsOn(line), words: POSTGRES, nowMs, reasonOf }, report);
 };
 
 /** @param nowMs Null: no node is running, so overdue deadlines are not checked. @throws if the database does not answer. */
 export const verifyPostgres = async (
   address: Address,
   nowMs: number | null,
-  tell?: (done: number, of: number, soFar: CheckResult[]) => void,
+  report?: (done: number, of: number, soFar: CheckResult[]) => void,
 ): Promise<CheckResult[]> => {
   const line = await connect(address);
   try {
     await line.script("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    return await verifyOn(line, nowMs, tell);
+    return await verifyOn(line, nowMs, report);
   } finally {
     line.close();
   }

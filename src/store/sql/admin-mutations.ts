@@ -83,8 +83,8 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
         return DONE;
       }
       case "credit": {
-        const { movedCredits, transferSeq } = yield* crediting.credit(mutation);
-        return { kind: "done", credits: movedCredits, ...(transferSeq === null ? {} : { seq: transferSeq }) };
+        const { transferredCredits, transferSeq } = yield* crediting.credit(mutation);
+        return { kind: "done", credits: transferredCredits, ...(transferSeq === null ? {} : { seq: transferSeq }) };
       }
       case "settle-debt":
         return { kind: "done", credits: -(yield* crediting.settle(mutation.accountSeq, mutation.atMs)) };

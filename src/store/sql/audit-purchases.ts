@@ -5,11 +5,11 @@ import type { PurchaseMutation, PurchaseResult } from "../purchase-mutations.ts"
 import { accountOf, type Target, writeAudit } from "./audit.ts";
 import type { SqlProgram } from "./sql-program.ts";
 
-type Told = { action: string; target: Target; detail: Record<string, unknown> };
+type AuditEntry = { action: string; target: Target; detail: Record<string, unknown> };
 type Purchase = NonNullable<Extract<PurchaseResult, { kind: "purchase" }>["purchase"]>;
 
 /** Lists every mutation, so that a new one must define its audit entry. Null: it concerns no money, or transferred none. */
-const toldOf = (mutation: PurchaseMutation, purchase: Purchase | null): Told | null => {
+const auditEntryOf = (mutation: PurchaseMutation, purchase: Purchase | null): AuditEntry | null => {
   const of = { target: purchase?.id ?? null };
   const whose = purchase ? { accountId: purchase.accountId } : {};
   switch (mutation.mutation) {
@@ -46,14 +46,16 @@ const toldOf = (mutation: PurchaseMutation, purchase: Purchase | null): Told | n
 /** A mutation that changed nothing, such as a repeated event, writes no entry. */
 export const auditPurchase = function* (mutation: PurchaseMutation, outcome: PurchaseResult): SqlProgram<void> {
   if (outcome.kind === "refused" || !outcome.changed || !("by" in mutation)) return;
-  const { movedCredits, purchase, undecided } = outcome;
-  const told = toldOf(mutation, purchase);
-  if (told === null) return;
-  const moved = purchase ? { movedCredits, ...(purchase.owedCredits > 0 ? { owedCredits: purchase.owedCredits } : {}) } : {};
+  const { transferredCredits, purchase, undecided } = outcome;
+  const reported = auditEntryOf(mutation, purchase);
+  if (reported === null) return;
+  const moved = purchase
+    ? { transferredCredits: transferredCredits, ...(purchase.owedCredits > 0 ? { owedCredits: purchase.owedCredits } : {}) }
+    : {};
   const waits = undecided === undefined ? {} : { undecided };
   const isOpening = mutation.mutation === "open-purchase";
-  yield* writeAudit(mutation.atMs, mutation.by, told.action, told.target, {
-    ...told.detail,
+  yield* writeAudit(mutation.atMs, mutation.by, reported.action, reported.target, {
+    ...reported.detail,
     ...(isOpening ? {} : moved),
     ...waits,
   });

@@ -7,7 +7,7 @@ import { change, first, type SqlProgram } from "./sql-program.ts";
  * The audited part of a mutation: its target and the members that describe the change. Hashes, passwords and encrypted values are
  * never audited.
  */
-type Told<D> = { target: (mutation: D) => Target; tells: readonly (keyof D & string)[] };
+type AuditRule<D> = { target: (mutation: D) => Target; members: readonly (keyof D & string)[] };
 /** A name, or a query for the name of a row. */
 export type Target = string | null | SqlProgram<string | null>;
 
@@ -18,50 +18,50 @@ export const accountOf = (seq: number): Target => nameOf("SELECT id FROM account
 const generationOf = (seq: number): Target => nameOf("SELECT id FROM generation WHERE seq = ?1", seq);
 const invitationOf = (hash: string): Target => nameOf("SELECT id FROM invitation WHERE hash = ?1", hash);
 
-const nothing = { target: () => null, tells: [] } as const;
+const nothing = { target: () => null, members: [] } as const;
 /** Lists every mutation, so that a new one must define its audit entry. */
-const AUDITED: { [K in AdminMutation["mutation"]]: Told<Extract<AdminMutation, { mutation: K }>> } = {
-  "mark-attempt": { target: ({ seq }) => generationOf(seq), tells: [] },
-  credit: { target: ({ accountSeq }) => accountOf(accountSeq), tells: ["kind", "credits", "note", "reference"] },
+const AUDITED: { [K in AdminMutation["mutation"]]: AuditRule<Extract<AdminMutation, { mutation: K }>> } = {
+  "mark-attempt": { target: ({ seq }) => generationOf(seq), members: [] },
+  credit: { target: ({ accountSeq }) => accountOf(accountSeq), members: ["kind", "credits", "note", "reference"] },
   "settle-debt": nothing,
-  "decide-reversal": { target: ({ id }) => id, tells: ["credits", "reason"] },
-  "create-account": { target: ({ id }) => id, tells: ["name"] },
+  "decide-reversal": { target: ({ id }) => id, members: ["credits", "reason"] },
+  "create-account": { target: ({ id }) => id, members: ["name"] },
   "set-account": {
     target: ({ accountSeq }) => accountOf(accountSeq),
-    tells: ["paused", "burstPerS", "inProgressLimit"],
+    members: ["paused", "burstPerS", "inProgressLimit"],
   },
-  "create-key": { target: ({ id }) => id, tells: ["scope", "name", "start"] },
-  "set-key": { target: ({ keyId }) => keyId, tells: ["name", "limits", "expiresAtMs", "models"] },
-  "rotate-key": { target: ({ keyId }) => keyId, tells: ["id", "overlapMs", "start"] },
+  "create-key": { target: ({ id }) => id, members: ["scope", "name", "start"] },
+  "set-key": { target: ({ keyId }) => keyId, members: ["name", "limits", "expiresAtMs", "models"] },
+  "rotate-key": { target: ({ keyId }) => keyId, members: ["id", "overlapMs", "start"] },
   "note-key-use": nothing,
   "note-key-network": {
     target: ({ keySeq }) => nameOf("SELECT id FROM api_key WHERE seq = ?1", keySeq),
-    tells: ["address", "network"],
+    members: ["address", "network"],
   },
   "roll-up-usage": nothing,
-  "revoke-key": { target: ({ keyId }) => keyId, tells: [] },
-  "decide-generation": { target: ({ seq }) => generationOf(seq), tells: ["decision", "attempt", "reason"] },
-  "expire-files": { target: ({ seq }) => generationOf(seq), tells: [] },
+  "revoke-key": { target: ({ keyId }) => keyId, members: [] },
+  "decide-generation": { target: ({ seq }) => generationOf(seq), members: ["decision", "attempt", "reason"] },
+  "expire-files": { target: ({ seq }) => generationOf(seq), members: [] },
   "drop-pins": nothing,
-  "set-provider-key": { target: ({ account }) => account, tells: [] },
-  "drop-provider-key": { target: ({ account }) => account, tells: [] },
-  "switch-route": { target: ({ routeId }) => routeId, tells: ["reason"] },
+  "set-provider-key": { target: ({ account }) => account, members: [] },
+  "drop-provider-key": { target: ({ account }) => account, members: [] },
+  "switch-route": { target: ({ routeId }) => routeId, members: ["reason"] },
   "save-route-health": nothing,
   beat: nothing,
   "note-recovery": nothing,
-  "settle-restored": { target: () => null, tells: ["reason"] },
-  invite: { target: ({ id }) => id, tells: ["kind", "role", "email", "userId", "accountName", "expiresAtMs"] },
-  "withdraw-invitation": { target: ({ invitationId }) => invitationId, tells: [] },
-  "accept-invitation": { target: ({ hash }) => invitationOf(hash), tells: [] },
-  "sign-up": { target: ({ userId }) => userId, tells: ["email"] },
-  "open-session": { target: ({ userId }) => userId, tells: [] },
+  "settle-restored": { target: () => null, members: ["reason"] },
+  invite: { target: ({ id }) => id, members: ["kind", "role", "email", "userId", "accountName", "expiresAtMs"] },
+  "withdraw-invitation": { target: ({ invitationId }) => invitationId, members: [] },
+  "accept-invitation": { target: ({ hash }) => invitationOf(hash), members: [] },
+  "sign-up": { target: ({ userId }) => userId, members: ["email"] },
+  "open-session": { target: ({ userId }) => userId, members: [] },
   "note-sessions-seen": nothing,
-  "end-sessions": { target: ({ userId }) => userId, tells: ["onlyId", "exceptId"] },
-  "note-refused-sign-ins": { target: ({ userId }) => userId, tells: ["wrong", "throttled", "networks"] },
-  "note-look": { target: ({ of }) => of, tells: ["what"] },
-  "note-inspector-token": { target: () => null, tells: ["role"] },
-  "set-user": { target: ({ userId }) => userId, tells: ["name", "role", "disabled"] },
-  "make-console-key": { target: ({ accountSeq }) => accountOf(accountSeq), tells: [] },
+  "end-sessions": { target: ({ userId }) => userId, members: ["onlyId", "exceptId"] },
+  "note-refused-sign-ins": { target: ({ userId }) => userId, members: ["wrong", "throttled", "networks"] },
+  "note-look": { target: ({ of }) => of, members: ["what"] },
+  "note-inspector-token": { target: () => null, members: ["role"] },
+  "set-user": { target: ({ userId }) => userId, members: ["name", "role", "disabled"] },
+  "make-console-key": { target: ({ accountSeq }) => accountOf(accountSeq), members: [] },
 };
 
 /** A secret member is audited as changed, without its value. */
@@ -70,12 +70,12 @@ const extras = (mutation: AdminMutation, outcome: AdminResult): Record<string, u
   ...(mutation.mutation === "sign-up" || mutation.mutation === "open-session" || mutation.mutation === "accept-invitation"
     ? { sessionId: mutation.session.id, address: mutation.session.address }
     : {}),
-  ...(outcome.kind === "done" && outcome.credits !== undefined ? { movedCredits: outcome.credits } : {}),
+  ...(outcome.kind === "done" && outcome.credits !== undefined ? { transferredCredits: outcome.credits } : {}),
 });
 
-const toldOf = <K extends AdminMutation["mutation"]>(mutation: Extract<AdminMutation, { mutation: K }>) => {
-  const { target, tells } = AUDITED[mutation.mutation as K];
-  const detail = Object.fromEntries(tells.flatMap((name) => (mutation[name] === undefined ? [] : [[name, mutation[name]]])));
+const auditEntryOf = <K extends AdminMutation["mutation"]>(mutation: Extract<AdminMutation, { mutation: K }>) => {
+  const { target, members } = AUDITED[mutation.mutation as K];
+  const detail = Object.fromEntries(members.flatMap((name) => (mutation[name] === undefined ? [] : [[name, mutation[name]]])));
   return { target: target(mutation), detail };
 };
 
@@ -100,6 +100,6 @@ export const auditAdmin = function* (mutation: AdminMutation, by: Principal, out
   // The network is already known: another node or the former process has audited it.
   if (mutation.mutation === "note-key-network" && (outcome.kind !== "done" || outcome.of === undefined)) return;
   if (mutation.atMs === undefined) throw new MutationRejected(`${mutation.mutation} has a principal but no time`);
-  const { target, detail } = toldOf(mutation);
+  const { target, detail } = auditEntryOf(mutation);
   yield* writeAudit(mutation.atMs, by, mutation.mutation, target, { ...detail, ...extras(mutation, outcome) });
 };

@@ -10,8 +10,8 @@ import { change, first, insert, type SqlProgram } from "./sql-program.ts";
  * `seq` is the row of the adjustment; `transferSeq` the row of its transfer, if there is one; `isNew` is false for a known
  * reference.
  */
-export type Credited = { seq: number; movedCredits: Credits; transferSeq: number | null; isNew: boolean };
-type Asked = Omit<AdjustBalance, "mutation">;
+export type Credited = { seq: number; transferredCredits: Credits; transferSeq: number | null; isNew: boolean };
+type Requested = Omit<AdjustBalance, "mutation">;
 type Known = { seq: number; account_seq: number; requested_credits: number; kind: string; transfer_seq: number | null };
 
 const SELECT_REFERENCE =
@@ -32,18 +32,18 @@ const FORGET_PAUSE = "DELETE FROM paused_by_debt WHERE account_seq = ?1";
 /** Prepares adjustments for the admin service, purchases and settlements. */
 export const prepareCredit = (money: RequestedTransfer) => {
   /** Transfers available credits and writes the row with the principal. */
-  const move = function* (asked: Asked, movedCredits: Credits): SqlProgram<Credited> {
-    const { accountSeq, kind, credits, reference, note, atMs } = asked;
+  const move = function* (requested: Requested, transferredCredits: Credits): SqlProgram<Credited> {
+    const { accountSeq, kind, credits, reference, note, atMs } = requested;
     const head = yield* money.head(accountSeq);
     if (!head) throw new MutationRejected(`there is no account ${accountSeq}`);
     let transferSeq: number | null = null;
-    if (movedCredits !== 0) {
+    if (transferredCredits !== 0) {
       const outside = kind === "topup" ? "funding" : "adjustments";
       const posted = yield* money.post(accountSeq, head, {
         kind,
-        credits: Math.abs(movedCredits),
-        from: movedCredits > 0 ? outside : "available",
-        to: movedCredits > 0 ? "available" : outside,
+        credits: Math.abs(transferredCredits),
+        from: transferredCredits > 0 ? outside : "available",
+        to: transferredCredits > 0 ? "available" : outside,
         generationSeq: null,
         attemptN: null,
         atMs,
@@ -52,8 +52,8 @@ export const prepareCredit = (money: RequestedTransfer) => {
       });
       transferSeq = posted.seq;
     }
-    const row = [accountSeq, kind, credits, movedCredits, reference, transferSeq, note, atMs];
-    return { seq: yield* insert(INSERT_CREDIT, ...row), movedCredits, transferSeq, isNew: true };
+    const row = [accountSeq, kind, credits, transferredCredits, reference, transferSeq, note, atMs];
+    return { seq: yield* insert(INSERT_CREDIT, ...row), transferredCredits, transferSeq, isNew: true };
   };
 
   const owe = function* (accountSeq: number, credits: Credits): SqlProgram<void> {
@@ -92,19 +92,19 @@ export const prepareCredit = (money: RequestedTransfer) => {
 
   return {
     /** @throws MutationRejected for an invalid amount and for a reference with other contents. */
-    *credit(asked: Asked): SqlProgram<Credited> {
-      const { accountSeq, kind, credits, reference, atMs } = asked;
+    *credit(requested: Requested): SqlProgram<Credited> {
+      const { accountSeq, kind, credits, reference, atMs } = requested;
       if (!Number.isSafeInteger(credits) || credits === 0 || (kind === "topup" && credits < 0))
         throw new MutationRejected(`${credits} is not an amount for ${kind === "topup" ? "a top-up" : "an adjustment"}`);
       const known = reference === null ? undefined : yield* first<Known>(SELECT_REFERENCE, reference);
       if (known) {
         if (known.account_seq !== accountSeq || known.requested_credits !== credits || known.kind !== kind)
           throw new MutationRejected(`the reference ${reference} was already used for another account or amount`);
-        return { seq: known.seq, movedCredits: 0, transferSeq: known.transfer_seq, isNew: false };
+        return { seq: known.seq, transferredCredits: 0, transferSeq: known.transfer_seq, isNew: false };
       }
       // A balance never falls below its holds: at most the available credits are taken, and the rest becomes a debt.
       const moved = Math.max(credits, 0 - ((yield* money.head(accountSeq))?.availableCredits ?? 0));
-      const credited = yield* move(asked, moved);
+      const credited = yield* move(requested, moved);
       if (moved !== credits) {
         yield* owe(accountSeq, moved - credits);
         yield* pause(accountSeq);

@@ -50,7 +50,7 @@ export const shortageOf = (
   for (const [window, limitCredits] of meter.limits) {
     const leftCredits = Math.max(0, limitCredits - spentSince(meter.seq, windowFrom(window, atMs)));
     if (leftCredits < reservedCredits)
-      return { kind: "key_limit", window, limitCredits, leftCredits, anewAtMs: windowEndsAtMs(window, atMs) };
+      return { kind: "key_limit", window, limitCredits, leftCredits, resetsAtMs: windowEndsAtMs(window, atMs) };
   }
   return undefined;
 };

@@ -77,9 +77,9 @@ const prepareMeters = ({ forUpdate }: Dialect, notAddedUp: string) => {
    * Windows that are not named keep their limit. A spend limit stays when all its windows are removed, because a new sum costs
    * the writer time that a caller could request repeatedly. `isNew`: the key was just created and has spent nothing.
    */
-  return function* (meterSeq: number, asked: Partial<KeyLimits>, atMs: number, isNew = false): SqlProgram<void> {
+  return function* (meterSeq: number, requested: Partial<KeyLimits>, atMs: number, isNew = false): SqlProgram<void> {
     const known = yield* first<KeyLimits>(selectMeter, meterSeq);
-    const { day, week, month } = { ...(known ?? { day: null, week: null, month: null }), ...asked };
+    const { day, week, month } = { ...(known ?? { day: null, week: null, month: null }), ...requested };
     if (known) {
       yield* change(SET_METER, meterSeq, day, week, month);
       return;
@@ -107,7 +107,7 @@ const accountOf = function* (seq: number): SqlProgram<number> {
 };
 
 /** Bounds the number of keys, because lists read all of them. @throws MutationRejected */
-const insistOnRoom = function* (accountSeq: number, atMs: number): SqlProgram<void> {
+const requireFreeKey = function* (accountSeq: number, atMs: number): SqlProgram<void> {
   const { n = 0 } = (yield* first<{ n: number }>(COUNT_GOOD, accountSeq, atMs)) ?? {};
   if (n >= MOST_KEYS) throw new MutationRejected(`an account has ${MOST_KEYS} keys at most that are good; revoke one of them`);
 };
@@ -118,7 +118,7 @@ const rotate = function* ({ keyId, overlapMs, id, hash, start, atMs }: RotateKey
   if (row.expiresAtMs !== null && row.expiresAtMs <= atMs)
     throw new MutationRejected(`the key ${keyId} has expired; make a new one`);
   // Without an overlap the number of usable keys stays the same, so a leaked key can always be replaced.
-  if (overlapMs > 0) yield* insistOnRoom(yield* accountOf(row.seq), atMs);
+  if (overlapMs > 0) yield* requireFreeKey(yield* accountOf(row.seq), atMs);
   yield* change(BEGIN_TERMS, row.seq);
   const seq = yield* insert(COPY_KEY, row.seq, id, hash, start, atMs);
   yield* change(INSERT_TERMS, seq, row.meterSeq, row.seq, row.expiresAtMs, row.models);
@@ -136,7 +136,7 @@ export const prepareKeys = (dialect: Dialect, notAddedUp: string, keysChanged: (
 
   const create = function* (mutation: CreateKey): SqlProgram<AdminResult> {
     const { id, accountSeq, scope, name, hash, start, terms, atMs } = mutation;
-    yield* insistOnRoom(accountSeq, atMs);
+    yield* requireFreeKey(accountSeq, atMs);
     const seq = yield* insert(INSERT_KEY, id, accountSeq, scope, name, hash, start, atMs);
     if (terms) {
       yield* change(INSERT_TERMS, seq, seq, null, terms.expiresAtMs, printed(terms.models));
@@ -148,7 +148,7 @@ export const prepareKeys = (dialect: Dialect, notAddedUp: string, keysChanged: (
   const set = function* ({ keyId, name, expiresAtMs, models, limits, atMs }: UpdateKey): SqlProgram<AdminResult> {
     const { seq, meterSeq, expiresAtMs: endedAtMs } = yield* changeable(keyId);
     const isOver = endedAtMs !== null && endedAtMs <= atMs;
-    if (isOver && (expiresAtMs === null || (expiresAtMs ?? 0) > atMs)) yield* insistOnRoom(yield* accountOf(seq), atMs);
+    if (isOver && (expiresAtMs === null || (expiresAtMs ?? 0) > atMs)) yield* requireFreeKey(yield* accountOf(seq), atMs);
     yield* change(BEGIN_TERMS, seq);
     if (name !== undefined) yield* change("UPDATE api_key SET name = ?2 WHERE seq = ?1", seq, name);
     if (expiresAtMs !== undefined) yield* change(EXPIRE, seq, expiresAtMs);

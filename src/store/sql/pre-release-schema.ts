@@ -59,6 +59,7 @@ export const FORMER_TABLES: Readonly<Record<string, FormerTable>> = {
     values: {
       principal_kind: "CASE actor_kind WHEN 'person' THEN 'user' ELSE actor_kind END",
       action: "CASE action WHEN 'set-person' THEN 'set-user' ELSE action END",
+      detail: `replace(replace(detail, '"personId":', '"userId":'), '"movedCredits":', '"transferredCredits":')`,
     },
   },
   api_key_policy: { name: "key_terms", columns: { spend_limit_seq: "meter_seq" } },

@@ -28,7 +28,7 @@ const INSERT_PURCHASE = `INSERT INTO purchase
     (id, account_seq, user_id, credits, provider, state, created_at_ms, expires_at_ms, checked_at_ms)
   VALUES (?1, ?2, ?3, ?4, ?5, 'open', ?6, ?7, ?6)`;
 const SET_SESSION = "UPDATE purchase SET session_id = ?2 WHERE seq = ?1";
-const SET_ASKED = "UPDATE purchase SET checked_at_ms = ?2 WHERE id = ?1 AND checked_at_ms < ?2";
+const SET_CHECKED = "UPDATE purchase SET checked_at_ms = ?2 WHERE id = ?1 AND checked_at_ms < ?2";
 const SET_PAID = `UPDATE purchase SET state = 'paid', session_id = ?2, payment_intent = ?3, paid_at_ms = ?4,
     receipt = (SELECT coalesce(max(receipt), 0) + 1 FROM purchase) WHERE seq = ?1`;
 const SET_MISMATCHED =
@@ -42,7 +42,7 @@ const SET_LOW_BALANCE = `INSERT INTO balance_alert VALUES (?1, ?2)
 const DROP_LOW_BALANCE = "DELETE FROM balance_alert WHERE account_seq = ?1";
 
 type Came = Omit<Reversed, "changed">;
-const NOTHING: Came = { movedCredits: 0, undecided: 0 };
+const NOTHING: Came = { transferredCredits: 0, undecided: 0 };
 
 export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, reversals: Reversals) => {
   const selectById = `SELECT ${COLUMNS} FROM purchase WHERE id = ?1 ${forUpdate}`;
@@ -57,8 +57,14 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
     const now = of && (yield* first<Stored>(selectById, of.id));
     const account = now && (yield* first<{ id: string; owed: Credits }>(SELECT_ACCOUNT, now.account_seq));
     const purchase = now && account ? { id: now.id, accountId: account.id, state: now.state, owedCredits: account.owed } : null;
-    const { movedCredits, undecided } = came;
-    return { kind: "purchase", changed, movedCredits, purchase, ...(undecided > 0 ? { undecided } : {}) };
+    const { transferredCredits, undecided } = came;
+    return {
+      kind: "purchase",
+      changed,
+      transferredCredits: transferredCredits,
+      purchase,
+      ...(undecided > 0 ? { undecided } : {}),
+    };
   };
 
   const open = function* (mutation: OpenPurchase): SqlProgram<PurchaseResult> {
@@ -84,7 +90,7 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
       yield* change(SET_MISMATCHED, bought.seq, sessionId, paymentIntent, found);
       return yield* answer(bought, true);
     }
-    const { seq, movedCredits, isNew } = yield* credit({
+    const { seq, transferredCredits, isNew } = yield* credit({
       ...{ accountSeq: bought.account_seq, kind: "topup", credits: bought.credits, atMs },
       note: `purchase ${bought.id}`,
       reference: `${bought.id} paid`,
@@ -93,7 +99,7 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
     yield* change(SET_PAID, bought.seq, sessionId, paymentIntent, atMs);
     yield* change(INSERT_LINK, seq, bought.seq, "paid");
     const came = yield* reversals.review(yield* named(id), atMs);
-    return yield* answer(bought, true, { ...came, movedCredits: movedCredits + came.movedCredits });
+    return yield* answer(bought, true, { ...came, transferredCredits: transferredCredits + came.transferredCredits });
   };
 
   const reversed = function* (paymentIntent: string, came: Reversed): SqlProgram<PurchaseResult> {
@@ -111,7 +117,7 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
         return yield* answer(bought, true);
       }
       case "note-asked":
-        return yield* answer(yield* named(mutation.id), (yield* change(SET_ASKED, mutation.id, mutation.atMs)) > 0);
+        return yield* answer(yield* named(mutation.id), (yield* change(SET_CHECKED, mutation.id, mutation.atMs)) > 0);
       case "pay-purchase":
         return yield* pay(mutation);
       case "expire-purchase":

@@ -19,11 +19,11 @@ export type Bought = {
   reversed_credits: Credits;
 };
 /** `amount`: credits, or the smallest unit of another currency. */
-type Known = { amount: number; state: ReversalState; toldAtMs: number };
-type Told = Known & { id: string; kind: "refund" | "dispute"; paymentIntent: string; atMs: number };
+type Known = { amount: number; state: ReversalState; reportedAtMs: number };
+type ReportedReversal = Known & { id: string; kind: "refund" | "dispute"; paymentIntent: string; atMs: number };
 type Foreign = Known & {
   id: string;
-  kind: Told["kind"];
+  kind: ReportedReversal["kind"];
   paymentIntent: string;
   currency: string;
   decidedAmount: number | null;
@@ -36,16 +36,16 @@ const ORDER: readonly ReversalState[] = ["asked", "taken", "lost", "returned"];
  * Merges a repeated event of a refund or dispute. A refund only advances. A dispute can be lost after it was won, and the
  * reverse, so the later event wins. Within one second the state further in the order wins.
  */
-export const mergeReversal = (known: Known | undefined, told: Pick<Told, "kind" | keyof Known>): Known => {
-  const { amount, state, toldAtMs } = told;
-  if (!known) return { amount, state, toldAtMs };
+export const mergeReversal = (known: Known | undefined, reported: Pick<ReportedReversal, "kind" | keyof Known>): Known => {
+  const { amount, state, reportedAtMs } = reported;
+  if (!known) return { amount, state, reportedAtMs: reportedAtMs };
   const isFurther = ORDER.indexOf(state) > ORDER.indexOf(known.state);
-  const isLater = told.kind === "dispute" && toldAtMs > known.toldAtMs;
-  const isEarlier = told.kind === "dispute" && toldAtMs < known.toldAtMs;
+  const isLater = reported.kind === "dispute" && reportedAtMs > known.reportedAtMs;
+  const isEarlier = reported.kind === "dispute" && reportedAtMs < known.reportedAtMs;
   return {
     amount: Math.max(known.amount, amount),
     state: isLater || (isFurther && !isEarlier) ? state : known.state,
-    toldAtMs: Math.max(known.toldAtMs, toldAtMs),
+    reportedAtMs: Math.max(known.reportedAtMs, reportedAtMs),
   };
 };
 
@@ -55,7 +55,7 @@ const SAVE_FOREIGN = `INSERT INTO foreign_reversal (id, kind, payment_intent, am
   VALUES (?1, ?2, ?3, ?4, ?8, ?5, ?6, ?7)
   ON CONFLICT (id) DO UPDATE SET amount = excluded.amount, state = excluded.state, reported_at_ms = excluded.reported_at_ms, at_ms = excluded.at_ms`;
 const DECIDE = "UPDATE foreign_reversal SET decided_amount = amount, decided_credits = ?2, decided_at_ms = ?3 WHERE id = ?1";
-const FOREIGN = `SELECT id, kind, payment_intent AS "paymentIntent", amount, currency, state, reported_at_ms AS "toldAtMs",
+const FOREIGN = `SELECT id, kind, payment_intent AS "paymentIntent", amount, currency, state, reported_at_ms AS "reportedAtMs",
   decided_amount AS "decidedAmount", decided_credits AS "decidedCredits" FROM foreign_reversal`;
 const SUM = `SELECT CAST(coalesce(sum(credits), 0) AS bigint) AS credits FROM reversal
   WHERE payment_intent = ?1 AND state IN ('taken', 'lost')`;
@@ -68,21 +68,21 @@ const isUndecided = ({ state, amount, decidedAmount }: Foreign): boolean =>
 const isSame = (one: Known | undefined, other: Known): boolean => one?.state === other.state && one.amount === other.amount;
 
 /** Result: whether anything changed, the credits added to the balance, and the number of undecided reversals of the purchase. */
-export type Reversed = { changed: boolean; movedCredits: Credits; undecided: number };
+export type Reversed = { changed: boolean; transferredCredits: Credits; undecided: number };
 
 export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume }: Crediting) => {
-  const selectKnown = `SELECT credits AS amount, state, coalesce(reported_at_ms, at_ms) AS "toldAtMs" FROM reversal WHERE id = ?1 ${forUpdate}`;
+  const selectKnown = `SELECT credits AS amount, state, coalesce(reported_at_ms, at_ms) AS "reportedAtMs" FROM reversal WHERE id = ?1 ${forUpdate}`;
   const selectForeign = `${FOREIGN} WHERE id = ?1 ${forUpdate}`;
   const selectBought = `SELECT seq, id, account_seq, credits, state, payment_intent, reversed_credits FROM purchase
     WHERE payment_intent = ?1 ${forUpdate}`;
 
   /** @returns whether anything changed; a repeated event only updates its time. */
-  const save = function* (told: Told): SqlProgram<boolean> {
-    const { id, kind, paymentIntent, atMs } = told;
+  const save = function* (reported: ReportedReversal): SqlProgram<boolean> {
+    const { id, kind, paymentIntent, atMs } = reported;
     const known = yield* first<Known>(selectKnown, id);
-    const now = mergeReversal(known, told);
-    if (isSame(known, now) && known?.toldAtMs === now.toldAtMs) return false;
-    yield* change(SAVE, id, kind, paymentIntent, now.amount, now.state, now.toldAtMs, atMs);
+    const now = mergeReversal(known, reported);
+    if (isSame(known, now) && known?.reportedAtMs === now.reportedAtMs) return false;
+    yield* change(SAVE, id, kind, paymentIntent, now.amount, now.state, now.reportedAtMs, atMs);
     return !isSame(known, now);
   };
 
@@ -93,27 +93,28 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
     if (credits === 0) return 0;
     const why = credits < 0 ? "taken" : "returned";
     const times = (yield* first<{ n: number }>(COUNT_LINKS, bought.seq))?.n ?? 0;
-    const { seq, movedCredits } = yield* credit({
+    const { seq, transferredCredits } = yield* credit({
       ...{ accountSeq: bought.account_seq, kind: "adjust", credits, atMs },
       note: why === "taken" ? `taken back of purchase ${bought.id}` : `given back of purchase ${bought.id}`,
       reference: `${bought.id} ${times}`,
     });
     yield* change(INSERT_LINK, seq, bought.seq, why);
     yield* change(SET_REVERSED, bought.seq, due);
-    return movedCredits;
+    return transferredCredits;
   };
 
   /** Applies the known refunds and disputes to a paid purchase. Undecided ones pause the account. */
   const review = function* (bought: Bought | undefined, atMs: number): SqlProgram<Omit<Reversed, "changed">> {
-    if (bought?.state !== "paid" || bought.payment_intent === null) return { movedCredits: 0, undecided: 0 };
+    if (bought?.state !== "paid" || bought.payment_intent === null) return { transferredCredits: 0, undecided: 0 };
     const foreign = yield* all<Foreign>(`${FOREIGN} WHERE payment_intent = ?1 ORDER BY id`, bought.payment_intent);
-    for (const { id, kind, paymentIntent, state, toldAtMs, decidedCredits } of foreign)
-      if (decidedCredits) yield* save({ id, kind, paymentIntent, amount: decidedCredits, state, toldAtMs, atMs });
-    const movedCredits = yield* reverse(bought, bought.payment_intent, atMs);
+    for (const { id, kind, paymentIntent, state, reportedAtMs, decidedCredits } of foreign)
+      if (decidedCredits)
+        yield* save({ id, kind, paymentIntent, amount: decidedCredits, state, reportedAtMs: reportedAtMs, atMs });
+    const transferredCredits = yield* reverse(bought, bought.payment_intent, atMs);
     const undecided = foreign.filter(isUndecided).length;
     if (undecided > 0) yield* pause(bought.account_seq);
     else if (foreign.length > 0) yield* resume(bought.account_seq);
-    return { movedCredits, undecided };
+    return { transferredCredits, undecided };
   };
 
   const boughtWith = (paymentIntent: string): SqlProgram<Bought | undefined> => first<Bought>(selectBought, paymentIntent);
@@ -121,19 +122,20 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
   return {
     review,
     boughtWith,
-    *note({ id, kind, paymentIntent, credits, state, toldAtMs, atMs }: RecordReversal): SqlProgram<Reversed> {
-      const changed = yield* save({ id, kind, paymentIntent, amount: credits, state, toldAtMs, atMs });
-      const came = changed ? yield* review(yield* boughtWith(paymentIntent), atMs) : { movedCredits: 0, undecided: 0 };
+    *note({ id, kind, paymentIntent, credits, state, reportedAtMs, atMs }: RecordReversal): SqlProgram<Reversed> {
+      const changed = yield* save({ id, kind, paymentIntent, amount: credits, state, reportedAtMs: reportedAtMs, atMs });
+      const came = changed ? yield* review(yield* boughtWith(paymentIntent), atMs) : { transferredCredits: 0, undecided: 0 };
       return { changed, ...came };
     },
-    *noteForeign({ mutation: _, by: __, currency, ...told }: RecordForeignReversal): SqlProgram<Reversed> {
-      const { id, kind, paymentIntent, atMs } = told;
+    *noteForeign({ mutation: _, by: __, currency, ...reported }: RecordForeignReversal): SqlProgram<Reversed> {
+      const { id, kind, paymentIntent, atMs } = reported;
       const known = yield* first<Foreign>(selectForeign, id);
       if (known && known.currency !== currency)
         throw new MutationRejected(`${kind} ${id} is of ${known.currency}, not of ${currency}`);
-      const now = mergeReversal(known, told);
-      if (isSame(known, now) && known?.toldAtMs === now.toldAtMs) return { changed: false, movedCredits: 0, undecided: 0 };
-      yield* change(SAVE_FOREIGN, id, kind, paymentIntent, now.amount, now.state, now.toldAtMs, atMs, currency);
+      const now = mergeReversal(known, reported);
+      if (isSame(known, now) && known?.reportedAtMs === now.reportedAtMs)
+        return { changed: false, transferredCredits: 0, undecided: 0 };
+      yield* change(SAVE_FOREIGN, id, kind, paymentIntent, now.amount, now.state, now.reportedAtMs, atMs, currency);
       const came = yield* review(yield* boughtWith(paymentIntent), atMs);
       return { changed: !isSame(known, now), ...came };
     },
@@ -156,7 +158,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
           `${credits} credits: of the purchase ${bought.id} from ${least} to ${bought.credits} may be taken back`,
         );
       yield* change(DECIDE, id, credits, atMs);
-      return (yield* review(bought, atMs)).movedCredits;
+      return (yield* review(bought, atMs)).transferredCredits;
     },
   };
 };

@@ -39,7 +39,7 @@ export const createBatchRunner = (db: Database, epoch: number): Batch => {
   const crediting = prepareCrediting(money);
   const settleDebt = (accountSeq: number, atMs: number) => answer(crediting.settle(accountSeq, atMs));
   const step = prepareStep(db, { epoch, money, attempts, limits, settleDebt });
-  const asked = prepareSharedMutations(crediting, attempts, limits);
+  const requested = prepareSharedMutations(crediting, attempts, limits);
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
   const savepoint = db.prepare("SAVEPOINT mutation");
@@ -53,7 +53,7 @@ export const createBatchRunner = (db: Database, epoch: number): Batch => {
       case "step":
         return step.carryOut(mutation);
       default:
-        return answer(asked(mutation));
+        return answer(requested(mutation));
     }
   };
   const forget = () => {

@@ -29,7 +29,7 @@ export type StoreOptions = {
 };
 
 /** Client of the writer thread; responses arrive in the order of the messages. */
-type Writer = { ask(message: ToWriter): Promise<FromWriter>; end(): void };
+type Writer = { send(message: ToWriter): Promise<FromWriter>; end(): void };
 
 const startWriter = (): Writer => {
   // The thread's garbage is short-lived text. A small heap collects it early and keeps memory flat.
@@ -41,16 +41,16 @@ const startWriter = (): Writer => {
     for (const { lost } of waiting.splice(0)) lost(broken);
   };
   worker.onmessage = ({ data }: MessageEvent<FromWriter>) => {
-    const asked = waiting.shift();
+    const requested = waiting.shift();
     if (waiting.length === 0) worker.unref();
-    asked?.done(data);
+    requested?.done(data);
   };
   worker.onerror = (event) => fail(event.message);
   worker.addEventListener("close", () => fail("it ended"));
   // An idle thread does not keep the process alive; a pending message does.
   worker.unref();
   return {
-    ask: (message) =>
+    send: (message) =>
       new Promise((done, lost) => {
         if (broken) return lost(broken);
         if (waiting.push({ done, lost }) === 1) worker.ref();
@@ -69,7 +69,7 @@ const commitThrough =
   async (mutations: readonly Mutation[]): Promise<MutationResult[]> => {
     const why = lostTo();
     if (why !== null) throw new StoreUnknown(why);
-    const answer = await writer.ask(toLines(mutations));
+    const answer = await writer.send(toLines(mutations));
     if (typeof answer === "string") return outcomesFromText(answer, mutations);
     if ("full" in answer) throw new StoreFull(answer.full);
     throw new StoreUnknown("unknown" in answer ? answer.unknown : "the writing thread answered something else");
@@ -106,7 +106,7 @@ export const openSqliteStore = async (options: StoreOptions): Promise<Store> => 
       return beginEpoch(path, options, pragmas);
     });
     const writer = startWriter();
-    await writer.ask({ open: { path, epoch, pragmas } });
+    await writer.send({ open: { path, epoch, pragmas } });
     markLog(options.dir);
     const reads = withCorruptionErrors(path, () => readsOver(openReader(path)));
     const inode = inodeOf(path) ?? 0;
@@ -117,7 +117,7 @@ export const openSqliteStore = async (options: StoreOptions): Promise<Store> => 
       close: async () => {
         unmarkLog(options.dir);
         await reads.close();
-        await writer.ask({ close: true }).catch(() => undefined);
+        await writer.send({ close: true }).catch(() => undefined);
         writer.end();
         claim.release();
       },

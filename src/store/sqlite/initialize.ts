@@ -9,12 +9,12 @@ import type { Mode } from "../store.ts";
 import { migrate } from "./migrate.ts";
 import { insistOnHere } from "./migrated-marker.ts";
 
-const SPOKEN = { test: "for the simulator (--simulate)", live: "for real providers" } as const;
+const MODE_TEXT = { test: "for the simulator (--simulate)", live: "for real providers" } as const;
 
 /**
  * Migrates the database, sets or compares its mode, creates its secret and opens an epoch. Without a `mode`, an existing database
  * keeps its own, and a new one is created for real providers.
- * @param told Called after a migration.
+ * @param onReport Called after a migration.
  * @returns the epoch of this opening.
  * @throws StoreMigrated, WrongMode, WrongSchema.
  */
@@ -23,11 +23,11 @@ export const ownDatabase = (
   path: string,
   mode: Mode | undefined,
   nowMs: number,
-  told?: (migrated: Migrated) => void,
+  onReport?: (migrated: Migrated) => void,
 ): number => {
   insistOnHere(db);
   const migrated = migrate(db, path, nowMs);
-  if (migrated) told?.(migrated);
+  if (migrated) onReport?.(migrated);
   db.run("BEGIN IMMEDIATE");
   const put = db.prepare("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING");
   put.run("mode", mode ?? "live");
@@ -38,7 +38,7 @@ export const ownDatabase = (
   const made = db.query<{ value: Mode }, []>("SELECT value FROM meta WHERE name = 'mode'").get()?.value;
   if (made && mode && made !== mode) {
     db.run("ROLLBACK");
-    throw new WrongMode(`the data directory was made ${SPOKEN[made]} and cannot be used ${SPOKEN[mode]}; use another one`);
+    throw new WrongMode(`the data directory was made ${MODE_TEXT[made]} and cannot be used ${MODE_TEXT[mode]}; use another one`);
   }
   const { lastInsertRowid } = db.run("INSERT INTO writer_epoch (pid, host, opened_at_ms) VALUES (?, ?, ?)", [
     process.pid,

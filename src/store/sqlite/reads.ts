@@ -54,7 +54,7 @@ export const openSqliteReads = async (
       if (insistsOnHere) insistOnHere(db);
       const reads = readsOver(db);
       const isLarge = statSync(path).size >= largeBytes;
-      return isLarge ? { ...reads, verify: (nowMs, tell) => verifyOnThreads(path, nowMs, tell) } : reads;
+      return isLarge ? { ...reads, verify: (nowMs, report) => verifyOnThreads(path, nowMs, report) } : reads;
     });
   } catch (fault) {
     db?.close();

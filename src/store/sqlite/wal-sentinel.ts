@@ -7,7 +7,7 @@ import { DATABASE_FILE } from "./open.ts";
 
 const MARK = "log-in-use";
 const LOG = `${DATABASE_FILE}-wal`;
-const SAYS = `While this file is here ${LOG} holds commits that ${DATABASE_FILE} does not have yet. Never delete the log.\n`;
+const TEXT = `While this file is here ${LOG} holds commits that ${DATABASE_FILE} does not have yet. Never delete the log.\n`;
 
 /** Whether a directory has the sentinel. */
 export const isLogMarked = (dir: string): boolean => existsSync(join(dir, MARK));
@@ -15,7 +15,7 @@ export const isLogMarked = (dir: string): boolean => existsSync(join(dir, MARK))
 /** The WAL exists and is about to be written; from now on it must not be missing. */
 export const markLog = (dir: string): void => {
   try {
-    writeFileSync(join(dir, MARK), SAYS, { mode: 0o600 });
+    writeFileSync(join(dir, MARK), TEXT, { mode: 0o600 });
   } catch {
     // On a full disk the directory stays usable; only the warning is lost.
   }

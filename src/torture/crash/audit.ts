@@ -61,8 +61,8 @@ const oneIdPerKey: Audit = ({ client, stored }, fault) => {
 };
 
 const nothingUnasked: Audit = ({ client, stored }, fault) => {
-  const asked = new Set(client.flatMap((line) => (line.type === "intent" ? [`${nameOf(line)} ${line.hash}`] : [])));
-  for (const one of stored) if (!asked.has(`${nameOf(one)} ${one.bodyHash}`)) fault(`${one.id}: nobody asked for it`);
+  const requested = new Set(client.flatMap((line) => (line.type === "intent" ? [`${nameOf(line)} ${line.hash}`] : [])));
+  for (const one of stored) if (!requested.has(`${nameOf(one)} ${one.bodyHash}`)) fault(`${one.id}: nobody asked for it`);
 };
 
 const allEnded: Audit = ({ stored, shown }, fault) => {

@@ -20,7 +20,7 @@ const begin = () => {
 };
 let ear: ReturnType<typeof begin> | null | undefined;
 
-const tell = async (line: string): Promise<void> => {
+const report = async (line: string): Promise<void> => {
   try {
     if (ear === undefined) ear = begin();
     await ear?.write(`${line}\n`);
@@ -32,7 +32,7 @@ const tell = async (line: string): Promise<void> => {
 };
 
 export const childReaper = {
-  began: (pid: number): void => void tell(`began ${pid}`),
+  began: (pid: number): void => void report(`began ${pid}`),
   /** The system can reuse a process id, so it must leave the list. */
-  ended: (pid: number): void => void tell(`ended ${pid}`),
+  ended: (pid: number): void => void report(`ended ${pid}`),
 };

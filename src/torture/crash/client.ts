@@ -32,7 +32,7 @@ const ORDERS_OF_ROUND = 100_000;
  * Share of the orders without a response that are repeated once the service is available again; the others remain for the end.
  */
 const SENT_AGAIN = 0.75;
-const LOOK_MS = 40;
+const POLL_MS = 40;
 const PAUSE_MS = [50, 250] as const;
 
 const acknowledge = (log: ClientLog, order: Order, answer: { status: number; body: JsonObject }): string | null => {
@@ -43,27 +43,27 @@ const acknowledge = (log: ClientLog, order: Order, answer: { status: number; bod
   return id;
 };
 
-export type Sender = { keys: readonly string[]; doors: NodeSelection; log: ClientLog };
+export type Sender = { keys: readonly string[]; nodes: NodeSelection; log: ClientLog };
 
 /** Sends an order once and logs intent and response. Undefined if no response arrived. */
-export const sendOrder = async ({ keys, doors, log }: Sender, order: Order): Promise<string | null | undefined> => {
+export const sendOrder = async ({ keys, nodes, log }: Sender, order: Order): Promise<string | null | undefined> => {
   const { key, account, hash, body } = order;
   log.write({ type: "intent", key, account, hash, body });
   const about = { path: "/v1/generations", body: JSON.stringify(body), idempotencyKey: key };
-  const answer = await doors.ask(keys[account] ?? "", about);
+  const answer = await nodes.ask(keys[account] ?? "", about);
   return answer && acknowledge(log, order, answer);
 };
 
 /** Polls a generation; if it has ended, its resource is logged. */
-const poll = async ({ keys, doors, log }: Sender, { id, account }: { id: string; account: number }): Promise<void> => {
-  const shown = await doors.ask(keys[account] ?? "", { path: `/v1/generations/${id}` });
+const poll = async ({ keys, nodes, log }: Sender, { id, account }: { id: string; account: number }): Promise<void> => {
+  const shown = await nodes.ask(keys[account] ?? "", { path: `/v1/generations/${id}` });
   if (shown?.status === 200 && shown.body.completed_at !== null)
     log.write({ type: "seen", account, id, resource: withoutLinks(shown.body) });
 };
 
 /** Waits until the service, or any of its nodes, listens again. */
-const comesBack = async (doors: NodeSelection, isStopping: () => boolean): Promise<void> => {
-  while (!isStopping() && !(await doors.ask("", { path: "/healthz" }))) await Bun.sleep(LOOK_MS);
+const untilBack = async (nodes: NodeSelection, isStopping: () => boolean): Promise<void> => {
+  while (!isStopping() && !(await nodes.ask("", { path: "/healthz" }))) await Bun.sleep(POLL_MS);
 };
 
 const runWorker = async (plan: ClientPlan, sender: Sender, worker: number, isStopping: () => boolean): Promise<void> => {
@@ -81,7 +81,7 @@ const runWorker = async (plan: ClientPlan, sender: Sender, worker: number, isSto
     if (!isRepeated) n += 1;
     let id = await sendOrder(sender, order);
     while (id === undefined && !isStopping()) {
-      await comesBack(sender.doors, isStopping);
+      await untilBack(sender.nodes, isStopping);
       if (roll() >= SENT_AGAIN) break;
       id = await sendOrder(sender, order);
     }
@@ -103,7 +103,7 @@ export const runClient = async (planPath: string): Promise<void> => {
   });
   const isStopping = () => isToldToStop || process.ppid !== parent;
   process.stdout.write(`client of ${plan.workers} workers\n`);
-  const sender: Sender = { keys: plan.keys, doors: createNodeSelection(plan.urls, plan.patienceMs), log };
+  const sender: Sender = { keys: plan.keys, nodes: createNodeSelection(plan.urls, plan.patienceMs), log };
   await Promise.all(Array.from({ length: plan.workers }, (_, worker) => runWorker(plan, sender, worker, isStopping)));
   log.close();
 };

@@ -19,7 +19,7 @@ export type DatabaseLocation = string;
 const isShared = (books: DatabaseLocation) => books.startsWith("postgres://");
 
 /** Opens the store as a service does. */
-const openBooks = async (books: DatabaseLocation): Promise<Store> => {
+const openDatabase = async (books: DatabaseLocation): Promise<Store> => {
   if (!isShared(books)) return await openSqliteStore({ dir: books, mode: "test" });
   const { openPostgresStore } = await import("../../store/postgres/client.ts");
   return await openPostgresStore({ url: books, prepare: true, readers: 1, mode: "test" });
@@ -27,7 +27,7 @@ const openBooks = async (books: DatabaseLocation): Promise<Store> => {
 
 /** Creates accounts directly in the store. With a data directory no service may be running. */
 export const endow = async (books: DatabaseLocation, credits: readonly number[]): Promise<Tenant[]> => {
-  const store = await openBooks(books);
+  const store = await openDatabase(books);
   const tenants: Tenant[] = [];
   const atMs = Date.now();
   for (const amount of credits) {
@@ -48,7 +48,7 @@ export const endow = async (books: DatabaseLocation, credits: readonly number[])
 
 /** Adds credits to some accounts and updates their expected sum. */
 export const topUp = async (books: DatabaseLocation, tenants: readonly Tenant[], credits: number): Promise<void> => {
-  const store = await openBooks(books);
+  const store = await openDatabase(books);
   for (const tenant of tenants) {
     const { accountSeq } = tenant;
     await store.commit([

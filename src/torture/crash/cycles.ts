@@ -107,7 +107,7 @@ export const createCycles = (plan: CyclesPlan) => {
     const { code, signal } = await child.ended;
     // A drain may have ended before the kill; any other exit is a fault of the service.
     if (signal !== "SIGKILL" && code !== 0)
-      throw new Error(`the service ended by itself with ${code}:\n${child.said().slice(-3000)}`);
+      throw new Error(`the service ended by itself with ${code}:\n${child.output().slice(-3000)}`);
     figures.kills += 1;
     const inSending = await look();
     figures.killsInSending += inSending > 0 ? 1 : 0;
@@ -153,7 +153,7 @@ export const createCycles = (plan: CyclesPlan) => {
     clearTimeout(tooLate);
     figures.completedDrains += 1;
     figures.longestDrainMs = Math.max(figures.longestDrainMs, Math.round(performance.now() - beganMono));
-    if (code !== 0) faults.drains.push(`ended with ${signal ?? code}: ${child.said().slice(-1000)}`);
+    if (code !== 0) faults.drains.push(`ended with ${signal ?? code}: ${child.output().slice(-1000)}`);
     const inSending = await look();
     if (inSending > 0) faults.drains.push(`${inSending} submissions were left in the air`);
   };

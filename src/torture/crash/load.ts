@@ -19,7 +19,7 @@ export const startClient = async (genrouter: Genrouter, path: string, plan: Clie
     stop: async () => {
       child.kill("SIGTERM");
       const { code } = await child.ended;
-      if (code !== 0) throw new Error(`the client ended with ${code}:\n${child.said()}`);
+      if (code !== 0) throw new Error(`the client ended with ${code}:\n${child.output()}`);
     },
   };
 };

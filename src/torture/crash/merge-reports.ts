@@ -40,7 +40,8 @@ export const figuresOfLog = (path: string): Record<string, number> => {
 /** `counted`, and the figures of the last audit's evidence. */
 export const figuresOf = (counted: Record<string, number>, evidence: Evidence): Record<string, number> => {
   const tries = evidence.stored.flatMap((one) => one.tries);
-  const told = (type: string) => evidence.stored.flatMap((one) => one.journal).filter(({ event }) => event.type === type).length;
+  const reported = (type: string) =>
+    evidence.stored.flatMap((one) => one.journal).filter(({ event }) => event.type === type).length;
   const inState = (state: string) => tries.filter((attempt) => attempt.state === state).length;
   const acked = (status: number) => evidence.client.filter((line) => line.type === "ack" && line.status === status).length;
   return {
@@ -54,8 +55,8 @@ export const figuresOf = (counted: Record<string, number>, evidence: Evidence): 
     credits: evidence.stored.reduce((sum, { costCredits }) => sum + (costCredits ?? 0), 0),
     submissions: evidence.submissions.length,
     jobs: evidence.submissions.filter(({ accepted }) => accepted).length,
-    interrupted: told("interrupted"),
-    confirmations: told("interrupted") + told("answerLost"),
+    interrupted: reported("interrupted"),
+    confirmations: reported("interrupted") + reported("answerLost"),
     provedAbsent: inState("absent"),
     lost: inState("lost"),
     capped: inState("capped"),

@@ -20,9 +20,9 @@ const LANE_SEEDS = 100_003;
 /** A world that cannot continue is a finding like any other. */
 const runLane = (plan: RandomPlan): Promise<End> =>
   runRandom(plan).catch((fault: unknown) => {
-    plan.say(`kept for a look: ${plan.dir}`);
+    plan.report(`kept for a look: ${plan.dir}`);
     const { message, cause, figures } = fault instanceof WorldBroken ? fault : new WorldBroken(fault, {});
-    if (cause instanceof Error && cause.stack) plan.say(cause.stack);
+    if (cause instanceof Error && cause.stack) plan.report(cause.stack);
     return { checks: [{ name: "the world of the crashes could be carried on", faults: [message] }], figures };
   });
 
@@ -39,7 +39,7 @@ export const runLanes = async ({ lanes, ...plan }: LanesPlan): Promise<End> => {
         dir: join(plan.dir, `lane-${lane + 1}`),
         cycles: Math.floor((plan.cycles + lane) / lanes),
         workers: plan.workers ?? FEWEST_WORKERS + (seed % (MOST_WORKERS - FEWEST_WORKERS + 1)),
-        say: (line) => plan.say(isOne ? line : `world ${lane + 1}, ${line}`),
+        report: (line) => plan.report(isOne ? line : `world ${lane + 1}, ${line}`),
         onCycle: (one) => {
           far[lane] = one;
           const sumOf = (name: keyof Far) => far.reduce((sum, each) => sum + each[name], 0);

@@ -20,7 +20,7 @@ export type Ended = { code: number | null; signal: string | null };
 export type Child = {
   pid: number;
   /** All output so far, from both streams. */
-  said(): string;
+  output(): string;
   /** Waits for output that matches. @throws if the process ends, or after `PATIENCE_MS` without a match. */
   hears(pattern: RegExp): Promise<RegExpExecArray>;
   kill(signal: "SIGKILL" | "SIGTERM" | "SIGSTOP" | "SIGCONT"): void;
@@ -49,32 +49,32 @@ export const start = (command: readonly string[], env: Record<string, string> = 
   });
   alive.add(child);
   childReaper.began(child.pid);
-  let said = "";
+  let text = "";
   let isOver = false;
   const listeners = new Set<() => void>();
-  const tell = () => {
+  const report = () => {
     for (const listener of listeners) listener();
   };
-  const hear = async (stream: ReadableStream<Uint8Array>) => {
+  const receive = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder();
     for await (const chunk of stream) {
-      said += decoder.decode(chunk, { stream: true });
-      tell();
+      text += decoder.decode(chunk, { stream: true });
+      report();
     }
   };
-  const heard = [hear(child.stdout), hear(child.stderr)];
+  const heard = [receive(child.stdout), receive(child.stderr)];
   const ended = child.exited.then(async () => {
     alive.delete(child);
     childReaper.ended(child.pid);
     await Promise.all(heard);
     isOver = true;
-    tell();
+    report();
     return { code: child.exitCode, signal: child.signalCode === null ? null : String(child.signalCode) };
   });
   const name = command.slice(1, 4).join(" ");
   return {
     pid: child.pid,
-    said: () => said,
+    output: () => text,
     hears: (pattern) =>
       new Promise((found, failed) => {
         const give = (settle: () => void) => {
@@ -83,12 +83,12 @@ export const start = (command: readonly string[], env: Record<string, string> = 
           settle();
         };
         const look = () => {
-          const match = pattern.exec(said);
+          const match = pattern.exec(text);
           if (match) give(() => found(match));
-          else if (isOver) give(() => failed(new Error(`${name} ended without saying ${pattern}:\n${said.slice(-2000)}`)));
+          else if (isOver) give(() => failed(new Error(`${name} ended without saying ${pattern}:\n${text.slice(-2000)}`)));
         };
         const timer = setTimeout(
-          () => give(() => failed(new Error(`${name} did not say ${pattern}:\n${said.slice(-2000)}`))),
+          () => give(() => failed(new Error(`${name} did not say ${pattern}:\n${text.slice(-2000)}`))),
           PATIENCE_MS,
         );
         listeners.add(look);
@@ -100,16 +100,16 @@ export const start = (command: readonly string[], env: Record<string, string> = 
 };
 
 /** Runs a command to its end. */
-export const run = async (command: readonly string[], env: Record<string, string> = {}): Promise<Ended & { said: string }> => {
+export const run = async (command: readonly string[], env: Record<string, string> = {}): Promise<Ended & { output: string }> => {
   const child = start(command, env);
-  return { ...(await child.ended), said: child.said() };
+  return { ...(await child.ended), output: child.output() };
 };
 
 const isFree = (port: number) =>
-  new Promise<boolean>((tell) => {
+  new Promise<boolean>((report) => {
     const server = createServer();
-    server.once("error", () => tell(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => tell(true)));
+    server.once("error", () => report(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => report(true)));
   });
 
 /** A port that can be reused after a kill. It is below the range of ephemeral ports. */

@@ -34,7 +34,7 @@ const STUCK_MS = 15_000;
 const SETTLE_MS = 60_000;
 /** The same limits for an urgent end, still sufficient for a working service. */
 const HURRIED = { stuckMs: 5000, settleMs: 15_000 } as const;
-const LOOK_MS = 25;
+const POLL_MS = 25;
 /** Interval between two counts of open generations; the checks in between only test for any. */
 const COUNT_MS = 500;
 const MOST_COUNTED = 10_000;
@@ -42,7 +42,7 @@ const AT_A_TIME = 16;
 /** For a violated invariant: rows, and characters of each. Characters of a verify output without a verdict. */
 const ROWS_SHOWN = 3;
 const ROW_SHOWN = 160;
-const SAID_SHOWN = 500;
+const SHOWN_CHARS = 500;
 
 export type QuiescePlan = {
   genrouter: Genrouter;
@@ -96,7 +96,7 @@ const retry = async (plan: ClientPlan): Promise<Check & { retried: number }> => 
   const ids = new Map<string, string>();
   const orders = unanswered(readClientLog(plan.log));
   const log = openClientLog(plan.log);
-  const sender: Sender = { keys: plan.keys, doors: createNodeSelection(plan.urls), log };
+  const sender: Sender = { keys: plan.keys, nodes: createNodeSelection(plan.urls), log };
   await inParallel([...orders, ...orders], async (order) => {
     const id = await sendOrder(sender, order);
     if (id === undefined) faults.push(`${order.key}: no answer in peace`);
@@ -130,7 +130,7 @@ const settle = (books: DatabaseLocation, isHurried: () => boolean, stuck = 0): P
         const { stuckMs, settleMs } = isHurried() ? HURRIED : { stuckMs: STUCK_MS, settleMs: SETTLE_MS };
         if (nowMono - movedMono > stuckMs || nowMono - beganMono > settleMs) return left;
       }
-      await Bun.sleep(LOOK_MS);
+      await Bun.sleep(POLL_MS);
     }
   });
 
@@ -163,9 +163,9 @@ export const balancesOf = (books: DatabaseLocation, tenants: readonly Tenant[]):
   );
 
 /** The violated invariants with their first offending rows, from the output of `verify --json`. */
-export const offendingOf = (code: number | null, said: string): string[] => {
-  const verdict = said.split("\n").find((line) => line.startsWith('{"ok":'));
-  if (code !== 1 || verdict === undefined) return code === 0 ? [] : [`exit ${code}: ${said.slice(-SAID_SHOWN)}`];
+export const offendingOf = (code: number | null, text: string): string[] => {
+  const verdict = text.split("\n").find((line) => line.startsWith('{"ok":'));
+  if (code !== 1 || verdict === undefined) return code === 0 ? [] : [`exit ${code}: ${text.slice(-SHOWN_CHARS)}`];
   const { checks } = JSON.parse(verdict) as { checks: CheckResult[] };
   return checks.flatMap(({ ok, invariant, name, offending }) => {
     if (ok) return [];
@@ -177,8 +177,8 @@ export const offendingOf = (code: number | null, said: string): string[] => {
 
 /** Runs `genrouter verify` as an operator does. */
 const verify = async (genrouter: Genrouter, { dir, env }: ServicePlace): Promise<Check> => {
-  const { code, said } = await run([...genrouter, "verify", "--json"], { ...env, GENROUTER_DATA__DIR: dir });
-  return { name: "genrouter verify says that the thirteen invariants hold", faults: offendingOf(code, said) };
+  const { code, output } = await run([...genrouter, "verify", "--json"], { ...env, GENROUTER_DATA__DIR: dir });
+  return { name: "genrouter verify says that the thirteen invariants hold", faults: offendingOf(code, output) };
 };
 
 /** Sends SIGTERM to the service, or to all of its nodes at once, and waits for their exit. */
@@ -187,7 +187,7 @@ const stopAll = async (services: readonly ServiceProcess[]): Promise<Check> => {
   const faults: string[] = [];
   for (const { child } of services) {
     const { code } = await child.ended;
-    if (code !== 0) faults.push(`exit ${code}: ${child.said()}`);
+    if (code !== 0) faults.push(`exit ${code}: ${child.output()}`);
   }
   return { name: "the service stops in peace", faults };
 };

@@ -24,7 +24,7 @@ export type RandomPlan = {
   seed: number;
   workers: number;
   genrouter: Genrouter;
-  say: (line: string) => void;
+  report: (line: string) => void;
   /** Ends the kills early; quiescing and audit still follow. */
   isOver?: () => boolean;
   /** Shortens the wait for generations that do not end; they are then not judged. */
@@ -62,9 +62,9 @@ export class WorldBroken extends Error {
   }
 }
 
-/** @param tell receives the live figures of the run. */
-const runRounds = async (plan: RandomPlan, tell: (figures: Record<string, number>) => void): Promise<RandomEnd> => {
-  const { genrouter, seed, say, isOver = () => false, isHurried = () => false } = plan;
+/** @param report receives the live figures of the run. */
+const runRounds = async (plan: RandomPlan, report: (figures: Record<string, number>) => void): Promise<RandomEnd> => {
+  const { genrouter, seed, report: say, isOver = () => false, isHurried = () => false } = plan;
   const dir = join(plan.dir, "service");
   mkdirSync(dir, { recursive: true });
   const tenants = await endow(dir, TENANTS);
@@ -77,7 +77,7 @@ const runRounds = async (plan: RandomPlan, tell: (figures: Record<string, number
   const client: ClientPlan = { urls: [url], log: join(plan.dir, "client.log"), seed, workers: plan.workers, keys, round: 0 };
   const cycles = createCycles({ seed, genrouter, place, simulatorPlace, tenants });
   const { figures } = cycles;
-  tell(figures);
+  report(figures);
   const beganMono = performance.now();
   const totals = { audits: 0, retried: 0, settleMs: 0, unended: 0 };
   let checks: Check[] = [];

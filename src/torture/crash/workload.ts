@@ -43,6 +43,6 @@ export const orderOf = (seed: number, accounts: number, worker: number, n: numbe
 
 /** The order behind a job's input; undefined for any other input. */
 export const originOf = (input: JsonObject | null): { account: number; key: string } | undefined => {
-  const said = /^crash (\d+) (k-\d+-\d+-\d+) /.exec(String(input?.prompt ?? input?.text ?? ""));
-  return said ? { account: Number(said[1]), key: said[2] ?? "" } : undefined;
+  const text = /^crash (\d+) (k-\d+-\d+-\d+) /.exec(String(input?.prompt ?? input?.text ?? ""));
+  return text ? { account: Number(text[1]), key: text[2] ?? "" } : undefined;
 };

@@ -28,7 +28,7 @@ const stepsOf = ({ decision, reason }: Order, journal: readonly JournalLine[]): 
 
 /** Compares the response to one decision with the stored data. */
 const auditOrder = (order: Order, journal: readonly JournalLine[], lines: readonly AuditRow[], end: GenerationRecord) => {
-  const { id, decision, reason, answer, refused, askedAtMs } = order;
+  const { id, decision, reason, answer, refused, requestedAtMs } = order;
   const name = `${id}, ${reason} (${decision})`;
   const steps = stepsOf(order, journal);
   const faults: string[] = [];
@@ -45,8 +45,8 @@ const auditOrder = (order: Order, journal: readonly JournalLine[], lines: readon
   // The owner learns of the decision, unless the generation has ended before.
   const endedMs = end.completedAtMs ?? Number.POSITIVE_INFINITY;
   const isNoted = answer !== null && answer.status !== "succeeded" && answer.status !== "failed";
-  if (isNoted && decision === "fail" && steps.length === 0 && endedMs > askedAtMs + LONGEST_UNHEARD_MS)
-    faults.push(`${name}: accepted, and the generation went on for ${Math.round((endedMs - askedAtMs) / 60_000)} min`);
+  if (isNoted && decision === "fail" && steps.length === 0 && endedMs > requestedAtMs + LONGEST_UNHEARD_MS)
+    faults.push(`${name}: accepted, and the generation went on for ${Math.round((endedMs - requestedAtMs) / 60_000)} min`);
   return faults;
 };
 

@@ -28,8 +28,8 @@ const RANK = { queued: 0, running: 1, succeeded: 2, failed: 2 } as const;
  */
 const auditViews = (id: string, seen: readonly Seen[]): string[] => {
   const faults: string[] = [];
-  for (const { record: view, askedAtMs } of seen) {
-    const before = seen.findLast(({ heardAtMs }) => heardAtMs < askedAtMs)?.record;
+  for (const { record: view, requestedAtMs } of seen) {
+    const before = seen.findLast(({ receivedAtMs }) => receivedAtMs < requestedAtMs)?.record;
     if (view.status === "succeeded" ? view.costCredits === null || !view.output || view.error : view.output)
       faults.push(`${id}: ${view.status} does not fit its output, cost or error`);
     if (view.status === "failed" && (view.costCredits !== 0 || !view.error))
@@ -46,60 +46,60 @@ const auditViews = (id: string, seen: readonly Seen[]): string[] => {
 };
 
 /** All responses with an id under one key have the same id and the same body. */
-const auditKeys = ({ heard, sent }: ClientLog): string[] => {
+const auditKeys = ({ heard: received, sent }: ClientLog): string[] => {
   const faults: string[] = [];
   const byKey = new Map<string, ReceivedResponse>();
   const byId = new Map<string, ReceivedResponse>();
-  for (const one of heard) {
+  for (const one of received) {
     if (!one.accepted) continue;
     const first = byId.get(one.accepted.id);
-    if (first && (first.body !== one.body || first.wish.account !== one.wish.account))
+    if (first && (first.body !== one.body || first.planned.account !== one.planned.account))
       faults.push(`${one.accepted.id}: answered to two different requests`);
     byId.set(one.accepted.id, first ?? one);
-    if (one.replayed && one.wish.key === null) faults.push(`${one.accepted.id}: replayed without a key`);
-    if (one.wish.key === null) {
+    if (one.replayed && one.planned.key === null) faults.push(`${one.accepted.id}: replayed without a key`);
+    if (one.planned.key === null) {
       if (first) faults.push(`${one.accepted.id}: one generation for two requests without a key`);
       continue;
     }
-    const key = `${one.wish.account} ${one.wish.key}`;
+    const key = `${one.planned.account} ${one.planned.key}`;
     const known = byKey.get(key);
     if (known?.accepted && known.accepted.id !== one.accepted.id)
       faults.push(`key ${key}: made ${known.accepted.id} and ${one.accepted.id}`);
     if (known && known.body !== one.body) faults.push(`key ${key}: accepted with two bodies`);
     byKey.set(key, known ?? one);
   }
-  for (const one of heard) {
+  for (const one of received) {
     if (one.refused !== "idempotency_conflict") continue;
-    const key = `${one.wish.account} ${one.wish.key}`;
+    const key = `${one.planned.account} ${one.planned.key}`;
     const others = [...(sent.get(key) ?? [])].filter((body) => body !== one.body);
     if (others.length === 0 || byKey.get(key)?.body === one.body)
-      faults.push(`${one.wish.name}: a conflict over key ${one.wish.key}, which made nothing with another body`);
+      faults.push(`${one.planned.name}: a conflict over key ${one.planned.key}, which made nothing with another body`);
   }
   return faults;
 };
 
 /** Quote, hold and cost are prices of a catalogue that was current during the client's request. */
-const auditPrice = (heard: ReceivedResponse, end: GenerationRecord, jobs: ReadonlyMap<string, UpstreamJob>): string[] => {
-  const { wish } = heard;
-  const pricesOf = (routeId: string) => heard.catalogues.map((catalogue) => priceIn(catalogue, routeId));
-  const offered = heard.catalogues.flatMap((catalogue) =>
-    (catalogue.model(wish.model)?.routes ?? []).map((route) => priceIn(catalogue, route.id)),
+const auditPrice = (received: ReceivedResponse, end: GenerationRecord, jobs: ReadonlyMap<string, UpstreamJob>): string[] => {
+  const { planned } = received;
+  const pricesOf = (routeId: string) => received.catalogues.map((catalogue) => priceIn(catalogue, routeId));
+  const offered = received.catalogues.flatMap((catalogue) =>
+    (catalogue.model(planned.model)?.routes ?? []).map((route) => priceIn(catalogue, route.id)),
   );
   const faults: string[] = [];
   if (!offered.includes(end.quotedCredits)) faults.push(`${end.id}: quoted ${end.quotedCredits}, which no route cost`);
   if (!offered.includes(end.reservedCredits)) faults.push(`${end.id}: reserved ${end.reservedCredits}, which no route cost`);
-  if (end.reservedCredits > wish.maxCostCredits) faults.push(`${end.id}: reserved more than max_cost_usd`);
+  if (end.reservedCredits > planned.maxCostCredits) faults.push(`${end.id}: reserved more than max_cost_usd`);
   if (end.status !== "succeeded") return faults;
   const job = jobs.get(end.output?.files[0]?.sha256 ?? "");
   if (!job) return [...faults, `${end.id}: delivered a file that no provider made`];
   if (job.wrong) faults.push(`${end.id}: charged for ${job.jobId}, which is ${job.wrong}, not what was ordered`);
   const isOwn = job.ref.startsWith(`${end.id.slice("gen_".length)}-`);
   // Equal inputs on a list cannot be distinguished, so one generation can receive the job of another.
-  const isTwin = PROVIDERS[job.provider]?.recovery === "list_match" && job.input === JSON.stringify(wish.prompt);
-  if (!isOwn && !isTwin) faults.push(`${end.id}: delivered the file of ${job.ref}`);
-  if (!pricesOf(`${wish.model}/${job.provider}`).includes(end.costCredits ?? -1))
+  const isDuplicate = PROVIDERS[job.provider]?.recovery === "list_match" && job.input === JSON.stringify(planned.prompt);
+  if (!isOwn && !isDuplicate) faults.push(`${end.id}: delivered the file of ${job.ref}`);
+  if (!pricesOf(`${planned.model}/${job.provider}`).includes(end.costCredits ?? -1))
     faults.push(
-      `${end.id}: charged ${end.costCredits} for ${job.provider}, which cost ${pricesOf(`${wish.model}/${job.provider}`).join(" or ")}`,
+      `${end.id}: charged ${end.costCredits} for ${job.provider}, which cost ${pricesOf(`${planned.model}/${job.provider}`).join(" or ")}`,
     );
   return faults;
 };
@@ -140,12 +140,12 @@ export const audit = async (evidence: Evidence, ends: ReadonlyMap<string, Genera
     if (!end) faults.push(`${id}: acknowledged, and not there`);
     else
       faults.push(
-        ...auditViews(id, [...seen, { askedAtMs: Number.MAX_VALUE, heardAtMs: Number.POSITIVE_INFINITY, record: end }]),
+        ...auditViews(id, [...seen, { requestedAtMs: Number.MAX_VALUE, receivedAtMs: Number.POSITIVE_INFINITY, record: end }]),
       );
   }
-  for (const heard of notebook.heard) {
-    const end = heard.accepted && ends.get(heard.accepted.id);
-    if (end && !heard.replayed) faults.push(...auditPrice(heard, end, jobs), ...auditClip(heard.wish, end, evidence));
+  for (const received of notebook.heard) {
+    const end = received.accepted && ends.get(received.accepted.id);
+    if (end && !received.replayed) faults.push(...auditPrice(received, end, jobs), ...auditClip(received.planned, end, evidence));
   }
   for (const { id, status, output } of ends.values()) {
     const charged = output?.files[0]?.sha256 ?? "";

@@ -24,10 +24,10 @@ export type PlannedRequest = {
 };
 /** A submission's response, as its client received it. */
 export type ReceivedResponse = {
-  wish: PlannedRequest;
+  planned: PlannedRequest;
   body: string;
   sentAtMs: number;
-  heardAtMs: number;
+  receivedAtMs: number;
   /** Catalogues that may have been current between request and response. */
   catalogues: Catalogue[];
   accepted: GenerationRecord | null;
@@ -36,7 +36,7 @@ export type ReceivedResponse = {
   refused: string | null;
 };
 /** A generation as a client received it, with the times of request and response. */
-export type Seen = { askedAtMs: number; heardAtMs: number; record: GenerationRecord };
+export type Seen = { requestedAtMs: number; receivedAtMs: number; record: GenerationRecord };
 
 export type ClientLog = {
   /** All bodies sent under a key, with or without a response: `account key` → hashes. */
@@ -63,10 +63,13 @@ const LONGEST_ANSWER_MS = 20_000;
 const PASSING: ReadonlySet<string> = new Set(["restarting", "busy", "concurrency_limit", "model_unavailable"]);
 const MOST_TRIES = 40;
 
-const inputOfWish = ({ prompt, clip }: PlannedRequest): JsonObject => ({ prompt, ...(clip === null ? {} : { video_url: clip }) });
-const bodyOfWish = (wish: PlannedRequest): string => {
-  const { model, maxCostCredits, maxWaitMs } = wish;
-  return JSON.stringify({ input: inputOfWish(wish), maxCostCredits, maxWaitMs, model });
+const inputOfRequest = ({ prompt, clip }: PlannedRequest): JsonObject => ({
+  prompt,
+  ...(clip === null ? {} : { video_url: clip }),
+});
+const bodyOfRequest = (planned: PlannedRequest): string => {
+  const { model, maxCostCredits, maxWaitMs } = planned;
+  return JSON.stringify({ input: inputOfRequest(planned), maxCostCredits, maxWaitMs, model });
 };
 
 export const createClients = (deps: ClientDeps) => {
@@ -83,7 +86,7 @@ export const createClients = (deps: ClientDeps) => {
   };
 
   /** One request to any node that responds; undefined if no response arrived. */
-  const ask = async <T>(request: (engine: NonNullable<ReturnType<Node["engine"]>>) => Promise<T>): Promise<T | undefined> => {
+  const query = async <T>(request: (engine: NonNullable<ReturnType<Node["engine"]>>) => Promise<T>): Promise<T | undefined> => {
     const node = reach();
     const engine = node?.engine();
     if (!engine) return undefined;
@@ -97,28 +100,28 @@ export const createClients = (deps: ClientDeps) => {
     return answer ?? undefined;
   };
 
-  const submitOnce = async (wish: PlannedRequest): Promise<ReceivedResponse | undefined> => {
+  const submitOnce = async (planned: PlannedRequest): Promise<ReceivedResponse | undefined> => {
     const sentAtMs = world.nowMs();
-    const body = bodyOfWish(wish);
-    const key = `${wish.account} ${wish.key}`;
+    const body = bodyOfRequest(planned);
+    const key = `${planned.account} ${planned.key}`;
     notebook.sent.set(key, (notebook.sent.get(key) ?? new Set()).add(body));
-    const answer = await ask((engine) =>
+    const answer = await query((engine) =>
       engine
         .submit({
           caller: {
-            ...{ keySeq: wish.account + 1, keyId: `key_${wish.account}`, scope: "generate", paused: false },
-            accountSeq: deps.accountSeqs[wish.account] ?? 0,
-            accountId: `acc_${wish.account}`,
+            ...{ keySeq: planned.account + 1, keyId: `key_${planned.account}`, scope: "generate", paused: false },
+            accountSeq: deps.accountSeqs[planned.account] ?? 0,
+            accountId: `acc_${planned.account}`,
             ...{ expiresAtMs: null, models: null, burstPerS: null, inProgressLimit: null },
           },
-          requestId: `req_${wish.name}`,
-          model: wish.model,
-          input: inputOfWish(wish),
-          maxCostCredits: wish.maxCostCredits,
-          maxWaitMs: wish.maxWaitMs,
-          idempotencyKey: wish.key,
+          requestId: `req_${planned.name}`,
+          model: planned.model,
+          input: inputOfRequest(planned),
+          maxCostCredits: planned.maxCostCredits,
+          maxWaitMs: planned.maxWaitMs,
+          idempotencyKey: planned.key,
           body,
-          fingerprint: wish.key === null ? null : fingerprintOf(body, JSON.parse(body) as JsonObject, {}),
+          fingerprint: planned.key === null ? null : fingerprintOf(body, JSON.parse(body) as JsonObject, {}),
         })
         .catch((fault: unknown) => fault as ApiError),
     );
@@ -127,41 +130,41 @@ export const createClients = (deps: ClientDeps) => {
     const code = accepted ? null : ((answer as ApiError).code ?? null);
     // A response without a code is the 500 of an ending process.
     if (!accepted && code === null) return undefined;
-    const heardAtMs = world.nowMs();
+    const receivedAtMs = world.nowMs();
     const catalogues = deps.catalogues.filter(
-      ({ fromMs }, at) => fromMs <= heardAtMs && (deps.catalogues[at + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= sentAtMs,
+      ({ fromMs }, at) => fromMs <= receivedAtMs && (deps.catalogues[at + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= sentAtMs,
     );
     const heard: ReceivedResponse = {
-      ...{ wish, body, sentAtMs, heardAtMs, catalogues: catalogues.map(({ catalogue }) => catalogue) },
+      ...{ planned, body, sentAtMs, receivedAtMs, catalogues: catalogues.map(({ catalogue }) => catalogue) },
       accepted: accepted?.record ?? null,
       replayed: accepted?.replayed ?? false,
       refused: code,
     };
     notebook.heard.push(heard);
     if (accepted) keep(accepted.record, sentAtMs);
-    trace.tell(
-      `c${wish.account}`,
+    trace.report(
+      `c${planned.account}`,
       "answer",
-      wish.name,
+      planned.name,
       accepted ? `${accepted.replayed ? 200 : 202} ${accepted.record.id}` : String(code),
     );
     return heard;
   };
-  const keep = (record: GenerationRecord, askedAtMs: number) => {
+  const keep = (record: GenerationRecord, requestedAtMs: number) => {
     const seen = notebook.seen.get(record.id) ?? [];
-    seen.push({ askedAtMs, heardAtMs: world.nowMs(), record: structuredClone(record) });
+    seen.push({ requestedAtMs, receivedAtMs: world.nowMs(), record: structuredClone(record) });
     notebook.seen.set(record.id, seen);
   };
   const poll = async (id: string, account: number): Promise<GenerationRecord | undefined> => {
-    const askedAtMs = world.nowMs();
-    const record = await ask((engine) => engine.records.find(id, deps.accountSeqs[account] ?? 0));
-    if (record) keep(record, askedAtMs);
+    const requestedAtMs = world.nowMs();
+    const record = await query((engine) => engine.records.find(id, deps.accountSeqs[account] ?? 0));
+    if (record) keep(record, requestedAtMs);
     return record;
   };
 
   const giveCredits = async (account: number, credits: number, reference: string): Promise<void> => {
     for (;;) {
-      const done = await ask((engine) =>
+      const done = await query((engine) =>
         engine
           .post({
             ...{ mutation: "credit", kind: "topup", credits, note: "", reference },
@@ -175,23 +178,23 @@ export const createClients = (deps: ClientDeps) => {
       await sleep(dice.between(500, 5_000));
     }
     notebook.given[account] = (notebook.given[account] ?? 0) + credits;
-    trace.tell(`c${account}`, "topped up", reference, String(credits));
+    trace.report(`c${account}`, "topped up", reference, String(credits));
   };
 
   /** Completes a planned request: submits until a final response arrives, then polls to the end. */
-  const fulfil = async (wish: PlannedRequest): Promise<void> => {
+  const fulfil = async (planned: PlannedRequest): Promise<void> => {
     for (let turn = 0; turn < MOST_TRIES; turn += 1) {
-      const heard = await submitOnce(wish);
+      const heard = await submitOnce(planned);
       if (heard?.accepted) {
-        await follow(heard.accepted.id, wish.account);
+        await follow(heard.accepted.id, planned.account);
         return;
       }
       if (heard?.refused === "insufficient_credits" && turn < 3 && dice.chance(0.7))
-        await giveCredits(wish.account, dice.whole(20, 200), `${wish.name}-${references++}`);
+        await giveCredits(planned.account, dice.whole(20, 200), `${planned.name}-${references++}`);
       else if (heard && !PASSING.has(heard.refused ?? "")) return;
       // Without an idempotency key a repetition can create a second generation. The client cannot detect this and sometimes
       // accepts the risk.
-      if (!heard && wish.key === null && dice.chance(0.5)) return;
+      if (!heard && planned.key === null && dice.chance(0.5)) return;
       await sleep(dice.between(200, 30_000));
     }
   };

@@ -31,9 +31,9 @@ export type Fleet = {
 };
 
 /** The number of nodes of a seed; a given number has precedence. */
-export const drawNodes = (dice: Rng, asked: number | undefined): number => {
+export const drawNodes = (dice: Rng, requested: number | undefined): number => {
   const drawn = dice.chance(SHARED_WORLDS) ? dice.whole(2, 3) : 1;
-  return asked ?? drawn;
+  return requested ?? drawn;
 };
 
 /** The faults of one node among several. True time. */
@@ -98,7 +98,7 @@ export const createCluster = (of: {
     });
   });
 
-  const told = (at: number, what: string, ms: number) => trace.tell(`n${at + 1}`, what, "", `${(ms / 1000).toFixed(1)} s`);
+  const onReport = (at: number, what: string, ms: number) => trace.report(`n${at + 1}`, what, "", `${(ms / 1000).toFixed(1)} s`);
   const befall = (at: number): void => {
     const trouble = troubles[at];
     if (!trouble) return;
@@ -106,21 +106,21 @@ export const createCluster = (of: {
     if (dice.chance(faults().partition)) {
       counts.partitions += 1;
       trouble.cutUntilMs = Math.ceil(world.nowMs() + ms);
-      told(at, "cut off", ms);
+      onReport(at, "cut off", ms);
     }
     if (dice.chance(faults().deafLease)) {
       trouble.deafUntilMs = Math.ceil(world.nowMs() + ms);
-      told(at, "lease unheard", ms);
+      onReport(at, "lease unheard", ms);
     }
     if (dice.chance(faults().zombie)) {
       const stoppedMs = stopMs(dice);
       nodes[at]?.life()?.freeze(stoppedMs);
-      told(at, "stopped", stoppedMs);
+      onReport(at, "stopped", stoppedMs);
     }
     if (outages.chance(faults().spoolFull)) {
       const fullMs = outages.between(1, 120) * 1000;
       trouble.fullUntilMs = world.nowMs() + fullMs;
-      told(at, "spool full", fullMs);
+      onReport(at, "spool full", fullMs);
     }
   };
   /** Cuts off all nodes at once. Sometimes the disk of a node is full at the same time. */
@@ -131,7 +131,7 @@ export const createCluster = (of: {
       if (outages.chance(3 * faults().spoolFull)) trouble.fullUntilMs = world.nowMs() + awayS * 1000 * outages.roll();
     }
     around.situations.count(`storeAway${awayS}`);
-    trace.tell("store", "away", "", `${awayS} s`);
+    trace.report("store", "away", "", `${awayS} s`);
   };
   const storeEveryMinute = () => {
     if (outages.chance(faults().storeAway)) takeStoreAway();

@@ -11,7 +11,7 @@ export type Questions = {
   /**
    * A lookup for an attempt that is not abandoned. `by`: the signal of the lookup's task; an operator's retry starts a new one.
    */
-  asked(ref: string, isUnclear: boolean, by: AbortSignal): void;
+  requested(ref: string, isUnclear: boolean, by: AbortSignal): void;
 };
 
 /** The bound of one process life; the next life starts a new count. */
@@ -23,7 +23,7 @@ export const createConfirmBound = (of: {
   const { life, situations } = of;
   const silent = new Map<string, { by: AbortSignal; sinceMs: number; lastMs: number; isOver: boolean }>();
   return {
-    asked: (ref, isUnclear, by) => {
+    requested: (ref, isUnclear, by) => {
       const nowMs = life.world.nowMs();
       const known = silent.get(ref);
       const isAnew = known?.by !== by || nowMs - known.lastMs > LONGEST_GAP_MS || life.frozenUntilMs() > known.sinceMs;

@@ -65,12 +65,12 @@ export const crossingOf = (mutations: readonly Mutation[]): Crossing => {
 export const describeMutation = (trace: Trace, who: string, mutation: Mutation, outcome: MutationResult): void => {
   if (mutation.mutation === "step") {
     const n = "n" in mutation.event ? String(mutation.event.n) : "";
-    trace.tell(who, mutation.event.type, `${mutation.seq} ${n}`, `${mutation.stateAfter} v${mutation.version} ${outcome.kind}`);
+    trace.report(who, mutation.event.type, `${mutation.seq} ${n}`, `${mutation.stateAfter} v${mutation.version} ${outcome.kind}`);
   } else if (mutation.mutation === "admit")
-    trace.tell(who, "admit", mutation.id, `${mutation.idempotencyKey ?? "no key"} ${outcome.kind}`);
+    trace.report(who, "admit", mutation.id, `${mutation.idempotencyKey ?? "no key"} ${outcome.kind}`);
   else if (mutation.mutation === "mark-attempt")
-    trace.tell(who, "mark-attempt", `${mutation.seq} ${mutation.change.n}`, `${mutation.change.state ?? ""} ${outcome.kind}`);
-  else if (mutation.mutation !== "beat") trace.tell(who, mutation.mutation, "", outcome.kind);
+    trace.report(who, "mark-attempt", `${mutation.seq} ${mutation.change.n}`, `${mutation.change.state ?? ""} ${outcome.kind}`);
+  else if (mutation.mutation !== "beat") trace.report(who, mutation.mutation, "", outcome.kind);
 };
 
 type Read = Exclude<keyof StoreReads, "close">;

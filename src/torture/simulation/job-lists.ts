@@ -54,7 +54,7 @@ export const lookUpOnList = async (of: {
   const sent = JSON.stringify((JSON.parse(attempt.request ?? "null") as { input: string }).input);
   const desk = {
     adapter: listReader(provider, of.recovery, sent),
-    ask: async ({ url }: { url: string }) => {
+    request: async ({ url }: { url: string }) => {
       const from = Number(url.slice("list:".length));
       const next = from + PAGE < jobs.length ? String(from + PAGE) : null;
       const json = { jobs: jobs.slice(from, from + PAGE), next };

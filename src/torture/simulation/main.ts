@@ -36,7 +36,7 @@ const ENOUGH_FOR_ALL_SITUATIONS = 2_000;
 const PROGRESS_MS = 5_000;
 const MOST_NODES = 3;
 
-const say = (line: string) => process.stdout.write(`${line}\n`);
+const report = (line: string) => process.stdout.write(`${line}\n`);
 const stop = (why: string): never => {
   process.stderr.write(`${why}\n`);
   process.exit(2);
@@ -68,22 +68,23 @@ const readWords = () => {
   }
 };
 
-const tellFailure = async (seed: number, options: WorldOptions): Promise<void> => {
-  say(`(fail) seed ${seed}`);
+const printFailure = async (seed: number, options: WorldOptions): Promise<void> => {
+  report(`(fail) seed ${seed}`);
   const failure = await runSeed(seed, options);
   const again = await runSeed(seed, options);
-  if (again.fingerprint !== failure.fingerprint) say("       its second run went another way: something in it is left to chance");
+  if (again.fingerprint !== failure.fingerprint)
+    report("       its second run went another way: something in it is left to chance");
   const small = await shrink(failure, options);
-  for (const line of small.end.trace) say(`  ${line}`);
-  for (const fault of small.end.faults.slice(0, 5)) say(`  found: ${fault}`);
+  for (const line of small.end.trace) report(`  ${line}`);
+  for (const fault of small.end.faults.slice(0, 5)) report(`  found: ${fault}`);
   const drawn = Object.entries(small.end.drawn).filter(([, probability]) => probability > 0);
-  say(`  faults: ${drawn.map(([name, probability]) => `${name} ${probability.toFixed(3)}`).join(", ") || "none"}`);
-  say(`  replay: ${replayCommand(failure.seed, small.options)}`);
+  report(`  faults: ${drawn.map(([name, probability]) => `${name} ${probability.toFixed(3)}`).join(", ") || "none"}`);
+  report(`  replay: ${replayCommand(failure.seed, small.options)}`);
 };
 
 const words = readWords();
 if (words.help) {
-  say(HELP);
+  report(HELP);
   process.exit(0);
 }
 const wishes = countOf("wishes", words.wishes);
@@ -105,10 +106,10 @@ const cores = count < WORTH_CORES ? 1 : (countOf("cores", words.cores) ?? availa
 
 if (words.trace) {
   const end = await runSeed(first, { ...options, keepsTrace: true });
-  for (const line of end.trace) say(line);
-  for (const fault of end.faults) say(`found: ${fault}`);
-  say(`figures ${JSON.stringify({ ...end.figures, fingerprint: end.fingerprint })}`);
-  say(`${end.faults.length === 0 ? 1 : 0} passed, ${end.faults.length === 0 ? 0 : 1} failed`);
+  for (const line of end.trace) report(line);
+  for (const fault of end.faults) report(`found: ${fault}`);
+  report(`figures ${JSON.stringify({ ...end.figures, fingerprint: end.fingerprint })}`);
+  report(`${end.faults.length === 0 ? 1 : 0} passed, ${end.faults.length === 0 ? 0 : 1} failed`);
   process.exit(end.faults.length === 0 ? 0 : 1);
 }
 
@@ -118,7 +119,7 @@ let saidMono = beganMono;
 const progress = (done: number) => {
   if (performance.now() - saidMono < PROGRESS_MS) return;
   saidMono = performance.now();
-  say(`  ${done} of ${count} seeds, ${Math.round((done / elapsedS()) * 60)} a minute`);
+  report(`  ${done} of ${count} seeds, ${Math.round((done / elapsedS()) * 60)} a minute`);
 };
 const sumInto = (sums: Record<string, number>, more: Record<string, number>) => {
   for (const [name, figure] of Object.entries(more)) sums[name] = (sums[name] ?? 0) + figure;
@@ -126,7 +127,7 @@ const sumInto = (sums: Record<string, number>, more: Record<string, number>) => 
 
 const runHere = async (): Promise<ShareEnd[]> => {
   const isOver = () => seconds !== undefined && elapsedS() >= seconds;
-  const end = await runSeeds(first, count, { options, isOver, told: progress });
+  const end = await runSeeds(first, count, { options, isOver, onReport: progress });
   const { seeds, figures, failure } = end;
   const struck = Object.fromEntries(end.struck);
   return [{ firstSeed: first, seeds, failed: failure?.seed ?? null, faults: failure?.faults ?? [], struck, figures }];
@@ -137,8 +138,8 @@ const passedOn = [
   ...(nodes === undefined ? [] : ["--nodes", String(nodes)]),
   ...(words.without ? ["--without", words.without] : []),
 ];
-if (!words.json) say(`seed ${first}, ${count} seeds`);
-const shares = cores > 1 ? await runOnCores({ first, count, cores, words: passedOn, told: progress }) : await runHere();
+if (!words.json) report(`seed ${first}, ${count} seeds`);
+const shares = cores > 1 ? await runOnCores({ first, count, cores, words: passedOn, onReport: progress }) : await runHere();
 
 const seeds = shares.reduce((sum, share) => sum + share.seeds, 0);
 const figures: Record<string, number> = {};
@@ -151,16 +152,16 @@ const failures = shares.flatMap(({ failed }) => (failed === null ? [] : [failed]
 if (words.json) {
   const faults = shares.flatMap((share) => share.faults);
   const all: ShareEnd = { firstSeed: first, seeds, failed: failures[0] ?? null, faults, struck, figures };
-  say(JSON.stringify(all));
+  report(JSON.stringify(all));
   process.exit(failures.length === 0 ? 0 : 1);
 }
-for (const seed of failures) await tellFailure(seed, options);
+for (const seed of failures) await printFailure(seed, options);
 const judgesCrossings = seeds >= ENOUGH_FOR_ALL_CROSSINGS && !words.without && !words.nodes && failures.length === 0;
 const missed = judgesCrossings ? unstruck(new Map(Object.entries(struck))) : [];
-for (const crossing of missed) say(`(fail) no process ended at: ${crossing}`);
+for (const crossing of missed) report(`(fail) no process ended at: ${crossing}`);
 const never = judgesCrossings && seeds >= ENOUGH_FOR_ALL_SITUATIONS ? unseen(figures) : [];
-for (const situation of never) say(`(fail) never came about: ${situation}`);
-say(`figures ${JSON.stringify({ firstSeed: first, seeds, perMinute: Math.round((seeds / elapsedS()) * 60), ...figures })}`);
+for (const situation of never) report(`(fail) never came about: ${situation}`);
+report(`figures ${JSON.stringify({ firstSeed: first, seeds, perMinute: Math.round((seeds / elapsedS()) * 60), ...figures })}`);
 const failed = failures.length + missed.length + never.length;
-say(`${seeds - failures.length} passed, ${failed} failed`);
+report(`${seeds - failures.length} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);

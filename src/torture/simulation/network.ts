@@ -35,7 +35,7 @@ export type NetworkDeps = {
 
 /** Deadlines of calls, as in the service. */
 const SUBMIT_MS = 30_000;
-const ASK_MS = 15_000;
+const REQUEST_MS = 15_000;
 /** Submissions in flight per provider; few, so that attempts wait for a slot. */
 const SLOTS = 2;
 
@@ -109,7 +109,7 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
       deps.refusedFor(ref);
       return { kind: "rejected", failure: { class: "not_sent", detail: "connection refused" } };
     }
-    trace.tell(life.name, "submit", ref, route.provider);
+    trace.report(life.name, "submit", ref, route.provider);
     deps.left(route.provider, ref);
     const isLost = dice.chance(faults.lostRequest);
     const arrivalMs = dice.chance(faults.lateRequest) ? dice.between(1_000, LATEST_ARRIVAL_MS) : travelMs();
@@ -122,10 +122,10 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
       life.world.after(arrivalMs, () => {
         arrival = arriveWith(work, false);
       });
-    const isTold = !isLost && !isAnswerLost && arrivalMs + backMs < SUBMIT_MS;
-    await life.sleep(isTold ? arrivalMs + backMs : dice.chance(0.5) ? SUBMIT_MS : dice.between(50, SUBMIT_MS), signal);
+    const isReported = !isLost && !isAnswerLost && arrivalMs + backMs < SUBMIT_MS;
+    await life.sleep(isReported ? arrivalMs + backMs : dice.chance(0.5) ? SUBMIT_MS : dice.between(50, SUBMIT_MS), signal);
     const seen = arrival as Arrival | null;
-    if (!isTold || signal.aborted || seen === null) return { kind: "ambiguous", detail: "no answer" };
+    if (!isReported || signal.aborted || seen === null) return { kind: "ambiguous", detail: "no answer" };
     const workMs = seen.job?.answersAfterMs ?? 0;
     if (workMs > 0) deps.worksFor(workMs);
     if (workMs > 0) await life.sleep(Math.min(workMs, SUBMIT_MS - arrivalMs - backMs), signal);
@@ -145,11 +145,11 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
     return outcome;
   };
 
-  const sayGone = ({ gone }: UpstreamJob, now: number): PollOutcome => {
+  const goneOutcome = ({ gone }: UpstreamJob, now: number): PollOutcome => {
     gone.times += 1;
     if (gone.times === 1) gone.sinceMs = now;
     // One minute as the service counts it, reduced by the possible delay of two responses.
-    gone.isBelievable ||= gone.times >= 3 && now - gone.sinceMs >= 60_000 - 2 * ASK_MS;
+    gone.isBelievable ||= gone.times >= 3 && now - gone.sinceMs >= 60_000 - 2 * REQUEST_MS;
     return { kind: "gone" };
   };
   const statusOf = (provider: string, job: UpstreamJob | undefined): PollOutcome => {
@@ -158,7 +158,7 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
     if (upstream.isOut(provider) || upstream.isBrownedOut(provider) || dice.chance(faults.unclearPoll))
       return { kind: "unclear", detail: "502", ...(dice.chance(0.2) ? { retryAfterMs: 5_000 } : {}) };
     if (!job) return { kind: "gone" };
-    if (now >= job.forgottenAtMs || dice.chance(faults.forgottenPoll)) return sayGone(job, now);
+    if (now >= job.forgottenAtMs || dice.chance(faults.forgottenPoll)) return goneOutcome(job, now);
     job.gone.times = 0;
     if (now >= job.deafFromMs && now < job.deafUntilMs) return { kind: "unclear", detail: "no answer" };
     if (job.cancelled) return { kind: "failed", failure: { class: "job_failed", detail: "cancelled" } };
@@ -174,7 +174,7 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
     await life.cross(`${name}: before`);
     await life.sleep(travelMs(), signal);
     const answer = question();
-    await life.sleep(dice.chance(0.03) ? dice.between(0, ASK_MS) : travelMs(), signal);
+    await life.sleep(dice.chance(0.03) ? dice.between(0, REQUEST_MS) : travelMs(), signal);
     await life.cross(`${name}: answered`);
     return answer;
   };
@@ -190,7 +190,7 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
     uploadOf: () => null,
     upload: () => Promise.reject(new Error("nothing is uploaded here")),
     placeOf: () => "",
-    told: () => undefined,
+    jobInCallback: () => undefined,
     list: () => Promise.resolve({ kind: "none" }),
     check: () => Promise.resolve({ kind: "none" }),
     slot: (provider, signal) => (pools.get(provider) ?? createBulkhead(SLOTS)).take(signal),
@@ -217,7 +217,7 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
       const { recovery } = traits(route.provider);
       const isOut = upstream.isOut(route.provider) || upstream.isBrownedOut(route.provider);
       const isUnclear = isOut || dice.chance(deps.faults().unclearFind);
-      if (work.attempt.state === "sending") questions.asked(ref, isUnclear, signal);
+      if (work.attempt.state === "sending") questions.requested(ref, isUnclear, signal);
       if (recovery === "key" && !isUnclear) {
         await life.cross("find: before");
         await life.sleep(travelMs(), signal);

@@ -5,7 +5,7 @@
 import { DatabaseUnavailable } from "../../store/errors.ts";
 import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../../store/mutations.ts";
 import { ConnectionLost } from "../../store/postgres/errors.ts";
-import { createRenewalStreak, longestLookMs } from "../../store/postgres/node-lease.ts";
+import { createRenewalStreak, renewalTimeoutMs } from "../../store/postgres/node-lease.ts";
 import type { Store } from "../../store/store.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
 import { ASKED, crossingOf, type DiskDeps, describeMutation, insistOnSteps, lateReads } from "./disk.ts";
@@ -25,7 +25,7 @@ export type NodeStoreDeps = Omit<DiskDeps, "database"> & {
 const LONGEST_MS = 10_000;
 const PATIENCE_MS = 30_000;
 /** Interval between checks whether a transaction with an unknown outcome is over. */
-const LOOK_MS = 250;
+const POLL_MS = 250;
 /** After this time without a connection a read fails. */
 const READ_PATIENCE_MS = 3_400;
 /** Hints for an owner: responses have the numbers of their attempts, which are far above those of decisions. */
@@ -62,24 +62,24 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
       await reach(untilMs);
       const verdict = shared.lookUp(epoch, batch + 1);
       if (verdict !== "busy") return verdict === "committed";
-      await life.sleep(LOOK_MS);
+      await life.sleep(POLL_MS);
       if (world.nowMs() > untilMs) throw new StoreUnknown("the database does not answer");
     }
   };
 
   /** Commits, or loses its connection during the commit. @returns false for an unknown outcome. */
-  const end = <T>(transaction: Transaction, work: (rows: Rows) => T, told: (value: T) => void): boolean => {
+  const end = <T>(transaction: Transaction, work: (rows: Rows) => T, onReport: (value: T) => void): boolean => {
     if (transaction.isOver()) return false;
     const isLost = dice.chance(deps.faults().lostCommit) || cutForMs() > 0;
     if (!isLost) {
-      told(transaction.commit(work));
+      onReport(transaction.commit(work));
       return true;
     }
     const isWritten = dice.chance(0.5);
     // The server keeps the row lock until it detects the lost connection, regardless of the node's state.
     world.after(dice.between(0, longestMs / 2), () => {
       if (transaction.isOver()) return;
-      if (isWritten) told(transaction.commit(work));
+      if (isWritten) onReport(transaction.commit(work));
       else transaction.rollBack();
     });
     return false;
@@ -94,7 +94,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
       let done: { value: T } | undefined;
       const transaction = shared.begin(epoch, batch + 1, longestMs);
       if (transaction === null) {
-        await life.sleep(LOOK_MS);
+        await life.sleep(POLL_MS);
         continue;
       }
       await life.sleep(isSlow ? dice.between(0, 1.2 * longestMs) : dice.between(0, 4));
@@ -126,13 +126,13 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
     if (deps.isFull()) throw new StoreFull("the database has no room");
     const outcomes = await transact((rows) => {
       const sent = mutations.map(deps.tamper);
-      const told = rows.carryOut(sent);
-      insistOnSteps(mutations, sent, told, deps.fault);
+      const reported = rows.carryOut(sent);
+      insistOnSteps(mutations, sent, reported, deps.fault);
       mutations.forEach((mutation, at) => {
-        const outcome = told[at];
+        const outcome = reported[at];
         if (outcome) describeMutation(trace, life.name, mutation, outcome);
       });
-      return told;
+      return reported;
     });
     await life.cross(crossingOf(mutations));
     return outcomes;
@@ -142,10 +142,10 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
   const streak = createRenewalStreak(leaseMs, life.monoMs);
   const attend = async (isLeaving: boolean) => {
     const awayMs = Math.max(cutForMs(), deps.deafUntilMs() - world.nowMs());
-    if (awayMs > 0) await life.sleep(longestLookMs(leaseMs));
+    if (awayMs > 0) await life.sleep(renewalTimeoutMs(leaseMs));
     if (awayMs > 0) throw new ConnectionLost(OUT_OF_REACH);
     const around = shared.attend(epoch, leaseMs, isLeaving, streak.isLong());
-    for (const one of around?.ended ?? []) trace.tell(life.name, "ends", `epoch ${one}`);
+    for (const one of around?.ended ?? []) trace.report(life.name, "ends", `epoch ${one}`);
     // Usually immediate, because renewals are the most frequent events of a world.
     if (dice.chance(LATE_LOOKS)) await life.sleep(dice.between(0, 100));
     await life.cross("lease: renewed");
@@ -170,7 +170,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
       takeOver: async (limit) => {
         const seqs = await transact((rows) => rows.claim(limit));
         if (seqs.length === 0) return seqs;
-        trace.tell(life.name, "claims", seqs.join(" "));
+        trace.report(life.name, "claims", seqs.join(" "));
         await life.cross("claim: written, not taken up");
         return seqs;
       },
@@ -195,7 +195,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
       isClosed = true;
       await life.cross("drain: lease not given back");
       // If the lease cannot be released, it expires.
-      while (cutForMs() === 0 && !shared.resign(epoch)) await life.sleep(LOOK_MS);
+      while (cutForMs() === 0 && !shared.resign(epoch)) await life.sleep(POLL_MS);
     },
   };
 };

@@ -51,7 +51,7 @@ export const createNode = (name: string, around: Surroundings): Node => {
   const own: NodeDisk = new Map();
   const tamper = defective(dice.fork("defects"), faults, situations);
   /** Announces to the other nodes that this life drains. */
-  let tellLeaving: (() => Promise<void>) | undefined;
+  let announceDrain: (() => Promise<void>) | undefined;
   /** Ends this life in order. */
   let leave: (() => Promise<void>) | undefined;
   let openSinceMs = 0;
@@ -187,14 +187,14 @@ export const createNode = (name: string, around: Surroundings): Node => {
     if (around.catalogue() !== offered) joined.replaceCatalogue(around.catalogue());
     engine = joined;
     admin = openAdminOf(mine, store, joined);
-    tellLeaving = () => membership.leave(0);
+    announceDrain = () => membership.leave(0);
     leave = async () => {
       await crashLoop?.stopped().catch(() => undefined);
       await Promise.all([joined.stop(), leaseKeeper?.stop()]);
       if (leaseKeeper) await store.close();
     };
     openSinceMs = world.nowMs();
-    trace.tell(mine.name, "open");
+    trace.report(mine.name, "open");
     const beat = () => {
       void joined.post({ mutation: "beat", atMs: mine.clock.nowMs() }).catch(() => undefined);
       mine.clock.after(BEAT_MS, beat);
@@ -214,12 +214,12 @@ export const createNode = (name: string, around: Surroundings): Node => {
       stops: (crossing) => {
         const times = stopTimesOf(crossing);
         const ms = shared && engine && times > 0 ? shared.stops(times) : 0;
-        if (ms > 0) trace.tell(`${name}.${lives}`, "stopped", "", `${(ms / 1000).toFixed(1)} s at ${crossing}`);
+        if (ms > 0) trace.report(`${name}.${lives}`, "stopped", "", `${(ms / 1000).toFixed(1)} s at ${crossing}`);
         return ms;
       },
     });
     life = mine;
-    trace.tell(mine.name, "boot");
+    trace.report(mine.name, "boot");
     try {
       await begin(mine);
     } catch (fault) {
@@ -237,7 +237,7 @@ export const createNode = (name: string, around: Surroundings): Node => {
   };
   const kill = (why: string) => {
     if (!life?.isAlive()) return;
-    trace.tell(life.name, "end", "", why);
+    trace.report(life.name, "end", "", why);
     life.end();
     engine = undefined;
     admin = undefined;
@@ -256,9 +256,9 @@ export const createNode = (name: string, around: Surroundings): Node => {
     retire: () => {
       const [leaving, mine] = [engine, life];
       if (!leaving || !mine) return;
-      trace.tell(mine.name, "drain");
+      trace.report(mine.name, "drain");
       void (async () => {
-        const drained = Promise.all([leaving.drain(DRAIN_MS), tellLeaving?.()]);
+        const drained = Promise.all([leaving.drain(DRAIN_MS), announceDrain?.()]);
         await mine.cross("drain: begun");
         await drained;
         await leave?.();

@@ -18,7 +18,7 @@ export type Order = {
   decision: Decision;
   /** Unique to this order. */
   reason: string;
-  askedAtMs: number;
+  requestedAtMs: number;
   /** The generation had already ended. */
   wasOver: boolean;
   /** Null: no response arrived, because the process ended or could not reach its store. */
@@ -57,18 +57,18 @@ export const openOperator = (parts: {
     if (!node || !admin) return;
     const reason = `order ${orders.length + 1}`;
     const attempt = decision === "settle" && dice.chance(0.5) ? dice.whole(1, 3) : null;
-    const made: Order = { id, seq, decision, reason, askedAtMs: world.nowMs(), wasOver: false, answer: null, refused: null };
+    const made: Order = { id, seq, decision, reason, requestedAtMs: world.nowMs(), wasOver: false, answer: null, refused: null };
     orders.push(made);
     made.wasOver = ((await reads.generationBySeq(seq))?.completedAtMs ?? null) !== null;
-    trace.tell("operator", decision, id, `${reason} at ${node.name}${attempt === null ? "" : `, attempt ${attempt}`}`);
+    trace.report("operator", decision, id, `${reason} at ${node.name}${attempt === null ? "" : `, attempt ${attempt}`}`);
     try {
       made.answer = await admin.decideGeneration({ id, decision, attempt, reason, by: OPERATOR });
-      trace.tell("operator", "answer", reason, `${made.answer.state} ${made.answer.isTaken ? "taken" : "not taken yet"}`);
+      trace.report("operator", "answer", reason, `${made.answer.state} ${made.answer.isTaken ? "taken" : "not taken yet"}`);
     } catch (fault) {
       if (!(fault instanceof AdminError)) return;
       made.refused = fault.message;
       situations.count("decisionsRefused");
-      trace.tell("operator", "refused", reason, fault.message);
+      trace.report("operator", "refused", reason, fault.message);
     }
   };
 

@@ -18,7 +18,7 @@ export const runOnCores = async (of: {
   count: number;
   cores: number;
   words: readonly string[];
-  told: (done: number) => void;
+  onReport: (done: number) => void;
 }): Promise<ShareEnd[]> => {
   const done = new Array<number>(of.cores).fill(0);
   const share = Math.ceil(of.count / of.cores);
@@ -31,17 +31,17 @@ export const runOnCores = async (of: {
       ],
       { stdout: "pipe", stderr: "inherit" },
     );
-    let said = "";
+    let message = "";
     const decoder = new TextDecoder();
     for await (const chunk of child.stdout) {
-      said += decoder.decode(chunk, { stream: true });
-      const progress = [...said.matchAll(/^ {2}(\d+) of \d+ seeds/gm)].at(-1);
+      message += decoder.decode(chunk, { stream: true });
+      const progress = [...message.matchAll(/^ {2}(\d+) of \d+ seeds/gm)].at(-1);
       done[at] = Number(progress?.[1] ?? 0);
-      of.told(done.reduce((sum, one) => sum + one, 0));
+      of.onReport(done.reduce((sum, one) => sum + one, 0));
     }
     await child.exited;
-    const line = said.split("\n").find((text) => text.startsWith('{"firstSeed"'));
-    if (!line) throw new Error(`a share of the seeds ended without a verdict:\n${said.slice(-2000)}`);
+    const line = message.split("\n").find((text) => text.startsWith('{"firstSeed"'));
+    if (!line) throw new Error(`a share of the seeds ended without a verdict:\n${message.slice(-2000)}`);
     return JSON.parse(line) as ShareEnd;
   };
   return await Promise.all(Array.from({ length: Math.min(of.cores, of.count) }, runShare));

@@ -20,7 +20,7 @@ export type SeedsEnd = {
 export const runSeeds = async (
   first: number,
   count: number,
-  more: { options?: WorldOptions; isOver?: () => boolean; told?: (done: number, end: WorldEnd) => void } = {},
+  more: { options?: WorldOptions; isOver?: () => boolean; onReport?: (done: number, end: WorldEnd) => void } = {},
 ): Promise<SeedsEnd> => {
   const end: SeedsEnd = { seeds: 0, failure: null, figures: {}, struck: new Map() };
   while (end.seeds < count && !end.failure && !more.isOver?.()) {
@@ -29,7 +29,7 @@ export const runSeeds = async (
     for (const [name, figure] of Object.entries(world.figures)) end.figures[name] = (end.figures[name] ?? 0) + figure;
     for (const [crossing, times] of world.struck) end.struck.set(crossing, (end.struck.get(crossing) ?? 0) + times);
     if (world.faults.length > 0) end.failure = world;
-    more.told?.(end.seeds, world);
+    more.onReport?.(end.seeds, world);
     // Yields to the event loop for signals and timers.
     if (end.seeds % 16 === 0) await new Promise((turn) => setImmediate(turn));
   }

@@ -123,7 +123,7 @@ export const createSharedDatabase = (of: {
   const isOwn = (epoch: number, seq: number): boolean =>
     (database.query(OWNER).get(seq) as { epoch: number } | null)?.epoch === epoch;
   /** The generation has ended, and its owner as well. */
-  const isNobodys = (seq: number): boolean => {
+  const isUnowned = (seq: number): boolean => {
     const { epoch } = database.query(OWNER).get(seq) as { epoch: number };
     return ownerAt(epoch).endedAtMs !== null && database.query(HAS_ENDED).get(seq) !== null;
   };
@@ -232,7 +232,7 @@ export const createSharedDatabase = (of: {
       const key = `${hint.seq} ${hint.n}`;
       hints.set(key, { ...hint, body: hint.body ?? hints.get(key)?.body ?? null });
     },
-    hintsOf: (epoch) => [...hints.values()].filter(({ seq, n }) => isOwn(epoch, seq) || (n <= 0 && isNobodys(seq))),
+    hintsOf: (epoch) => [...hints.values()].filter(({ seq, n }) => isOwn(epoch, seq) || (n <= 0 && isUnowned(seq))),
     dropHint: ({ seq, n, body }) => {
       if (hints.get(`${seq} ${n}`)?.body === body) hints.delete(`${seq} ${n}`);
     },

@@ -60,7 +60,7 @@ const NO_FAULTS = Object.fromEntries(FAULT_NAMES.map((name) => [name, 0])) as Re
 /** Share of the worlds whose disk is verified while faults still occur; all are verified at the end. */
 const LOOKED_AT_HALFWAY = 0.25;
 /** The first credits exist before the first request. */
-const FIRST_WISH_MS = 5_000;
+const FIRST_REQUEST_MS = 5_000;
 /** Faults continue for this long after the last request, unless every client is done before. */
 const TROUBLE_MS = 10 * MINUTE_MS;
 /** After this long without faults every generation must have ended. */
@@ -102,7 +102,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   const answers: Answers = new Map();
   const found: string[] = [];
   const fault = (text: string) => {
-    trace.tell("auditor", "FINDING", "", text);
+    trace.report("auditor", "FINDING", "", text);
     found.push(text);
   };
 
@@ -125,7 +125,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     ...{ nowMs: world.nowMs, dice: dice.fork("upstream"), faults: () => faults },
     openedMs: (link) => openedMs(clips, link),
     arrived: (arrival) => {
-      trace.tell(arrival.provider, arrival.verdict, arrival.ref, arrival.job?.jobId ?? "");
+      trace.report(arrival.provider, arrival.verdict, arrival.ref, arrival.job?.jobId ?? "");
       void judgeArrival(reads, arrival).then((all) => all.forEach(fault));
     },
   });
@@ -159,33 +159,33 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     ...{ world, dice: weather, faults: () => faults },
     fillDisk: (ms) => {
       diskFullUntilMs = world.nowMs() + ms;
-      trace.tell("disk", "full", "", `${Math.round(ms / 1000)} s`);
+      trace.report("disk", "full", "", `${Math.round(ms / 1000)} s`);
     },
     turnClock: (ms) => {
       wallOffsetMs = weather.chance(0.4) ? 0 : ms;
-      trace.tell("wall", "clock turned", "", `${Math.round(wallOffsetMs / 1000)} s off`);
+      trace.report("wall", "clock turned", "", `${Math.round(wallOffsetMs / 1000)} s off`);
     },
     reload: () => {
       replace(redrawCatalogue(weather, catalogue()));
-      trace.tell("operator", "catalogue replaced");
+      trace.report("operator", "catalogue replaced");
       for (const node of nodes) node.engine()?.replaceCatalogue(catalogue());
     },
     retire: () => weather.pick(nodes).retire(),
     goOut: (ms) => {
       const provider = weather.pick(Object.keys(PROVIDERS));
       upstream.goOut(provider, ms);
-      trace.tell(provider, "outage", "", `${Math.round(ms / 1000)} s`);
+      trace.report(provider, "outage", "", `${Math.round(ms / 1000)} s`);
     },
     brownOut: (ms) => {
       const provider = brown.pick(Object.keys(PROVIDERS));
       upstream.brownOut(provider, ms);
       situations.count("brownOut");
-      trace.tell(provider, "brown-out", "", `${Math.round(ms / 1000)} s`);
+      trace.report(provider, "brown-out", "", `${Math.round(ms / 1000)} s`);
     },
     takeBucketAway: (ms) => {
       bucketAwayUntilMs = Math.max(bucketAwayUntilMs, world.nowMs() + ms);
       situations.count("bucketAway");
-      trace.tell("files", "away", "", `${Math.round(ms / 1000)} s`);
+      trace.report("files", "away", "", `${Math.round(ms / 1000)} s`);
     },
   });
 
@@ -203,9 +203,12 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   credits.forEach((amount, account) => void clients.giveCredits(account, amount, `start-${account}`).then(isDone));
   // Sometimes two nodes receive a request in the same millisecond.
   const apartMs = fleet.shared ? 3 : 30;
-  for (const { wish, atMs, senders } of tasks)
+  for (const { planned, atMs, senders } of tasks)
     for (let sender = 0; sender < senders; sender += 1)
-      world.after(FIRST_WISH_MS + atMs + sender * weather.between(0, apartMs), () => void clients.fulfil(wish).then(isDone));
+      world.after(
+        FIRST_REQUEST_MS + atMs + sender * weather.between(0, apartMs),
+        () => void clients.fulfil(planned).then(isDone),
+      );
 
   /** The time of the slowest clock. */
   const slowestMs = (): number | null => {
@@ -224,7 +227,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
 
     [faults, isPeace] = [NO_FAULTS, true];
     [wallOffsetMs, diskFullUntilMs, bucketAwayUntilMs] = [0, 0, 0];
-    trace.tell("world", "peace");
+    trace.report("world", "peace");
     const peaceMs = world.nowMs();
     let unfinished = 1;
     // A stopped process may later handle requests from long ago.

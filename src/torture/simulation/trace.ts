@@ -6,7 +6,7 @@ import { WORLD_BEGINS_MS } from "./timeline.ts";
 
 export type Trace = {
   /** `who`: node, client or provider. `what`: the event. `about`: its subject. */
-  tell(who: string, what: string, about?: string, detail?: string): void;
+  report(who: string, what: string, about?: string, detail?: string): void;
   /** The kept lines; all of them if the trace was created with `keepsAll`. */
   lines(): string[];
   /** Of every line, kept or not. */
@@ -32,7 +32,7 @@ export const createTrace = (nowMs: () => number, keepsAll: boolean): Trace => {
     for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   };
   return {
-    tell: (who, what, about = "", detail = "") => {
+    report: (who, what, about = "", detail = "") => {
       const ms = nowMs();
       hash = Math.imul(hash ^ ms, 0x01000193);
       mix(who);

@@ -6,7 +6,7 @@ import type { Faults } from "./faults.ts";
 import type { Rng } from "./rng.ts";
 
 /** A planned request and the start of its senders; several send the same at nearly the same time. */
-export type PlannedWork = { wish: PlannedRequest; atMs: number; senders: number };
+export type PlannedWork = { planned: PlannedRequest; atMs: number; senders: number };
 
 const MINUTE_MS = 60_000;
 
@@ -23,7 +23,7 @@ export const drawWorkload = (
   const count = Math.min(most, dice.whole(2, dice.pick([4, 8, 16])));
   const tasks: PlannedWork[] = [];
   for (let at = 1; at <= count; at += 1) {
-    const wish: PlannedRequest = {
+    const planned: PlannedRequest = {
       name: `w${at}`,
       account: dice.whole(0, credits.length - 1),
       key: dice.chance(0.8) ? `k${at}` : null,
@@ -34,13 +34,14 @@ export const drawWorkload = (
       clip: null,
     };
     // Requests with equal inputs have no clip, because a list distinguishes them by their prompts.
-    if (wish.prompt !== "the same" && clips.chance(0.3)) wish.clip = drawClip(clips, wish.name, faults, wish.maxWaitMs !== null);
+    if (planned.prompt !== "the same" && clips.chance(0.3))
+      planned.clip = drawClip(clips, planned.name, faults, planned.maxWaitMs !== null);
     const atMs = dice.between(0, spanMs);
-    tasks.push({ wish, atMs, senders: dice.chance(0.2) ? dice.whole(2, 4) : 1 });
+    tasks.push({ planned, atMs, senders: dice.chance(0.2) ? dice.whole(2, 4) : 1 });
     // The same key with another body: a conflict, or the first to arrive creates the generation.
-    if (wish.key !== null && dice.chance(0.1))
+    if (planned.key !== null && dice.chance(0.1))
       tasks.push({
-        wish: { ...wish, name: `w${at}b`, prompt: `another ${at}` },
+        planned: { ...planned, name: `w${at}b`, prompt: `another ${at}` },
         atMs: atMs + dice.between(-2_000, 60_000),
         senders: 1,
       });

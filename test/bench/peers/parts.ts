@@ -117,7 +117,7 @@ export const startPart = async (
   while (!(await isUp().catch(() => false))) {
     if (part.isOver() || performance.now() > endMono) {
       await part.stop();
-      const why = `${name} did not come up: ${child.said().trim().slice(-400)}`;
+      const why = `${name} did not come up: ${child.output().trim().slice(-400)}`;
       throw isOurs ? new Error(why) : new NoPeer(why);
     }
     await Bun.sleep(LOOK_MS);

@@ -37,10 +37,10 @@ const fetchRedis = async (tell: (line: string) => void): Promise<void> => {
       await run(["apt-get", ...options, ...ownLists, "update"]);
       got = await run(["apt-get", ...options, ...ownLists, ...wanted]);
     }
-    if (got.code !== 0) throw new NoPeer(`redis-server cannot be fetched: ${got.said.trim().slice(-400)}`);
+    if (got.code !== 0) throw new NoPeer(`redis-server cannot be fetched: ${got.output.trim().slice(-400)}`);
     for (const name of readdirSync(archives).filter((name) => name.endsWith(".deb"))) {
       const unpacked = await run(["dpkg", "-x", join(archives, name), root]);
-      if (unpacked.code !== 0) throw new NoPeer(`redis-server cannot be unpacked: ${unpacked.said.trim().slice(-400)}`);
+      if (unpacked.code !== 0) throw new NoPeer(`redis-server cannot be unpacked: ${unpacked.output.trim().slice(-400)}`);
     }
     renameSync(root, FETCHED);
   } finally {
@@ -60,7 +60,7 @@ const findRedis = async (tell: (line: string) => void): Promise<Redis> => {
 export const startRedis = async (tell: (line: string) => void): Promise<Server> => {
   const { program, env } = await findRedis(tell);
   // `Redis server v=7.0.15 …`, `Valkey server v=8.1.1 …`
-  const { said } = await run([program, "--version"], env);
+  const { output: said } = await run([program, "--version"], env);
   const [, name = "Redis", version = "of no known version"] = /^(\w+) server v=(\S+)/m.exec(said) ?? [];
   const server = `${name} ${version}`;
   tell(`${server}, ${program}`);

@@ -75,7 +75,7 @@ test("kill -9 in the middle of an upload, then a start: the result arrives, and 
   expect(bucket.seen.filter(({ refused }) => refused !== undefined)).toEqual([]);
   next.child.kill("SIGTERM");
   expect((await next.child.ended).code).toBe(0);
-  for (const { child } of [first, next]) expect(child.said()).not.toMatch(/s3cr3t|STRAY|Signature=/);
+  for (const { child } of [first, next]) expect(child.output()).not.toMatch(/s3cr3t|STRAY|Signature=/);
 }, 120_000);
 
 test("a start without the bucket is told once, and the service is ready and works", async () => {
@@ -88,7 +88,7 @@ test("a start without the bucket is told once, and the service is ready and work
   await until("the result", async () => (await ask(served, `/v1/generations/${id}/content`)).status === 200);
   await bucket.back();
   await until("the object", () => bucket.objects.has(`${id}/1`));
-  expect(served.child.said()).not.toContain("s3cr3t");
+  expect(served.child.output()).not.toContain("s3cr3t");
   // Its trial at the start was never written: the first real file told that it is back.
   await served.child.hears(/object storage recovered/);
 }, 120_000);

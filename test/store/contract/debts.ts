@@ -107,25 +107,25 @@ export const debtPromises = (stage: Stage): void => {
     const { store, account } = stage;
     await buy(store, account.seq, "a", 1000);
     const told = (state: ReversalState, second: number) =>
-      commitOne(store, reversalMutation("dp_1", "a", 1000, { kind: "dispute", state, toldAtMs: NOW_MS + second * 1000 }));
-    expect(await told("taken", 1)).toMatchObject({ movedCredits: -1000 });
-    expect(await told("returned", 10)).toMatchObject({ movedCredits: 1000 });
-    expect(await told("lost", 20)).toMatchObject({ movedCredits: -1000 });
+      commitOne(store, reversalMutation("dp_1", "a", 1000, { kind: "dispute", state, reportedAtMs: NOW_MS + second * 1000 }));
+    expect(await told("taken", 1)).toMatchObject({ transferredCredits: -1000 });
+    expect(await told("returned", 10)).toMatchObject({ transferredCredits: 1000 });
+    expect(await told("lost", 20)).toMatchObject({ transferredCredits: -1000 });
     // What was so before that comes again, and late.
     for (const [state, second] of [
       ["returned", 10],
       ["taken", 1],
       ["lost", 20],
     ] as const)
-      expect(await told(state, second)).toMatchObject({ changed: false, movedCredits: 0 });
+      expect(await told(state, second)).toMatchObject({ changed: false, transferredCredits: 0 });
     expect(await standing()).toEqual([1000, 0, false]);
-    expect(await told("returned", 30)).toMatchObject({ movedCredits: 1000 });
+    expect(await told("returned", 30)).toMatchObject({ transferredCredits: 1000 });
     // That it stood so later still is remembered, too.
     await told("returned", 40);
     expect(await told("lost", 35)).toMatchObject({ changed: false });
     // A refund that failed stays so.
     const refund = (state: ReversalState, second: number) =>
-      commitOne(store, reversalMutation("re_1", "a", 300, { state, toldAtMs: NOW_MS + second * 1000 }));
+      commitOne(store, reversalMutation("re_1", "a", 300, { state, reportedAtMs: NOW_MS + second * 1000 }));
     await refund("returned", 1);
     expect(await refund("taken", 99)).toMatchObject({ changed: false });
     expect(await standing()).toEqual([2000, 0, false]);
@@ -139,7 +139,7 @@ export const debtPromises = (stage: Stage): void => {
       await buy(store, account.seq, "a", 1000);
       expect(await commitOne(store, foreignMutation("re_1", "a", 460))).toMatchObject({
         changed: true,
-        movedCredits: 0,
+        transferredCredits: 0,
         undecided: 1,
       });
       expect(await commitOne(store, foreignMutation("re_1", "a", 460))).toMatchObject({ changed: false });
@@ -163,7 +163,7 @@ export const debtPromises = (stage: Stage): void => {
       expect(await store.purchase("pur_a")).toMatchObject({ refundedCredits: 500, reversedCredits: 500 });
       // It failed after all.
       expect(await commitOne(store, foreignMutation("re_1", "a", 460, { state: "returned" }))).toMatchObject({
-        movedCredits: 500,
+        transferredCredits: 500,
       });
       expect(await standing()).toEqual([2000, 0, false]);
     });
@@ -172,7 +172,7 @@ export const debtPromises = (stage: Stage): void => {
       const { store, account } = stage;
       await buy(store, account.seq, "a", 1000);
       const dispute = (amount: number, second: number, state: ReversalState = "taken") =>
-        foreignMutation("dp_1", "a", amount, { kind: "dispute", state, toldAtMs: NOW_MS + second * 1000 });
+        foreignMutation("dp_1", "a", amount, { kind: "dispute", state, reportedAtMs: NOW_MS + second * 1000 });
       await all(dispute(100, 1), decideMutation("dp_1", 0));
       expect(await standing()).toEqual([2000, 0, false]);
       expect(await commitOne(store, dispute(900, 2))).toMatchObject({ undecided: 1 });
@@ -188,9 +188,9 @@ export const debtPromises = (stage: Stage): void => {
       const dispute = { kind: "dispute" } as const;
       await all(foreignMutation("dp_1", "a", 900, { ...dispute, state: "asked" }));
       expect(await standing()).toEqual([2000, 0, false]);
-      await all(foreignMutation("dp_1", "a", 900, { ...dispute, toldAtMs: NOW_MS + 5000 }));
+      await all(foreignMutation("dp_1", "a", 900, { ...dispute, reportedAtMs: NOW_MS + 5000 }));
       expect(await standing()).toEqual([2000, 0, true]);
-      await all(foreignMutation("dp_1", "a", 900, { ...dispute, state: "returned", toldAtMs: NOW_MS + 9000 }));
+      await all(foreignMutation("dp_1", "a", 900, { ...dispute, state: "returned", reportedAtMs: NOW_MS + 9000 }));
       expect(await standing()).toEqual([2000, 0, false]);
       expect((await commitOne(store, decideMutation("dp_1", 900))).kind).toBe("refused");
     });
@@ -203,7 +203,7 @@ export const debtPromises = (stage: Stage): void => {
         foreignMutation("re_x", "shop", 5),
       );
       expect([await standing(), await undecided()]).toEqual([[1000, 0, false], []]);
-      expect(await commitOne(store, payMutation("a", 1000))).toMatchObject({ movedCredits: 1000, undecided: 1 });
+      expect(await commitOne(store, payMutation("a", 1000))).toMatchObject({ transferredCredits: 1000, undecided: 1 });
       expect([await standing(), await undecided()]).toEqual([[2000, 0, true], ["re_1"]]);
       // What was paid otherwise than was asked was never credited: giving it back takes nothing.
       await all(openPurchaseMutation(account.seq, "b", 1000), payMutation("b", 950, "eur"), foreignMutation("re_2", "b", 950));

@@ -50,7 +50,7 @@ export const keyPromises = (stage: Stage): void => {
     const [one, two] = [await admit(store, key.with), await admit(store, key.with)];
     expect(await spent(key.id)).toEqual({ windows: { day: 220, week: 220, month: 220 }, last30Credits: 220 });
     const third = admitMutation(key.with);
-    const refusal = { kind: "key_limit", window: "day", limitCredits: 220, leftCredits: 0, anewAtMs: Date.UTC(2026, 8, 22) };
+    const refusal = { kind: "key_limit", window: "day", limitCredits: 220, leftCredits: 0, resetsAtMs: Date.UTC(2026, 8, 22) };
     expect(await commitOne(store, third)).toMatchObject(refusal);
     // 75 of 110 were charged: 35 are the key's again. A failure gives all of it back.
     await store.commit([startedMutation(one), capturedMutation(one.seq, 2, 1, 75)]);
@@ -66,14 +66,14 @@ export const keyPromises = (stage: Stage): void => {
     ["day", TUESDAY, Date.UTC(2026, 8, 22)],
     ["week", NEXT_MONDAY, NEXT_MONDAY],
     ["month", OCTOBER, OCTOBER],
-  ] as const)("a limit per %s begins anew with it, in UTC", async (window, anew, anewAtMs) => {
+  ] as const)("a limit per %s begins anew with it, in UTC", async (window, anew, resetsAtMs) => {
     const { store } = stage;
     const key = await newKey(stage, { limits: { ...NONE, [window]: 150 } });
     await admit(store, key.with);
     expect(await commitOne(store, admitMutation(key.with))).toEqual({
-      ...{ kind: "key_limit", window, limitCredits: 150, leftCredits: 40, anewAtMs },
+      ...{ kind: "key_limit", window, limitCredits: 150, leftCredits: 40, resetsAtMs: resetsAtMs },
     });
-    expect((await commitOne(store, admitMutation(key.with, submittedAt(anewAtMs - 1)))).kind).toBe("key_limit");
+    expect((await commitOne(store, admitMutation(key.with, submittedAt(resetsAtMs - 1)))).kind).toBe("key_limit");
     expect((await commitOne(store, admitMutation(key.with, submittedAt(anew)))).kind).toBe("admitted");
     expect(await spent(key.id, anew)).toMatchObject({ windows: { [window]: 110 }, last30Credits: 220 });
   });

@@ -28,9 +28,9 @@ export const purchasePromises = (stage: Stage): void => {
     expect(await store.purchase("pur_a")).toMatchObject({ state: "open", sessionId: null, receipt: null });
     const told = await all(payMutation("a", 2500), payMutation("a", 2500));
     expect([...told, await commitOne(store, payMutation("a", 2500))]).toMatchObject([
-      { changed: true, movedCredits: 2500, purchase: { id: "pur_a", accountId: account.id, state: "paid" } },
-      { changed: false, movedCredits: 0 },
-      { changed: false, movedCredits: 0 },
+      { changed: true, transferredCredits: 2500, purchase: { id: "pur_a", accountId: account.id, state: "paid" } },
+      { changed: false, transferredCredits: 0 },
+      { changed: false, transferredCredits: 0 },
     ]);
     expect(await standing()).toEqual([3500, 0, false]);
     expect(await store.purchase("pur_a")).toMatchObject({
@@ -44,7 +44,7 @@ export const purchasePromises = (stage: Stage): void => {
     const { store, account } = stage;
     await all(openPurchaseMutation(account.seq, "a", 2500), openPurchaseMutation(account.seq, "b", 1000));
     await all({ mutation: "name-checkout", id: "pur_b", sessionId: "cs_b", atMs: NOW_MS });
-    expect(await commitOne(store, payMutation("a", 2499))).toMatchObject({ movedCredits: 0, purchase: { state: "mismatched" } });
+    expect(await commitOne(store, payMutation("a", 2499))).toMatchObject({ transferredCredits: 0, purchase: { state: "mismatched" } });
     expect(await commitOne(store, payMutation("a", 2500))).toMatchObject({ changed: false, purchase: { state: "mismatched" } });
     const { payment } = payMutation("c", 1000);
     expect((await commitOne(store, { ...payMutation("b", 1000), payment })).kind).toBe("refused");
@@ -94,15 +94,15 @@ export const purchasePromises = (stage: Stage): void => {
   test("refunds add up: each takes the difference, never more than was paid, and one that failed is given back", async () => {
     const { store, account } = stage;
     await buy(store, account.seq, "a", 1000);
-    expect(await commitOne(store, reversalMutation("re_1", "a", 300))).toMatchObject({ movedCredits: -300 });
-    expect(await commitOne(store, reversalMutation("re_1", "a", 300))).toMatchObject({ changed: false, movedCredits: 0 });
-    expect(await commitOne(store, reversalMutation("re_2", "a", 200))).toMatchObject({ movedCredits: -200 });
-    expect(await commitOne(store, reversalMutation("dp_1", "a", 900, { kind: "dispute" }))).toMatchObject({ movedCredits: -500 });
+    expect(await commitOne(store, reversalMutation("re_1", "a", 300))).toMatchObject({ transferredCredits: -300 });
+    expect(await commitOne(store, reversalMutation("re_1", "a", 300))).toMatchObject({ changed: false, transferredCredits: 0 });
+    expect(await commitOne(store, reversalMutation("re_2", "a", 200))).toMatchObject({ transferredCredits: -200 });
+    expect(await commitOne(store, reversalMutation("dp_1", "a", 900, { kind: "dispute" }))).toMatchObject({ transferredCredits: -500 });
     expect(await standing()).toEqual([1000, 0, false]);
     expect(await store.purchase("pur_a")).toMatchObject({ refundedCredits: 500, disputedCredits: 900, reversedCredits: 1000 });
     await all(reversalMutation("dp_1", "a", 900, { kind: "dispute", state: "returned" }));
     expect(await commitOne(store, reversalMutation("re_2", "a", 200, { state: "returned" }))).toMatchObject({
-      movedCredits: 200,
+      transferredCredits: 200,
     });
     // News of before it failed comes late.
     expect(await commitOne(store, reversalMutation("re_2", "a", 200))).toMatchObject({ changed: false });
@@ -114,7 +114,7 @@ export const purchasePromises = (stage: Stage): void => {
     const { store, account } = stage;
     await all(openPurchaseMutation(account.seq, "a", 1000), reversalMutation("re_1", "a", 400));
     expect(await standing()).toEqual([1000, 0, false]);
-    expect(await commitOne(store, payMutation("a", 1000))).toMatchObject({ movedCredits: 600, purchase: { state: "paid" } });
+    expect(await commitOne(store, payMutation("a", 1000))).toMatchObject({ transferredCredits: 600, purchase: { state: "paid" } });
     expect(await standing()).toEqual([1600, 0, false]);
     expect(await store.purchase("pur_a")).toMatchObject({ refundedCredits: 400, reversedCredits: 400 });
   });
@@ -124,10 +124,10 @@ export const purchasePromises = (stage: Stage): void => {
     await buy(store, account.seq, "a", 1000);
     const stands = (state: "asked" | "taken" | "lost") => reversalMutation("dp_1", "a", 1000, { kind: "dispute", state });
     expect(await all(stands("asked"), stands("taken"), stands("asked"), stands("lost"))).toMatchObject([
-      { movedCredits: 0 },
-      { movedCredits: -1000 },
+      { transferredCredits: 0 },
+      { transferredCredits: -1000 },
       { changed: false },
-      { changed: true, movedCredits: 0 },
+      { changed: true, transferredCredits: 0 },
     ]);
   });
 
@@ -138,9 +138,9 @@ export const purchasePromises = (stage: Stage): void => {
     await all(adjust(-1500));
     expect(await standing()).toEqual([390, 0, false]);
     const dispute = reversalMutation("dp_1", "a", 1000, { kind: "dispute" });
-    expect(await commitOne(store, dispute)).toMatchObject({ movedCredits: -390, purchase: { owedCredits: 610 } });
+    expect(await commitOne(store, dispute)).toMatchObject({ transferredCredits: -390, purchase: { owedCredits: 610 } });
     expect(await standing()).toEqual([0, 610, true]);
-    expect(await commitOne(store, { ...dispute, state: "returned" })).toMatchObject({ movedCredits: 1000 });
+    expect(await commitOne(store, { ...dispute, state: "returned" })).toMatchObject({ transferredCredits: 1000 });
     expect(await standing()).toEqual([390, 0, false]);
     await all(releasedMutation(running.seq, 1));
     expect(await standing()).toEqual([500, 0, false]);
@@ -152,7 +152,7 @@ export const purchasePromises = (stage: Stage): void => {
     expect(await standing()).toEqual([0, 300, true]);
     expect(await topUp(store, account.seq, 100)).toMatchObject({ kind: "done", credits: 100 });
     expect(await standing()).toEqual([0, 200, true]);
-    expect(await buy(store, account.seq, "a", 1000)).toMatchObject({ movedCredits: 1000 });
+    expect(await buy(store, account.seq, "a", 1000)).toMatchObject({ transferredCredits: 1000 });
     expect(await standing()).toEqual([800, 0, false]);
     const notes = (await store.transfers(account.id, null, 4)).map(({ kind, credits, note }) => [kind, credits, note]);
     expect(notes).toEqual([

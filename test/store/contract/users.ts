@@ -263,7 +263,7 @@ export const userPromises = (stage: Stage): void => {
       ["set-user", ada.userId, by.name, { name: "Ada L.", password: "changed" }],
       ["set-provider-key", "fal", by.name, {}],
       ["set-account", account.id, "root", { paused: true }],
-      ["credit", account.id, by.name, { kind: "topup", credits: 5, note: "pack", reference: null, movedCredits: 5 }],
+      ["credit", account.id, by.name, { kind: "topup", credits: 5, note: "pack", reference: null, transferredCredits: 5 }],
     ]);
     expect(JSON.stringify(lines)).not.toMatch(/argon2|sealed-secret/);
     expect(await store.audit(lines[1]?.seq ?? 0, 1, {})).toEqual(lines.slice(2, 3));

@@ -93,8 +93,8 @@ export const LedgerPage = () => {
   const account = new URLSearchParams(useSearch()).get("account");
   const [filters, setFilters] = useState<Filters>({ kind: "", from: "", to: "" });
   const [before, setBefore] = useState<number | null>(null);
-  const asked = { account, kind: filters.kind, from: dayStartMs(filters.from), to: dayStartMs(filters.to, 1) };
-  const { value: page, fault, isBusy } = useQuery<Page>(`/console/api/ledger${queryOf({ ...asked, before })}`);
+  const requested = { account, kind: filters.kind, from: dayStartMs(filters.from), to: dayStartMs(filters.to, 1) };
+  const { value: page, fault, isBusy } = useQuery<Page>(`/console/api/ledger${queryOf({ ...requested, before })}`);
   const set = (next: Filters) => {
     setBefore(null);
     setFilters(next);
@@ -107,7 +107,7 @@ export const LedgerPage = () => {
       </p>
       <FilterForm filters={filters} set={set} />
       <p>
-        <a href={`/console/api/ledger.csv${queryOf(asked)}`} download>
+        <a href={`/console/api/ledger.csv${queryOf(requested)}`} download>
           Download as CSV
         </a>
       </p>

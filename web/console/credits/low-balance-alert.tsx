@@ -39,7 +39,7 @@ export const LowMark = ({
   put: (credits: CreditsView) => void;
 }) => {
   const [text, setText] = useState(String(credits.low.thresholdCredits / 100));
-  const [said, setSaid] = useState<{ isFault: boolean; text: string } | null>(null);
+  const [message, setSaid] = useState<{ isFault: boolean; text: string } | null>(null);
   const save = async (usd: number | null) => {
     try {
       const changed = await call<CreditsView>("POST", `/console/api/credits/low${queryOf({ account })}`, { usd });
@@ -73,9 +73,9 @@ export const LowMark = ({
           Use the default
         </button>
       )}
-      {said && (
-        <p class={said.isFault ? "fault" : "muted"} role={said.isFault ? "alert" : "status"}>
-          {said.text}
+      {message && (
+        <p class={message.isFault ? "fault" : "muted"} role={message.isFault ? "alert" : "status"}>
+          {message.text}
         </p>
       )}
     </form>

@@ -4,7 +4,7 @@ import type { PurchaseView } from "../../../src/console/credits-dto.ts";
 import { call } from "../../components/api.ts";
 import { usdText } from "./amounts.ts";
 
-const LOOK_MS = 2_500;
+const POLL_MS = 2_500;
 /** Events usually arrive within seconds; after this many polls the page shows that it may take long. */
 const LOOKS = 12;
 
@@ -27,7 +27,7 @@ export const Returned = ({ purchaseId, onPaid }: { purchaseId: string; onPaid: (
     };
     const isKnown = purchase !== null && purchase.state !== "open";
     if (isKnown || looks >= LOOKS) return;
-    const timer = setTimeout(() => void look().then(() => isGone || setLooks(looks + 1)), looks === 0 ? 0 : LOOK_MS);
+    const timer = setTimeout(() => void look().then(() => isGone || setLooks(looks + 1)), looks === 0 ? 0 : POLL_MS);
     return () => {
       isGone = true;
       clearTimeout(timer);

@@ -19,8 +19,8 @@ const AGAIN_MS = 1000;
 
 /** Balance of an account, updated by events. @param account null: the user's own @param more `isAsked` false loads nothing */
 export const useCredits = (account: string | null, { isAsked = true } = {}): Query<CreditsView> => {
-  const asked = useQuery<CreditsView>(isAsked && isListening.value ? `/console/api/credits${queryOf({ account })}` : null);
-  const { value, isBusy, again, put } = asked;
+  const requested = useQuery<CreditsView>(isAsked && isListening.value ? `/console/api/credits${queryOf({ account })}` : null);
+  const { value, isBusy, again, put } = requested;
   const isLate = useRef(false);
   const balance = (news: BalanceUpdate) => {
     if (value && news.accountId !== value.account.id) return;
@@ -35,20 +35,20 @@ export const useCredits = (account: string | null, { isAsked = true } = {}): Que
     return () => clearTimeout(timer);
   }, [isBusy, again]);
   useEvents(account ?? undefined, { balance, again }, isAsked);
-  return asked;
+  return requested;
 };
 
 /** The user's own balance, reloaded with each page. @param hasAccount false for operators without an account */
 export const useOwnCredits = (hasAccount: boolean, path: string): Query<CreditsView> => {
-  const asked = useCredits(null, { isAsked: hasAccount });
-  const { again } = asked;
+  const requested = useCredits(null, { isAsked: hasAccount });
+  const { again } = requested;
   const before = useRef(path);
   useEffect(() => {
     if (before.current === path) return;
     before.current = path;
     again();
   }, [path, again]);
-  return asked;
+  return requested;
 };
 
 /** The user's own balance, loaded by the layout; null outside of a layout with an account. */

@@ -5,7 +5,7 @@ import { useRef, useState } from "preact/hooks";
 const SAID_MS = 2000;
 
 export const Copy = ({ text, says, of }: { text: string; says: string; of: string }): VNode => {
-  const [said, setSaid] = useState("");
+  const [message, setSaid] = useState("");
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const copy = async () => {
     const done = await navigator.clipboard.writeText(text).then(
@@ -21,7 +21,7 @@ export const Copy = ({ text, says, of }: { text: string; says: string; of: strin
       <button type="button" aria-label={`${says} ${of}`} onClick={() => void copy()}>
         {says}
       </button>
-      <span role="status">{said}</span>
+      <span role="status">{message}</span>
     </span>
   );
 };

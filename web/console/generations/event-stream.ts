@@ -30,7 +30,7 @@ const listeners = new Set<Listener>();
 let stream: { whose: string | null; source: EventSource } | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-const tell = (to: (listening: Listening) => void): void => {
+const report = (to: (listening: Listening) => void): void => {
   for (const { latest } of [...listeners]) to(latest.current);
 };
 const read = <T>(event: Event): T => JSON.parse((event as MessageEvent<string>).data) as T;
@@ -49,7 +49,7 @@ const begin = (whose: string | null): void => {
   stream = { whose, source };
   source.onopen = () => {
     // Changes between the page's read and the opening of the stream would otherwise be missed.
-    if (isListening.value) tell(({ again }) => again?.());
+    if (isListening.value) report(({ again }) => again?.());
     isListening.value = true;
   };
   source.onerror = () => {
@@ -58,10 +58,10 @@ const begin = (whose: string | null): void => {
     learnMe().catch(() => undefined);
     timer = setTimeout(() => begin(whose), AGAIN_MS);
   };
-  source.addEventListener("generation", (event) => tell(({ generation }) => generation?.(read(event))));
-  source.addEventListener("balance", (event) => tell(({ balance }) => balance?.(read(event))));
-  source.addEventListener("purchase", (event) => tell(({ purchase }) => purchase?.(read(event))));
-  source.addEventListener("again", () => tell(({ again }) => again?.()));
+  source.addEventListener("generation", (event) => report(({ generation }) => generation?.(read(event))));
+  source.addEventListener("balance", (event) => report(({ balance }) => balance?.(read(event))));
+  source.addEventListener("purchase", (event) => report(({ purchase }) => purchase?.(read(event))));
+  source.addEventListener("again", () => report(({ again }) => again?.()));
 };
 
 /**

@@ -15,11 +15,11 @@ const hintOf = ({ kind, option }: FormField): string[] => [
   ...(option.excludes ? [`not together with ${option.excludes.map(titleOf).join(", ")}`] : []),
 ];
 
-const said = (value: unknown): string => (value === true ? "On" : value === false ? "Off" : String(value));
+const message = (value: unknown): string => (value === true ? "On" : value === false ? "Off" : String(value));
 
 const Choice = ({ field, value, set, describedBy }: Props & { describedBy: string | undefined }): VNode => {
   const { name, option } = field;
-  const texts = (option.values ?? []).map((one) => [String(one), said(one)] as const);
+  const texts = (option.values ?? []).map((one) => [String(one), message(one)] as const);
   const all = option.required || option.default !== undefined ? texts : [["", "Not set"] as const, ...texts];
   if (isSegmented(field))
     return (

@@ -13,18 +13,18 @@ const nameOf = (of: GenerationDto, file: FileDto): string =>
   `${of.prompt ?? of.model}${of.files.length > 1 ? `, file ${file.n}` : ""}`;
 
 /** Requests the reason why a file could not be shown; null if the file exists and only its format is not supported here. */
-const askWhy = async ({ url }: FileDto): Promise<string | null> => {
+const promptReason = async ({ url }: FileDto): Promise<string | null> => {
   const answer = await fetch(url, { headers: { range: "bytes=0-0" } }).catch(() => null);
   if (answer === null) return "The service cannot be reached; load the page again in a moment.";
   if (answer.ok) return null;
-  const said = (await answer.json().catch(() => null)) as { error?: { message: string } } | null;
-  return said?.error?.message ?? `The service answered ${answer.status}; load the page again in a moment.`;
+  const text = (await answer.json().catch(() => null)) as { error?: { message: string } } | null;
+  return text?.error?.message ?? `The service answered ${answer.status}; load the page again in a moment.`;
 };
 
 /** `small`: as a tile of the gallery. */
 export const FilePreview = ({ of, file, small = false }: { of: GenerationDto; file: FileDto; small?: boolean }): VNode => {
   const [fault, setFault] = useState<string | null>(null);
-  const onError = () => void askWhy(file).then(setFault);
+  const onError = () => void promptReason(file).then(setFault);
   const size = { width: of.width ?? undefined, height: of.height ?? undefined };
   const name = nameOf(of, file);
   if (fault !== null) return <p class="fault">{fault}</p>;

@@ -96,7 +96,7 @@ const useRows = (filters: Filters, isHeld: () => boolean) => {
   const [looked, setLooked] = useState(0);
   const [fault, setFault] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(true);
-  const asked = queryOf(filters, null);
+  const requested = queryOf(filters, null);
   const newest = useRef(0);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
 
@@ -106,7 +106,7 @@ const useRows = (filters: Filters, isHeld: () => boolean) => {
     setBusy(true);
     setRows(NO_ROWS);
     try {
-      const page = await call<Page>("GET", `/console/api/generations${asked}`);
+      const page = await call<Page>("GET", `/console/api/generations${requested}`);
       if (mine !== newest.current) return;
       setRows({ shown: page.generations, held: [] });
       setNext(page.next);
@@ -117,17 +117,17 @@ const useRows = (filters: Filters, isHeld: () => boolean) => {
       setFault(errorText(thrown));
     }
     setBusy(false);
-  }, [asked]);
-  const isTold = isListening.value;
+  }, [requested]);
+  const isReported = isListening.value;
   useEffect(() => {
-    if (!isTold) return;
+    if (!isReported) return;
     void read();
     return () => {
       newest.current += 1;
       clearTimeout(timer.current);
       timer.current = undefined;
     };
-  }, [read, isTold]);
+  }, [read, isReported]);
 
   const goOn = async () => {
     const mine = newest.current;
@@ -148,7 +148,7 @@ const useRows = (filters: Filters, isHeld: () => boolean) => {
     const mine = newest.current;
     timer.current ??= setTimeout(() => {
       timer.current = undefined;
-      call<Page>("GET", `/console/api/generations${asked}`).then(
+      call<Page>("GET", `/console/api/generations${requested}`).then(
         (page) => {
           if (mine === newest.current) setRows((all) => withPage(all, page.generations, isHeld()));
         },

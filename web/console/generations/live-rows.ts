@@ -6,12 +6,12 @@ import type { GenerationDto, GenerationUpdate } from "../../../src/console/gener
 export type Rows = { shown: readonly GenerationDto[]; held: readonly GenerationDto[] };
 
 /** Responses and events may arrive out of order. A generation that has ended stays ended, and its attempts only increase. */
-const isOlder = (told: GenerationUpdate | GenerationDto, known: GenerationDto): boolean =>
-  told.attempts < known.attempts || (told.completedAtMs === null && known.completedAtMs !== null);
+const isOlder = (reported: GenerationUpdate | GenerationDto, known: GenerationDto): boolean =>
+  reported.attempts < known.attempts || (reported.completedAtMs === null && known.completedAtMs !== null);
 
 /** Merges an update into the known state of a generation. */
-export const withUpdate = <Told extends GenerationUpdate | GenerationDto>(known: GenerationDto, told: Told): GenerationDto =>
-  known.id !== told.id || isOlder(told, known) ? known : { ...known, ...told };
+export const withUpdate = <Told extends GenerationUpdate | GenerationDto>(known: GenerationDto, reported: Told): GenerationDto =>
+  known.id !== reported.id || isOlder(reported, known) ? known : { ...known, ...reported };
 
 /** True if more updates follow: the generation has not ended, or its files were not loaded yet. */
 export const isUnfinished = ({ completedAtMs, status, files, areFilesGone }: GenerationDto): boolean =>

@@ -16,10 +16,10 @@ import { ModelPicker } from "./model-picker.tsx";
 import { Price, useQuote } from "./price.tsx";
 import { SNIPPETS, type SnippetRequest } from "./snippets.ts";
 
-const Code = ({ ask }: { ask: SnippetRequest }): VNode => {
+const Code = ({ request }: { request: SnippetRequest }): VNode => {
   const [shown, show] = useState<(typeof SNIPPETS)[number]["id"]>("curl");
   const snippet = SNIPPETS.find(({ id }) => id === shown) ?? SNIPPETS[0];
-  const text = snippet.of(location.origin, ask);
+  const text = snippet.of(location.origin, request);
   return (
     <section class="card code" aria-labelledby="as-code">
       <h2 id="as-code">The same as code</h2>
@@ -79,8 +79,8 @@ const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTe
   const { made, add } = useMade();
   const input = inputOf(model, values);
   const missing = missingOf(model, values);
-  const ask = { model: model.id, input };
-  const priced = useQuote(missing.length === 0 ? ask : null);
+  const request = { model: model.id, input };
+  const priced = useQuote(missing.length === 0 ? request : null);
   const refused = priced.quote?.refusal ?? null;
   const mayGenerate = me.value?.signedIn?.accountId !== null;
 
@@ -91,13 +91,15 @@ const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTe
       document.getElementById(`field-${missing[0]}`)?.focus();
       return;
     }
-    const text = JSON.stringify(ask);
+    const text = JSON.stringify(request);
     if (key.current?.text !== text) key.current = { text, key: crypto.randomUUID() };
     setBusy(true);
     setFault(null);
     try {
       add(
-        await call<GenerationDto>("POST", "/console/api/generations", ask, { headers: { "idempotency-key": key.current.key } }),
+        await call<GenerationDto>("POST", "/console/api/generations", request, {
+          headers: { "idempotency-key": key.current.key },
+        }),
       );
       key.current = null;
     } catch (thrown) {
@@ -149,7 +151,7 @@ const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTe
             made.map((one) => <Made key={one.id} of={one} />)
           )}
         </section>
-        <Code ask={ask} />
+        <Code request={request} />
       </div>
     </>
   );

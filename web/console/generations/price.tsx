@@ -13,9 +13,9 @@ export type PriceQuery = { model: string; input: JsonObject };
 export type Priced = { quote: QuoteDto | null; fault: string | null };
 
 /** The quote of a request; null while the request is incomplete. */
-export const useQuote = (ask: PriceQuery | null): Priced => {
+export const useQuote = (request: PriceQuery | null): Priced => {
   const [priced, setPriced] = useState<Priced>({ quote: null, fault: null });
-  const text = ask === null ? null : JSON.stringify(ask);
+  const text = request === null ? null : JSON.stringify(request);
   useEffect(() => {
     if (text === null) return setPriced({ quote: null, fault: null });
     const ending = new AbortController();

@@ -8,19 +8,19 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 const indented = (value: unknown, spaces: number): string =>
   JSON.stringify(value, null, 2).replaceAll("\n", `\n${" ".repeat(spaces)}`);
 
-const curl = (origin: string, ask: SnippetRequest): string => `curl ${origin}/v1/generations \\
+const curl = (origin: string, request: SnippetRequest): string => `curl ${origin}/v1/generations \\
   -H "Authorization: Bearer $GENROUTER_API_KEY" \\
   -H "Content-Type: application/json" \\
   -H "Idempotency-Key: $(uuidgen)" \\
-  -d ${quoted(JSON.stringify(ask))}`;
+  -d ${quoted(JSON.stringify(request))}`;
 
-const typescript = (origin: string, ask: SnippetRequest): string => `import { createClient } from "@genrouter/client";
+const typescript = (origin: string, request: SnippetRequest): string => `import { createClient } from "@genrouter/client";
 
 const client = createClient({
   url: ${JSON.stringify(origin)},
   key: process.env.GENROUTER_API_KEY ?? "",
 });
-const { generation, files } = await client.generate(${indented(ask, 0)});
+const { generation, files } = await client.generate(${indented(request, 0)});
 console.log(generation.cost_usd, files);`;
 
 /** JSON differs from Python in three literals, which are replaced outside of strings. */
@@ -29,7 +29,7 @@ const pythonOf = (value: unknown): string =>
     part === "true" ? "True" : part === "false" ? "False" : part === "null" ? "None" : part,
   );
 
-const python = (origin: string, ask: SnippetRequest): string => `import os, time, uuid
+const python = (origin: string, request: SnippetRequest): string => `import os, time, uuid
 import requests
 
 api = ${JSON.stringify(`${origin}/v1/generations`)}
@@ -37,7 +37,7 @@ key = {"Authorization": "Bearer " + os.environ["GENROUTER_API_KEY"]}
 answer = requests.post(
     api,
     headers={**key, "Idempotency-Key": str(uuid.uuid4())},
-    json=${pythonOf(ask)},
+    json=${pythonOf(request)},
     timeout=60,
 )
 answer.raise_for_status()

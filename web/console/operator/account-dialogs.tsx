@@ -10,15 +10,15 @@ import { creditsIn, newReference } from "./format.ts";
 import { API } from "./page.tsx";
 
 export type AccountAction = "grant" | "take" | "pause" | "limits";
-type Props = { of: AccountView; close: () => void; done: (account: AccountView, said: string) => void };
+type Props = { of: AccountView; close: () => void; done: (account: AccountView, text: string) => void };
 
 const pathOf = ({ id }: AccountView): string => `${API}/accounts/${id}`;
 
 /** The credits that were transferred. The available balance never becomes negative, and the remainder becomes debt. */
-const moved = ({ movedCredits, newlyOwedCredits, account }: CreditsAdjusted): string => {
-  if (movedCredits === 0 && newlyOwedCredits === 0) return "This was booked already; nothing more moved.";
-  if (movedCredits > 0) return `${usd(movedCredits)} were granted; ${usd(account.availableCredits)} are available.`;
-  const taken = `${usd(-movedCredits)} were taken back.`;
+const moved = ({ transferredCredits, newlyOwedCredits, account }: CreditsAdjusted): string => {
+  if (transferredCredits === 0 && newlyOwedCredits === 0) return "This was booked already; nothing more moved.";
+  if (transferredCredits > 0) return `${usd(transferredCredits)} were granted; ${usd(account.availableCredits)} are available.`;
+  const taken = `${usd(-transferredCredits)} were taken back.`;
   return newlyOwedCredits === 0
     ? taken
     : `${taken} ${usd(newlyOwedCredits)} were not there and are owed now, so the account is paused.`;
@@ -33,8 +33,8 @@ const Credits = ({ of, close, done, isGrant }: Props & { isGrant: boolean }): VN
     const credits = creditsIn(amount);
     if (typeof credits === "string") return credits;
     if (note.trim() === "") return "Say why in the note: it stands in the account's ledger.";
-    const asked = isGrant ? credits : -credits;
-    const body = { reference: reference.current, credits: asked, note: note.trim() };
+    const requested = isGrant ? credits : -credits;
+    const body = { reference: reference.current, credits: requested, note: note.trim() };
     const answer = await call<CreditsAdjusted>("POST", `${pathOf(of)}/credits`, body);
     done(answer.account, moved(answer));
     return undefined;

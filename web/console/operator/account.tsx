@@ -68,7 +68,7 @@ const Facts = ({ of }: { of: Account }): VNode => {
 export const AccountPage = ({ id }: { id: string }): VNode => {
   const page = useQuery<Account>(`${API}/accounts/${encodeURIComponent(id)}`);
   const [action, act] = useState<AccountAction | null>(null);
-  const [said, say] = useState("");
+  const [message, say] = useState("");
   return (
     <Awaited of={page}>
       {(account) => (
@@ -96,7 +96,7 @@ export const AccountPage = ({ id }: { id: string }): VNode => {
               ))}
             </p>
           )}
-          <PageMessage text={said} />
+          <PageMessage text={message} />
           <p class="links">
             <a href={`/console/generations?account=${id}`}>Generations</a> <a href={`/console/keys?account=${id}`}>Keys</a>{" "}
             <a href={`/console/credits?account=${id}`}>Credits</a> <a href={`/console/ledger?account=${id}`}>Ledger</a>{" "}

@@ -37,7 +37,7 @@ const outcomeText = ({ id, status, state, isTaken, costCredits }: DecidedView): 
   return costCredits === null ? `${id} continues: ${state}.` : `${id} is charged ${usd(costCredits)}.`;
 };
 
-export const Deciding = ({ of, close, done }: { of: Parked; close: () => void; done: (said: string) => void }): VNode => {
+export const Deciding = ({ of, close, done }: { of: Parked; close: () => void; done: (text: string) => void }): VNode => {
   const [decision, setDecision] = useState<Decision>("retry");
   const [reason, setReason] = useState("");
   const chosen = CHOICES[decision];

@@ -14,7 +14,7 @@ import { useQuery } from "../../components/use-query.ts";
 import { count, span } from "./format.ts";
 import { API, Awaited, PageMessage } from "./page.tsx";
 
-const LOOK_MS = 400;
+const POLL_MS = 400;
 
 const Invariant = ({ of }: { of: InvariantResult }): VNode => (
   <li data-invariant={of.invariant} class={of.ok ? "holds" : "broken"}>
@@ -90,7 +90,7 @@ export const LedgerVerificationPage = (): VNode => {
   const { value, again, put } = page;
   useEffect(() => {
     if (!value?.running) return;
-    const timer = setTimeout(again, LOOK_MS);
+    const timer = setTimeout(again, POLL_MS);
     return () => clearTimeout(timer);
   }, [value, again]);
   const begin = () => {

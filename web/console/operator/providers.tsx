@@ -20,7 +20,7 @@ const sourceText = (key: KeySourceView | null): string => {
   return key.from === "file" ? "key from a file that the settings name" : "key from the settings or the environment";
 };
 
-const SetKey = ({ account, close, done }: { account: string; close: () => void; done: (said: string) => void }): VNode => {
+const SetKey = ({ account, close, done }: { account: string; close: () => void; done: (text: string) => void }): VNode => {
   const [key, setKey] = useState("");
   const run = async () => {
     if (key.trim() === "") return "Paste the key.";
@@ -44,7 +44,7 @@ const SetKey = ({ account, close, done }: { account: string; close: () => void; 
   );
 };
 
-const DropKey = ({ account, close, done }: { account: string; close: () => void; done: (said: string) => void }): VNode => {
+const DropKey = ({ account, close, done }: { account: string; close: () => void; done: (text: string) => void }): VNode => {
   const run = async () => {
     await call("DELETE", `${API}/providers/${encodeURIComponent(account)}/key`);
     done(`The key of ${account} is gone.`);
@@ -119,7 +119,7 @@ const Provider = ({ of, act }: { of: ProviderAccount; act: (action: Action) => v
 export const ProvidersView = (): VNode => {
   const page = useQuery<ProvidersPage>(`${API}/providers`);
   const [action, act] = useState<Action | null>(null);
-  const [said, say] = useState("");
+  const [message, say] = useState("");
   const [text, setText] = useState("");
   const wanted = text.trim().toLowerCase();
   const isWanted = ({ account, interfaces }: ProviderAccount) =>
@@ -140,7 +140,7 @@ export const ProvidersView = (): VNode => {
             <TextField says="Search providers" inputMode="search" value={text} set={setText} />
           </form>
           <p class="said" role="status">
-            {said}
+            {message}
           </p>
           <ul class="plain">
             {providers.filter(isWanted).map((of) => (

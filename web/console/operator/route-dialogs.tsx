@@ -10,10 +10,10 @@ import { newReference } from "./format.ts";
 import { API, PageMessage } from "./page.tsx";
 
 export type RouteAction = { kind: "switch" | "test"; of: RouteLine };
-type Props = { of: RouteLine; close: () => void; done: (said: string) => void };
+type Props = { of: RouteLine; close: () => void; done: (text: string) => void };
 
 /** Interval at which a trial is polled. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 const pathOf = ({ id }: RouteLine): string => `${API}/routes/${encodeURIComponent(id)}`;
 
@@ -69,7 +69,7 @@ const useTrial = () => {
           setFault(errorText(thrown));
           setTrial({ ...trial });
         }),
-      LOOK_MS,
+      POLL_MS,
     );
     return () => clearTimeout(timer);
   }, [trial]);
@@ -90,14 +90,14 @@ const Test = ({ of, close }: Props): VNode => {
     return undefined;
   };
   const mayBuy = checked !== null && checked.kind !== "refused" && trial === null;
-  const said = () => {
+  const text = () => {
     if (fault !== null) return fault;
     if (trial !== null) return `${trialText(trial)} ${looking}`;
     return checked === null ? `Asking ${of.provider}…` : checkText(of, checked);
   };
   return (
     <DialogState title={`Test ${of.id}`} does={mayBuy ? "Buy one generation" : null} close={close} run={run}>
-      <PageMessage text={said()} />
+      <PageMessage text={text()} />
       {mayBuy && (
         <p>
           To try all of it, one generation can be bought on this route alone, the least that {of.model} can be asked for:{" "}

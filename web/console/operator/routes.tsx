@@ -101,7 +101,12 @@ const columnsOf = (routes: readonly RouteLine[], act: (action: RouteAction) => v
         </>
       ),
     },
-    { says: "Seats", by: ({ seats }) => seats.taken, isNumber: true, cell: ({ seats }) => `${seats.taken} of ${seats.of}` },
+    {
+      says: "Seats",
+      by: ({ running }) => running.taken,
+      isNumber: true,
+      cell: ({ running }) => `${running.taken} of ${running.of}`,
+    },
   ];
   if (mayChange())
     columns.push({
@@ -136,7 +141,7 @@ export const RoutesView = (): VNode => {
   const [text, setText] = useState("");
   const [state, setState] = useState("all");
   const [action, act] = useState<RouteAction | null>(null);
-  const [said, say] = useState("");
+  const [message, say] = useState("");
   return (
     <Awaited of={page}>
       {({ routes, attempts, deliveries, isShared }) => {
@@ -167,7 +172,7 @@ export const RoutesView = (): VNode => {
               {isShared ? " Seats are those of the node that answers: the nodes share them out evenly." : ""}
             </p>
             <p class="said" role="status">
-              {shown.length === 0 ? "No route fits." : `${shown.length} routes: ${countText(shown)}.`} {said}
+              {shown.length === 0 ? "No route fits." : `${shown.length} routes: ${countText(shown)}.`} {message}
             </p>
             {shown.length > 0 && (
               <SortedTable caption="Routes" columns={columnsOf(routes, act)} rows={shown} keyOf={({ id }) => id} />

@@ -36,7 +36,7 @@ const PARKED: readonly Column<Parked>[] = [
 /** Parked generations with the dialog for their decision. */
 const ParkedGenerations = ({ rows, again }: { rows: readonly Parked[]; again: () => void }): VNode => {
   const [open, setOpen] = useState<Parked | null>(null);
-  const [said, setSaid] = useState("");
+  const [text, setSaid] = useState("");
   const decides: Column<Parked> = {
     says: "Decision",
     cell: (row) => (
@@ -47,7 +47,7 @@ const ParkedGenerations = ({ rows, again }: { rows: readonly Parked[]; again: ()
   };
   return (
     <>
-      <PageMessage text={said} />
+      <PageMessage text={text} />
       {rows.length === 0 ? (
         <p class="empty">No generation waits for an operator.</p>
       ) : (
@@ -62,9 +62,9 @@ const ParkedGenerations = ({ rows, again }: { rows: readonly Parked[]; again: ()
         <Deciding
           of={open}
           close={() => setOpen(null)}
-          done={(told) => {
+          done={(reported) => {
             setOpen(null);
-            setSaid(told);
+            setSaid(reported);
             again();
           }}
         />

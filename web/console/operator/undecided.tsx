@@ -12,7 +12,7 @@ import { API, mayChange } from "./page.tsx";
 const what = ({ kind, amount, currency }: UndecidedLine): string =>
   `A ${kind} of ${amount} ${currency} (in the smallest unit of the currency)`;
 
-type Props = { of: UndecidedLine; close: () => void; done: (account: AccountView, said: string) => void };
+type Props = { of: UndecidedLine; close: () => void; done: (account: AccountView, text: string) => void };
 const Deciding = ({ of, close, done }: Props): VNode => {
   const [amount, setAmount] = useState("");
   const [reason, setReason] = useState("");
@@ -62,9 +62,9 @@ export const Undecided = ({ of, done }: { of: AccountView; done: Props["done"] }
         <Deciding
           of={open}
           close={() => setOpen(null)}
-          done={(account, said) => {
+          done={(account, text) => {
             setOpen(null);
-            done(account, said);
+            done(account, text);
           }}
         />
       )}

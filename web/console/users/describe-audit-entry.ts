@@ -32,8 +32,8 @@ export const actionOf = (typed: string): string => {
 const amountOf = (detail: Detail, name: string): number => (typeof detail[name] === "number" ? detail[name] : 0);
 
 /** The change of the balance, and the resulting debt. */
-const movedText = (detail: Detail): string => {
-  const [moved, owed] = [amountOf(detail, "movedCredits"), amountOf(detail, "owedCredits")];
+const changeText = (detail: Detail): string => {
+  const [moved, owed] = [amountOf(detail, "transferredCredits"), amountOf(detail, "owedCredits")];
   const account = `${detail.accountId ?? "its account"}`;
   const what =
     moved === 0
@@ -52,7 +52,7 @@ const REVERSED: Readonly<Record<string, string>> = {
 };
 const reversal = (detail: Detail): string =>
   `${usd(amountOf(detail, "credits"))} ${REVERSED[`${detail.state}`] ?? detail.state} (${detail.id}): ${
-    detail.accountId === undefined ? `its payment ${detail.paymentIntent} is not known yet` : movedText(detail)
+    detail.accountId === undefined ? `its payment ${detail.paymentIntent} is not known yet` : changeText(detail)
   }`;
 
 const LOOKED_AT: Readonly<Record<string, string>> = {
@@ -65,7 +65,7 @@ const LOOKED_AT: Readonly<Record<string, string>> = {
 const HOW: Readonly<Record<string, (detail: Detail) => string>> = {
   "open-purchase": (detail) =>
     `${usd(amountOf(detail, "credits"))} for ${detail.accountId}, ${detail.provider === "test" ? "in a test checkout" : "through Stripe"}`,
-  "pay-purchase": (detail) => `${usd(amountOf(detail, "credits"))} paid (${detail.paymentIntent}): ${movedText(detail)}`,
+  "pay-purchase": (detail) => `${usd(amountOf(detail, "credits"))} paid (${detail.paymentIntent}): ${changeText(detail)}`,
   "mismatch-purchase": ({ credits, currency, accountId, paymentIntent }) => {
     const paid = typeof credits === "number" ? `${(credits / 100).toFixed(2)} ${`${currency}`.toUpperCase()}` : "nothing";
     return `${paid} paid (${paymentIntent}), which is not what was asked: nothing given to ${accountId}`;

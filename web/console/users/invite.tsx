@@ -23,11 +23,11 @@ export const Invite = ({ accounts, made }: Props): VNode => {
         empties
         send={async (entered) => {
           const email = entered("email");
-          const ask = {
+          const request = {
             ...{ email, role, accountId: chosen === NEW || chosen === NONE ? null : chosen },
             accountName: chosen === NEW ? entered("accountName") : null,
           };
-          const link = await call<MadeLinkView>("POST", "/console/api/operator/invitations", ask);
+          const link = await call<MadeLinkView>("POST", "/console/api/operator/invitations", request);
           made({ ...link, says: `Send this link to ${email}: with it they choose a password and come in.` });
         }}
       >

@@ -18,28 +18,28 @@ const agentText = (agent: string): string => {
   const browser = /(Edg|OPR|Firefox|HeadlessChrome|Chrome|Safari)\/\d+/.exec(agent)?.[1];
   const system = /(Windows|Macintosh|Android|iPhone|iPad|Linux)/.exec(agent)?.[1];
   const names: Record<string, string> = { Edg: "Edge", OPR: "Opera", HeadlessChrome: "Chrome", Macintosh: "macOS" };
-  const said = [browser, system].flatMap((name) => (name === undefined ? [] : [names[name] ?? name]));
-  return said.length === 0 ? agent.slice(0, 60) || "Unknown browser" : said.join(" on ");
+  const text = [browser, system].flatMap((name) => (name === undefined ? [] : [names[name] ?? name]));
+  return text.length === 0 ? agent.slice(0, 60) || "Unknown browser" : text.join(" on ");
 };
 
-const Sessions = ({ asked }: { asked: ReturnType<typeof useQuery<Listed>> }): VNode => {
+const Sessions = ({ requested }: { requested: ReturnType<typeof useQuery<Listed>> }): VNode => {
   const [fault, setFault] = useState<string | null>(null);
   const [dialog, think] = useSecondThought();
   const end = async (path: string, leaves: boolean): Promise<void> => {
     const answer = await call<Listed>("DELETE", path);
     if (leaves) await learnMe();
-    else asked.put(answer);
+    else requested.put(answer);
   };
   const endOne = (path: string, leaves: boolean): void => {
     setFault(null);
     end(path, leaves).catch((thrown: unknown) => setFault(errorText(thrown)));
   };
-  const sessions = asked.value?.sessions;
+  const sessions = requested.value?.sessions;
   return (
     <section aria-labelledby="sessions">
       <h2 id="sessions">Where you are signed in</h2>
-      <Fault says={fault ?? asked.fault} />
-      {sessions === undefined && asked.fault === null && <p aria-busy="true">Reading the sessions…</p>}
+      <Fault says={fault ?? requested.fault} />
+      {sessions === undefined && requested.fault === null && <p aria-busy="true">Reading the sessions…</p>}
       {sessions && (
         <>
           <div class="cards">
@@ -117,7 +117,7 @@ const Sessions = ({ asked }: { asked: ReturnType<typeof useQuery<Listed>> }): VN
 };
 
 export const ProfilePage = (): VNode | null => {
-  const asked = useQuery<Listed>(PATH);
+  const requested = useQuery<Listed>(PATH);
   const who = me.value?.signedIn;
   if (!who) return null;
   return (
@@ -142,15 +142,15 @@ export const ProfilePage = (): VNode | null => {
         done="Changed. You were signed out everywhere else."
         empties
         send={async (entered) => {
-          const ask = { old: entered("old"), password: entered("password") };
-          asked.put(await call<Listed>("POST", "/console/api/me/password", ask));
+          const request = { old: entered("old"), password: entered("password") };
+          requested.put(await call<Listed>("POST", "/console/api/me/password", request));
         }}
       >
         <input type="hidden" name="email" autocomplete="username" value={who.email} />
         <Field says="Password of now" name="old" type="password" autoComplete="current-password" />
         <Field says="New password" name="password" type="password" autoComplete="new-password" hint={PASSWORD_HINT} />
       </Form>
-      <Sessions asked={asked} />
+      <Sessions requested={requested} />
     </>
   );
 };

@@ -55,8 +55,8 @@ export const SignUpPage = (): VNode => {
     <Form
       does="Sign up"
       send={async (entered) => {
-        const ask = { email: entered("email"), name: entered("name"), password: entered("password") };
-        me.value = await call<MeView>("POST", "/console/api/sign-up", ask);
+        const request = { email: entered("email"), name: entered("name"), password: entered("password") };
+        me.value = await call<MeView>("POST", "/console/api/sign-up", request);
         go("/console", { replace: true });
       }}
     >

@@ -138,8 +138,8 @@ const Row = ({ user, accounts, mayChange, change, reset }: RowProps): VNode => {
   );
 };
 
-const Invitations = ({ asked, think }: { asked: Query<UsersView>; think: (thought: Thought) => void }): VNode | null => {
-  const { invitations = [], mayChange = false } = asked.value ?? {};
+const Invitations = ({ requested, think }: { requested: Query<UsersView>; think: (thought: Thought) => void }): VNode | null => {
+  const { invitations = [], mayChange = false } = requested.value ?? {};
   if (invitations.length === 0) return null;
   return (
     <section aria-labelledby="open-links">
@@ -161,7 +161,8 @@ const Invitations = ({ asked, think }: { asked: Query<UsersView>; think: (though
                     title: `Withdraw the link for ${one.email ?? "the set-up"}?`,
                     says: "The link stops working. You can create another one.",
                     does: "Withdraw",
-                    run: async () => asked.put(await call<UsersView>("DELETE", `/console/api/operator/invitations/${one.id}`)),
+                    run: async () =>
+                      requested.put(await call<UsersView>("DELETE", `/console/api/operator/invitations/${one.id}`)),
                   })
                 }
               >
@@ -176,7 +177,7 @@ const Invitations = ({ asked, think }: { asked: Query<UsersView>; think: (though
 };
 
 export const UsersPage = (): VNode => {
-  const asked = useQuery<UsersView>(PATH);
+  const requested = useQuery<UsersView>(PATH);
   const [link, setLink] = useState<Link | null>(null);
   const [fault, setFault] = useState<string | null>(null);
   const [dialog, think] = useSecondThought();
@@ -184,14 +185,14 @@ export const UsersPage = (): VNode => {
     setFault(null);
     await work().catch((thrown: unknown) => {
       setFault(errorText(thrown));
-      asked.again();
+      requested.again();
     });
   };
-  const { value: page } = asked;
-  if (!page) return asked.fault === null ? <p aria-busy="true">Reading the users…</p> : <Fault says={asked.fault} />;
+  const { value: page } = requested;
+  if (!page) return requested.fault === null ? <p aria-busy="true">Reading the users…</p> : <Fault says={requested.fault} />;
   const show = (made: Link) => {
     setLink(made);
-    asked.again();
+    requested.again();
   };
   const heads = ["User", "Role", "Account", "Last seen", "State", ...(page.mayChange ? [""] : [])];
   return (
@@ -217,7 +218,7 @@ export const UsersPage = (): VNode => {
                 {...{ user, accounts: page.accounts }}
                 mayChange={page.mayChange && user.id !== me.value?.signedIn?.userId}
                 change={(one, what) => {
-                  const run = async () => asked.put(await call<UsersView>("PATCH", `${PATH}/${one.id}`, what));
+                  const run = async () => requested.put(await call<UsersView>("PATCH", `${PATH}/${one.id}`, what));
                   const thought = thoughtOf(one, what);
                   if (thought) think({ ...thought, run });
                   else void sent(run);
@@ -233,7 +234,7 @@ export const UsersPage = (): VNode => {
           </tbody>
         </table>
       </div>
-      <Invitations asked={asked} think={think} />
+      <Invitations requested={requested} think={think} />
       {dialog}
     </>
   );

@@ -4,7 +4,7 @@ import type { GenerationsQuery, ListedGeneration, StoreReads } from "../../store
 import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";
 import { previousTo } from "./accounts.ts";
-import { KEY_COLUMNS, type KeyColumns, RECORD_COLUMNS, type RecordRow, toMakingKey, toRecord } from "./record.ts";
+import { KEY_COLUMNS, type KeyColumns, RECORD_COLUMNS, type RecordRow, toRecord, toSubmittingKey } from "./record.ts";
 
 type Reads = Pick<StoreReads, "generationsStep">;
 type Row = RecordRow & KeyColumns & { accountId: string };
@@ -41,13 +41,13 @@ const excerptsIn = ({ items, json }: Dialect): string =>
 
 const isOpen = ({ status }: GenerationsQuery): boolean => status === "queued" || status === "running";
 const isOfKey = (keyId: string, row: Row): boolean =>
-  keyId === "playground" ? toMakingKey(row).isPlayground : row.key_id === keyId;
-const isWanted = (ask: GenerationsQuery, row: Row): boolean =>
-  (ask.accountSeq === null || row.account_seq === ask.accountSeq) &&
-  (ask.toMs === null || row.created_at_ms < ask.toMs) &&
-  (ask.status === null || row.status === ask.status) &&
-  (ask.models === null || ask.models.includes(row.model)) &&
-  (ask.keyId === null || isOfKey(ask.keyId, row));
+  keyId === "playground" ? toSubmittingKey(row).isPlayground : row.key_id === keyId;
+const isWanted = (query: GenerationsQuery, row: Row): boolean =>
+  (query.accountSeq === null || row.account_seq === query.accountSeq) &&
+  (query.toMs === null || row.created_at_ms < query.toMs) &&
+  (query.status === null || row.status === query.status) &&
+  (query.models === null || query.models.includes(row.model)) &&
+  (query.keyId === null || isOfKey(query.keyId, row));
 
 const openFinding = (query: Query) => {
   const startOf = async ({ accountSeq, from, toMs }: GenerationsQuery): Promise<number | null> => {
@@ -60,14 +60,14 @@ const openFinding = (query: Query) => {
    * Row numbers of the ledger, where a generation is negative. The list has one row more than `looks`, which is the start of the
    * next step.
    */
-  return async (ask: GenerationsQuery): Promise<number[]> => {
-    const start = await startOf(isOpen(ask) ? { ...ask, accountSeq: null } : ask);
+  return async (request: GenerationsQuery): Promise<number[]> => {
+    const start = await startOf(isOpen(request) ? { ...request, accountSeq: null } : request);
     if (start === null) return [];
-    const take = ask.looks + 1;
-    const isChained = !isOpen(ask) && ask.accountSeq !== null;
+    const take = request.maxExamined + 1;
+    const isChained = !isOpen(request) && request.accountSeq !== null;
     const found = isChained
       ? await query<{ link: number }>(CHAINED, start, take)
-      : await query<{ link: number }>(isOpen(ask) ? OPEN : EVERYBODYS, -start, take);
+      : await query<{ link: number }>(isOpen(request) ? OPEN : EVERYBODYS, -start, take);
     return found.map(({ link }) => link);
   };
 };
@@ -80,7 +80,7 @@ export const listedReads = (query: Query, dialect: Dialect): Reads => {
     const rows = seqs.length === 0 ? [] : await query<Row>(listed, JSON.stringify(seqs));
     return new Map(rows.map((row) => [row.seq, row]));
   };
-  const told = async (rows: readonly Row[]): Promise<ListedGeneration[]> => {
+  const reported = async (rows: readonly Row[]): Promise<ListedGeneration[]> => {
     if (rows.length === 0) return [];
     const seqs = JSON.stringify(rows.map(({ seq }) => seq));
     const found = await query<{ seq: number; prompt: string | null }>(excerpts, seqs);
@@ -88,34 +88,34 @@ export const listedReads = (query: Query, dialect: Dialect): Reads => {
     return rows.map((row) => ({
       record: toRecord(row),
       accountId: row.accountId,
-      key: toMakingKey(row),
+      key: toSubmittingKey(row),
       prompt: prompts.get(row.seq) ?? null,
     }));
   };
   /** Examines rows in order, and reads as many at once as are still missing. */
-  const look = async (ask: GenerationsQuery): Promise<{ wanted: Row[]; looked: number; next: number | null }> => {
-    const links = await linksOf(ask);
+  const look = async (request: GenerationsQuery): Promise<{ wanted: Row[]; examined: number; next: number | null }> => {
+    const links = await linksOf(request);
     const wanted: Row[] = [];
     let rows = new Map<number, Row>();
-    let [looked, readUpTo] = [0, 0];
+    let [examined, readUpTo] = [0, 0];
     for (const link of links) {
-      if (looked === ask.looks || wanted.length === ask.limit) return { wanted, looked, next: link };
-      if (looked === readUpTo) {
-        readUpTo += Math.max(READ_AT_LEAST, ask.limit - wanted.length);
-        rows = await read(links.slice(looked, readUpTo));
+      if (examined === request.maxExamined || wanted.length === request.limit) return { wanted, examined, next: link };
+      if (examined === readUpTo) {
+        readUpTo += Math.max(READ_AT_LEAST, request.limit - wanted.length);
+        rows = await read(links.slice(examined, readUpTo));
       }
-      looked += 1;
+      examined += 1;
       const seen = rows.get(-link);
       if (!seen) continue;
-      if (ask.fromMs !== null && seen.created_at_ms < ask.fromMs) return { wanted, looked, next: null };
-      if (isWanted(ask, seen)) wanted.push(seen);
+      if (request.fromMs !== null && seen.created_at_ms < request.fromMs) return { wanted, examined, next: null };
+      if (isWanted(request, seen)) wanted.push(seen);
     }
-    return { wanted, looked, next: null };
+    return { wanted, examined, next: null };
   };
   return {
-    generationsStep: async (ask) => {
-      const { wanted, looked, next } = await look(ask);
-      return { found: await told(wanted), looked, next };
+    generationsStep: async (request) => {
+      const { wanted, examined, next } = await look(request);
+      return { found: await reported(wanted), examined: examined, next };
     },
   };
 };

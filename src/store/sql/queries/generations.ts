@@ -7,7 +7,7 @@ import type { JsonObject, Output } from "../../../domain/types.ts";
 import type { StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";
-import { KEY_COLUMNS, type KeyColumns, parsed, RECORD_COLUMNS, type RecordRow, toMakingKey, toRecord } from "./record.ts";
+import { KEY_COLUMNS, type KeyColumns, parsed, RECORD_COLUMNS, type RecordRow, toRecord, toSubmittingKey } from "./record.ts";
 
 type Reads = Pick<
   StoreReads,
@@ -59,7 +59,7 @@ export const generationReads = (query: Query, dialect: Dialect): Reads => {
       const [row] = seq === undefined ? [] : await query<OperatorRow>(FOR_OPERATOR, seq);
       if (row?.id !== id) return undefined;
       const { account_id: accountId, idempotency_key: idempotencyKey } = row;
-      return { ...toRecord(row), accountId, key: toMakingKey(row), idempotencyKey };
+      return { ...toRecord(row), accountId, key: toSubmittingKey(row), idempotencyKey };
     },
     inputOf: async (seq) => {
       const [row] = await query<{ body: string; input_defaults: string }>(

@@ -16,7 +16,7 @@ const KEY = `SELECT k.id, a.id AS "accountId", k.scope, k.name, k.prefix AS "sta
   (SELECT last_used_at_ms FROM api_key_last_used WHERE key_seq = k.seq) AS "lastUsedAtMs",
   (SELECT id FROM api_key WHERE seq = t.rotated_from) AS "rotatedFrom" ${OF_KEY}`;
 /** Number of days in the reported sum, including today. */
-const TOLD_DAYS = 30;
+const REPORTED_DAYS = 30;
 
 const toKey = ({ day, week, month, models, ...row }: StoredKey): KeyRow => ({
   ...row,
@@ -45,7 +45,7 @@ export const keyReads = (query: Query): Reads => ({
     (await (accountId === undefined ? query<StoredKey>(KEYS) : query<StoredKey>(KEYS_OF, accountId))).map(toKey),
   keySpend: async (nowMs, accountId) => {
     const [day, week, month] = [windowFrom("day", nowMs), windowFrom("week", nowMs), windowFrom("month", nowMs)];
-    const rows = await query<StoredSpend>(SPEND, accountId ?? null, day, week, month, dayOf(nowMs) - TOLD_DAYS + 1);
+    const rows = await query<StoredSpend>(SPEND, accountId ?? null, day, week, month, dayOf(nowMs) - REPORTED_DAYS + 1);
     return new Map(
       rows.map(({ id, isMetered, last30Credits, ...windows }): [string, KeySpend] => [
         id,

@@ -37,7 +37,7 @@ export const purchaseReads = (query: Query, dialect: Dialect): PurchaseReads => 
     purchase: async (id) => (await query<PurchaseRow>(BY_ID, id))[0],
     purchases: (accountId, beforeId, limit) =>
       query<PurchaseRow>(accountId === null ? OF_ALL : OF_ACCOUNT, accountId, beforeId, limit),
-    openPurchases: (askedBeforeMs, limit) => query<PurchaseRow>(OPEN, askedBeforeMs, limit),
+    openPurchases: (checkedBeforeMs, limit) => query<PurchaseRow>(OPEN, checkedBeforeMs, limit),
     mismatchedPurchases: (sinceMs, limit) => query<PurchaseRow>(MISMATCHED, sinceMs, limit),
     undecidedReversals: (limit) => query<UndecidedReversal>(UNDECIDED, limit),
     uninvoicedPurchases: (sinceMs, limit) => query<PurchaseRow>(UNINVOICED, sinceMs, limit),

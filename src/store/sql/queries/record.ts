@@ -1,7 +1,7 @@
 // Maps the row of a generation to its record.
 
 import type { GenerationError, GenerationRecord, GenerationStatus, Output } from "../../../domain/types.ts";
-import type { MakingKey } from "../../store.ts";
+import type { SubmittingKey } from "../../store.ts";
 
 export type RecordRow = {
   seq: number;
@@ -31,7 +31,7 @@ export type KeyColumns = { key_id: string; key_name: string; key_start: string }
 export const KEY_COLUMNS = "k.id AS key_id, k.name AS key_name, k.prefix AS key_start";
 
 /** The prefix identifies a playground key. */
-export const toMakingKey = ({ key_id: id, key_name: name, key_start: start }: KeyColumns): MakingKey => ({
+export const toSubmittingKey = ({ key_id: id, key_name: name, key_start: start }: KeyColumns): SubmittingKey => ({
   ...{ id, name, start },
   isPlayground: start === "console",
 });

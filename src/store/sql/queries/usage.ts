@@ -13,8 +13,8 @@ const OF: Record<UsageBy, [told: string, grouped: string]> = {
 };
 
 const usageBy = (by: UsageBy): string => {
-  const [told, grouped] = OF[by];
-  return `SELECT ${told} AS "of", u.wait, CAST(sum(u.succeeded) AS bigint) AS succeeded, CAST(sum(u.failed) AS bigint) AS failed,
+  const [reported, grouped] = OF[by];
+  return `SELECT ${reported} AS "of", u.wait, CAST(sum(u.succeeded) AS bigint) AS succeeded, CAST(sum(u.failed) AS bigint) AS failed,
       CAST(sum(u.charged_credits) AS bigint) AS "chargedCredits", CAST(sum(u.wait_ms) AS bigint) AS "waitMs" FROM usage_daily u
     WHERE u.day BETWEEN ?1 AND ?2
       AND (CAST(?3 AS text) IS NULL OR u.account_seq = (SELECT seq FROM account WHERE id = CAST(?3 AS text)))

@@ -38,12 +38,12 @@ const CONSOLE_CALLER = `SELECT k.seq AS "keySeq", k.id AS "keyId", k.scope, a.se
     a.burst_per_s AS "burstPerS", a.in_progress_limit AS "inProgressLimit" FROM api_key k JOIN account a ON a.seq = k.account_seq
   WHERE k.account_seq = ?1 AND k.kind = 'console'`;
 /** An absent filter (null) matches every row. */
-const asked = (n: number, type: "bigint" | "text", fits: (value: string) => string): string =>
+const requested = (n: number, type: "bigint" | "text", fits: (value: string) => string): string =>
   `(CAST(?${n} AS ${type}) IS NULL OR ${fits(`CAST(?${n} AS ${type})`)})`;
 const AUDIT = `SELECT seq, at_ms AS "atMs", principal_kind AS kind, principal_id AS id, principal_name AS name, action, target, detail FROM audit
-  WHERE ${asked(1, "bigint", (seq) => `seq < ${seq}`)} AND ${asked(3, "text", (actor) => `${actor} IN (principal_id, principal_name)`)}
-    AND ${asked(4, "text", (action) => `action = ${action}`)} AND ${asked(5, "text", (target) => `target = ${target}`)}
-    AND ${asked(6, "bigint", (from) => `at_ms >= ${from}`)} AND ${asked(7, "bigint", (to) => `at_ms < ${to}`)}
+  WHERE ${requested(1, "bigint", (seq) => `seq < ${seq}`)} AND ${requested(3, "text", (actor) => `${actor} IN (principal_id, principal_name)`)}
+    AND ${requested(4, "text", (action) => `action = ${action}`)} AND ${requested(5, "text", (target) => `target = ${target}`)}
+    AND ${requested(6, "bigint", (from) => `at_ms >= ${from}`)} AND ${requested(7, "bigint", (to) => `at_ms < ${to}`)}
   ORDER BY seq DESC LIMIT ?2`;
 
 export const userReads = (query: Query): UserReads => ({

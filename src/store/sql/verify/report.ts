@@ -11,16 +11,16 @@ const BROKEN_OFF = "the check did not finish";
 /** Collects the violating rows of a clause and keeps the first of each message. */
 export const createReport = (faults: readonly string[]) => {
   const rows: JsonObject[] = [];
-  const told = new Map(faults.map((fault) => [fault, 0]));
+  const reported = new Map(faults.map((fault) => [fault, 0]));
   return {
     rows,
     /** @returns whether every message has enough rows, so that the clause can stop. */
-    tell: (row: Offender): boolean => {
-      const times = told.get(row.fault) ?? 0;
+    report: (row: Offender): boolean => {
+      const times = reported.get(row.fault) ?? 0;
       if (times >= MOST_ROWS) return false;
-      told.set(row.fault, times + 1);
+      reported.set(row.fault, times + 1);
       rows.push(row);
-      return [...told.values()].every((count) => count >= MOST_ROWS);
+      return [...reported.values()].every((count) => count >= MOST_ROWS);
     },
     /** A query over a damaged page fails. This is a result, and the other clauses still run. */
     breakOff: (detail: string): void => {

@@ -49,26 +49,26 @@ export const chains: Runnable = {
 
 /** The first violating rows of a clause, as many per message as are reported. */
 const offendersOf = async ({ faults, offending }: Runnable, seen: Seen): Promise<JsonObject[]> => {
-  const { rows, tell, breakOff } = createReport(faults);
+  const { rows, report, breakOff } = createReport(faults);
   try {
-    for await (const row of offending(seen)) if (tell(row)) break;
+    for await (const row of offending(seen)) if (report(row)) break;
   } catch (fault) {
     breakOff(seen.reasonOf(fault));
   }
   return rows;
 };
 
-/** @param tell Called after each clause. */
+/** @param report Called after each clause. */
 export const verifyOver = async (
   checks: readonly Check<Runnable>[],
   seen: Seen,
-  tell?: (done: number, of: number, soFar: CheckResult[]) => void,
+  report?: (done: number, of: number, soFar: CheckResult[]) => void,
 ): Promise<CheckResult[]> => {
   const offenders = new Map<Runnable, JsonObject[]>();
   const all = checks.flatMap(({ clauses }) => clauses);
   for (const one of all) {
     offenders.set(one, await offendersOf(one, seen));
-    tell?.(offenders.size, all.length, judgeSoFar(checks, offenders));
+    report?.(offenders.size, all.length, judgeSoFar(checks, offenders));
   }
   return judge(checks, offenders);
 };

@@ -17,9 +17,9 @@ export const CLAUSES: readonly Runnable[] = CHECKS.flatMap(({ clauses }) => clau
 
 /** The first violating rows of a clause, as many per message as are reported. */
 export const offendersOf = ({ faults, offending }: Runnable, seen: Seen): JsonObject[] => {
-  const { rows, tell, breakOff } = createReport(faults);
+  const { rows, report, breakOff } = createReport(faults);
   try {
-    for (const row of offending(seen)) if (tell(row)) break;
+    for (const row of offending(seen)) if (report(row)) break;
   } catch (fault) {
     breakOff(`${faultCode(fault)} ${faultText(fault)}`.trim());
   }

@@ -30,7 +30,7 @@ const startVerifier = (): Verifier => {
 };
 
 /** Sends one request to a new thread, which ends afterwards. @throws Error if the thread fails. */
-const askOnce = async (message: ToVerifier) => {
+const runOnce = async (message: ToVerifier) => {
   const verifier = startVerifier();
   try {
     return await verifier.run(message);
@@ -43,7 +43,7 @@ const askOnce = async (message: ToVerifier) => {
 export const verifyOnThreads = async (
   path: string,
   nowMs: number | null,
-  tell?: (done: number, of: number, soFar: CheckResult[]) => void,
+  report?: (done: number, of: number, soFar: CheckResult[]) => void,
 ): Promise<CheckResult[]> => {
   const waiting = [...CLAUSES.entries()].toSorted(([, a], [, b]) => Number(b.isLong ?? false) - Number(a.isLong ?? false));
   const offenders = new Map<Runnable, JsonObject[]>();
@@ -51,9 +51,9 @@ export const verifyOnThreads = async (
   const work = async ({ run }: Verifier): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [at, clause] = next;
-      const told = await run({ path, nowMs, clause: at });
-      offenders.set(clause, "offenders" in told ? told.offenders : []);
-      tell?.(offenders.size, CLAUSES.length, judgeSoFar(CHECKS, offenders));
+      const reported = await run({ path, nowMs, clause: at });
+      offenders.set(clause, "offenders" in reported ? reported.offenders : []);
+      report?.(offenders.size, CLAUSES.length, judgeSoFar(CHECKS, offenders));
     }
   };
   try {
@@ -66,15 +66,15 @@ export const verifyOnThreads = async (
 
 /** Full scans of a database that another process may be writing to, without blocking a thread of the service. */
 export const createParallelReads = (path: string): LongReads => ({
-  verify: (nowMs, tell) => verifyOnThreads(path, nowMs, tell),
+  verify: (nowMs, report) => verifyOnThreads(path, nowMs, report),
   sums: async () => {
-    const told = await askOnce({ path, sums: true });
-    if ("sums" in told) return told.sums;
+    const reported = await runOnce({ path, sums: true });
+    if ("sums" in reported) return reported.sums;
     throw new Error("a thread that adds up answered something else");
   },
   orphans: async (sinceMs) => {
-    const told = await askOnce({ path, orphansSinceMs: sinceMs });
-    if ("orphans" in told) return told.orphans;
+    const reported = await runOnce({ path, orphansSinceMs: sinceMs });
+    if ("orphans" in reported) return reported.orphans;
     throw new Error("a thread that reads orphans answered something else");
   },
 });

@@ -22,26 +22,27 @@ declare const self: Worker;
 
 let db: Database | undefined;
 
-const answer = async (reader: Database, asked: ToVerifier): Promise<FromVerifier> => {
-  if ("sums" in asked) return { sums: ledgerOf(reader) };
-  if ("orphansSinceMs" in asked) return { orphans: await orphanReads(openQuery(reader), SQLITE).orphans(asked.orphansSinceMs) };
-  const one = CLAUSES[asked.clause];
+const answer = async (reader: Database, requested: ToVerifier): Promise<FromVerifier> => {
+  if ("sums" in requested) return { sums: ledgerOf(reader) };
+  if ("orphansSinceMs" in requested)
+    return { orphans: await orphanReads(openQuery(reader), SQLITE).orphans(requested.orphansSinceMs) };
+  const one = CLAUSES[requested.clause];
   return one
-    ? { offenders: offendersOf(one, { db: reader, nowMs: asked.nowMs }) }
-    : { fault: `there is no clause ${asked.clause}` };
+    ? { offenders: offendersOf(one, { db: reader, nowMs: requested.nowMs }) }
+    : { fault: `there is no clause ${requested.clause}` };
 };
 
-const run = async (asked: ToVerifier): Promise<FromVerifier> => {
+const run = async (requested: ToVerifier): Promise<FromVerifier> => {
   try {
-    db ??= openReader(asked.path);
+    db ??= openReader(requested.path);
     // One transaction per request. A transaction over all of them would prevent checkpoints of the WAL until the end.
     db.run("BEGIN");
-    const told = await answer(db, asked);
+    const reported = await answer(db, requested);
     db.run("ROLLBACK");
-    return told;
+    return reported;
   } catch (fault) {
     return { fault: faultText(fault) };
   }
 };
 
-self.onmessage = ({ data }: MessageEvent<ToVerifier>) => void run(data).then((told) => self.postMessage(told));
+self.onmessage = ({ data }: MessageEvent<ToVerifier>) => void run(data).then((reported) => self.postMessage(reported));
