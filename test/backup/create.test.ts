@@ -60,7 +60,7 @@ test("the second backup shares the result files with the first, and each is whol
     expect(statSync(join(second.path, path)).ino).toBe(statSync(join(first.path, path)).ino);
   expect(statSync(join(first.path, "genrouter.db")).ino).not.toBe(statSync(join(second.path, "genrouter.db")).ino);
   rmSync(first.path, { recursive: true });
-  expect(checkBackup(second.path, quiet)).toMatchObject({ faults: [], books: [] });
+  expect(checkBackup(second.path, quiet)).toMatchObject({ faults: [], databaseFaults: [] });
   // No file of the data directory is another name of one in a backup: what happens to one does not happen to the other.
   for (const path of resultFiles(second.path))
     expect(statSync(join(data, path)).ino).not.toBe(statSync(join(second.path, path)).ino);
@@ -116,7 +116,7 @@ test("what is past its retention is left out, and so is what a bucket has", () =
   const marked = backUp(data, place);
   expect([marked.faults, marked.leftOut]).toEqual([[], bucket.leftOut]);
   expect(readFileSync(join(marked.path, "files/bucket.json"), "utf8")).toBe('{"bucket":"b"}');
-  expect(checkBackup(marked.path, quiet)).toMatchObject({ faults: [], books: [] });
+  expect(checkBackup(marked.path, quiet)).toMatchObject({ faults: [], databaseFaults: [] });
 });
 
 test("the key that opens the providers' keys is in a backup only where that was asked for", async () => {

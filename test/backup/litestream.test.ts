@@ -40,7 +40,7 @@ test("a service whose database is replicated goes on, verifies, and is backed up
   const { path } = backUp(dir, freshDir());
   expect(checkBackup(path, quiet)).toMatchObject({
     faults: [],
-    books: [],
+    databaseFaults: [],
     manifest: { faults: [], rows: { _litestream_seq: 1 } },
   });
   const to = join(freshDir(), "data");

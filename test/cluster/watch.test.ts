@@ -44,7 +44,7 @@ onPostgres("the watch over a cluster", () => {
     const epoch = other.node?.epoch ?? 0;
     const stale = await watch.stale();
     expect(stale.map(({ what, epoch: whose }) => [what, whose]).sort()).toEqual([
-      ["journal", epoch],
+      ["generation_event", epoch],
       ["noted_batch", epoch],
     ]);
     expect(stale.every(({ lateMs }) => lateMs > 0)).toBe(true);

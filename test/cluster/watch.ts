@@ -35,7 +35,9 @@ const TAKEN_OVER = `SELECT epoch, count(*) AS count, max(at_ms) AS "lastMs" FROM
  */
 const STALE = ["generation_event", "transfer", "noted_batch"]
   .map((table) => {
-    const where = { generation_event: "r.generation_seq || ' ' || r.version", transfer: "CAST(r.seq AS text)" }[table] ?? "CAST(r.batch AS text)";
+    const where =
+      { generation_event: "r.generation_seq || ' ' || r.version", transfer: "CAST(r.seq AS text)" }[table] ??
+      "CAST(r.batch AS text)";
     return `SELECT '${table}' AS what, ${where} AS "where", r.epoch, CAST(round(t.committed - o.ended_at_ms) AS bigint) AS "lateMs"
     FROM ${table} r JOIN node o ON o.epoch = r.epoch
     CROSS JOIN LATERAL (SELECT extract(epoch FROM pg_xact_commit_timestamp(r.xmin)) * 1000 AS committed) t

@@ -34,8 +34,10 @@ describe("a form", () => {
 
   test("with a day asks for a key that ends when the day does, UTC; with a time from now on for one that does then", () => {
     const dated = requestOf({ ...EMPTY_FORM, expiry: "date", date: "2026-09-21" }, NOW_MS);
-    expect(dated).toMatchObject({ ask: { expiresAtMs: Date.UTC(2026, 8, 22) } });
-    expect(requestOf({ ...EMPTY_FORM, expiry: "90" }, NOW_MS)).toMatchObject({ ask: { expiresAtMs: NOW_MS + 90 * 86_400_000 } });
+    expect(dated).toMatchObject({ request: { expiresAtMs: Date.UTC(2026, 8, 22) } });
+    expect(requestOf({ ...EMPTY_FORM, expiry: "90" }, NOW_MS)).toMatchObject({
+      request: { expiresAtMs: NOW_MS + 90 * 86_400_000 },
+    });
   });
 
   test("tells every fault at its field", () => {

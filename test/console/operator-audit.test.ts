@@ -42,7 +42,11 @@ test("each change of the operator's pages is one line, with who wanted it and wh
     { action: "set-account", target: accountId, detail: { paused: true } },
     { action: "set-account", target: accountId, detail: { paused: false, inProgressLimit: 5 } },
     { action: "credit", target: accountId, detail: { kind: "topup", credits: 300, note: "gift", transferredCredits: 300 } },
-    { action: "credit", target: accountId, detail: { kind: "adjust", credits: -100, note: "too much", transferredCredits: -100 } },
+    {
+      action: "credit",
+      target: accountId,
+      detail: { kind: "adjust", credits: -100, note: "too much", transferredCredits: -100 },
+    },
     { action: "switch-route", target: "vidmodel-2.0-mini/fal", detail: { reason: "too slow" } },
     { action: "switch-route", target: "vidmodel-2.0-mini/fal", detail: { reason: null } },
     { action: "set-provider-key", target: "stability" },

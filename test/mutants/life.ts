@@ -181,7 +181,9 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     name: "watch-forgotten",
     breaks: "After a restart nobody asks any more about an attempt that was given up and may still deliver.",
     standsFor: "late success of route A",
-    patches: [{ file: SNAPSHOT, find: "return effect ? [effect, ...later] : later;", put: "return effect ? [effect] : later.slice(1);" }],
+    patches: [
+      { file: SNAPSHOT, find: "return effect ? [effect, ...later] : later;", put: "return effect ? [effect] : later.slice(1);" },
+    ],
     killer: "machine",
   },
   {

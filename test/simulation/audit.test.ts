@@ -60,7 +60,7 @@ const TAMPERINGS: Tampering[] = [
     said: "the reserve is more than max_cost_usd",
     tamper: (evidence, ends) => {
       const heard = firstHeard(evidence);
-      const seen = [{ ...heard, wish: { ...heard.planned, maxCostCredits: heard.accepted.reservedCredits - 1 } }];
+      const seen = [{ ...heard, planned: { ...heard.planned, maxCostCredits: heard.accepted.reservedCredits - 1 } }];
       return ends.has(heard.accepted.id) ? { ...evidence, notebook: { ...evidence.notebook, heard: seen } } : undefined;
     },
     found: /more than max_cost_usd/,

@@ -44,7 +44,10 @@ export const purchasePromises = (stage: Stage): void => {
     const { store, account } = stage;
     await all(openPurchaseMutation(account.seq, "a", 2500), openPurchaseMutation(account.seq, "b", 1000));
     await all({ mutation: "name-checkout", id: "pur_b", sessionId: "cs_b", atMs: NOW_MS });
-    expect(await commitOne(store, payMutation("a", 2499))).toMatchObject({ transferredCredits: 0, purchase: { state: "mismatched" } });
+    expect(await commitOne(store, payMutation("a", 2499))).toMatchObject({
+      transferredCredits: 0,
+      purchase: { state: "mismatched" },
+    });
     expect(await commitOne(store, payMutation("a", 2500))).toMatchObject({ changed: false, purchase: { state: "mismatched" } });
     const { payment } = payMutation("c", 1000);
     expect((await commitOne(store, { ...payMutation("b", 1000), payment })).kind).toBe("refused");
@@ -97,7 +100,9 @@ export const purchasePromises = (stage: Stage): void => {
     expect(await commitOne(store, reversalMutation("re_1", "a", 300))).toMatchObject({ transferredCredits: -300 });
     expect(await commitOne(store, reversalMutation("re_1", "a", 300))).toMatchObject({ changed: false, transferredCredits: 0 });
     expect(await commitOne(store, reversalMutation("re_2", "a", 200))).toMatchObject({ transferredCredits: -200 });
-    expect(await commitOne(store, reversalMutation("dp_1", "a", 900, { kind: "dispute" }))).toMatchObject({ transferredCredits: -500 });
+    expect(await commitOne(store, reversalMutation("dp_1", "a", 900, { kind: "dispute" }))).toMatchObject({
+      transferredCredits: -500,
+    });
     expect(await standing()).toEqual([1000, 0, false]);
     expect(await store.purchase("pur_a")).toMatchObject({ refundedCredits: 500, disputedCredits: 900, reversedCredits: 1000 });
     await all(reversalMutation("dp_1", "a", 900, { kind: "dispute", state: "returned" }));
@@ -114,7 +119,10 @@ export const purchasePromises = (stage: Stage): void => {
     const { store, account } = stage;
     await all(openPurchaseMutation(account.seq, "a", 1000), reversalMutation("re_1", "a", 400));
     expect(await standing()).toEqual([1000, 0, false]);
-    expect(await commitOne(store, payMutation("a", 1000))).toMatchObject({ transferredCredits: 600, purchase: { state: "paid" } });
+    expect(await commitOne(store, payMutation("a", 1000))).toMatchObject({
+      transferredCredits: 600,
+      purchase: { state: "paid" },
+    });
     expect(await standing()).toEqual([1600, 0, false]);
     expect(await store.purchase("pur_a")).toMatchObject({ refundedCredits: 400, reversedCredits: 400 });
   });
