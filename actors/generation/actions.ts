@@ -137,7 +137,7 @@ export const closeAttempt = (as: ClosedAs) =>
       ...(isWatched ? { watchUntilMs: (attempt.sentAtMs ?? event.atMs) + attempt.watchMs } : {}),
     });
     const outOfTime = as === "capped" || isUnfetched ? ({ outOfTime: true } as const) : {};
-    enqueue.emit({ type: isWatched ? "ask.watch" : "ask.letGo", n: attempt.n, ...outOfTime });
+    enqueue.emit({ type: isWatched ? "effect.watch" : "effect.letGo", n: attempt.n, ...outOfTime });
   });
 
 /** Makes a watched attempt that delivered the current attempt. */
@@ -170,12 +170,12 @@ const giveUp = ({ current }: GenerationContext, atMs: number, emit: Emit): void 
   const { n } = current;
   if (!mayBeOut(current)) {
     noteAttempt(emit, { n, state: "cancelled", endedAtMs: atMs });
-    emit({ type: "ask.letGo", n });
+    emit({ type: "effect.letGo", n });
     return;
   }
   noteAttempt(emit, { n, state: "lost", endedAtMs: atMs, watchUntilMs: (current.sentAtMs ?? atMs) + current.watchMs });
-  emit({ type: "ask.cancel", n });
-  emit({ type: "ask.watch", n });
+  emit({ type: "effect.cancel", n });
+  emit({ type: "effect.watch", n });
 };
 
 /** Makes the attempt that an operator settles the current attempt, and starts the download of its files. */
@@ -200,9 +200,9 @@ export const renewTimes = machineSetup.assign(({ context, event }) => {
 const cancelWatched = (context: GenerationContext, emit: Emit, except: number | null) => {
   for (const attempt of context.watched) {
     if (attempt.n === except) continue;
-    emit({ type: "ask.cancel", n: attempt.n });
+    emit({ type: "effect.cancel", n: attempt.n });
     // Also stops a download of this attempt, because its files are no longer used.
-    if (attempt.arriving) emit({ type: "ask.watch", n: attempt.n });
+    if (attempt.arriving) emit({ type: "effect.watch", n: attempt.n });
   }
 };
 
@@ -235,14 +235,14 @@ export const capture = machineSetup.enqueueActions(({ context, event, enqueue })
     const state: AttemptState = wasSent ? "superseded" : "cancelled";
     const watchUntilMs = wasSent ? (current.sentAtMs ?? event.atMs) + current.watchMs : null;
     noteAttempt(enqueue.emit, { n: current.n, state, watchUntilMs, endedAtMs: event.atMs });
-    if (!wasSent) enqueue.emit({ type: "ask.letGo", n: current.n });
+    if (!wasSent) enqueue.emit({ type: "effect.letGo", n: current.n });
     else {
-      enqueue.emit({ type: "ask.cancel", n: current.n });
-      enqueue.emit({ type: "ask.watch", n: current.n });
+      enqueue.emit({ type: "effect.cancel", n: current.n });
+      enqueue.emit({ type: "effect.watch", n: current.n });
     }
   }
   // The attempt may still be watched because it was given up before it delivered.
-  enqueue.emit({ type: "ask.letGo", n: event.n });
+  enqueue.emit({ type: "effect.letGo", n: event.n });
   cancelWatched(context, enqueue.emit, event.n);
   enqueue.emit({ type: "note.capture", n: event.n, credits: route.priceCredits, output: event.output });
 });
@@ -254,7 +254,7 @@ const setArriving = (context: GenerationContext, n: number, arriving: boolean) =
 export const keepWatchedJob = machineSetup.enqueueActions(({ event, enqueue }) => {
   if (event.type !== "accepted") return;
   noteAttempt(enqueue.emit, { n: event.n, job: event.job });
-  enqueue.emit({ type: "ask.watch", n: event.n });
+  enqueue.emit({ type: "effect.watch", n: event.n });
 });
 
 export const collectWatched = machineSetup.enqueueActions(({ context, event, enqueue }) => {
@@ -263,11 +263,11 @@ export const collectWatched = machineSetup.enqueueActions(({ context, event, enq
   if (event.type === "announced")
     noteAttempt(enqueue.emit, { n: event.n, results: event.results, ...(event.job ? { job: event.job } : {}) });
   // The download is retried several times with fresh links before it fails.
-  enqueue.emit({ type: "ask.collectAgain", n: event.n });
+  enqueue.emit({ type: "effect.collectAgain", n: event.n });
 });
 
 export const awaitStorageForWatched = machineSetup.enqueueActions(({ event, enqueue }) => {
-  if (event.type === "storageRefused") enqueue.emit({ type: "ask.awaitStorage", n: event.n });
+  if (event.type === "storageRefused") enqueue.emit({ type: "effect.awaitStorage", n: event.n });
 });
 
 /** Stops watching an attempt that failed or whose result is unavailable. */
@@ -275,7 +275,7 @@ export const dropWatched = machineSetup.enqueueActions(({ context, event, enqueu
   if (!("n" in event)) return;
   enqueue.assign({ watched: context.watched.filter((attempt) => attempt.n !== event.n) });
   noteAttempt(enqueue.emit, { n: event.n, watchUntilMs: null, ...("failure" in event ? { failure: event.failure } : {}) });
-  enqueue.emit({ type: "ask.letGo", n: event.n });
+  enqueue.emit({ type: "effect.letGo", n: event.n });
 });
 
 /** Counts a mismatched delivery of a watched attempt like one of the current attempt. */
@@ -290,10 +290,10 @@ export const closeWatchedMismatched = machineSetup.enqueueActions(({ context, ev
     ...{ n: event.n, state: "mismatched", watchUntilMs: null, endedAtMs: event.atMs },
     ...(failure ? { failure } : {}),
   });
-  enqueue.emit({ type: "ask.letGo", n: event.n });
+  enqueue.emit({ type: "effect.letGo", n: event.n });
 });
 
 /** Stops all work for the current attempt, because the generation waits for an operator. */
 export const letGoCurrent = machineSetup.enqueueActions(({ context, enqueue }) => {
-  if (context.current) enqueue.emit({ type: "ask.letGo", n: context.current.n });
+  if (context.current) enqueue.emit({ type: "effect.letGo", n: context.current.n });
 });

@@ -17,22 +17,22 @@ import {
 } from "./transitions.ts";
 import type { Effect, GenerationContext } from "./types.ts";
 
-const about = (type: Exclude<Effect["type"], "ask.beginAttempt" | "ask.wake">) => (context: GenerationContext) =>
+const about = (type: Exclude<Effect["type"], "effect.beginAttempt" | "effect.wake">) => (context: GenerationContext) =>
   context.current === null ? null : { type, n: context.current.n };
 
 /** The effect of each resting state, emitted on entry and after a restore. */
 export const EFFECT_ON_ENTRY = {
-  queued: () => ({ type: "ask.beginAttempt" }),
-  "running.awaitingSeat": () => ({ type: "ask.beginAttempt" }),
-  "running.submitting.intent": about("ask.submit"),
-  "running.submitting.sending": about("ask.send"),
+  queued: () => ({ type: "effect.beginAttempt" }),
+  "running.awaitingSeat": () => ({ type: "effect.beginAttempt" }),
+  "running.submitting.intent": about("effect.submit"),
+  "running.submitting.sending": about("effect.send"),
   "running.backingOff": ({ current }) =>
-    current === null ? null : { type: "ask.wake", n: current.n, atMs: current.wakeAtMs ?? 0 },
-  "running.confirming.acceptance": about("ask.confirm"),
-  "running.confirming.result": about("ask.collectAgain"),
-  "running.polling": about("ask.poll"),
-  "running.collecting.fetching": about("ask.collect"),
-  "running.collecting.stalled": about("ask.awaitStorage"),
+    current === null ? null : { type: "effect.wake", n: current.n, atMs: current.wakeAtMs ?? 0 },
+  "running.confirming.acceptance": about("effect.confirm"),
+  "running.confirming.result": about("effect.collectAgain"),
+  "running.polling": about("effect.poll"),
+  "running.collecting.fetching": about("effect.collect"),
+  "running.collecting.stalled": about("effect.awaitStorage"),
   "running.parked": () => null,
 } as const satisfies Record<string, (context: GenerationContext) => Effect | null>;
 

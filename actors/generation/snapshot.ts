@@ -72,7 +72,7 @@ export const effectsOnRestore = (snapshot: GenerationSnapshot): Effect[] => {
   const leaf = leafOf(snapshot);
   const effect = leaf in EFFECT_ON_ENTRY ? EFFECT_ON_ENTRY[leaf as keyof typeof EFFECT_ON_ENTRY](snapshot.context) : null;
   const later = snapshot.context.watched.map(
-    (attempt): Effect => ({ type: attempt.arriving ? "ask.collectAgain" : "ask.watch", n: attempt.n }),
+    (attempt): Effect => ({ type: attempt.arriving ? "effect.collectAgain" : "effect.watch", n: attempt.n }),
   );
   return effect ? [effect, ...later] : later;
 };

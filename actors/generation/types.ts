@@ -65,24 +65,24 @@ export type GenerationEventType = GenerationEvent["type"];
 /** Effects that the dispatcher performs after the commit of the transition. */
 export type Effect =
   /** Pin the inputs, then report `pinned`. The supervisor emits it before the generation enters the run queue. */
-  | { type: "ask.pin" }
-  | { type: "ask.beginAttempt" }
+  | { type: "effect.pin" }
+  | { type: "effect.beginAttempt" }
   /** Take a slot of the provider's bulkhead, then report `slotTaken`. */
-  | { type: "ask.submit"; n: number }
+  | { type: "effect.submit"; n: number }
   /** Send the request. The attempt is already stored as `sending`. */
-  | { type: "ask.send"; n: number }
-  | { type: "ask.confirm"; n: number }
-  | { type: "ask.poll"; n: number }
-  | { type: "ask.wake"; n: number; atMs: number }
-  | { type: "ask.collect"; n: number }
+  | { type: "effect.send"; n: number }
+  | { type: "effect.confirm"; n: number }
+  | { type: "effect.poll"; n: number }
+  | { type: "effect.wake"; n: number; atMs: number }
+  | { type: "effect.collect"; n: number }
   /** Request fresh result links from the provider, then download. */
-  | { type: "ask.collectAgain"; n: number }
-  | { type: "ask.awaitStorage"; n: number }
+  | { type: "effect.collectAgain"; n: number }
+  | { type: "effect.awaitStorage"; n: number }
   /** Keep polling an attempt that is no longer the current one. `outOfTime`: its route timeout expired without a delivery. */
-  | { type: "ask.watch"; n: number; outOfTime?: true }
-  | { type: "ask.cancel"; n: number }
+  | { type: "effect.watch"; n: number; outOfTime?: true }
+  | { type: "effect.cancel"; n: number }
   /** Stop all work for the attempt. */
-  | { type: "ask.letGo"; n: number; outOfTime?: true };
+  | { type: "effect.letGo"; n: number; outOfTime?: true };
 
 /** Changes that are stored with the transition. */
 export type Note =

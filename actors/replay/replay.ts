@@ -102,7 +102,7 @@ const contextOf = (snapshot: GenerationSnapshot): ReplayStep["context"] => {
   const { plan: _, ...memory } = snapshot.context;
   return memory;
 };
-const isEffect = (saying: MachineOutput): saying is Effect => saying.type.startsWith("ask.");
+const isEffect = (saying: MachineOutput): saying is Effect => saying.type.startsWith("effect.");
 
 /** An event written by another release may lack members and is then described by its name. */
 const report = (event: GenerationEvent, scene: Scene): string => {

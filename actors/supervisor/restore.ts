@@ -38,7 +38,7 @@ export const restoreGeneration = (
     deadlineFrom: (requestedAtMs) =>
       passedMeanwhile && hasGrace(deadline) ? { ...deadline, dueAtMs: requestedAtMs + DEADLINE_GRACE_MS } : deadline,
     // A request that may have been sent is not sent again without a confirmation. The generation receives `interrupted` instead.
-    effects: effectsOnRestore(resting).filter((effect) => effect.type !== "ask.beginAttempt" && effect.type !== "ask.send"),
+    effects: effectsOnRestore(resting).filter((effect) => effect.type !== "effect.beginAttempt" && effect.type !== "effect.send"),
   };
 };
 

@@ -15,9 +15,9 @@ export const remainingEffects = (effect: Effect, restored: readonly WatchedAttem
   const isOfWatched = "n" in effect && restored.some(({ n }) => n === effect.n);
   if (!isOfWatched) return standing.hasLeft || standing.hasEnded ? null : effect;
   // The row of an ended generation says whether an attempt is still watched.
-  if (standing.hasEnded) return { type: "ask.watch", n: effect.n };
+  if (standing.hasEnded) return { type: "effect.watch", n: effect.n };
   const now = standing.watched.find(({ n }) => n === effect.n);
-  const wasArriving = effect.type === "ask.collectAgain";
+  const wasArriving = effect.type === "effect.collectAgain";
   return now && now.arriving === wasArriving ? effect : null;
 };
 

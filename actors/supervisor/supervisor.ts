@@ -63,7 +63,7 @@ export class Supervisor {
     if (!held) this.deps.lateReport(seq, event);
     else if (event.type !== "slotTaken") held.host.send(event);
     // During a drain nothing is sent. The attempt stays an intent that the next start may send.
-    else if (this.isDraining) this.deps.perform(seq, { type: "ask.letGo", n: event.n });
+    else if (this.isDraining) this.deps.perform(seq, { type: "effect.letGo", n: event.n });
     else {
       this.readying.add(seq);
       held.host.send(event);
@@ -147,7 +147,7 @@ export class Supervisor {
 
   /** Inputs are pinned only while the service is open, never during a drain. */
   private pinOf(line: InLine): Effect | null {
-    return this.inLine.get(line.seq) === line && !this.isDraining ? { type: "ask.pin" } : null;
+    return this.inLine.get(line.seq) === line && !this.isDraining ? { type: "effect.pin" } : null;
   }
 
   /** Begins the next attempt on `routeId`, whose place is taken, unless the route closed meanwhile. */
@@ -221,7 +221,7 @@ export class Supervisor {
     this.leaveQueue(held, after, hasEnded);
     this.deps.stepped(record, after);
     for (const effect of effects) {
-      if (effect.type === "ask.beginAttempt") this.place(lineOf(host, after));
+      if (effect.type === "effect.beginAttempt") this.place(lineOf(host, after));
       else this.deps.perform(host.seq, effect);
     }
     this.startWaiting();

@@ -177,7 +177,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the service takes work */
+        /** Whether the service accepts submissions */
         get: operations["ready"];
         put?: never;
         post?: never;

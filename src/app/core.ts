@@ -108,8 +108,8 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
   });
 
   const abandon = (seq: number, n: number) => {
-    effects.perform(seq, { type: "ask.cancel", n });
-    effects.perform(seq, { type: "ask.watch", n });
+    effects.perform(seq, { type: "effect.cancel", n });
+    effects.perform(seq, { type: "effect.watch", n });
   };
   const looksUpByKey = (provider: string) => providers.traits(provider).recovery === "key";
   const isAway = deps.isAway ?? (() => false);

@@ -19,7 +19,7 @@ const detailsOf = (step: ReplayStep): string[] => {
   const guards = step.considered
     .filter(({ guard }) => guard !== "")
     .map(({ guard, holds }) => `${guard}: ${holds ? "yes" : "no"}`);
-  const asks = step.effects.map((ask) => `${ask.type.replace("ask.", "")}${"n" in ask ? ` ${ask.n}` : ""}`);
+  const asks = step.effects.map((ask) => `${ask.type.replace("effect.", "")}${"n" in ask ? ` ${ask.n}` : ""}`);
   return [
     ...(step.node === undefined ? [] : [`node     ${step.node}`]),
     ...(guards.length > 0 ? [`guards   ${guards.join(" · ")}`] : []),

@@ -71,7 +71,7 @@ export const createTakeover = (deps: TakeoverDeps): Takeover => {
     const open = new Set(found.map(({ seq }) => seq));
     for (const seq of seqs.filter((one) => !open.has(one)))
       for (const { n, watchUntilMs } of await store.attemptsOf(seq))
-        if (watchUntilMs !== null) effects.perform(seq, { type: "ask.watch", n });
+        if (watchUntilMs !== null) effects.perform(seq, { type: "effect.watch", n });
   };
 
   const hasEnded = async (seq: number) => ((await store.generationBySeq(seq))?.completedAtMs ?? null) !== null;

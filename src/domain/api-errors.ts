@@ -44,7 +44,7 @@ export type RefusalCode = keyof typeof REFUSALS;
 
 /** An error that the caller can act on. `message` names the field and what is allowed. */
 export class ApiError extends Error {
-  override readonly name = "Refusal";
+  override readonly name = "ApiError";
   readonly code: RefusalCode;
   readonly status: number;
   /** Seconds for `Retry-After`; undefined if a retry does not help. */

@@ -45,43 +45,43 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
   return {
     perform: (seq, ask) => {
       switch (ask.type) {
-        case "ask.pin":
+        case "effect.pin":
           return pinning.pin(seq);
-        case "ask.submit":
+        case "effect.submit":
           return submitting.takeSlot(seq, ask.n);
-        case "ask.send":
+        case "effect.send":
           finding.sent(seq, ask.n);
           return submitting.send(seq, ask.n);
-        case "ask.confirm":
+        case "effect.confirm":
           return asking.confirm(seq, ask.n);
-        case "ask.poll":
+        case "effect.poll":
           return asking.poll(seq, ask.n);
-        case "ask.wake":
+        case "effect.wake":
           return tasks.run(seq, ask.n, "wake", async (task) => {
             await task.pause(Math.max(0, ask.atMs - deps.clock.nowMs()));
             deps.report(seq, { type: "woken", n: ask.n, atMs: deps.clock.nowMs() });
           });
-        case "ask.collect":
+        case "effect.collect":
           return collecting.collect(seq, ask.n);
-        case "ask.collectAgain":
+        case "effect.collectAgain":
           return collecting.collectAgain(seq, ask.n);
-        case "ask.awaitStorage":
+        case "effect.awaitStorage":
           return collecting.awaitStorage(seq, ask.n);
-        case "ask.watch":
+        case "effect.watch":
           // Work for the attempt as the current one is over, except the response to a submission that is in transit.
           tasks.letGo(seq, ask.n, ["send", "watch", "cancel"]);
           collecting.letGo(seq, ask.n);
           if (ask.outOfTime) asking.blame(seq, ask.n);
           return asking.watch(seq, ask.n);
-        case "ask.cancel":
+        case "effect.cancel":
           return asking.cancel(seq, ask.n);
-        case "ask.letGo":
+        case "effect.letGo":
           submitting.letGo(seq, ask.n);
           collecting.letGo(seq, ask.n);
           tasks.letGo(seq, ask.n, ["cancel"]);
           if (ask.outOfTime) asking.blame(seq, ask.n);
           return;
-        case "ask.beginAttempt":
+        case "effect.beginAttempt":
           return;
       }
     },

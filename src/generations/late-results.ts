@@ -67,7 +67,7 @@ export type WatchingDeps = {
 export const watchEnded = async ({ reads, perform, soon, isOver }: WatchingDeps): Promise<void> => {
   for (let afterSeq = 0; !isOver(); ) {
     const page = await reads.watchedAttempts(afterSeq, WATCH_PAGE);
-    for (const attempt of page) perform(attempt.seq, { type: "ask.watch", n: attempt.n });
+    for (const attempt of page) perform(attempt.seq, { type: "effect.watch", n: attempt.n });
     const last = page.at(-1);
     if (!last || page.length < WATCH_PAGE) return;
     afterSeq = last.seq;

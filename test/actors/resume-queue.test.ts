@@ -4,9 +4,9 @@ import type { Effect } from "../../actors/generation/types.ts";
 import { createResumeQueue, type ResumeEntry, remainingEffects } from "../../actors/supervisor/resume-queue.ts";
 
 const STILL: ResumeEntry = { hasEnded: false, hasLeft: false, watched: [] };
-const POLL: Effect = { type: "ask.poll", n: 2 };
-const WATCH: Effect = { type: "ask.watch", n: 1 };
-const AGAIN: Effect = { type: "ask.collectAgain", n: 1 };
+const POLL: Effect = { type: "effect.poll", n: 2 };
+const WATCH: Effect = { type: "effect.watch", n: 1 };
+const AGAIN: Effect = { type: "effect.collectAgain", n: 1 };
 const waiting = { n: 1, route: 0, arriving: false };
 const arriving = { n: 1, route: 0, arriving: true };
 
@@ -86,12 +86,12 @@ test("what comes when the service is open is asked too, several asks of one gene
   resuming.later(9, () => WATCH);
   await settled();
   expect(asked.sort()).toEqual([
-    "0 ask.poll",
-    "0 ask.watch",
-    "1 ask.poll",
-    "1 ask.watch",
-    "2 ask.poll",
-    "2 ask.watch",
-    "9 ask.watch",
+    "0 effect.poll",
+    "0 effect.watch",
+    "1 effect.poll",
+    "1 effect.watch",
+    "2 effect.poll",
+    "2 effect.watch",
+    "9 effect.watch",
   ]);
 });

@@ -52,7 +52,7 @@ const standing = (): string => {
     ["state", "asks for"],
     Object.entries(EFFECT_ON_ENTRY).map(([leaf, make]) => {
       const asked = (make as (context: unknown) => { type: string } | null)({ current: { n: 1 }, watched: [] });
-      return [`\`${leaf}\``, asked ? `\`${asked.type.replace("ask.", "")}\`` : ask(make) || "nothing: a user has to look"];
+      return [`\`${leaf}\``, asked ? `\`${asked.type.replace("effect.", "")}\`` : ask(make) || "nothing: a user has to look"];
     }),
   );
 };

@@ -86,7 +86,7 @@ test(`${JOBS} jobs on one route, all taken up at one moment: their ends are noti
     restored: null,
     chance: roll,
   });
-  for (let seq = 0; seq < JOBS; seq += 1) timeline.after(0, () => effects.perform(seq, { type: "ask.poll", n: 1 }));
+  for (let seq = 0; seq < JOBS; seq += 1) timeline.after(0, () => effects.perform(seq, { type: "effect.poll", n: 1 }));
   while (lagsS.length < JOBS && timeline.nowMs() < beginsMs + MOST_S * 1000) timeline.step();
   expect(lagsS.length).toBe(JOBS);
   // A prompt may be long, and a job may run for long: what a poll needs is in memory, and no more.

@@ -160,7 +160,7 @@ const checkMoney = async (subject: Subject, heldBefore: number): Promise<string[
   if (delivered.length !== (record.status === "succeeded" ? 1 : 0)) faults.push(`${delivered.length} attempts delivered`);
   if (record.status === "succeeded" && delivered[0]?.priceCredits !== record.costCredits)
     faults.push("cost is not the quote of the route that delivered");
-  if (delivered[0] && !subject.asks().some((ask) => ask.type === "ask.letGo" && ask.n === delivered[0]?.n))
+  if (delivered[0] && !subject.asks().some((ask) => ask.type === "effect.letGo" && ask.n === delivered[0]?.n))
     faults.push("what is under way for the attempt that delivered goes on");
   return faults;
 };

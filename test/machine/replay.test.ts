@@ -74,7 +74,7 @@ test("a restart, a fallback and a confirmation are told step by step, as the jou
   const states = new Map<number, string>();
   for (const { notes } of steps) for (const { n, state } of notes) if (state) states.set(n, state);
   expect([...states]).toEqual((await again.store.attemptsOf(given.seq)).map(({ n, state }) => [n, state]));
-  expect(steps.flatMap(({ effects: asks }) => asks.map(({ type }) => type))).toContain("ask.confirm");
+  expect(steps.flatMap(({ effects: asks }) => asks.map(({ type }) => type))).toContain("effect.confirm");
   expect(JSON.stringify(steps)).not.toContain("kite");
 });
 

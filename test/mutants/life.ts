@@ -198,7 +198,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     breaks: "A request that may have been out when the process ended is sent again at the next start.",
     standsFor: "an effect in flight runs again on restore",
     patches: [
-      { file: RESTORE, find: ' && effect.type !== "ask.send"),', put: ")," },
+      { file: RESTORE, find: ' && effect.type !== "effect.send"),', put: ")," },
       { file: RESTORE, find: "return wasSending ? {", put: "return wasSending && n < 0 ? {" },
     ],
     killer: "simulation",

@@ -41,7 +41,7 @@ export const NODE_MUTANTS: readonly Mutant[] = [
         find: "    supervisor.resume();\n",
         put: `    supervisor.resume();
     for (const { seq } of found)
-      for (const { n, state } of await store.attemptsOf(seq)) if (state === "sending") effects.perform(seq, { type: "ask.send", n });
+      for (const { n, state } of await store.attemptsOf(seq)) if (state === "sending") effects.perform(seq, { type: "effect.send", n });
 `,
       },
     ],

@@ -40,7 +40,7 @@ const playStart = async (story: readonly Happening[]): Promise<void> => {
       } else if (what === "round") await goRound();
       else {
         seq += 1;
-        const ask: Effect | null = what === "restored" ? { type: "ask.poll", n: 1 } : null;
+        const ask: Effect | null = what === "restored" ? { type: "effect.poll", n: 1 } : null;
         if (ask) wanted.push(seq);
         resuming.later(seq, () => ask);
       }

@@ -46,7 +46,7 @@ const sent = async (awayMs: readonly [number, number]) => {
     report: (_: number, event: GenerationEvent) => events.push([event.type, atMs()]),
   };
   const effects = createDispatcher(parts as unknown as EffectsDeps);
-  effects.perform(attempt.seq, { type: "ask.send", n: attempt.n });
+  effects.perform(attempt.seq, { type: "effect.send", n: attempt.n });
   while (events.length === 0 && atMs() < LONGEST_MS) {
     await new Promise((turn) => setImmediate(turn));
     if (!timeline.step()) break;

@@ -62,7 +62,7 @@ const failing = (fault: Error) => {
       generationBySeq: async () => ({ id: "gen_1" }),
     },
   };
-  createDispatcher(parts as unknown as EffectsDeps).perform(7, { type: "ask.confirm", n: 2 });
+  createDispatcher(parts as unknown as EffectsDeps).perform(7, { type: "effect.confirm", n: 2 });
   return lines;
 };
 

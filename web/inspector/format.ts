@@ -15,6 +15,6 @@ export const elapsed = (ms: number): string => {
 
 /** `poll (attempt 2)` */
 export const describeEffect = (ask: Effect): string => {
-  const name = ask.type.replace("ask.", "").replace(/[A-Z]/g, (sign) => ` ${sign.toLowerCase()}`);
+  const name = ask.type.replace("effect.", "").replace(/[A-Z]/g, (sign) => ` ${sign.toLowerCase()}`);
   return "n" in ask ? `${name} (attempt ${ask.n})` : name;
 };

@@ -250,7 +250,7 @@ export const openApiPaths = (): JsonObject => ({
   "/readyz": {
     get: {
       operationId: "ready",
-      summary: "Whether the service takes work",
+      summary: "Whether the service accepts submissions",
       tags: ["service"],
       ...open,
       ...EXTENSION,

@@ -104,7 +104,7 @@ export const ServicePage = (): VNode => {
         <>
           <div role="status">
             {service.ready ? (
-              <p class="notice">It takes work.</p>
+              <p class="notice">The service accepts submissions.</p>
             ) : (
               <ul class="notice is-bad">
                 {service.faults.map((fault) => (

@@ -13,11 +13,11 @@ Scalar.createApiReference("#reference", {
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
 });
 
-const mend = () => {
+const repair = () => {
   // Scalar hides the name of these buttons from screen readers together with their visible text.
   for (const button of document.querySelectorAll(".scalar-code-copy:not([aria-label])"))
     button.setAttribute("aria-label", "Copy");
   // The list scrolls sideways on a small screen and would not be reachable by keyboard.
   for (const list of document.querySelectorAll("ul.endpoints:not([tabindex])")) list.tabIndex = 0;
 };
-new MutationObserver(mend).observe(document.getElementById("reference"), { childList: true, subtree: true });
+new MutationObserver(repair).observe(document.getElementById("reference"), { childList: true, subtree: true });
