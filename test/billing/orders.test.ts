@@ -62,7 +62,7 @@ test(`${RUNS} lives of purchases`, async () => {
       const idOf = ({ kind }: Story, i: number) => `${kind}_${name}_${i}`;
       const told = stories.flatMap((story: Story, i): Mutation[] =>
         story.states.map((state, second) => {
-          const so = { kind: story.kind, state, toldAtMs: NOW_MS + second * 1000 };
+          const so = { kind: story.kind, state, reportedAtMs: NOW_MS + second * 1000 };
           if (story.decided === null) return reversalMutation(idOf(story, i), name, story.credits, so);
           return foreignMutation(idOf(story, i), name, story.credits, so);
         }),

@@ -93,7 +93,7 @@ export const addBlock = async (
   tally.endS = Math.max(tally.endS, timeS + (soundS || tally.track.frameS * block.frames.length));
   tally.soundS += soundS;
   if (soundS > 0) tally.packetS = soundS / block.frames.length;
-  if (clock.group) Object.assign(clock.group, { track: block.track, timeS, heardS: soundS });
+  if (clock.group) Object.assign(clock.group, { track: block.track, timeS, soundS });
 };
 
 /** Applies the duration and padding of a completed group to its block. */
