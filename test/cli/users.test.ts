@@ -43,7 +43,7 @@ test("somebody is invited to a new account, and what is wrong is told in one lin
     url: expect.stringContaining("/console/join#") as unknown,
   });
   expect(JSON.parse((await run(dir, "list", "--json")).out)).toMatchObject({
-    users: [],
+    people: [],
     invitations: [{ kind: "invite", email: "ben@example.com", role: "member" }],
   });
   for (const [words, exit, says] of [

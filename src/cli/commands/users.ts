@@ -66,7 +66,7 @@ export const addUsers = (program: Command, session: Session): void => {
         const open = invitations.map(({ id, kind, role, email, accountId, expiresAtMs }) => ({
           ...{ id, kind, role, email, account: accountId, expires_at: stamp(expiresAtMs) },
         }));
-        return terminal.print(JSON.stringify({ users: rows.map(userJson), invitations: open }));
+        return terminal.print(JSON.stringify({ people: rows.map(userJson), invitations: open }));
       }
       if (rows.length === 0) terminal.note("no users yet; genrouter users setup creates the link for the first operator");
       else for (const line of userLines(rows)) terminal.print(line);
