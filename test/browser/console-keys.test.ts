@@ -146,6 +146,7 @@ here("the keys page", () => {
     await filter.getByText(`${name} (`).waitFor({ state: "attached" });
     await filter.selectOption(String(made.told.id));
     await page.locator(`tr[data-id="${other.id}"]`).waitFor({ state: "detached" });
+    await page.locator(`tr[data-id="${id}"]`).waitFor();
     expect(await page.locator("tr[data-id]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-id")))).toEqual([id]);
     await page.getByRole("cell", { name }).waitFor();
     expect(new URL(page.url()).searchParams.get("key")).toBe(String(made.told.id));
