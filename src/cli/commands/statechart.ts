@@ -120,7 +120,7 @@ const addReplay = (machine: Command, session: Session): void => {
     withJson(withDir(replayed)),
     "statechart replay gen_01k…",
     "statechart replay gen_01k… --format svg -o way.svg",
-    "statechart replay gen_01k… --json | jq '.steps[].told'",
+    "statechart replay gen_01k… --json | jq '.steps[].description'",
   );
 };
 

@@ -199,7 +199,7 @@ export const openTarget = async (url: string): Promise<Target> => {
              FROM node o LEFT JOIN (SELECT DISTINCT epoch FROM transfer WHERE seq > ?1) b ON b.epoch = o.epoch`,
           usageUpTo,
         );
-        await continueIdentities(line);
+        await continueIdentities(line, MIGRATED_TABLES.map(targetOf));
         await line.script(guards("ENABLE"));
         const moving = await migratingIn(line);
         await keepMoving({ ...(JSON.parse(moving ?? "{}") as MigrationTarget), step: "settled" });

@@ -26,7 +26,7 @@ const HOLDERS = `SELECT host, pid, ends_at_ms - now_ms() AS left_ms FROM lease l
   WHERE l.ends_at_ms >= now_ms() ORDER BY l.ends_at_ms DESC`;
 
 /** @throws WrongSchema while a node of an older build holds a lease: it would continue to write the former tables. */
-const requireNoLease = async (line: Connection): Promise<void> => {
+export const requireNoLease = async (line: Connection): Promise<void> => {
   const { rows } = await line.send<{ host: string; pid: number; left_ms: number }>(HOLDERS);
   const [first] = rows;
   if (!first) return;
@@ -90,11 +90,10 @@ const copyRows = async (line: Connection, tables: readonly string[]): Promise<vo
  * @throws WrongSchema if a node of an older build holds a lease, or if the copy cannot be made.
  */
 export const convertPreRelease = async (line: Connection, schema: string, nowMs: number): Promise<void> => {
-  await line.script("SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0");
   await requireNoLease(line);
   await putAside(line);
   await line.script(schema);
   await copyRows(line, tablesOf(schema));
-  await continueIdentities(line);
+  await continueIdentities(line, tablesOf(schema));
   await markCopy(line, nowMs);
 };

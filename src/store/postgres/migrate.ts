@@ -5,7 +5,7 @@
 import { WrongSchema } from "../errors.ts";
 import type { Migrated } from "../migration-report.ts";
 import type { Connection } from "./connections.ts";
-import { COPY_SCHEMA, convertPreRelease } from "./convert-pre-release.ts";
+import { COPY_SCHEMA, convertPreRelease, requireNoLease } from "./convert-pre-release.ts";
 import initial from "./schema/0001.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
@@ -54,6 +54,9 @@ const recordStep = async (line: Connection, { version, sql, needs }: Migration, 
 
 /** Completes the former steps and converts the tables. */
 const convert = async (line: Connection, version: number, first: Migration, nowMs: number): Promise<void> => {
+  await line.script("SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0");
+  // Checked before the first lock on a table, so that a refused start does not block the older nodes.
+  await requireNoLease(line);
   for (const step of PRE_RELEASE_MIGRATIONS) if (step.version > version) await line.script(step.sql);
   await convertPreRelease(line, first.sql, nowMs);
   await recordStep(line, first, nowMs);
