@@ -25,7 +25,7 @@ const lineOf = (env: Record<string, string>): string => {
 test.each<[Record<string, string>, RegExp]>([
   [{ GENROUTER_SERVER__PORT: "abc" }, /^GENROUTER_SERVER__PORT: expected integer, not "abc" \(port to listen on/],
   [{ GENROUTER_SERVER__PORT: "70000" }, /^GENROUTER_SERVER__PORT: .*65535, not 70000/],
-  [{ GENROUTER_LIMITS__BURSTS: "5" }, /^GENROUTER_LIMITS__BURSTS is not a setting; known here: BURST_PER_S, IN_PROGRESS/],
+  [{ GENROUTER_LIMITS__BURSTS: "5" }, /^GENROUTER_LIMITS__BURSTS is not a setting; known here: .*BURST_PER_S, IN_PROGRESS/],
   [{ GENROUTER_LIMITS__BURST_PER_S: "0" }, /^GENROUTER_LIMITS__BURST_PER_S: .*, not 0/],
   [{ GENROUTER_NONSENSE__X: "1" }, /^GENROUTER_NONSENSE__X is not a setting; settings are/],
   [{ GENROUTER_PORT: "1" }, /^GENROUTER_PORT is not a setting/],
