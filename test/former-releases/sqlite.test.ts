@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { openDirectory as openArchive } from "../../src/store/archive/archive-storage.ts";
 import { checkArchive } from "../../src/store/archive/check.ts";
 import { manifestsIn } from "../../src/store/archive/format.ts";
+import { openSqliteStore } from "../../src/store/sqlite/client.ts";
 import { SCHEMA_VERSION } from "../../src/store/sqlite/migrate.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
@@ -92,6 +93,22 @@ describe.each(FORMER)("a directory of $release", (former) => {
       );
     }
     expect(versionOf(join(dir, "genrouter.db"))).toBe(former.sqlite);
+  });
+
+  test("keeps tables and views that the operator added", async () => {
+    const dir = formerDirectory(former);
+    const before = new Database(join(dir, "genrouter.db"));
+    before.run('CREATE TABLE "my notes" (text TEXT); INSERT INTO "my notes" VALUES (\'kept\')');
+    before.run('CREATE VIEW "my-balances" AS SELECT available_credits FROM balance');
+    before.close();
+    const sums = saidBy(former).sqlite.sums;
+    // The schema check of verify reports such objects, so the store is opened without it.
+    const store = await openSqliteStore({ dir, mode: "test" });
+    await store.close();
+    const after = new Database(join(dir, "genrouter.db"), { readonly: true });
+    expect(after.query('SELECT text FROM "my notes"').all()).toEqual([{ text: "kept" }]);
+    expect(after.query('SELECT sum(available_credits) AS sum FROM "my-balances"').all()).toEqual([{ sum: sums.available }]);
+    after.close();
   });
 
   test("is explained by the doctor", async () => {

@@ -87,10 +87,9 @@ const copyRows = async (line: Connection, tables: readonly string[]): Promise<vo
 /**
  * Runs inside the transaction that holds the opening lock, over a database with the last schema before the first release.
  * @param schema The present schema.
- * @throws WrongSchema if a node of an older build holds a lease, or if the copy cannot be made.
+ * @throws WrongSchema if the copy cannot be made.
  */
 export const convertPreRelease = async (line: Connection, schema: string, nowMs: number): Promise<void> => {
-  await requireNoLease(line);
   await putAside(line);
   await line.script(schema);
   await copyRows(line, tablesOf(schema));

@@ -6,26 +6,28 @@ import { copyTable, FORMER_SQLITE_TABLES } from "../sql/pre-release-schema.ts";
 import { StoreDamaged } from "./errors.ts";
 
 const ASIDE = "pre_release_";
-/** The record of migrations is not part of the schema file. */
-const MIGRATION_TABLE = "migration";
+const VIEWS = ["command", "movement", "entry"];
 
-const namesOf = (db: Database, type: string): string[] =>
-  db
-    .query<{ name: string }, [string]>(
-      "SELECT name FROM sqlite_schema WHERE type = ?1 AND sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid",
-    )
-    .all(type)
-    .map(({ name }) => name);
+/** The tables of the schema. Objects that the operator added to the file are not touched. */
+const tablesOf = (schema: string): string[] => [...schema.matchAll(/^CREATE TABLE (\w+)/gm)].map((found) => found[1] ?? "");
+const formerNameOf = (table: string): string => FORMER_SQLITE_TABLES[table]?.name ?? table;
 
 const countOf = (db: Database, table: string): number =>
   db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${table}`).get()?.n ?? 0;
 
-/** Renames the former tables, and drops the objects that depend on them. @returns the former tables. */
-const putAside = (db: Database): string[] => {
-  for (const type of ["trigger", "view", "index"]) for (const name of namesOf(db, type)) db.run(`DROP ${type} ${name}`);
-  const tables = namesOf(db, "table").filter((name) => name !== MIGRATION_TABLE && !name.startsWith("_litestream"));
-  for (const name of tables) db.run(`ALTER TABLE ${name} RENAME TO ${ASIDE}${name}`);
-  return tables;
+/** Renames the former tables, and drops the objects that depend on them. */
+const putAside = (db: Database, former: readonly string[]): void => {
+  const parts = db
+    .query<{ type: string; name: string; tbl_name: string }, []>(
+      "SELECT type, name, tbl_name FROM sqlite_schema WHERE type IN ('trigger', 'index') AND sql IS NOT NULL ORDER BY rowid",
+    )
+    .all();
+  for (const { type, name, tbl_name: table } of parts) if (former.includes(table)) db.run(`DROP ${type} "${name}"`);
+  for (const view of VIEWS) db.run(`DROP VIEW ${view}`);
+  // References of other objects keep the name, which belongs to the present table afterwards.
+  db.run("PRAGMA legacy_alter_table = 1");
+  for (const name of former) db.run(`ALTER TABLE ${name} RENAME TO ${ASIDE}${name}`);
+  db.run("PRAGMA legacy_alter_table = 0");
 };
 
 /** Runs without triggers, because rows arrive in their last state. */
@@ -33,7 +35,7 @@ const withoutTriggers = (db: Database, work: () => void): void => {
   const triggers = db
     .query<{ name: string; sql: string }, []>("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid")
     .all();
-  for (const { name } of triggers) db.run(`DROP TRIGGER ${name}`);
+  for (const { name } of triggers) db.run(`DROP TRIGGER "${name}"`);
   work();
   for (const { sql } of triggers) db.run(sql);
 };
@@ -43,27 +45,20 @@ const withoutTriggers = (db: Database, work: () => void): void => {
  * @throws StoreDamaged if a row was lost or refers to a missing row; the caller rolls back.
  */
 export const convertPreRelease = (db: Database, schema: string): void => {
-  const former = putAside(db);
+  const tables = tablesOf(schema);
+  putAside(db, tables.map(formerNameOf));
   db.run(schema);
   withoutTriggers(db, () => {
-    for (const table of namesOf(db, "table").filter((name) => name !== MIGRATION_TABLE && !name.startsWith(ASIDE))) {
-      const known = FORMER_SQLITE_TABLES[table];
-      const from = `${ASIDE}${known?.name ?? table}`;
-      if (!former.includes(known?.name ?? table)) continue;
+    for (const table of tables) {
+      const from = `${ASIDE}${formerNameOf(table)}`;
       const columns = db.query<{ name: string }, [string]>("SELECT name FROM pragma_table_info(?1)").all(table);
-      db.run(
-        copyTable(
-          table,
-          columns.map(({ name }) => name),
-          from,
-          known,
-        ),
-      );
+      const names = columns.map(({ name }) => name);
+      db.run(copyTable(table, names, from, FORMER_SQLITE_TABLES[table]));
       if (countOf(db, table) !== countOf(db, from))
         throw new StoreDamaged(`the conversion lost rows of ${table}; nothing was changed`);
+      db.run(`DROP TABLE ${from}`);
     }
   });
-  for (const name of former) db.run(`DROP TABLE ${ASIDE}${name}`);
   const [stray] = db.query<{ table: string }, []>("PRAGMA foreign_key_check").all();
   if (stray)
     throw new StoreDamaged(
