@@ -1,7 +1,7 @@
 // Verifies a backup: every file against its manifest, and the invariants of its database.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { schemaVersion } from "../store/sqlite/migrate.ts";
+import { isPreRelease, schemaVersion } from "../store/sqlite/migrate.ts";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
 import { presentRowCounts, withPresentSchema } from "../store/sqlite/snapshot-copy/converted.ts";
 import { figuresOf, statsOfSnapshot } from "../store/sqlite/snapshot-copy/stats.ts";
@@ -75,6 +75,19 @@ const bookFaults = (place: string, manifest: Manifest): Noted[] => {
   return faults;
 };
 
+/** A database fault as `bookFaults` writes it: the invariant, then the row as JSON. */
+const ROW_FAULT = /^([^:]+): (\{.*\})$/s;
+/**
+ * What identifies a fault of the database in a manifest. Builds before the first release used other words and other keys, so
+ * for their manifests it is the invariant and the values of the row.
+ */
+const identityOf = (why: string, { schema }: Manifest): string => {
+  const [, invariant, row] = isPreRelease(schema) ? (ROW_FAULT.exec(why) ?? []) : [];
+  if (invariant === undefined || row === undefined) return why;
+  const { fault: _, ...values } = JSON.parse(row) as Record<string, unknown>;
+  return JSON.stringify([invariant, ...Object.values(values)]);
+};
+
 /** Errors of the database, or the reason why it cannot be read. @throws BackupFault `stopped` */
 const databaseFaults = (place: string, manifest: Manifest): Noted[] => {
   try {
@@ -106,8 +119,9 @@ export const checkBackup = (place: string, progress: Progress, only?: ReadonlySe
     faults.push({ path: DATABASE_FILE, why: "the manifest does not name it" });
   if (faults.some(({ path }) => path === DATABASE_FILE)) return { manifest, faults, databaseFaults: [] };
   progress.report("checking the books");
-  const known = new Set(manifest.faults.map(({ why }) => why));
-  return { manifest, faults, databaseFaults: databaseFaults(place, manifest).filter(({ why }) => !known.has(why)) };
+  const known = new Set(manifest.faults.map(({ why }) => identityOf(why, manifest)));
+  const found = databaseFaults(place, manifest).filter(({ why }) => !known.has(identityOf(why, manifest)));
+  return { manifest, faults, databaseFaults: found };
 };
 
 /** A quick check of a backup: an intact manifest, and files of the recorded sizes. */

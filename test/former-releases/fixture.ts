@@ -44,7 +44,7 @@ export const formerDirectory = (former: Former): string => {
 export const formerScript = (former: Former): string => unpacked(former, "postgres.sql.gz").toString();
 
 /** Unpacks a backup or an archive. @returns the directory that it is in. */
-export const formerFiles = (former: Former, name: "backup" | "archive" | "archive-postgres"): string => {
+export const formerFiles = (former: Former, name: "backup" | "backup-with-faults" | "archive" | "archive-postgres"): string => {
   const dir = join(freshDir(), name);
   mkdirSync(dir);
   const tar = Bun.spawnSync(["tar", "xzf", pathOf(former, `${name}.tar.gz`), "-C", dir]);

@@ -1,8 +1,10 @@
 // Directories, backups and archives of builds before the first release, over SQLite.
 import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
-import { readdirSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { manifestOf } from "../../src/backup/check.ts";
+import { MANIFEST_FILE, printManifest } from "../../src/backup/manifest.ts";
 import { openDirectory as openArchive } from "../../src/store/archive/archive-storage.ts";
 import { checkArchive } from "../../src/store/archive/check.ts";
 import { manifestsIn } from "../../src/store/archive/format.ts";
@@ -138,6 +140,19 @@ describe.each(FORMER)("a backup of $release", (former) => {
     const store = await openDirectory({ dir: to, mode: "test" });
     expect(await saidOf(store)).toEqual(expectedOf(saidBy(former).sqlite));
     await store.close();
+  });
+
+  test("whose manifest records faults of the database restores, and a fault that it does not record is refused", async () => {
+    const dir = formerFiles(former, "backup-with-faults");
+    const path = join(dir, readdirSync(dir)[0] ?? "");
+    const manifest = manifestOf(path);
+    expect(manifest.faults.filter(({ path }) => path === "genrouter.db")).toHaveLength(3);
+    expect((await runHere(["backup", "restore", path, "--to", join(freshDir(), "restored"), "--yes"])).exit as number).toBe(0);
+    const [, ...withoutOne] = manifest.faults.toReversed();
+    writeFileSync(join(path, MANIFEST_FILE), printManifest({ ...manifest, faults: withoutOne }));
+    const refused = await runHere(["backup", "restore", path, "--to", join(freshDir(), "restored"), "--yes"]);
+    expect(refused.err).toContain("conservation");
+    expect(refused.exit as number).toBe(1);
   });
 
   test("with one changed byte of its database is refused", async () => {
