@@ -1,13 +1,14 @@
 // Verifies a backup: every file against its manifest, and the invariants of its database.
 import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isPreRelease, schemaVersion } from "../store/sqlite/migrate.ts";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
 import { presentRowCounts, withPresentSchema } from "../store/sqlite/snapshot-copy/converted.ts";
 import { figuresOf, statsOfSnapshot } from "../store/sqlite/snapshot-copy/stats.ts";
 import { verifySnapshot } from "../store/sqlite/snapshot-copy/verify-copy.ts";
-import { hashFile, sizeOf, walk } from "./durable-fs.ts";
-import { BackupFault, codeOf, type Progress, textOf } from "./errors.ts";
+import { hashFile, requireFreeSpace, sizeOf, walk } from "./durable-fs.ts";
+import { BackupFault, codeOf, type Progress, textOf, withDiskErrors } from "./errors.ts";
 import { type Entry, MANIFEST_FILE, type Manifest, type Noted, readManifest } from "./manifest.ts";
 
 export type Checked = {
@@ -58,12 +59,28 @@ const ordered = (value: unknown): string =>
       : inner,
   );
 
+/** Space of a converted copy per byte of the original: the copy, its new tables, and the log of the conversion. */
+const CONVERSION_FACTOR = 4;
+/**
+ * Runs work over the path of the database with the present schema. A database of a build before the first release is converted in
+ * a copy in the temporary directory (`TMPDIR`).
+ * @throws BackupFault `no_room` if the copy does not fit there.
+ */
+export const withPresentDatabase = <T>(place: string, { schema }: Pick<Manifest, "schema">, work: (path: string) => T): T => {
+  const path = join(place, DATABASE_FILE);
+  if (!isPreRelease(schema)) return work(path);
+  const dir = tmpdir();
+  const name = `${dir} (the temporary directory, set by TMPDIR)`;
+  requireFreeSpace(dir, (sizeOf(path) ?? 0) * CONVERSION_FACTOR, name);
+  return withDiskErrors(name, () => withPresentSchema(path, work));
+};
+
 /** Errors of a database whose bytes match the manifest. */
 const bookFaults = (place: string, manifest: Manifest): Noted[] => {
   const faults: Noted[] = [];
   const report = (why: string) => void faults.push({ path: DATABASE_FILE, why });
   const path = join(place, DATABASE_FILE);
-  withPresentSchema(path, (readable) => {
+  withPresentDatabase(place, manifest, (readable) => {
     const stats = statsOfSnapshot(readable, figuresOf);
     const now = { ...stats, schema: statsOfSnapshot(path, schemaVersion), rows: presentRowCounts(stats.rows, stats.schema) };
     const then = { ...manifest, rows: presentRowCounts(manifest.rows, manifest.schema) };

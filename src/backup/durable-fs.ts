@@ -22,15 +22,15 @@ import { BackupFault, codeOf, type Progress } from "./errors.ts";
 const RESERVE_BYTES = 64 * 1024 * 1024;
 const PIECE_BYTES = 1024 * 1024;
 
-/** @throws BackupFault if `bytes` more would not leave the reserve on the disk of `dir`. */
-export const requireFreeSpace = (dir: string, bytes: number): void => {
+/** @throws BackupFault if `bytes` more would not leave the reserve on the disk of `dir`, which the message calls `name`. */
+export const requireFreeSpace = (dir: string, bytes: number, name = dir): void => {
   const { bavail, bsize } = statfsSync(dir);
   const free = bavail * bsize;
   if (free >= bytes + RESERVE_BYTES) return;
   const mb = (n: number) => `${Math.ceil(n / 1e6)} MB`;
   throw new BackupFault(
     "no_room",
-    `${dir}: ${mb(bytes)} are needed there, and ${mb(RESERVE_BYTES)} have to stay free, but only ${mb(free)} are; free space or choose another directory`,
+    `${name}: ${mb(bytes)} are needed there, and ${mb(RESERVE_BYTES)} have to stay free, but only ${mb(free)} are; free space or choose another directory`,
   );
 };
 

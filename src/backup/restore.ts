@@ -6,7 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import { claimDirectory } from "../store/sqlite/directory-lock.ts";
 import { syncPath } from "../store/sqlite/fsync.ts";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
-import { presentRowCounts, withPresentSchema } from "../store/sqlite/snapshot-copy/converted.ts";
+import { presentRowCounts } from "../store/sqlite/snapshot-copy/converted.ts";
 import { dropSides, markCopy, putPlaceholder } from "../store/sqlite/snapshot-copy/copy.ts";
 import { type Loss, lossOf } from "../store/sqlite/snapshot-copy/diff.ts";
 import { takeTurn } from "../store/sqlite/snapshot-copy/directory-mutex.ts";
@@ -18,7 +18,7 @@ import {
   type UnfinishedRow,
   unfinishedRows,
 } from "../store/sqlite/snapshot-copy/stats.ts";
-import { checkBackup } from "./check.ts";
+import { checkBackup, withPresentDatabase } from "./check.ts";
 import { copyFile, hashFile, makeDirectory, requireFreeSpace, walk } from "./durable-fs.ts";
 import { BackupFault, codeOf, type Progress, textOf, withDiskErrors } from "./errors.ts";
 import { type Entry, MASTER_KEY_FILE, type Manifest } from "./manifest.ts";
@@ -142,12 +142,10 @@ const compare = (path: string, to: string, manifest: Manifest): Restored["agains
     const now = overLive(live, figuresOf);
     return {
       now,
-      loss:
-        now.lineage === manifest.lineage
-          ? withPresentSchema(join(path, DATABASE_FILE), (readable) => lossOf(live, readable))
-          : null,
+      loss: now.lineage === manifest.lineage ? withPresentDatabase(path, manifest, (readable) => lossOf(live, readable)) : null,
     };
   } catch (fault) {
+    if (fault instanceof BackupFault) throw fault;
     throw new BackupFault("damaged", `${live} cannot be read, so nothing can be held against it (${textOf(fault)})`);
   }
 };
@@ -166,7 +164,7 @@ export const restoreBackup = (query: RestoreRequest, progress: Progress): Restor
       "damaged",
       `${join(path, first.path)}: ${first.why}; use another backup (genrouter backup verify ${path} lists every error of this one)`,
     );
-  const unfinished = withPresentSchema(join(path, DATABASE_FILE), (readable) => statsOfSnapshot(readable, unfinishedRows));
+  const unfinished = withPresentDatabase(path, manifest, (readable) => statsOfSnapshot(readable, unfinishedRows));
   const hasKey = manifest.entries.some((entry) => entry.path === MASTER_KEY_FILE);
   const against = query.dryRun ? compare(path, resolve(query.to), manifest) : null;
   if (!query.dryRun) inDirectory(path, query, manifest, progress);
