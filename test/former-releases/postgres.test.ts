@@ -32,6 +32,13 @@ const on = async <T>(url: string, work: (line: Connection) => Promise<T>): Promi
 const open = (url: string, migrated?: (one: Migrated) => void) =>
   openPostgresStore({ url, prepare: true, mode: "test", readers: 1, ...(migrated ? { migrated } : {}) });
 
+/** What the start throws; undefined if it succeeds. */
+const faultOf = (url: string): Promise<unknown> =>
+  open(url).then(
+    (store) => store.close(),
+    (thrown: unknown) => thrown,
+  );
+
 /** Columns, constraints, indexes, triggers and functions of the schema in use. */
 const CATALOG = `SELECT 'column' AS kind, table_name || '.' || column_name AS name, concat_ws(' ', ordinal_position, data_type, is_nullable,
       column_default, collation_name, is_identity) AS what FROM information_schema.columns WHERE table_schema = 'public'
@@ -100,10 +107,7 @@ onPostgres("databases of former releases", () => {
       const url = await formerDatabase(former);
       await on(url, (line) => line.script(LEASE));
       const before = await catalogOf(url);
-      const fault = await open(url).then(
-        () => undefined,
-        (thrown: unknown) => thrown,
-      );
+      const fault = await faultOf(url);
       expect(fault).toBeInstanceOf(WrongSchema);
       expect(String(fault)).toMatch(
         /a node of it still holds a lease \(older-node, pid 4711, for \d+ s\): stop every node of the older build, then start this release; nothing was changed/,
@@ -111,6 +115,69 @@ onPostgres("databases of former releases", () => {
       expect(await catalogOf(url)).toEqual(before);
       await on(url, (line) => line.script("DELETE FROM lease"));
       await (await open(url)).close();
+    });
+
+    test.each([
+      ["CREATE VIEW rich AS SELECT * FROM balance WHERE available_credits > 0", "view public.rich"],
+      ["CREATE MATERIALIZED VIEW days AS SELECT * FROM usage_day", "materialized view public.days"],
+      [
+        'CREATE TABLE "My notes" (account bigint REFERENCES account (seq))',
+        'foreign key "My notes_account_fkey" of public."My notes"',
+      ],
+      ["CREATE PUBLICATION books FOR TABLE posting", "publication books"],
+      [
+        "CREATE FUNCTION noted() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'; CREATE TRIGGER noted AFTER INSERT ON account FOR EACH ROW EXECUTE FUNCTION noted()",
+        "trigger noted of public.account",
+      ],
+      ["CREATE TABLE transfer (seq bigint)", "transfer: rename them"],
+      ["CREATE SCHEMA genrouter_before_10; CREATE TABLE genrouter_before_10.kept (seq bigint)", "already has relations"],
+    ])("is refused with the name of an object that the operator added: %s", async (sql, name) => {
+      const url = await formerDatabase(former);
+      await on(url, (line) => line.script(sql));
+      const before = await catalogOf(url);
+      const fault = await faultOf(url);
+      expect(fault).toBeInstanceOf(WrongSchema);
+      expect(String(fault)).toContain(name);
+      expect(await catalogOf(url)).toEqual(before);
+    });
+
+    test("is converted by a role without the right to create schemas, into one that was created for it", async () => {
+      const url = await formerDatabase(former);
+      const role = `limited_${new URL(url).pathname.slice(1)}`;
+      await on(url, (line) =>
+        line.script(
+          `CREATE ROLE ${role} LOGIN PASSWORD 'limited'; ALTER SCHEMA public OWNER TO ${role}; GRANT CREATE ON SCHEMA public TO ${role};
+           DO $$ DECLARE r record; BEGIN
+             FOR r IN SELECT relname, relkind FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v') LOOP
+               EXECUTE format('ALTER TABLE %I OWNER TO ${role}', r.relname); END LOOP;
+             FOR r IN SELECT oid::regprocedure AS name FROM pg_proc WHERE pronamespace = 'public'::regnamespace LOOP
+               EXECUTE format('ALTER FUNCTION %s OWNER TO ${role}', r.name); END LOOP;
+           END $$`,
+        ),
+      );
+      const own = new URL(url);
+      own.username = role;
+      own.password = "limited";
+      expect(String(await faultOf(own.href))).toContain("which this role cannot create");
+      await on(url, (line) => line.script(`CREATE SCHEMA ${COPY_SCHEMA} AUTHORIZATION ${role}`));
+      await (await open(own.href)).close();
+    });
+
+    test("keeps the privileges of other roles", async () => {
+      const url = await formerDatabase(former);
+      const reader = `reader_${new URL(url).pathname.slice(1)}`;
+      await on(url, (line) =>
+        line.script(`CREATE ROLE ${reader}; GRANT SELECT ON posting, balance TO ${reader}; GRANT SELECT ON generation TO PUBLIC`),
+      );
+      await (await open(url)).close();
+      const may = (table: string, privilege: string) => `has_table_privilege('${reader}', '${table}', '${privilege}')`;
+      const { rows } = await on(url, (line) =>
+        line.send<{ kept: boolean; more: boolean }>(
+          `SELECT ${may("transfer", "SELECT")} AND ${may("balance", "SELECT")} AND ${may("generation", "SELECT")} AS kept,
+             ${may("transfer", "INSERT")} OR ${may("api_key", "SELECT")} AS more`,
+        ),
+      );
+      expect(rows).toEqual([{ kept: true, more: false }]);
     });
 
     test("is read by no command before it is converted", async () => {

@@ -7,20 +7,26 @@ import { WrongSchema } from "../errors.ts";
 import { markingRestored } from "../sql/mark-restored.ts";
 import { copyTable, FORMER_POSTGRES_TABLES } from "../sql/pre-release-schema.ts";
 import type { Connection } from "./connections.ts";
+import { stateOf } from "./errors.ts";
 import { continueIdentities } from "./identities.ts";
+import { dependentObjects, type Grant, grantStatement, grantsOn, occupiedNames, type SchemaNames } from "./operator-objects.ts";
 import { PRE_RELEASE_MIGRATIONS } from "./schema/pre-release/migrations.ts";
 import { carryOut } from "./sql-program.ts";
 
 /** The schema that keeps the former tables. */
 export const COPY_SCHEMA = "genrouter_before_10";
 
-const created = (kind: string): string[] => [
-  ...new Set(
-    PRE_RELEASE_MIGRATIONS.flatMap(({ sql }) =>
-      [...sql.matchAll(new RegExp(`^CREATE ${kind} (\\w+)`, "gm"))].map((found) => found[1] ?? ""),
-    ),
-  ),
+/** Names of the objects that SQL creates: as the first words of a line. */
+const createdBy = (sql: readonly string[], kind: string): string[] => [
+  ...new Set(sql.flatMap((text) => [...text.matchAll(new RegExp(`^CREATE ${kind} (\\w+)`, "gm"))].map(([, name]) => name ?? ""))),
 ];
+const namesIn = (sql: readonly string[]): SchemaNames => ({
+  tables: createdBy(sql, "(?:UNLOGGED )?TABLE"),
+  views: createdBy(sql, "VIEW"),
+  triggers: createdBy(sql, "(?:CONSTRAINT )?TRIGGER"),
+});
+const FORMER_SQL = PRE_RELEASE_MIGRATIONS.map(({ sql }) => sql);
+const FORMER_NAMES = namesIn(FORMER_SQL);
 
 const HOLDERS = `SELECT host, pid, ends_at_ms - now_ms() AS left_ms FROM lease l JOIN owner o ON o.epoch = l.epoch
   WHERE l.ends_at_ms >= now_ms() ORDER BY l.ends_at_ms DESC`;
@@ -35,20 +41,63 @@ export const requireNoLease = async (line: Connection): Promise<void> => {
   );
 };
 
-/** Moves the former objects of the current schema into the schema of the copy. */
-const putAside = async (line: Connection): Promise<void> => {
-  const tables = [...created("TABLE"), ...created("UNLOGGED TABLE"), "migration"];
-  await line.script(`CREATE SCHEMA ${COPY_SCHEMA}`).catch((fault: unknown) => {
+/**
+ * @throws WrongSchema with the names of the operator's own objects that use the former tables, and of those that have names of the
+ * present ones.
+ */
+const requireNoForeignObjects = async (line: Connection, present: SchemaNames): Promise<void> => {
+  const dependents = await dependentObjects(line, FORMER_NAMES);
+  if (dependents.length > 0)
     throw new WrongSchema(
-      `the copy of the former tables needs the schema ${COPY_SCHEMA}, which cannot be created (${fault instanceof Error ? fault.message : String(fault)}): give the role CREATE on the database, or rename a schema of that name, then start again; nothing was changed`,
+      `objects that are not of genrouter use its former tables, and these are converted: ${dependents.join(", ")}: drop them, start this release, then create them again with the present names of tables and columns; nothing was changed`,
+    );
+  const occupied = await occupiedNames(line, FORMER_NAMES, present);
+  if (occupied.length > 0)
+    throw new WrongSchema(
+      `the schema has relations with names that this release needs: ${occupied.join(", ")}: rename them, then start again; nothing was changed`,
+    );
+};
+
+/** SQLSTATE of a missing privilege. */
+const NO_PRIVILEGE = "42501";
+/** Creates the schema of the copy; an operator may have created it, empty, for a role without CREATE on the database. */
+const createCopySchema = async (line: Connection): Promise<void> => {
+  const { rows } = await line.send<{ relations: number }>(
+    `SELECT (SELECT count(*) FROM pg_class c WHERE c.relnamespace = n.oid) AS relations FROM pg_namespace n WHERE n.nspname = '${COPY_SCHEMA}'`,
+  );
+  const [existing] = rows;
+  if (existing && existing.relations > 0)
+    throw new WrongSchema(
+      `the copy of the former tables needs the schema ${COPY_SCHEMA}, which already has relations: rename that schema, then start again; nothing was changed`,
+    );
+  if (existing) return;
+  await line.script(`CREATE SCHEMA ${COPY_SCHEMA}`).catch((fault: unknown) => {
+    if (stateOf(fault) !== NO_PRIVILEGE) throw fault;
+    throw new WrongSchema(
+      `the copy of the former tables needs the schema ${COPY_SCHEMA}, which this role cannot create: give the role CREATE on the database, or run CREATE SCHEMA ${COPY_SCHEMA} AUTHORIZATION <role> as another, then start again; nothing was changed`,
     );
   });
+};
+
+/** Moves the former objects of the current schema into the schema of the copy. */
+const moveFormerObjects = async (line: Connection): Promise<void> => {
+  const moved = (kind: string, names: readonly string[]) =>
+    names.map((name) => `ALTER ${kind} ${name} SET SCHEMA ${COPY_SCHEMA}`);
   const statements = [
-    ...created("VIEW").map((name) => `ALTER VIEW ${name} SET SCHEMA ${COPY_SCHEMA}`),
-    ...tables.map((name) => `ALTER TABLE ${name} SET SCHEMA ${COPY_SCHEMA}`),
-    ...created("FUNCTION").map((name) => `ALTER FUNCTION ${name} SET SCHEMA ${COPY_SCHEMA}`),
+    ...moved("VIEW", FORMER_NAMES.views),
+    ...moved("TABLE", [...FORMER_NAMES.tables, "migration"]),
+    ...moved("FUNCTION", createdBy(FORMER_SQL, "FUNCTION")),
   ];
   await line.script(statements.join(";\n"));
+};
+
+/** Gives the roles that could use the former tables the same privileges on the present ones. */
+const copyGrants = async (line: Connection, grants: readonly Grant[], tables: readonly string[]): Promise<void> => {
+  const statements = tables.flatMap((table) => {
+    const former = FORMER_POSTGRES_TABLES[table]?.name ?? table;
+    return grants.filter((grant) => grant.table === former).map((grant) => grantStatement(grant, table));
+  });
+  if (statements.length > 0) await line.script(statements.join(";\n"));
 };
 
 /** A return to the copy would continue generations for which jobs may have been bought since, so it is marked as restored. */
@@ -62,10 +111,6 @@ const markCopy = async (line: Connection, nowMs: number): Promise<void> => {
 const COLUMNS = `SELECT c.table_name AS "table", c.column_name AS "column" FROM information_schema.columns c
   JOIN information_schema.tables t ON t.table_schema = c.table_schema AND t.table_name = c.table_name AND t.table_type = 'BASE TABLE'
   WHERE c.table_schema = current_schema() ORDER BY c.table_name, c.ordinal_position`;
-
-/** The tables of the schema in the order of their creation, in which a row follows the rows that it refers to. */
-const tablesOf = (schema: string): string[] =>
-  [...schema.matchAll(/^CREATE (?:UNLOGGED )?TABLE (\w+)/gm)].map((found) => found[1] ?? "");
 
 const copyRows = async (line: Connection, tables: readonly string[]): Promise<void> => {
   const { rows } = await line.send<{ table: string; column: string }>(COLUMNS);
@@ -86,13 +131,18 @@ const copyRows = async (line: Connection, tables: readonly string[]): Promise<vo
 
 /**
  * Runs inside the transaction that holds the opening lock, over a database with the last schema before the first release.
- * @param schema The present schema.
- * @throws WrongSchema if the copy cannot be made.
+ * @param schema The present schema. Its tables are in the order in which a row follows the rows that it refers to.
+ * @throws WrongSchema if the copy cannot be made, or if the operator's own objects prevent it.
  */
 export const convertPreRelease = async (line: Connection, schema: string, nowMs: number): Promise<void> => {
-  await putAside(line);
+  const present = namesIn([schema]);
+  await requireNoForeignObjects(line, present);
+  const grants = await grantsOn(line, FORMER_NAMES);
+  await createCopySchema(line);
+  await moveFormerObjects(line);
   await line.script(schema);
-  await copyRows(line, tablesOf(schema));
-  await continueIdentities(line, tablesOf(schema));
+  await copyRows(line, present.tables);
+  await continueIdentities(line, present.tables);
+  await copyGrants(line, grants, present.tables);
   await markCopy(line, nowMs);
 };

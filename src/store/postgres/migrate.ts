@@ -6,6 +6,7 @@ import { WrongSchema } from "../errors.ts";
 import type { Migrated } from "../migration-report.ts";
 import type { Connection } from "./connections.ts";
 import { COPY_SCHEMA, convertPreRelease, requireNoLease } from "./convert-pre-release.ts";
+import { faultText, isCollision, isFull, isLost, stateOf } from "./errors.ts";
 import initial from "./schema/0001.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
@@ -57,9 +58,15 @@ const convert = async (line: Connection, version: number, first: Migration, nowM
   await line.script("SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0");
   // Checked before the first lock on a table, so that a refused start does not block the older nodes.
   await requireNoLease(line);
-  for (const step of PRE_RELEASE_MIGRATIONS) if (step.version > version) await line.script(step.sql);
-  await convertPreRelease(line, first.sql, nowMs);
-  await recordStep(line, first, nowMs);
+  try {
+    for (const step of PRE_RELEASE_MIGRATIONS) if (step.version > version) await line.script(step.sql);
+    await convertPreRelease(line, first.sql, nowMs);
+    await recordStep(line, first, nowMs);
+  } catch (fault) {
+    // A retry helps only where the server was gone, busy or full.
+    if (stateOf(fault) === "" || isLost(fault) || isCollision(fault) || isFull(fault)) throw fault;
+    throw new WrongSchema(`the conversion of the tables of an older build failed: ${faultText(fault)}; nothing was changed`);
+  }
 };
 
 /**
