@@ -19,7 +19,7 @@ const detailsOf = (step: ReplayStep): string[] => {
   const guards = step.considered
     .filter(({ guard }) => guard !== "")
     .map(({ guard, holds }) => `${guard}: ${holds ? "yes" : "no"}`);
-  const asks = step.effects.map((ask) => `${ask.type.replace("effect.", "")}${"n" in ask ? ` ${ask.n}` : ""}`);
+  const effects = step.effects.map((effect) => `${effect.type.replace("effect.", "")}${"n" in effect ? ` ${effect.n}` : ""}`);
   return [
     ...(step.node === undefined ? [] : [`node     ${step.node}`]),
     ...(guards.length > 0 ? [`guards   ${guards.join(" · ")}`] : []),
@@ -27,7 +27,7 @@ const detailsOf = (step: ReplayStep): string[] => {
       const what = [begin ? `begins on ${begin.route.routeId}, ${showUsd(begin.priceCredits)}` : null, state ?? null];
       return `attempt ${n}  ${[...what.filter(Boolean), ...(failure ? [`${failure.class}: ${failure.detail}`] : [])].join("  ")}`.trimEnd();
     }),
-    ...(asks.length > 0 ? [`asks     ${asks.join(", ")}`] : []),
+    ...(effects.length > 0 ? [`effects  ${effects.join(", ")}`] : []),
     ...step.transfers.map(({ kind, credits, from, to }) => `$        ${kind} ${showUsd(credits)}  ${from} → ${to}`),
     ...(step.fault === null ? [] : [`WRONG    ${step.fault}`]),
   ];
@@ -41,6 +41,14 @@ const linesOf = ({ record }: Life, steps: readonly ReplayStep[]): string[] => [
     ...detailsOf(step).map((line) => `       ${line}`),
   ]),
 ];
+
+/** A step as JSON. Scripts of builds before the first release read `told`, `asks` and `movements`, so these members remain. */
+const jsonOf = (step: ReplayStep) => ({
+  ...step,
+  told: step.description,
+  asks: step.effects.map((effect) => ({ ...effect, type: effect.type.replace("effect.", "ask.") })),
+  movements: step.transfers,
+});
 
 /** Exports the replay in a format, and reports its deviations. */
 export const exportReplay = async (
@@ -56,7 +64,7 @@ export const exportReplay = async (
     case "svg":
       return { text: svgOf(chart, marksAt(steps, steps.length - 1), `The way of ${id}`), faults };
     case "json":
-      return { text: JSON.stringify({ generation: { id, model, status }, agrees, faults, steps }), faults };
+      return { text: JSON.stringify({ generation: { id, model, status }, agrees, faults, steps: steps.map(jsonOf) }), faults };
     case "text":
       return { text: linesOf(life, steps).join("\n"), faults };
   }

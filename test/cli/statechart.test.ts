@@ -57,13 +57,18 @@ test("a generation that fell back is replayed with guards, commands and money, a
     expect(out).toContain("hold $0.30  available → held");
     expect(out).toContain("capture $0.25  held → charged");
     expect(out).toContain("release $0.05  held → available");
-    expect(out).toMatch(/asks +poll 2/);
+    expect(out).toMatch(/effects +poll 2/);
     expect(out).not.toContain("kite");
 
     const journal = await scene.store.journalOf(await scene.seqOf(id));
     const json = JSON.parse((await replayed("--json")).out);
     expect(json).toMatchObject({ generation: { id, status: "succeeded" }, agrees: true, faults: [] });
     expect(json.steps.slice(1).map(({ to }: { to: string }) => to)).toEqual(journal.map(({ stateAfter }) => stateAfter));
+    // Members that scripts of builds before the first release read.
+    for (const step of json.steps)
+      expect([step.told, step.movements, step.asks.map(({ type }: { type: string }) => type.replace("ask.", "effect."))]).toEqual(
+        [step.description, step.transfers, step.effects.map(({ type }: { type: string }) => type)],
+      );
     expect((await replayed("--format", "mermaid")).out).toContain("jobFailed (4)");
     expect((await replayed("--format", "svg")).out).toContain(`The way of ${id}`);
 

@@ -120,6 +120,8 @@ export const jsonOf = (answer: Answer) => {
     transactions: {
       per_s: rounded(load.nodes * load.commits.perS),
       mutations_each: rounded(load.commits.batch),
+      // The member's name in builds before the first release.
+      deeds_each: rounded(load.commits.batch),
       ms: rounded(load.commits.takesMs),
       busy: rounded(load.commits.busy),
     },
