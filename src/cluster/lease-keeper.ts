@@ -3,11 +3,11 @@
 // It reports when the node must stop because its lease may have expired.
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../logging/events.ts";
-import type { Node, Surroundings } from "../store/cluster-port.ts";
+import type { ClusterState, Node } from "../store/cluster-port.ts";
 import { StoreUnknown } from "../store/mutations.ts";
 
 export type LeaseKeeperDeps = {
-  node: Pick<Node, "attend" | "takeOver" | "leaseMs" | "noteAway">;
+  node: Pick<Node, "renewLease" | "takeOver" | "leaseMs" | "noteAway">;
   clock: Clock;
   /** Monotonic time in milliseconds, which also passes while the process is suspended. */
   monoMs: () => number;
@@ -15,7 +15,7 @@ export type LeaseKeeperDeps = {
   /** Restores generations that belong to this node now. */
   takeUp: (seqs: readonly number[]) => Promise<void>;
   /** Called after each renewal with the state of the cluster; the lease does not wait for it. */
-  looked: (around: Surroundings) => Promise<void>;
+  looked: (around: ClusterState) => Promise<void>;
   /** Called when an admin mutation of any node invalidates caches. */
   changed: () => Promise<void>;
   /** Called when another node has ended this one: the process must not continue. */
@@ -123,7 +123,7 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
     // The lease starts when the database executes the renewal, which is later than this time.
     const [requestedMs, requestedAtMs] = [monoMs(), clock.nowMs()];
     unansweredMs ??= requestedMs;
-    const around = await node.attend(isLeaving).finally(() => {
+    const around = await node.renewLease(isLeaving).finally(() => {
       if (isAwayNow()) awayAtMs = clock.nowMs();
       unansweredMs = null;
     });

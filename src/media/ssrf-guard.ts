@@ -1,4 +1,4 @@
-// Decides which URLs and IP addresses outgoing fetches may use.
+// SSRF guard: decides which URLs and IP addresses outgoing fetches may use.
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";

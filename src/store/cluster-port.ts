@@ -24,7 +24,7 @@ export type Node = {
    * Renews the lease, announces a drain, ends dead nodes and reads the state of the cluster. @returns null if this node was
    * ended. @throws if the store does not answer.
    */
-  attend(isLeaving: boolean): Promise<Surroundings | null>;
+  renewLease(isLeaving: boolean): Promise<ClusterState | null>;
   /** Reclaims at most `limit` generations of ended nodes. @returns their row numbers. */
   takeOver(limit: number): Promise<number[]>;
   /**
@@ -47,7 +47,7 @@ export type Hint = { seq: number; n: number; body: string | null };
  * `alive`: live nodes, including this one and draining ones; `others`: other nodes that stay; `isFirst`: this is the oldest.
  * `news` changes with every admin mutation of any node.
  */
-export type Surroundings = {
+export type ClusterState = {
   /** How far the store's clock is ahead of this machine's, in milliseconds. */
   apartMs: number;
   alive: number;

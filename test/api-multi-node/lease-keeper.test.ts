@@ -4,13 +4,13 @@ import { createLeaseKeeper, type LeaseKeeperDeps } from "../../src/cluster/lease
 import { generationId } from "../../src/domain/ids.ts";
 import type { GenerationRecord } from "../../src/domain/types.ts";
 import { createRecordCache } from "../../src/generations/record-cache.ts";
-import type { Surroundings } from "../../src/store/cluster-port.ts";
+import type { ClusterState } from "../../src/store/cluster-port.ts";
 import { StoreUnknown } from "../../src/store/mutations.ts";
 import { testClock } from "../clock.ts";
 import { eventually } from "../eventually.ts";
 
 const LEASE_MS = 30_000;
-const ALIVE: Surroundings = {
+const ALIVE: ClusterState = {
   ...{ apartMs: 0, alive: 2, others: 1, isFirst: true, news: "0", hasHints: false },
   ...{ isAnythingLeft: false, ended: [] },
 };
@@ -23,7 +23,7 @@ const openScene = (node: Partial<LeaseKeeperDeps["node"]>, more: Partial<LeaseKe
   const leaseKeeper = createLeaseKeeper({
     node: {
       leaseMs: LEASE_MS,
-      attend: () => Promise.resolve(ALIVE),
+      renewLease: () => Promise.resolve(ALIVE),
       takeOver: () => Promise.resolve([]),
       noteAway: (sinceMs) => void noted.push(sinceMs),
       ...node,
@@ -61,7 +61,7 @@ test("a node is sure from its first look on, and no longer than nine tenths of i
 test("A2: when the store was away is known while it is and after, to the next process of the directory too", async () => {
   let isThere = true;
   const { leaseKeeper, clock, noted } = openScene({
-    attend: () => (isThere ? Promise.resolve(ALIVE) : Promise.reject(new Error("connection refused"))),
+    renewLease: () => (isThere ? Promise.resolve(ALIVE) : Promise.reject(new Error("connection refused"))),
   });
   await leaseKeeper.begin();
   expect(leaseKeeper.awayAtMs()).toBeNull();
@@ -83,7 +83,7 @@ test("A2: when the store was away is known while it is and after, to the next pr
 
 test("a clock that is apart from the store's is told of once, and when it is in step again", async () => {
   let apartMs = 60_000;
-  const { leaseKeeper, told } = openScene({ attend: () => Promise.resolve({ ...ALIVE, apartMs }) });
+  const { leaseKeeper, told } = openScene({ renewLease: () => Promise.resolve({ ...ALIVE, apartMs }) });
   await leaseKeeper.begin();
   await leaseKeeper.look();
   expect(told.lines).toEqual(["clock skew detected"]);
@@ -96,7 +96,7 @@ test("a clock that is apart from the store's is told of once, and when it is in 
 
 test("an answer that was on its way while the node stood still lets nobody go on: the lease that it tells of is over", async () => {
   const answers: (() => void)[] = [];
-  const { leaseKeeper, clock } = openScene({ attend: () => new Promise((answer) => answers.push(() => answer(ALIVE))) });
+  const { leaseKeeper, clock } = openScene({ renewLease: () => new Promise((answer) => answers.push(() => answer(ALIVE))) });
   const turn = () => new Promise((wake) => setImmediate(wake));
   void leaseKeeper.begin();
   let isSure = false;
@@ -114,8 +114,8 @@ test("an answer that was on its way while the node stood still lets nobody go on
 });
 
 test("the store is away while looks fail or one waits for the time of several, and no longer", async () => {
-  let attend: LeaseKeeperDeps["node"]["attend"] = () => Promise.resolve(ALIVE);
-  const { leaseKeeper, clock } = openScene({ attend: (isLeaving) => attend(isLeaving) });
+  let renewLease: LeaseKeeperDeps["node"]["renewLease"] = () => Promise.resolve(ALIVE);
+  const { leaseKeeper, clock } = openScene({ renewLease: (isLeaving) => renewLease(isLeaving) });
   const turn = async () => {
     clock.skip(1000);
     await new Promise((wake) => setImmediate(wake));
@@ -123,12 +123,12 @@ test("the store is away while looks fail or one waits for the time of several, a
   };
   await leaseKeeper.begin();
   expect(leaseKeeper.isAway()).toBe(false);
-  attend = () => Promise.reject(new Error("no"));
+  renewLease = () => Promise.reject(new Error("no"));
   expect([await turn(), await turn()]).toEqual([true, true]);
-  attend = () => Promise.resolve(ALIVE);
+  renewLease = () => Promise.resolve(ALIVE);
   expect(await turn()).toBe(false);
   let answer = (): void => undefined;
-  attend = () =>
+  renewLease = () =>
     new Promise((told) => {
       answer = () => told(ALIVE);
     });
@@ -144,7 +144,7 @@ test("a node that was taken for dead is told as such; what a drain hands over is
   const looks = [{ ...ALIVE, isAnythingLeft: true }, { ...ALIVE, isAnythingLeft: true, ended: [4] }, ALIVE];
   let left: number[] = [];
   const { leaseKeeper, told, clock } = openScene({
-    attend: async () => {
+    renewLease: async () => {
       left = [7];
       return looks.shift() ?? ALIVE;
     },
@@ -161,7 +161,7 @@ test("a node that was taken for dead is told as such; what a drain hands over is
 
 test("a take-over whose outcome is not known ends the node: what it may own nobody would go on with", async () => {
   const { leaseKeeper, told } = openScene({
-    attend: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
+    renewLease: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
     takeOver: () => Promise.reject(new StoreUnknown("the database does not answer")),
   });
   await leaseKeeper.begin();
@@ -171,7 +171,7 @@ test("a take-over whose outcome is not known ends the node: what it may own nobo
 test("a take-over that could not begin is told, and tried again at the next look", async () => {
   let tries = 0;
   const { leaseKeeper, told, clock } = openScene({
-    attend: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
+    renewLease: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
     takeOver: () => {
       tries += 1;
       return tries === 1 ? Promise.reject(new Error("no")) : Promise.resolve([]);

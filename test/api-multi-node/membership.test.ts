@@ -1,7 +1,7 @@
 // Whether a node that leaves may go on accepting: as long as another may be there that goes on with it.
 import { expect, test } from "bun:test";
 import { createMembership, type MembershipDeps } from "../../src/cluster/membership.ts";
-import type { Node, Surroundings } from "../../src/store/cluster-port.ts";
+import type { ClusterState, Node } from "../../src/store/cluster-port.ts";
 import { testClock } from "../clock.ts";
 
 const NODE = { leaseMs: 30_000, slot: 1, epoch: 1, newestGeneration: 0, others: {} as Node["others"] };
@@ -11,9 +11,9 @@ const AROUND = { apartMs: 0, alive: 2, isFirst: true, news: "0", hasHints: false
 const openScene = () => {
   const answers: ((others: number) => void)[] = [];
   const clock = testClock();
-  const node: Pick<Node, keyof typeof NODE | "attend"> = {
+  const node: Pick<Node, keyof typeof NODE | "renewLease"> = {
     ...NODE,
-    attend: () => new Promise<Surroundings>((answer) => answers.push((others) => answer({ ...AROUND, others }))),
+    renewLease: () => new Promise<ClusterState>((answer) => answers.push((others) => answer({ ...AROUND, others }))),
   };
   const membership = createMembership({
     ...{ node, reads: { nodes: {} }, clock, log: () => undefined },

@@ -15,11 +15,11 @@ const store = await openPostgresStore({
 });
 
 const deaf = (node: Node): Node => {
-  let heard: Awaited<ReturnType<Node["attend"]>> = null;
+  let heard: Awaited<ReturnType<Node["renewLease"]>> = null;
   return {
     ...node,
-    attend: async () => {
-      heard = (await node.attend(false)) ?? heard;
+    renewLease: async () => {
+      heard = (await node.renewLease(false)) ?? heard;
       return heard;
     },
   };

@@ -30,7 +30,7 @@ onPostgres("the watch over a cluster", () => {
     await other.commit([startedMutation(mutation)]);
     /** Until the first has ended the second, and has what it had. */
     const takenOver = async (): Promise<void> => {
-      while (((await alive.node?.attend(false))?.ended ?? []).length === 0) await Bun.sleep(LOOK_MS);
+      while (((await alive.node?.renewLease(false))?.ended ?? []).length === 0) await Bun.sleep(LOOK_MS);
       expect(await alive.node?.takeOver(10)).toEqual([mutation.seq]);
     };
     return { alive, other, watch, mutation, takenOver };

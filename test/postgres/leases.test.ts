@@ -21,9 +21,9 @@ import { checkNodes, openNodes } from "./nodes.ts";
 const SHORT = { leaseMs: 700 };
 const LOOK_MS = 50;
 /** The nodes that it ends with one look. */
-const endDead = async ({ node }: Store): Promise<number[]> => (await node?.attend(false))?.ended ?? [];
+const endDead = async ({ node }: Store): Promise<number[]> => (await node?.renewLease(false))?.ended ?? [];
 /** Whether it is still a node, and has renewed its lease. */
-const isAlive = async ({ node }: Store): Promise<boolean> => (await node?.attend(false)) !== null;
+const isAlive = async ({ node }: Store): Promise<boolean> => (await node?.renewLease(false)) !== null;
 /** Looks for dead nodes until there are some. */
 const ended = async (store: Store): Promise<number[] | undefined> => {
   for (let looks = 0; looks < 200; looks += 1) {

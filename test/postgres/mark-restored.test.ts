@@ -176,7 +176,7 @@ onPostgres("a database that was brought back", () => {
       await line.send("UPDATE lease SET ends_at_ms = now_ms() - 1 WHERE epoch = ?1", still.node?.epoch ?? 0);
       line.close();
       expect((await adopt(url)).exit).toBe(0);
-      expect(await still.node?.attend(false)).toBeNull();
+      expect(await still.node?.renewLease(false)).toBeNull();
       await expect(still.commit([{ mutation: "beat", atMs: 1 }])).rejects.toBeInstanceOf(StoreUnknown);
     });
   });

@@ -1,7 +1,7 @@
 // A database that was away for longer than a lease costs no node: only who could reach it all along ends others.
 import { afterAll, expect, test } from "bun:test";
 import { connect } from "../../src/store/postgres/connections.ts";
-import { attend, createRenewalStreak } from "../../src/store/postgres/node-lease.ts";
+import { createRenewalStreak, renewLease } from "../../src/store/postgres/node-lease.ts";
 import { noteFormer } from "../../src/store/postgres/previous-lease.ts";
 import type { Store } from "../../src/store/store.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
@@ -17,7 +17,7 @@ const epochOf = ({ node }: Store): number => node?.epoch ?? 0;
 /** Looks; once more where the connection was lost meanwhile. */
 const look = async ({ node }: Store) => {
   if (node === null) throw new Error("a node was wanted");
-  return await node.attend(false).catch(() => node.attend(false));
+  return await node.renewLease(false).catch(() => node.renewLease(false));
 };
 
 test("a streak is long after a third of a lease of renewals, and a gap of more than half a lease begins a new one", () => {
@@ -97,7 +97,7 @@ onPostgres("a database that was away", () => {
     await bend(second, -1000);
     await bend(first, LONG_MS / 2 - 1);
     const line = await connect(address);
-    const seen = () => attend(line, { epoch: epochOf(first), leaseMs: LONG_MS, isLeaving: false, endsOthers: true });
+    const seen = () => renewLease(line, { epoch: epochOf(first), leaseMs: LONG_MS, isLeaving: false, endsOthers: true });
     expect(await seen()).toMatchObject({ alive: 3, ended: [] });
     expect(await seen()).toMatchObject({ alive: 2, ended: [epochOf(second)] });
     line.close();

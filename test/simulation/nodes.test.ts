@@ -75,10 +75,15 @@ test("a node whose lease is over is ended by the next that looks; it can renew n
   const { shared, epochs, pass, giveBack, found } = openScene();
   const [a, b] = epochs;
   pass(LEASE_MS);
-  expect(shared.attend(b, LEASE_MS, false, true)).toMatchObject({ alive: 2, isFirst: false, ended: [] });
+  expect(shared.renewLease(b, LEASE_MS, false, true)).toMatchObject({ alive: 2, isFirst: false, ended: [] });
   pass(1);
-  expect(shared.attend(b, LEASE_MS, false, true)).toMatchObject({ alive: 1, isFirst: true, ended: [a], isAnythingLeft: true });
-  expect(shared.attend(a, LEASE_MS, false, true)).toBeNull();
+  expect(shared.renewLease(b, LEASE_MS, false, true)).toMatchObject({
+    alive: 1,
+    isFirst: true,
+    ended: [a],
+    isAnythingLeft: true,
+  });
+  expect(shared.renewLease(a, LEASE_MS, false, true)).toBeNull();
   expect(() => shared.begin(a, 1, LONGEST_MS)).toThrow(Fenced);
   expect(() => shared.lookUp(a, 1)).toThrow(Fenced);
   expect(found).toEqual([]);
@@ -89,11 +94,11 @@ test("whoever could not renew its own lease, or must not, ends nobody; who opens
   const { shared, epochs, pass, giveBack, found } = openScene();
   const [a, b] = epochs;
   pass(LEASE_MS + 1);
-  expect(shared.attend(b, LEASE_MS, false, true)).toMatchObject({ alive: 2, ended: [] });
-  expect(shared.attend(b, LEASE_MS, false, false)).toMatchObject({ alive: 2, ended: [] });
+  expect(shared.renewLease(b, LEASE_MS, false, true)).toMatchObject({ alive: 2, ended: [] });
+  expect(shared.renewLease(b, LEASE_MS, false, false)).toMatchObject({ alive: 2, ended: [] });
   pass(20 * LEASE_MS);
   shared.open("c", LEASE_MS, 0);
-  expect(shared.attend(a, LEASE_MS, false, false)).toMatchObject({ alive: 3, ended: [] });
+  expect(shared.renewLease(a, LEASE_MS, false, false)).toMatchObject({ alive: 3, ended: [] });
   expect(found).toEqual([]);
   giveBack();
 });
@@ -102,17 +107,17 @@ test("a node whose transaction is under way is not ended before that is over, wh
   const { shared, epochs, pass, giveBack } = openScene();
   const [a, b] = epochs;
   pass(LEASE_MS - 1);
-  shared.attend(b, 2 * LEASE_MS, false, true);
+  shared.renewLease(b, 2 * LEASE_MS, false, true);
   const transaction = shared.begin(a, 1, 100 * LEASE_MS);
   pass(0);
   expect(transaction?.isOver()).toBe(true);
   const again = shared.begin(a, 1, LONGEST_MS);
   expect(shared.begin(a, 1, LONGEST_MS)).toBeNull();
   expect(shared.lookUp(a, 1)).toBe("busy");
-  expect([1, 2].map(() => shared.attend(b, LEASE_MS, false, true)?.ended)).toEqual([[], []]);
+  expect([1, 2].map(() => shared.renewLease(b, LEASE_MS, false, true)?.ended)).toEqual([[], []]);
   again?.commit(() => undefined);
   expect(shared.lookUp(a, 1)).toBe("committed");
-  expect(shared.attend(b, LEASE_MS, false, true)?.ended).toEqual([a]);
+  expect(shared.renewLease(b, LEASE_MS, false, true)?.ended).toEqual([a]);
   // Ended, but what it has written is written.
   expect(shared.lookUp(a, 1)).toBe("committed");
   giveBack();

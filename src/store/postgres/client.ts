@@ -15,7 +15,7 @@ import { DebtInTheWay } from "./decide-batch.ts";
 import { faultText, isOwn } from "./errors.ts";
 import { createFencedTransactions } from "./fenced-transactions.ts";
 import { readableJson } from "./flush-batch.ts";
-import { acquireLease, attend, claim, createRenewalStreak, type Opening, renewalTimeoutMs, resign } from "./node-lease.ts";
+import { acquireLease, claim, createRenewalStreak, type Opening, renewalTimeoutMs, renewLease, resign } from "./node-lease.ts";
 import { createNodeReads } from "./node-reads.ts";
 import { ownerOf } from "./ownership.ts";
 import { noteFormer, readFormer } from "./previous-lease.ts";
@@ -158,8 +158,8 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
           // With a full disk, the next start gives no deadline grace for the outage.
         }
       },
-      attend: async (isLeaving) => {
-        const around = await leasing((open) => attend(open, { epoch, leaseMs, isLeaving, endsOthers: streak.isLong() }));
+      renewLease: async (isLeaving) => {
+        const around = await leasing((open) => renewLease(open, { epoch, leaseMs, isLeaving, endsOthers: streak.isLong() }));
         if (around) {
           streak.renewed();
           apartS = Math.round(around.apartMs / 1000);

@@ -3,7 +3,7 @@ import { dayOf } from "../../domain/calendar.ts";
 import { isSameRequest } from "../../domain/idempotency.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
 import type { AdmitResult, AttemptChange, MutationResult, TransitionResult } from "../mutations.ts";
-import { inTheWay } from "../sql/admission-rules.ts";
+import { admissionRefusal } from "../sql/admission-rules.ts";
 import { expiryOf, shortageOf } from "../sql/key-policy.ts";
 import { chain, type Head, headAfter, type Transfer } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
@@ -71,7 +71,7 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
     if (before) return before;
     const bound = bounds.get(keySeq);
     const meter = bound?.meter ?? null;
-    const refusal = inTheWay(mutation, head, expiryOf(bound, createdAtMs), () =>
+    const refusal = admissionRefusal(mutation, head, expiryOf(bound, createdAtMs), () =>
       meter === null ? undefined : shortageOf(meter, createdAtMs, reservedCredits, spentSince),
     );
     if (refusal) return refusal;

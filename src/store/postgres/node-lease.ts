@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { SLOTS } from "../../domain/ids.ts";
-import type { Surroundings } from "../cluster-port.ts";
+import type { ClusterState } from "../cluster-port.ts";
 import { WrongMode } from "../errors.ts";
 import type { Migrated } from "../migration-report.ts";
 import type { Mode } from "../store.ts";
@@ -166,13 +166,13 @@ export const createRenewalStreak = (leaseMs: number, monoMs: () => number): Stre
 };
 
 /**
- * Ends expired owners if allowed, renews the lease and reads the state of the cluster.
+ * Renews the lease of a node, ends expired owners if allowed, and reads the state of the cluster.
  * @returns null if another node has ended this owner.
  */
-export const attend = async (
+export const renewLease = async (
   line: Connection,
   { epoch, leaseMs, isLeaving, endsOthers }: { epoch: number; leaseMs: number; isLeaving: boolean; endsOthers: boolean },
-): Promise<Surroundings | null> => {
+): Promise<ClusterState | null> => {
   // Sent before the renewal, because the old lease shows whether the database was reachable meanwhile.
   const ending = endsOthers ? line.send<{ epoch: number }>(END_DEAD, epoch, leaseMs) : Promise.resolve(null);
   const [dead, { changes }, { rows }] = await together([

@@ -1,9 +1,9 @@
-// Admission rules in order of precedence; a known idempotency key outranks all of them.
+// Admission rules in order of precedence, such as the credit check (402); a known idempotency key outranks all of them.
 import type { AdmitGeneration, AdmitResult } from "../mutations.ts";
 import type { Head } from "./ledger.ts";
 
 /** Returns the first violated rule of account, concurrency and balance; undefined if there is none. */
-export const inTheWay = (
+export const admissionRefusal = (
   { inProgressLimit, reservedCredits }: Pick<AdmitGeneration, "inProgressLimit" | "reservedCredits">,
   { inProgress, availableCredits, owedCredits }: Head,
   expired: AdmitResult | undefined,

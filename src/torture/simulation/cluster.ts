@@ -4,7 +4,7 @@
 import type { StoreReads } from "../../store/store.ts";
 import type { Faults } from "./faults.ts";
 import { createNode } from "./node.ts";
-import type { Node, Surroundings } from "./node-environment.ts";
+import type { ClusterState, Node } from "./node-environment.ts";
 import { createOwnershipOracle, type OwnershipOracle } from "./ownership-oracle.ts";
 import type { Rng } from "./rng.ts";
 import { createSharedDatabase, type SharedDatabase } from "./shared-database.ts";
@@ -48,7 +48,7 @@ const spellMs = (dice: Rng, leaseMs: number): number =>
 export const createCluster = (of: {
   count: number;
   dice: Rng;
-  around: Omit<Surroundings, "shared" | "book">;
+  around: Omit<ClusterState, "shared" | "book">;
   reads: StoreReads;
   faults: () => Faults;
 }): Fleet => {

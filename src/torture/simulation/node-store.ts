@@ -140,11 +140,11 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
 
   /** A hanging renewal is aborted after a while; the lease has a separate connection. */
   const streak = createRenewalStreak(leaseMs, life.monoMs);
-  const attend = async (isLeaving: boolean) => {
+  const renewLease = async (isLeaving: boolean) => {
     const awayMs = Math.max(cutForMs(), deps.deafUntilMs() - world.nowMs());
     if (awayMs > 0) await life.sleep(renewalTimeoutMs(leaseMs));
     if (awayMs > 0) throw new ConnectionLost(OUT_OF_REACH);
-    const around = shared.attend(epoch, leaseMs, isLeaving, streak.isLong());
+    const around = shared.renewLease(epoch, leaseMs, isLeaving, streak.isLong());
     for (const one of around?.ended ?? []) trace.report(life.name, "ends", `epoch ${one}`);
     // Usually immediate, because renewals are the most frequent events of a world.
     if (dice.chance(LATE_LOOKS)) await life.sleep(dice.between(0, 100));
@@ -166,7 +166,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
     ...reads,
     commit,
     node: {
-      ...{ epoch, slot, leaseMs, newestGeneration, attend },
+      ...{ epoch, slot, leaseMs, newestGeneration, renewLease },
       takeOver: async (limit) => {
         const seqs = await transact((rows) => rows.claim(limit));
         if (seqs.length === 0) return seqs;

@@ -15,7 +15,7 @@ import { attemptOf, isOnRow } from "./audit-answers.ts";
 import { createDisk, defective } from "./disk.ts";
 import { createMedia, PIN_INPUTS } from "./media.ts";
 import { createNetwork } from "./network.ts";
-import type { Node, Surroundings } from "./node-environment.ts";
+import type { ClusterState, Node } from "./node-environment.ts";
 import { beginLife, type Crossing, type NodeLife, stopTimesOf, timesOf } from "./node-life.ts";
 import { createNodeStore, OUT_OF_REACH } from "./node-store.ts";
 import { createUnsavedOutcomes, type NodeDisk } from "./unsaved-outcomes.ts";
@@ -39,7 +39,7 @@ const RANDOM_CHARS = 10;
 const TRUE = { offsetMs: 0, rate: 1 };
 const [BEAT_MS, DRAIN_MS] = [10_000, 5_000];
 
-export const createNode = (name: string, around: Surroundings): Node => {
+export const createNode = (name: string, around: ClusterState): Node => {
   const { world, trace, faults, shared, situations, answers } = around;
   const dice = around.dice.fork(name);
   const spoolDice = dice.fork("spool");

@@ -3,7 +3,7 @@
 // It implements the driver's owners, leases and claims.
 
 import { SLOTS } from "../../domain/ids.ts";
-import type { Hint, Surroundings } from "../../store/cluster-port.ts";
+import type { ClusterState, Hint } from "../../store/cluster-port.ts";
 import { type Mutation, type MutationResult, StoreUnknown } from "../../store/mutations.ts";
 import { FREQUENT } from "../../store/postgres/batch.ts";
 import { ConnectionLost } from "../../store/postgres/errors.ts";
@@ -37,7 +37,7 @@ export type Verdict = "committed" | "undone" | "busy";
 export type SharedDatabase = {
   open(name: string, leaseMs: number, nowMs: number): Opening;
   /** Fences dead owners, if this owner may, renews its lease, and reads its surroundings. Null: this owner was fenced. */
-  attend(epoch: number, leaseMs: number, isLeaving: boolean, endsOthers: boolean): Surroundings | null;
+  renewLease(epoch: number, leaseMs: number, isLeaving: boolean, endsOthers: boolean): ClusterState | null;
   /**
    * Begins a transaction that locks its owner's row, for at most `longestMs`. Null: another transaction of the owner holds the
    * lock. @throws Fenced
@@ -173,7 +173,7 @@ export const createSharedDatabase = (of: {
       const { newest } = database.query(NEWEST).get() as { newest: number | null };
       return { epoch, slot, newestGeneration: newest ?? 0, newestTransfer: 0 };
     },
-    attend: (epoch, leaseMs, isLeaving, endsOthers) => {
+    renewLease: (epoch, leaseMs, isLeaving, endsOthers) => {
       const me = ownerAt(epoch);
       if (me.endedAtMs !== null) return null;
       const wasRenewedLately = me.leaseEndsMs >= world.nowMs() + leaseMs / 2;

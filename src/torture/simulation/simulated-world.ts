@@ -17,7 +17,7 @@ import { readEnds, verifyDisk, verifyOverdue } from "./database-checks.ts";
 import { drawFaults, FAULT_NAMES, type FaultName, type Faults } from "./faults.ts";
 import { drawCatalogue, PROVIDERS, redrawCatalogue } from "./market.ts";
 import type { StoredFiles } from "./media.ts";
-import type { Surroundings } from "./node-environment.ts";
+import type { ClusterState } from "./node-environment.ts";
 import type { Crossing } from "./node-life.ts";
 import { openOperator } from "./operator.ts";
 import { createRng } from "./rng.ts";
@@ -129,7 +129,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       void judgeArrival(reads, arrival).then((all) => all.forEach(fault));
     },
   });
-  const around: Omit<Surroundings, "shared"> = {
+  const around: Omit<ClusterState, "shared"> = {
     ...{ world, trace, dice, database, reads, upstream, kept, clips, catalogue, fault, nameGeneration: createNames() },
     ...{ faults: () => faults, maxMismatched: dice.fork("routing").pick([0, 0, 1, 2]) },
     wallMs: () => world.nowMs() + wallOffsetMs,
