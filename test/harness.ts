@@ -77,6 +77,8 @@ export type HarnessOptions = {
   shared?: boolean;
   /** Where media is found. */
   media?: ComponentsDeps["media"];
+  /** Cost of password hashes, cheap unless given. */
+  passwordCost?: { memoryCost: number; timeCost: number };
   /** Told of every answer. */
   heard?: (answer: Heard) => void;
 };
@@ -127,6 +129,8 @@ export type Harness = {
 
 const quiet: Record<string, string> = { GENROUTER_LIMITS__BURST_PER_S: "100000", GENROUTER_LIMITS__IN_PROGRESS: "1000" };
 const WRITERS_MS = 1000;
+/** Hundreds of users sign in during the tests, and a real hash takes 25 to 50 ms of a core. */
+export const CHEAP_PASSWORDS = { memoryCost: 8, timeCost: 1 };
 
 export const openHarness = (options: HarnessOptions = {}): Promise<Harness> => watchLoop(() => open(options));
 
@@ -173,6 +177,7 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
     admin,
     ...(options.callTimes ? { callTimes: options.callTimes } : {}),
     media: { sandbox: sandboxUnder(clock), ...media },
+    passwordCost: options.passwordCost ?? CHEAP_PASSWORDS,
   });
   const listening = await rooms.http.listen({ host: "127.0.0.1", port: 0 });
   const url = options.node?.front ?? listening.url;

@@ -9,6 +9,7 @@ import { BadSetting, type Settings } from "../config/schema.ts";
 import { createConsole } from "../console/console.ts";
 import type { GenerationService } from "../console/generations-api.ts";
 import type { Operating } from "../console/operator/deps.ts";
+import type { PasswordCost } from "../console/passwords.ts";
 import { createSessions } from "../console/sessions.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Decide } from "../domain/operator-decision.ts";
@@ -70,6 +71,8 @@ export type ComponentsDeps = Pick<ResultStorage, "outcomes" | "isDiskFull" | "is
   admin: () => Promise<AdminService>;
   /** Media options of tests, and the switch of the SSRF guard's test. */
   media?: JoinedMediaOptions;
+  /** Cost of the hashes of console passwords, set by tests only. */
+  passwordCost?: PasswordCost;
 };
 
 export type Components = Pick<
@@ -225,6 +228,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
     generationService,
     ...{ settings, clock, log, sessions, checkout, admin: deps.admin, issueToken: inspector.issueToken },
     isAtHome: inspector.isAtHome,
+    passwordCost: deps.passwordCost,
     ...{ reads: store, post: engine.post, models: () => engine.routes.catalogue().models },
     rollUpUsage: () => upkeep.rollUpUsage(),
     operating,

@@ -11,6 +11,7 @@ import type { Mutation, ResultOf } from "../store/mutations.ts";
 import type { Store } from "../store/store.ts";
 import type { GenerationService } from "./generations-api.ts";
 import type { Operating } from "./operator/deps.ts";
+import type { PasswordCost } from "./passwords.ts";
 import type { ConsoleRoute } from "./request-context.ts";
 import type { AnswerConsole } from "./router.ts";
 import type { Sessions } from "./sessions.ts";
@@ -35,6 +36,8 @@ export type ConsoleDeps = {
   /** Null if the inspector is off. */
   issueToken: IssueToken | null;
   isAtHome: IsAtHome;
+  /** Set by tests only. */
+  passwordCost?: PasswordCost | undefined;
 };
 
 /** Every path of the console API. */

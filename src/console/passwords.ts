@@ -4,8 +4,10 @@
 import { MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from "../store/user-mutations.ts";
 import { ConsoleRefused } from "./request-context.ts";
 
-/** Argon2id with OWASP's minimum parameters: 19 MiB and two passes, about 25 ms of one core. */
-const COST = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
+/** Cost of Argon2id. `memoryCost`: KiB. `timeCost`: passes. */
+export type PasswordCost = { memoryCost: number; timeCost: number };
+/** OWASP's minimum parameters: 19 MiB and two passes, about 25 ms of one core. */
+const COST: PasswordCost = { memoryCost: 19_456, timeCost: 2 };
 const AT_A_TIME = 2;
 /** If more callers wait, the last one is rejected, because it would wait for seconds. */
 const MOST_WAITING = 60;
@@ -34,7 +36,9 @@ export type Passwords = {
 
 type Waiting = { rank: number; turn: () => void; away: (fault: ConsoleRefused) => void };
 
-export const createPasswords = (): Passwords => {
+/** @param cost Lower only in tests, which hash hundreds of passwords. */
+export const createPasswords = (cost: PasswordCost = COST): Passwords => {
+  const hashOf = (password: string) => Bun.password.hash(password, { algorithm: "argon2id", ...cost });
   let running = 0;
   /** Waiting calls, ordered by rank. */
   const line: Waiting[] = [];
@@ -84,11 +88,11 @@ export const createPasswords = (): Passwords => {
           "invalid",
           `The password needs ${MIN_PASSWORD_CHARS} to ${MAX_PASSWORD_CHARS} characters; a few words in a row are a good one.`,
         );
-      return inTurn(turn, () => Bun.password.hash(password.normalize("NFC"), COST));
+      return inTurn(turn, () => hashOf(password.normalize("NFC")));
     },
     isRight: (password, kept, turn) =>
       inTurn(turn, async () => {
-        decoy ??= Bun.password.hash(crypto.randomUUID(), COST);
+        decoy ??= hashOf(crypto.randomUUID());
         const isSame = await Bun.password.verify(password.normalize("NFC"), kept ?? (await decoy));
         return isSame && kept !== null;
       }),

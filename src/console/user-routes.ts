@@ -31,7 +31,7 @@ const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-
 
 export const userRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] => {
   const { settings, log, reads, post, clock, sessions, admin: openAdmin } = deps;
-  const passwords = createPasswords();
+  const passwords = createPasswords(deps.passwordCost);
   const refused = createRejectedSignIns({ log, clock, post });
   const service = createUserService({
     ...{ reads, post, clock, sessions, passwords, devices, refused },

@@ -7,7 +7,7 @@ import { createTokenBucket } from "../../src/console/token-bucket.ts";
 import type { EventFields } from "../../src/logging/events.ts";
 import { testClock } from "../clock.ts";
 import { join, PASSWORD, setUp, visit } from "../console/visitor.ts";
-import { type Harness, openHarness } from "../harness.ts";
+import { CHEAP_PASSWORDS, type Harness, openHarness } from "../harness.ts";
 
 const harnesses: Harness[] = [];
 const open = async (env: Record<string, string> = {}): Promise<Harness> => {
@@ -132,6 +132,11 @@ test("a bucket gives one token back every refill, never more than it holds, and 
   expect(throttle.used("nobody")).toBe(0);
 });
 
+test("a password of the service is hashed with OWASP's minimum of memory and passes", async () => {
+  const kept = await createPasswords().hash(PASSWORD, { rank: 0, whose: "setup" });
+  expect(kept).toStartWith("$argon2id$v=19$m=19456,t=2,p=1$");
+});
+
 /** Names in the order in which their turns begin: two run at a time, and which of those ends first is the machine's affair. */
 const lineOf = (passwords: ReturnType<typeof createPasswords>, kept: string) => {
   const order: string[] = [];
@@ -149,7 +154,7 @@ const lineOf = (passwords: ReturnType<typeof createPasswords>, kept: string) => 
 };
 
 test("whoever is known comes first where many wait for their password to be checked, and of strangers the last in line is sent away", async () => {
-  const passwords = createPasswords();
+  const passwords = createPasswords(CHEAP_PASSWORDS);
   const kept = await passwords.hash(PASSWORD, { rank: 0, whose: "setup" });
   const { order, check, done } = lineOf(passwords, kept);
   const strangers = Array.from({ length: 62 }, (_, n) => check(`stranger ${n}`, 5));
@@ -161,7 +166,7 @@ test("whoever is known comes first where many wait for their password to be chec
 }, 60_000);
 
 test("nobody fills the line alone, not even with the right password and from browsers that are known", async () => {
-  const passwords = createPasswords();
+  const passwords = createPasswords(CHEAP_PASSWORDS);
   const kept = await passwords.hash(PASSWORD, { rank: 0, whose: "setup" });
   const { order, check, done } = lineOf(passwords, kept);
   const greedy = Array.from({ length: 80 }, (_, n) => check(`greedy ${n}`, 0, "greedy"));
