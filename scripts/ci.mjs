@@ -42,7 +42,7 @@ const STEPS = [
   { name: "build", command: "npm run build", budgetS: 30, cores: 1, after: ["packages"] },
   { name: "build twice", command: "npm run build -- --check", budgetS: 60, cores: 0, after: ["build"] },
   { name: "test", command: "npm test", budgetS: 240, cores: 2, after: ["build", "extras"] },
-  { name: "test:rest", command: "npm run test:rest", budgetS: 300, cores: 2, after: ["build", "chromium"] },
+  { name: "test:rest", command: "npm run test:rest -- --share {100,20}", budgetS: 300, cores: 2, after: ["build", "chromium"] },
   // First of the steps that share the cores, because it mostly waits and nothing would fill its waits at the end.
   { name: "fuzz", command: "npm run fuzz -- --cases {6000}", budgetS: 45, cores: 1, after: ["build"] },
   { name: "cluster", command: "npm run cluster -- --cycles {10}", budgetS: 70, cores: 1, after: ["build"] },

@@ -1,9 +1,10 @@
 // `npm test`: runs the checks and all tests without browser, PostgreSQL or crashes.
 //
-// `--rest` runs the others. The last line is `N passed, N failed`.
+// `--rest` runs the others; with `--share N`, N percent of their expensive cases. The last line is `N passed, N failed`.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { SHARE_VARIABLE } from "../test/case-share.ts";
 import { BOUND_MS } from "../test/stall/meter.ts";
 import { type Ended, type Job, runJobs } from "./job-pool.ts";
 import { SET_VARIABLE, setOf, type TestSet, testFiles } from "./test-sets.ts";
@@ -13,8 +14,15 @@ const bin = (name: string) => join(root, "node_modules", ".bin", name);
 
 const OWN_FLAGS = ["--checks", "--rest", "--record"] as const;
 const has = (flag: (typeof OWN_FLAGS)[number]) => process.argv.includes(flag);
+/** `--share 30`: percent of the expensive cases that run (test/case-share.ts). */
+const shareAt = process.argv.indexOf("--share");
+const share = shareAt === -1 ? undefined : process.argv[shareAt + 1];
 /** All other arguments, such as a path, are passed to the test runner, which then runs only those tests. */
-const args = process.argv.slice(2).filter((word) => !(OWN_FLAGS as readonly string[]).includes(word));
+const args = process.argv
+  .slice(2)
+  .filter(
+    (word, at) => !(OWN_FLAGS as readonly string[]).includes(word) && (shareAt === -1 || ![0, 1].includes(at + 2 - shareAt)),
+  );
 
 /**
  * Checks that need no running service: name and command. Parallel checkers of the compiler and threads of the linter each read
@@ -79,14 +87,14 @@ const testJobs = (set: TestSet): Job[] => {
   return [...files.filter(isSlow).map((file) => [file]), ...quick].map((group) => ({
     name: group.length === 1 ? String(group[0]) : `${group[0]} and the ${group.length - 1} behind it`,
     command: [...BUN_TEST, ...group.map((file) => `./${file}`)],
-    env: { [SET_VARIABLE]: set, ...TEST_ENV },
+    env: { [SET_VARIABLE]: set, ...TEST_ENV, ...(share === undefined ? {} : { [SHARE_VARIABLE]: share }) },
     expectedS: group.reduce((sum, file) => sum + (times[file] ?? 0), 0),
   }));
 };
 
 const seconds = (ms: number) => (ms / 1000).toFixed(1).padStart(6);
 /** Lines of a passed file that are printed nevertheless. */
-const SKIPPED = /^(skipped:|\(skip\))/;
+const SKIPPED = /^(skipped:|shortened:|\(skip\))/;
 /** Longest stall of a file, measured by the stall meter (test/stall). */
 const stallOf = ({ out }: Ended): number | undefined => {
   const [, ms] = /^stall: (\d+) ms/m.exec(out) ?? [];

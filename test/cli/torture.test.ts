@@ -6,6 +6,7 @@ import { torture } from "../../src/cli/commands/torture.ts";
 import { createTerminal } from "../../src/cli/terminal.ts";
 import { offendingOf } from "../../src/torture/crash/quiesce.ts";
 import { PROGRAM } from "../built.ts";
+import { casesOfShare } from "../case-share.ts";
 import { mountSmallDisk, type SmallDisk } from "../disk-faults/disks.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
@@ -31,26 +32,33 @@ const runningIn = (dir: string): string[] =>
 
 afterAll(dropDirs);
 
-describe("torture", () => {
-  test(
-    "ends with a verdict a user understands and leaves nothing behind",
-    async () => {
-      const dir = freshDir();
-      const { exit, out, err } = await runHere(["torture", "--minutes", "0.05", "--dir", dir, "--seed", "11"]);
-      expect([exit as number, out]).toEqual([0, expect.stringMatching(/^✔ Nothing was lost\.\n/)]);
-      expect(out).toMatch(/ {2}\d+ acknowledged submissions? over \d+ crash(es)? in (\d+ min )?\d+ s: 0 missing/);
-      expect(out).toMatch(/ {2}[\d,]+ credits charged: 0 missing, 0 charged twice, 0 still held/);
-      expect(out).toMatch(/ {2}\d+ simulated worlds? with .*: 0 findings/);
-      expect(out).toMatch(/ {2}the thirteen invariants were verified \d+ times?: all of them hold\n/);
-      expect(out).toMatch(/ {2}disk: .*; a sync takes [\d.]+ ms \(p50\), [\d.]+ ms \(p99\)/);
-      expect(err).toMatch(/^torture of this program in \S+, seed 11; Ctrl-C ends it early/);
-      expect(err).toMatch(/0:00 of 0:03 · 0 crashes, 0 submissions · measuring the disk/);
-      expect(readdirSync(dir)).toEqual([]);
-    },
-    LONG_MS,
-  );
+/** Each is a torture of several seconds on every core. */
+const LONG = [
+  "ends with a verdict a user understands and leaves nothing behind",
+  "on a disk that forgets what it has synced it says what was lost, how to see it again, and keeps what was left",
+  "Ctrl-C ends it early with the verdict so far, and nothing is left behind or running",
+  "a disk that fills is no fault of the service: 78 with the figures so far, and nothing is left on it",
+] as const;
+const chosen = casesOfShare("tortures", LONG, (name) => name);
+const testLong = (name: (typeof LONG)[number], body: () => Promise<void>, isPossible = true): void =>
+  test.skipIf(!isPossible || !chosen.includes(name))(name, body, LONG_MS);
 
-  test(
+describe("torture", () => {
+  testLong("ends with a verdict a user understands and leaves nothing behind", async () => {
+    const dir = freshDir();
+    const { exit, out, err } = await runHere(["torture", "--minutes", "0.05", "--dir", dir, "--seed", "11"]);
+    expect([exit as number, out]).toEqual([0, expect.stringMatching(/^✔ Nothing was lost\.\n/)]);
+    expect(out).toMatch(/ {2}\d+ acknowledged submissions? over \d+ crash(es)? in (\d+ min )?\d+ s: 0 missing/);
+    expect(out).toMatch(/ {2}[\d,]+ credits charged: 0 missing, 0 charged twice, 0 still held/);
+    expect(out).toMatch(/ {2}\d+ simulated worlds? with .*: 0 findings/);
+    expect(out).toMatch(/ {2}the thirteen invariants were verified \d+ times?: all of them hold\n/);
+    expect(out).toMatch(/ {2}disk: .*; a sync takes [\d.]+ ms \(p50\), [\d.]+ ms \(p99\)/);
+    expect(err).toMatch(/^torture of this program in \S+, seed 11; Ctrl-C ends it early/);
+    expect(err).toMatch(/0:00 of 0:03 · 0 crashes, 0 submissions · measuring the disk/);
+    expect(readdirSync(dir)).toEqual([]);
+  });
+
+  testLong(
     "on a disk that forgets what it has synced it says what was lost, how to see it again, and keeps what was left",
     async () => {
       const dir = freshDir();
@@ -67,40 +75,35 @@ describe("torture", () => {
       expect(out).toContain(`what was left lies in ${join(dir, scratch)}\n`);
       expect(readdirSync(join(dir, scratch))).not.toEqual([]);
     },
-    LONG_MS,
   );
 
-  test(
-    "Ctrl-C ends it early with the verdict so far, and nothing is left behind or running",
-    async () => {
-      const dir = freshDir();
-      const child = Bun.spawn([...PROGRAM, "torture", "--minutes", "60", "--dir", dir, "--json"], {
-        env: { PATH: process.env.PATH ?? "" },
-        stdout: "pipe",
-        stderr: "pipe",
-      });
-      const reader = child.stderr.getReader();
-      let err = "";
-      while (!err.includes("measuring the disk")) err += new TextDecoder().decode((await reader.read()).value);
-      reader.releaseLock();
-      child.kill("SIGINT");
-      const verdict = JSON.parse(await new Response(child.stdout).text());
-      expect(await child.exited).toBe(0);
-      expect(verdict).toMatchObject({ ok: true, stopped_early: true, findings: [], kept: null });
-      expect(verdict.figures.kills).toBeGreaterThan(0);
-      expect(verdict.disk.syncMs.syncs).toBeGreaterThan(0);
-      expect(readdirSync(dir)).toEqual([]);
-      expect(runningIn(dir)).toEqual([]);
-    },
-    LONG_MS,
-  );
+  testLong("Ctrl-C ends it early with the verdict so far, and nothing is left behind or running", async () => {
+    const dir = freshDir();
+    const child = Bun.spawn([...PROGRAM, "torture", "--minutes", "60", "--dir", dir, "--json"], {
+      env: { PATH: process.env.PATH ?? "" },
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const reader = child.stderr.getReader();
+    let err = "";
+    while (!err.includes("measuring the disk")) err += new TextDecoder().decode((await reader.read()).value);
+    reader.releaseLock();
+    child.kill("SIGINT");
+    const verdict = JSON.parse(await new Response(child.stdout).text());
+    expect(await child.exited).toBe(0);
+    expect(verdict).toMatchObject({ ok: true, stopped_early: true, findings: [], kept: null });
+    expect(verdict.figures.kills).toBeGreaterThan(0);
+    expect(verdict.disk.syncMs.syncs).toBeGreaterThan(0);
+    expect(readdirSync(dir)).toEqual([]);
+    expect(runningIn(dir)).toEqual([]);
+  });
 
   const disk = mountSmallDisk(`${SMALL_MB}m`);
   afterAll(() => {
     if (typeof disk !== "string") disk.drop();
   });
 
-  test.skipIf(typeof disk === "string")(
+  testLong(
     "a disk that fills is no fault of the service: 78 with the figures so far, and nothing is left on it",
     async () => {
       const { path } = disk as SmallDisk;
@@ -131,7 +134,7 @@ describe("torture", () => {
       // And it does not begin on such a disk.
       await expect(run()).rejects.toThrow(/has \d+ MB free, and a torture needs 128 MB/);
     },
-    LONG_MS,
+    typeof disk !== "string",
   );
 
   test("of what verify says only the invariants that do not hold are told", () => {

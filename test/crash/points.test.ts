@@ -10,6 +10,7 @@ import { freePort } from "../../src/torture/crash/processes.ts";
 import { type RandomEnd, runRandom } from "../../src/torture/crash/random.ts";
 import type { Stored } from "../../src/torture/crash/read-store.ts";
 import { PROGRAM } from "../built.ts";
+import { casesOfShare } from "../case-share.ts";
 import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrade } from "./point-run.ts";
 import { POINTS } from "./points.ts";
 
@@ -48,7 +49,7 @@ afterAll(async () => {
 });
 
 describe("killed", () => {
-  for (const point of POINTS)
+  for (const point of casesOfShare("points of a crash", POINTS, ({ name }) => name))
     test.concurrent(
       point.name,
       inTurn((world) => playPoint(world, point)),
