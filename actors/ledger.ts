@@ -178,9 +178,9 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
     wakeIdlers();
   };
 
-  const gather = (turns: number): void => deps.soon(() => (turns > 1 && mailbox.length < GATHERED ? gather(turns - 1) : flush()));
+  const collectBatch = (turns: number): void => deps.soon(() => (turns > 1 && mailbox.length < GATHERED ? collectBatch(turns - 1) : flush()));
   const next = () => {
-    if (mailbox.length > 0) return gather(GATHER_TURNS);
+    if (mailbox.length > 0) return collectBatch(GATHER_TURNS);
     rest();
     showIdle();
   };

@@ -116,7 +116,7 @@ export const arrowsOf = (chart: Chart): Arrow[] => {
 };
 
 /** Returns the transitions that stay in their state; the drawing lists them inside the state's box. */
-export const stayingOf = (chart: Chart, state: string): ChartTransition[] =>
+export const selfTransitionsOf = (chart: Chart, state: string): ChartTransition[] =>
   chart.transitions.filter(({ source, target }) => source === state && target === null);
 
 /**

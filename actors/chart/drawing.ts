@@ -1,7 +1,7 @@
 // Chart renderer: draws a chart and its marks as a tree of SVG elements.
 //
 // The marks are the active state, the transitions taken, counts for each state, and test coverage.
-import { type Arrow, arrowsOf, type Chart, type ChartState, type LabelLine, linesOf, stayingOf, withAncestors } from "./chart.ts";
+import { type Arrow, arrowsOf, type Chart, type ChartState, type LabelLine, linesOf, selfTransitionsOf, withAncestors } from "./chart.ts";
 import { type Box, COLUMNS, type Layout, LINE_HEIGHT, NAME_HEIGHT, type Way } from "./layout.ts";
 
 /** The marks of a chart, addressed by the ids of states and transitions. */
@@ -105,8 +105,8 @@ const drawCount = (count: number, [x, y, width]: Box): Drawn[] => {
 
 const drawState = (chart: Chart, state: ChartState, box: Box, seen: Seen): Drawn => {
   const [x, y, width, height] = box;
-  const staying = stayingOf(chart, state.id);
-  const lines = linesOf(staying);
+  const selfTransitions = selfTransitionsOf(chart, state.id);
+  const lines = linesOf(selfTransitions);
   const columns = state.kind === "compound" ? Math.min(COLUMNS, lines.length) : 1;
   const rows = Math.ceil(lines.length / Math.max(1, columns));
   const columnWidth = (width - 24) / Math.max(1, columns);

@@ -1,5 +1,5 @@
 // Chart layout: sizes of boxes and labels, and the precomputed positions of layouts.json.
-import { type Arrow, arrowsOf, type Chart, linesOf, stayingOf } from "./chart.ts";
+import { type Arrow, arrowsOf, type Chart, linesOf, selfTransitionsOf } from "./chart.ts";
 import kept from "./layouts.json" with { type: "json" };
 
 /** Left, top, width, height. */
@@ -29,7 +29,7 @@ const SIGN = 2;
 /** Returns the size that a state needs for its name and its internal transitions. */
 export const sizeOf = (chart: Chart, state: string): { width: number; height: number } => {
   const { key, kind } = chart.states.find(({ id }) => id === state) ?? { key: "", kind: "atomic" };
-  const lines = linesOf(stayingOf(chart, state));
+  const lines = linesOf(selfTransitionsOf(chart, state));
   const longest = Math.max(0, ...lines.map(({ text }) => text.length));
   const columns = kind === "compound" ? Math.min(COLUMNS, lines.length) : 1;
   const rows = Math.ceil(lines.length / Math.max(1, columns));

@@ -26,7 +26,7 @@ export const machineSetup = setup({
   },
 });
 
-type Emit = (saying: MachineOutput) => void;
+type Emit = (output: MachineOutput) => void;
 const noteAttempt = (emit: Emit, change: AttemptChange) => emit({ type: "note.attempt", change });
 
 /** Entry action of a resting state. It emits the effect of the state, also after a restore. */

@@ -33,36 +33,36 @@ export const applyEvent = (
   event: GenerationEvent,
   before: GenerationSnapshot,
   after: GenerationSnapshot,
-  sayings: readonly MachineOutput[],
+  outputs: readonly MachineOutput[],
   keepFilesMs: number,
 ): Step | null => {
-  if (before === after && sayings.length === 0) return null;
+  if (before === after && outputs.length === 0) return null;
   const effects: Effect[] = [];
   const changes = new Map<number, AttemptChange>();
   let settlement: Settlement | undefined;
   let pinned: ApplyTransition["pinned"];
-  for (const saying of sayings) {
-    switch (saying.type) {
+  for (const output of outputs) {
+    switch (output.type) {
       case "note.attempt":
-        changes.set(saying.change.n, { ...changes.get(saying.change.n), ...saying.change });
+        changes.set(output.change.n, { ...changes.get(output.change.n), ...output.change });
         break;
       case "note.pinned":
-        pinned = saying.copies;
+        pinned = output.copies;
         break;
       case "note.capture":
         settlement = {
           kind: "capture",
-          n: saying.n,
-          credits: saying.credits,
-          output: saying.output,
+          n: output.n,
+          credits: output.credits,
+          output: output.output,
           filesExpireAtMs: event.atMs + keepFilesMs,
         };
         break;
       case "note.release":
-        settlement = { kind: "release", error: saying.error };
+        settlement = { kind: "release", error: output.error };
         break;
       default:
-        effects.push(saying);
+        effects.push(output);
     }
   }
 

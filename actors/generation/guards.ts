@@ -71,7 +71,7 @@ export const mayBackOff = (args: GuardArgs): boolean => backOffUntilMs(args) !==
 export const holdsWhenLost = ({ context }: GuardArgs): boolean => currentRoute(context)?.onLost === "hold";
 export const failsWhenLost = ({ context }: GuardArgs): boolean => currentRoute(context)?.onLost === "fail";
 /** At the route timeout, `hold` and `fail` end in the same way. */
-export const staysWhenLost = (args: GuardArgs): boolean => holdsWhenLost(args) || failsWhenLost(args);
+export const waitsAfterLoss = (args: GuardArgs): boolean => holdsWhenLost(args) || failsWhenLost(args);
 
 /** Whether a parked generation has no current attempt. */
 export const hasNoAttempt = ({ context }: GuardArgs): boolean => context.current === null;

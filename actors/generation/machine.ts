@@ -51,7 +51,7 @@ const machine = act.machineSetup.extend({
     mayBackOff: rule.mayBackOff,
     holdsWhenLost: rule.holdsWhenLost,
     failsWhenLost: rule.failsWhenLost,
-    staysWhenLost: rule.staysWhenLost,
+    staysWhenLost: rule.waitsAfterLoss,
     hasNoAttempt: rule.hasNoAttempt,
     isUnsent: rule.isUnsent,
     isAnnounced: rule.isAnnounced,

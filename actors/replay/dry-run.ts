@@ -9,7 +9,7 @@ import type { GenerationEvent, GenerationInput, MachineOutput } from "../generat
 export type Considered = { transition: string; guard: string; holds: boolean };
 export type Tried<S = GenerationSnapshot> = {
   after: S;
-  sayings: MachineOutput[];
+  outputs: MachineOutput[];
   /** The transition that was taken, as the chart names it; null if none applies. */
   transition: string | null;
   considered: Considered[];
@@ -40,14 +40,14 @@ const consider = (snapshot: AnyMachineSnapshot, event: EventObject): Considered[
 };
 
 /** A statechart in its initial state and its first effects. */
-export const beginning = (input: GenerationInput): { after: GenerationSnapshot; sayings: MachineOutput[] } => {
+export const beginning = (input: GenerationInput): { after: GenerationSnapshot; outputs: MachineOutput[] } => {
   const actor = createActor(generationMachine, { input });
-  const sayings: MachineOutput[] = [];
-  actor.on("*", (saying) => void sayings.push(saying));
+  const outputs: MachineOutput[] = [];
+  actor.on("*", (output) => void outputs.push(output));
   actor.start();
   const after = actor.getSnapshot();
   actor.stop();
-  return { after, sayings };
+  return { after, outputs };
 };
 
 /** Puts a statechart into a given state. @throws if the state does not exist. */
@@ -66,19 +66,19 @@ export const answerTo = (snapshot: AnyMachineSnapshot, event: EventObject): stri
 export const tryOn = <S extends AnyMachineSnapshot>(before: S, event: EventObject): Tried<S> => {
   const transition = answerTo(before, event);
   const considered = before.status === "active" ? consider(before, event) : [];
-  if (transition === null) return { after: before, sayings: [], transition, considered, fault: null };
-  const sayings: MachineOutput[] = [];
+  if (transition === null) return { after: before, outputs: [], transition, considered, fault: null };
+  const outputs: MachineOutput[] = [];
   const actor = createActor(before.machine, { snapshot: before });
   // An error without a listener would end the process in a timer; it is reported below.
   actor.subscribe({ error: () => undefined });
   actor.start();
-  actor.on("*", (saying) => void sayings.push(saying as MachineOutput));
+  actor.on("*", (output) => void outputs.push(output as MachineOutput));
   actor.send(event);
   const after = actor.getSnapshot() as S;
   actor.stop();
-  if (after.status !== "error") return { after, sayings, transition, considered, fault: null };
+  if (after.status !== "error") return { after, outputs, transition, considered, fault: null };
   const fault: unknown = after.error;
-  return { after: before, sayings: [], transition, considered, fault: fault instanceof Error ? fault.message : String(fault) };
+  return { after: before, outputs: [], transition, considered, fault: fault instanceof Error ? fault.message : String(fault) };
 };
 
 /** Applies one event to a generation. */

@@ -102,7 +102,7 @@ const contextOf = (snapshot: GenerationSnapshot): ReplayStep["context"] => {
   const { plan: _, ...memory } = snapshot.context;
   return memory;
 };
-const isEffect = (saying: MachineOutput): saying is Effect => saying.type.startsWith("effect.");
+const isEffect = (output: MachineOutput): output is Effect => output.type.startsWith("effect.");
 
 /** An event written by another release may lack members and is then described by its name. */
 const report = (event: GenerationEvent, scene: Scene): string => {
@@ -163,7 +163,7 @@ export const replay = (given: Replayed): Replay => {
       considered: [],
       notes: [],
       settlement: null,
-      effects: first.sayings.filter(isEffect),
+      effects: first.outputs.filter(isEffect),
       deadline: deadlineOf(first.after),
       context: contextOf(first.after),
       transfers: hold,
@@ -178,7 +178,7 @@ export const replay = (given: Replayed): Replay => {
     const from = leafOf(before);
     const tried = tryEvent(before, event);
     standing = goOn(line, tried);
-    const step = tried.fault === null ? applyEvent(0, line.version, event, before, tried.after, tried.sayings, 0) : null;
+    const step = tried.fault === null ? applyEvent(0, line.version, event, before, tried.after, tried.outputs, 0) : null;
     const settlement = settledBy(step?.mutation.settlement);
     const moved = settlement ? settling : [];
     const expected = (journal[at - 1]?.version ?? 0) + 1;

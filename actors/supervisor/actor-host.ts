@@ -51,7 +51,7 @@ const AWAITS_ANSWER: ReadonlySet<Leaf> = new Set([
   "running.confirming.result",
 ]);
 
-type Living = { actor: Actor<typeof generationMachine>; sayings: MachineOutput[] };
+type Living = { actor: Actor<typeof generationMachine>; outputs: MachineOutput[] };
 
 export class ActorHost {
   readonly seq: number;
@@ -84,12 +84,12 @@ export class ActorHost {
       input: { plan, waitEndsAtMs, collectMs: this.deps.collectMs },
       ...(snapshot === null ? {} : { snapshot: thaw(snapshot, plan) }),
     });
-    const living: Living = { actor, sayings: [] };
+    const living: Living = { actor, outputs: [] };
     // An error without a listener would end the process in a timer. This listener makes it surface where the event is handled.
     actor.subscribe({ error: () => undefined });
     actor.start();
     // The supervisor performs the entry effect of the first state itself.
-    actor.on("*", (saying) => living.sayings.push(saying));
+    actor.on("*", (output) => living.outputs.push(output));
     this.living = living;
     this.version = resting.version;
     this.deps.woke(this);
@@ -149,9 +149,9 @@ export class ActorHost {
     if (isStaleDeadline(before, event)) return;
     living.actor.send(event);
     const after = living.actor.getSnapshot();
-    const sayings = living.sayings.splice(0);
+    const outputs = living.outputs.splice(0);
     if (after.status === "error") throw after.error;
-    const step = applyEvent(this.seq, this.version + 1, event, before, after, sayings, this.deps.keepFilesMs);
+    const step = applyEvent(this.seq, this.version + 1, event, before, after, outputs, this.deps.keepFilesMs);
     if (!step) return;
     const outcome = await this.write(step.mutation);
     switch (outcome.kind) {

@@ -33,6 +33,6 @@ export const createDeadlineGrace =
     if (lateMs > STOOD_STILL_MS) return nowMs + DEADLINE_GRACE_MS;
     const heldUpMs = heldUpAtMs();
     if (heldUpMs !== null && nowMs < heldUpMs + DEADLINE_GRACE_MS) return heldUpMs + DEADLINE_GRACE_MS;
-    const isInHand = nowMs < command.dueAtMs + DEADLINE_GRACE_MS && leftOutcome?.(seq, command.n, false) !== undefined;
-    return isInHand ? nowMs + IN_HAND_MS : null;
+    const hasPendingOutcome = nowMs < command.dueAtMs + DEADLINE_GRACE_MS && leftOutcome?.(seq, command.n, false) !== undefined;
+    return hasPendingOutcome ? nowMs + IN_HAND_MS : null;
   };

@@ -30,7 +30,7 @@ export const newHostedGeneration = (
 });
 
 /** Updates the state after the commit of a transition. */
-export const standAfter = (
+export const stateAfter = (
   { standing }: HostedGeneration,
   before: GenerationSnapshot,
   after: GenerationSnapshot,

@@ -15,7 +15,7 @@ export const REST_MS = 60_000;
 /**
  * Hosts checked on each call. More than one is added per call, so the check keeps up, and a small number keeps the cost linear.
  */
-const LOOKS = 2;
+const IDLE_CHECKS = 2;
 
 /** @param bound soft maximum of actors in memory; an actor with pending work stays. */
 export const createPassivation = (bound: number, nowMs: () => number): LiveActors => {
@@ -26,10 +26,10 @@ export const createPassivation = (bound: number, nowMs: () => number): LiveActor
     hosts.set(host, nowMs());
   };
   const putAwayOldest = () => {
-    let looks = LOOKS;
+    let checksLeft = IDLE_CHECKS;
     for (const [host, sinceMs] of hosts) {
-      if (looks === 0 || (hosts.size <= bound && nowMs() - sinceMs < REST_MS)) return;
-      looks -= 1;
+      if (checksLeft === 0 || (hosts.size <= bound && nowMs() - sinceMs < REST_MS)) return;
+      checksLeft -= 1;
       if (host.putAway()) hosts.delete(host);
       else busyNow(host);
     }

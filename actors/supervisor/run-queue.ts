@@ -77,7 +77,7 @@ export const createRunQueue = (limits: { all: number; of: (routeId: string) => n
   const rings = new Map<string, { running: Ring; queued: Ring }>();
   /** Routes with waiting generations, in order of turn. */
   const routeIds: string[] = [];
-  const inLine = new ChunkedMap<Waiting>();
+  const waitingBySeq = new ChunkedMap<Waiting>();
   let running = 0;
   let turn = 0;
 
@@ -90,7 +90,7 @@ export const createRunQueue = (limits: { all: number; of: (routeId: string) => n
     routeIds.push(routeId);
     return made;
   };
-  const isLive = (waiting: Waiting) => inLine.get(waiting.seq) === waiting;
+  const isLive = (waiting: Waiting) => waitingBySeq.get(waiting.seq) === waiting;
   const take = (routeId: string, isRunning: boolean) => {
     taken.set(routeId, (taken.get(routeId) ?? 0) + 1);
     if (!isRunning) running += 1;
@@ -98,12 +98,12 @@ export const createRunQueue = (limits: { all: number; of: (routeId: string) => n
 
   return {
     wait: (waiting) => {
-      inLine.set(waiting.seq, waiting);
+      waitingBySeq.set(waiting.seq, waiting);
       const ring = ringsOf(waiting.routeId);
       (waiting.isRunning ? ring.running : ring.queued).add(waiting);
     },
-    leave: (seq) => void inLine.delete(seq),
-    isWaiting: (seq) => inLine.has(seq),
+    leave: (seq) => void waitingBySeq.delete(seq),
+    isWaiting: (seq) => waitingBySeq.has(seq),
     tryTake: (routeId, isRunning) => {
       const ring = rings.get(routeId);
       const isFirst = !ring || (ring.running.size === 0 && (isRunning || ring.queued.size === 0));
@@ -127,7 +127,7 @@ export const createRunQueue = (limits: { all: number; of: (routeId: string) => n
         const next = ring.running.next(isLive) ?? (running < limits.all ? ring.queued.next(isLive) : null);
         if (!next) continue;
         turn = (turn + step + 1) % routeIds.length;
-        inLine.delete(next.seq);
+        waitingBySeq.delete(next.seq);
         take(routeId, next.isRunning);
         return next;
       }
@@ -142,11 +142,11 @@ export const createRunQueue = (limits: { all: number; of: (routeId: string) => n
       const all: Waiting[] = [];
       for (const each of ring ? [ring.running, ring.queued] : [])
         for (let next = each.next(isLive); next; next = each.next(isLive)) all.push(next);
-      for (const waiting of all) inLine.delete(waiting.seq);
+      for (const waiting of all) waitingBySeq.delete(waiting.seq);
       return all;
     },
     running: () => running,
-    waiting: () => inLine.size,
+    waiting: () => waitingBySeq.size,
     onRoute: (routeId) => taken.get(routeId) ?? 0,
   };
 };

@@ -8,8 +8,8 @@ import type { Effect, GenerationEvent } from "../generation/types.ts";
 import { ActorHost, type HostDeps } from "./actor-host.ts";
 import { createDeadlineGrace } from "./deadline-grace.ts";
 import { createDeadlineTimers, type Deadlines } from "./deadline-timers.ts";
-import { countHosted, type HostedGeneration, isRunning, newHostedGeneration, standAfter } from "./hosted-generation.ts";
-import { begunOn, choose, type InLine, lineOf, newLine } from "./next-route.ts";
+import { countHosted, type HostedGeneration, isRunning, newHostedGeneration, stateAfter } from "./hosted-generation.ts";
+import { begunOn, choose, type QueuedCandidate, lineOf, newLine } from "./next-route.ts";
 import { createPassivation, type LiveActors } from "./passivation.ts";
 import { interruptedBy, type RestoredGeneration, readUnfinished, restoreGeneration } from "./restore.ts";
 import { createResumeQueue, type Resuming, remainingEffects } from "./resume-queue.ts";
@@ -22,7 +22,7 @@ export class Supervisor {
   private readonly deadlines: Deadlines;
   private readonly resuming: Resuming;
   private readonly hostParts: HostDeps;
-  private readonly inLine = new ChunkedMap<InLine>();
+  private readonly inLine = new ChunkedMap<QueuedCandidate>();
   private readonly held = new ChunkedMap<HostedGeneration>();
   private readonly liveActors: LiveActors;
   private isDraining = false;
@@ -85,7 +85,7 @@ export class Supervisor {
 
   /** Restores every open generation, or those in `unfinished`. Resolves with their number. */
   async recover(unfinished = this.deps.unfinished): Promise<number> {
-    const toPlace: InLine[] = [];
+    const toPlace: QueuedCandidate[] = [];
     let isPlacing = false;
     const found = await readUnfinished({ unfinished, breathe: this.deps.breathe }, (unfinished) =>
       this.deps.takingUp(unfinished, () => {
@@ -132,7 +132,7 @@ export class Supervisor {
     this.inLine.clear();
   }
 
-  private place(line: InLine): void {
+  private place(line: QueuedCandidate): void {
     this.inLine.set(line.seq, line);
     const hasPlace = isRunning(this.held.get(line.seq));
     const choice = choose(line, this.deps.gate);
@@ -146,12 +146,12 @@ export class Supervisor {
   }
 
   /** Inputs are pinned only while the service is open, never during a drain. */
-  private pinOf(line: InLine): Effect | null {
+  private pinOf(line: QueuedCandidate): Effect | null {
     return this.inLine.get(line.seq) === line && !this.isDraining ? { type: "effect.pin" } : null;
   }
 
   /** Begins the next attempt on `routeId`, whose place is taken, unless the route closed meanwhile. */
-  private begin(line: InLine, routeId: string): void {
+  private begin(line: QueuedCandidate, routeId: string): void {
     const choice = choose(line, this.deps.gate);
     if (choice.route === null || choice.routeId !== routeId || this.deps.clock.nowMs() >= line.waitEndsAtMs) {
       this.runQueue.giveBack(routeId);
@@ -206,7 +206,7 @@ export class Supervisor {
     if (!held) return;
     const leaf = leafOf(after);
     if (after.context.tried !== before.context.tried) held.isGranted = false;
-    held.standing = standAfter(held, before, after);
+    held.standing = stateAfter(held, before, after);
     this.countSending(held, leaf === "running.submitting.sending");
     if (!isSameCommand(deadlineOf(before), deadlineOf(after))) this.deadlines.set(host.seq, deadlineOf(after));
     const hasEnded = after.status === "done";
@@ -272,7 +272,7 @@ export class Supervisor {
   }
 
   /** Restores a generation from the stored state. Returns its entry for the run queue if it waits for a route. */
-  private restore(found: OpenGeneration): InLine | null {
+  private restore(found: OpenGeneration): QueuedCandidate | null {
     const { seq, id, accountSeq, snapshot } = found;
     if (snapshot === null) {
       this.deadlines.set(seq, { kind: "start", n: 0, dueAtMs: found.waitEndsAtMs });

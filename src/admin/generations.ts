@@ -71,7 +71,7 @@ const deliveredOf = (id: string, attempts: readonly Attempt[], n: number | null)
 
 export const createGenerationAdmin = ({ reads, post, decide, by, clock }: GenerationAdminDeps): GenerationAdmin => {
   const pause = (ms: number) => new Promise<void>((goOn) => void clock.after(ms, goOn));
-  const standing = async (seq: number, decision?: OperatorDecision): Promise<{ state: string; isTaken: boolean }> => {
+  const stateOf = async (seq: number, decision?: OperatorDecision): Promise<{ state: string; isTaken: boolean }> => {
     const journal = await reads.journalOf(seq);
     const isTaken = decision !== undefined && journal.some(({ event }) => isCarriedOut(decision, event));
     return { state: journal.at(-1)?.stateAfter ?? "queued", isTaken };
@@ -111,7 +111,7 @@ export const createGenerationAdmin = ({ reads, post, decide, by, clock }: Genera
           code: "not_running",
         });
       const atMs = clock.nowMs();
-      const reported = await decisionOf(request, seq, (await standing(seq)).state, atMs);
+      const reported = await decisionOf(request, seq, (await stateOf(seq)).state, atMs);
       requireDone(
         await post({
           mutation: "decide-generation",
@@ -125,7 +125,7 @@ export const createGenerationAdmin = ({ reads, post, decide, by, clock }: Genera
       await decide(seq, reported);
       for (let waitedMs = 0; ; waitedMs += POLL_MS) {
         const ended = (await reads.generationBySeq(seq))?.completedAtMs ?? null;
-        const { state, isTaken } = await standing(seq, reported);
+        const { state, isTaken } = await stateOf(seq, reported);
         if (isTaken || ended !== null || waitedMs >= TAKEN_WITHIN_MS) {
           const { status, costCredits, error, message } = (await reads.generationBySeq(seq)) ?? record;
           return { id, status, state, isTaken, costCredits, message: error?.message ?? message };

@@ -2,7 +2,7 @@
 import type { Log } from "../logging/events.ts";
 
 /** Skew in milliseconds that is logged; NTP keeps clocks closer. */
-const APART_MS = 5_000;
+const SKEW_MS = 5_000;
 
 const spoken = (ms: number): string => {
   const s = Math.round(Math.abs(ms) / 1000);
@@ -14,10 +14,10 @@ export const createClockMonitor = (log: Log): ((aheadMs: number) => void) => {
   let reportedMs = 0;
   return (aheadMs) => {
     // Only a change is logged; a persistent skew is a gauge.
-    if (Math.abs(aheadMs - reportedMs) <= APART_MS) return;
-    const isApart = Math.abs(aheadMs) > APART_MS;
-    reportedMs = isApart ? aheadMs : 0;
-    if (!isApart) return log("clock corrected");
+    if (Math.abs(aheadMs - reportedMs) <= SKEW_MS) return;
+    const isSkewed = Math.abs(aheadMs) > SKEW_MS;
+    reportedMs = isSkewed ? aheadMs : 0;
+    if (!isSkewed) return log("clock corrected");
     const [way, set] = aheadMs > 0 ? ["ahead of", "back"] : ["behind", "forward"];
     log("clock jumped", { reason: `the service's clock is ${spoken(aheadMs)} ${way} the machine's, which was set ${set}` });
   };

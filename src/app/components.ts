@@ -189,7 +189,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
   });
   const startedAtMs = clock.nowMs();
   const sessions = createSessions({ reads: store, post: engine.post, clock });
-  const standing = createGaugeSources({
+  const gaugeSources = createGaugeSources({
     ...{ settings, clock, engine, nodes: alive, reads: store, waiting: deps.waiting },
     isAway: leaseKeeper?.isAway,
   });
@@ -249,7 +249,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
     onCallback: engine.hint,
     readiness: engine.readiness,
     observe: telemetry.observe,
-    metrics: () => telemetry.metrics(standing),
+    metrics: () => telemetry.metrics(gaugeSources),
     sockets: inspector.sockets,
     storeOpen: () => engine.life() !== "stopped",
     sharedBurst: store.node === null ? null : { nodes: alive, take: store.node.takeBurst },
@@ -283,9 +283,9 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
     providers,
     rekeyed: (account, key) => engine.rekeyed(providers.rekey(account, key)),
     rekeyedAll: (keys) => {
-      const whose = providers.rekeyAll(keys);
-      engine.rekeyed(whose);
-      return whose;
+      const rekeyedProviders = providers.rekeyAll(keys);
+      engine.rekeyed(rekeyedProviders);
+      return rekeyedProviders;
     },
     drain: async (longestMs) => {
       drainEndsAtMs = clock.nowMs() + longestMs;

@@ -112,8 +112,8 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     effects.perform(seq, { type: "effect.watch", n });
   };
   const looksUpByKey = (provider: string) => providers.traits(provider).recovery === "key";
-  const isAway = deps.isAway ?? (() => false);
-  const inHand = deps.outcomes && createPendingOutcomes({ spool: deps.outcomes, clock, log, isAway, looksUpByKey });
+  const isUnavailable = deps.isAway ?? (() => false);
+  const pendingOutcomes = deps.outcomes && createPendingOutcomes({ spool: deps.outcomes, clock, log, isAway: isUnavailable, looksUpByKey });
   const late = createLateResults({ post, abandon, log, recordOf: store.generationBySeq });
   /** Responses that are being recorded, by generation, attempt and kind; one may also wait in the mailbox of its actor. */
   const noting = new Set<string>();
@@ -122,7 +122,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     if (noting.has(key)) return;
     noting.add(key);
     void late(seq, event)
-      .then((isNoted) => isNoted && inHand?.dealtWith(seq, event))
+      .then((isNoted) => isNoted && pendingOutcomes?.dealtWith(seq, event))
       .catch(() => undefined)
       .finally(() => noting.delete(key));
   };
@@ -158,13 +158,13 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
       if (!after.matches({ running: "parked" })) stuck.remove(record.seq);
       if (record.completedAtMs !== null) {
         effects.ended(record.seq);
-        for (const outcome of inHand?.ended(record.seq) ?? []) lateReport(record.seq, outcome);
+        for (const outcome of pendingOutcomes?.ended(record.seq) ?? []) lateReport(record.seq, outcome);
         // Files of a failed generation are not needed; if the disk rejects the deletion, an operator deletes them.
         if (record.status === "failed" && record.attempts > 0) void files.remove(record.id).catch(() => undefined);
         facts.ended(record);
       } else if (after.matches({ running: "parked" })) stuck.parked(record);
     },
-    ...(inHand ? { leftOutcome: inHand.find, dealtWith: inHand.dealtWith } : {}),
+    ...(pendingOutcomes ? { leftOutcome: pendingOutcomes.find, dealtWith: pendingOutcomes.dealtWith } : {}),
     foundParked: stuck.foundParked,
     stopped: stuck.stopped,
   });
@@ -180,7 +180,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     judge: accountFaults.judge,
     ...{ delivered: routes.delivered, confirmMs: routes.confirmMs },
     ...(deps.sure ? { sure: deps.sure } : {}),
-    ...(inHand ? { inHand } : {}),
+    ...(pendingOutcomes ? { inHand: pendingOutcomes } : {}),
     maxMismatched: deps.maxMismatched,
     ...{ pace: deps.pace, chance: deps.chance, restored: saved.restored },
   });
@@ -216,7 +216,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
 
   const takeover = createTakeover({ store, supervisor, late, effects, health, routes, clock, isOver: () => life === "stopped" });
   const recover = createRecovery({
-    ...{ store, post, supervisor, inHand, clock, log, soon, perform: effects.perform, passOn: takeover.passOn },
+    ...{ store, post, supervisor, inHand: pendingOutcomes, clock, log, soon, perform: effects.perform, passOn: takeover.passOn },
     share: async (results) => (await media.share?.(results)) ?? [...results],
     isOver: () => life === "stopped",
     opened: () => {
@@ -238,14 +238,14 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
       log("catalogue loaded", { count: next.models.length });
     },
     rekeyed: (whose) => {
-      const theirs = routes.rekeyed(whose);
-      const waited = theirs.filter((id) => health.setUpFaults().has(id)).length;
+      const rekeyedRoutes = routes.rekeyed(whose);
+      const waited = rekeyedRoutes.filter((id) => health.setUpFaults().has(id)).length;
       isTogether = waited > 1;
-      for (const id of theirs) health.reset(id);
+      for (const id of rekeyedRoutes) health.reset(id);
       isTogether = false;
       if (waited > 1)
         log("route state changed", { state: "halfOpen", count: waited, reason: `another key of ${whose.join(", ")}` });
-      supervisor.routesChanged(theirs);
+      supervisor.routesChanged(rekeyedRoutes);
     },
     drain: async (longestMs) => {
       life = "draining";

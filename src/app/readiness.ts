@@ -13,13 +13,13 @@ export type Outages = {
 
 /** @returns the current reasons */
 export const createReadiness =
-  (life: () => Life, { isFull, isAway, isBucketDown }: Outages) =>
+  (life: () => Life, { isFull, isAway: isUnavailable, isBucketDown }: Outages) =>
   (): { ready: boolean; faults: string[] } => {
     const faults: string[] = [];
     if (life() === "starting") faults.push("recovery is reading the store");
     if (life() === "draining" || life() === "stopped") faults.push("the service is draining");
     if (isFull()) faults.push("the disk is full");
-    if (isAway?.()) faults.push("the database does not answer");
+    if (isUnavailable?.()) faults.push("the database does not answer");
     if (isBucketDown?.()) faults.push("the bucket takes no files");
     return { ready: faults.length === 0, faults };
   };

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { syncPath } from "../store/sqlite/fsync.ts";
-import { takeTurn } from "../store/sqlite/snapshot-copy/directory-mutex.ts";
+import { acquireMutex } from "../store/sqlite/snapshot-copy/directory-mutex.ts";
 import { inspectBackup } from "./check.ts";
 import { makeDirectory, remove, walk } from "./durable-fs.ts";
 import { BackupFault, codeOf, textOf } from "./errors.ts";
@@ -100,7 +100,7 @@ export const takeTurnIn = (dir: string): (() => void) => {
   let giveBack: (() => void) | null;
   try {
     makeDirectory(dir);
-    giveBack = takeTurn(join(dir, TURN_FILE));
+    giveBack = acquireMutex(join(dir, TURN_FILE));
   } catch (fault) {
     const code = codeOf(fault);
     if (/^(ENOSPC|EDQUOT|SQLITE_FULL)$/.test(code))
@@ -137,15 +137,15 @@ export const prune = (dir: string, lineage: string, keep: number): string[] => {
   const faulty = nightly.filter(({ state }) => state === "with faults");
   const oldestKept = verified[keep - 1]?.name;
   const tooOld = [...verified, ...faulty].filter(({ name }) => oldestKept !== undefined && name < oldestKept);
-  const gone: string[] = [];
+  const removed: string[] = [];
   for (const one of new Set([...tooOld, ...faulty.slice(keep)])) {
     if (!isOwnForm(one)) continue;
     // Renamed first, so that an interrupted removal leaves nothing that looks like a backup.
-    const away = join(dir, removedName(one.name));
-    renameSync(one.path, away);
+    const removedPath = join(dir, removedName(one.name));
+    renameSync(one.path, removedPath);
     syncPath(dir);
-    remove(away);
-    gone.push(one.name);
+    remove(removedPath);
+    removed.push(one.name);
   }
-  return gone;
+  return removed;
 };

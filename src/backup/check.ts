@@ -45,7 +45,7 @@ const entryFault = (place: string, entry: Entry, progress: Progress): string | u
  * Files in a backup that its manifest does not list. Opening its database manually leaves two empty side files, which are
  * accepted.
  */
-const strangers = (place: string, manifest: Manifest): Noted[] => {
+const unlistedFiles = (place: string, manifest: Manifest): Noted[] => {
   const own = new Set([MANIFEST_FILE, `${DATABASE_FILE}-shm`, ...manifest.entries.map(({ path }) => path)]);
   if (sizeOf(join(place, `${DATABASE_FILE}-wal`)) === 0) own.add(`${DATABASE_FILE}-wal`);
   const { files, strange } = walk(place);
@@ -131,7 +131,7 @@ export const checkBackup = (place: string, progress: Progress, only?: ReadonlySe
     if (why !== undefined) faults.push({ path: entry.path, why });
   }
   if (only !== undefined) return { manifest, faults, databaseFaults: [] };
-  faults.push(...strangers(place, manifest));
+  faults.push(...unlistedFiles(place, manifest));
   if (!entries.some(({ path }) => path === DATABASE_FILE))
     faults.push({ path: DATABASE_FILE, why: "the manifest does not name it" });
   if (faults.some(({ path }) => path === DATABASE_FILE)) return { manifest, faults, databaseFaults: [] };

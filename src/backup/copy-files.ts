@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { pathOfFile } from "../files/local.ts";
 import { SPOOLED } from "../files/port.ts";
 import { DATABASE_FILE, openReader } from "../store/sqlite/open.ts";
-import { namedFiles, spooledFiles, statsOfSnapshot, wantedOf } from "../store/sqlite/snapshot-copy/stats.ts";
+import { namedFiles, spooledFiles, statsOfSnapshot, neededFiles } from "../store/sqlite/snapshot-copy/stats.ts";
 import type { ListedBackup } from "./backup-directory.ts";
 import { copyFile, hashFile, linkFile, requireFreeSpace, sizeOf } from "./durable-fs.ts";
 import { codeOf, type Progress } from "./errors.ts";
@@ -25,7 +25,7 @@ type Place = {
   before: ListedBackup | undefined;
 };
 /** A file to copy: its path in both directories, and its size and hash if the database stores them. */
-type Wanted = {
+type FileToCopy = {
   path: string;
   seq: number;
   kind: "files" | "spooled";
@@ -34,13 +34,13 @@ type Wanted = {
   expireAtMs: number;
 };
 
-const wantedIn = (aside: string): Wanted[] =>
+const wantedIn = (aside: string): FileToCopy[] =>
   statsOfSnapshot(join(aside, DATABASE_FILE), (db) => [
     ...namedFiles(db).map(
-      ({ id, n, ...rest }): Wanted => ({ ...rest, kind: "files", path: `files/${pathOfFile(id, n).replaceAll("\\", "/")}` }),
+      ({ id, n, ...rest }): FileToCopy => ({ ...rest, kind: "files", path: `files/${pathOfFile(id, n).replaceAll("\\", "/")}` }),
     ),
     ...spooledFiles(db, SPOOLED).map(
-      ({ seq, name }): Wanted => ({
+      ({ seq, name }): FileToCopy => ({
         ...{ seq, kind: "spooled", path: `spool/${name}` },
         ...{ bytes: null, sha256: null, expireAtMs: Number.POSITIVE_INFINITY },
       }),
@@ -48,13 +48,13 @@ const wantedIn = (aside: string): Wanted[] =>
   ]);
 
 /** Queries the current database of the data directory over one connection, which is opened on first use. */
-const openAsking = (dataDir: string) => {
+const createFileReads = (dataDir: string) => {
   let db: ReturnType<typeof openReader> | undefined;
   return {
     /** Whether a missing file is still needed; it may have been deleted correctly since the database was copied. */
-    isMissed: ({ seq, kind }: Wanted): boolean => {
+    isMissed: ({ seq, kind }: FileToCopy): boolean => {
       db ??= openReader(join(dataDir, DATABASE_FILE));
-      return wantedOf(db, seq)[kind];
+      return neededFiles(db, seq)[kind];
     },
     close: () => db?.close(),
   };
@@ -63,7 +63,7 @@ const openAsking = (dataDir: string) => {
 /** @throws BackupFault `no_room`, `stopped`; the system error if the disk fails. */
 export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, progress: Progress): Placing => {
   const known = new Map(before?.manifest?.entries.map((entry) => [entry.path, entry]));
-  const isKnown = ({ path, bytes, sha256 }: Wanted): boolean => {
+  const isKnown = ({ path, bytes, sha256 }: FileToCopy): boolean => {
     const entry = known.get(path);
     return sha256 !== null && entry?.sha256 === sha256 && entry.bytes === bytes;
   };
@@ -77,15 +77,15 @@ export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, 
   const faults: Noted[] = [];
   let expired = all.length - wanted.length;
   let inBucket = 0;
-  const asking = openAsking(dataDir);
+  const fileReads = createFileReads(dataDir);
 
-  const bring = (one: Wanted): void => {
+  const bring = (one: FileToCopy): void => {
     const { path, bytes, sha256 } = one;
     const [from, to] = [join(dataDir, path), join(aside, path)];
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
     const isLinked = before !== undefined && isKnown(one) && linkFile(join(before.path, path), to);
     const isThere = sizeOf(from) !== undefined;
-    if (!isThere && (one.expireAtMs <= nowMs() || !asking.isMissed(one))) {
+    if (!isThere && (one.expireAtMs <= nowMs() || !fileReads.isMissed(one))) {
       rmSync(to, { force: true });
       expired += 1;
       return;
@@ -121,7 +121,7 @@ export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, 
       bring(one);
     }
   } finally {
-    asking.close();
+    fileReads.close();
   }
   const leftOut = [
     { what: `${expired} result files`, why: "their retention is over, or was when they were to be copied", count: expired },

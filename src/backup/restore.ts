@@ -9,7 +9,7 @@ import { DATABASE_FILE } from "../store/sqlite/open.ts";
 import { presentRowCounts } from "../store/sqlite/snapshot-copy/converted.ts";
 import { dropSides, markCopy, putPlaceholder } from "../store/sqlite/snapshot-copy/copy.ts";
 import { type Loss, lossOf } from "../store/sqlite/snapshot-copy/diff.ts";
-import { takeTurn } from "../store/sqlite/snapshot-copy/directory-mutex.ts";
+import { acquireMutex } from "../store/sqlite/snapshot-copy/directory-mutex.ts";
 import {
   figuresOf,
   overLive,
@@ -45,7 +45,7 @@ const insistOnEmpty = (dir: string): void => {
   const names = readdirSync(dir).filter((name) => !FILE_SYSTEM_DIRECTORIES.has(name));
   if (names.length === 0) return;
   // An existing lock file is only tested, because nothing is created in a foreign directory.
-  const giveBack = names.includes("lock.db") ? takeTurn(join(dir, "lock.db")) : () => undefined;
+  const giveBack = names.includes("lock.db") ? acquireMutex(join(dir, "lock.db")) : () => undefined;
   if (giveBack === null)
     throw new BackupFault(
       "in_use",
@@ -59,7 +59,7 @@ const insistOnEmpty = (dir: string): void => {
 };
 
 /** @throws BackupFault `failed` if the copied bytes differ from the entry. */
-const bringEntry = (from: string, to: string, entry: Entry, progress: Progress): void => {
+const restoreEntry = (from: string, to: string, entry: Entry, progress: Progress): void => {
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
   copyFile(from, to);
   if (hashFile(to, progress).sha256 !== entry.sha256)
@@ -69,9 +69,9 @@ const bringEntry = (from: string, to: string, entry: Entry, progress: Progress):
     );
 };
 
-const bringDatabase = (path: string, dir: string, manifest: Manifest, entry: Entry, progress: Progress): void => {
+const restoreDatabase = (path: string, dir: string, manifest: Manifest, entry: Entry, progress: Progress): void => {
   const aside = join(dir, `${DATABASE_FILE}.restored`);
-  bringEntry(join(path, DATABASE_FILE), aside, entry, progress);
+  restoreEntry(join(path, DATABASE_FILE), aside, entry, progress);
   markCopy(aside, { takenAtMs: manifest.taken_at_ms, nowMs: Date.now() });
   dropSides(aside);
   const { rows, ledger, schema } = statsOfSnapshot(aside, figuresOf);
@@ -96,10 +96,10 @@ const fill = (path: string, dir: string, manifest: Manifest, progress: Progress)
     progress.goOn();
     progress.report(`restoring ${at + 1} of ${manifest.entries.length} files`);
     if (entry.path === DATABASE_FILE) database = entry;
-    else bringEntry(join(path, entry.path), join(dir, entry.path), entry, progress);
+    else restoreEntry(join(path, entry.path), join(dir, entry.path), entry, progress);
   }
   for (const below of walk(dir).directories.filter((name) => !FILE_SYSTEM_DIRECTORIES.has(name))) syncPath(join(dir, below));
-  if (database) bringDatabase(path, dir, manifest, database, progress);
+  if (database) restoreDatabase(path, dir, manifest, database, progress);
 };
 
 /** Removes everything that an unfinished restore wrote into an empty directory. */

@@ -6,17 +6,17 @@ import { type StripeClient, StripeUnavailable } from "./stripe.ts";
 
 /** @returns the same client. Each caller logs `payment provider unavailable` itself, with the action that failed. */
 export const watchAvailability = (stripe: StripeClient, log: Log): StripeClient => {
-  let isAway = false;
+  let isUnavailable = false;
   const watched =
     <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
     async (...args: Args): Promise<Result> => {
       try {
         const result = await call(...args);
-        if (isAway) log("payment provider recovered", {});
-        isAway = false;
+        if (isUnavailable) log("payment provider recovered", {});
+        isUnavailable = false;
         return result;
       } catch (fault) {
-        if (fault instanceof StripeUnavailable) isAway = true;
+        if (fault instanceof StripeUnavailable) isUnavailable = true;
         throw fault;
       }
     };

@@ -59,7 +59,7 @@ const inOrder = (all: readonly StripeEvent[]): StripeEvent[] => {
  */
 export const createBackfill = ({ clock, log, reads, stripe: desk, booking }: BackfillDeps) => {
   let dueAtMs = 0;
-  const away = (reason: string): void => log("payment provider unavailable", { reason });
+  const unavailable = (reason: string): void => log("payment provider unavailable", { reason });
   const newsSince = async (stripe: StripeClient, sinceMs: number, types: EventType[]): Promise<StripeEvent[]> =>
     (await stripe.eventsSince(Math.floor(sinceMs / 1000), types)).flatMap((event) => eventOf(event) ?? []);
   return async (): Promise<void> => {
@@ -73,11 +73,11 @@ export const createBackfill = ({ clock, log, reads, stripe: desk, booking }: Bac
       const payments = isYoung ? await newsSince(desk, backup.takenAtMs, PAYMENTS) : [];
       const reversals = await newsSince(desk, sinceMs, REVERSALS);
       const faults = await forEachPage(inOrder([...payments, ...reversals]), booking.take);
-      if (faults[0] !== undefined) away(`of ${faults.length} payments the refunds could not be asked for: ${faults[0]}`);
+      if (faults[0] !== undefined) unavailable(`of ${faults.length} payments the refunds could not be asked for: ${faults[0]}`);
       dueAtMs = nowMs + AGAIN_MS;
     } catch (fault) {
       if (!(fault instanceof StripeUnavailable)) throw fault;
-      away(`refunds and disputes of the last 30 days could not be asked for: ${fault.message}`);
+      unavailable(`refunds and disputes of the last 30 days could not be asked for: ${fault.message}`);
     }
   };
 };

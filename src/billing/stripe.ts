@@ -102,7 +102,7 @@ export const createStripeClient = (settings: Settings["stripe"]): StripeClient =
     return loading;
   };
   /** Stripe's messages may contain the account's e-mail address or key, so only the kind of a fault is reported. */
-  const away = (fault: unknown): never => {
+  const unavailable = (fault: unknown): never => {
     const { type, code, statusCode } = fault as { type?: string; code?: string; statusCode?: number };
     throw new StripeUnavailable([type ?? "no answer", code, statusCode].filter((part) => part !== undefined).join(" "));
   };
@@ -111,25 +111,25 @@ export const createStripeClient = (settings: Settings["stripe"]): StripeClient =
       const { stripe } = await library();
       const session = await stripe.checkout.sessions
         .create(checkoutOf(purchase, place), { idempotencyKey: idempotencyKeyOf(purchase.id) })
-        .catch(away);
+        .catch(unavailable);
       return { sessionId: session.id, url: session.url };
     },
     checkout: async (sessionId) => {
       const { stripe, isMissing } = await library();
       return stripe.checkout.sessions
         .retrieve(sessionId, { expand: ["invoice"] })
-        .catch((fault: unknown) => (isMissing(fault) ? null : away(fault)));
+        .catch((fault: unknown) => (isMissing(fault) ? null : unavailable(fault)));
     },
     refundsOf: async (paymentIntent) => {
       const { stripe } = await library();
       const pages = stripe.refunds.list({ payment_intent: paymentIntent, limit: PAGE });
-      return pages.autoPagingToArray({ limit: MOST_REFUNDS }).catch(away);
+      return pages.autoPagingToArray({ limit: MOST_REFUNDS }).catch(unavailable);
     },
     eventsSince: async (fromS, types) => {
       const { stripe } = await library();
       const pages = stripe.events.list({ created: { gte: fromS }, types, limit: PAGE });
       // Stripe returns the newest event first.
-      return (await pages.autoPagingToArray({ limit: MOST_EVENTS }).catch(away)).reverse();
+      return (await pages.autoPagingToArray({ limit: MOST_EVENTS }).catch(unavailable)).reverse();
     },
     event: async (body, signature) => {
       const { stripe } = await library();

@@ -4,13 +4,13 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type AdminService, createAdminService } from "../admin/admin-service.ts";
-import { leaveDecision } from "../cluster/takeover.ts";
+import { forwardDecision } from "../cluster/takeover.ts";
 import type { Settings } from "../config/schema.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { AdminMutation } from "../store/mutations.ts";
 import { DirectoryInUse } from "../store/sqlite/errors.ts";
 import type { Store } from "../store/store.ts";
-import { handOver } from "./chown-files.ts";
+import { chownTree } from "./chown-files.ts";
 import { adminOverSocket, requestFor } from "./control-client.ts";
 import { commandActor } from "./principal.ts";
 
@@ -63,7 +63,7 @@ const adminOver = async (settings: Settings, store: Store): Promise<AdminService
     mode: await store.mode(),
     clock,
     submit: null,
-    decide: store.node && leaveDecision(store.node),
+    decide: store.node && forwardDecision(store.node),
     ...(await marketOf(settings, store)),
   });
 };
@@ -118,7 +118,7 @@ export const withAdminService = async <T>(
         return await work(await adminOver(settings, store));
       } finally {
         await store.close();
-        handOver(dir);
+        chownTree(dir);
       }
     } catch (fault) {
       if (!(fault instanceof DirectoryInUse) || performance.now() > endMs) throw fault;

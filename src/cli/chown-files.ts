@@ -7,7 +7,7 @@ import { join } from "node:path";
  * write-ahead log is excluded, because SQLite itself sets its owner.
  * @param uid user who runs the command.
  */
-export const handOver = (dir: string, uid: number | undefined = process.getuid?.()): void => {
+export const chownTree = (dir: string, uid: number | undefined = process.getuid?.()): void => {
   if (uid !== 0) return;
   // The path of the data directory may be a symbolic link.
   const owner = statSync(dir);

@@ -13,9 +13,9 @@ export type MissingFile = { generation_id: string; n: number; why: string };
 export type FileSearch = { looked: number; missing: MissingFile[]; note?: string };
 
 export type FileReads = Pick<StoreReads, "keptOutputs" | "generationBySeq">;
-type KeptFile = StoredOutput["files"][number];
+type StoredFile = StoredOutput["files"][number];
 /** Tests whether the bucket has a file of the expected size. */
-type InBucket = (id: string, file: KeptFile) => Promise<boolean>;
+type InBucket = (id: string, file: StoredFile) => Promise<boolean>;
 
 /** Generations per read, and concurrent requests to the bucket. */
 const PAGE = 500;
@@ -34,7 +34,7 @@ const bucketOf = async (settings: Settings): Promise<InBucket | null> => {
 };
 
 /** Fault of a file on disk; null if it is correct. */
-const faultOnDisk = (dir: string, id: string, { n, bytes }: KeptFile): string | null => {
+const faultOnDisk = (dir: string, id: string, { n, bytes }: StoredFile): string | null => {
   const size = statSync(join(dir, pathOfFile(id, n)), { throwIfNoEntry: false })?.size;
   if (size === undefined) return "the stored file is missing";
   return size === bytes ? null : `the stored file has ${size} bytes, not ${bytes}`;
@@ -59,7 +59,7 @@ export const findMissingFiles = async (
   const found: FileSearch = { looked: 0, missing: [] };
   if (!onDisk && inBucket === null) return { ...found, note: `result files were not looked for: there is no ${files}` };
 
-  const faultOf = async (id: string, file: KeptFile): Promise<string | null> => {
+  const faultOf = async (id: string, file: StoredFile): Promise<string | null> => {
     const fault = onDisk && file.object === undefined ? faultOnDisk(files, id, file) : "the stored file is missing";
     return fault !== null && (await inBucket?.(id, file)) ? null : fault;
   };

@@ -21,7 +21,7 @@ export type Terminal = {
 };
 
 /** Writes everything before it returns, so that an immediate exit loses nothing; waits for a full pipe. */
-const writeWhole = (fd: 1 | 2, text: string): void => {
+const writeFully = (fd: 1 | 2, text: string): void => {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; )
     try {
@@ -44,7 +44,7 @@ const CLEAR = "\r\u001b[2K";
 /** The terminal of this process. Tests pass their own `write`. */
 export const createTerminal = (
   env: Record<string, string | undefined>,
-  write: (fd: 1 | 2, text: string) => void = writeWhole,
+  write: (fd: 1 | 2, text: string) => void = writeFully,
   isTty: { out: boolean; err: boolean } = { out: process.stdout.isTTY === true, err: process.stderr.isTTY === true },
 ): Terminal => {
   const isLive = isTty.err && env.TERM !== "dumb";

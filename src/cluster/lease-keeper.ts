@@ -15,7 +15,7 @@ export type LeaseKeeperDeps = {
   /** Restores generations that belong to this node now. */
   takeUp: (seqs: readonly number[]) => Promise<void>;
   /** Called after each renewal with the state of the cluster; the lease does not wait for it. */
-  looked: (around: ClusterState) => Promise<void>;
+  looked: (clusterState: ClusterState) => Promise<void>;
   /** Called when an admin mutation of any node invalidates caches. */
   changed: () => Promise<void>;
   /** Called when another node has ended this one: the process must not continue. */
@@ -52,7 +52,7 @@ const SILENT_RENEWALS = 3;
 /** Fraction of the lease before its end at which the node stops trusting it, because clocks drift. */
 const MARGIN_PART = 0.1;
 /** Clock skew in milliseconds that is logged. */
-const APART_MS = 2000;
+const SKEW_MS = 2000;
 /** Generations reclaimed in one transaction. */
 const TAKE_OVER = 200;
 
@@ -65,10 +65,10 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
   let waiting: (() => void)[] = [];
   let isFirst = false;
   let news: string | null = null;
-  let isAway = false;
+  let isUnavailable = false;
   /** Start of the pending renewal; null if none is pending. */
   let unansweredMs: number | null = null;
-  let awayAtMs: number | null = null;
+  let unavailableAtMs: number | null = null;
   /** Start of the last renewal that was answered. */
   let reachedAtMs = clock.nowMs();
   let isStopped = false;
@@ -82,18 +82,18 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
   };
   const reasonOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
-  let isApart = false;
+  let isSkewed = false;
   const reportSkew = (apartMs: number): void => {
-    const wasApart = isApart;
-    isApart = Math.abs(apartMs) > APART_MS;
-    if (isApart && !wasApart)
+    const wasApart = isSkewed;
+    isSkewed = Math.abs(apartMs) > SKEW_MS;
+    if (isSkewed && !wasApart)
       log("clock skew detected", {
         reason: `the database's clock is ${Math.round(apartMs / 1000)} s ${apartMs > 0 ? "ahead of" : "behind"} this machine's: nodes need the same time (NTP)`,
       });
-    if (!isApart && wasApart) log("clock skew ended", {});
+    if (!isSkewed && wasApart) log("clock skew ended", {});
   };
 
-  const isAwayNow = () => !isStopped && (isAway || monoMs() - (unansweredMs ?? monoMs()) > SILENT_RENEWALS * everyMs);
+  const isDatabaseUnavailable = () => !isStopped && (isUnavailable || monoMs() - (unansweredMs ?? monoMs()) > SILENT_RENEWALS * everyMs);
 
   let takingOver: Promise<void> | undefined;
   const takeAll = async (): Promise<void> => {
@@ -123,40 +123,40 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
     // The lease starts when the database executes the renewal, which is later than this time.
     const [requestedMs, requestedAtMs] = [monoMs(), clock.nowMs()];
     unansweredMs ??= requestedMs;
-    const around = await node.renewLease(isLeaving).finally(() => {
-      if (isAwayNow()) awayAtMs = clock.nowMs();
+    const clusterState = await node.renewLease(isLeaving).finally(() => {
+      if (isDatabaseUnavailable()) unavailableAtMs = clock.nowMs();
       unansweredMs = null;
     });
     if (isStopped) return;
-    if (around === null) {
+    if (clusterState === null) {
       end("its lease ran out and another node has taken over: this process ends");
       return;
     }
-    if (isAway) {
+    if (isUnavailable) {
       log("database recovered", {});
       node.noteAway(null);
     }
-    isAway = false;
+    isUnavailable = false;
     reachedAtMs = requestedAtMs;
-    reportSkew(around.apartMs);
+    reportSkew(clusterState.apartMs);
     sureUntilMs = requestedMs + node.leaseMs * (1 - MARGIN_PART);
-    isFirst = around.isFirst;
+    isFirst = clusterState.isFirst;
     // A response that arrived during a suspension may be about an expired lease.
     if (isSure()) {
       const woken = waiting;
       waiting = [];
       for (const wake of woken) wake();
     }
-    const isNew = news !== null && news !== around.news;
-    following = Promise.all([deps.looked(around), ...(isNew ? [deps.changed()] : [])]);
-    news = around.news;
-    if (around.ended.length > 0)
+    const isNew = news !== null && news !== clusterState.news;
+    following = Promise.all([deps.looked(clusterState), ...(isNew ? [deps.changed()] : [])]);
+    news = clusterState.news;
+    if (clusterState.ended.length > 0)
       log("node considered dead", {
-        count: around.ended.length,
-        reason: `the lease of ${around.ended.map((epoch) => `epoch ${epoch}`).join(", ")} ran out; what was left there is taken over`,
+        count: clusterState.ended.length,
+        reason: `the lease of ${clusterState.ended.map((epoch) => `epoch ${epoch}`).join(", ")} ran out; what was left there is taken over`,
         action: "genrouter nodes says which node that was; its log says why it ended",
       });
-    if (around.isAnythingLeft) takeOver().catch(report);
+    if (clusterState.isAnythingLeft) takeOver().catch(report);
   };
   const report = (fault: unknown): void => {
     if (isStopped) return;
@@ -168,11 +168,11 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
     try {
       await look();
     } catch (fault) {
-      if (!isStopped && !isAway) {
+      if (!isStopped && !isUnavailable) {
         log("database unavailable", { reason: reasonOf(fault) });
         node.noteAway(reachedAtMs);
       }
-      isAway = true;
+      isUnavailable = true;
     }
     if (!isStopped) takeBack = clock.after(everyMs, () => void turn());
   };
@@ -185,8 +185,8 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
   return {
     isSure,
     sure: () => (isSure() ? Promise.resolve() : new Promise((wake) => waiting.push(wake))),
-    isAway: isAwayNow,
-    awayAtMs: () => (isAwayNow() ? clock.nowMs() : awayAtMs),
+    isAway: isDatabaseUnavailable,
+    awayAtMs: () => (isDatabaseUnavailable() ? clock.nowMs() : unavailableAtMs),
     isFirst: () => isFirst,
     look: async () => {
       await look();

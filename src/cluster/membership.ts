@@ -64,7 +64,7 @@ export const createMembership = (deps: MembershipDeps): Membership => {
   let alive = 1;
   let others = 0;
   /** A node that joined after the last query is not known yet, and no request is refused because of that. */
-  let isAsking = false;
+  let isRequesting = false;
   const failing =
     (event: string) =>
     (fault: unknown): void =>
@@ -91,12 +91,12 @@ export const createMembership = (deps: MembershipDeps): Membership => {
   return {
     ...{ leaseKeeper, remoteChanges, admin, nameGeneration: namesFrom(node) },
     leave: async (noticeMs) => {
-      isAsking = true;
+      isRequesting = true;
       await leaseKeeper.leave().finally(() => {
-        isAsking = false;
+        isRequesting = false;
       });
       if (others > 0 && noticeMs > 0) await new Promise<void>((over) => clock.after(noticeMs, over));
     },
-    ...{ alive: () => alive, nodes: () => others + 1, isAnotherThere: () => isAsking || others > 0 },
+    ...{ alive: () => alive, nodes: () => others + 1, isAnotherThere: () => isRequesting || others > 0 },
   };
 };

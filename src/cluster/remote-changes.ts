@@ -1,10 +1,10 @@
 // Reads changes of other nodes' generations while viewers are connected, and reports them like local commits.
 import type { Clock } from "../domain/clock.ts";
 import { generationSeqAt } from "../domain/ids.ts";
-import type { Elsewhere, NodeReads, Others, RemoteGeneration, WrittenLine } from "../store/cluster-port.ts";
+import type { RemoteGenerationState, NodeReads, Others, RemoteGeneration, WrittenLine } from "../store/cluster-port.ts";
 
 /** The change of a remote generation since the last report. */
-export type ChangeElsewhere = RemoteGeneration & {
+export type RemoteChange = RemoteGeneration & {
   /** Name of the node that owns it. */
   node: string;
   /** The events since then, oldest first, each with the name of its node; empty if no listener requests them. */
@@ -13,7 +13,7 @@ export type ChangeElsewhere = RemoteGeneration & {
   isNew: boolean;
 };
 export type Follower = {
-  onReport: (change: ChangeElsewhere) => void;
+  onReport: (change: RemoteChange) => void;
   /** Whether events are requested, or only their result; "with requests" includes provider requests, which contain prompts. */
   wantsSteps: boolean | "with requests";
   /** Whether generations of an account are requested. */
@@ -63,8 +63,8 @@ const AT_ONCE = 100;
 const BEFORE_MS = 10_000;
 const MOST_ENDED = 2_000;
 
-type Known = Pick<Elsewhere, "accountSeq" | "version" | "epoch" | "status">;
-type Wanted = { seq: number; version: number; accountSeq: number | null; isNew: boolean; now: Known | null };
+type Known = Pick<RemoteGenerationState, "accountSeq" | "version" | "epoch" | "status">;
+type ChangeToRead = { seq: number; version: number; accountSeq: number | null; isNew: boolean; now: Known | null };
 
 export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
   const { others, clock, own } = deps;
@@ -81,7 +81,7 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
   let turn = 0;
   let first: Promise<void> = Promise.resolve();
   let takeBack: () => void = () => undefined;
-  let isAway = false;
+  let isUnavailable = false;
 
   const nameOf = (epoch: number): string => names.get(epoch) ?? `node ${epoch}`;
   const learnNames = async (epochs: Iterable<number>): Promise<void> => {
@@ -96,8 +96,8 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
   const isWanted = (accountSeq: number): boolean => [...followers].some((follower) => follower.wants(accountSeq));
 
   /** Reads all open generations of other nodes and the id up to which it read. */
-  const readOpen = async (): Promise<{ found: Map<number, Elsewhere>; upTo: number }> => {
-    const found = new Map<number, Elsewhere>();
+  const readOpen = async (): Promise<{ found: Map<number, RemoteGenerationState>; upTo: number }> => {
+    const found = new Map<number, RemoteGenerationState>();
     for (let afterSeq = 0; found.size < MOST_OPEN; ) {
       const page = await others.open(afterSeq, PAGE);
       for (const one of page) found.set(one.seq, one);
@@ -109,8 +109,8 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
   };
 
   /** Computes the changes since the last report. */
-  const wantedOf = (found: Map<number, Elsewhere>, upTo: number, ended: Awaited<ReturnType<Others["ended"]>>): Wanted[] => {
-    const all: Wanted[] = [];
+  const changesToRead = (found: Map<number, RemoteGenerationState>, upTo: number, ended: Awaited<ReturnType<Others["ended"]>>): ChangeToRead[] => {
+    const all: ChangeToRead[] = [];
     for (const [seq, now] of found) {
       const before = known.get(seq);
       if (before && before.version >= now.version && before.epoch === now.epoch) continue;
@@ -126,14 +126,14 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
     return all;
   };
 
-  const note = ({ seq, now }: Wanted, version: number): void => {
+  const note = ({ seq, now }: ChangeToRead, version: number): void => {
     if (now) known.set(seq, { ...now, version: Math.max(now.version, version) });
     else {
       known.delete(seq);
       over.add(seq);
     }
   };
-  const report = async (some: readonly Wanted[], mine: number): Promise<void> => {
+  const report = async (some: readonly ChangeToRead[], mine: number): Promise<void> => {
     const hears = some.filter(({ accountSeq }) => accountSeq === null || isWanted(accountSeq));
     const wantsSteps = [...followers].some((follower) => follower.wantsSteps !== false);
     const wantsRequests = [...followers].some((follower) => follower.wantsSteps === "with requests");
@@ -143,14 +143,14 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
     await learnNames([...standing, ...lines].map(({ epoch }) => epoch));
     if (mine !== turn) return;
     const linesOf = Map.groupBy(lines, ({ seq }) => seq);
-    const standingOf = new Map(standing.map((one) => [one.record.seq, one]));
-    for (const wish of some) {
-      const steps = (linesOf.get(wish.seq) ?? []).map((line) => ({ ...line, node: nameOf(line.epoch) }));
-      note(wish, steps.at(-1)?.version ?? wish.version);
-      const stands = standingOf.get(wish.seq);
-      if (!stands) continue;
-      const change = { ...stands, steps, node: nameOf(stands.epoch), isNew: wish.isNew };
-      for (const follower of [...followers]) if (follower.wants(stands.record.accountSeq)) follower.onReport(change);
+    const stateOf = new Map(standing.map((one) => [one.record.seq, one]));
+    for (const request of some) {
+      const steps = (linesOf.get(request.seq) ?? []).map((line) => ({ ...line, node: nameOf(line.epoch) }));
+      note(request, steps.at(-1)?.version ?? request.version);
+      const knownState = stateOf.get(request.seq);
+      if (!knownState) continue;
+      const change = { ...knownState, steps, node: nameOf(knownState.epoch), isNew: request.isNew };
+      for (const follower of [...followers]) if (follower.wants(knownState.record.accountSeq)) follower.onReport(change);
     }
   };
 
@@ -166,7 +166,7 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
       for (const { seq } of ended) over.add(seq);
       return;
     }
-    const all = wantedOf(found, upTo, ended);
+    const all = changesToRead(found, upTo, ended);
     const requested = [...wanted];
     wanted.clear();
     try {
@@ -198,11 +198,11 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
     try {
       await look(mine, isFirst);
       isRead = true;
-      isAway = false;
+      isUnavailable = false;
     } catch (fault) {
       // Reported once, however long the database is unavailable, and never after the last listener left.
-      if (!isAway && mine === turn) deps.failed(fault);
-      isAway = true;
+      if (!isUnavailable && mine === turn) deps.failed(fault);
+      isUnavailable = true;
     }
     if (mine !== turn) return;
     const restMs = Math.max(POLL_MS, REST_PER_LOOK * (clock.nowMs() - startedMs));

@@ -21,7 +21,7 @@ const isOnRow = (answer: Outcome, { job, results }: Attempt): boolean => (answer
 const isDecision = (left: ForOwner): left is OperatorDecision => "decidedAtMs" in left;
 
 /** Stores a decision for the node that owns the generation. */
-export const leaveDecision =
+export const forwardDecision =
   (node: Pick<Node, "leaveHint">): Decide =>
   (seq, decision) =>
     node.leaveHint({ seq, n: -decision.decidedAtMs, body: JSON.stringify(decision) });
@@ -61,7 +61,7 @@ type TakeoverDeps = {
 export const createTakeover = (deps: TakeoverDeps): Takeover => {
   const { store, supervisor, late, effects, health, routes, clock, isOver } = deps;
 
-  const takeUp: Takeover["takeUp"] = async (seqs) => {
+  const resume: Takeover["takeUp"] = async (seqs) => {
     for (const seq of seqs) effects.takenUp(seq);
     const pages = await Promise.all(seqs.map((seq) => store.unfinished(seq - 1, 1)));
     const found = pages.flatMap((page, at) => page.filter(({ seq }) => seq === seqs[at])).sort((a, b) => a.seq - b.seq);
@@ -78,7 +78,7 @@ export const createTakeover = (deps: TakeoverDeps): Takeover => {
   /** This node owns the generation. */
   const deliverHere = async (seq: number, forwarded: ForOwner): Promise<void> => {
     // The generation had stopped on this node.
-    if (!supervisor.has(seq)) await takeUp([seq]);
+    if (!supervisor.has(seq)) await resume([seq]);
     supervisor.report(seq, { ...forwarded, atMs: clock.nowMs() });
   };
   const isNoted = async (seq: number, answer: Outcome): Promise<boolean> => {
@@ -138,12 +138,12 @@ export const createTakeover = (deps: TakeoverDeps): Takeover => {
   };
 
   return {
-    takeUp,
+    takeUp: resume,
     takeHints,
     decide: async (seq, decision) => {
       if (store.node === null) return await deliverHere(seq, decision);
       // Stored so that it survives this process; the owner of the generation finds it.
-      await leaveDecision(store.node)(seq, decision);
+      await forwardDecision(store.node)(seq, decision);
       if (supervisor.has(seq)) await takeHints();
     },
     passOn: async (seq, outcome) => store.node?.leaveHint({ seq, n: -outcome.n, body: JSON.stringify(outcome) }),

@@ -48,7 +48,7 @@ const MOST_WAITING = 500;
 
 const message = (event: string, data: object): string => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 
-const newsOf = (record: GenerationRecord): GenerationUpdate => {
+const updateOf = (record: GenerationRecord): GenerationUpdate => {
   const { id, model, status, attempts, costCredits, completedAtMs } = record;
   return { id, model, status, message: record.message, attempts, costCredits, completedAtMs };
 };
@@ -88,7 +88,7 @@ class Listener {
     if (isMeant && record) {
       // Inserted again at the end, so that the order is the order of the last changes.
       this.waiting.delete(record.id);
-      this.waiting.set(record.id, message("generation", newsOf(record)));
+      this.waiting.set(record.id, message("generation", updateOf(record)));
       if (this.waiting.size > MOST_WAITING) {
         this.waiting.clear();
         this.waiting.set("", message("again", {}));

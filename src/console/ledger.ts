@@ -39,7 +39,7 @@ const toLine = (row: TransferRow, purchaseId: string | undefined): LedgerLine =>
   note: row.note,
 });
 
-const isAsked = ({ kind, fromMs, toMs }: LedgerRequest, row: TransferRow): boolean =>
+const matchesFilter = ({ kind, fromMs, toMs }: LedgerRequest, row: TransferRow): boolean =>
   (kind === null || row.kind === kind) && (fromMs === null || row.atMs >= fromMs) && (toMs === null || row.atMs < toMs);
 
 /** Yields transfers in steps, from the newest or from before the given one, until no further transfer can match. */
@@ -72,7 +72,7 @@ export const ledgerPage = async (
   for await (const rows of stepsOf(reads, request, beforeSeq)) {
     for (const row of rows) {
       looked += 1;
-      if (isAsked(request, row)) found.push(row);
+      if (matchesFilter(request, row)) found.push(row);
       if (found.length >= limit || looked >= MOST_EXAMINED) return { lines: await toLines(reads, found), next: row.seq };
     }
   }
@@ -109,7 +109,7 @@ export const ledgerCsv = (reads: Reads, request: LedgerRequest): ReadableStream<
       if (done) return controller.close();
       const lines = await toLines(
         reads,
-        rows.filter((row) => isAsked(request, row)),
+        rows.filter((row) => matchesFilter(request, row)),
       );
       controller.enqueue(encoder.encode(lines.map(toCsv).join("")));
     },

@@ -14,7 +14,7 @@ const MOST_WAITING = 60;
 const AGAIN_S = 5;
 
 /** Priority of a call. Lower ranks run first; equal ranks run in order of arrival. */
-export type Turn = {
+export type QueuePosition = {
   /** 0 for known users and browsers. */
   rank: number;
   /**
@@ -26,12 +26,12 @@ export type Turn = {
 
 export type Passwords = {
   /** Returns the PHC string. @throws ConsoleRefused if the password is too short or too long, or if too many callers wait */
-  hash(password: string, turn: Turn): Promise<string>;
+  hash(password: string, turn: QueuePosition): Promise<string>;
   /**
    * True if the password matches the stored hash. With null it takes the same time and returns false. @throws ConsoleRefused if
    * too many callers wait
    */
-  isRight(password: string, kept: string | null, turn: Turn): Promise<boolean>;
+  isRight(password: string, kept: string | null, turn: QueuePosition): Promise<boolean>;
 };
 
 type Waiting = { rank: number; turn: () => void; away: (fault: ConsoleRefused) => void };
@@ -49,7 +49,7 @@ export const createPasswords = (cost: PasswordCost = COST): Passwords => {
     if (left > 0) here.set(whose, left);
     else here.delete(whose);
   };
-  const stand = (rank: number): Promise<void> =>
+  const waitForSlot = (rank: number): Promise<void> =>
     new Promise((turn, away) => {
       const behind = line.findIndex((other) => other.rank > rank);
       line.splice(behind === -1 ? line.length : behind, 0, { rank, turn, away });
@@ -68,11 +68,11 @@ export const createPasswords = (cost: PasswordCost = COST): Passwords => {
       else running -= 1;
     }
   };
-  const inTurn = async <T>({ rank, whose }: Turn, work: () => Promise<T>): Promise<T> => {
+  const inTurn = async <T>({ rank, whose }: QueuePosition, work: () => Promise<T>): Promise<T> => {
     const others = here.get(whose) ?? 0;
     here.set(whose, others + 1);
     try {
-      if (running >= AT_A_TIME) await stand(rank + others);
+      if (running >= AT_A_TIME) await waitForSlot(rank + others);
       else running += 1;
       return await doNow(work);
     } finally {

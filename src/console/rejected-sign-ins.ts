@@ -24,7 +24,7 @@ const EACH_MS = 60_000;
 const MOST_NETWORKS = 1_000;
 const BY = { kind: "service", id: "genrouter", name: "sign-in" } as const;
 
-type Untold = { wrong: number; throttled: number; networks: Set<string> };
+type UnreportedAttempts = { wrong: number; throttled: number; networks: Set<string> };
 
 export type RejectedSignInsDeps = {
   log: Log;
@@ -34,34 +34,34 @@ export type RejectedSignInsDeps = {
 
 export const createRejectedSignIns = ({ log, clock, post }: RejectedSignInsDeps): RefusedSignIns => {
   /** Counts since the last audit entry, for users whose minute has not ended. */
-  const open = new Map<string, Untold>();
+  const open = new Map<string, UnreportedAttempts>();
 
-  const write = (userId: string, { wrong, throttled, networks }: Untold): void => {
+  const write = (userId: string, { wrong, throttled, networks }: UnreportedAttempts): void => {
     const mutation = { mutation: "note-refused-sign-ins", userId, wrong, throttled, networks: networks.size } as const;
     // Not awaited; the log contains each rejection.
     void post({ ...mutation, by: BY, atMs: clock.nowMs() }).catch(() => undefined);
   };
   const beginMinute = (userId: string): void => {
-    const untold: Untold = { wrong: 0, throttled: 0, networks: new Set() };
-    open.set(userId, untold);
+    const unreported: UnreportedAttempts = { wrong: 0, throttled: 0, networks: new Set() };
+    open.set(userId, unreported);
     clock.after(EACH_MS, () => {
       open.delete(userId);
-      if (untold.wrong + untold.throttled === 0) return;
-      write(userId, untold);
+      if (unreported.wrong + unreported.throttled === 0) return;
+      write(userId, unreported);
       beginMinute(userId);
     });
   };
   const note = (userId: string, outcome: RefusedOutcome, address: string): void => {
     const [wrong, throttled] = outcome === "wrong" ? [1, 0] : [0, 1];
-    const untold = open.get(userId);
-    if (!untold) {
+    const unreported = open.get(userId);
+    if (!unreported) {
       write(userId, { wrong, throttled, networks: new Set([networkOf(address)]) });
       beginMinute(userId);
       return;
     }
-    untold.wrong += wrong;
-    untold.throttled += throttled;
-    if (untold.networks.size < MOST_NETWORKS) untold.networks.add(networkOf(address));
+    unreported.wrong += wrong;
+    unreported.throttled += throttled;
+    if (unreported.networks.size < MOST_NETWORKS) unreported.networks.add(networkOf(address));
   };
   return {
     report: ({ outcome, address, userId, requestId }) => {

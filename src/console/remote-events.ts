@@ -1,7 +1,7 @@
 // Emits commits of other nodes to the event streams of this node.
 //
 // Generations and balances are emitted as they are read; purchases are read after a change by the admin service of any node.
-import type { ChangeElsewhere, Following, RemoteChanges } from "../cluster/remote-changes.ts";
+import type { RemoteChange, Following, RemoteChanges } from "../cluster/remote-changes.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { PurchaseUpdate } from "./generations-dto.ts";
 
@@ -11,7 +11,7 @@ export type RemoteEventsDeps = {
   admin: { changed: (() => void) | null };
 };
 export type Ears = {
-  generation: (change: ChangeElsewhere) => void;
+  generation: (change: RemoteChange) => void;
   purchase: (news: PurchaseUpdate) => void;
   /** Balances may have changed. */
   balances: () => void;

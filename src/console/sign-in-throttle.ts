@@ -4,7 +4,7 @@
 
 import { networkOf } from "../config/cidr-list.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Turn } from "./passwords.ts";
+import type { QueuePosition } from "./passwords.ts";
 import { createTokenBucket, type Throttle } from "./token-bucket.ts";
 
 const SECOND_MS = 1000;
@@ -29,7 +29,7 @@ export type Guesses = {
    * @param check verifies the password with the given priority
    * @throws ConsoleRefused `throttled`; in this case nothing was verified
    */
-  count(guess: Guess, check: (turn: Turn) => Promise<boolean>): Promise<boolean>;
+  count(guess: Guess, check: (turn: QueuePosition) => Promise<boolean>): Promise<boolean>;
 };
 
 export const createSignInThrottle = (clock: Clock): Guesses => {
@@ -50,7 +50,7 @@ export const createSignInThrottle = (clock: Clock): Guesses => {
     count: async (guess, check) => {
       const counts = countsOf(guess);
       // Known browsers run first, then networks with the fewest recent wrong passwords.
-      const turn: Turn =
+      const turn: QueuePosition =
         guess.device === null
           ? { rank: 1 + perNetwork.used(networkOf(guess.address)), whose: guess.address }
           : { rank: 0, whose: guess.userId };

@@ -33,7 +33,7 @@ type Whole = { sha256: string; bytes: number; account: string; read: () => Promi
 
 /** Creates the thumbnail handler. @throws ApiError */
 export const createThumbnails = (thumbnail: Thumbnail) => {
-  const inLine = openLine();
+  const queue = openLine();
   return async ({ sha256, bytes, account, read }: Whole, request: Request): Promise<Response> => {
     const etag = `"${sha256}-${SIDE_PX}"`;
     const headers = {
@@ -44,7 +44,7 @@ export const createThumbnails = (thumbnail: Thumbnail) => {
     };
     if (request.headers.get("if-none-match")?.includes(etag)) return new Response(null, { status: 304, headers });
     if (bytes > MOST_BYTES) return refuse("not_found", "This picture is too large for a small one.");
-    const made = await inLine(async () => thumbnail(await (await read()).bytes(), SIDE_PX, account));
+    const made = await queue(async () => thumbnail(await (await read()).bytes(), SIDE_PX, account));
     return new Response(made, { headers: { ...headers, "content-type": "image/webp" } });
   };
 };

@@ -20,10 +20,10 @@ type Refused = Extract<CollectOutcome, { kind: "storage-refused" }>;
 
 export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
   /** Generations with stored files, by attempt. No other attempt may overwrite them before the end. */
-  const keptBy = new Map<number, number>();
+  const storedCount = new Map<number, number>();
   const turns = new Map<number, Promise<unknown>>();
   /** Next retry and number of consecutive rejections by storage, by generation. */
-  const againOf = new Map<number, { n: number; times: number; againAtMs: number }>();
+  const retries = new Map<number, { n: number; times: number; againAtMs: number }>();
   /** Download history of each result, by generation and attempt. */
   const triesOf = new Map<number, Map<number, ResultTries>>();
   const openTriesOf = ({ seq, n }: Attempt): ResultTries => {
@@ -38,11 +38,11 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
     const before = turns.get(attempt.seq);
     const turn = (async () => {
       await before?.catch(() => undefined);
-      const owner = keptBy.get(attempt.seq);
+      const owner = storedCount.get(attempt.seq);
       if (owner !== undefined && owner !== attempt.n)
         return { kind: "unreadable", detail: "another attempt has delivered" } as const;
       const outcome = await collectNow(attempt, results, signal);
-      if (outcome.kind === "collected" && !signal.aborted) keptBy.set(attempt.seq, attempt.n);
+      if (outcome.kind === "collected" && !signal.aborted) storedCount.set(attempt.seq, attempt.n);
       return outcome;
     })();
     turns.set(attempt.seq, turn);
@@ -50,18 +50,18 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
   };
   const collectNow = async (attempt: Attempt, results: readonly ResultFile[], signal: AbortSignal): Promise<CollectOutcome> => {
     // A provider that returns results inline has returned them again in the new response.
-    const kept = await deps.media.keepInline(attempt.ref, results).catch((fault: unknown) => {
+    const storedInline = await deps.media.keepInline(attempt.ref, results).catch((fault: unknown) => {
       if (fault instanceof StorageRefused) return fault;
       throw fault;
     });
-    if (kept instanceof StorageRefused) return { kind: "storage-refused", detail: kept.message };
+    if (storedInline instanceof StorageRefused) return { kind: "storage-refused", detail: storedInline.message };
     return deps.media.collect(
       {
         // The attempt reference consists of the generation id without its prefix and the attempt number.
         generationId: `gen_${attempt.ref.slice(0, attempt.ref.lastIndexOf("-"))}`,
         attempt: attempt.n,
         kind: attempt.route.kind,
-        results: kept,
+        results: storedInline,
         provider: attempt.route.provider,
         tries: openTriesOf(attempt),
         ordered: await deps.reads.orderedOf(attempt.seq),
@@ -89,14 +89,14 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
   };
 
   const refuse = ({ seq, n }: Task, { detail, againAtMs }: Refused, atMs: number) => {
-    const before = againOf.get(seq);
+    const before = retries.get(seq);
     const times = before?.n === n ? before.times + 1 : 0;
     const ownMs = atMs + spreadMs(deps, STORAGE_PAUSE_MS, LONGEST_STORAGE_PAUSE_MS, times);
-    againOf.set(seq, { n, times, againAtMs: againAtMs ?? ownMs });
+    retries.set(seq, { n, times, againAtMs: againAtMs ?? ownMs });
     deps.report(seq, { type: "storageRefused", n, detail, atMs });
   };
   const notBefore = ({ seq, n }: Task): number => {
-    const known = againOf.get(seq);
+    const known = retries.get(seq);
     return known?.n === n ? known.againAtMs : 0;
   };
 
@@ -115,7 +115,7 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
   /**
    * Requests fresh links from the provider before each download, because a link may have expired or a file may have been late.
    */
-  const collectAgain = async (task: Task) => {
+  const retryCollect = async (task: Task) => {
     const { seq, n, signal } = task;
     const work = toPollable(await readAttempt(deps, seq, n));
     let failure: { class: "result_unreadable" | "result_expired"; detail: string } = {
@@ -177,18 +177,18 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
   return {
     /** The attempt is given up, so its stored files do not block another attempt. */
     letGo: (seq: number, n: number) => {
-      if (keptBy.get(seq) === n) keptBy.delete(seq);
+      if (storedCount.get(seq) === n) storedCount.delete(seq);
       triesOf.get(seq)?.delete(n);
     },
     /** The generation has ended, so no download continues. */
     ended: (seq: number) => {
-      keptBy.delete(seq);
-      againOf.delete(seq);
+      storedCount.delete(seq);
+      retries.delete(seq);
       turns.delete(seq);
       triesOf.delete(seq);
     },
     collect: (seq: number, n: number) => tasks.run(seq, n, "collect", collect),
-    collectAgain: (seq: number, n: number) => tasks.run(seq, n, "collect", collectAgain),
+    collectAgain: (seq: number, n: number) => tasks.run(seq, n, "collect", retryCollect),
     awaitStorage: (seq: number, n: number) => tasks.run(seq, n, "storage", awaitStorage),
   };
 };

@@ -40,7 +40,7 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
   const finding = createJobLookup(deps);
   const pinning = createPinInputs(deps, tasks);
   const submitting = createSubmitAttempt(deps, tasks, { finding, duplicates: createDuplicateGuard(deps, finding), pinning });
-  const asking = createPoll(deps, tasks, finding);
+  const polling = createPoll(deps, tasks, finding);
   const collecting = createCollect(deps, tasks);
   return {
     perform: (seq, ask) => {
@@ -53,9 +53,9 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
           finding.sent(seq, ask.n);
           return submitting.send(seq, ask.n);
         case "effect.confirm":
-          return asking.confirm(seq, ask.n);
+          return polling.confirm(seq, ask.n);
         case "effect.poll":
-          return asking.poll(seq, ask.n);
+          return polling.poll(seq, ask.n);
         case "effect.wake":
           return tasks.run(seq, ask.n, "wake", async (task) => {
             await task.pause(Math.max(0, ask.atMs - deps.clock.nowMs()));
@@ -71,15 +71,15 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
           // Work for the attempt as the current one is over, except the response to a submission that is in transit.
           tasks.letGo(seq, ask.n, ["send", "watch", "cancel"]);
           collecting.letGo(seq, ask.n);
-          if (ask.outOfTime) asking.blame(seq, ask.n);
-          return asking.watch(seq, ask.n);
+          if (ask.outOfTime) polling.blame(seq, ask.n);
+          return polling.watch(seq, ask.n);
         case "effect.cancel":
-          return asking.cancel(seq, ask.n);
+          return polling.cancel(seq, ask.n);
         case "effect.letGo":
           submitting.letGo(seq, ask.n);
           collecting.letGo(seq, ask.n);
           tasks.letGo(seq, ask.n, ["cancel"]);
-          if (ask.outOfTime) asking.blame(seq, ask.n);
+          if (ask.outOfTime) polling.blame(seq, ask.n);
           return;
         case "effect.beginAttempt":
           return;
@@ -88,7 +88,7 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
     isAsking: (seq, n) => tasks.isRunning(seq, n, ["poll", "confirm", "watch"]),
     hint: (seq, n, body) => {
       tasks.hurry(seq, n);
-      if (body !== undefined) asking.onReport(seq, n, body);
+      if (body !== undefined) polling.onReport(seq, n, body);
     },
     takenUp: finding.takenUp,
     ended: (seq) => {

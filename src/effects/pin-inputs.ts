@@ -40,20 +40,20 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
   /** Fetches one link, however long our storage rejects it; null if it was stopped. */
   const fetchOne = async (task: Task, wanted: Parameters<typeof media.pin>[0]) => {
     let refusals = 0;
-    for (let turn = 1; ; ) {
+    for (let round = 1; ; ) {
       const outcome: PinOutcome = await media.pin(wanted, task.signal);
       if (task.signal.aborted || outcome.kind === "called-off") return null;
       if (outcome.kind === "storage-refused")
         await task.pause(spreadMs(deps, STORAGE_PAUSE_MS, LONGEST_STORAGE_PAUSE_MS, refusals++));
-      else if (outcome.kind === "pinned" || !outcome.mayPass || turn >= TRIES) return outcome;
+      else if (outcome.kind === "pinned" || !outcome.mayPass || round >= TRIES) return outcome;
       else {
-        turn += 1;
+        round += 1;
         await task.pause(AGAIN_MS / deps.pace);
       }
     }
   };
 
-  const wantedOf = async (seq: number, pin: Pin) => {
+  const pinRequest = async (seq: number, pin: Pin) => {
     const [record, input] = await Promise.all([reads.generationBySeq(seq), reads.inputOf(seq)]);
     const url = input && linkAt(input.raw, pin.field);
     if (!record || url === undefined) throw new Error(`generation ${seq} has no ${pin.field} to pin`);
@@ -72,7 +72,7 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
     const copies: PinnedCopy[] = [];
     // Links are fetched one after the other: a generation takes one slot at a time, and the first rejected link decides.
     for (const pin of await reads.pinsOf(seq)) {
-      const outcome = await fetchOne(task, await wantedOf(seq, pin));
+      const outcome = await fetchOne(task, await pinRequest(seq, pin));
       if (outcome === null) return;
       const atMs = clock.nowMs();
       if (outcome.kind === "refused") return deps.report(seq, { type: "pinRefused", why: `${pin.field}: ${outcome.why}.`, atMs });
@@ -87,7 +87,7 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
   const restore = async (task: Task, pins: readonly Pin[], generationId: string): Promise<boolean> => {
     for (const pin of pins) {
       if (pin.copy && (await media.hasCopy(generationId, pin.copy))) continue;
-      const outcome = await fetchOne(task, await wantedOf(task.seq, pin));
+      const outcome = await fetchOne(task, await pinRequest(task.seq, pin));
       if (outcome === null) return false;
       if (outcome.kind === "pinned") continue;
       const why = `${pin.field}: ${outcome.kind === "refused" ? outcome.why : "it cannot be had"}.`;
@@ -100,7 +100,7 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
   const upload = async (task: Task, work: Work, copy: PinnedCopy): Promise<Uploaded> => {
     const { provider, routeId } = work.attempt.route;
     const { generation_id: id } = namesOf(work.attempt);
-    for (let turn = 1; ; turn += 1) {
+    for (let round = 1; ; round += 1) {
       const file = await media.copyOf(id, copy);
       if (!file) return { failure: { class: "not_sent", detail: "our copy of an input is not there" } };
       const done = await providers.upload(
@@ -108,7 +108,7 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
         { file, mime: copy.mime, name: `${work.attempt.ref}-${copy.n}` },
         task.signal,
       );
-      if ("url" in done || turn >= UPLOAD_TRIES || task.signal.aborted) return done;
+      if ("url" in done || round >= UPLOAD_TRIES || task.signal.aborted) return done;
       deps.log("unrecognized provider response", {
         ...namesOf(work.attempt),
         route_id: routeId,

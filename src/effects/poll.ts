@@ -5,7 +5,7 @@ import { StorageRefused } from "../files/port.ts";
 import type { PollOutcome, Work } from "../providers/port.ts";
 import { type EffectsDeps, namesOf, readAttempt, readWork, STORAGE_PAUSE_MS, spreadMs, toPollable } from "./deps.ts";
 import { FIND_FIRST_MS, FIND_LONGEST_MS, type Finding } from "./job-lookup.ts";
-import type { Task, TaskRunner, Turn } from "./task-runner.ts";
+import type { Task, TaskRunner, TaskStep } from "./task-runner.ts";
 
 /**
  * The response "no such job" counts after this many times in a row, if the last request is at least `GONE_MS` after the first
@@ -135,7 +135,7 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
    */
   const watch = async (task: Task): Promise<void> => {
     const { seq, n } = task;
-    for (let turn = 0; ; turn += 1) {
+    for (let round = 0; ; round += 1) {
       const work = await readWork(deps, seq, n);
       if (work.attempt.watchUntilMs === null) return;
       if (isOver(work, deps.clock.nowMs())) break;
@@ -144,7 +144,7 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
         if (task.signal.aborted || !isOver(work, deps.clock.nowMs())) return;
         break;
       }
-      await task.pause(spreadMs(deps, FIND_FIRST_MS * 3, FIND_LONGEST_MS * 3, turn, 10));
+      await task.pause(spreadMs(deps, FIND_FIRST_MS * 3, FIND_LONGEST_MS * 3, round, 10));
       // A lookup by key is a resend, which could purchase a job that is no longer needed.
       const { recovery } = deps.providers.traits(work.attempt.route.provider);
       if (recovery === "none" || recovery === "key") continue;
@@ -162,7 +162,7 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
   };
 
   /** Thousands of jobs wait for their next poll, so each poll reads its attempt again instead of holding it in memory. */
-  const poll: Turn<Polled> = async (task, polled) => {
+  const poll: TaskStep<Polled> = async (task, polled) => {
     const work = toPollable(await readAttempt(deps, task.seq, task.n));
     return polled.turn === 0 ? pauseBefore(work, polled, 1) : pollOnce(task, work, polled, 1);
   };

@@ -45,7 +45,7 @@ export const retryMs = (times: number, fault: unknown): number =>
 /**
  * One turn of a repeated task: it does what is due now. @returns the pause before the next turn, ms; null when the task is done.
  */
-export type Turn<Memory> = (task: Task, memory: Memory) => Promise<number | null>;
+export type TaskStep<Memory> = (task: Task, memory: Memory) => Promise<number | null>;
 
 /** Thrown inside a task that was cancelled; never thrown to a caller. */
 class LetGo extends Error {}
@@ -54,7 +54,7 @@ export type TaskRunner = {
   /** Runs a task unless the same task runs already. */
   run(seq: number, n: number, kind: TaskKind, work: (task: Task) => Promise<void>): void;
   /** Runs a task that mostly waits. Between two turns it holds only its memory and a timer. */
-  repeat<Memory>(seq: number, n: number, kind: TaskKind, memory: Memory, turn: Turn<Memory>): void;
+  repeat<Memory>(seq: number, n: number, kind: TaskKind, memory: Memory, turn: TaskStep<Memory>): void;
   /** Ends the wait of an attempt's tasks, so that they ask the provider now; at most once a second. */
   hurry(seq: number, n: number): void;
   /** Whether a task of one of these kinds runs for the attempt. */
@@ -87,17 +87,17 @@ const pauseIn =
         return;
       }
       const stop = () => {
-        takeBack();
+        cancelTimer();
         reject(new LetGo());
       };
       const goOn = () => {
         signal.removeEventListener("abort", stop);
         resolve();
       };
-      const takeBack = clock.after(ms, goOn);
+      const cancelTimer = clock.after(ms, goOn);
       signal.addEventListener("abort", stop, { once: true });
       paused(() => {
-        takeBack();
+        cancelTimer();
         goOn();
       });
     });
@@ -129,7 +129,7 @@ export const createTaskRunner = (
       endPause = end;
     });
     const untilDone = async () => {
-      for (let turn = 0; ; turn += 1) {
+      for (let round = 0; ; round += 1) {
         try {
           await work({ seq, n, signal, pause });
           return;
@@ -137,7 +137,7 @@ export const createTaskRunner = (
           if (fault instanceof LetGo || signal.aborted) return;
           failed(seq, n, kind, fault);
           if (ONCE.has(kind)) return;
-          await pause(retryMs(turn + 1, fault));
+          await pause(retryMs(round + 1, fault));
         }
       }
     };
@@ -159,10 +159,10 @@ export const createTaskRunner = (
     readonly n: number;
     readonly kind: TaskKind;
     private readonly memory: Memory;
-    private readonly turn: Turn<Memory>;
+    private readonly turn: TaskStep<Memory>;
     private readonly over: (one: Running) => void;
 
-    constructor(seq: number, n: number, kind: TaskKind, memory: Memory, turn: Turn<Memory>, over: (one: Running) => void) {
+    constructor(seq: number, n: number, kind: TaskKind, memory: Memory, turn: TaskStep<Memory>, over: (one: Running) => void) {
       this.seq = seq;
       this.n = n;
       this.kind = kind;
@@ -232,11 +232,11 @@ export const createTaskRunner = (
     },
     letGo: (seq, n, except = []) => {
       const isMeant = (one: Running) => one.n === n && !except.includes(one.kind);
-      const meant = of(seq).filter(isMeant);
-      if (meant.length === 0) return;
+      const current = of(seq).filter(isMeant);
+      if (current.length === 0) return;
       // Removed at once, so that a task of the same kind can start; the old one ends by itself.
       remove(seq, isMeant);
-      for (const one of meant) one.stop();
+      for (const one of current) one.stop();
     },
     stopAll: async () => {
       const all = [...running.values()].flat();

@@ -38,7 +38,7 @@ export type ResultStorage = {
   waiting: () => { files: number; setAside: number; reason: string | null } | null;
 };
 
-type KeptFilesParts = {
+type ResultStorageDeps = {
   settings: Settings;
   clock: Clock;
   log: Log;
@@ -105,7 +105,7 @@ export const createResultStorage = async ({
   store,
   shared,
   chance = Math.random,
-}: KeptFilesParts): Promise<ResultStorage> => {
+}: ResultStorageDeps): Promise<ResultStorage> => {
   await insistOnBucket(settings, shared);
   const dir = filesIn(settings);
   const local = await createLocalStorage(dir);

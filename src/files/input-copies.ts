@@ -49,7 +49,7 @@ export const createInputCopies = (local: LocalFiles, shared: Files | null, nowMs
    * Downloads a copy and keeps it only if its hash matches. A process that has since exited may have uploaded other bytes under
    * this name.
    */
-  const bring = async (id: string, copy: Copy): Promise<void> => {
+  const fetchCopy = async (id: string, copy: Copy): Promise<void> => {
     const answer = await requestBucket(id, copy, new Request("http://copy.invalid/"));
     if (answer?.status !== 200) return;
     const incoming = await local.receive(id, copy.n);
@@ -75,7 +75,7 @@ export const createInputCopies = (local: LocalFiles, shared: Files | null, nowMs
     },
     open: async (id, copy) => {
       if (!(await local.open(id, copy.n)))
-        await bring(id, copy).catch((fault: unknown) => {
+        await fetchCopy(id, copy).catch((fault: unknown) => {
           if (!(fault instanceof StorageUnavailable)) throw fault;
         });
       return local.open(id, copy.n);

@@ -124,7 +124,7 @@ export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
    * Restores one generation and watches it briefly. A suspect is first left out for the same time, which clears it of crashes
    * from outside.
    */
-  const takeUp = async ({ generation, goOn }: (typeof putOff)[number], endMs: number): Promise<void> => {
+  const resume = async ({ generation, goOn }: (typeof putOff)[number], endMs: number): Promise<void> => {
     const { seq } = generation;
     if ((suspects.get(seq) ?? 0) >= DOUBTED_AFTER) {
       await noteTakingUp(null, seq);
@@ -171,7 +171,7 @@ export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
       const endMs = clock.nowMs() + SETTLE_ALL_MS;
       for (const one of putOff) {
         if (isStopped) return;
-        await takeUp(one, endMs).catch((fault: unknown) => {
+        await resume(one, endMs).catch((fault: unknown) => {
           // An unknown commit outcome ends the process; any other error concerns only this generation.
           if (fault instanceof StoreUnknown) throw fault;
           if (!isStopped) deps.failed(one.generation, fault);

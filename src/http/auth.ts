@@ -35,7 +35,7 @@ const newUse = (): Use => ({ atMs: 0, notedMs: 0, address: "", networks: new Map
 type Known = { caller: Caller; untilMs: number; use: Use };
 
 /** Answers one request of an authenticated caller. */
-export type KeyedAnswer = (
+export type AuthenticatedHandler = (
   request: Request,
   requestId: string,
   caller: Caller,
@@ -108,7 +108,7 @@ export class KeyGuard {
    * Wraps `work` in the checks of a keyed endpoint, in the order 503 `restarting` (store not open yet), 401, 403, 429.
    * @param scope `generate` if the key must be allowed to submit.
    */
-  keyed(scope: "generate" | "read", work: KeyedAnswer): Answer {
+  keyed(scope: "generate" | "read", work: AuthenticatedHandler): Answer {
     const isTrailed = this.deps.isTrailed(scope);
     // Reading the address is expensive compared with a poll. It is read for each submission, and for reads once in LATELY_MS.
     const enter = (request: Request, requestId: string, params: PathParams, known: Known, nowMs: number, isAgain = false) => {

@@ -63,7 +63,7 @@ export const watchDescriptors = (log: Log, on: { exhausted(): void; recovered():
   const size = Math.max(1, Math.min(RESERVE, Math.floor((limit ?? Number.POSITIVE_INFINITY) / SHARE)));
   let reserve = take(size);
   const of = limit === undefined ? "" : ` of ${limit}`;
-  const look = () => {
+  const sample = () => {
     if (reserve) {
       const spare = take(1);
       if (spare) return give(spare);
@@ -88,7 +88,7 @@ export const watchDescriptors = (log: Log, on: { exhausted(): void; recovered():
       reserve = undefined;
     }
   };
-  const timer = setInterval(look, POLL_MS);
+  const timer = setInterval(sample, POLL_MS);
   timer.unref();
   return {
     stop: () => {

@@ -13,7 +13,7 @@ const MOST_REPORTED = 20;
 
 const hostOf = (publicUrl: string): string => (publicUrl === "" ? "" : new URL(publicUrl).host);
 /** True if clients are remote. A proxy is then in front, because the service does not terminate TLS. */
-const isElsewhere = (publicUrl: string): boolean => {
+const isRemoteAddress = (publicUrl: string): boolean => {
   if (publicUrl === "") return false;
   const { hostname } = new URL(publicUrl);
   return hostname !== "localhost" && !isLoopback(hostname.replace(/^\[|\]$/g, ""));
@@ -21,7 +21,7 @@ const isElsewhere = (publicUrl: string): boolean => {
 
 /** Describes the fault of the settings; null if they are consistent. */
 export const unnamedProxy = ({ public_url: publicUrl, trusted_proxies: trusted }: Server): string | null =>
-  isElsewhere(publicUrl) && trusted.trim() === ""
+  isRemoteAddress(publicUrl) && trusted.trim() === ""
     ? `callers reach the service at ${publicUrl}, and ${SETTING} names no proxy: all of them count as one when passwords are tried. Name the proxy there (127.0.0.1 for one on this machine), and have it set X-Forwarded-For`
     : null;
 
@@ -53,17 +53,17 @@ export const createProxies = (server: Server, log: Log): Proxies => {
     log("trusted proxy missing", { address: machineOf(peer), reason });
   };
   /** Logs once for each proxy that hides the addresses of its clients. */
-  const look = (request: Request, peer: string): void => {
+  const observe = (request: Request, peer: string): void => {
     const names = request.headers.has("x-forwarded-for");
     if (names && !isBelieved(peer))
       report(peer, `it names callers in X-Forwarded-For and is not believed; if it is your proxy, name it in ${SETTING}`);
-    if (!names && isBelieved(peer) && isElsewhere(server.public_url) && request.headers.get("host") === publicHost)
+    if (!names && isBelieved(peer) && isRemoteAddress(server.public_url) && request.headers.get("host") === publicHost)
       report(peer, "it names no callers, so that all of them count as one: have it set X-Forwarded-For");
   };
   return {
     callerOf: (request, peer) => {
       if (peer === undefined) return "";
-      look(request, peer);
+      observe(request, peer);
       let caller = peer;
       const named = (request.headers.get("x-forwarded-for") ?? "").split(",").map((part) => addressIn(part.trim()));
       while (isBelieved(caller)) {

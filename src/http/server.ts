@@ -181,7 +181,7 @@ const entrance = (
     if (isLogged) addLogContext(request, { error_code: fault instanceof ApiError ? fault.code : "server_error" });
     return answerFault(fault, requestId, log, request.method, route);
   };
-  const leave = (request: Request, requestId: string, startedMs: number, response: Response): Response => {
+  const finishResponse = (request: Request, requestId: string, startedMs: number, response: Response): Response => {
     const durMs = performance.now() - startedMs;
     see(request, requestId, response, durMs);
     if (isLogged) {
@@ -204,10 +204,10 @@ const entrance = (
     } catch (fault) {
       response = failed(fault, request, requestId);
     }
-    if (!(response instanceof Promise)) return leave(request, requestId, startedMs, response);
+    if (!(response instanceof Promise)) return finishResponse(request, requestId, startedMs, response);
     return response.then(
-      (made) => leave(request, requestId, startedMs, made),
-      (fault: unknown) => leave(request, requestId, startedMs, failed(fault, request, requestId)),
+      (made) => finishResponse(request, requestId, startedMs, made),
+      (fault: unknown) => finishResponse(request, requestId, startedMs, failed(fault, request, requestId)),
     );
   };
 };

@@ -7,9 +7,9 @@ import { refuse } from "../domain/api-errors.ts";
 import { isForwarded, isLoopback, isOwnName, urlOf } from "../http/client-address.ts";
 
 export type Role = "operator" | "viewer";
-export type IsStillIn = () => Promise<boolean>;
+export type IsSessionValid = () => Promise<boolean>;
 /** An admitted viewer. `isStillIn` becomes false when the user signs out or loses the role, and then the access ends. */
-export type Admitted = { role: Role; isStillIn: IsStillIn };
+export type Admitted = { role: Role; isStillIn: IsSessionValid };
 export type AccessDeps = {
   settings: Pick<Settings, "inspector"> & { server: Pick<Settings["server"], "public_url"> };
   /** True if the service runs with the simulator. */
@@ -19,7 +19,7 @@ export type AccessDeps = {
    * The signed-in user's role and a check whether the session and the role still hold; null without a session. A member is not
    * admitted.
    */
-  signedIn: (request: Request) => Promise<{ role: Role | "member"; isStillIn: IsStillIn } | null>;
+  signedIn: (request: Request) => Promise<{ role: Role | "member"; isStillIn: IsSessionValid } | null>;
 };
 
 /**
@@ -30,7 +30,7 @@ const TOKEN_MS = 15 * 60_000;
 const MOST_TOKENS = 1_000;
 
 /** For tokens of this machine's command line and for localhost with the simulator. */
-const forGood: IsStillIn = () => Promise.resolve(true);
+const forGood: IsSessionValid = () => Promise.resolve(true);
 
 export const isEnabled = ({ enabled }: Settings["inspector"], simulated: boolean): boolean =>
   enabled === "auto" ? simulated : enabled === "on";
@@ -71,7 +71,7 @@ export const createAccess = ({ settings, simulated, nowMs, signedIn }: AccessDep
   return {
     isAtHome,
     /** Creates a token with the role of its requester. It becomes invalid when the requester's session ends. */
-    issue: (role: Role, isStillIn: IsStillIn = forGood): { token: string; expiresAtMs: number } => {
+    issue: (role: Role, isStillIn: IsSessionValid = forGood): { token: string; expiresAtMs: number } => {
       const token = `gri_${randomBytes(24).toString("base64url")}`;
       const untilMs = nowMs() + TOKEN_MS;
       for (const [hash, known] of tokens) if (tokens.size >= MOST_TOKENS || nowMs() >= known.untilMs) tokens.delete(hash);

@@ -4,7 +4,7 @@
 import type { Json, JsonObject } from "../domain/types.ts";
 import type { ActorRegistry, ActorView, Known } from "./actor-registry.ts";
 import { pathOf } from "./definitions.ts";
-import { readFrame, type StrangerFrame } from "./stately-protocol.ts";
+import { readFrame, type ExternalActorFrame } from "./stately-protocol.ts";
 
 /**
  * Maximum length of a frame, characters. The largest frame of the stock client for a statechart of 200 states is a third of it.
@@ -87,11 +87,11 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
     const mine = new Map<string, Known>();
     const framesOfOne = openSecond();
     const charsOfOne = openSecond();
-    let isGone = false;
+    let isDisconnected = false;
     let leftOut = 0;
     const idOf = (sessionId: string) => `${program}/${sessionId}`;
 
-    const enter = ({ sessionId, name, parentId, definition, snapshot }: StrangerFrame): Known | undefined => {
+    const enter = ({ sessionId, name, parentId, definition, snapshot }: ExternalActorFrame): Known | undefined => {
       if (mine.size >= MOST_OF_ONE || cast.sizeOf("guest") >= MOST) return undefined;
       const view = viewOf(snapshot);
       const json = JSON.stringify(definition === null ? { id: name } : bounded(definition, DEFINITION_CHARS, "id"));
@@ -116,7 +116,7 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
         cast.leave(one);
       }
     };
-    const follow = (one: Known, { type, event, snapshot, sourceId }: StrangerFrame) => {
+    const follow = (one: Known, { type, event, snapshot, sourceId }: ExternalActorFrame) => {
       // An event is recorded together with its snapshot.
       if (type !== "@xstate.snapshot") return;
       const from = one.row.state;
@@ -130,7 +130,7 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
       });
     };
 
-    const take = (frame: StrangerFrame): void => {
+    const take = (frame: ExternalActorFrame): void => {
       const known = mine.get(frame.sessionId);
       if (known && frame.type !== "@xstate.actor") follow(known, frame);
       else if (!known && frame.type !== "@xstate.event") {
@@ -159,8 +159,8 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
         return "taken";
       },
       gone: () => {
-        if (!isGone && program !== "") here -= 1;
-        isGone = true;
+        if (!isDisconnected && program !== "") here -= 1;
+        isDisconnected = true;
         for (const one of mine.values()) cast.leave(one);
         mine.clear();
       },

@@ -8,7 +8,7 @@ import type { ActorRegistry, Happened, Known } from "./actor-registry.ts";
 import { definitionOf, pathOf } from "./definitions.ts";
 import type { ActorRow } from "./dto.ts";
 import { readWriters } from "./generation-history.ts";
-import { createRemoteActors, type Elsewhere, type RemoteActorsDeps } from "./remote-actors.ts";
+import { createRemoteActors, type RemoteActors, type RemoteActorsDeps } from "./remote-actors.ts";
 import { memoryOf, snapshotView } from "./snapshot-view.ts";
 
 export type GenerationDeps = {
@@ -132,7 +132,7 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
     if (isReading) endedMeanwhile.add(one.row.id);
     cast.leave(one);
   };
-  const elsewhere: Elsewhere | null =
+  const elsewhere: RemoteActors | null =
     deps.elsewhere === null
       ? null
       : createRemoteActors({ ...deps.elsewhere, cast, enter, left, stepped, requestShown: deps.prompts ? beginningOf : null });
@@ -201,9 +201,9 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
     },
     /** Counts of all nodes in a cluster. */
     everywhere: (own: { queued: number; running: number }) => {
-      const theirs = deps.elsewhere?.remoteChanges.counts() ?? { queued: 0, running: 0 };
+      const remoteCounts = deps.elsewhere?.remoteChanges.counts() ?? { queued: 0, running: 0 };
       const nodes = deps.elsewhere ? { nodes: deps.elsewhere.remoteChanges.nodes() } : {};
-      return { queued: own.queued + theirs.queued, running: own.running + theirs.running, nodes };
+      return { queued: own.queued + remoteCounts.queued, running: own.running + remoteCounts.running, nodes };
     },
     /** Updates which actors are in memory, because passivation and restoration emit no event. Called periodically. */
     view: (): void => {

@@ -84,7 +84,7 @@ export const createHub = (deps: HubDeps) => {
     }
     tick();
   };
-  const leave = (viewer: Viewer): void => {
+  const removeViewer = (viewer: Viewer): void => {
     if (!viewers.delete(viewer) || viewers.size > 0) return;
     if (ticker !== null) clearInterval(ticker);
     if (timer !== null) clearTimeout(timer);
@@ -97,7 +97,7 @@ export const createHub = (deps: HubDeps) => {
     { isStillIn }: Admitted,
     entered: (socket: Socket) => { received: (text: string) => void; left: () => void },
   ): SocketLife => {
-    let asking: ReturnType<typeof setInterval> | null = null;
+    let accessCheck: ReturnType<typeof setInterval> | null = null;
     let inside: ReturnType<typeof entered> | null = null;
     let mine: Socket | null = null;
     return {
@@ -109,14 +109,14 @@ export const createHub = (deps: HubDeps) => {
         const ask = async () => {
           if (!(await isStillIn())) socket.close(NOT_ANY_MORE, "sign in again");
         };
-        asking = setInterval(() => void ask().catch(deps.failed), RETRY_MS);
+        accessCheck = setInterval(() => void ask().catch(deps.failed), RETRY_MS);
         return undefined;
       },
       received: (text) => inside?.received(text),
       drained: arm,
       closed: () => {
         if (mine) sockets.delete(mine);
-        if (asking !== null) clearInterval(asking);
+        if (accessCheck !== null) clearInterval(accessCheck);
         inside?.left();
         inside = null;
       },
@@ -139,7 +139,7 @@ export const createHub = (deps: HubDeps) => {
             if (id !== undefined) viewer.choose?.(id);
             arm();
           },
-          left: () => leave(viewer),
+          left: () => removeViewer(viewer),
         };
       }),
     /** Socket of the open protocol: a client that sends frames is an observed program, any other client is a viewer. */
@@ -159,12 +159,12 @@ export const createHub = (deps: HubDeps) => {
             if (message === "flood") return socket.close(POLICY, "more frames than the inspector reads");
             if (message === "none" || message === "unread") return;
             clearTimeout(waits);
-            if (viewer !== null) leave(viewer);
+            if (viewer !== null) removeViewer(viewer);
           },
           left: () => {
             clearTimeout(waits);
             guest?.gone();
-            if (viewer !== null) leave(viewer);
+            if (viewer !== null) removeViewer(viewer);
           },
         };
       }),

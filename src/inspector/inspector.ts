@@ -4,7 +4,7 @@
 
 import type { Admit } from "../http/websocket-upgrade.ts";
 import type { AdminMutation, AdminResult, Principal } from "../store/mutations.ts";
-import { type AccessDeps, createAccess, type IsAtHome, type IsStillIn, isEnabled, type Role } from "./access.ts";
+import { type AccessDeps, createAccess, type IsAtHome, type IsSessionValid, isEnabled, type Role } from "./access.ts";
 import type { Hub, HubDeps } from "./hub.ts";
 
 export type InspectorDeps = Omit<HubDeps, "prompts"> &
@@ -14,7 +14,7 @@ export type InspectorDeps = Omit<HubDeps, "prompts"> &
   };
 
 /** Creates a token for connecting until it expires, with the role of its requester. @param by the requester, for the audit log */
-export type IssueToken = (role: Role, by: Principal, isStillIn?: IsStillIn) => { token: string; expiresAtMs: number };
+export type IssueToken = (role: Role, by: Principal, isStillIn?: IsSessionValid) => { token: string; expiresAtMs: number };
 
 export type Inspector = {
   sockets: readonly { path: string; admit: Admit }[];

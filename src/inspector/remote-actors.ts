@@ -1,10 +1,10 @@
 // Registers generations of other nodes and records their transitions in order of version.
 
-import type { ChangeElsewhere, RemoteChanges } from "../cluster/remote-changes.ts";
+import type { RemoteChange, RemoteChanges } from "../cluster/remote-changes.ts";
 import type { GenerationRecord, PlannedRoute } from "../domain/types.ts";
 import type { ApplyTransition } from "../store/mutations.ts";
 import type { ActorRegistry, Known } from "./actor-registry.ts";
-import { type Stand, snapshotView, standAfter, standAtBeginning, standOf, viewSnapshot } from "./snapshot-view.ts";
+import { type SnapshotReader, snapshotView, snapshotAfterStep, initialSnapshot, storedSnapshot, viewSnapshot } from "./snapshot-view.ts";
 
 export type RemoteActorsDeps = {
   remoteChanges: RemoteChanges;
@@ -15,7 +15,7 @@ type Parts = RemoteActorsDeps & {
   cast: ActorRegistry;
   /** Registers a generation. */
   enter: (
-    of: ChangeElsewhere["record"],
+    of: RemoteChange["record"],
     state: string,
     frozen: string | null,
     plan: readonly PlannedRoute[],
@@ -33,30 +33,30 @@ type Held = { mutation: ApplyTransition; record: GenerationRecord };
 /** Maximum number of held transitions per generation; few occur during one read. */
 const MOST_HELD = 50;
 
-export type Elsewhere = ReturnType<typeof createRemoteActors>;
+export type RemoteActors = ReturnType<typeof createRemoteActors>;
 
 export const createRemoteActors = ({ remoteChanges, collectMs, cast, enter, left, requestShown, stepped }: Parts) => {
   const { own } = remoteChanges;
   /** Transitions of this node, by generation, that wait until the earlier ones of the previous node have been read. */
   const held = new Map<string, Held[]>();
-  let stands = new WeakMap<Known, Stand>();
+  let snapshots = new WeakMap<Known, SnapshotReader>();
   let leave: () => void = () => undefined;
 
   /** Snapshot of a generation before the transitions of a change. */
-  const standBefore = (one: Known, { plan, waitEndsAtMs }: ChangeElsewhere): Stand =>
-    stands.get(one) ?? standAtBeginning({ plan, waitEndsAtMs, collectMs });
+  const snapshotBefore = (one: Known, { plan, waitEndsAtMs }: RemoteChange): SnapshotReader =>
+    snapshots.get(one) ?? initialSnapshot({ plan, waitEndsAtMs, collectMs });
 
-  const publishSteps = (one: Known, change: ChangeElsewhere): void => {
+  const publishSteps = (one: Known, change: RemoteChange): void => {
     const { steps, plan, record, snapshot } = change;
-    let stand = standBefore(one, change);
+    let currentSnapshot = snapshotBefore(one, change);
     for (const line of steps) {
       if (line.version <= one.version) continue;
       const { event, stateAfter, atMs, version, node } = line;
       const isLast = line === steps.at(-1);
       const isEnd = stateAfter === "succeeded" || stateAfter === "failed";
       const isWritten = isLast && snapshot !== null && change.version === version;
-      stand = isWritten ? standOf(snapshot, plan) : standAfter(stand, line);
-      one.view = isWritten || isEnd ? snapshotView(stateAfter, snapshot, plan) : viewSnapshot(stateAfter, stand, plan);
+      currentSnapshot = isWritten ? storedSnapshot(snapshot, plan) : snapshotAfterStep(currentSnapshot, line);
+      one.view = isWritten || isEnd ? snapshotView(stateAfter, snapshot, plan) : viewSnapshot(stateAfter, currentSnapshot, plan);
       const from = one.row.state === "" ? null : one.row.state;
       one.version = version;
       one.row.actor = "live";
@@ -68,10 +68,10 @@ export const createRemoteActors = ({ remoteChanges, collectMs, cast, enter, left
       cast.step(one, { type: event.type, from, to: stateAfter, atMs, event, version, ...request, node });
       if (isEnd) left(one);
     }
-    stands.set(one, stand);
+    snapshots.set(one, currentSnapshot);
   };
 
-  const onReport = (change: ChangeElsewhere): void => {
+  const onReport = (change: RemoteChange): void => {
     const { record, steps, plan, node } = change;
     const [line] = steps;
     const before = cast.find(record.id);
@@ -103,11 +103,11 @@ export const createRemoteActors = ({ remoteChanges, collectMs, cast, enter, left
     end: (): void => {
       leave();
       held.clear();
-      stands = new WeakMap();
+      snapshots = new WeakMap();
     },
     /** Stores the snapshot of a generation that was read. */
     read: (one: Known, snapshot: string | null, plan: readonly PlannedRoute[]): void => {
-      if (snapshot !== null) stands.set(one, standOf(snapshot, plan));
+      if (snapshot !== null) snapshots.set(one, storedSnapshot(snapshot, plan));
     },
     /** True if a transition of this node must wait because earlier ones of the previous node have not been read. */
     holdsBack: (one: Known | undefined, mutation: ApplyTransition, record: GenerationRecord): boolean => {

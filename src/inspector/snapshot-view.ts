@@ -20,8 +20,8 @@ export const snapshotView = (state: string, frozen: string | null, plan: readonl
 });
 
 /** Snapshot of a statechart, computed on first use and cached. */
-export type Stand = () => GenerationSnapshot;
-const once = (make: Stand): Stand => {
+export type SnapshotReader = () => GenerationSnapshot;
+const once = (make: SnapshotReader): SnapshotReader => {
   let made: GenerationSnapshot | null = null;
   return () => {
     made ??= make();
@@ -29,13 +29,13 @@ const once = (make: Stand): Stand => {
   };
 };
 
-export const standAtBeginning = (input: Parameters<typeof beginning>[0]): Stand => once(() => beginning(input).after);
-export const standOf = (frozen: string, plan: readonly PlannedRoute[]): Stand => once(() => thaw(frozen, plan));
+export const initialSnapshot = (input: Parameters<typeof beginning>[0]): SnapshotReader => once(() => beginning(input).after);
+export const storedSnapshot = (frozen: string, plan: readonly PlannedRoute[]): SnapshotReader => once(() => thaw(frozen, plan));
 /** The snapshot after one stored event. */
-export const standAfter = (before: Stand, line: WrittenStep): Stand => once(() => followed(before(), line));
+export const snapshotAfterStep = (before: SnapshotReader, line: WrittenStep): SnapshotReader => once(() => followed(before(), line));
 
 /** View of a transition whose snapshot was replaced before it was read; the context is computed from the stored events. */
-export const viewSnapshot = (state: string, stand: Stand, plan: readonly PlannedRoute[]): ActorView => ({
+export const viewSnapshot = (state: string, stand: SnapshotReader, plan: readonly PlannedRoute[]): ActorView => ({
   status: statusOf(state),
   value: () => nestedOf(state),
   context: () => {

@@ -48,7 +48,7 @@ export const leftOutFrame = (count: number, nowMs: number): string =>
   JSON.stringify({ type: "@genrouter.leftOut", count, ...common(nowMs) });
 
 /** A validated frame of an external program; its content is untrusted. */
-export type StrangerFrame = {
+export type ExternalActorFrame = {
   type: "@xstate.actor" | "@xstate.event" | "@xstate.snapshot";
   sessionId: string;
   name: string;
@@ -75,13 +75,13 @@ const parsed = (json: unknown): JsonObject | null => {
 };
 
 /** Parses a frame; null if it is invalid. */
-export const readFrame = (json: string): StrangerFrame | null => {
+export const readFrame = (json: string): ExternalActorFrame | null => {
   const frame = parsed(json);
   const sessionId = text(frame?.sessionId);
   if (frame === null || sessionId === null || !TYPES.has(frame.type)) return null;
   const event = object(frame.event) ?? {};
   return {
-    type: frame.type as StrangerFrame["type"],
+    type: frame.type as ExternalActorFrame["type"],
     sessionId,
     name: text(frame.name) ?? sessionId,
     parentId: text(frame.parentId),

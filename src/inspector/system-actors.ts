@@ -25,7 +25,7 @@ const LEDGER = "ledger";
 export const createSystemActors = ({ health, ledger, watch, nowMs }: SystemActorsDeps, cast: ActorRegistry) => {
   /** Changes of a route's state that are not committed yet. */
   const unwritten = new Map<string, Judged[]>();
-  let leaveLedger: () => void = () => undefined;
+  let unsubscribeLedger: () => void = () => undefined;
 
   const enter = (id: string, kind: "route" | "ledger", name: string, snapshot: Snapshot): Known => {
     const one: Known = {
@@ -83,11 +83,11 @@ export const createSystemActors = ({ health, ledger, watch, nowMs }: SystemActor
         cast.step(one, { type, from: value, to: after.value, atMs: nowMs(), event: { type } });
         value = after.value;
       });
-      leaveLedger = unsubscribe;
+      unsubscribeLedger = unsubscribe;
     },
     end: (): void => {
       health.watch(null);
-      leaveLedger();
+      unsubscribeLedger();
       unwritten.clear();
       cast.forget(["route", "ledger"]);
     },

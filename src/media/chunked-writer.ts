@@ -11,22 +11,22 @@ const GATHERED_PIECES = 1000;
  * one.
  */
 export const gathering = (incoming: Pick<Incoming, "write">) => {
-  let gathered: Uint8Array[] | null = [];
+  let buffered: Uint8Array[] | null = [];
   let bytes = 0;
   /** Returns undefined while chunks are only gathered, so the caller has nothing to await. */
   const write = (chunk: Uint8Array): Promise<void> | undefined => {
-    if (gathered === null) return incoming.write(chunk);
-    gathered.push(chunk);
+    if (buffered === null) return incoming.write(chunk);
+    buffered.push(chunk);
     bytes += chunk.length;
-    if (bytes <= GATHERED_BYTES && gathered.length < GATHERED_PIECES) return undefined;
-    const first = gathered;
-    gathered = null;
+    if (bytes <= GATHERED_BYTES && buffered.length < GATHERED_PIECES) return undefined;
+    const first = buffered;
+    buffered = null;
     return incoming.write(...first);
   };
   /** Returns the chunks of the whole file if it was small enough to be gathered; undefined otherwise. */
   const end = async (): Promise<readonly Uint8Array[] | undefined> => {
-    if (gathered !== null) await incoming.write(...gathered);
-    return gathered ?? undefined;
+    if (buffered !== null) await incoming.write(...buffered);
+    return buffered ?? undefined;
   };
   return { write, end };
 };

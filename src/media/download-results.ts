@@ -101,7 +101,7 @@ const discard = async (all: readonly Incoming[]): Promise<void> => {
 /** Downloads one result into a received file that is not visible yet. */
 const openReceive = (options: CollectOptions) => {
   const { files, spool, fetchFor, resultBytes, idleMs, placesPerProvider } = options;
-  const bringIntoKind = createNormalizeResult(options);
+  const normalize = createNormalizeResult(options);
   const pools = new Map<string, Pool>();
   const poolOf = (provider: string): Pool => {
     const pool = pools.get(provider) ?? createSemaphore(placesPerProvider);
@@ -139,7 +139,7 @@ const openReceive = (options: CollectOptions) => {
       const arrived = await receiveBody(response, incoming, { kind, mostBytes: resultBytes, claims, alive: watch.rest });
       watch.end();
       const { generationId, provider } = what;
-      const ready = await bringIntoKind({ generationId, n, kind, provider, incoming, arrived }, signal, undo);
+      const ready = await normalize({ generationId, n, kind, provider, incoming, arrived }, signal, undo);
       const stored = storedOf(n, kind, ready);
       const object = files.objectOf?.(stored);
       if (object !== undefined) stored.object = object;
@@ -163,7 +163,7 @@ export const createDownloadResults = (options: CollectOptions): Media["collect"]
    * does not fail the other files. If a failed file may still be retried, the first failure ends the collection and all files are
    * retried.
    */
-  const bring = async (what: What, signal: AbortSignal, undo: Incoming[]): Promise<Brought> => {
+  const downloadResult = async (what: What, signal: AbortSignal, undo: Incoming[]): Promise<Brought> => {
     const good: Received[] = [];
     const lost: FileFailure[] = [];
     for (const [at, result] of what.results.entries()) {
@@ -194,7 +194,7 @@ export const createDownloadResults = (options: CollectOptions): Media["collect"]
     try {
       if (what.results.length === 0 || what.results.length > MOST_FILES)
         return { kind: "unreadable", detail: `${what.results.length} files were announced`, isUnusable: true };
-      brought ??= await bring(what, signal, undo);
+      brought ??= await downloadResult(what, signal, undo);
       if (brought.good.length === 0 && brought.lost[0]) return unread(brought.lost[0]);
       const output = outputOf(what.kind, brought);
       const { mismatch, odd } = judged(what.ordered, output);

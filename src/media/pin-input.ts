@@ -8,7 +8,7 @@ import { giveBack, Unreadable } from "./byte-source.ts";
 import { gathering } from "./chunked-writer.ts";
 import type { Inspection } from "./formats/inspect.ts";
 import { type FetchOptions, guardedFetch } from "./guarded-fetch.ts";
-import type { Media, PinOutcome, PinWanted } from "./port.ts";
+import type { Media, PinOutcome, PinTarget } from "./port.ts";
 import { createFairQueue } from "./sandbox/fair-queue.ts";
 import { Busy, onDisk, type Sandbox } from "./sandbox/sandbox.ts";
 
@@ -99,7 +99,7 @@ export const createPinInput = ({ fetch, copies, sandbox, mostBytes, timeoutMs, p
   const line = createFairQueue({ places: places ?? PLACES, perAccount: share ?? SHARE, cost: 1 });
 
   /** Downloads the file within `timeoutMs`; the sandbox bounds the inspection separately. */
-  const receive = async (wanted: PinWanted, signal: AbortSignal, undo: Incoming[]) => {
+  const receive = async (wanted: PinTarget, signal: AbortSignal, undo: Incoming[]) => {
     const late = AbortSignal.timeout(timeoutMs);
     try {
       const response = await answerTo(wanted.url, { ...fetch, signal: AbortSignal.any([signal, late]) });
@@ -112,7 +112,7 @@ export const createPinInput = ({ fetch, copies, sandbox, mostBytes, timeoutMs, p
     }
   };
 
-  const bring = async (wanted: PinWanted, signal: AbortSignal, undo: Incoming[]): Promise<PinOutcome> => {
+  const downloadInput = async (wanted: PinTarget, signal: AbortSignal, undo: Incoming[]): Promise<PinOutcome> => {
     const { incoming, bytes, sha256 } = await receive(wanted, signal, undo);
     const source = onDisk(incoming.path, bytes, () => new StorageRefused("the disk refused to read back"));
     const who = { share: "input", account: String(wanted.accountSeq) };
@@ -133,7 +133,7 @@ export const createPinInput = ({ fetch, copies, sandbox, mostBytes, timeoutMs, p
     if (!leave) return { kind: "called-off" };
     const undo: Incoming[] = [];
     try {
-      return await bring(wanted, signal, undo);
+      return await downloadInput(wanted, signal, undo);
     } catch (fault) {
       if (signal.aborted) return { kind: "called-off" };
       // No sandbox child was free, which implies nothing about the file.

@@ -22,7 +22,7 @@ export type CollectOutcome =
   | { kind: "storage-refused"; detail: string; againAtMs?: number };
 
 /** A link whose file is to be pinned. If `sha256` is set, the file must be identical to the one that was pinned before. */
-export type PinWanted = PinRequest & { generationId: string; accountSeq: number; url: string; sha256?: string };
+export type PinTarget = PinRequest & { generationId: string; accountSeq: number; url: string; sha256?: string };
 export type PinOutcome =
   | { kind: "pinned"; copy: PinnedCopy }
   /**
@@ -67,7 +67,7 @@ export interface Media {
    * Downloads the whole file of a link to result storage, hashes it and measures it again. Waits for a place; the places of each
    * account are limited. Idempotent.
    */
-  pin(wanted: PinWanted, signal: AbortSignal): Promise<PinOutcome>;
+  pin(wanted: PinTarget, signal: AbortSignal): Promise<PinOutcome>;
   /** Opens a pinned copy; undefined if it does not exist or no longer exists. */
   copyOf(generationId: string, copy: PinnedCopy): Promise<Blob | undefined>;
   /** Reports whether a pinned copy exists. @throws StorageRefused */

@@ -103,7 +103,7 @@ const piecesFrom = (reader: Reader, passage: Passage, { mostBytes, alive }: Rece
 };
 
 /** A body without a declared content coding is not decoded. */
-const isPlain = (header: string | null): boolean => /^\s*(?:identity)?\s*$/i.test(header ?? "");
+const isIdentity = (header: string | null): boolean => /^\s*(?:identity)?\s*$/i.test(header ?? "");
 
 const each = async function* (next: NextPiece): AsyncGenerator<Uint8Array> {
   for (let piece = await next(); piece !== undefined; piece = await next()) yield piece;
@@ -171,7 +171,7 @@ export const receiveBody = async (response: Response, incoming: Incoming, option
       return kept.write(piece);
     };
     const coding = headers.get("content-encoding");
-    if (isPlain(coding))
+    if (isIdentity(coding))
       for (let piece = await next(); piece !== undefined; piece = await next()) {
         const written = take(piece);
         if (!written) continue;

@@ -131,7 +131,7 @@ type Body = { bytes: Uint8Array } | { text: string; longTexts?: ProviderResponse
 /**
  * Reads the chunks of a body; undefined if it exceeds the limit before or after decompression. Throws the errors of the socket.
  */
-const gathered = async (body: AsyncIterable<Uint8Array>, answer: Response, maxBytes: number): Promise<Body | undefined> => {
+const readBody = async (body: AsyncIterable<Uint8Array>, answer: Response, maxBytes: number): Promise<Body | undefined> => {
   try {
     const { chunks } = await decoded(upTo(body, maxBytes), answer.headers.get("content-encoding"), maxBytes);
     const pieces = upTo(chunks, maxBytes)[Symbol.asyncIterator]();
@@ -160,9 +160,9 @@ const readBounded = async (answer: Response, maxBytes: number): Promise<Body | u
   const { body } = answer;
   if (body === null) return { text: "" };
   if (announced === null || Number(announced) > SMALL_BYTES || answer.headers.has("content-encoding"))
-    return gathered(body, answer, maxBytes);
+    return readBody(body, answer, maxBytes);
   const whole = await answer.bytes();
-  if (seemsPacked(whole)) return gathered(inOnePiece(whole), answer, maxBytes);
+  if (seemsPacked(whole)) return readBody(inOnePiece(whole), answer, maxBytes);
   return isFile(answer, whole) ? { bytes: whole } : { text: utf8.decode(whole) };
 };
 

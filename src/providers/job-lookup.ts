@@ -71,22 +71,22 @@ export const lookUpJob = async (client: ProviderClient, lookup: Lookup, signal: 
   const endsAt = performance.now() + timeoutMs;
   const candidates: Candidate[] = [];
   let page: string | null = null;
-  let isApart = false;
+  let isSkewed = false;
   for (let pages = 0; pages < MOST_PAGES; pages++) {
     const leftMs = Math.max(1, Math.ceil(endsAt - performance.now()));
     const called = await client.request(adapter.find(context, sentAtMs, page), leftMs, signal, context);
     if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
-    isApart ||= isClockApart(called.response, lookup.nowMs());
+    isSkewed ||= isClockApart(called.response, lookup.nowMs());
     const sifted = adapter.readFindPage(called.response, context, sentAtMs, page);
     if (sifted.kind === "unclear") return sifted;
     // A job with our reference always counts; another job counts only if no attempt owns it.
     for (const candidate of sifted.candidates)
-      if (candidate.match === "certain" || !(lookup.onlyMarked || isApart || (await isAnothers(candidate.job.jobId))))
+      if (candidate.match === "certain" || !(lookup.onlyMarked || isSkewed || (await isAnothers(candidate.job.jobId))))
         candidates.push(candidate);
     page = sifted.next;
     if (page !== null && !candidates.some(({ match }) => match === "certain")) continue;
     const outcome = concludeFind(candidates);
-    if (isApart && outcome.kind !== "found") return { kind: "unclear", detail: "the clocks are too far apart" };
+    if (isSkewed && outcome.kind !== "found") return { kind: "unclear", detail: "the clocks are too far apart" };
     if (lookup.onlyMarked && outcome.kind !== "found") return { kind: "unclear", detail: "no job carries our reference" };
     if (outcome.kind === "found" && !claims.take(adapter.id, outcome.job.jobId, context.ref))
       return { kind: "unclear", detail: "the job found was given to another attempt meanwhile" };

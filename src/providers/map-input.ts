@@ -86,13 +86,13 @@ const ruleFor = (options: RouteOptions, field: string): FieldRule | undefined =>
 
 const shape = (field: string, value: Json, rule: FieldRule): Json => {
   const word = String(value);
-  const theirs = rule.map !== undefined && Object.hasOwn(rule.map, word) ? (rule.map[word] ?? value) : value;
-  if (rule.as === "list") return Array.isArray(theirs) ? theirs : [theirs];
-  if (rule.as === undefined) return theirs;
-  ok(typeof theirs !== "object", `input.${field} cannot be sent as ${rule.as}`);
-  if (rule.as === "string") return String(theirs);
-  ok(Number.isSafeInteger(Number(theirs)), `input.${field}: ${word} cannot be sent as an integer`);
-  return Number(theirs);
+  const mapped = rule.map !== undefined && Object.hasOwn(rule.map, word) ? (rule.map[word] ?? value) : value;
+  if (rule.as === "list") return Array.isArray(mapped) ? mapped : [mapped];
+  if (rule.as === undefined) return mapped;
+  ok(typeof mapped !== "object", `input.${field} cannot be sent as ${rule.as}`);
+  if (rule.as === "string") return String(mapped);
+  ok(Number.isSafeInteger(Number(mapped)), `input.${field}: ${word} cannot be sent as an integer`);
+  return Number(mapped);
 };
 
 /**
@@ -104,15 +104,15 @@ export const inputOf = (c: AdapterContext): JsonObject => {
   const options = readOptions(c);
   const given = Object.entries(c.input.filled);
   if (Object.hasOwn(options.fields ?? {}, "audio") && !Object.hasOwn(c.input.filled, "audio")) given.push(["audio", false]);
-  const theirs: JsonObject = {};
+  const mapped: JsonObject = {};
   for (const [field, value] of given) {
     const rule = ruleFor(options, field);
     if (rule === undefined) continue;
     const shaped = shape(field, value, rule);
-    const before = Object.hasOwn(theirs, rule.to) ? theirs[rule.to] : undefined;
-    theirs[rule.to] = Array.isArray(before) && Array.isArray(shaped) ? [...before, ...shaped] : shaped;
+    const before = Object.hasOwn(mapped, rule.to) ? mapped[rule.to] : undefined;
+    mapped[rule.to] = Array.isArray(before) && Array.isArray(shaped) ? [...before, ...shaped] : shaped;
   }
-  Object.assign(theirs, options.constants, modeOf(c)?.constants);
-  if (options.marker !== undefined) theirs[options.marker] = c.ref;
-  return theirs;
+  Object.assign(mapped, options.constants, modeOf(c)?.constants);
+  if (options.marker !== undefined) mapped[options.marker] = c.ref;
+  return mapped;
 };

@@ -44,9 +44,9 @@ export const detailOf = (...parts: readonly (string | number | undefined)[]): st
 
 /** `Retry-After` in ms, from seconds or from a date relative to the response's own `Date`; at most one hour. */
 export const retryAfterMs = (r: ProviderResponse): { retryAfterMs?: number } => {
-  const wish = r.headers["retry-after"];
-  if (wish === undefined) return {};
-  const ms = /^\d+(\.\d+)?$/.test(wish) ? Number(wish) * 1000 : Date.parse(wish) - Date.parse(r.headers.date ?? "");
+  const retryAfter = r.headers["retry-after"];
+  if (retryAfter === undefined) return {};
+  const ms = /^\d+(\.\d+)?$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.parse(r.headers.date ?? "");
   return Number.isFinite(ms) ? { retryAfterMs: Math.ceil(Math.min(Math.max(ms, 0), LONGEST_WAIT_MS)) } : {};
 };
 

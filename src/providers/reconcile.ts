@@ -12,11 +12,11 @@ import type { ListedJob } from "./port.ts";
 export const EDGE_MS = 300_000;
 
 /** `of`: the attempt whose reference the job carries. */
-export type Stranger = ListedJob & { of: SentRow | null };
+export type UnknownJob = ListedJob & { of: SentRow | null };
 export type Reconciled = {
   matched: number;
   /** Jobs of the provider that no attempt owns. */
-  strangers: Stranger[];
+  strangers: UnknownJob[];
   /** Attempts with a job that is not on the provider's list. */
   missing: SentRow[];
   /** Sent attempts without a known job, whose reference no listed job carries. */
@@ -24,7 +24,7 @@ export type Reconciled = {
 };
 
 /** Jobs that match no attempt, so that their price is unknown as well. */
-export const unpricedOf = ({ strangers }: Reconciled): Stranger[] => strangers.filter(({ of }) => of === null);
+export const unpricedOf = ({ strangers: unknownJobs }: Reconciled): UnknownJob[] => unknownJobs.filter(({ of }) => of === null);
 
 /** States in which an attempt without a job has no job at the provider either. */
 const NEVER_ACCEPTED: ReadonlySet<SentRow["state"]> = new Set(["intent", "rejected", "absent"]);
@@ -37,14 +37,14 @@ export const reconcile = (
 ): Reconciled => {
   const byJob = new Map(sent.flatMap((row) => (row.jobId === null ? [] : [[row.jobId, row] as const])));
   const jobs = new Set(listed.map(({ jobId }) => jobId));
-  const strangers = listed
+  const unknownJobs = listed
     .filter(({ jobId }) => !byJob.has(jobId))
-    .map((job): Stranger => ({ ...job, of: sent.find(({ ref }) => job.marks.some((mark) => holdsRef(mark, ref))) ?? null }));
-  const reported = new Set(strangers.map(({ of }) => of));
+    .map((job): UnknownJob => ({ ...job, of: sent.find(({ ref }) => job.marks.some((mark) => holdsRef(mark, ref))) ?? null }));
+  const reported = new Set(unknownJobs.map(({ of }) => of));
   const isInside = ({ sentAtMs }: SentRow) => sentAtMs >= sinceMs + EDGE_MS && sentAtMs <= untilMs - EDGE_MS;
   return {
-    matched: listed.length - strangers.length,
-    strangers,
+    matched: listed.length - unknownJobs.length,
+    strangers: unknownJobs,
     missing: sent.filter((row) => row.jobId !== null && !jobs.has(row.jobId) && isInside(row)),
     untold: sent.filter((row) => row.jobId === null && !NEVER_ACCEPTED.has(row.state) && !reported.has(row) && isInside(row)),
   };

@@ -30,10 +30,10 @@ export const knownAccounts = (dialects: Dialects): ReadonlySet<string> =>
  */
 export const insistOnProviders = (settings: Settings, dialects: Dialects, origins?: ReadonlyMap<string, string>): void => {
   const known = knownAccounts(dialects);
-  const stranger = Object.keys(settings.providers).find((id) => !known.has(id));
-  if (stranger === undefined) return;
-  const [, origin] = [...(origins ?? [])].find(([name]) => name.startsWith(`providers.${stranger}.`)) ?? [];
+  const unknownProvider = Object.keys(settings.providers).find((id) => !known.has(id));
+  if (unknownProvider === undefined) return;
+  const [, origin] = [...(origins ?? [])].find(([name]) => name.startsWith(`providers.${unknownProvider}.`)) ?? [];
   // A variable is reported by the part that names the provider.
-  const from = origin === undefined || origin.startsWith(PREFIX) ? providerSetting(stranger) : origin;
+  const from = origin === undefined || origin.startsWith(PREFIX) ? providerSetting(unknownProvider) : origin;
   throw new BadSetting(`${from}: there is no such provider; there are ${[...known].sort().join(", ")}`);
 };

@@ -39,7 +39,7 @@ const inline = (link: string): Uint8Array | undefined => {
 };
 
 /** Reads a file from a data URI or a loopback link; undefined if it is on another host, too slow, too large or missing. */
-const bring = async (link: string): Promise<Uint8Array | undefined> => {
+const download = async (link: string): Promise<Uint8Array | undefined> => {
   if (link.startsWith("data:")) return inline(link);
   if (!onThisMachine(link)) return undefined;
   try {
@@ -74,7 +74,7 @@ const LONGEST_NAME = 300;
 const measureIn =
   (sandbox: Pick<Sandbox, "run">) =>
   async (link: string): Promise<Found | undefined> => {
-    const bytes = await bring(link);
+    const bytes = await download(link);
     if (!bytes) return undefined;
     const requested = {
       source: inMemory([bytes]),

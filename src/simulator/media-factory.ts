@@ -10,7 +10,7 @@ export type Sketch = { format: FileFormat; width: number; height: number; ms: nu
 /**
  * Variants of each kind of file; a job's seed selects one. The number is small, so that a busy simulator renders each only once.
  */
-const LOOKS = 12;
+const VARIANTS = 12;
 const CACHE_BYTES = 96 * 1024 * 1024;
 
 export type Studio = {
@@ -69,6 +69,6 @@ export const createMediaFactory = (): Studio => {
   };
 
   return {
-    make: async (sketch, seed, mark) => stamp(await base(sketch, Math.abs(seed) % LOOKS), sketch.format, mark),
+    make: async (sketch, seed, mark) => stamp(await base(sketch, Math.abs(seed) % VARIANTS), sketch.format, mark),
   };
 };

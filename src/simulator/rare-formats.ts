@@ -9,8 +9,8 @@ import type { Size } from "./resolutions.ts";
 import { makeWav } from "./sound.ts";
 
 /** The requested properties, as far as the format supports them. */
-type Wanted = Size & { ms: number; sound: boolean };
-type Make = (wanted: Wanted, seed: number) => Uint8Array | Promise<Uint8Array>;
+type VideoRequest = Size & { ms: number; sound: boolean };
+type Make = (wanted: VideoRequest, seed: number) => Uint8Array | Promise<Uint8Array>;
 
 const text = (words: string) => new TextEncoder().encode(words);
 const u16 = (n: number) => [n & 255, (n >> 8) & 255];

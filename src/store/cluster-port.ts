@@ -62,7 +62,7 @@ export type ClusterState = {
 };
 
 /** An open generation of another node. `version`: of its last transition; `epoch`: of its owner. */
-export type Elsewhere = { seq: number; accountSeq: number; version: number; epoch: number; status: "queued" | "running" };
+export type RemoteGenerationState = { seq: number; accountSeq: number; version: number; epoch: number; status: "queued" | "running" };
 /** A stored event with the epoch of its writer, and with the provider request if one was made and requested. */
 export type WrittenLine = JournalLine & { seq: number; epoch: number; request?: string };
 /** A generation with its snapshot (null: queued or ended). */
@@ -80,7 +80,7 @@ export type Others = {
   /** Number of transactions of each other live node; an unchanged number means no writes. */
   written(): Promise<{ epoch: number; batch: number }[]>;
   /** By row number after `afterSeq`; at most `limit`. */
-  open(afterSeq: number, limit: number): Promise<Elsewhere[]>;
+  open(afterSeq: number, limit: number): Promise<RemoteGenerationState[]>;
   /** Ended generations with a row number from `fromSeq`, newest first; at most `limit`. */
   ended(fromSeq: number, limit: number): Promise<{ seq: number; accountSeq: number }[]>;
   /** Events of each generation after a version, in order. */

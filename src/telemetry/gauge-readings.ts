@@ -2,7 +2,7 @@
 import type { OrphanRow, StoreReads } from "../store/store.ts";
 
 /** A route that has a credential and is not disabled. */
-export type RouteStanding = {
+export type RouteReading = {
   routeId: string;
   model: string;
   provider: string;
@@ -16,7 +16,7 @@ export type RouteStanding = {
 export type GaugeReadings = {
   nowMs: () => number;
   isReady: () => boolean;
-  routes: () => readonly RouteStanding[];
+  routes: () => readonly RouteReading[];
   reads: Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles" | "undecidedReversals" | "restored">;
   /** Space on the disk of the data directory; undefined if the system does not report it. */
   disk: () => Promise<{ freeBytes: number; sizeBytes: number } | undefined>;

@@ -11,7 +11,7 @@ import { DatabaseUnavailable } from "../store/errors.ts";
 import { LINEAGE, lineageFrom } from "../store/sqlite/database-id.ts";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { GaugeReadings, RouteStanding } from "./gauge-readings.ts";
+import type { GaugeReadings, RouteReading } from "./gauge-readings.ts";
 
 /** The backup directory is read at most this often, because its manifests can be long. */
 const BACKUP_CHECK_MS = 60_000;
@@ -24,7 +24,7 @@ const spaceAt = (dir: string): Promise<{ freeBytes: number; sizeBytes: number } 
     () => undefined,
   );
 
-const BREAKERS: Readonly<Record<string, RouteStanding["breaker"]>> = { closed: "closed", open: "open", halfOpen: "half_open" };
+const BREAKERS: Readonly<Record<string, RouteReading["breaker"]>> = { closed: "closed", open: "open", halfOpen: "half_open" };
 
 export type GaugeSourcesDeps = {
   settings: Settings;
@@ -95,7 +95,7 @@ export const createGaugeSources = ({
     routes: () => {
       const [breakers, faults] = [engine.health.states(), engine.health.setUpFaults()];
       return engine.routes.catalogue().models.flatMap((model) =>
-        model.routes.flatMap(({ id, provider }): RouteStanding[] => {
+        model.routes.flatMap(({ id, provider }): RouteReading[] => {
           const state = engine.routes.state(id);
           const breaker = BREAKERS[breakers.get(id) ?? "closed"] ?? "closed";
           if (state === "unconfigured") return [];

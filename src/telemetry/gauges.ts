@@ -1,7 +1,7 @@
 // Gauges: reads the state of the service at each scrape.
 
 import { SET_UP_FAULTS } from "../domain/types.ts";
-import type { GaugeReadings, RouteStanding } from "./gauge-readings.ts";
+import type { GaugeReadings, RouteReading } from "./gauge-readings.ts";
 import { createLedgerGauges, type LedgerGauges } from "./ledger-gauges.ts";
 import type { Registered } from "./registry.ts";
 
@@ -10,7 +10,7 @@ export type About = { version: string; revision: string; bunVersion: string; int
 
 const BREAKER_STATES = ["closed", "open", "half_open"] as const;
 
-const setRoutes = ({ set }: Registered, routes: readonly RouteStanding[]): void => {
+const setRoutes = ({ set }: Registered, routes: readonly RouteReading[]): void => {
   const upOf = new Map<string, boolean>();
   for (const { model, isUp } of routes) upOf.set(model, isUp || upOf.get(model) === true);
   set(

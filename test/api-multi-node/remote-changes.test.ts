@@ -1,13 +1,13 @@
 // What is followed of other nodes, over a store that does what it is told: everything once, in order, and nothing while nothing is written.
 import { beforeEach, expect, test } from "bun:test";
 import {
-  type ChangeElsewhere,
+  type RemoteChange,
   createRemoteChanges,
   type Follower,
   type RemoteChanges,
 } from "../../src/cluster/remote-changes.ts";
 import type { GenerationRecord } from "../../src/domain/types.ts";
-import type { Elsewhere, Others, RemoteGeneration } from "../../src/store/cluster-port.ts";
+import type { RemoteGenerationState, Others, RemoteGeneration } from "../../src/store/cluster-port.ts";
 import { type TestClock, testClock } from "../clock.ts";
 
 const LOOK_MS = 500;
@@ -52,7 +52,7 @@ const recordOf = ({ seq, accountSeq, isOver, writers }: Scripted) =>
 const standingOf = (one: Scripted): RemoteGeneration => ({
   ...{ record: recordOf(one), epoch: one.owner, version: one.writers.length, plan: [], waitEndsAtMs: 0, snapshot: null },
 });
-const openOf = (one: Scripted): Elsewhere => ({
+const openOf = (one: Scripted): RemoteGenerationState => ({
   ...{ seq: one.seq, accountSeq: one.accountSeq, version: one.writers.length, epoch: one.owner },
   status: one.writers.length === 0 ? "queued" : "running",
 });
@@ -96,7 +96,7 @@ const look = async (): Promise<void> => {
   await settled();
 };
 const follow = async (more: Partial<Follower> = {}) => {
-  const told: ChangeElsewhere[] = [];
+  const told: RemoteChange[] = [];
   const following = neighbours.follow({
     onReport: (change) => void told.push(change),
     wantsSteps: true,
@@ -107,7 +107,7 @@ const follow = async (more: Partial<Follower> = {}) => {
   return { told, leave: following.leave };
 };
 /** What was told of each: its number, which steps, by whom, and whose it is now. */
-const lines = (told: readonly ChangeElsewhere[]) =>
+const lines = (told: readonly RemoteChange[]) =>
   told.map(
     ({ record, steps, node }) => `${record.seq}: ${steps.map((one) => `${one.version} ${one.node}`).join(", ")} of ${node}`,
   );

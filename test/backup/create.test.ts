@@ -166,7 +166,7 @@ test("books that do not hold are copied as they are, told, and never printed as 
 
 test("two at a time in one directory: the second one waits for nobody and says so", async () => {
   backUp(data, place);
-  const { takeTurn } = await import("../../src/store/sqlite/snapshot-copy/directory-mutex.ts");
+  const { acquireMutex: takeTurn } = await import("../../src/store/sqlite/snapshot-copy/directory-mutex.ts");
   const giveBack = takeTurn(join(place, ".genrouter-backup.lock"));
   const { exit, err } = await runHere(["backup", "create", place, "--data", data]);
   giveBack?.();

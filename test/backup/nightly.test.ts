@@ -6,7 +6,7 @@ import { openBackupDirectory } from "../../src/backup/backup-directory.ts";
 import { createNightly, type Nightly, nextAt } from "../../src/backup/nightly.ts";
 import { readSettings } from "../../src/config/load.ts";
 import type { EventFields, EventName } from "../../src/logging/events.ts";
-import { takeTurn } from "../../src/store/sqlite/snapshot-copy/directory-mutex.ts";
+import { acquireMutex } from "../../src/store/sqlite/snapshot-copy/directory-mutex.ts";
 import { figuresOf, overLive } from "../../src/store/sqlite/snapshot-copy/stats.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type TestClock, testClock } from "../clock.ts";
@@ -163,7 +163,7 @@ test("leftovers of one that was killed are taken away by the next", async () => 
 
 test("while somebody else makes one there, it waits for the next hour", async () => {
   mkdirSync(place);
-  const giveBack = takeTurn(join(place, ".genrouter-backup.lock"));
+  const giveBack = acquireMutex(join(place, ".genrouter-backup.lock"));
   begin();
   await pass(60_000, 1);
   expect(lines.at(-1)?.fields.reason).toMatch(/another backup is being made there/);

@@ -4,7 +4,7 @@ import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { EffectsDeps } from "../../src/effects/deps.ts";
 import type { Finding } from "../../src/effects/job-lookup.ts";
 import { createPoll } from "../../src/effects/poll.ts";
-import type { Task, TaskRunner, Turn } from "../../src/effects/task-runner.ts";
+import type { Task, TaskRunner, TaskStep } from "../../src/effects/task-runner.ts";
 import { testClock } from "../clock.ts";
 
 /** Polls of one job whose provider says each time that it knows none; `whileAskedMs`: what passes between each question and the reading of its answer. */
@@ -13,7 +13,7 @@ const polled = async (turns: readonly { afterMs: number; whileAskedMs: number }[
   const reported: GenerationEvent[] = [];
   let turn: ((task: Task) => Promise<number | null>) | undefined;
   const tasks = {
-    repeat: <Memory>(_seq: number, _n: number, _kind: string, memory: Memory, once: Turn<Memory>) => {
+    repeat: <Memory>(_seq: number, _n: number, _kind: string, memory: Memory, once: TaskStep<Memory>) => {
       turn = (task) => once(task, memory);
     },
   } as unknown as TaskRunner;

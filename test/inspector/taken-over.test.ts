@@ -1,6 +1,6 @@
 // A generation that this node has taken over: its steps wait on stage until what the node before it wrote has been read.
 import { beforeEach, expect, test } from "bun:test";
-import type { ChangeElsewhere, Follower } from "../../src/cluster/remote-changes.ts";
+import type { RemoteChange, Follower } from "../../src/cluster/remote-changes.ts";
 import type { GenerationRecord } from "../../src/domain/types.ts";
 import type { CommitListener } from "../../src/generations/post-commit.ts";
 import { createActorRegistry } from "../../src/inspector/actor-registry.ts";
@@ -8,7 +8,7 @@ import { createGenerations } from "../../src/inspector/generations.ts";
 import type { ApplyTransition, MutationResult } from "../../src/store/mutations.ts";
 
 const [DEAD, OWN] = ["far/1/2", "here/0/1"];
-const PLAN = [{ routeId: "m/fal", priceCredits: 5, expectedMs: 1000 }] as unknown as ChangeElsewhere["plan"];
+const PLAN = [{ routeId: "m/fal", priceCredits: 5, expectedMs: 1000 }] as unknown as RemoteChange["plan"];
 
 let wanted: [seq: number, version: number][];
 let follower: Follower | undefined;

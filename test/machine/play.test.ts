@@ -66,7 +66,7 @@ test("an event that the machine has no answer to leaves it where it is", () => {
   const refused = offeredEvents("generation", standing).filter(({ answer }) => answer === null);
   expect(refused.length).toBeGreaterThan(10);
   for (const offered of refused) {
-    const { transition, sayings, after } = play(standing, offered);
+    const { transition, outputs: sayings, after } = play(standing, offered);
     expect([transition, sayings, after.snapshot === standing.snapshot]).toEqual([null, [], true]);
   }
 });
@@ -78,7 +78,7 @@ test("a game is played to its end as a user would: a route fails, the next one d
     const offered = offeredEvents("generation", standing).find((each) => each.id === id && each.about === null);
     if (!offered?.answer) throw new Error(`${id} is not offered in ${stateOf(standing)}`);
     const step = play(standing, offered);
-    told.push(...step.sayings.flatMap((saying) => (saying.type === "note.capture" ? [`charged ${saying.credits}`] : [])));
+    told.push(...step.outputs.flatMap((saying) => (saying.type === "note.capture" ? [`charged ${saying.credits}`] : [])));
     standing = step.after;
   }
   expect([stateOf(standing), told]).toEqual(["succeeded", ["charged 25"]]);

@@ -147,7 +147,7 @@ test("every way into every situation of the machine replays to itself", () => {
       for (const [at, variant] of path.entries()) {
         const event = eventFor(variant, before, at);
         if (!event) throw new Error(`the path breaks at ${variant.type}`);
-        const { after, sayings } = tryEvent(before, event);
+        const { after, outputs: sayings } = tryEvent(before, event);
         const step = applyEvent(1, journal.length + 1, event, before, after, sayings, 0);
         before = after;
         if (step) journal.push({ ...step.mutation });

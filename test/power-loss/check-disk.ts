@@ -8,7 +8,7 @@ import type { Submission } from "../../src/simulator/log.ts";
 import type { StoreReads } from "../../src/store/store.ts";
 import type { ClientLine } from "../../src/torture/crash/client-log.ts";
 import { reading, type Tenant } from "../../src/torture/crash/crash-fixture.ts";
-import { attemptBehind } from "../../src/torture/crash/read-store.ts";
+import { attemptOf } from "../../src/torture/crash/read-store.ts";
 import { originOf } from "../../src/torture/crash/workload.ts";
 
 /** What is missing, as sentences; all empty where the promises are kept. */
@@ -56,7 +56,7 @@ export const openLook = (dir: string, tenants: readonly Tenant[]) => {
       for (const line of told.submissions) {
         const origin = originOf(line.input);
         const known = origin && (await reads.generationByKey(tenants[origin.account]?.accountSeq ?? -1, origin.key));
-        const attempt = known && attemptBehind(await reads.attemptsOf(known.record.seq), line);
+        const attempt = known && attemptOf(await reads.attemptsOf(known.record.seq), line);
         if (!attempt || attempt.sentAtMs === null)
           missing.journal.push(`${JSON.stringify(origin)}: the provider has it, the journal has not`);
       }

@@ -1,4 +1,4 @@
-// A start whose database does not answer waits for it: the process lives, says what is missing, and serves as soon as the database does.
+// Start without a reachable database: the process waits, reports the fault and serves once it connects.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { connect, createServer, type Server as Door } from "node:net";
@@ -19,7 +19,7 @@ afterAll(async () => {
   dropDirs();
 });
 
-/** The database at another port, from now on. */
+/** Forwards another port to the database. */
 const openDoor = (port: number): Promise<Door> =>
   new Promise((opened) => {
     const door = createServer((caller) => {
@@ -34,14 +34,14 @@ const openDoor = (port: number): Promise<Door> =>
     }).listen(port, "127.0.0.1", () => opened(door));
   });
 
-test("A1, A5: a start waits for a database that comes later; metrics tell that it is away, before a service is there and after", async () => {
+test("A1, A5: a start waits for an unavailable database, and the store_available metric is 0 during both outages", async () => {
   const [port, databasePort, dir] = [await freePort(), await freePort(), freshDir()];
   const bucket = await startBucket(join(freshDir(), "bucket"));
   const node = start([...PROGRAM, "serve", "--simulate", "--port", String(port), "--data", dir], {
     ...bucket.settings("a1/"),
     GENROUTER_STORE__URL: server.url("postgres").replace(`:${server.port}`, `:${databasePort}`),
   });
-  /** The gauges that alerts are made of, as Prometheus would see them; none where the answer is no 200. */
+  /** The gauges that alerts use, as Prometheus scrapes them; empty if the response status is not 200. */
   const gauges = async (): Promise<string[]> => {
     const answer = await fetch(`http://127.0.0.1:${port}/metrics`).catch(() => undefined);
     return answer?.ok ? ((await answer.text()).match(/^genrouter_(?:ready|store_available) \d$/gm) ?? []).toSorted() : [];
@@ -55,7 +55,7 @@ test("A1, A5: a start waits for a database that comes later; metrics tell that i
     const waiting = await eventually(async () => {
       const ready = await ask("/readyz");
       return ready?.body.faults?.some((fault) => fault.includes("database")) === true && ready;
-    }, "a start that waits");
+    }, "a start that reports the database fault");
     expect(waiting.status).toBe(503);
     expect(waiting.body.faults?.join()).toContain(`127.0.0.1:${databasePort}`);
     expect(await ask("/healthz")).toMatchObject({ status: 200 });
@@ -76,7 +76,7 @@ test("A1, A5: a start waits for a database that comes later; metrics tell that i
   }
 }, 120_000);
 
-test("A1: a database that the server does not know is no outage: the start ends and says so", async () => {
+test("A1: a start exits with an error when the server reports that the database does not exist", async () => {
   const node = start([...PROGRAM, "serve", "--simulate", "--port", "0", "--data", freshDir()], {
     GENROUTER_STORE__URL: server.url("nobodys"),
     GENROUTER_FILES__STORE: "s3",
@@ -89,7 +89,7 @@ test("A1: a database that the server does not know is no outage: the start ends 
   expect(node.output()).toMatch(/"nobodys" does not exist/);
 }, 60_000);
 
-test("A1: the unit's restarts cannot be used up by an outage", () => {
+test("A1: the systemd unit sets no limit on restarts, so an outage cannot exhaust them", () => {
   const unit = readFileSync(join(import.meta.dir, "../../deploy/systemd/genrouter.service"), "utf8");
   expect(unit).toMatch(/^StartLimitIntervalSec=0$/m);
   expect(unit).not.toMatch(/^StartLimitBurst/m);

@@ -1,4 +1,4 @@
-// The link by which the first operator signs in is for a person at a terminal: logs are read by many.
+// First-admin setup link: serve prints it to a terminal only, because many people can read logs.
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
@@ -9,7 +9,7 @@ const MAIN = join(import.meta.dir, "../../src/main.ts");
 const LINK = /\/console\/setup#[\w-]{43}/;
 const script = Bun.which("script");
 
-/** What a start prints on all its streams, up to the address of the service. */
+/** Everything that a start prints to stdout and stderr, up to the URL of the service. */
 const started = async (command: string[]): Promise<string> => {
   const child = Bun.spawn(command, {
     env: { PATH: process.env.PATH ?? "", TERM: "xterm" },
@@ -32,15 +32,15 @@ const started = async (command: string[]): Promise<string> => {
 };
 const serve = (dir: string) => [process.execPath, MAIN, "serve", "--simulate", "--port", "0", "--data", dir];
 
-test("A10: what is not a terminal gets the command that prints it", async () => {
+test("A10: serve prints the setup command instead of the setup link when the output is not a terminal", async () => {
   const said = await started(serve(freshDir()));
   expect(said).toContain("First admin: genrouter users setup");
   expect(said).not.toMatch(LINK);
 }, 30_000);
 
-if (script === null) process.stdout.write("skipped: the link at a terminal (no program `script` here)\n");
+if (script === null) process.stdout.write("skipped: the setup link on a terminal (the program `script` is not installed)\n");
 test.skipIf(script === null)(
-  "A10: a terminal gets the link",
+  "A10: serve prints the setup link to a terminal",
   async () => {
     expect(await started([script ?? "", "-qefc", serve(freshDir()).join(" "), "/dev/null"])).toMatch(LINK);
   },

@@ -1,4 +1,6 @@
-// A key that a provider does not take, or an empty balance, closes every route of that account at once; a key that it takes opens them again.
+// Provider account faults: a rejected key or an empty balance closes all routes of that account.
+//
+// A successful check of one route reopens all of them.
 import { afterEach, expect, test } from "bun:test";
 import type { CallProvider } from "../../src/providers/http-call.ts";
 import { createProviders } from "../../src/providers/providers.ts";
@@ -11,7 +13,7 @@ let harness: Harness;
 afterEach(() => harness.close());
 
 const INPUT = { prompt: "a kite", resolution: "480p", duration: 4 };
-/** The routes that are down, by provider; of which provider all are. */
+/** The number of routes that are down, by provider, as "N of M". */
 const downAt = async () => {
   const rows = (await (await harness.admin()).listRoutes({ model: null, provider: null })).filter(
     ({ state }) => state !== "no key",
@@ -33,22 +35,22 @@ const open = async (fault: FaultName, providers: readonly string[] = ["fal", "re
 };
 
 for (const [fault, why] of [
-  ["401", "does not take the key"],
-  ["402", "has an empty balance"],
+  ["401", "rejects the key"],
+  ["402", "reports an empty balance"],
 ] as const)
-  test(`A14: a provider that ${why} closes all its routes with the first answer, and no other's`, async () => {
+  test(`A14: the first response of a provider that ${why} closes all its routes and no route of another provider`, async () => {
     await open(fault);
     const { fal, replicate } = await downAt();
     const [down, all] = String(fal).split(" of ");
     expect([down, Number(all) > 1, String(replicate).startsWith("0 of")]).toEqual([all, true, true]);
   });
 
-test("A14: what a provider says of one model closes that route alone", async () => {
+test("A14: a 403 for one model closes only that route", async () => {
   await open("403");
   expect(String((await downAt()).fal)).toMatch(/^1 of/);
 });
 
-test("A14: a test of one route that finds the key taken has all routes of the account tried again", async () => {
+test("A14: a successful check of one route reopens all routes of the provider account", async () => {
   await open("401");
   harness.simulator.clearScript();
   const [row] = await (await harness.admin()).listRoutes({ model: null, provider: "fal" });
@@ -57,7 +59,7 @@ test("A14: a test of one route that finds the key taken has all routes of the ac
   expect(String((await downAt()).fal)).toMatch(/^0 of/);
 });
 
-test("A14: a key that is refused when a file is sent to the provider is the account's as well", async () => {
+test("A14: a 401 response to a file upload counts as a fault of the provider account", async () => {
   harness = await openHarness();
   const call: CallProvider = async () => ({ kind: "answered", response: answer(401, { detail: "no such key" }) });
   const settings = { fal: { base_url: "https://provider.example", key: "s3cr3t-0123456789" } };

@@ -1,4 +1,4 @@
-// operator.md A15: while a bucket is away, what waits for it is one row of the journal when it stalls and one when it goes on, and one question is asked for all.
+// Bucket outage (operator.md A15): few events per generation, and one probe for all of them.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { type Nodes, openNodes, PICTURE } from "../files/s3/nodes.ts";
 
@@ -10,7 +10,7 @@ afterEach(() => nodes.close());
 
 const count = (journal: readonly string[], type: string) => journal.filter((one) => one === type).length;
 
-test("A15: six generations that wait for a bucket write two rows each, and one of them asks", async () => {
+test("A15: six generations that wait for an unavailable bucket write at most three events each and share one probe", async () => {
   const harness = await nodes.open();
   nodes.bucket.fail = ({ method }) => (method === "PUT" ? { status: 503, code: "SlowDown" } : undefined);
   const ids = await Promise.all(Array.from({ length: 6 }, async () => (await harness.submit(PICTURE, { prompt: "x" })).id));
@@ -18,7 +18,7 @@ test("A15: six generations that wait for a bucket write two rows each, and one o
     await harness.eventually(async () => (await nodes.journal(harness, id)).includes("storageRefused"), "the refusal");
   const [asked, fromMs] = [nodes.bucket.seen.length, nodes.clock.nowMs()];
   await harness.eventually(() => nodes.clock.nowMs() > fromMs + 120_000, "two minutes");
-  // The pauses between two questions grow to 30 s, and each is sent a second time at most.
+  // The pauses between two probes grow to 30 s, and each probe is retried once at most.
   expect(nodes.bucket.seen.length - asked).toBeLessThan(60);
   for (const id of ids) {
     const journal = await nodes.journal(harness, id);
@@ -28,17 +28,17 @@ test("A15: six generations that wait for a bucket write two rows each, and one o
   for (const id of ids) expect((await harness.until(id)).status).toBe("succeeded");
 }, 60_000);
 
-test("A15: one file that the bucket refuses, while it takes others, is tried at growing pauses", async () => {
+test("A15: retries one rejected file with growing pauses while the bucket accepts other files", async () => {
   const harness = await nodes.open();
   let isRefused = true;
   nodes.bucket.fail = ({ method, key }) =>
     isRefused && method === "PUT" && key.startsWith("gen_") ? { status: 400, code: "InvalidRequest" } : undefined;
   const { id } = await harness.submit(PICTURE, { prompt: "x" });
-  await harness.eventually(() => harness.lines.some(({ event }) => event === "file not uploaded"), "the line");
+  await harness.eventually(() => harness.lines.some(({ event }) => event === "file not uploaded"), "the log line");
   expect(harness.waiting()?.setAside).toBe(1);
   const fromMs = nodes.clock.nowMs();
   await harness.eventually(() => nodes.clock.nowMs() > fromMs + 300_000, "five minutes");
-  // After one minute, two more and four more; it was every five seconds.
+  // Retries follow after one, two and four minutes. Before the fix they followed every five seconds.
   expect(count(await nodes.journal(harness, id), "storageRefused")).toBeLessThanOrEqual(4);
   isRefused = false;
   nodes.clock.skip(600_000);

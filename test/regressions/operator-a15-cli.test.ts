@@ -1,4 +1,4 @@
-// What pages and commands print for an operator to run works as it is printed, without a terminal, and figures agree.
+// Documented and printed commands run unchanged without a terminal, and their figures agree.
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,11 +12,11 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const root = join(import.meta.dir, "../..");
 const pageOf = (name: string) => readFileSync(join(root, name), "utf8");
-/** The commands of a page's blocks, without prompts and comments. */
+/** The commands of a code block, without prompts and comments. */
 const commandsOf = (block: string): string[] =>
   [...block.matchAll(/^ *\$ (.*)$/gm)].map(([, line = ""]) => line.replace(/ +#.*$/, "").replace(/^sudo /, ""));
 
-test("A15: README's backup and restore can be pasted into a shell without a terminal", () => {
+test("A15: the backup and restore commands of the README run in a shell without a terminal", () => {
   const [, block = ""] = /Create a backup, and restore it:.*?```console\n(.*?)```/s.exec(pageOf("README.md")) ?? [];
   const commands = commandsOf(block);
   expect(commands.filter((line) => line.includes("backup restore"))).toHaveLength(1);
@@ -44,14 +44,14 @@ test("A15: README's backup and restore can be pasted into a shell without a term
   expect(readdirSync(join(dir, "private")).sort()).toEqual(["genrouter", "genrouter.old"]);
 });
 
-test("A15: every restore of a page says that it is meant, or only looks", () => {
+test("A15: every documented restore command passes --yes or --dry-run", () => {
   const pages = ["README.md", "deploy/README.md", "deploy/BACKUP.md"];
   const restores = pages.flatMap((name) => commandsOf(pageOf(name)).filter((line) => line.includes("genrouter backup restore")));
   expect(restores.length).toBeGreaterThan(2);
   for (const line of restores) expect(line).toMatch(/ --(yes|dry-run)\b/);
 });
 
-test("A15: catalogue export and check say why they count more models than a start does", async () => {
+test("A15: catalogue export and check report the models for the simulator apart from those of a live start", async () => {
   const place = join(dir, "catalogue");
   const listed = await runHere(["doctor", "--data", join(dir, "none")]);
   const offered = Number(/(\d+) models, built-in/.exec(listed.out)?.[1]);
@@ -66,7 +66,7 @@ test("A15: catalogue export and check say why they count more models than a star
   }
 });
 
-test("A15: what install systemd prints to run next is what README runs: without --data", async () => {
+test("A15: install systemd prints the next commands of the README, without --data", async () => {
   const { err } = await runHere([
     "install",
     "systemd",
@@ -86,7 +86,7 @@ test("A15: what install systemd prints to run next is what README runs: without 
   for (const line of printed.slice(1)) expect(ofReadme).toContain(line);
 });
 
-test("A15: commands over store.url are no nodes; nodes --all shows them as what they were", async () => {
+test("A15: nodes omits commands that used store.url, and nodes --all lists them as commands", async () => {
   const server = await openServer();
   try {
     const env = { GENROUTER_STORE__URL: server.url("postgres"), GENROUTER_DATA__DIR: join(dir, "node") };

@@ -1,4 +1,4 @@
-// A start that could not read something is tried again by the service manager; one that read something wrong is not.
+// Exit codes of a failed start: unreadable input is restarted by systemd, invalid input is not.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,9 +40,9 @@ const serve = (env: Record<string, string>, words: string[] = []) =>
 
 const FILE = "GENROUTER_OPERATOR__TOKEN_FILE";
 test.each<[string, () => Record<string, string>, RegExp]>([
-  ["a credentials directory without the right to read it", () => ({ CREDENTIALS_DIRECTORY: folder("c1", 0o700) }), /EACCES/],
+  ["an unreadable credentials directory", () => ({ CREDENTIALS_DIRECTORY: folder("c1", 0o700) }), /EACCES/],
   [
-    "a credential without the right to read it",
+    "an unreadable credential file",
     () => {
       const path = folder("c2", 0o755);
       file("c2/operator.token", "a-token-of-some-length-here", 0o600);
@@ -50,16 +50,16 @@ test.each<[string, () => Record<string, string>, RegExp]>([
     },
     /the credential operator\.token: .* cannot be read \(EACCES\)/,
   ],
-  ["settings without the right to read them", () => ({ GENROUTER_CONFIG: file("s1.toml", "", 0o600) }), /EACCES/],
-  ["half-written settings", () => ({ GENROUTER_CONFIG: file("s2.toml", '[server]\nhost = "127.0') }), /s2\.toml:2:\d+: /],
-  ["a secret's file without the right to read it", () => ({ [FILE]: file("t1", "token", 0o600) }), /EACCES/],
-  ["a model file without the right to read it", () => ({ GENROUTER_CATALOGUE__DIR: catalogue("m1", "{}", 0o600) }), /EACCES/],
+  ["an unreadable settings file", () => ({ GENROUTER_CONFIG: file("s1.toml", "", 0o600) }), /EACCES/],
+  ["a half-written settings file", () => ({ GENROUTER_CONFIG: file("s2.toml", '[server]\nhost = "127.0') }), /s2\.toml:2:\d+: /],
+  ["an unreadable secret file", () => ({ [FILE]: file("t1", "token", 0o600) }), /EACCES/],
+  ["an unreadable model file", () => ({ GENROUTER_CATALOGUE__DIR: catalogue("m1", "{}", 0o600) }), /EACCES/],
   [
     "a half-written model file",
     () => ({ GENROUTER_CATALOGUE__DIR: catalogue("m2", '{"id": "one", ') }),
     /one\.json:1:\d+: not JSON/,
   ],
-])("A15: %s ends a start with an exit code that is restarted", async (_, env, told) => {
+])("A15: %s ends a start with an exit code that systemd restarts", async (_, env, told) => {
   const ran = await serve(env());
   expect([ran.exit, ran.err]).toEqual([EXITS.tryAgain, expect.stringMatching(told)]);
   expect(neverRestarted).not.toContain(EXITS.tryAgain);
@@ -68,15 +68,15 @@ test.each<[string, () => Record<string, string>, RegExp]>([
 test.each<[string, () => Record<string, string>, RegExp]>([
   ["a value out of range", () => ({ GENROUTER_CONFIG: file("w1.toml", "[limits]\nin_progress = -1\n") }), /limits\.in_progress/],
   ["an unknown setting", () => ({ GENROUTER_CONFIG: file("w2.toml", "[server]\nprot = 1\n") }), /server\.prot/],
-  ["a file that is not there", () => ({ [FILE]: join(dir, "none") }), /ENOENT/],
-  ["settings that are not there", () => ({ GENROUTER_CONFIG: join(dir, "none.toml") }), /ENOENT/],
-  ["a directory in the place of a file", () => ({ [FILE]: folder("d1", 0o755) }), /EISDIR/],
+  ["a missing secret file", () => ({ [FILE]: join(dir, "none") }), /ENOENT/],
+  ["a missing settings file", () => ({ GENROUTER_CONFIG: join(dir, "none.toml") }), /ENOENT/],
+  ["a directory in place of a secret file", () => ({ [FILE]: folder("d1", 0o755) }), /EISDIR/],
   [
-    "a model file that is JSON and no model",
+    "a model file that is valid JSON but not a model",
     () => ({ GENROUTER_CATALOGUE__DIR: catalogue("m3", '{"id": "one"}') }),
     /one\.json:1: /,
   ],
-])("A15: %s ends a start for good", async (_, env, told) => {
+])("A15: %s ends a start with an exit code that systemd does not restart", async (_, env, told) => {
   const ran = await serve(env());
   expect([ran.exit, ran.err]).toEqual([EXITS.usage, expect.stringMatching(told)]);
   expect(neverRestarted).toContain(EXITS.usage);

@@ -1,4 +1,4 @@
-// operator.md A15: an upgrade that changes the schema says so with the copy that it made, and the doctor says how large copies are and that they may go.
+// Schema migration report (operator.md A15): the start logs the copy, and the doctor lists it.
 
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ import { openServer } from "../postgres/server.ts";
 
 afterAll(dropDirs);
 
-test("A15: a start that migrates logs one line with both schemas and the path of the copy, which the doctor knows", async () => {
+test("A15: a start that migrates the schema logs one line with both versions and the copy, which the doctor lists", async () => {
   const [, last] = FORMER;
   const dir = formerDirectory(last);
   const path = join(dir, "genrouter.db");
@@ -44,7 +44,7 @@ test("A15: a start that migrates logs one line with both schemas and the path of
 }, 30_000);
 
 test.skipIf(postgresReason !== undefined)(
-  "A15: over PostgreSQL the node that migrates says so, and no other",
+  "A15: over PostgreSQL only the node that migrates the schema reports the migration",
   async () => {
     const server = await openServer();
     const url = server.url("postgres");

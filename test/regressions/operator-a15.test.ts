@@ -1,4 +1,4 @@
-// A node that was killed and starts again in its own directory goes on with its generations at once: it knows that its former process is dead.
+// Restart of a killed node: it recovers its generations without waiting for its former lease.
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { run } from "../../src/torture/crash/processes.ts";
@@ -11,10 +11,10 @@ import { openServer } from "../postgres/server.ts";
 
 afterAll(dropDirs);
 
-/** Longer than this test waits for anything. */
+/** Longer than every wait of this test. */
 const LEASE_S = "300";
 
-test("A15: it does not wait for its own lease", async () => {
+test("A15: a killed node that restarts in its data directory continues its generations before its former lease expires", async () => {
   const [server, bucket, dir] = [await openServer(), await startBucket(join(freshDir(), "bucket")), freshDir()];
   const env = {
     ...bucket.settings("a15/"),
@@ -26,12 +26,12 @@ test("A15: it does not wait for its own lease", async () => {
   const first = await serveSimulating(env);
   const body = JSON.stringify({ model: "vidmodel-2.0-fast", input: { prompt: "a kite", resolution: "480p", duration: 4 } });
   const { id } = await first.ask("/generations", { method: "POST", body });
-  await eventually(async () => (await first.ask(`/generations/${id}`)).status === "running", "a generation that runs");
+  await eventually(async () => (await first.ask(`/generations/${id}`)).status === "running", "a running generation");
   first.node.kill("SIGKILL");
   await first.node.ended;
   const second = await serveSimulating(env);
   try {
-    expect(await eventually(async () => (await second.ask(`/generations/${id}`)).status === "succeeded", "its end")).toBe(true);
+    expect(await eventually(async () => (await second.ask(`/generations/${id}`)).status === "succeeded", "the end of the generation")).toBe(true);
     const nodes = await run([...PROGRAM, "nodes", "--json"], env);
     expect([nodes.code, nodes.output.match(/"ended_at":null/g)?.length]).toEqual([0, 1]);
   } finally {

@@ -78,7 +78,7 @@ const History = ({ steps, first }: { steps: readonly PlayedStep[]; first: Playgr
         <span class="step-way">
           {step.from} → {step.to}
         </span>
-        {step.sayings.map((saying) => (
+        {step.outputs.map((saying) => (
           <span key={applyOutput(saying)} class="step-text">
             {applyOutput(saying)}
           </span>

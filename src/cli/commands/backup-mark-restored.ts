@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import type { Settings } from "../../config/schema.ts";
-import { handOver } from "../chown-files.ts";
+import { chownTree } from "../chown-files.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
 import { storeLocationOf } from "../read-only-store.ts";
 import { type DirFlag, directoryOf, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
@@ -30,7 +30,7 @@ const adoptDirectory = async ({ dir, network_disk: networkDisk }: Settings["data
     const takenAtMs = await recoveryReads(openQuery(reader), SQLITE).lastSeenMs();
     reader.close();
     markCopy(path, { takenAtMs, nowMs: Date.now() });
-    handOver(dir);
+    chownTree(dir);
     return takenAtMs;
   } finally {
     claim.release();

@@ -161,17 +161,17 @@ export const addConfig = (program: Command, session: Session): void => {
       const { file, read: found } = read(flags);
       const isRead = "settings" in found;
       const unsafe = "settings" in found ? listeningFault(found) : undefined;
-      const isElsewhere = existsSync(CREDENTIAL);
+      const isInCredentials = existsSync(CREDENTIAL);
       const faults = [
         ...(isRead ? await deeperFaults(found) : found.faults),
-        ...(unsafe === undefined || isElsewhere ? [] : [unsafe]),
+        ...(unsafe === undefined || isInCredentials ? [] : [unsafe]),
         ...(await keyFaults(isRead ? found : found.rest)),
       ];
       const exposed = "settings" in found ? exposedLine(file, found.origins) : undefined;
       const keyless = "settings" in found ? await keylessLine(found) : undefined;
       const ignored = ignoredLine(("settings" in found ? found : found.rest).ignored);
       const warnings = [
-        ...(unsafe === undefined || !isElsewhere ? [] : [`${unsafe}; where the unit hands ${CREDENTIAL} over, it is`]),
+        ...(unsafe === undefined || !isInCredentials ? [] : [`${unsafe}; where the unit hands ${CREDENTIAL} over, it is`]),
         ...(exposed === undefined ? [] : [exposed]),
         ...(ignored === undefined ? [] : [ignored]),
         ...(keyless === undefined ? [] : [keyless]),

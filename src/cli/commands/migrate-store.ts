@@ -3,8 +3,8 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { databaseFault } from "../../config/database-url.ts";
 import type { Settings } from "../../config/schema.ts";
-import type { KeptFiles, MigrateRequest, Outcome } from "../../store/migrate-to-postgres/migrate.ts";
-import { handOver } from "../chown-files.ts";
+import type { StoredFileCopy, MigrateRequest, Outcome } from "../../store/migrate-to-postgres/migrate.ts";
+import { chownTree } from "../chown-files.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
 import { createProgressText, type MigrationStep, outcomeLines } from "../migration-text.ts";
 import {
@@ -33,9 +33,9 @@ const addressOf = (flags: Flags, settings: Settings): string => {
 };
 
 /** Uploads result files to the configured bucket. @throws CommandFault if the bucket is not available. */
-const bringing =
+const createFileCopy =
   (settings: Settings, signal: AbortSignal, report: (going: MigrationStep) => void): NonNullable<MigrateRequest["bringFiles"]> =>
-  async ({ before, of, next, brought }: KeptFiles) => {
+  async ({ before, of, next, brought }: StoredFileCopy) => {
     const [{ bulkUpload }, { BucketFault }, { systemClock }] = await Promise.all([
       import("../../files/s3/bulk-upload.ts"),
       import("../../files/s3/errors.ts"),
@@ -83,10 +83,10 @@ export const addMigrateStore = (program: Command, session: Session): void => {
     const isLocal = settings.files.store === "local";
     const startMs = performance.now();
     const report = createProgressText(terminal);
-    const bringFiles = isLocal ? null : bringing(settings, signal, report);
-    const outcome = await migrateStore({ dir, networkDisk, url: addressOf(flags, settings), signal, bringFiles }, report);
+    const copyFiles = isLocal ? null : createFileCopy(settings, signal, report);
+    const outcome = await migrateStore({ dir, networkDisk, url: addressOf(flags, settings), signal, bringFiles: copyFiles }, report);
     terminal.progress(null);
-    handOver(dir);
+    chownTree(dir);
     if (!outcome.isMoved) session.exit = EXITS.failure;
     const tookMs = performance.now() - startMs;
     if (flags.json) terminal.print(JSON.stringify(outcomeJson(outcome, tookMs)));
@@ -97,7 +97,7 @@ export const addMigrateStore = (program: Command, session: Session): void => {
     const { undoMigration } = await import("../../store/migrate-to-postgres/migrate.ts");
     const { dir, network_disk: networkDisk } = settings.data;
     await undoMigration({ dir, networkDisk, url: addressOf(flags, settings), signal });
-    handOver(dir);
+    chownTree(dir);
     if (flags.json) terminal.print(JSON.stringify({ undone: true }));
     else terminal.print(`${resolve(dir)} is as it was before the move: start the service on it, without GENROUTER_STORE__URL`);
   };

@@ -1,7 +1,7 @@
 // `genrouter reconcile`: compares a provider's job list with the attempts and prices the differences.
 import type { Command } from "commander";
 import type { Credits } from "../../domain/types.ts";
-import { EDGE_MS, type Reconciled, reconcile, type Stranger, unpricedOf } from "../../providers/reconcile.ts";
+import { EDGE_MS, type Reconciled, reconcile, type UnknownJob, unpricedOf } from "../../providers/reconcile.ts";
 import type { SentRow } from "../../store/store.ts";
 import { withAdminService } from "../admin-connection.ts";
 import { EXITS } from "../exit-codes.ts";
@@ -22,7 +22,7 @@ const sentJson = (row: SentRow) => ({
   ...{ generation_id: row.generationId, attempt: row.n, account_id: row.accountId, route_id: row.routeId, ref: row.ref },
   ...{ job_id: row.jobId, state: row.state, sent_at: iso(row.sentAtMs), price_usd: usdNumber(row.priceCredits) },
 });
-const strangerJson = ({ jobId, madeAtMs, of }: Stranger) => ({
+const strangerJson = ({ jobId, madeAtMs, of }: UnknownJob) => ({
   ...{ job_id: jobId, made_at: iso(madeAtMs) },
   attempt: of === null ? null : sentJson(of),
 });

@@ -41,12 +41,12 @@ const placeOf = (session: Session, flags: TortureFlags): string => {
   const { terminal } = session;
   const owned = resolve(dirOf(session, {}));
   const beside = dirname(owned);
-  const isElsewhere = deviceOf(owned) !== undefined && deviceOf(owned) !== deviceOf(".");
-  if (flags.dir === undefined && isElsewhere && deviceOf(beside) !== deviceOf(owned))
+  const isOtherDevice = deviceOf(owned) !== undefined && deviceOf(owned) !== deviceOf(".");
+  if (flags.dir === undefined && isOtherDevice && deviceOf(beside) !== deviceOf(owned))
     terminal.warn(
       `the data directory ${owned} is on a disk of its own; name an empty directory on it with --dir to try that one`,
     );
-  const place = resolve(flags.dir ?? (isElsewhere && deviceOf(beside) === deviceOf(owned) ? beside : "."));
+  const place = resolve(flags.dir ?? (isOtherDevice && deviceOf(beside) === deviceOf(owned) ? beside : "."));
   if (!existsSync(place) || !statSync(place).isDirectory())
     throw badFlag(`--dir: there is no directory ${place}`, "name one that exists, on the disk to be tried");
   if (existsSync(join(place, DATABASE_FILE)))

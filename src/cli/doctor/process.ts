@@ -1,7 +1,7 @@
 // Doctor checks of the service process: running, ready, and of the same release.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { takeTurn } from "../../store/sqlite/snapshot-copy/directory-mutex.ts";
+import { acquireMutex } from "../../store/sqlite/snapshot-copy/directory-mutex.ts";
 import type { About } from "../control.ts";
 import { VERSION } from "../version.ts";
 import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
@@ -31,7 +31,7 @@ export const fetchHealth = async (
 const isOwned = (dir: string): boolean => {
   const lock = join(dir, "lock.db");
   if (!existsSync(lock)) return false;
-  const giveBack = takeTurn(lock);
+  const giveBack = acquireMutex(lock);
   giveBack?.();
   return giveBack === null;
 };

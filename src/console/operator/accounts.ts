@@ -109,14 +109,14 @@ export const createAccounts = ({ admin, reads, limits }: OperatorDeps) => {
       const { reference, credits, note } = request.body as CreditsRequest;
       const accountId = named(request, "id");
       // The reference is scoped to the console and the account, so that it cannot match a request from another source.
-      const wish = signed(request, {
+      const decision = signed(request, {
         reference: `console ${accountId} ${reference}`,
         accountId,
         credits: Math.abs(credits),
         note,
       });
       const owedBefore = (await reads.account(accountId))?.owedCredits ?? 0;
-      const { transferredCredits } = await (credits > 0 ? admin.addCredits(wish) : admin.takeCredits(wish));
+      const { transferredCredits } = await (credits > 0 ? admin.addCredits(decision) : admin.takeCredits(decision));
       const account = await view(accountId);
       return { account, transferredCredits: transferredCredits, newlyOwedCredits: Math.max(0, account.owedCredits - owedBefore) };
     },

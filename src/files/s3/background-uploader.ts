@@ -73,7 +73,7 @@ export const createBackgroundUploader = (options: BackgroundUploaderOptions): Ba
   let wake: (() => void) | null = null;
   let isStopped = false;
 
-  const comeAgain = (item: Item, ms: number) => {
+  const retryLater = (item: Item, ms: number) => {
     const key = keyOf(item.id, item.n);
     const takeBack = clock.after(ms, () => {
       later.delete(key);
@@ -112,7 +112,7 @@ export const createBackgroundUploader = (options: BackgroundUploaderOptions): Ba
     const { id, n } = item;
     const fate = await fateOf(id, n).catch((): Fate => ({ kind: "wait" }));
     if (signal.aborted) return;
-    if (fate.kind === "wait") return comeAgain(item, Math.min(LONGEST_CHECK_MS, FIRST_CHECK_MS * 2 ** ++item.looks));
+    if (fate.kind === "wait") return retryLater(item, Math.min(LONGEST_CHECK_MS, FIRST_CHECK_MS * 2 ** ++item.looks));
     if (fate.kind === "remove") return local.remove(id).catch(() => undefined);
     if (fate.kind === "leave") return;
     const { isAgain } = item;
@@ -138,7 +138,7 @@ export const createBackgroundUploader = (options: BackgroundUploaderOptions): Ba
       const reason = fault instanceof BucketFault || fault instanceof LocalDamage ? fault.message : "the disk refused";
       tell("file not uploaded", { generation_id: item.id, count: item.n, reason });
     }
-    comeAgain(item, Math.min(LONGEST_ASIDE_MS, ASIDE_MS * 2 ** (item.failures - 1)));
+    retryLater(item, Math.min(LONGEST_ASIDE_MS, ASIDE_MS * 2 ** (item.failures - 1)));
   };
 
   const run = (key: string, item: Item) => {
@@ -210,7 +210,7 @@ export const createBackgroundUploader = (options: BackgroundUploaderOptions): Ba
       moved.get(key)?.takeBack();
       moved.delete(key);
       if (isStopped || later.has(key) || queue.has(key)) return;
-      comeAgain({ id, n, looks: 0, failures: 0, isAgain: false }, FIRST_CHECK_MS);
+      retryLater({ id, n, looks: 0, failures: 0, isAgain: false }, FIRST_CHECK_MS);
     },
     isMoved: (id, n) => moved.has(keyOf(id, n)),
     forget: async (id) => {

@@ -82,7 +82,7 @@ const readBounded = async (response: Response): Promise<string> => {
   return text;
 };
 
-const readWhole = async (response: Response, mostBytes: number): Promise<Uint8Array> => {
+const readBody = async (response: Response, mostBytes: number): Promise<Uint8Array> => {
   if (mostBytes === Number.POSITIVE_INFINITY) return response.bytes();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -168,8 +168,8 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
   /** Like `ask`, for deletions of objects that may no longer exist. */
   const drop = async (name: string, requested: RequestOptions): Promise<void> => {
     const { status, text } = await ask("DELETE", name, requested);
-    const isGone = status === 404 && elementOf(text, "Code") !== "NoSuchBucket";
-    if (status !== 200 && status !== 204 && !isGone) throw faultOf(status, text);
+    const isMissing = status === 404 && elementOf(text, "Code") !== "NoSuchBucket";
+    if (status !== 200 && status !== 204 && !isMissing) throw faultOf(status, text);
   };
 
   return {
@@ -219,7 +219,7 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
     head,
     read: async (name, signal, mostBytes = Number.POSITIVE_INFINITY) => {
       const take = async (response: Response) =>
-        response.status === 200 ? readWhole(response, mostBytes) : readBounded(response);
+        response.status === 200 ? readBody(response, mostBytes) : readBounded(response);
       const { status, headers, text } = await request(take, "GET", name, { signal });
       if (typeof text === "string") {
         const fault = faultOf(status, text);

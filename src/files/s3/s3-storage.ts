@@ -76,21 +76,21 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
   const consequence = options.shared
     ? "results wait for it, and are charged when they are in it"
     : "files stay on disk and are served from there";
-  const standing = createBucketHealth({ clock, chance, tell, consequence });
+  const bucketHealth = createBucketHealth({ clock, chance, tell, consequence });
   let takeBackTrial: (() => void) | null = null;
   const planTrial = () => {
-    const pauseMs = Math.max(LEAST_TRIAL_PAUSE_MS, standing.againAtMs() - clock.nowMs());
+    const pauseMs = Math.max(LEAST_TRIAL_PAUSE_MS, bucketHealth.againAtMs() - clock.nowMs());
     takeBackTrial ??= clock.after(pauseMs, () => {
       takeBackTrial = null;
       void tryIt();
     });
   };
   const failed = (fault: BucketFault) => {
-    standing.failed(fault);
+    bucketHealth.failed(fault);
     // A node accepts no work while the bucket is unavailable, so only this trial detects its recovery.
     if (options.shared && !ending.signal.aborted) planTrial();
   };
-  const moving = { ...standing, failed };
+  const moving = { ...bucketHealth, failed };
   const mover = options.moves
     ? createBackgroundUploader({
         local,
@@ -115,7 +115,7 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
     ? createUploadBeforeCommit({ local, bucket, standing: moving, clock, tell, ending: ending.signal })
     : null;
   /** Objects that are not recorded: from a node that crashed before recording them, or from an attempt that did not deliver. */
-  const untold = async (id: string): Promise<string[]> => {
+  const notUploaded = async (id: string): Promise<string[]> => {
     try {
       return options.shared ? await bucket.list(id, ending.signal) : [];
     } catch (fault) {
@@ -171,7 +171,7 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
         for (const { n } of files) await local.drop(id, n);
         await local.remove(id);
         const reported = files.map(({ n, object }) => object ?? `${n}`);
-        for (const object of new Set([...reported, ...(await untold(id))])) await drop(bucket.nameOf(id, object));
+        for (const object of new Set([...reported, ...(await notUploaded(id))])) await drop(bucket.nameOf(id, object));
       },
     },
     spool: arriving

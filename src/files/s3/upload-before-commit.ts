@@ -85,7 +85,7 @@ const openPlaces = (places: number) => {
 
 export const createUploadBeforeCommit = ({ local, bucket, standing, clock, tell, ending }: ArrivingOptions): Arriving => {
   const places = openPlaces(AT_ONCE);
-  let isAsking = false;
+  let isRequesting = false;
   let setAside = 0;
 
   const pause = (ms: number) => new Promise<void>((goOn) => void clock.after(ms, goOn));
@@ -118,13 +118,13 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, tell,
     const known = standing.fault();
     const asks = known !== null;
     try {
-      if (known !== null && (isAsking || clock.nowMs() < standing.againAtMs())) throw new StorageUnavailable(known.message);
-      isAsking ||= asks;
+      if (known !== null && (isRequesting || clock.nowMs() < standing.againAtMs())) throw new StorageUnavailable(known.message);
+      isRequesting ||= asks;
       try {
         await onDisk(() => upload(id, file, path, signal).catch((fault: unknown) => Promise.reject(judged(fault, signal))));
         standing.worked();
       } finally {
-        if (asks) isAsking = false;
+        if (asks) isRequesting = false;
       }
     } finally {
       places.leave();

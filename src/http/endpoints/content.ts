@@ -7,7 +7,7 @@ import { FileMissing, type Files } from "../../files/port.ts";
 import { dispositionOf, FILE_CACHE_CONTROL, fileName, serveElsewhere, serveFile } from "../../files/serve.ts";
 import type { Log } from "../../logging/events.ts";
 import type { StoreReads } from "../../store/store.ts";
-import type { KeyedAnswer } from "../auth.ts";
+import type { AuthenticatedHandler } from "../auth.ts";
 import { errorJson } from "../errors.ts";
 import { signAnswer } from "../response.ts";
 import { findGeneration } from "./generations.ts";
@@ -98,7 +98,7 @@ export const answerFile = async (
 
 /** §4.3 without `n` in the path, §4.4 with `n`. */
 export const content =
-  (reads: Pick<StoreReads, "generationById">, results: StoredResults): KeyedAnswer =>
+  (reads: Pick<StoreReads, "generationById">, results: StoredResults): AuthenticatedHandler =>
   async (request, requestId, caller, params) => {
     const position = params.n;
     if (position !== undefined && !POSITION.test(position))

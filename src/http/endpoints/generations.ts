@@ -5,7 +5,7 @@ import type { CachedRecord, Caller, GenerationRecord } from "../../domain/types.
 import type { Presence, Submit } from "../../generations/submit.ts";
 import type { Log } from "../../logging/events.ts";
 import type { StoreReads } from "../../store/store.ts";
-import type { KeyedAnswer } from "../auth.ts";
+import type { AuthenticatedHandler } from "../auth.ts";
 import { readBody } from "../body.ts";
 import { readOrder } from "../parse-submission.ts";
 import { addLogContext } from "../request-log-context.ts";
@@ -61,7 +61,7 @@ const presenceOf = (request: Request): Presence => ({ heard: nextTurn, isGone: (
  * §4.1: returns 202 for a new generation, 200 for the generation that an earlier request with the same Idempotency-Key created.
  */
 export const submission =
-  (deps: { submit: Submit; log: Log; settings: Pick<Settings, "log"> }, linkTo: LinkTo): KeyedAnswer =>
+  (deps: { submit: Submit; log: Log; settings: Pick<Settings, "log"> }, linkTo: LinkTo): AuthenticatedHandler =>
   async (request, requestId, caller) => {
     const bytes = await readBody(request);
     const order = readOrder(bytes, request, requestId, caller);
@@ -80,7 +80,7 @@ export const submission =
  * §4.2. Reads the record and writes nothing. The response for a record in memory is serialized once and sent without a turn of
  * the event loop.
  */
-export const poll = (reads: RecentReads, linkTo: LinkTo, linksAge: () => string): KeyedAnswer => {
+export const poll = (reads: RecentReads, linkTo: LinkTo, linksAge: () => string): AuthenticatedHandler => {
   const shown = (kept: CachedRecord): string => {
     const age = kept.record.status === "succeeded" ? linksAge() : "";
     if (kept.shown?.age === age) return kept.shown.json;

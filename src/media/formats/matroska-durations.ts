@@ -119,8 +119,8 @@ export const tallied = (tally: Tally): { seconds: number; meanS: number; isUncou
   const meanS = packetS || track.frameS || (blocks > 1 && !isPartial ? spanS / (blocks - 1) : 0);
   const byClockS = (endS > lastS ? endS : lastS + meanS) - startS;
   const hasSound = track.sound !== undefined && soundS > 0 && !isPartial;
-  const isUnheard = track.sound === undefined || (soundS === 0 && !isPartial) || isMuch(unheardBytes, bytes);
-  const isUncounted = track.kind === "audio" && blocks > 0 && isUnheard;
+  const isIncomplete = track.sound === undefined || (soundS === 0 && !isPartial) || isMuch(unheardBytes, bytes);
+  const isUncounted = track.kind === "audio" && blocks > 0 && isIncomplete;
   const seconds = Math.max(0, (hasSound ? soundS : byClockS) - Math.min(track.delayS, MOST_DELAY_S) - paddingS);
   return { seconds, meanS, isUncounted };
 };

@@ -158,7 +158,7 @@ const chainedSeconds = (streams: readonly Stream[]): number => {
 /** Above this number and share of unparsed packets, a stream counts as damaged. */
 const FEW_UNHEARD = 2;
 const FEW_UNHEARD_SHARE = 0.01;
-const isUnheard = ({ unheard, packets }: Stream): boolean => unheard > FEW_UNHEARD + packets * FEW_UNHEARD_SHARE;
+const hasSilentPackets = ({ unheard, packets }: Stream): boolean => unheard > FEW_UNHEARD + packets * FEW_UNHEARD_SHARE;
 
 /**
  * @param isCounted whether page checksums are verified as well
@@ -211,7 +211,7 @@ export const readOgg = async (cursor: Cursor, isCounted: boolean): Promise<Inspe
   const first = heard[0];
   const seconds = chainedSeconds(heard);
   const frameS = first?.code ? first.frame / first.code.rate : 0;
-  const uncounted = hasFalsePage || heard.some(isUnheard) ? { isUncounted: true as const } : {};
+  const uncounted = hasFalsePage || heard.some(hasSilentPackets) ? { isUncounted: true as const } : {};
   const clip = oggClip(streams, { seconds, frameS }, isCut);
   if (clip) return { ...clip, ...uncounted };
   if (!first) throw new Unreadable("it holds no sound of a known code");

@@ -4,7 +4,7 @@ import { createBatchResolve } from "./batch-resolve.ts";
 import { type Child, type ChildJob, type Ending, startChild, type WatchBounds } from "./child-process.ts";
 import { CHILD_ENV, childCommand } from "./command.ts";
 import type { Bounds, ConfinementReport } from "./confine.ts";
-import { type Claimant, createFairQueue, type FairLine } from "./fair-queue.ts";
+import { type Claimant, createFairQueue, type FairQueue } from "./fair-queue.ts";
 
 export type ChildrenOptions = {
   /** Maximum number of concurrent children. */
@@ -59,7 +59,7 @@ export const createChildPool = ({
   bounds,
   niceness = LEAST_PRIORITY,
 }: ChildrenOptions): Children => {
-  const line: FairLine = createFairQueue({ places: workers, perAccount: workers, cost: USUAL_MS });
+  const line: FairQueue = createFairQueue({ places: workers, perAccount: workers, cost: USUAL_MS });
   const groups = createBatchResolve(GROUP);
   const watched = { ...WATCH, ...bounds };
   const living = new Set<Child>();

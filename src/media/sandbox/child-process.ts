@@ -248,11 +248,11 @@ export const startChild = (command: readonly string[], env: Record<string, strin
   };
   /** Processes frames sequentially, so that a child cannot queue an unbounded number of reads or writes. */
   const listen = async () => {
-    const heard: Frame[] = [];
-    const pieceOf = createFrames((frame) => heard.push(frame));
+    const frames: Frame[] = [];
+    const pieceOf = createFrames((frame) => frames.push(frame));
     for await (const piece of proc.stdout) {
       const isRight = pieceOf(piece);
-      for (const frame of heard.splice(0)) await receive(frame);
+      for (const frame of frames.splice(0)) await receive(frame);
       if (!isRight) over("protocol");
     }
   };

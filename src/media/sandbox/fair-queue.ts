@@ -6,11 +6,11 @@
 export type Claimant = { share: string; account: string };
 
 /** Releases a place. @param cost the actual cost, in the unit of the queue's `cost` */
-export type Leave = (cost?: number) => void;
+export type Release = (cost?: number) => void;
 
-export type FairLine = {
+export type FairQueue = {
   /** Waits for a place; undefined if the signal ends the wait. */
-  take(who: Claimant, signal: AbortSignal): Promise<Leave | undefined>;
+  take(who: Claimant, signal: AbortSignal): Promise<Release | undefined>;
   /** Number of waiting claimants. */
   waiting(): number;
 };
@@ -36,7 +36,7 @@ const least = <T extends { used: number }>(groups: Iterable<T>, may: (one: T) =>
 };
 
 /** Creates a queue. The use of a group is remembered until the other groups have used as much. */
-export const createFairQueue = ({ places, perAccount, cost }: FairLineOptions): FairLine => {
+export const createFairQueue = ({ places, perAccount, cost }: FairLineOptions): FairQueue => {
   const shares = new Map<string, Share>();
   let free = places;
   let waiting = 0;
@@ -81,7 +81,7 @@ export const createFairQueue = ({ places, perAccount, cost }: FairLineOptions): 
       group.line.shift()?.();
     }
   };
-  const enter = (share: Share, group: Group): Leave => {
+  const enter = (share: Share, group: Group): Release => {
     let isGiven = false;
     free -= 1;
     for (const each of [share, group]) {

@@ -50,16 +50,16 @@ export const readHeader = (header: Uint8Array): { kind: number; payloadBytes: nu
 });
 
 /** A range that the child requests: all bytes up to `least`, and available bytes up to `most`. */
-export type Wanted = { start: number; least: number; most: number };
+export type ByteRangeRequest = { start: number; least: number; most: number };
 
-export const encodeWanted = ({ start, least, most }: Wanted): Uint8Array => {
+export const encodeWanted = ({ start, least, most }: ByteRangeRequest): Uint8Array => {
   const payload = new Uint8Array(READ_BYTES);
   for (const [n, value] of [start, least, most].entries()) viewOf(payload).setFloat64(n * 8, value, true);
   return payload;
 };
 
 /** Decodes a read request; undefined if it violates the protocol. */
-export const decodeWanted = (payload: Uint8Array, sizeBytes: number): Wanted | undefined => {
+export const decodeWanted = (payload: Uint8Array, sizeBytes: number): ByteRangeRequest | undefined => {
   if (payload.length !== READ_BYTES) return undefined;
   const [start = -1, least = -1, most = -1] = [0, 8, 16].map((at) => viewOf(payload).getFloat64(at, true));
   const isRight = [start, least, most].every(Number.isSafeInteger) && start >= 0 && start < least && least <= most;

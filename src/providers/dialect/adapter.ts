@@ -66,7 +66,7 @@ export const adapterOf = (dialect: Dialect): Adapter => {
       `/poll: ${submission.isAwaited ? "a provider that names a job is asked about it" : "there is no job to ask about"}`,
     );
 
-  const asking = (template: AnswerTemplate | undefined, way: string) => {
+  const lookupRequest = (template: AnswerTemplate | undefined, way: string) => {
     if (template === undefined) return undefined;
     const make = within(`${way}/request`, () => requestOf(template.request, headers, JOB_KNOWN));
     const read = within(way, () => readAnswerOf(template, judge));
@@ -76,8 +76,8 @@ export const adapterOf = (dialect: Dialect): Adapter => {
         withBill(read(r, job, jobScope(job, c), c.baseUrl), () => isBilled(r)),
     };
   };
-  const poll = asking(dialect.poll, "poll");
-  const result = asking(dialect.result, "result");
+  const poll = lookupRequest(dialect.poll, "poll");
+  const result = lookupRequest(dialect.result, "result");
   const located = (outcome: FindOutcome, c: AdapterContext): FindOutcome =>
     outcome.kind === "found" ? { kind: "found", job: submission.located(outcome.job, submitScope(c), c.baseUrl) } : outcome;
   const cancelling = cancel && within("cancel/request", () => requestOf(cancel.request, headers, JOB_KNOWN));

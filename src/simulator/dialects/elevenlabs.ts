@@ -88,7 +88,7 @@ const inputFor =
     return { ...(prompt == null ? {} : { prompt }), ...seed, output_format, duration: (ms ?? 30_000) / 1000 };
   };
 
-const complaintsFor =
+const problemsOf =
   (endpoint: string, format: string) =>
   (body: JsonObject): Problem[] => {
     const needed = neededBy(endpoint);
@@ -150,7 +150,7 @@ export const handleElevenLabs: DialectHandler = async (
     checksAtOnce: true,
     newId: idOf,
     inputOf: inputFor(endpoint, format),
-    complaints: complaintsFor(endpoint, format),
+    complaints: problemsOf(endpoint, format),
     accepted: async (job) => whenDone(job, await resultOf(bench, job)),
     withoutId: () => ({ kind: "reply", status: 200, headers: { "content-type": "audio/mpeg" }, body: "" }),
     refused: refusedFor(key !== undefined),

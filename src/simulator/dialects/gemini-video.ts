@@ -78,7 +78,7 @@ const complaints = (body: JsonObject): Problem[] => {
   const config = membersOf(body.generation_config);
   const { task } = membersOf(config.video_config);
   const parts = partsOf(body.input);
-  const strangers = (value: JsonObject, part: keyof typeof NAMES): Problem[] =>
+  const unknownFields = (value: JsonObject, part: keyof typeof NAMES): Problem[] =>
     Object.keys(value)
       .filter((name) => !NAMES[part].split(" ").includes(name))
       .map((name) => ({ field: part || null, message: `Unknown parameter ${name}`, type: "unknown" }));
@@ -86,11 +86,11 @@ const complaints = (body: JsonObject): Problem[] => {
     isWrong ? [{ field, message, type: "value_error" }] : [];
   const isPicture = ({ type }: JsonObject) => type === "image";
   return [
-    ...strangers(body, ""),
-    ...strangers(format, "response_format"),
-    ...strangers(config, "generation_config"),
-    ...strangers(membersOf(config.video_config), "video_config"),
-    ...parts.flatMap((part) => strangers(part, "input")),
+    ...unknownFields(body, ""),
+    ...unknownFields(format, "response_format"),
+    ...unknownFields(config, "generation_config"),
+    ...unknownFields(membersOf(config.video_config), "video_config"),
+    ...parts.flatMap((part) => unknownFields(part, "input")),
     ...wrong("model", typeof body.model !== "string" || body.model === "", "Field required"),
     ...Object.entries(CHOICES).flatMap(([name, words]) =>
       wrong(`response_format.${name}`, format[name] !== undefined && !words.includes(String(format[name]))),

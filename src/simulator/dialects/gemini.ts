@@ -87,7 +87,7 @@ const SIZES = ["512", "1K", "2K", "4K"];
 const RATIOS = ["1:1", "1:4", "1:8", "2:3", "3:2", "3:4", "4:1", "4:3", "4:5", "5:4", "8:1", "9:16", "16:9", "21:9"];
 
 const own = (field: string, message: string): Problem => ({ field, message, type: "own" });
-const strangers = (value: unknown, kind: keyof typeof NAMES, at: string): Problem[] =>
+const unknownFields = (value: unknown, kind: keyof typeof NAMES, at: string): Problem[] =>
   Object.keys(isObject(value) ? value : {})
     .filter((name) => !NAMES[kind].split(" ").includes(name))
     .map((name) => own(at, `Invalid JSON payload received. Unknown name "${name}"${at && ` at '${at}'`}: Cannot find field.`));
@@ -97,21 +97,21 @@ const partsOf = (content: unknown): unknown[] => {
   return Array.isArray(parts) ? parts : [];
 };
 
-const complaintsOn =
+const problemsOf =
   (model: string) =>
   (body: JsonObject): Problem[] => {
     const config = membersOf(body.generationConfig);
     const { aspectRatio, imageSize } = membersOf(config.imageConfig);
     const contents = Array.isArray(body.contents) ? body.contents : [];
     const inside = contents.flatMap((content, n) => [
-      ...strangers(content, "content", `contents[${n}]`),
+      ...unknownFields(content, "content", `contents[${n}]`),
       ...partsOf(content).flatMap((part, m) => {
         const at = `contents[${n}].parts[${m}]`;
         const { inlineData, fileData } = membersOf(part);
         return [
-          ...strangers(part, "part", at),
-          ...strangers(inlineData, "inlineData", `${at}.inline_data`),
-          ...strangers(fileData, "fileData", `${at}.file_data`),
+          ...unknownFields(part, "part", at),
+          ...unknownFields(inlineData, "inlineData", `${at}.inline_data`),
+          ...unknownFields(fileData, "fileData", `${at}.file_data`),
           ...(isObject(fileData) && typeof fileData.mimeType !== "string"
             ? [own(`${at}.file_data`, `* GenerateContentRequest.${at}.file_data.mime_type: Must be set\n`)]
             : []),
@@ -119,10 +119,10 @@ const complaintsOn =
       }),
     ]);
     return [
-      ...strangers(body, "request", ""),
+      ...unknownFields(body, "request", ""),
       ...inside,
-      ...strangers(config, "generationConfig", "generation_config"),
-      ...strangers(config.imageConfig, "imageConfig", "generation_config.image_config"),
+      ...unknownFields(config, "generationConfig", "generation_config"),
+      ...unknownFields(config.imageConfig, "imageConfig", "generation_config.image_config"),
       ...(/omni/.test(model) ? [own("model", "This model only supports Interactions API.")] : []),
       ...(aspectRatio !== undefined && !RATIOS.includes(String(aspectRatio))
         ? [
@@ -210,7 +210,7 @@ export const handleGemini: DialectHandler = async (bench, request, path): Promis
     checksAtOnce: true,
     newId: () => randomBytes(16).toString("base64url"),
     inputOf,
-    complaints: complaintsOn(model),
+    complaints: problemsOf(model),
     accepted: async (job) => whenDone(job, await resultOf(bench, job)),
     withoutId: () => json(200, { usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 }, modelVersion: model }),
     refused: refusedFor(model, key !== undefined),

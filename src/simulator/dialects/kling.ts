@@ -105,7 +105,7 @@ const byOwnId = (bench: Bench, id: string): Job | undefined => {
   return book.byOwnId.get(id);
 };
 
-const ownIdTold = ({ ref }: Job): JsonObject => (ref === null ? {} : { external_task_id: ref });
+const externalIdField = ({ ref }: Job): JsonObject => (ref === null ? {} : { external_task_id: ref });
 
 const wordsOf = (kind: string): DialectResponses => ({
   provider: "kling",
@@ -115,7 +115,7 @@ const wordsOf = (kind: string): DialectResponses => ({
   markOf: ownIdOf,
   accepted: (job) =>
     done({
-      ...{ task_id: job.id, task_status: "submitted", task_info: ownIdTold(job) },
+      ...{ task_id: job.id, task_status: "submitted", task_info: externalIdField(job) },
       ...{ created_at: job.acceptedAtMs, updated_at: job.acceptedAtMs },
     }),
   withoutId: () => done({ task_status: "submitted", task_info: {} }),
@@ -153,7 +153,7 @@ const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Pr
   const seconds = String((await bench.workshop.wishOf(job)).sketch.ms / 1000);
   return {
     ...{ task_id: job.id, task_status: status, task_status_msg: status === "failed" ? (failure ?? "") : "" },
-    task_info: ownIdTold(job),
+    task_info: externalIdField(job),
     ...(status === "succeed"
       ? {
           task_result: { videos: files.map(({ url }, at) => ({ id: `${job.id}-${at + 1}`, url, duration: seconds })) },

@@ -76,8 +76,8 @@ export const isImageReference = (value: unknown): boolean => {
 };
 
 /** The parameters of the current models; streaming is not simulated. */
-const LOOKS = ["size", "quality", "output_format", "output_compression", "background"];
-const TAKEN = ["model", "prompt", "n", "moderation", "complexity", "user", "safety_identifier", ...LOOKS];
+const APPEARANCE_FIELDS = ["size", "quality", "output_format", "output_compression", "background"];
+const TAKEN = ["model", "prompt", "n", "moderation", "complexity", "user", "safety_identifier", ...APPEARANCE_FIELDS];
 const TAKEN_BY_EDITS = [...TAKEN, "images", "mask", "input_fidelity"];
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
   quality: ["low", "medium", "high", "auto"],

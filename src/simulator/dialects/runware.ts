@@ -24,8 +24,8 @@ type About = { taskType: string; taskUUID: string };
 const refused = (fault: Fault, about: About): Reply => {
   switch (fault.name) {
     case "401": {
-      const apart = { parameter: "apiKey", taskType: "authentication" };
-      return json(401, { errors: [error("invalidApiKey", "Invalid API key. Get one in your dashboard.", apart)] });
+      const authenticationError = { parameter: "apiKey", taskType: "authentication" };
+      return json(401, { errors: [error("invalidApiKey", "Invalid API key. Get one in your dashboard.", authenticationError)] });
     }
     case "402":
       return failed(402, error("insufficientCredits", "Insufficient credits to run this task.", about));
@@ -117,14 +117,14 @@ type TaskResponse = { data: JsonObject[]; errors: JsonObject[]; status: number }
 /** The `getResponse` result of one task, or a response with a scripted fault. */
 const reported = async (bench: Bench, request: SimulatorRequest, taskUUID: string): Promise<TaskResponse | Answer> => {
   const lost = error("taskFailedOrNotFound", "No such task.", { parameter: "taskUUID", taskType: "getResponse", taskUUID });
-  const gone: TaskResponse = { data: [], errors: [lost], status: 404 };
+  const lostTask: TaskResponse = { data: [], errors: [lost], status: 404 };
   const job = bench.jobs.find(PROVIDER, taskUUID);
-  if (!job) return gone;
+  if (!job) return lostTask;
   const state = bench.jobs.state(job);
   const done = state === "done";
   const trouble = troubleOf(job, done);
   if (typeof trouble === "object") return trouble;
-  if (trouble === "gone") return gone;
+  if (trouble === "gone") return lostTask;
   const { poll } = job.faults;
   if (isFault(poll, "result-5xx") && done && job.polls <= numberOf(poll, "polls")) return page(502, "Bad Gateway");
   const taskType = typeof job.input.task_type === "string" ? job.input.task_type : "videoInference";

@@ -52,7 +52,7 @@ const invalid = (problems: readonly Problem[]): Reply =>
   );
 
 /** A form contains only strings, so numbers and enumerations are validated here. */
-const complaintsFor =
+const problemsOf =
   (endpoint: string) =>
   (form: JsonObject): Problem[] => {
     const formats = endpoint === "sd3" ? ["jpeg", "png"] : ["jpeg", "png", "webp"];
@@ -131,7 +131,7 @@ export const handleStability: DialectHandler = async (bench: Bench, request: Sim
     newId: idOf,
     bodyOf: formObject,
     inputOf,
-    complaints: complaintsFor(endpoint),
+    complaints: problemsOf(endpoint),
     accepted: async (job) => whenDone(job, await resultOf(bench, job, request)),
     withoutId: () => json(200, {}),
     refused,

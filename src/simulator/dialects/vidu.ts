@@ -109,7 +109,7 @@ const errorOf = ({ faults: { run } }: Job): string => {
 };
 
 /** The state of a task; a cancelled one has failed. */
-const standOf = (bench: Bench, job: Job): { state: string; error: string } => {
+const stateOf = (bench: Bench, job: Job): { state: string; error: string } => {
   const state = bench.jobs.state(job);
   if (state === "cancelled") return { state: "failed", error: "UserCancelled" };
   if (state !== "done") return { state: state === "queued" ? "queueing" : "processing", error: "" };
@@ -118,7 +118,7 @@ const standOf = (bench: Bench, job: Job): { state: string; error: string } => {
 };
 
 const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Promise<JsonObject> => {
-  const { state: real, error } = standOf(bench, job);
+  const { state: real, error } = stateOf(bench, job);
   const state = says ?? real;
   const files = state === "success" ? await bench.workshop.announce(job, origin) : [];
   const cover = `${origin}/files/${job.id}/cover.jpg`;
@@ -127,7 +127,7 @@ const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Pr
 };
 
 const answerPoll = async (bench: Bench, job: Job, request: SimulatorRequest): Promise<Answer> => {
-  const isDone = ["success", "failed"].includes(standOf(bench, job).state);
+  const isDone = ["success", "failed"].includes(stateOf(bench, job).state);
   const trouble = troubleOf(job, isDone);
   if (typeof trouble === "object") return trouble;
   if (trouble === "gone") return notFound();
@@ -151,7 +151,7 @@ const list = async (bench: Bench, request: SimulatorRequest): Promise<Answer> =>
   const fitting = bench.jobs
     .of("vidu")
     .filter((job) => job.acceptedAtMs >= sinceMs && (ids.length === 0 || ids.includes(job.id)))
-    .filter((job) => states.length === 0 || states.includes(standOf(bench, job).state))
+    .filter((job) => states.length === 0 || states.includes(stateOf(bench, job).state))
     .toReversed();
   const shown = fitting.slice(from, from + most).map(async (job) => {
     const { model = null, prompt = "", duration = 5, resolution = "720p", aspect_ratio = "16:9" } = job.input;

@@ -3,7 +3,7 @@
 // The generations that were settled in it are included.
 import { chainStart } from "../sql/ledger.ts";
 import type { ChainRow } from "../sql/verify/chain.ts";
-import type { AccountPiece, End, Kind, Row } from "./format.ts";
+import type { AccountSegment, End, Kind, Row } from "./format.ts";
 import type { ArchiveSource } from "./source.ts";
 
 /**
@@ -89,7 +89,7 @@ export const settledIn = async function* (
   { rows }: Pick<ArchiveSource, "rows">,
   { sql }: List,
   beforeMs: number,
-  pieces: ReadonlyMap<number, Pick<AccountPiece, "from" | "to">>,
+  pieces: ReadonlyMap<number, Pick<AccountSegment, "from" | "to">>,
 ): AsyncGenerator<Row> {
   for await (const { of_account, settled_at, ...row } of rows<Row>(sql, beforeMs)) {
     const piece = pieces.get(Number(of_account));
@@ -103,13 +103,13 @@ export const settledIn = async function* (
  * @param ends The ends of earlier archives of the same store.
  * @param put Collects a row; a promise is returned only if it writes.
  */
-export const gather = async (
+export const collectRows = async (
   { rows, hasOwnershipChanges }: ArchiveSource,
   beforeMs: number,
   ends: ReadonlyMap<number, End>,
   put: (kind: Kind, row: Row) => Promise<void> | undefined,
 ): Promise<void> => {
-  const pieces = new Map<number, AccountPiece & { isOver: boolean }>();
+  const pieces = new Map<number, AccountSegment & { isOver: boolean }>();
   for await (const { seq, id } of rows<{ seq: number; id: string }>(ACCOUNTS)) {
     const from = ends.get(seq) ?? { seq: null, chainSeq: 0, hash: chainStart(id), availableCredits: 0, heldCredits: 0 };
     pieces.set(seq, { seq, id, from, to: from, isOver: false });

@@ -4,7 +4,7 @@
 
 import type { ArchiveStorage } from "./archive-storage.ts";
 import {
-  type AccountPiece,
+  type AccountSegment,
   ArchiveFault,
   type End,
   FORM,
@@ -21,7 +21,7 @@ import {
   sha256Of,
   type Totals,
 } from "./format.ts";
-import { gather } from "./select-rows.ts";
+import { collectRows } from "./select-rows.ts";
 import { type ArchiveSourceLocation, withArchiveSource } from "./source.ts";
 
 const SEGMENT_ROWS = 50_000;
@@ -80,7 +80,7 @@ const openSegments = (archiveStorage: ArchiveStorage) => {
 const endsOf = async (archiveStorage: ArchiveStorage, manifests: readonly Manifest[]): Promise<Map<number, End>> => {
   const ends = new Map<number, End>();
   for (const manifest of manifests)
-    for await (const { seq, to } of rowsIn<AccountPiece>(archiveStorage, manifest, "account")) ends.set(seq, to);
+    for await (const { seq, to } of rowsIn<AccountSegment>(archiveStorage, manifest, "account")) ends.set(seq, to);
   return ends;
 };
 
@@ -111,7 +111,7 @@ export const archive = async (
     const segments = openSegments(archiveStorage);
     const totals: Totals = { transfers: 0, generations: 0, capturedCredits: 0, releasedCredits: 0 };
     const manifests = before.map(({ manifest }) => manifest);
-    await gather(source, beforeMs, await endsOf(archiveStorage, manifests), (kind, row) => {
+    await collectRows(source, beforeMs, await endsOf(archiveStorage, manifests), (kind, row) => {
       if (kind === "generation") totals.generations += 1;
       if (kind === "transfer") {
         totals.transfers += 1;

@@ -4,7 +4,7 @@
 import type { CheckResult } from "../store.ts";
 import { asMigrationError, MigrationError, shownAddress } from "./errors.ts";
 import { PAGE_ROWS, pagesOf } from "./rows.ts";
-import { type KeptFile, openSource, type Source } from "./source.ts";
+import { type StoredFile, openSource, type Source } from "./source.ts";
 import { MIGRATED_TABLES, type Sums } from "./tables.ts";
 import { FILES, type Found, type Mark, type MigrationTarget, openTarget, TAKEN_BACK, type Target } from "./target.ts";
 
@@ -14,16 +14,16 @@ export type MigrateRequest = {
   url: string;
   signal: AbortSignal;
   /** Uploads result files to shared storage; null: they stay in the directory. */
-  bringFiles: ((kept: KeptFiles) => Promise<MigratedRows>) | null;
+  bringFiles: ((kept: StoredFileCopy) => Promise<MigratedRows>) | null;
   /** Maximum rows of a page; tests reduce it to get several pages. */
   pageRows?: number;
 };
 /** Result files of a directory in batches of generations, from the last stopped run. */
-export type KeptFiles = {
+export type StoredFileCopy = {
   /** Number of files that earlier runs uploaded, and total number of stored files. */
   before: number;
   of: number;
-  next(limit: number): KeptFile[];
+  next(limit: number): StoredFile[];
   /** Marks all files returned so far as uploaded. */
   brought(count: number): Promise<void>;
 };
@@ -129,7 +129,7 @@ const loadAll = async (
   }
 };
 
-const keptFilesOf = ({ source, target }: Ends, mark: Mark | undefined): KeptFiles => {
+const keptFilesOf = ({ source, target }: Ends, mark: Mark | undefined): StoredFileCopy => {
   let last = Number(mark?.last?.[0] ?? 0);
   return {
     before: mark?.rows ?? 0,

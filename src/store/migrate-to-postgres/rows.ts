@@ -28,17 +28,17 @@ const UNREADABLE = /\\u(0000|d[89a-f][0-9a-f]{2})/i;
 /** The same JSON, except that NUL and unpaired surrogates are replaced, which PostgreSQL rejects. */
 const readableJson = (text: string): string => {
   if (!UNREADABLE.test(text)) return text;
-  let isMended = false;
+  let isReplaced = false;
   const json = JSON.stringify(JSON.parse(text), (name, value: unknown) => {
     const after = readable(name, value);
-    isMended ||= after !== value;
+    isReplaced ||= after !== value;
     return after;
   });
-  return isMended ? json : text;
+  return isReplaced ? json : text;
 };
 
 /** PostgreSQL rejects NUL in a text. */
-const mend = (column: string, text: string): string => {
+const replaceNul = (column: string, text: string): string => {
   const whole = text.includes("\0") ? text.replaceAll("\0", "\ufffd") : text;
   return JSON_COLUMNS.has(column) ? readableJson(whole) : whole;
 };
@@ -60,7 +60,7 @@ export const pagesOf = function* (
   const cell = (column: string, value: Value): string => {
     if (value === null) return "\\N";
     if (typeof value === "number") return String(value);
-    const text = mend(column, value);
+    const text = replaceNul(column, value);
     if (text !== value) {
       page.mended += 1;
       page.mendedBytes += Buffer.byteLength(value) - Buffer.byteLength(text);

@@ -15,7 +15,7 @@ import { missLog, unmarkLog } from "../sqlite/wal-sentinel.ts";
 import type { CheckResult } from "../store.ts";
 import { type FileRow, MIGRATED_TABLES, type Shape, type Sums, sumsOf } from "./tables.ts";
 
-export type KeptFile = { seq: number; id: string; n: number; sha256: string; bytes: number; mime: string };
+export type StoredFile = { seq: number; id: string; n: number; sha256: string; bytes: number; mime: string };
 
 export type Source = {
   /** Identical for every copy of one service's database. */
@@ -32,7 +32,7 @@ export type Source = {
   sums(): Map<string, Sums>;
   verify(report: (done: number, of: number) => void): Promise<CheckResult[]>;
   /** Unexpired result files after a generation; the files of one generation are never split. */
-  keptFiles(afterSeq: number, nowMs: number, limit: number): KeptFile[];
+  keptFiles(afterSeq: number, nowMs: number, limit: number): StoredFile[];
   keptCount(nowMs: number): number;
   /** Data of the directory that is still needed besides the database and the result files. */
   leftHere(): { spooled: number; sealedKeys: number };
@@ -125,7 +125,7 @@ export const openSource = (dir: string, networkDisk: boolean): Source => {
           await reads.close();
         }
       },
-      keptFiles: (afterSeq, nowMs, limit) => open.query<KeptFile, [number, number, number]>(KEPT).all(afterSeq, nowMs, limit),
+      keptFiles: (afterSeq, nowMs, limit) => open.query<StoredFile, [number, number, number]>(KEPT).all(afterSeq, nowMs, limit),
       keptCount: (nowMs) => open.query<{ n: number }, [number]>(KEPT_COUNT).get(nowMs)?.n ?? 0,
       leftHere: () => ({
         spooled: one<{ n: number }>(SPOOLED).n,

@@ -159,12 +159,12 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
         }
       },
       renewLease: async (isLeaving) => {
-        const around = await leasing((open) => renewLease(open, { epoch, leaseMs, isLeaving, endsOthers: streak.isLong() }));
-        if (around) {
+        const clusterState = await leasing((open) => renewLease(open, { epoch, leaseMs, isLeaving, endsOthers: streak.isLong() }));
+        if (clusterState) {
           streak.renewed();
-          apartS = Math.round(around.apartMs / 1000);
+          apartS = Math.round(clusterState.apartMs / 1000);
         }
-        return around;
+        return clusterState;
       },
       takeOver: (limit) =>
         writer.transact(async (open, begun) => {

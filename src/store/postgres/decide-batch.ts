@@ -35,7 +35,7 @@ export class DebtInTheWay extends Error {
  * @throws DebtInTheWay if it does not.
  */
 export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, minds }: DecideBatchDeps, settlesDebts: boolean) => {
-  const { heads, used, standings, attempts, bounds, spent } = loaded;
+  const { heads, used, standings: currentRows, attempts, bounds, spent } = loaded;
   const writes: Writes = emptyWrites();
 
   const moved = (accountSeq: number, before: Head, after: Head, chargedCredits: Credits): void => {
@@ -132,16 +132,16 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
 
   const step = (mutation: PackedStep): TransitionResult => {
     const { seq, version } = mutation;
-    const standing = standings.get(seq);
-    if (!standing || standing.record.completedAtMs !== null || standing.version !== version - 1) return { kind: "stale" };
-    if (minds && standing.epoch !== epoch) return { kind: "stale" };
+    const current = currentRows.get(seq);
+    if (!current || current.record.completedAtMs !== null || current.version !== version - 1) return { kind: "stale" };
+    if (minds && current.epoch !== epoch) return { kind: "stale" };
     const fault = snapshotFault(mutation);
     if (fault !== undefined) throw new MutationRejected(fault);
     insistOnAttempts(mutation);
-    const head = mutation.settlement && heads.get(standing.record.accountSeq);
-    if (mutation.settlement && !head) throw new MutationRejected(`there is no account ${standing.record.accountSeq}`);
+    const head = mutation.settlement && heads.get(current.record.accountSeq);
+    if (mutation.settlement && !head) throw new MutationRejected(`there is no account ${current.record.accountSeq}`);
     if (head && head.owedCredits > 0 && !settlesDebts) throw new DebtInTheWay();
-    const record = recordAfter(standing.record, mutation);
+    const record = recordAfter(current.record, mutation);
     writes.journal.push({
       seq,
       version,
@@ -152,14 +152,14 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
     });
     for (const copy of mutation.pinned ?? []) writes.pinned.push({ seq, copy, atMs: mutation.atMs });
     for (const change of mutation.attemptChanges) writes.attempts.push({ seq, change, atMs: mutation.atMs });
-    end(mutation, record, standing.meter);
+    end(mutation, record, current.meter);
     if (
       !mutation.settlement &&
       (mutation.status !== undefined || mutation.message !== undefined || mutation.attempts !== undefined)
     )
       writes.changed.push(record);
     writes.snapshots.push(mutation);
-    standings.set(seq, { ...standing, record, version });
+    currentRows.set(seq, { ...current, record, version });
     return { kind: "stepped", record };
   };
 

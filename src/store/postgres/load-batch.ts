@@ -39,7 +39,7 @@ export const keyName = (accountSeq: number, key: string): string => `${accountSe
 export const attemptName = (seq: number, n: number): string => `${seq} ${n}`;
 
 type UsedRow = RecordRow & FingerprintedRequest & { idempotency_key: string };
-type StandingRow = RecordRow & { version: number | null; epoch: number; spend_limit_seq: number | null; from_day: number | null };
+type CurrentRow = RecordRow & { version: number | null; epoch: number; spend_limit_seq: number | null; from_day: number | null };
 
 const SELECT_USED = `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint, g.idempotency_key FROM ${rowsOf("?1", { account: "bigint", key: "text" }, "x")}
   JOIN generation g ON g.account_seq = x.account AND g.idempotency_key = x.key`;
@@ -80,7 +80,7 @@ export const load = async (connection: Connection, mutations: readonly BatchedMu
     unless(!hasMoney, () => connection.send(LOCK_BALANCES, accounts, ending)),
     unless(!hasMoney, () => connection.send<HeadRow>(SELECT_HEADS, accounts, ending)),
     unless(requested.length === 0, () => connection.send<UsedRow>(SELECT_USED, JSON.stringify(requested))),
-    unless(steps.length === 0, () => connection.send<StandingRow>(SELECT_STANDINGS, seqs)),
+    unless(steps.length === 0, () => connection.send<CurrentRow>(SELECT_STANDINGS, seqs)),
     unless(changing === integers.NONE, () =>
       connection.send<{ seq: number; n: number; priceCredits: number; isDelivered: number }>(SELECT_ATTEMPTS, changing),
     ),

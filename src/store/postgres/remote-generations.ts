@@ -1,6 +1,6 @@
 // Reads generations of other nodes: open ones by index, and events after a version.
 
-import type { Elsewhere, Others, WrittenLine } from "../cluster-port.ts";
+import type { RemoteGenerationState, Others, WrittenLine } from "../cluster-port.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
 import { recoveryReads } from "../sql/queries/recovery.ts";
 import type { Query } from "../sql/sql-program.ts";
@@ -38,12 +38,12 @@ const STANDING = `SELECT ${RECORD_COLUMNS}, ${ownerOf("g")} AS epoch, coalesce(s
   ORDER BY g.seq`;
 
 type LineRow = Omit<WrittenLine, "event" | "request"> & { event: string; request?: string | null };
-type StandingRow = RecordRow & { epoch: number; version: number; snapshot: string | null; waitEndsAtMs: number; routes: string };
+type CurrentRow = RecordRow & { epoch: number; version: number; snapshot: string | null; waitEndsAtMs: number; routes: string };
 
 /** @param epoch Epoch of this node, whose own generations are excluded. */
 export const createRemoteGenerations = (query: Query, epoch: number): Others => ({
   written: () => query<{ epoch: number; batch: number }>(WRITTEN, epoch),
-  open: (afterSeq, limit) => query<Elsewhere>(OPEN, epoch, afterSeq, limit),
+  open: (afterSeq, limit) => query<RemoteGenerationState>(OPEN, epoch, afterSeq, limit),
   ended: (fromSeq, limit) => query<{ seq: number; accountSeq: number }>(ENDED, epoch, fromSeq, limit),
   steps: async (after, withRequests) => {
     const rows = await query<LineRow>(withRequests ? STEPS_WITH_REQUESTS : STEPS, JSON.stringify(after));
@@ -53,7 +53,7 @@ export const createRemoteGenerations = (query: Query, epoch: number): Others => 
     }));
   },
   standing: async (seqs) =>
-    (await query<StandingRow>(STANDING, integers.of(seqs))).map((row) => ({
+    (await query<CurrentRow>(STANDING, integers.of(seqs))).map((row) => ({
       record: toRecord(row),
       ...{ epoch: row.epoch, version: row.version, snapshot: row.snapshot, waitEndsAtMs: row.waitEndsAtMs },
       plan: JSON.parse(row.routes) as [],

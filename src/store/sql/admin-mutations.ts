@@ -68,7 +68,7 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
   const keys = prepareKeys(deps.dialect, deps.notAddedUp, deps.keysChanged);
   const users = prepareUsers(makeAccount);
 
-  const carryOut = function* (mutation: AdminMutation): SqlProgram<AdminResult> {
+  const execute = function* (mutation: AdminMutation): SqlProgram<AdminResult> {
     switch (mutation.mutation) {
       case "mark-attempt": {
         const generation = yield* first<{ at: number | null }>(COMPLETED, mutation.seq);
@@ -147,7 +147,7 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
     }
   };
   return function* (mutation: AdminMutation): SqlProgram<AdminResult> {
-    const outcome = yield* carryOut(mutation);
+    const outcome = yield* execute(mutation);
     if (mutation.by) yield* auditAdmin(mutation, mutation.by, outcome);
     return outcome;
   };

@@ -11,17 +11,17 @@ type Purchase = NonNullable<Extract<PurchaseResult, { kind: "purchase" }>["purch
 /** Lists every mutation, so that a new one must define its audit entry. Null: it concerns no money, or transferred none. */
 const auditEntryOf = (mutation: PurchaseMutation, purchase: Purchase | null): AuditEntry | null => {
   const of = { target: purchase?.id ?? null };
-  const whose = purchase ? { accountId: purchase.accountId } : {};
+  const target = purchase ? { accountId: purchase.accountId } : {};
   switch (mutation.mutation) {
     case "open-purchase":
-      return { action: mutation.mutation, ...of, detail: { ...whose, credits: mutation.credits, provider: mutation.provider } };
+      return { action: mutation.mutation, ...of, detail: { ...target, credits: mutation.credits, provider: mutation.provider } };
     case "pay-purchase": {
       const { amountCredits: credits, currency, sessionId, paymentIntent } = mutation.payment;
       const isPaid = purchase?.state === "paid";
       return {
         action: isPaid ? mutation.mutation : "mismatch-purchase",
         ...of,
-        detail: { ...whose, credits, ...(isPaid ? {} : { currency }), sessionId, paymentIntent },
+        detail: { ...target, credits, ...(isPaid ? {} : { currency }), sessionId, paymentIntent },
       };
     }
     case "note-reversal":
@@ -31,7 +31,7 @@ const auditEntryOf = (mutation: PurchaseMutation, purchase: Purchase | null): Au
       const { id, kind, state, paymentIntent } = mutation;
       const much =
         "credits" in mutation ? { credits: mutation.credits } : { amount: mutation.amount, currency: mutation.currency };
-      return { action: `note-${kind}`, ...of, detail: { ...whose, id, state, ...much, paymentIntent } };
+      return { action: `note-${kind}`, ...of, detail: { ...target, id, state, ...much, paymentIntent } };
     }
     case "set-low-balance":
       return { action: mutation.mutation, target: accountOf(mutation.accountSeq), detail: { credits: mutation.credits } };

@@ -106,7 +106,7 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
     return yield* answer(yield* first<Stored>(selectByPayment, paymentIntent), came.changed, came);
   };
 
-  const carryOut = function* (mutation: PurchaseMutation): SqlProgram<PurchaseResult> {
+  const execute = function* (mutation: PurchaseMutation): SqlProgram<PurchaseResult> {
     switch (mutation.mutation) {
       case "open-purchase":
         return yield* open(mutation);
@@ -139,7 +139,7 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
     }
   };
   return function* (mutation: PurchaseMutation): SqlProgram<PurchaseResult> {
-    const outcome = yield* carryOut(mutation);
+    const outcome = yield* execute(mutation);
     yield* auditPurchase(mutation, outcome);
     return outcome;
   };

@@ -12,7 +12,7 @@ import type { Limits } from "./key-limits.ts";
 import type { Ledger } from "./ledger.ts";
 
 /** The cached state of a generation: its record and the version of its last transition. */
-type Standing = { record: GenerationRecord; version: number };
+type CurrentState = { record: GenerationRecord; version: number };
 
 /** Minimum number of cached generations, which is more than change at a time. */
 const STANDING_AT_LEAST = 1_000;
@@ -55,8 +55,8 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
   );
 
   /** Cached rows. They are valid until a rollback, because there is no other writer. */
-  const known = new ClockCache<number, Standing>(STANDING_AT_LEAST);
-  const standingOf = (seq: number): Standing | undefined => {
+  const known = new ClockCache<number, CurrentState>(STANDING_AT_LEAST);
+  const standingOf = (seq: number): CurrentState | undefined => {
     const before = known.get(seq);
     if (before) return before;
     const row = select.get(seq);
@@ -101,7 +101,7 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
     return updateWithDeadline.run(seq, version, stateAfter, snapshot, ...due).changes === 1;
   };
 
-  const carryOut = (mutation: PackedStep): TransitionResult => {
+  const execute = (mutation: PackedStep): TransitionResult => {
     const { seq, version, settlement } = mutation;
     const standing = standingOf(seq);
     if (!standing || standing.record.completedAtMs !== null || standing.version !== version - 1) return { kind: "stale" };
@@ -135,7 +135,7 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
     return { kind: "stepped", record, ...debt };
   };
   return {
-    carryOut,
+    carryOut: execute,
     /** Drops cached rows after a rollback. */
     forget: (): void => known.clear(),
   };

@@ -46,7 +46,7 @@ export const createBatchRunner = (db: Database, epoch: number): Batch => {
   const undo = db.prepare("ROLLBACK TO mutation");
   const release = db.prepare("RELEASE mutation");
 
-  const carryOut = (mutation: SerializedMutation): MutationResult => {
+  const execute = (mutation: SerializedMutation): MutationResult => {
     switch (mutation.mutation) {
       case "admit":
         return admit(mutation);
@@ -63,11 +63,11 @@ export const createBatchRunner = (db: Database, epoch: number): Batch => {
     step.forget();
     limits.forget();
   };
-  const carryOutAlone = (mutation: SerializedMutation): MutationResult => {
+  const executeSeparately = (mutation: SerializedMutation): MutationResult => {
     savepoint.run();
     let outcome: MutationResult;
     try {
-      outcome = carryOut(mutation);
+      outcome = execute(mutation);
     } catch (fault) {
       if (!isOwnFault(fault)) throw fault;
       undo.run();
@@ -104,7 +104,7 @@ export const createBatchRunner = (db: Database, epoch: number): Batch => {
   return (mutations) => {
     // The first pass runs without savepoints, which copy every touched page. Rejections are rare and cost a second pass.
     try {
-      return attemptAll(mutations, carryOut);
+      return attemptAll(mutations, execute);
     } catch (fault) {
       rollBackOr(fault, rollBack);
       if (fault instanceof StoreFull || fault instanceof StoreUnknown) throw fault;
@@ -112,7 +112,7 @@ export const createBatchRunner = (db: Database, epoch: number): Batch => {
       if (mutations.length === 1) return [{ kind: "refused", reason: faultText(fault) }];
     }
     try {
-      return attemptAll(mutations, carryOutAlone);
+      return attemptAll(mutations, executeSeparately);
     } catch (fault) {
       rollBackOr(fault, rollBack);
       if (fault instanceof StoreFull || fault instanceof StoreUnknown) throw fault;

@@ -45,10 +45,10 @@ export const unmarkLog = (dir: string): void => {
  * @throws StoreDamaged if the WAL is missing.
  */
 export const missLog = (dir: string): void => {
-  const isGone = () => !existsSync(join(dir, LOG));
+  const isMissing = () => !existsSync(join(dir, LOG));
   // The WAL is checked before and after the sentinel, because an owner that opens or closes meanwhile changes both in a fixed
   // order.
-  if (isGone() && existsSync(join(dir, MARK)) && isGone())
+  if (isMissing() && existsSync(join(dir, MARK)) && isMissing())
     throw new StoreDamaged(
       `${join(dir, LOG)} is missing and held the last commits: put it back, or restore a backup; once a backup is restored, or if another program folded it into ${DATABASE_FILE}, delete ${join(dir, MARK)} and start again`,
     );

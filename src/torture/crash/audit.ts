@@ -6,7 +6,7 @@ import type { Attempt, AttemptState, FailureClass, JsonObject, TransferKind } fr
 import type { Submission } from "../../simulator/log.ts";
 import type { ClientLine } from "./client-log.ts";
 import type { Tenant } from "./crash-fixture.ts";
-import { attemptBehind, type Stored } from "./read-store.ts";
+import { attemptOf, type Stored } from "./read-store.ts";
 import { originOf } from "./workload.ts";
 
 /** An invariant and its violations; empty if it is satisfied. */
@@ -128,7 +128,7 @@ export const matched = (
   return submissions.flatMap((line) => {
     const origin = originOf(line.input);
     const one = origin && byKey.get(nameOf(origin));
-    const attempt = one && attemptBehind(one.tries, line);
+    const attempt = one && attemptOf(one.tries, line);
     if (one && attempt) return [{ line, one, attempt }];
     fault(
       `${line.provider} ${line.endpoint} ${line.job_id ?? line.answer}: a submission of no attempt (${JSON.stringify(origin)})`,
@@ -198,7 +198,7 @@ const jobsExist: Audit = ({ submissions, stored }, fault) => {
       if (attempt.job === null) continue;
       const name = `${attempt.route.provider} ${attempt.job.jobId}`;
       const line = byJob.get(name);
-      if (!line || attemptBehind([attempt], line) !== attempt) fault(`${attempt.ref}: owns ${name}, which is not of its request`);
+      if (!line || attemptOf([attempt], line) !== attempt) fault(`${attempt.ref}: owns ${name}, which is not of its request`);
       if (owners.has(name)) fault(`${name}: owned by ${owners.get(name)} and ${attempt.ref}`);
       owners.set(name, attempt.ref);
     }

@@ -12,7 +12,7 @@ import {
 import { restarted } from "./load.ts";
 import type { Child, Genrouter } from "./processes.ts";
 import { createProviderLog } from "./provider-log.ts";
-import { attemptBehind } from "./read-store.ts";
+import { attemptOf } from "./read-store.ts";
 import { originOf } from "./workload.ts";
 
 export type Figures = {
@@ -75,7 +75,7 @@ export const createCycles = (plan: CyclesPlan) => {
    * With the service stopped: counts the attempts in `sending`, and checks that every submission at the provider was on disk
    * before.
    */
-  const look = (): Promise<number> =>
+  const sample = (): Promise<number> =>
     reading(place.dir, async (reads) => {
       let inSending = 0;
       for (let afterSeq = 0; ; ) {
@@ -90,7 +90,7 @@ export const createCycles = (plan: CyclesPlan) => {
         const origin = originOf(line.input);
         const accountSeq = tenants[origin?.account ?? -1]?.accountSeq ?? -1;
         const known = origin && (await reads.generationByKey(accountSeq, origin.key));
-        const attempt = known && attemptBehind(await reads.attemptsOf(known.record.seq), line);
+        const attempt = known && attemptOf(await reads.attemptsOf(known.record.seq), line);
         if (!attempt || attempt.sentAtMs === null)
           faults.unwritten.push(`${JSON.stringify(origin)} ${line.at}: not on disk when it arrived`);
       }
@@ -109,7 +109,7 @@ export const createCycles = (plan: CyclesPlan) => {
     if (signal !== "SIGKILL" && code !== 0)
       throw new Error(`the service ended by itself with ${code}:\n${child.output().slice(-3000)}`);
     figures.kills += 1;
-    const inSending = await look();
+    const inSending = await sample();
     figures.killsInSending += inSending > 0 ? 1 : 0;
     figures.attemptsInSending += inSending;
   };
@@ -154,7 +154,7 @@ export const createCycles = (plan: CyclesPlan) => {
     figures.completedDrains += 1;
     figures.longestDrainMs = Math.max(figures.longestDrainMs, Math.round(performance.now() - beganMono));
     if (code !== 0) faults.drains.push(`ended with ${signal ?? code}: ${child.output().slice(-1000)}`);
-    const inSending = await look();
+    const inSending = await sample();
     if (inSending > 0) faults.drains.push(`${inSending} submissions were left in the air`);
   };
 

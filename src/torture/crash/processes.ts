@@ -62,11 +62,11 @@ export const start = (command: readonly string[], env: Record<string, string> = 
       report();
     }
   };
-  const heard = [receive(child.stdout), receive(child.stderr)];
+  const streams = [receive(child.stdout), receive(child.stderr)];
   const ended = child.exited.then(async () => {
     alive.delete(child);
     childReaper.ended(child.pid);
-    await Promise.all(heard);
+    await Promise.all(streams);
     isOver = true;
     report();
     return { code: child.exitCode, signal: child.signalCode === null ? null : String(child.signalCode) };
@@ -78,11 +78,11 @@ export const start = (command: readonly string[], env: Record<string, string> = 
     hears: (pattern) =>
       new Promise((found, failed) => {
         const give = (settle: () => void) => {
-          listeners.delete(look);
+          listeners.delete(sample);
           clearTimeout(timer);
           settle();
         };
-        const look = () => {
+        const sample = () => {
           const match = pattern.exec(text);
           if (match) give(() => found(match));
           else if (isOver) give(() => failed(new Error(`${name} ended without saying ${pattern}:\n${text.slice(-2000)}`)));
@@ -91,8 +91,8 @@ export const start = (command: readonly string[], env: Record<string, string> = 
           () => give(() => failed(new Error(`${name} did not say ${pattern}:\n${text.slice(-2000)}`))),
           PATIENCE_MS,
         );
-        listeners.add(look);
-        look();
+        listeners.add(sample);
+        sample();
       }),
     kill: (signal) => child.kill(signal),
     ended,
@@ -123,12 +123,12 @@ export const freePort = async (): Promise<number> => {
 /** Repeats `look` until it returns a truthy value. @throws after `patienceMs`. */
 export const until = async <T>(
   what: string,
-  look: () => Promise<T | false | undefined> | T | false | undefined,
+  sample: () => Promise<T | false | undefined> | T | false | undefined,
   patienceMs = PATIENCE_MS,
 ): Promise<T> => {
   const endMono = performance.now() + patienceMs;
   for (;;) {
-    const seen = await look();
+    const seen = await sample();
     if (seen) return seen;
     if (performance.now() > endMono) throw new Error(`${what} did not come about within ${patienceMs} ms`);
     await Bun.sleep(10);

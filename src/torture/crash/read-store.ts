@@ -65,5 +65,5 @@ const isOf = (attempt: Attempt, { provider, endpoint, body_sha256 }: Line): bool
 };
 
 /** The attempt of a submission in the provider's log. */
-export const attemptBehind = (tries: readonly Attempt[], line: Line): Attempt | undefined =>
+export const attemptOf = (tries: readonly Attempt[], line: Line): Attempt | undefined =>
   tries.find((attempt) => isOf(attempt, line));

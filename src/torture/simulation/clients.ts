@@ -134,13 +134,13 @@ export const createClients = (deps: ClientDeps) => {
     const catalogues = deps.catalogues.filter(
       ({ fromMs }, at) => fromMs <= receivedAtMs && (deps.catalogues[at + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= sentAtMs,
     );
-    const heard: ReceivedResponse = {
+    const response: ReceivedResponse = {
       ...{ planned, body, sentAtMs, receivedAtMs, catalogues: catalogues.map(({ catalogue }) => catalogue) },
       accepted: accepted?.record ?? null,
       replayed: accepted?.replayed ?? false,
       refused: code,
     };
-    notebook.heard.push(heard);
+    notebook.heard.push(response);
     if (accepted) keep(accepted.record, sentAtMs);
     trace.report(
       `c${planned.account}`,
@@ -148,7 +148,7 @@ export const createClients = (deps: ClientDeps) => {
       planned.name,
       accepted ? `${accepted.replayed ? 200 : 202} ${accepted.record.id}` : String(code),
     );
-    return heard;
+    return response;
   };
   const keep = (record: GenerationRecord, requestedAtMs: number) => {
     const seen = notebook.seen.get(record.id) ?? [];
@@ -184,17 +184,17 @@ export const createClients = (deps: ClientDeps) => {
   /** Completes a planned request: submits until a final response arrives, then polls to the end. */
   const fulfil = async (planned: PlannedRequest): Promise<void> => {
     for (let turn = 0; turn < MOST_TRIES; turn += 1) {
-      const heard = await submitOnce(planned);
-      if (heard?.accepted) {
-        await follow(heard.accepted.id, planned.account);
+      const response = await submitOnce(planned);
+      if (response?.accepted) {
+        await follow(response.accepted.id, planned.account);
         return;
       }
-      if (heard?.refused === "insufficient_credits" && turn < 3 && dice.chance(0.7))
+      if (response?.refused === "insufficient_credits" && turn < 3 && dice.chance(0.7))
         await giveCredits(planned.account, dice.whole(20, 200), `${planned.name}-${references++}`);
-      else if (heard && !PASSING.has(heard.refused ?? "")) return;
+      else if (response && !PASSING.has(response.refused ?? "")) return;
       // Without an idempotency key a repetition can create a second generation. The client cannot detect this and sometimes
       // accepts the risk.
-      if (!heard && planned.key === null && dice.chance(0.5)) return;
+      if (!response && planned.key === null && dice.chance(0.5)) return;
       await sleep(dice.between(200, 30_000));
     }
   };

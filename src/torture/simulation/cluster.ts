@@ -52,17 +52,17 @@ export const createCluster = (of: {
   reads: StoreReads;
   faults: () => Faults;
 }): Fleet => {
-  const { count, dice, around, faults } = of;
-  const { world, trace, fault } = around;
+  const { count, dice, around: clusterState, faults } = of;
+  const { world, trace, fault } = clusterState;
   if (count === 1) {
-    const node = createNode("n1", { ...around, shared: null });
+    const node = createNode("n1", { ...clusterState, shared: null });
     const wellSinceMs = () => (node.engine() ? node.openSinceMs() : Number.POSITIVE_INFINITY);
     return { nodes: [node], shared: null, leaseMs: 0, wellSinceMs, boot: () => node.boot(), figures: () => ({}) };
   }
 
   const leaseMs = dice.pick(LEASES_MS);
   const book: OwnershipOracle = createOwnershipOracle(fault);
-  const shared = createSharedDatabase({ database: around.database, reads: of.reads, world, book });
+  const shared = createSharedDatabase({ database: clusterState.database, reads: of.reads, world, book });
   const counts = { partitions: 0, zombies: 0, takeOvers: 0 };
   const troubles: Trouble[] = Array.from({ length: count }, () => ({ cutUntilMs: 0, deafUntilMs: 0, fullUntilMs: 0 }));
   const outages = dice.fork("outages");
@@ -74,7 +74,7 @@ export const createCluster = (of: {
   const nodes = troubles.map((trouble, at) => {
     const own = dice.fork(`trouble ${at}`);
     return createNode(`n${at + 1}`, {
-      ...around,
+      ...clusterState,
       shared: {
         ...{ database: shared, book, leaseMs },
         cutUntilMs: () => trouble.cutUntilMs,
@@ -130,7 +130,7 @@ export const createCluster = (of: {
       trouble.cutUntilMs = Math.max(trouble.cutUntilMs, world.nowMs() + awayS * 1000);
       if (outages.chance(3 * faults().spoolFull)) trouble.fullUntilMs = world.nowMs() + awayS * 1000 * outages.roll();
     }
-    around.situations.count(`storeAway${awayS}`);
+    clusterState.situations.count(`storeAway${awayS}`);
     trace.report("store", "away", "", `${awayS} s`);
   };
   const storeEveryMinute = () => {

@@ -3,7 +3,7 @@ import type { CoreDeps } from "../../app/core-types.ts";
 import { judged } from "../../domain/delivery-check.ts";
 import { isSpooled, SPOOLED, StorageRefused } from "../../files/port.ts";
 import { lengthFault } from "../../media/pin-input.ts";
-import type { CollectOutcome, Media, PinOutcome, PinWanted } from "../../media/port.ts";
+import type { CollectOutcome, Media, PinOutcome, PinTarget } from "../../media/port.ts";
 import { type Clips, copyName, measureClips, shownBy } from "./clips.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
 import { delivered } from "./deliveries.ts";
@@ -52,7 +52,7 @@ export const createMedia = (
   };
   /** Longer than the duration of any world. */
   const forEverMs = 1e10;
-  const pin = async (wanted: PinWanted, signal: AbortSignal): Promise<PinOutcome> => {
+  const pin = async (wanted: PinTarget, signal: AbortSignal): Promise<PinOutcome> => {
     const { generationId, n, url } = wanted;
     const faults = deps.faults();
     await life.cross("pin: before");

@@ -145,7 +145,7 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
     return outcome;
   };
 
-  const goneOutcome = ({ gone }: UpstreamJob, now: number): PollOutcome => {
+  const missingJobOutcome = ({ gone }: UpstreamJob, now: number): PollOutcome => {
     gone.times += 1;
     if (gone.times === 1) gone.sinceMs = now;
     // One minute as the service counts it, reduced by the possible delay of two responses.
@@ -158,7 +158,7 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
     if (upstream.isOut(provider) || upstream.isBrownedOut(provider) || dice.chance(faults.unclearPoll))
       return { kind: "unclear", detail: "502", ...(dice.chance(0.2) ? { retryAfterMs: 5_000 } : {}) };
     if (!job) return { kind: "gone" };
-    if (now >= job.forgottenAtMs || dice.chance(faults.forgottenPoll)) return goneOutcome(job, now);
+    if (now >= job.forgottenAtMs || dice.chance(faults.forgottenPoll)) return missingJobOutcome(job, now);
     job.gone.times = 0;
     if (now >= job.deafFromMs && now < job.deafUntilMs) return { kind: "unclear", detail: "no answer" };
     if (job.cancelled) return { kind: "failed", failure: { class: "job_failed", detail: "cancelled" } };

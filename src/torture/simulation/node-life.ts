@@ -123,15 +123,15 @@ export const beginLife = (of: {
   let frozenUntilMs = 0;
   /** Timers that expired during a stop fire when it ends, in the order of their times. */
   const after = (ms: number, then: () => void) => {
-    let takeBack: () => void = () => undefined;
+    let cancelTimer: () => void = () => undefined;
     const arm = (atMs: number) => {
-      takeBack = world.after(atMs, () => {
+      cancelTimer = world.after(atMs, () => {
         if (world.nowMs() < frozenUntilMs) arm(frozenUntilMs - world.nowMs());
         else if (isAlive) then();
       });
     };
     arm(rate === 1 ? ms : Math.ceil(ms / rate));
-    return () => takeBack();
+    return () => cancelTimer();
   };
 
   return {
@@ -162,11 +162,11 @@ export const beginLife = (of: {
           return;
         }
         const rise = () => {
-          takeBack();
+          cancelTimer();
           signal?.removeEventListener("abort", rise);
           wake();
         };
-        const takeBack = after(ms, rise);
+        const cancelTimer = after(ms, rise);
         signal?.addEventListener("abort", rise);
       }),
     soon: (then) => void after(0, then),

@@ -141,16 +141,16 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
   /** A hanging renewal is aborted after a while; the lease has a separate connection. */
   const streak = createRenewalStreak(leaseMs, life.monoMs);
   const renewLease = async (isLeaving: boolean) => {
-    const awayMs = Math.max(cutForMs(), deps.deafUntilMs() - world.nowMs());
-    if (awayMs > 0) await life.sleep(renewalTimeoutMs(leaseMs));
-    if (awayMs > 0) throw new ConnectionLost(OUT_OF_REACH);
-    const around = shared.renewLease(epoch, leaseMs, isLeaving, streak.isLong());
-    for (const one of around?.ended ?? []) trace.report(life.name, "ends", `epoch ${one}`);
+    const unavailableMs = Math.max(cutForMs(), deps.deafUntilMs() - world.nowMs());
+    if (unavailableMs > 0) await life.sleep(renewalTimeoutMs(leaseMs));
+    if (unavailableMs > 0) throw new ConnectionLost(OUT_OF_REACH);
+    const clusterState = shared.renewLease(epoch, leaseMs, isLeaving, streak.isLong());
+    for (const one of clusterState?.ended ?? []) trace.report(life.name, "ends", `epoch ${one}`);
     // Usually immediate, because renewals are the most frequent events of a world.
     if (dice.chance(LATE_LOOKS)) await life.sleep(dice.between(0, 100));
     await life.cross("lease: renewed");
-    if (around) streak.renewed();
-    return around;
+    if (clusterState) streak.renewed();
+    return clusterState;
   };
 
   /** @throws DatabaseUnavailable */

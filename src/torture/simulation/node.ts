@@ -39,9 +39,9 @@ const RANDOM_CHARS = 10;
 const TRUE = { offsetMs: 0, rate: 1 };
 const [BEAT_MS, DRAIN_MS] = [10_000, 5_000];
 
-export const createNode = (name: string, around: ClusterState): Node => {
-  const { world, trace, faults, shared, situations, answers } = around;
-  const dice = around.dice.fork(name);
+export const createNode = (name: string, clusterState: ClusterState): Node => {
+  const { world, trace, faults, shared, situations, answers } = clusterState;
+  const dice = clusterState.dice.fork(name);
   const spoolDice = dice.fork("spool");
   let lives = 0;
   let life: NodeLife | undefined;
@@ -66,7 +66,7 @@ export const createNode = (name: string, around: ClusterState): Node => {
       unfinished: store.unfinished,
       snapshotOf: store.snapshotOf,
       failed: (seq, fault) => {
-        if (mine.isAlive()) around.fault(`${name}: ${seq} was not taken up: ${String(fault)}`);
+        if (mine.isAlive()) clusterState.fault(`${name}: ${seq} was not taken up: ${String(fault)}`);
       },
       parkingOf,
     });
@@ -94,15 +94,15 @@ export const createNode = (name: string, around: ClusterState): Node => {
         fields.event !== "spooling an outcome" &&
         mine.isAlive() &&
         !String(fields.reason).includes(OUT_OF_REACH);
-      if (isFault) around.fault(`${name}: ${fields.event ?? ""}: ${fields.reason ?? ""}`);
+      if (isFault) clusterState.fault(`${name}: ${fields.event ?? ""}: ${fields.reason ?? ""}`);
       if (event === "generations reclaimed") shared?.tookOver(Number(fields.count));
     };
 
   const begin = async (mine: NodeLife): Promise<void> => {
-    const disk = { life: mine, dice, faults, trace, tamper, fault: around.fault, isFull: around.isDiskFull };
+    const disk = { life: mine, dice, faults, trace, tamper, fault: clusterState.fault, isFull: clusterState.isDiskFull };
     const store = shared
       ? await createNodeStore({ ...disk, ...shared, situations, shared: shared.database })
-      : await createDisk({ ...disk, database: around.database });
+      : await createDisk({ ...disk, database: clusterState.database });
     await mine.cross("boot: database opened");
     const crashLoop = shared ? null : openAlone(mine, store);
     const epoch = store.node?.epoch ?? 0;
@@ -114,12 +114,12 @@ export const createNode = (name: string, around: ClusterState): Node => {
       ended: () => kill("ended by another node"),
     });
     const { leaseKeeper } = membership;
-    const inHand = ({ provider, ref, jobId }: UpstreamJob) => {
+    const knownJob = ({ provider, ref, jobId }: UpstreamJob) => {
       if (shared && shared.cutUntilMs() > world.nowMs()) situations.count("answersWhileAway");
       const got = { provider, ref, jobId, atMs: world.nowMs(), life: mine };
       answers.set(ref, { ...got, hasDisk: shared !== null, wasKept: false, wasRefused: false });
     };
-    const offered = around.catalogue();
+    const offered = clusterState.catalogue();
     const joined: Core = await joinEngine({
       limits: LIMITS,
       clock: mine.clock,
@@ -127,27 +127,27 @@ export const createNode = (name: string, around: ClusterState): Node => {
       store,
       files: { remove: async () => undefined },
       providers: createNetwork({
-        ...{ life: mine, dice, faults, trace, upstream: around.upstream, refusedFor: around.refusedFor },
-        ...{ inHand, fault: around.fault, situations, worksFor: (ms) => shared?.answers(ms) },
+        ...{ life: mine, dice, faults, trace, upstream: clusterState.upstream, refusedFor: clusterState.refusedFor },
+        ...{ inHand: knownJob, fault: clusterState.fault, situations, worksFor: (ms) => shared?.answers(ms) },
         left: (provider, ref) => {
-          around.left(provider, ref);
+          clusterState.left(provider, ref);
           shared?.book.sent(epoch, ref);
           shared?.answers(0);
         },
         isOwned: async (provider, jobId) => (await store.jobOwner(provider, jobId)) !== undefined,
       }),
       media: createMedia({
-        ...{ life: mine, dice, faults, upstream: around.upstream, kept: around.kept, clips: around.clips },
-        ...{ isShared: shared !== null, inHand, situations },
-        isAway: () => around.isBucketAway() || (shared === null && around.isDiskFull()),
+        ...{ life: mine, dice, faults, upstream: clusterState.upstream, kept: clusterState.kept, clips: clusterState.clips },
+        ...{ isShared: shared !== null, inHand: knownJob, situations },
+        isAway: () => clusterState.isBucketAway() || (shared === null && clusterState.isDiskFull()),
       }),
       inputs: PIN_INPUTS,
       allowsHost: () => false,
       catalogue: offered,
-      ...{ pace: 1, chance: dice.roll, maxMismatched: around.maxMismatched },
+      ...{ pace: 1, chance: dice.roll, maxMismatched: clusterState.maxMismatched },
       soon: mine.soon,
       nameGeneration: (nowMs) => {
-        if (!shared) return around.nameGeneration(nowMs);
+        if (!shared) return clusterState.nameGeneration(nowMs);
         const { seq, id } = membership.nameGeneration(nowMs);
         return { seq, id: `${id.slice(0, -RANDOM_CHARS)}${"0".repeat(RANDOM_CHARS)}` };
       },
@@ -164,9 +164,9 @@ export const createNode = (name: string, around: ClusterState): Node => {
         ? {
             ...{ isAway: leaseKeeper.isAway, isDiskFull: shared.isSpoolFull },
             outcomes: createUnsavedOutcomes({
-              ...{ life: mine, dice: spoolDice, disk: own, answers, isFull: shared.isSpoolFull, situations, fault: around.fault },
-              wasCalmSince: (ms) => Math.max(shared.cutUntilMs(), mine.frozenUntilMs()) <= ms && !around.isDiskFull(),
-              isKnown: async (answer) => isOnRow(answer, await attemptOf(around.reads, answer)),
+              ...{ life: mine, dice: spoolDice, disk: own, answers, isFull: shared.isSpoolFull, situations, fault: clusterState.fault },
+              wasCalmSince: (ms) => Math.max(shared.cutUntilMs(), mine.frozenUntilMs()) <= ms && !clusterState.isDiskFull(),
+              isKnown: async (answer) => isOnRow(answer, await attemptOf(clusterState.reads, answer)),
             }),
           }
         : {}),
@@ -184,7 +184,7 @@ export const createNode = (name: string, around: ClusterState): Node => {
     // The recovery may have ended this life at the same moment.
     if (!mine.isAlive()) return;
     // The catalogue was replaced while this life started.
-    if (around.catalogue() !== offered) joined.replaceCatalogue(around.catalogue());
+    if (clusterState.catalogue() !== offered) joined.replaceCatalogue(clusterState.catalogue());
     engine = joined;
     admin = openAdminOf(mine, store, joined);
     announceDrain = () => membership.leave(0);
@@ -208,8 +208,8 @@ export const createNode = (name: string, around: ClusterState): Node => {
     const bornMs = world.nowMs();
     const mine = beginLife({
       ...{ name: `${name}.${lives}`, world, rate },
-      wallMs: () => around.wallMs() + offsetMs + (world.nowMs() - bornMs) * (rate - 1),
-      notBeforeMs: await around.reads.lastSeenMs(),
+      wallMs: () => clusterState.wallMs() + offsetMs + (world.nowMs() - bornMs) * (rate - 1),
+      notBeforeMs: await clusterState.reads.lastSeenMs(),
       strikes: (crossing) => strikes(crossing),
       stops: (crossing) => {
         const times = stopTimesOf(crossing);
@@ -231,7 +231,7 @@ export const createNode = (name: string, around: ClusterState): Node => {
   const strikes = (crossing: Crossing): boolean => {
     const probability = engine ? faults().crash : faults().bootCrash;
     if (!dice.chance(timesOf(crossing) * probability)) return false;
-    around.struck(crossing);
+    clusterState.struck(crossing);
     kill(crossing);
     return true;
   };

@@ -182,8 +182,8 @@ export const createSharedDatabase = (of: {
       me.isLeaving = isLeaving;
       const isFirst = alive[0] === me;
       const others = alive.filter((one) => one !== me && !one.isLeaving).length;
-      const around = { apartMs: 0, alive: alive.length, others, isFirst, news: String(admin), hasHints: hints.size > 0 };
-      return { ...around, isAnythingLeft: leaving.length > 0, ended: dead };
+      const clusterState = { apartMs: 0, alive: alive.length, others, isFirst, news: String(admin), hasHints: hints.size > 0 };
+      return { ...clusterState, isAnythingLeft: leaving.length > 0, ended: dead };
     },
     begin: (epoch, batch, longestMs) => {
       const owner = ownerAt(epoch);

@@ -1,6 +1,6 @@
 // The fair line: whoever used least comes next, an account holds no more than its places, and nobody is forgotten in line.
 import { expect, test } from "bun:test";
-import { createFairQueue, type Leave } from "../../../src/media/sandbox/fair-queue.ts";
+import { createFairQueue, type Release } from "../../../src/media/sandbox/fair-queue.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -8,7 +8,7 @@ const NEVER = new AbortController().signal;
 const openScene = (options: Parameters<typeof createFairQueue>[0]) => {
   const line = createFairQueue(options);
   const came: string[] = [];
-  const leaves: Leave[] = [];
+  const leaves: Release[] = [];
   const come = (share: string, account: string, signal = NEVER) =>
     line.take({ share, account }, signal).then((leave) => {
       came.push(leave ? account : `${account} gave up`);

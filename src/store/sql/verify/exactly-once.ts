@@ -18,7 +18,7 @@ const ENDED_AT_MS = "CASE WHEN j.at_ms >= g.created_at_ms THEN j.at_ms WHEN j.at
  * 5. Only the logs of clients contain the acknowledged responses. The database proves that each generation is complete: its id
  * contains its row number, and its last event matches the stored status and end time.
  */
-const nothingLost: Check<Clause> = {
+const noMissingRow: Check<Clause> = {
   invariant: 5,
   name: "nothing acknowledged is lost",
   clauses: [
@@ -121,4 +121,4 @@ const noUnknownSpend: Check<Clause> = {
   ],
 };
 
-export const PROMISE_CHECKS = [nothingLost, oneKey, oneSubmit, noUnknownSpend] as const;
+export const PROMISE_CHECKS = [noMissingRow, oneKey, oneSubmit, noUnknownSpend] as const;

@@ -10,7 +10,7 @@ const held = new Set<Database>();
  * Takes the lock file at `path`.
  * @returns the release function; null if another process holds it. @throws the system error if it cannot be created.
  */
-export const takeTurn = (path: string): (() => void) | null => {
+export const acquireMutex = (path: string): (() => void) | null => {
   const lock = new Database(path, { readwrite: true, create: true });
   try {
     chmodSync(path, 0o600);

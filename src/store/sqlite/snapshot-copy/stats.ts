@@ -129,7 +129,7 @@ export const spooledFiles = (db: Database, scheme: string): SpooledFile[] =>
     .map(({ seq, url }) => ({ seq, name: url.slice(scheme.length) }));
 
 /** Whether the database still needs the result files of a generation, and the spooled files of its attempts. */
-export const wantedOf = (db: Database, seq: number): { files: boolean; spooled: boolean } => {
+export const neededFiles = (db: Database, seq: number): { files: boolean; spooled: boolean } => {
   const row = db
     .query<{ files: number; spooled: number }, [number]>(
       `SELECT files_expire_at_ms IS NOT NULL AND files_expired_at_ms IS NULL AS files, completed_at_ms IS NULL AS spooled
