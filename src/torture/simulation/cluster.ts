@@ -4,7 +4,7 @@
 import type { StoreReads } from "../../store/store.ts";
 import type { Faults } from "./faults.ts";
 import { createNode } from "./node.ts";
-import type { ClusterState, Node } from "./node-environment.ts";
+import type { Node, NodeEnvironment } from "./node-environment.ts";
 import { createOwnershipOracle, type OwnershipOracle } from "./ownership-oracle.ts";
 import type { Rng } from "./rng.ts";
 import { createSharedDatabase, type SharedDatabase } from "./shared-database.ts";
@@ -48,21 +48,21 @@ const spellMs = (dice: Rng, leaseMs: number): number =>
 export const createCluster = (of: {
   count: number;
   dice: Rng;
-  around: Omit<ClusterState, "shared" | "book">;
+  environment: Omit<NodeEnvironment, "shared" | "book">;
   reads: StoreReads;
   faults: () => Faults;
 }): Fleet => {
-  const { count, dice, around: clusterState, faults } = of;
-  const { world, trace, fault } = clusterState;
+  const { count, dice, environment, faults } = of;
+  const { world, trace, fault } = environment;
   if (count === 1) {
-    const node = createNode("n1", { ...clusterState, shared: null });
+    const node = createNode("n1", { ...environment, shared: null });
     const wellSinceMs = () => (node.engine() ? node.openSinceMs() : Number.POSITIVE_INFINITY);
     return { nodes: [node], shared: null, leaseMs: 0, wellSinceMs, boot: () => node.boot(), figures: () => ({}) };
   }
 
   const leaseMs = dice.pick(LEASES_MS);
   const book: OwnershipOracle = createOwnershipOracle(fault);
-  const shared = createSharedDatabase({ database: clusterState.database, reads: of.reads, world, book });
+  const shared = createSharedDatabase({ database: environment.database, reads: of.reads, world, book });
   const counts = { partitions: 0, zombies: 0, takeOvers: 0 };
   const troubles: Trouble[] = Array.from({ length: count }, () => ({ cutUntilMs: 0, deafUntilMs: 0, fullUntilMs: 0 }));
   const outages = dice.fork("outages");
@@ -74,7 +74,7 @@ export const createCluster = (of: {
   const nodes = troubles.map((trouble, at) => {
     const own = dice.fork(`trouble ${at}`);
     return createNode(`n${at + 1}`, {
-      ...clusterState,
+      ...environment,
       shared: {
         ...{ database: shared, book, leaseMs },
         cutUntilMs: () => trouble.cutUntilMs,
@@ -130,7 +130,7 @@ export const createCluster = (of: {
       trouble.cutUntilMs = Math.max(trouble.cutUntilMs, world.nowMs() + awayS * 1000);
       if (outages.chance(3 * faults().spoolFull)) trouble.fullUntilMs = world.nowMs() + awayS * 1000 * outages.roll();
     }
-    clusterState.situations.count(`storeAway${awayS}`);
+    environment.situations.count(`storeAway${awayS}`);
     trace.report("store", "away", "", `${awayS} s`);
   };
   const storeEveryMinute = () => {

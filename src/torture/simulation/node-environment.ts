@@ -18,7 +18,7 @@ import type { Upstream } from "./upstream.ts";
 import type { WorldDatabase } from "./world-database.ts";
 
 /** The environment that all nodes of a world share. */
-export type ClusterState = DurableFiles & {
+export type NodeEnvironment = DurableFiles & {
   world: Timeline;
   trace: Trace;
   dice: Rng;

@@ -15,7 +15,7 @@ import { attemptOf, isOnRow } from "./audit-answers.ts";
 import { createDisk, defective } from "./disk.ts";
 import { createMedia, PIN_INPUTS } from "./media.ts";
 import { createNetwork } from "./network.ts";
-import type { ClusterState, Node } from "./node-environment.ts";
+import type { Node, NodeEnvironment } from "./node-environment.ts";
 import { beginLife, type Crossing, type NodeLife, stopTimesOf, timesOf } from "./node-life.ts";
 import { createNodeStore, OUT_OF_REACH } from "./node-store.ts";
 import { createUnsavedOutcomes, type NodeDisk } from "./unsaved-outcomes.ts";
@@ -39,9 +39,9 @@ const RANDOM_CHARS = 10;
 const TRUE = { offsetMs: 0, rate: 1 };
 const [BEAT_MS, DRAIN_MS] = [10_000, 5_000];
 
-export const createNode = (name: string, clusterState: ClusterState): Node => {
-  const { world, trace, faults, shared, situations, answers } = clusterState;
-  const dice = clusterState.dice.fork(name);
+export const createNode = (name: string, environment: NodeEnvironment): Node => {
+  const { world, trace, faults, shared, situations, answers } = environment;
+  const dice = environment.dice.fork(name);
   const spoolDice = dice.fork("spool");
   let lives = 0;
   let life: NodeLife | undefined;
@@ -66,7 +66,7 @@ export const createNode = (name: string, clusterState: ClusterState): Node => {
       unfinished: store.unfinished,
       snapshotOf: store.snapshotOf,
       failed: (seq, fault) => {
-        if (mine.isAlive()) clusterState.fault(`${name}: ${seq} was not taken up: ${String(fault)}`);
+        if (mine.isAlive()) environment.fault(`${name}: ${seq} was not taken up: ${String(fault)}`);
       },
       parkingOf,
     });
@@ -94,15 +94,15 @@ export const createNode = (name: string, clusterState: ClusterState): Node => {
         fields.event !== "spooling an outcome" &&
         mine.isAlive() &&
         !String(fields.reason).includes(OUT_OF_REACH);
-      if (isFault) clusterState.fault(`${name}: ${fields.event ?? ""}: ${fields.reason ?? ""}`);
+      if (isFault) environment.fault(`${name}: ${fields.event ?? ""}: ${fields.reason ?? ""}`);
       if (event === "generations reclaimed") shared?.tookOver(Number(fields.count));
     };
 
   const begin = async (mine: NodeLife): Promise<void> => {
-    const disk = { life: mine, dice, faults, trace, tamper, fault: clusterState.fault, isFull: clusterState.isDiskFull };
+    const disk = { life: mine, dice, faults, trace, tamper, fault: environment.fault, isFull: environment.isDiskFull };
     const store = shared
       ? await createNodeStore({ ...disk, ...shared, situations, shared: shared.database })
-      : await createDisk({ ...disk, database: clusterState.database });
+      : await createDisk({ ...disk, database: environment.database });
     await mine.cross("boot: database opened");
     const crashLoop = shared ? null : openAlone(mine, store);
     const epoch = store.node?.epoch ?? 0;
@@ -119,7 +119,7 @@ export const createNode = (name: string, clusterState: ClusterState): Node => {
       const got = { provider, ref, jobId, atMs: world.nowMs(), life: mine };
       answers.set(ref, { ...got, hasDisk: shared !== null, wasKept: false, wasRefused: false });
     };
-    const offered = clusterState.catalogue();
+    const offered = environment.catalogue();
     const joined: Core = await joinEngine({
       limits: LIMITS,
       clock: mine.clock,
@@ -127,27 +127,27 @@ export const createNode = (name: string, clusterState: ClusterState): Node => {
       store,
       files: { remove: async () => undefined },
       providers: createNetwork({
-        ...{ life: mine, dice, faults, trace, upstream: clusterState.upstream, refusedFor: clusterState.refusedFor },
-        ...{ inHand: knownJob, fault: clusterState.fault, situations, worksFor: (ms) => shared?.answers(ms) },
+        ...{ life: mine, dice, faults, trace, upstream: environment.upstream, refusedFor: environment.refusedFor },
+        ...{ inHand: knownJob, fault: environment.fault, situations, worksFor: (ms) => shared?.answers(ms) },
         left: (provider, ref) => {
-          clusterState.left(provider, ref);
+          environment.left(provider, ref);
           shared?.book.sent(epoch, ref);
           shared?.answers(0);
         },
         isOwned: async (provider, jobId) => (await store.jobOwner(provider, jobId)) !== undefined,
       }),
       media: createMedia({
-        ...{ life: mine, dice, faults, upstream: clusterState.upstream, kept: clusterState.kept, clips: clusterState.clips },
+        ...{ life: mine, dice, faults, upstream: environment.upstream, kept: environment.kept, clips: environment.clips },
         ...{ isShared: shared !== null, inHand: knownJob, situations },
-        isAway: () => clusterState.isBucketAway() || (shared === null && clusterState.isDiskFull()),
+        isAway: () => environment.isBucketAway() || (shared === null && environment.isDiskFull()),
       }),
       inputs: PIN_INPUTS,
       allowsHost: () => false,
       catalogue: offered,
-      ...{ pace: 1, chance: dice.roll, maxMismatched: clusterState.maxMismatched },
+      ...{ pace: 1, chance: dice.roll, maxMismatched: environment.maxMismatched },
       soon: mine.soon,
       nameGeneration: (nowMs) => {
-        if (!shared) return clusterState.nameGeneration(nowMs);
+        if (!shared) return environment.nameGeneration(nowMs);
         const { seq, id } = membership.nameGeneration(nowMs);
         return { seq, id: `${id.slice(0, -RANDOM_CHARS)}${"0".repeat(RANDOM_CHARS)}` };
       },
@@ -164,9 +164,17 @@ export const createNode = (name: string, clusterState: ClusterState): Node => {
         ? {
             ...{ isAway: leaseKeeper.isAway, isDiskFull: shared.isSpoolFull },
             outcomes: createUnsavedOutcomes({
-              ...{ life: mine, dice: spoolDice, disk: own, answers, isFull: shared.isSpoolFull, situations, fault: clusterState.fault },
-              wasCalmSince: (ms) => Math.max(shared.cutUntilMs(), mine.frozenUntilMs()) <= ms && !clusterState.isDiskFull(),
-              isKnown: async (answer) => isOnRow(answer, await attemptOf(clusterState.reads, answer)),
+              ...{
+                life: mine,
+                dice: spoolDice,
+                disk: own,
+                answers,
+                isFull: shared.isSpoolFull,
+                situations,
+                fault: environment.fault,
+              },
+              wasCalmSince: (ms) => Math.max(shared.cutUntilMs(), mine.frozenUntilMs()) <= ms && !environment.isDiskFull(),
+              isKnown: async (answer) => isOnRow(answer, await attemptOf(environment.reads, answer)),
             }),
           }
         : {}),
@@ -184,7 +192,7 @@ export const createNode = (name: string, clusterState: ClusterState): Node => {
     // The recovery may have ended this life at the same moment.
     if (!mine.isAlive()) return;
     // The catalogue was replaced while this life started.
-    if (clusterState.catalogue() !== offered) joined.replaceCatalogue(clusterState.catalogue());
+    if (environment.catalogue() !== offered) joined.replaceCatalogue(environment.catalogue());
     engine = joined;
     admin = openAdminOf(mine, store, joined);
     announceDrain = () => membership.leave(0);
@@ -208,8 +216,8 @@ export const createNode = (name: string, clusterState: ClusterState): Node => {
     const bornMs = world.nowMs();
     const mine = beginLife({
       ...{ name: `${name}.${lives}`, world, rate },
-      wallMs: () => clusterState.wallMs() + offsetMs + (world.nowMs() - bornMs) * (rate - 1),
-      notBeforeMs: await clusterState.reads.lastSeenMs(),
+      wallMs: () => environment.wallMs() + offsetMs + (world.nowMs() - bornMs) * (rate - 1),
+      notBeforeMs: await environment.reads.lastSeenMs(),
       strikes: (crossing) => strikes(crossing),
       stops: (crossing) => {
         const times = stopTimesOf(crossing);
@@ -231,7 +239,7 @@ export const createNode = (name: string, clusterState: ClusterState): Node => {
   const strikes = (crossing: Crossing): boolean => {
     const probability = engine ? faults().crash : faults().bootCrash;
     if (!dice.chance(timesOf(crossing) * probability)) return false;
-    clusterState.struck(crossing);
+    environment.struck(crossing);
     kill(crossing);
     return true;
   };

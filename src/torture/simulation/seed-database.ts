@@ -1,7 +1,7 @@
 // Initial data of a simulated world: accounts, and deterministic generation ids.
 import { generationId, msOfGenerationSeq } from "../../domain/ids.ts";
 import { openSqliteOver } from "../../store/sqlite/in-process.ts";
-import type { ClusterState } from "./node-environment.ts";
+import type { NodeEnvironment } from "./node-environment.ts";
 import type { WorldDatabase } from "./world-database.ts";
 
 /** Creates the accounts of a world, each with a key, before any node starts. Returns their row numbers. */
@@ -31,7 +31,7 @@ const PER_MS = 4096;
 const RANDOM_CHARS = 10;
 
 /** Creates generation names across all nodes and lives: increasing row numbers, deterministic ids. */
-export const createNames = (): ClusterState["nameGeneration"] => {
+export const createNames = (): NodeEnvironment["nameGeneration"] => {
   let last = 0;
   return (nowMs) => {
     last = Math.max(Math.floor(nowMs - msOfGenerationSeq(0)) * PER_MS, last + 1);

@@ -17,7 +17,7 @@ import { readEnds, verifyDisk, verifyOverdue } from "./database-checks.ts";
 import { drawFaults, FAULT_NAMES, type FaultName, type Faults } from "./faults.ts";
 import { drawCatalogue, PROVIDERS, redrawCatalogue } from "./market.ts";
 import type { StoredFiles } from "./media.ts";
-import type { ClusterState } from "./node-environment.ts";
+import type { NodeEnvironment } from "./node-environment.ts";
 import type { Crossing } from "./node-life.ts";
 import { openOperator } from "./operator.ts";
 import { createRng } from "./rng.ts";
@@ -129,7 +129,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       void judgeArrival(reads, arrival).then((all) => all.forEach(fault));
     },
   });
-  const clusterState: Omit<ClusterState, "shared"> = {
+  const environment: Omit<NodeEnvironment, "shared"> = {
     ...{ world, trace, dice, database, reads, upstream, kept, clips, catalogue, fault, nameGeneration: createNames() },
     ...{ faults: () => faults, maxMismatched: dice.fork("routing").pick([0, 0, 1, 2]) },
     wallMs: () => world.nowMs() + wallOffsetMs,
@@ -147,7 +147,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   };
   const fleetDice = dice.fork("fleet");
   const count = drawNodes(fleetDice, options.nodes);
-  const fleet = createCluster({ count, dice: fleetDice, around: clusterState, reads, faults: () => faults });
+  const fleet = createCluster({ count, dice: fleetDice, environment, reads, faults: () => faults });
   const { nodes } = fleet;
   const notebook: ClientLog = { sent: new Map(), heard: [], seen: new Map(), given: [] };
   const clients = createClients({
