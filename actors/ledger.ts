@@ -178,7 +178,8 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
     wakeIdlers();
   };
 
-  const collectBatch = (turns: number): void => deps.soon(() => (turns > 1 && mailbox.length < GATHERED ? collectBatch(turns - 1) : flush()));
+  const collectBatch = (turns: number): void =>
+    deps.soon(() => (turns > 1 && mailbox.length < GATHERED ? collectBatch(turns - 1) : flush()));
   const next = () => {
     if (mailbox.length > 0) return collectBatch(GATHER_TURNS);
     rest();

@@ -4,7 +4,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { SHARE_VARIABLE } from "../test/case-share.ts";
+import { casesOfShare, SHARE_VARIABLE } from "../test/case-share.ts";
 import { BOUND_MS } from "../test/stall/meter.ts";
 import { type Ended, type Job, runJobs } from "./job-pool.ts";
 import { SET_VARIABLE, setOf, type TestSet, testFiles } from "./test-sets.ts";
@@ -75,9 +75,16 @@ const SLOW_S = 5;
 const groupsOf = (files: readonly string[], size: number): string[][] =>
   Array.from({ length: Math.ceil(files.length / size) }, (_, n) => files.slice(n * size, (n + 1) * size));
 
+/** Runs scenarios of the API, which the other set tests on one node, on three nodes. */
+const isRepeated = (file: string): boolean => readFileSync(join(root, file), "utf8").includes("onThreeNodes(");
+/** The files that repeat scenarios: all, or a part of them with `--share`. */
+const repeatedFiles = (files: readonly string[]): readonly string[] =>
+  casesOfShare("files of scenarios on three nodes", files, (file) => file, share);
+
 const testJobs = (set: TestSet): Job[] => {
   const times = readTimes();
-  const files = testFiles().filter((file) => setOf(file) === set);
+  const all = testFiles().filter((file) => setOf(file) === set);
+  const files = [...all.filter((file) => !isRepeated(file)), ...repeatedFiles(all.filter(isRepeated))];
   const isSlow = (file: string) => (times[file] ?? 0) >= SLOW_S;
   // With --record each file runs separately, so that its duration is measured.
   const quick = groupsOf(

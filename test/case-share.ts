@@ -12,8 +12,13 @@ const rankOf = (name: string, seed: number): number => Number(Bun.hash.xxHash32(
  * All cases, or a part of them that the seed selects: at least one. Prints what is left out.
  * @param nameOf The name of a case, which decides whether it is selected.
  */
-export const casesOfShare = <T>(what: string, cases: readonly T[], nameOf: (one: T) => string): readonly T[] => {
-  const share = Number(process.env[SHARE_VARIABLE] ?? 100);
+export const casesOfShare = <T>(
+  what: string,
+  cases: readonly T[],
+  nameOf: (one: T) => string,
+  percent = process.env[SHARE_VARIABLE],
+): readonly T[] => {
+  const share = Number(percent ?? 100);
   if (!(share < 100)) return cases;
   const seed = Number(process.env[SHARE_SEED_VARIABLE] ?? Math.floor(Date.now() / 1000));
   const count = Math.max(1, Math.ceil((cases.length * share) / 100));

@@ -1,28 +1,28 @@
-// A clock for tests: it runs many times faster than life, and can be moved on by hand.
+// A clock for tests: it runs many times faster than real time, and a test can move it forward.
 import type { Clock } from "../src/domain/clock.ts";
 
 export type TestClock = Clock & {
-  /** Lets `ms` pass: what falls due on the way fires in order, each at its time. */
+  /** Moves time forward by `ms`: timers that become due fire in order, each at its own time. */
   skip(ms: number): void;
-  /** Moves time on by `ms` at once, as for a process that stood still: everything that fell due meanwhile fires at the end. */
+  /** Moves time forward by `ms` at once, as for a suspended process: all timers that became due fire at the end. */
   stall(ms: number): void;
-  /** No time passes during this work: what another process does here takes the machine's time, which has nothing to do with this clock's. */
+  /** Stops the clock during this work, for example while another process uses the machine's time. */
   during<T>(work: () => Promise<T>): Promise<T>;
   stop(): void;
 };
 
-/** How often a running clock looks at the time, and the most it takes for passed between two looks: a process that was not let run has not lived either. */
+/** Interval at which a running clock reads the time, and the most that it counts between two reads, to leave out suspensions. */
 const LOOK_MS = 4;
 const MOST_BETWEEN_LOOKS_MS = 12;
 
-/** Timers that fire on the way of one skip. */
+/** The most timers that fire during one skip. */
 const MOST_ON_THE_WAY = 200;
 
 type Timer = { dueAtMs: number; order: number; then: () => void };
 
 /**
- * @param factor how many times faster than life; 0 stands still until it is moved.
- * @param startMs where it starts; a fixed day by default, so that tests do not depend on theirs.
+ * @param factor Speed relative to real time; with 0 the clock stops until a test moves it.
+ * @param startMs Start of the clock; a fixed day by default, so that tests do not depend on the current date.
  */
 export const testClock = (factor = 0, startMs = Date.UTC(2026, 9, 19, 12)): TestClock => {
   const timers = new Set<Timer>();
@@ -74,7 +74,7 @@ export const testClock = (factor = 0, startMs = Date.UTC(2026, 9, 19, 12)): Test
     },
     skip: (ms) => {
       const untilMs = nowMs() + ms;
-      // What begins anew each time would go on for ever; the rest of a long way is passed at once.
+      // Repeating timers would never end, so the rest of a long skip passes at once.
       for (let fired = 0; fired < MOST_ON_THE_WAY; fired += 1) {
         const next = first();
         if (!next || next.dueAtMs > untilMs) break;

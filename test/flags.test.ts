@@ -1,4 +1,4 @@
-// Programs refuse what they do not understand in one line, and leave nothing behind when they are stopped.
+// The test programs reject invalid flags in one line, and fuzz removes its directory when a signal stops it.
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,14 +28,14 @@ test.each([
   ["fuzz", "--cases x", '--cases: "x" is not a whole number of at least 1'],
   ["soak", "--clients 0", '--clients: "0" is not a whole number of at least 1'],
   ["soak", "--minutes 0.05", "--minutes: 0.05 is too short to measure anything; the least is 1"],
-])("%s %s ends with 2 and says what is wrong", async (program, words, why) => {
+])("%s %s exits with 2 and one line that names the fault", async (program, words, why) => {
   const child = start(program, words.split(" "));
   const [said, complaint, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   expect([code, said, complaint]).toEqual([2, "", `${why}; see --help\n`]);
 });
 
 test.each(["SIGINT", "SIGTERM"] as const)(
-  "fuzz leaves no directory behind when it is stopped with %s",
+  "fuzz removes its directory when %s stops it",
   async (signal) => {
     const dir = mkdtempSync(join(home, "stopped-"));
     const child = start("fuzz", ["--cases", "1000000"], dir);
@@ -43,7 +43,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
     const decoder = new TextDecoder();
     for await (const chunk of child.stdout) {
       said += decoder.decode(chunk);
-      // A case was judged: the service lives in its directory.
+      // One case has finished, so the service uses its directory.
       if (!said.includes("(pass) regression") || child.killed) continue;
       expect(readdirSync(dir)).not.toEqual([]);
       child.kill(signal);

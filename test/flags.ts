@@ -1,7 +1,7 @@
-// Flags of the programs beside this: what is wrong with them is told in one line, and the program ends with 2.
+// Flags of the test programs: a fault is printed in one line, and the program exits with 2.
 import { type ParseArgsConfig, parseArgs } from "node:util";
 
-/** Tells what is wrong with the command line, and ends. */
+/** Prints the fault of the command line and exits with 2. */
 export const refuse = (why: string): never => {
   process.stderr.write(`${why}; see --help\n`);
   process.exit(2);
@@ -9,12 +9,12 @@ export const refuse = (why: string): never => {
 
 type Flags = NonNullable<ParseArgsConfig["options"]>;
 
-/** The flags that were said; a program with one that it does not know does not begin. */
+/** Parses the flags; the program exits when one is unknown. */
 export const readFlags = <const Known extends Flags>(options: Known) => {
   try {
     return parseArgs({ options }).values;
   } catch (fault) {
-    // What follows the first sentence is about passing words that begin with a dash; none of these programs takes any.
+    // The rest of the message is about arguments that begin with a dash, which these programs do not have.
     const [first = ""] = (fault instanceof Error ? fault.message : String(fault)).split(/\n|\. /);
     return refuse(first.replace(/\.$/, ""));
   }
@@ -32,7 +32,7 @@ export const aboveZeroOf = (flag: string, said: string): number =>
     ? Number(said)
     : refuse(`--${flag}: ${JSON.stringify(said)} is not a number above 0`);
 
-/** Each of the words between the commas is one of `known`. */
+/** Comma-separated names, each of which is one of `known`. */
 export const namesOf = (flag: string, said: string, known: readonly string[]): string[] => {
   const names = said.split(",");
   const [strange] = names.filter((name) => !known.includes(name));

@@ -1,4 +1,4 @@
-// The admin service of a harness: what an operator may do there, over its own catalogue, providers and keys.
+// The admin service of a harness, with the catalogue, the providers and the keys of the harness.
 import type { Catalogue } from "../catalogue/load.ts";
 import { type AdminService, createAdminService } from "../src/admin/admin-service.ts";
 import type { Components } from "../src/app/components.ts";

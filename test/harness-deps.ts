@@ -1,11 +1,11 @@
-// Parts of the harness: where its providers are, what of its files is under way, and how many rows its tables have.
+// Parts of the harness: addresses of providers, files that are being received, and row counts.
 import { Database } from "bun:sqlite";
 import { providerSetting } from "../src/config/schema.ts";
 import type { JsonObject } from "../src/domain/types.ts";
 import type { Files } from "../src/files/port.ts";
 import type { Simulator } from "../src/simulator/simulator.ts";
 
-/** The providers' addresses are the simulator's, and each has a key of its own. */
+/** Settings that point each provider to the simulator, with one key for each. */
 export const addressesOf = (
   { baseUrls }: Simulator,
   providers: readonly string[] = ["fal", "replicate"],
@@ -19,7 +19,7 @@ export const addressesOf = (
       ];
     }),
   );
-/** Files that are still being received; what was let go ends by itself, and nobody waits for it. */
+/** Counts the files that are being received; a file that is kept or discarded does not count. */
 export const watchFiles = (inner: Files) => {
   const incoming = new Set<object>();
   const files: Files = {
@@ -38,7 +38,7 @@ export const watchFiles = (inner: Files) => {
   return { files, isIdle: () => incoming.size === 0 };
 };
 
-/** Every table's row count, through a connection of its own. */
+/** The row count of every table, read through a separate connection. */
 export const countRows = (path: string): JsonObject => {
   const db = new Database(path, { readonly: true });
   const tables = db

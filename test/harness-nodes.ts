@@ -1,4 +1,4 @@
-// A harness of several nodes over one PostgreSQL and one bucket, behind a front that sends each request to the next of them.
+// A harness of several nodes with one PostgreSQL database and one bucket, behind a round-robin proxy.
 
 import type { JsonObject } from "../src/domain/types.ts";
 import { openPostgresStore } from "../src/store/postgres/client.ts";
@@ -11,7 +11,7 @@ import { freshDatabase } from "./postgres/databases.ts";
 
 export type Front = { url: string; nodes: string[]; stop(): Promise<void> };
 
-/** Sends each request on to the next node, as a load balancer does. */
+/** Forwards each request to the next node, as a load balancer does. */
 export const openFront = (): Front => {
   const nodes: string[] = [];
   let turn = 0;
@@ -23,7 +23,7 @@ export const openFront = (): Front => {
     fetch: async (request) => {
       const node = nodes[turn++ % nodes.length];
       const { pathname, search } = new URL(request.url);
-      // As it came: bytes that are told to be packed stay so.
+      // The body stays unchanged, so compressed bytes stay compressed.
       return await fetch(`${node}${pathname}${search}`, {
         method: request.method,
         headers: request.headers,
@@ -36,21 +36,21 @@ export const openFront = (): Front => {
   return { url: `http://127.0.0.1:${server.port}`, nodes, stop: () => server.stop(true) };
 };
 
-/** What belongs to one node alone, and cannot be put around each of several. */
+/** Options of a single node that a harness of several nodes does not take. */
 const OF_ONE = ["pragmas", "dir"] as const;
 
-/** A step of a generation is some journeys to the database and to its provider. */
+/** A transition of a generation takes several round trips to the database and to its provider. */
 const ROUNDS = 4;
 
-/** Where time stands still nobody looks, and nobody is to be taken for dead. */
+/** A lease for a stopped clock: no node renews its lease then, and no node must count as dead. */
 const STILL_LEASE_MS = 3_600_000;
 
-/** `each`: the nodes by themselves, in the order of their opening. */
+/** `each`: the harnesses of the single nodes, in the order in which they were opened. */
 export type HarnessOfNodes = Harness & { each: readonly Harness[]; databaseUrl: string };
 
 /**
- * Opens so many nodes; the harness that is answered speaks to all of them, and closes them all.
- * @param leaseMs how long one that says nothing is taken to be alive, by the database's clock.
+ * Opens `count` nodes. The returned harness sends requests to all of them and closes all of them.
+ * @param leaseMs How long a node counts as alive without a renewal, by the clock of the database.
  */
 export const openHarnessOfNodes = async (
   count: number,
@@ -76,7 +76,7 @@ export const openHarnessOfNodes = async (
       ...options,
       clock,
       node: { store, front: front.url, lines },
-      // A database does not commit faster because time does.
+      // A fast clock does not make the database commit faster.
       env: { ...(isStill ? {} : { GENROUTER_LIMITS__SLOW_COMMIT_MS: "3600000" }), ...bucket.settings, ...options.env },
       ...(harnesses[0] ? { simulator: harnesses[0].simulator } : {}),
     });
@@ -89,7 +89,7 @@ export const openHarnessOfNodes = async (
   const all = async (work: (harness: Harness) => unknown): Promise<void> => {
     await Promise.all(harnesses.map((harness) => work(harness)));
   };
-  // Twice: what the last of them said in the first round is heard by all in the second.
+  // Two rounds: all nodes receive in the second round what the last node published in the first.
   const told = async (): Promise<void> => {
     for (let round = 0; round < 2; round += 1)
       await all(async ({ rooms }) => {
@@ -102,7 +102,7 @@ export const openHarnessOfNodes = async (
   const everywhere: Harness["rooms"] = {
     ...rooms,
     post: async (mutation) => {
-      // Each node tells by itself that it lives; what the admin service of one does, all follow.
+      // Each node sends its own heartbeat; all other mutations of one node reach the others through the database.
       const [outcome] = await Promise.all([
         rooms.post(mutation),
         ...(mutation.mutation === "beat" ? others.map((harness) => harness.rooms.post(mutation)) : []),
@@ -140,7 +140,7 @@ export const openHarnessOfNodes = async (
     line.close();
     return Object.fromEntries(rows.map(({ name, n }) => [name, n]));
   };
-  /** A node reads its own alone. */
+  /** A node reads only its own generations, so this reads those of all nodes. */
   const unfinished: Harness["store"]["unfinished"] = async (afterSeq, limit) => {
     const pages = await Promise.all(harnesses.map(({ store }) => store.unfinished(afterSeq, limit)));
     return pages
@@ -148,7 +148,7 @@ export const openHarnessOfNodes = async (
       .sort((a, b) => a.seq - b.seq)
       .slice(0, limit);
   };
-  /** What was asked of the database before has been answered. */
+  /** Waits until the database has answered earlier requests of every node. */
   const answered = async (): Promise<void> => {
     for (let round = 0; round < ROUNDS; round += 1) await all(({ store }) => store.lastSeenMs());
   };

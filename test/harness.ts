@@ -1,4 +1,4 @@
-// The whole service in one call: real rooms, real HTTP, the simulator behind real sockets, time that runs fast.
+// The whole service in one call: real components, real HTTP, the simulator behind real sockets, and a fast clock.
 import { expect } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -43,18 +43,18 @@ export type Shown = {
   completed_at: string | null;
 };
 
-/** An answer and what it was the answer to. */
+/** A response and its request. */
 export type Heard = { method: string; path: string; status: number; headers: Headers; text: string };
 
 export type HarnessOptions = {
   /** Settings as environment names, e.g. `{ GENROUTER_LIMITS__MAX_RUNNING: "1" }`. */
   env?: Record<string, string>;
   catalogue?: Catalogue;
-  /** Those that there is a key of; fal and Replicate when absent. */
+  /** Providers with a key; fal and Replicate by default. */
   providers?: readonly string[];
-  /** How many times faster than life; 0 stands still until `clock.skip`. */
+  /** Speed of the clock relative to real time; with 0 time stops until `clock.skip`. */
   factor?: number;
-  /** Keeps everything in this directory instead of in memory, so that the harness can be opened again. */
+  /** Keeps all data in this directory instead of in memory, so that a test can open the harness again. */
   dir?: string;
   /** A simulator that outlives the harness. */
   simulator?: Simulator;
@@ -63,43 +63,43 @@ export type HarnessOptions = {
   callTimes?: { submitMs?: number; pollMs?: number; findMs?: number; cancelMs?: number };
   /** Stops before recovery, so that the service is still `restarting`. */
   unrecovered?: true;
-  /** Put around the store, e.g. to hold its commits back. */
+  /** Wraps the store, e.g. to delay its commits. */
   around?: (store: Store) => Store;
-  /** Put around the result files, e.g. for a disk that refuses. */
+  /** Wraps the result files, e.g. for a disk that fails. */
   aroundFiles?: (files: Files) => Files;
-  /** `thread`: the store as the service has it, on disk and written by a thread of its own. */
+  /** `thread`: the store as in production, on disk and written by a separate thread. */
   writer?: "thread";
-  /** One of several nodes: the store that they share, the address in front of all of them, and what all of them log. */
+  /** One of several nodes: the shared store, the address of the proxy, and the shared log lines. */
   node?: { store: Store; front: string; lines: Harness["lines"] };
   /** Settings of the database, e.g. `{ maxPages: 200 }` for a disk that fills. */
   pragmas?: Partial<Pragmas>;
-  /** As one of several nodes keeps its result files. */
+  /** Keeps result files as one of several nodes does. */
   shared?: boolean;
-  /** Where media is found. */
+  /** Replaces dependencies for media. */
   media?: ComponentsDeps["media"];
   /** Cost of password hashes, cheap unless given. */
   passwordCost?: { memoryCost: number; timeCost: number };
-  /** Told of every answer. */
+  /** Receives every response. */
   heard?: (answer: Heard) => void;
 };
 
 export type Harness = {
   url: string;
-  /** Where this node listens itself. */
+  /** The address of this node, without the proxy. */
   own: string;
   clock: TestClock;
   simulator: Simulator;
   rooms: Components;
-  /** What its operator may do. */
+  /** The admin service. */
   admin(): Promise<AdminService>;
-  /** What waits on disk for the bucket. */
+  /** Files on disk that wait for the upload to the bucket. */
   waiting: ResultStorage["waiting"];
   store: Store;
   tenant: Tenant;
   lines: { event: EventName; fields: EventFields }[];
-  /** A new account with credits and a key. */
+  /** Creates an account with credits and a key. */
   newTenant(credits?: number, scope?: KeyScope): Promise<Tenant>;
-  /** A request as it is, with the tenant's key unless another is given. */
+  /** Sends a request, with the tenant's key unless another is given. */
   ask(
     method: string,
     path: string,
@@ -110,18 +110,18 @@ export type Harness = {
   show(id: string, key?: string): Promise<Shown>;
   /** Polls until the generation has ended, or `reached` holds. */
   until(id: string, reached?: (shown: Shown) => boolean, key?: string): Promise<Shown>;
-  /** Calls again and again, letting everything else go on, until it returns something. */
+  /** Calls a function repeatedly, while everything else continues, until it returns a truthy value. */
   eventually: typeof eventually;
   balance(tenant?: Tenant): Promise<{ available: number; held: number; charged: number; inProgress: number }>;
-  /** What one of several nodes has been told, all of them know. */
+  /** Waits until every node has received the changes of the others. */
   told(): Promise<void>;
-  /** How many nodes it has. */
+  /** Number of nodes. */
   nodes: number;
-  /** The rows of every table, counted by whoever may read them. */
+  /** The row count of every table. */
   countRows(): Promise<JsonObject>;
-  /** The thirteen invariants hold. */
+  /** Expects that the thirteen invariants hold. */
   verify(): Promise<void>;
-  /** Stops as a crash would: nothing is finished, nothing is told. */
+  /** Stops as in a crash: the harness does not drain and does not verify. */
   crash(): Promise<void>;
   /** Verifies, then closes everything. */
   close(): Promise<void>;
@@ -219,7 +219,7 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
       redirect: "manual",
     });
     options.heard?.({ method, path, status: first.status, headers: first.headers, text: await first.clone().text() });
-    // Files of nodes are in a bucket, and clients follow there, without their key.
+    // The files of several nodes are in a bucket, and clients follow the redirect without their key.
     const there = options.node && first.status === 302 ? first.headers.get("location") : null;
     const response = there === null ? first : await fetch(there, { method, headers });
     const text = await response.text();
@@ -246,7 +246,7 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
     if (!options.clock) clock.stop();
     await store.close();
     if (options.dir) return;
-    // A file that is still written would make the directory anew; one that a test holds back for good is not waited for.
+    // A file that is still written would create the directory again. The wait is bounded, because a test can block a file.
     const endMono = performance.now() + WRITERS_MS;
     while (!watched.isIdle() && performance.now() < endMono) await new Promise((wake) => setTimeout(wake, 2));
     rmSync(dir, { recursive: true, force: true });

@@ -1,9 +1,9 @@
-// The least that a model takes, with sample media where it insists on some.
+// The smallest valid input of a model, with sample media where the model requires them.
 import type { FieldName } from "../catalogue/fields.ts";
 import type { Model } from "../catalogue/schema.ts";
 import type { JsonObject } from "../src/domain/types.ts";
 
-/** @param samples where the simulator has its sample media. */
+/** @param samples Address of the simulator's sample media. */
 export const leastInput = (model: Model, samples: string): JsonObject => {
   const links: Partial<Record<FieldName, string | string[]>> = {
     image_url: `${samples}/picture.png`,

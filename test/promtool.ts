@@ -1,12 +1,11 @@
-// promtool, which checks what is meant for Prometheus, and the server itself: installed ones, or Debian's, unpacked beside the packages without
-// installing them.
+// promtool and the Prometheus server for tests: installed programs, or Debian's, unpacked into node_modules/.cache.
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 const CACHE = join(import.meta.dir, "../node_modules/.cache");
 const KEPT = join(CACHE, "prometheus");
 
-/** A mirror that does not answer is no reason to wait for ever. */
+/** Limit for a package mirror that does not respond. */
 const LONGEST_MS = 90_000;
 
 const run = (command: string[], cwd?: string): { ok: boolean; said: string } => {
@@ -18,7 +17,7 @@ const run = (command: string[], cwd?: string): { ok: boolean; said: string } => 
   }
 };
 
-/** Fetches Debian's package of Prometheus and unpacks its programs; nothing is installed and nobody has to be root. */
+/** Downloads Debian's package of Prometheus and unpacks its programs, without installation and without root. */
 const unpack = (): void => {
   const aside = join(CACHE, `prometheus-${process.pid}`);
   mkdirSync(aside, { recursive: true });
@@ -28,7 +27,7 @@ const unpack = (): void => {
     if (deb === undefined || !run(["dpkg", "-x", deb, aside], aside).ok) return;
     renameSync(join(aside, "usr/bin"), KEPT);
   } catch {
-    // Another process was first: what it has unpacked is looked for next.
+    // Another process was first; the next search finds the programs that it unpacked.
   } finally {
     rmSync(aside, { recursive: true, force: true });
   }
@@ -45,15 +44,15 @@ const find = (program: string): string | null => {
 
 const path = find("promtool");
 if (path === null)
-  console.warn("promtool is not here, and apt-get download prometheus did not bring it: what it would check is skipped");
+  console.warn("skipped: the checks with promtool (it is not installed, and apt-get download prometheus failed)");
 
-/** Whether there is one; tests that need it are skipped where there is none, which was said. */
+/** Whether promtool is available; tests that need it are skipped otherwise, which is printed. */
 export const hasPromtool = path !== null;
 
-/** The server; null where there is none. */
+/** Path of the Prometheus server; null when it is not available. */
 export const prometheusPath = (): string | null => find("prometheus");
 
-/** Runs promtool. @returns whether it was content, and what it said. */
+/** Runs promtool. @returns whether it succeeded, and its output */
 export const promtool = (words: string[], more: { cwd?: string; input?: string } = {}): { ok: boolean; said: string } => {
   const { exitCode, stdout, stderr } = Bun.spawnSync([path ?? "promtool", ...words], {
     ...(more.cwd ? { cwd: more.cwd } : {}),
@@ -62,7 +61,7 @@ export const promtool = (words: string[], more: { cwd?: string; input?: string }
   return { ok: exitCode === 0, said: `${stdout}${stderr}` };
 };
 
-/** Runs promtool beside what else this process does. @returns as `promtool` */
+/** Runs promtool without blocking this process. @returns as `promtool` */
 export const promtoolBeside = async (words: string[]): Promise<{ ok: boolean; said: string }> => {
   const child = Bun.spawn([path ?? "promtool", ...words], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);

@@ -1,11 +1,11 @@
-// Directories that tests and programs fill while they run: gone when the program ends, also by a signal, unless something was found there.
+// Temporary directories of tests and programs, removed when the program ends, also by a signal, unless they are evidence.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const held = new Set<string>();
 const killers = new Set<() => void>();
-/** A process that was just killed may still be writing its last file. */
+/** Pause between attempts to remove a directory, because a killed process may still write its last file. */
 const DYING_MS = 50;
 const DYING_TURNS = 10;
 let isWatching = false;
@@ -33,13 +33,13 @@ const watchTheEnd = (): void => {
   });
 };
 
-/** Called at the end, however it comes, before directories are removed: kills what still writes there, unmounts what is mounted there. */
+/** Registers a function that runs before the directories are removed, for example to kill a writer or to unmount a disk. */
 export const killAtTheEnd = (kill: () => void): void => {
   watchTheEnd();
   killers.add(kill);
 };
 
-/** A new empty directory; its name begins with `prefix`. */
+/** Creates an empty directory whose name begins with `prefix`. */
 export const makeScratch = (prefix: string): string => {
   watchTheEnd();
   const dir = mkdtempSync(join(tmpdir(), prefix));
@@ -47,13 +47,13 @@ export const makeScratch = (prefix: string): string => {
   return dir;
 };
 
-/** It is evidence now, and stays. */
+/** Keeps the directory as evidence. */
 export const keepScratch = (dir: string, say?: (line: string) => void): void => {
   held.delete(dir);
   say?.(`kept for a look: ${dir}`);
 };
 
-/** Done with it: kept where something was found, removed where not. */
+/** Keeps the directory when it is evidence, and removes it otherwise. */
 export const endScratch = (dir: string, isEvidence: boolean, say: (line: string) => void): void => {
   if (isEvidence) keepScratch(dir, say);
   else dropScratch(dir);

@@ -7,7 +7,7 @@ import { NEEDS, needsOf, refuseInQuickSet, SET_VARIABLE, setOf, testFiles } from
 const root = resolve(import.meta.dir, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 
-/** Found by another way than the sets do it. */
+/** Test files, found without the code of the sets. */
 const filesBelow = (dir: string): string[] =>
   readdirSync(join(root, dir), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.test\.tsx?$/.test(entry.name))
@@ -19,12 +19,12 @@ test("every *.test.ts file of the project is in exactly one of the two sets", ()
   expect(quick?.filter((file) => rest?.includes(file))).toEqual([]);
   expect([quick?.length, rest?.length]).toEqual([expect.any(Number), expect.any(Number)]);
   expect(Math.min(quick?.length ?? 0, rest?.length ?? 0)).toBeGreaterThan(30);
-  // No test lies where nobody looks.
+  // No test file is in a directory outside test/.
   const elsewhere = ["src", "actors", "catalogue", "proof", "scripts", "web", "client/src", "deploy", "examples"];
   expect(elsewhere.filter((dir) => existsSync(join(root, dir))).flatMap(filesBelow)).toEqual([]);
 });
 
-describe("what a file needs follows from what it loads", () => {
+describe("needsOf derives the needs of a file from its imports", () => {
   test.each([
     ["test/browser/pages.test.ts", ["browser"]],
     ["test/browser/console-nodes.test.ts", ["browser", "postgres"]],
@@ -39,13 +39,13 @@ describe("what a file needs follows from what it loads", () => {
     expect(needsOf(file) as string[]).toEqual(needs);
   });
 
-  test("every need is a module that there is, and nothing but them starts a browser or a cluster of PostgreSQL in a test", () => {
+  test("every module in NEEDS exists, and only these modules start a browser or PostgreSQL in tests", () => {
     const startsOne = /chromium\.launch\(|binary\("initdb"\)/;
     const starters = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
       .filter((path) => path.endsWith(".ts") && path !== "sets.test.ts")
       .map((path) => `test/${path}`)
       .filter((path) => startsOne.test(read(path)));
-    // The bench starts its own, outside all tests.
+    // The bench starts its own servers, outside the tests.
     expect(starters.filter((path) => !path.startsWith("test/bench/")).sort()).toEqual(
       [...NEEDS.browser, ...NEEDS.postgres].sort(),
     );
@@ -57,7 +57,7 @@ describe("what a file needs follows from what it loads", () => {
   });
 });
 
-test("a server that no import shows does not start in `npm test`, and does anywhere else", () => {
+test("refuseInQuickSet throws in `npm test`, and returns in every other run", () => {
   const before = process.env[SET_VARIABLE];
   try {
     process.env[SET_VARIABLE] = "quick";

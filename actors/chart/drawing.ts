@@ -1,7 +1,16 @@
 // Chart renderer: draws a chart and its marks as a tree of SVG elements.
 //
 // The marks are the active state, the transitions taken, counts for each state, and test coverage.
-import { type Arrow, arrowsOf, type Chart, type ChartState, type LabelLine, linesOf, selfTransitionsOf, withAncestors } from "./chart.ts";
+import {
+  type Arrow,
+  arrowsOf,
+  type Chart,
+  type ChartState,
+  type LabelLine,
+  linesOf,
+  selfTransitionsOf,
+  withAncestors,
+} from "./chart.ts";
 import { type Box, COLUMNS, type Layout, LINE_HEIGHT, NAME_HEIGHT, type Way } from "./layout.ts";
 
 /** The marks of a chart, addressed by the ids of states and transitions. */

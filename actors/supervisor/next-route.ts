@@ -48,7 +48,10 @@ export const begunOn = (line: QueuedCandidate, choice: Extract<Choice, { routeId
 };
 
 /** The queue entry of a running generation that waits for its next route. */
-export const lineOf = (of: Pick<QueuedCandidate, "seq" | "id" | "accountSeq">, { context }: GenerationSnapshot): QueuedCandidate => {
+export const lineOf = (
+  of: Pick<QueuedCandidate, "seq" | "id" | "accountSeq">,
+  { context }: GenerationSnapshot,
+): QueuedCandidate => {
   const { plan, waitEndsAtMs, nextRoute, tried } = context;
   return { seq: of.seq, id: of.id, accountSeq: of.accountSeq, plan, waitEndsAtMs, nextRoute, tried, awaitsPins: false };
 };

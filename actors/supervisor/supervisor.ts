@@ -9,7 +9,7 @@ import { ActorHost, type HostDeps } from "./actor-host.ts";
 import { createDeadlineGrace } from "./deadline-grace.ts";
 import { createDeadlineTimers, type Deadlines } from "./deadline-timers.ts";
 import { countHosted, type HostedGeneration, isRunning, newHostedGeneration, stateAfter } from "./hosted-generation.ts";
-import { begunOn, choose, type QueuedCandidate, lineOf, newLine } from "./next-route.ts";
+import { begunOn, choose, lineOf, newLine, type QueuedCandidate } from "./next-route.ts";
 import { createPassivation, type LiveActors } from "./passivation.ts";
 import { interruptedBy, type RestoredGeneration, readUnfinished, restoreGeneration } from "./restore.ts";
 import { createResumeQueue, type Resuming, remainingEffects } from "./resume-queue.ts";

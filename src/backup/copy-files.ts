@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { pathOfFile } from "../files/local.ts";
 import { SPOOLED } from "../files/port.ts";
 import { DATABASE_FILE, openReader } from "../store/sqlite/open.ts";
-import { namedFiles, spooledFiles, statsOfSnapshot, neededFiles } from "../store/sqlite/snapshot-copy/stats.ts";
+import { namedFiles, neededFiles, spooledFiles, statsOfSnapshot } from "../store/sqlite/snapshot-copy/stats.ts";
 import type { ListedBackup } from "./backup-directory.ts";
 import { copyFile, hashFile, linkFile, requireFreeSpace, sizeOf } from "./durable-fs.ts";
 import { codeOf, type Progress } from "./errors.ts";

@@ -141,7 +141,8 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
     },
     refresh: async (id) => {
       const row = await reads.purchase(id);
-      const mayHaveChanged = row?.state === "open" || (row?.state === "paid" && row.provider === "stripe" && row.invoiceUrl === null);
+      const mayHaveChanged =
+        row?.state === "open" || (row?.state === "paid" && row.provider === "stripe" && row.invoiceUrl === null);
       if (!row || !mayHaveChanged || clock.nowMs() < (looked.get(id)?.atMs ?? 0) + POLL_MS) return row;
       looked.set(id, { atMs: clock.nowMs() });
       try {

@@ -93,7 +93,8 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
     if (!isSkewed && wasApart) log("clock skew ended", {});
   };
 
-  const isDatabaseUnavailable = () => !isStopped && (isUnavailable || monoMs() - (unansweredMs ?? monoMs()) > SILENT_RENEWALS * everyMs);
+  const isDatabaseUnavailable = () =>
+    !isStopped && (isUnavailable || monoMs() - (unansweredMs ?? monoMs()) > SILENT_RENEWALS * everyMs);
 
   let takingOver: Promise<void> | undefined;
   const takeAll = async (): Promise<void> => {

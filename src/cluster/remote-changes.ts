@@ -1,7 +1,7 @@
 // Reads changes of other nodes' generations while viewers are connected, and reports them like local commits.
 import type { Clock } from "../domain/clock.ts";
 import { generationSeqAt } from "../domain/ids.ts";
-import type { RemoteGenerationState, NodeReads, Others, RemoteGeneration, WrittenLine } from "../store/cluster-port.ts";
+import type { NodeReads, Others, RemoteGeneration, RemoteGenerationState, WrittenLine } from "../store/cluster-port.ts";
 
 /** The change of a remote generation since the last report. */
 export type RemoteChange = RemoteGeneration & {
@@ -109,7 +109,11 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
   };
 
   /** Computes the changes since the last report. */
-  const changesToRead = (found: Map<number, RemoteGenerationState>, upTo: number, ended: Awaited<ReturnType<Others["ended"]>>): ChangeToRead[] => {
+  const changesToRead = (
+    found: Map<number, RemoteGenerationState>,
+    upTo: number,
+    ended: Awaited<ReturnType<Others["ended"]>>,
+  ): ChangeToRead[] => {
     const all: ChangeToRead[] = [];
     for (const [seq, now] of found) {
       const before = known.get(seq);

@@ -1,7 +1,7 @@
 // Emits commits of other nodes to the event streams of this node.
 //
 // Generations and balances are emitted as they are read; purchases are read after a change by the admin service of any node.
-import type { RemoteChange, Following, RemoteChanges } from "../cluster/remote-changes.ts";
+import type { Following, RemoteChange, RemoteChanges } from "../cluster/remote-changes.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { PurchaseUpdate } from "./generations-dto.ts";
 

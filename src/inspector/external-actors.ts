@@ -4,7 +4,7 @@
 import type { Json, JsonObject } from "../domain/types.ts";
 import type { ActorRegistry, ActorView, Known } from "./actor-registry.ts";
 import { pathOf } from "./definitions.ts";
-import { readFrame, type ExternalActorFrame } from "./stately-protocol.ts";
+import { type ExternalActorFrame, readFrame } from "./stately-protocol.ts";
 
 /**
  * Maximum length of a frame, characters. The largest frame of the stock client for a statechart of 200 states is a third of it.

@@ -4,7 +4,14 @@ import type { RemoteChange, RemoteChanges } from "../cluster/remote-changes.ts";
 import type { GenerationRecord, PlannedRoute } from "../domain/types.ts";
 import type { ApplyTransition } from "../store/mutations.ts";
 import type { ActorRegistry, Known } from "./actor-registry.ts";
-import { type SnapshotReader, snapshotView, snapshotAfterStep, initialSnapshot, storedSnapshot, viewSnapshot } from "./snapshot-view.ts";
+import {
+  initialSnapshot,
+  type SnapshotReader,
+  snapshotAfterStep,
+  snapshotView,
+  storedSnapshot,
+  viewSnapshot,
+} from "./snapshot-view.ts";
 
 export type RemoteActorsDeps = {
   remoteChanges: RemoteChanges;

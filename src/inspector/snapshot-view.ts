@@ -32,7 +32,8 @@ const once = (make: SnapshotReader): SnapshotReader => {
 export const initialSnapshot = (input: Parameters<typeof beginning>[0]): SnapshotReader => once(() => beginning(input).after);
 export const storedSnapshot = (frozen: string, plan: readonly PlannedRoute[]): SnapshotReader => once(() => thaw(frozen, plan));
 /** The snapshot after one stored event. */
-export const snapshotAfterStep = (before: SnapshotReader, line: WrittenStep): SnapshotReader => once(() => followed(before(), line));
+export const snapshotAfterStep = (before: SnapshotReader, line: WrittenStep): SnapshotReader =>
+  once(() => followed(before(), line));
 
 /** View of a transition whose snapshot was replaced before it was read; the context is computed from the stored events. */
 export const viewSnapshot = (state: string, stand: SnapshotReader, plan: readonly PlannedRoute[]): ActorView => ({

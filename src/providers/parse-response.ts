@@ -46,7 +46,9 @@ export const detailOf = (...parts: readonly (string | number | undefined)[]): st
 export const retryAfterMs = (r: ProviderResponse): { retryAfterMs?: number } => {
   const retryAfter = r.headers["retry-after"];
   if (retryAfter === undefined) return {};
-  const ms = /^\d+(\.\d+)?$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.parse(r.headers.date ?? "");
+  const ms = /^\d+(\.\d+)?$/.test(retryAfter)
+    ? Number(retryAfter) * 1000
+    : Date.parse(retryAfter) - Date.parse(r.headers.date ?? "");
   return Number.isFinite(ms) ? { retryAfterMs: Math.ceil(Math.min(Math.max(ms, 0), LONGEST_WAIT_MS)) } : {};
 };
 

@@ -62,7 +62,13 @@ export type ClusterState = {
 };
 
 /** An open generation of another node. `version`: of its last transition; `epoch`: of its owner. */
-export type RemoteGenerationState = { seq: number; accountSeq: number; version: number; epoch: number; status: "queued" | "running" };
+export type RemoteGenerationState = {
+  seq: number;
+  accountSeq: number;
+  version: number;
+  epoch: number;
+  status: "queued" | "running";
+};
 /** A stored event with the epoch of its writer, and with the provider request if one was made and requested. */
 export type WrittenLine = JournalLine & { seq: number; epoch: number; request?: string };
 /** A generation with its snapshot (null: queued or ended). */

@@ -1,4 +1,4 @@
-// The health of a route as a table: what each verdict does in each state, for how long, and what survives a restart.
+// Tests the circuit breaker of a route: what each verdict does in each state, the pauses, and restarts.
 import { expect, test } from "bun:test";
 import { type RouteVerdict, verdictOf } from "../../actors/circuit-breaker/machine.ts";
 import { createCircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
@@ -27,7 +27,7 @@ for (const [promise, steps, expected] of HEALTH_TABLE)
     expect(desk.isDown(ROUTE)).toBe(expected === "open");
   });
 
-test("only a change of state is told, with what is to be saved", () => {
+test("reports only changes of state, each with the snapshot to save", () => {
   const { clock, judge, changes } = open();
   judge(...FAILS(5), ...FAILS(3));
   clock.skip(30_000);
@@ -35,7 +35,7 @@ test("only a change of state is told, with what is to be saved", () => {
   expect(changes.map(({ state }) => state)).toEqual(["open", "halfOpen", "closed"]);
 });
 
-test("a route that was open is open after a restart until the same time, not a new pause", () => {
+test("keeps a route open after a restart until the same time, without a new pause", () => {
   const first = open();
   first.judge(...FAILS(5));
   const saved = new Map([[ROUTE, first.changes.at(-1)?.snapshot ?? ""]]);
@@ -49,7 +49,7 @@ test("a route that was open is open after a restart until the same time, not a n
   expect(again.state()).toBe("halfOpen");
 });
 
-test("a pause that was over while nobody ran: on trial at once; the length of the next one is remembered", () => {
+test("is half-open at once if the pause ended while no process ran, and remembers the length of the next pause", () => {
   const first = open();
   first.judge(...FAILS(5));
   const saved = new Map([[ROUTE, first.changes.at(-1)?.snapshot ?? ""]]);
@@ -63,7 +63,7 @@ test("a pause that was over while nobody ran: on trial at once; the length of th
   expect(again.state()).toBe("open");
 });
 
-test("one that its operator has seen to is on trial at once; one that is in use stays so", () => {
+test("reset makes an open breaker half-open at once and leaves a closed one closed", () => {
   const { clock, desk, judge, state } = open();
   desk.reset(ROUTE);
   expect(state()).toBe("unknown");
@@ -78,7 +78,7 @@ test("one that its operator has seen to is on trial at once; one that is in use 
   expect(state()).toBe("open");
 });
 
-test("a fault of the set-up is not waited out over a restart: its operator may have put it right", () => {
+test("becomes half-open at once after a restart if a configuration fault opened it", () => {
   const first = open();
   first.desk.judge(ROUTE, "faulty", { class: "config_fault", detail: "401" });
   const saved = new Map([[ROUTE, first.changes.at(-1)?.snapshot ?? ""]]);
@@ -89,7 +89,7 @@ test("a fault of the set-up is not waited out over a restart: its operator may h
   expect([again.state(), again.changes.map(({ state }) => state)]).toEqual(["halfOpen", ["halfOpen"]]);
 });
 
-test("a fault of the set-up is told until a delivery or another key, on the node that met it and on those that adopt what it saved", () => {
+test("reports a configuration fault until the route is reset, on this node and on nodes that adopt its snapshot", () => {
   const one = open();
   const other = open(new Map(), one.clock);
   const adopt = () => other.desk.adopt(ROUTE, one.changes.at(-1)?.snapshot ?? "");
@@ -98,7 +98,7 @@ test("a fault of the set-up is told until a delivery or another key, on the node
   refuse();
   adopt();
   expect(told()).toEqual([1, 1]);
-  // Its pause is over, which proves nothing.
+  // The end of the pause proves nothing.
   one.clock.skip(600_000);
   adopt();
   expect([one.state(), ...told()]).toEqual(["halfOpen", 1, 1]);
@@ -107,7 +107,7 @@ test("a fault of the set-up is told until a delivery or another key, on the node
   one.desk.reset(ROUTE);
   adopt();
   expect([one.state(), ...told()]).toEqual(["halfOpen", 0, 0]);
-  // On trial after its pause, and then another key is set: nothing has changed but that.
+  // The breaker is half-open after its pause when the operator sets another key; nothing else has changed.
   refuse();
   one.clock.skip(1_200_000);
   expect([one.state(), ...told()]).toEqual(["halfOpen", 1, 0]);
@@ -115,7 +115,7 @@ test("a fault of the set-up is told until a delivery or another key, on the node
   expect(told()).toEqual([0, 0]);
 });
 
-test("what each class of failure says about a route", () => {
+test("maps each class of failure to a verdict on the route", () => {
   expect(Object.fromEntries(FAILURE_CLASSES.map((each) => [each, verdictOf(each)]))).toEqual({
     refused_input: null,
     refused_output: null,

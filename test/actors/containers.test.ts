@@ -1,4 +1,4 @@
-// Promises of the containers for what lives long: shelves are a map, a long list is an array, what was used lately is remembered.
+// Tests the collections for long-lived data: ChunkedMap, ChunkedArray and ClockCache.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { ChunkedArray } from "../../src/collections/chunked-array.ts";
@@ -7,7 +7,7 @@ import { ClockCache } from "../../src/collections/clock-cache.ts";
 
 const SEED = Number(process.env.SEED ?? 20_261_122);
 
-test("shelves hold what a map holds: rising keys, keys between, keys below, and shelves that empty", () => {
+test("ChunkedMap holds the same entries as a Map for rising, intermediate and lower keys and for emptied chunks", () => {
   const change = fc.oneof(
     { weight: 4, arbitrary: fc.record({ does: fc.constant("rise" as const), by: fc.integer({ min: 1, max: 900 }) }) },
     { weight: 2, arbitrary: fc.record({ does: fc.constant("put" as const), by: fc.integer({ min: -50, max: 3_000 }) }) },
@@ -26,7 +26,7 @@ test("shelves hold what a map holds: rising keys, keys between, keys below, and 
       };
       const take = (key: number) => expect(shelves.delete(key)).toBe(map.delete(key));
       for (const [n, { does, by }] of changes.entries()) {
-        // Every other key, so that there are keys between.
+        // Uses every second key, so that there are keys in between.
         if (does === "rise") for (let k = 0; k < by; k += 1) put(highest + 2, `${n}`);
         else if (does === "put") put(by, `${n}`);
         else if (does === "take") take(by);
@@ -47,7 +47,7 @@ test("shelves hold what a map holds: rising keys, keys between, keys below, and 
   );
 });
 
-test("a long list is an array: push, pop, look and replace at any length", () => {
+test("ChunkedArray behaves as an array under push, pop, at and put at any length", () => {
   const step = fc.record({
     pushes: fc.integer({ min: 0, max: 1_200 }),
     pops: fc.integer({ min: 0, max: 1_200 }),
@@ -73,7 +73,7 @@ test("a long list is an array: push, pop, look and replace at any length", () =>
   );
 });
 
-test("recent: never more than twice, never less than once what it is for, and what it has is what was set last", () => {
+test("ClockCache holds between one and two times its capacity, and returns the value that was set last", () => {
   const use = fc.record({ does: fc.constantFrom("set", "set", "get", "delete"), key: fc.nat(60) });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 12 }), fc.array(use, { maxLength: 400 }), (most, uses) => {
@@ -104,7 +104,7 @@ test("recent: never more than twice, never less than once what it is for, and wh
   );
 });
 
-test("recent: what is used stays while thousands pass by, up to one and a half times what it is for", () => {
+test("ClockCache keeps used entries while thousands of others are set, up to 1.4 times its capacity", () => {
   const recent = new ClockCache<number, { n: number }>(100);
   for (let n = 0; n < 140; n += 1) recent.set(n, { n });
   for (let n = 1_000; n < 9_000; n += 1) {

@@ -1,11 +1,11 @@
-// The heap of deadlines: each fires once, in order of time, at most so many in one turn, and never one that was replaced.
+// Tests the heap of deadlines: each fires once, in order of time, a bounded number in one turn.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createDeadlineGrace } from "../../actors/supervisor/deadline-grace.ts";
 import { createDeadlineTimers } from "../../actors/supervisor/deadline-timers.ts";
 import type { Deadline } from "../../src/domain/types.ts";
 
-/** A clock that stands still; `run` moves it and calls one round of what is due, as one turn of the event loop would. */
+/** A clock that `run` moves; `run` then calls the due timers once, as one turn of the event loop would. */
 const handClock = () => {
   let nowMs = 0;
   let timers: { dueAtMs: number; then: () => void }[] = [];
@@ -29,7 +29,7 @@ const handClock = () => {
 };
 const at = (dueAtMs: number, n = 0): Deadline => ({ kind: "attempt", n, dueAtMs });
 
-test("they fire in order of time; of two at the same time the one that was set first", () => {
+test("fires deadlines in order of time, and equal times in the order in which they were set", () => {
   const clock = handClock();
   const fired: number[] = [];
   const deadlines = createDeadlineTimers({ clock, due: (seq) => fired.push(seq) });
@@ -49,7 +49,7 @@ test("they fire in order of time; of two at the same time the one that was set f
   expect(deadlines.size()).toBe(0);
 });
 
-test("nothing fires before they are opened, however much is due; then all of it does, in order", () => {
+test("fires no deadline before open, then all due ones in order", () => {
   const clock = handClock();
   const fired: number[] = [];
   const deadlines = createDeadlineTimers({ clock, due: (seq) => fired.push(seq) });
@@ -62,7 +62,7 @@ test("nothing fires before they are opened, however much is due; then all of it 
   expect(fired).toEqual([2, 1]);
 });
 
-test("a generation has one deadline: setting another replaces it, earlier or later, and null takes it away", () => {
+test("replaces the one deadline of a generation with an earlier or later one, and removes it for null", () => {
   const clock = handClock();
   const fired: [number, number][] = [];
   const deadlines = createDeadlineTimers({ clock, due: (seq, { n }) => fired.push([seq, n]) });
@@ -82,7 +82,7 @@ test("a generation has one deadline: setting another replaces it, earlier or lat
   ]);
 });
 
-test("one timer is armed, for the next deadline; none when there is nothing to wait for", () => {
+test("arms one timer for the next deadline, and none if there is no deadline", () => {
   const clock = handClock();
   const deadlines = createDeadlineTimers({ clock, due: () => undefined });
   deadlines.open();
@@ -101,7 +101,7 @@ test("one timer is armed, for the next deadline; none when there is nothing to w
   expect(clock.armed()).toEqual([]);
 });
 
-test("ten thousand that are overdue together are spread over turns of two hundred", () => {
+test("fires 10,000 overdue deadlines in turns of 200", () => {
   const clock = handClock();
   let fired = 0;
   const deadlines = createDeadlineTimers({
@@ -121,7 +121,7 @@ test("ten thousand that are overdue together are spread over turns of two hundre
   expect(perTurn).toEqual(Array<number>(50).fill(200));
 });
 
-test("what is set while deadlines fire is kept: a generation may set its next one at once", () => {
+test("keeps a deadline that a generation sets while its deadline fires", () => {
   const clock = handClock();
   const fired: number[] = [];
   const deadlines = createDeadlineTimers({
@@ -139,7 +139,7 @@ test("what is set while deadlines fire is kept: a generation may set its next on
   expect(fired).toEqual([1, 2, 3]);
 });
 
-test("a process that stood still looks once more before a deadline of something bought counts; a waiting time is simply over", () => {
+test("after a pause of the process, delays deadlines of submitted attempts by 30 s, but not queue deadlines", () => {
   const clock = handClock();
   const fired: string[] = [];
   const putOffUntilMs = createDeadlineGrace({ clock, heldUpAtMs: () => null });
@@ -152,7 +152,7 @@ test("a process that stood still looks once more before a deadline of something 
   deadlines.set(4, at(99_000));
   clock.run(100_000);
   expect(fired).toEqual(["3 seat 100000", "4 attempt 100000"]);
-  // Set for a time that has passed, which is not to stand still.
+  // A deadline that is set for a past time does not mean that the process was paused.
   deadlines.set(5, at(50_000));
   clock.run(100_001);
   expect(fired.slice(2)).toEqual(["5 attempt 100001"]);
@@ -162,7 +162,7 @@ test("a process that stood still looks once more before a deadline of something 
   expect(fired.slice(3)).toEqual(["1 attempt 130000", "2 collect 130000"]);
 });
 
-test("while the store takes nothing no deadline of something bought counts, nor for half a minute after", () => {
+test("fires no deadline of a submitted attempt while the store is unavailable and for 30 s after", () => {
   const clock = handClock();
   const fired: number[] = [];
   let heldUpMs: number | null = null;
@@ -182,7 +182,7 @@ test("while the store takes nothing no deadline of something bought counts, nor 
   expect(fired).toEqual([2, 1]);
 });
 
-test("A2: an answer in hand is not overtaken by the end of its route's time, and holds it up for half a minute at most", () => {
+test("A2: delays a route's deadline while a received response is uncommitted, by 30 s at most", () => {
   const clock = handClock();
   const fired: string[] = [];
   const inHand = new Set(["1 1", "2 1"]);
@@ -198,14 +198,14 @@ test("A2: an answer in hand is not overtaken by the end of its route's time, and
   for (const seq of [1, 2, 3]) deadlines.set(seq, at(10_000, 1));
   for (let nowMs = 1_000; nowMs <= 15_000; nowMs += 1_000) clock.run(nowMs);
   expect(fired).toEqual(["3 1 10000"]);
-  // Its step is in the store, which sets what it waits for next.
+  // The transition is in the store, and sets the next deadline.
   inHand.delete("1 1");
   deadlines.set(1, { kind: "collect", n: 1, dueAtMs: 20_000 });
   for (let nowMs = 16_000; nowMs <= 60_000; nowMs += 1_000) clock.run(nowMs);
   expect(fired.slice(1)).toEqual(["1 1 20000", "2 1 40000"]);
 });
 
-test("deadlines that are moved a hundred thousand times still fire once each, at their last time", () => {
+test("fires each of 100 deadlines once, at its last time, after 100,000 changes", () => {
   const clock = handClock();
   const fired = new Map<number, number>();
   const deadlines = createDeadlineTimers({ clock, due: (seq, { dueAtMs }) => fired.set(seq, (fired.get(seq) ?? 0) + dueAtMs) });
@@ -217,7 +217,7 @@ test("deadlines that are moved a hundred thousand times still fire once each, at
   expect([...fired.values()]).toEqual(Array<number>(100).fill(1000));
 });
 
-test("against a plain list: any sequence of setting, replacing, taking away and passing time fires the same", () => {
+test("fires the same deadlines as a plain list, for any sequence of set, replace, remove and time", () => {
   const step = fc.oneof(
     fc.record({ seq: fc.nat(8), inMs: fc.integer({ min: -50, max: 500 }) }),
     fc.record({ seq: fc.nat(8), gone: fc.constant(true) }),

@@ -1,4 +1,4 @@
-// The ledger's promises: what arrives together is one commit, nobody is answered before it, a full disk waits, a doubt stops.
+// Tests the ledger actor: group commit, responses after the commit, a full disk and an unknown outcome.
 import { expect, test } from "bun:test";
 import { setImmediate } from "node:timers";
 import { createLedger } from "../../actors/ledger.ts";
@@ -10,7 +10,7 @@ const note = (seq: number): Mutation => ({ mutation: "mark-attempt", seq, atMs: 
 const admit = (seq: number) => ({ mutation: "admit", seq }) as unknown as Extract<Mutation, { mutation: "admit" }>;
 const admitted = { kind: "admitted" } as unknown as MutationResult;
 
-/** A ledger over commits that a test answers by hand. */
+/** Opens a ledger whose commits a test resolves or rejects. */
 const scene = () => {
   const clock = testClock(0);
   type Commit = { mutations: readonly Mutation[]; answer(): void; fail(fault: unknown): void };
@@ -31,13 +31,13 @@ const scene = () => {
     onSpace: () => told.push("has room"),
     defect: () => told.push("defect"),
   });
-  /** A few turns of the event loop. */
+  /** Waits a few turns of the event loop. */
   const turns = async () => {
     for (let turn = 0; turn < 5; turn += 1) await new Promise((wake) => setImmediate(wake));
   };
   return { clock, ledger, commits, told, turns };
 };
-/** How a promise stands at this moment. */
+/** Tracks the state of a promise. */
 const standing = <T>(promise: Promise<T>) => {
   const seen: { state: "open" | "kept" | "broken"; fault?: unknown } = { state: "open" };
   promise.then(
@@ -52,7 +52,7 @@ const standing = <T>(promise: Promise<T>) => {
   return seen;
 };
 
-test("a thousand posts of one turn are one commit, in their order, and nobody is answered before it", async () => {
+test("commits 1,000 posts of one turn together, in their order, and resolves none before the commit", async () => {
   const { ledger, commits, turns, told } = scene();
   const posts = Array.from({ length: 1000 }, (_, at) => ledger.post(beat(at)));
   const seen = posts.map(standing);
@@ -68,7 +68,7 @@ test("a thousand posts of one turn are one commit, in their order, and nobody is
   expect(told).toHaveLength(1000);
 });
 
-test("more than a thousand are several commits, one after the other", async () => {
+test("splits 2,500 posts into commits of at most 1,000, one after the other", async () => {
   const { ledger, commits, turns } = scene();
   const posts = Array.from({ length: 2500 }, (_, at) => ledger.post(beat(at)));
   for (const size of [1000, 1000, 500]) {
@@ -80,7 +80,7 @@ test("more than a thousand are several commits, one after the other", async () =
   expect(commits).toHaveLength(3);
 });
 
-test("what arrives during a commit is the next one, however much it is", async () => {
+test("commits everything that arrives during a commit in the next one", async () => {
   const { ledger, commits, turns } = scene();
   const first = ledger.post(beat(1));
   await turns();
@@ -99,7 +99,7 @@ test("what arrives during a commit is the next one, however much it is", async (
   await Promise.all(later);
 });
 
-test("the supervisor hears of a mutation before its poster does, and what it breaks concerns nobody else", async () => {
+test("calls the committed hook before a post resolves, and isolates an error of the hook", async () => {
   const clock = testClock(0);
   const order: string[] = [];
   const ledger = createLedger({
@@ -119,7 +119,7 @@ test("the supervisor hears of a mutation before its poster does, and what it bre
   expect(order).toEqual(["hook", "defect", "hook", "poster 1", "poster 2"]);
 });
 
-test("a full disk is told to whoever asks, notes that do not age wait, and it is tried again at growing pauses until there is space", async () => {
+test("on a full disk rejects submissions, keeps notes and retries them with growing pauses until there is space", async () => {
   const { clock, ledger, commits, turns, told } = scene();
   const posts = [admit(1), beat(1), note(1)].map((mutation) => standing(ledger.post(mutation)));
   await turns();
@@ -130,7 +130,7 @@ test("a full disk is told to whoever asks, notes that do not age wait, and it is
   expect(posts[1]?.fault).toBeInstanceOf(StoreFull);
   expect(ledger.load()).toMatchObject({ isFull: true, fullAtMs: clock.nowMs() });
   expect(told).toEqual(["full"]);
-  // While it is full whoever asks is told at once; a note joins the line.
+  // While the disk is full, the ledger rejects at once; a note joins the mailbox.
   await expect(ledger.post(admit(2))).rejects.toBeInstanceOf(StoreFull);
   await expect(ledger.post(beat(2))).rejects.toBeInstanceOf(StoreFull);
   const joined = standing(ledger.post(note(2)));
@@ -153,13 +153,13 @@ test("a full disk is told to whoever asks, notes that do not age wait, and it is
   commits.at(-1)?.answer();
   await turns();
   expect([posts[2]?.state, joined.state]).toEqual(["kept", "kept"]);
-  // Nine tries were refused: it is told once that the disk is full, and once that it has room.
+  // After nine refused attempts, the ledger has reported once that the disk is full and once that it has space.
   expect(told).toEqual(["full", "has room", "committed mark-attempt", "committed mark-attempt"]);
   expect(ledger.load()).toMatchObject({ isFull: false, fullAtMs: clock.nowMs() });
   await ledger.space();
 });
 
-test("a full disk with nothing but submissions lets the next one in after a pause", async () => {
+test("accepts the next submission after a pause if only submissions met the full disk", async () => {
   const { clock, ledger, commits, turns } = scene();
   const first = standing(ledger.post(admit(1)));
   await turns();
@@ -175,7 +175,7 @@ test("a full disk with nothing but submissions lets the next one in after a paus
   expect(await second).toEqual(admitted as never);
 });
 
-test("a commit in doubt: everybody in it and behind it is refused, the process is told once, nothing more is written", async () => {
+test("on an unknown outcome rejects every post in and after the commit, reports it once and commits nothing more", async () => {
   const { clock, ledger, commits, turns, told } = scene();
   const inside = standing(ledger.post(beat(1)));
   await turns();
@@ -193,7 +193,7 @@ test("a commit in doubt: everybody in it and behind it is refused, the process i
   await ledger.idle();
 });
 
-test("idle waits for everything that was posted, and for no space on a disk", async () => {
+test("idle waits for every post, but not for space on a full disk", async () => {
   const { ledger, commits, turns } = scene();
   await ledger.idle();
   const post = ledger.post(beat(1));

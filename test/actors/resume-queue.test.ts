@@ -1,4 +1,4 @@
-// What a restored generation asks for is asked once the service is open: all of it, unless it has moved on meanwhile.
+// Tests the resume queue: the effects of restored generations are performed once the service is open, unless they are obsolete.
 import { expect, test } from "bun:test";
 import type { Effect } from "../../actors/generation/types.ts";
 import { createResumeQueue, type ResumeEntry, remainingEffects } from "../../actors/supervisor/resume-queue.ts";
@@ -11,39 +11,45 @@ const waiting = { n: 1, route: 0, arriving: false };
 const arriving = { n: 1, route: 0, arriving: true };
 
 const ROWS: [promise: string, ask: Effect, restored: (typeof waiting)[], standing: ResumeEntry, asked: Effect | null][] = [
-  ["where nothing happened, what the state waits for is asked", POLL, [waiting], { ...STILL, watched: [waiting] }, POLL],
   [
-    "a state that was left has asked for itself what follows",
+    "performs the effect of the restored state if nothing has happened since",
+    POLL,
+    [waiting],
+    { ...STILL, watched: [waiting] },
+    POLL,
+  ],
+  [
+    "drops the effect of a state that the generation has left",
     POLL,
     [waiting],
     { ...STILL, hasLeft: true, watched: [waiting] },
     null,
   ],
   [
-    "a step of the current attempt does not forget the watched one",
+    "keeps the effect of a watched attempt after a transition of the current one",
     WATCH,
     [waiting],
     { ...STILL, hasLeft: true, watched: [waiting] },
     WATCH,
   ],
-  ["a watched attempt that is known to its end is not asked about", WATCH, [waiting], STILL, null],
+  ["drops the effect of a watched attempt that has ended", WATCH, [waiting], STILL, null],
   [
-    "a watched attempt whose result was announced meanwhile is being fetched already",
+    "drops the watch of an attempt whose result is already being collected",
     WATCH,
     [waiting],
     { ...STILL, watched: [arriving] },
     null,
   ],
   [
-    "a watched attempt whose result was arriving is fetched again",
+    "collects the result of a watched attempt again if it was being collected",
     AGAIN,
     [arriving],
     { ...STILL, hasLeft: true, watched: [arriving] },
     AGAIN,
   ],
-  ["of a generation that has ended nothing is polled", POLL, [waiting], { ...STILL, hasEnded: true }, null],
-  ["but its watched attempts are asked about as long as their rows say", WATCH, [waiting], { ...STILL, hasEnded: true }, WATCH],
-  ["nor is the result fetched that was arriving: it is only asked about", AGAIN, [arriving], { ...STILL, hasEnded: true }, WATCH],
+  ["drops the poll of a generation that has ended", POLL, [waiting], { ...STILL, hasEnded: true }, null],
+  ["keeps the watch of an attempt of a generation that has ended", WATCH, [waiting], { ...STILL, hasEnded: true }, WATCH],
+  ["watches instead of collecting again if the generation has ended", AGAIN, [arriving], { ...STILL, hasEnded: true }, WATCH],
 ];
 for (const [promise, ask, restored, standing, asked] of ROWS)
   test(promise, () => expect(remainingEffects(ask, restored, standing)).toEqual(asked));
@@ -63,7 +69,7 @@ const open = () => {
   return { resuming, asked, turns: () => turns, settled };
 };
 
-test("nothing is asked before the service is open, and then everything is, some in each turn", async () => {
+test("performs no effect before open, then all of them over several turns", async () => {
   const { resuming, asked, turns, settled } = open();
   for (let seq = 0; seq < 1000; seq += 1) resuming.later(seq, () => POLL);
   await settled();
@@ -74,7 +80,7 @@ test("nothing is asked before the service is open, and then everything is, some 
   expect(turns()).toBeGreaterThan(10);
 });
 
-test("what comes when the service is open is asked too, several asks of one generation as well", async () => {
+test("performs effects that are added after open, including several for one generation", async () => {
   const { resuming, asked, settled } = open();
   resuming.open();
   for (let seq = 0; seq < 3; seq += 1) {

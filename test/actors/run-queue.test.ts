@@ -1,11 +1,11 @@
-// Seats against a simple model: never more than there are, never one free while somebody could have it, everybody in turn.
+// Tests the run queue against a simple model: limits, no idle place while a generation waits, and fairness among accounts.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createRunQueue, type Waiting } from "../../actors/supervisor/run-queue.ts";
 
 const ROUTES = ["a", "b", "c"];
 
-test("round robin over accounts, oldest first within one, whatever the order of arrival", () => {
+test("serves accounts round robin, and the oldest first within an account, in any order of arrival", () => {
   const seats = createRunQueue({ all: 100, of: () => 1 });
   seats.take("a", false);
   const arrive = (accountSeq: number, ...seqs: number[]) => {
@@ -23,7 +23,7 @@ test("round robin over accounts, oldest first within one, whatever the order of 
   expect(served).toEqual([10, 20, 30, 11, 21, 12, 14]);
 });
 
-test("an account with a thousand in line delays another's first by one turn only", () => {
+test("delays an account's first generation by one turn only behind an account with 1,000 waiting", () => {
   const seats = createRunQueue({ all: 10_000, of: () => 1 });
   seats.take("a", false);
   for (let seq = 0; seq < 1000; seq += 1) seats.wait({ seq, accountSeq: 1, routeId: "a", isRunning: false });
@@ -34,11 +34,11 @@ test("an account with a thousand in line delays another's first by one turn only
   expect(seats.nextSeated()?.seq).toBe(5000);
 });
 
-test("those who run already go before those still queued, and need no place in the process", () => {
+test("serves running generations before queued ones, without a place in the process limit", () => {
   const seats = createRunQueue({ all: 1, of: () => 1 });
   seats.take("a", false);
   seats.wait({ seq: 1, accountSeq: 1, routeId: "b", isRunning: false });
-  // The process is full: the queued one waits although the route is free, the running one does not.
+  // The process limit is reached: the queued one waits although the route is free, the running one does not.
   expect(seats.nextSeated()).toBeNull();
   expect(seats.tryTake("b", true)).toBe(true);
   seats.wait({ seq: 2, accountSeq: 2, routeId: "b", isRunning: true });
@@ -49,7 +49,7 @@ test("those who run already go before those still queued, and need no place in t
   expect(seats.nextSeated()?.seq).toBe(1);
 });
 
-test("of a route's two lines the one of running generations is served first, however late they came", () => {
+test("serves a running generation before an earlier queued one on the same route", () => {
   const seats = createRunQueue({ all: 10, of: () => 1 });
   seats.take("a", false);
   seats.wait({ seq: 1, accountSeq: 1, routeId: "a", isRunning: false });
@@ -60,7 +60,7 @@ test("of a route's two lines the one of running generations is served first, how
   expect(seats.nextSeated()?.seq).toBe(1);
 });
 
-test("nobody slips past a line: with somebody waiting, a newcomer takes its place behind", () => {
+test("denies a place to a newcomer while another generation waits for the route", () => {
   const seats = createRunQueue({ all: 10, of: () => 2 });
   seats.take("a", false);
   seats.take("a", false);
@@ -70,7 +70,7 @@ test("nobody slips past a line: with somebody waiting, a newcomer takes its plac
   expect(seats.nextSeated()?.seq).toBe(1);
 });
 
-test("everybody in line for a route comes out of it once, those who left do not, and the line is empty", () => {
+test("drainRoute returns each waiting generation once, without those that left, and empties the queue", () => {
   const seats = createRunQueue({ all: 10, of: () => 0 });
   for (const seq of [3, 1, 2, 4]) seats.wait({ seq, accountSeq: seq % 2, routeId: "a", isRunning: seq === 4 });
   seats.leave(2);
@@ -95,7 +95,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("drain" as const), route: fc.nat(2) }) },
 );
 
-test("against a model: seats are never oversold, never idle with somebody in line, and every account has its turn", () => {
+test("never exceeds its limits, never idles while a generation waits, and serves every account, compared with a model", () => {
   fc.assert(
     fc.property(
       fc.array(step, { maxLength: 150, size: "max" }),
@@ -106,7 +106,7 @@ test("against a model: seats are never oversold, never idle with somebody in lin
         const seats = createRunQueue({ all, of: limit });
         const seated: (Seated & { counts: boolean })[] = [];
         const line: Waiting[] = [];
-        /** Per one in line: how often each other account was served on its route since it came. */
+        /** For each waiting generation: how often each other account was served on its route since it arrived. */
         const passedBy = new Map<number, Map<number, number>>();
         let running = 0;
         let seq = 0;
@@ -122,14 +122,14 @@ test("against a model: seats are never oversold, never idle with somebody in lin
             expect(at).toBeGreaterThanOrEqual(0);
             line.splice(at, 1);
             const rivals = line.filter(({ routeId, isRunning }) => routeId === served.routeId && isRunning === served.isRunning);
-            // Oldest first within an account.
+            // The oldest is served first within an account.
             expect(rivals.some((each) => each.accountSeq === served.accountSeq && each.seq < served.seq)).toBe(false);
             for (const rival of rivals) {
               const counts = passedBy.get(rival.seq) ?? new Map<number, number>();
               counts.set(served.accountSeq, (counts.get(served.accountSeq) ?? 0) + 1);
               passedBy.set(rival.seq, counts);
               const isFirstOfItsAccount = !rivals.some((each) => each.accountSeq === rival.accountSeq && each.seq < rival.seq);
-              // Nobody else is served twice while the first of an account waits, but for the turn it came in.
+              // No other account is served twice while the first of an account waits, except for the turn in which it arrived.
               if (isFirstOfItsAccount && served.accountSeq !== rival.accountSeq)
                 expect(counts.get(served.accountSeq) ?? 0).toBeLessThanOrEqual(
                   1 + (passedBy.get(rival.seq)?.get(rival.accountSeq) ?? 0),
@@ -144,7 +144,7 @@ test("against a model: seats are never oversold, never idle with somebody in lin
             expect(seats.onRoute(routeId)).toBe(onRoute);
             expect(onRoute).toBeLessThanOrEqual(limit(routeId));
             if (onRoute === limit(routeId)) continue;
-            // A free seat: whoever waits for it can only be waiting for a place in the process.
+            // The route has a free place: a generation that waits for it can only wait for the process limit.
             const waiting = line.filter((each) => each.routeId === routeId);
             expect(waiting.every(({ isRunning }) => !isRunning)).toBe(true);
             if (running < all) expect(waiting).toEqual([]);

@@ -1,11 +1,11 @@
-// Hints that other nodes left: each is acted on and dropped, and one that cannot be acted on holds up none of those behind it.
+// Tests of the callback inbox: a node processes and deletes the hints of other nodes, and a failing hint does not block the next.
 import { expect, test } from "bun:test";
 import { createTakeover } from "../../src/cluster/takeover.ts";
 import type { Hint } from "../../src/store/cluster-port.ts";
 
 type Parts = Parameters<typeof createTakeover>[0];
 
-test("one that throws, one that cannot be read and one that cannot be dropped stop nobody, and the first fault is told", async () => {
+test("processes the hints after one that throws, one that is unreadable and one that cannot be deleted, then rejects with the first fault", async () => {
   const left: Hint[] = [
     { seq: 1, n: 1, body: null },
     { seq: 2, n: 1, body: "{" },
@@ -25,7 +25,7 @@ test("one that throws, one that cannot be read and one that cannot be dropped st
   const node = {
     hints: () => Promise.resolve(left),
     dropHint: async ({ seq }: Hint) => {
-      if (seq === 3) throw new Error("the database is away");
+      if (seq === 3) throw new Error("the database is unavailable");
       dropped.push(seq);
     },
   };
@@ -40,7 +40,7 @@ test("one that throws, one that cannot be read and one that cannot be dropped st
 
 const DECISION = { type: "failedByOperator", by: "Ada", reason: "seen at the provider", decidedAtMs: 7 };
 
-/** Decisions left about generations; the machine deals with what it is told when `dealWith` is called. */
+/** Operator decisions in the inbox. The statechart processes reported events when `dealWith` is called. */
 const openScene = (seqs: readonly number[], carriedOut: readonly number[] = []) => {
   const left: Hint[] = seqs.map((seq) => ({ seq, n: -DECISION.decidedAtMs, body: JSON.stringify(DECISION) }));
   const told: unknown[] = [];
@@ -69,7 +69,7 @@ const openScene = (seqs: readonly number[], carriedOut: readonly number[] = []) 
 };
 const heard = (seq: number) => [seq, { ...DECISION, atMs: 1 }];
 
-test("a decision left by another node is told to the machine here, also where the generation had stopped", async () => {
+test("reports a decision from another node to the statechart, also for a generation that had stopped", async () => {
   const { sharing, told, dropped, takenUp, dealWith } = openScene([1, 2]);
   dealWith();
   await sharing.takeHints();
@@ -78,7 +78,7 @@ test("a decision left by another node is told to the machine here, also where th
   expect(dropped).toEqual([1, 2]);
 });
 
-test("a decision is there for the next owner until it is on disk what became of it, and is told once meanwhile", async () => {
+test("reports a decision once and keeps it in the inbox until its effect is committed", async () => {
   const { sharing, told, dropped, dealWith } = openScene([1]);
   const looks = [sharing.takeHints(), sharing.takeHints()];
   await new Promise((turn) => setImmediate(turn));
@@ -88,7 +88,7 @@ test("a decision is there for the next owner until it is on disk what became of 
   expect([told, dropped]).toEqual([[heard(1)], [1]]);
 });
 
-test("a decision that the journal has is not told again, and one of a generation that could not go on here is kept", async () => {
+test("deletes a decision that is already in the event log, and keeps one for a generation that stopped again", async () => {
   const again = openScene([1], [1]);
   await again.sharing.takeHints();
   expect([again.told, again.dropped]).toEqual([[], [1]]);
@@ -102,7 +102,7 @@ test("a decision that the journal has is not told again, and one of a generation
 const JOB = { jobId: "job-1" };
 const OUTCOME = { type: "accepted", n: 1, job: JOB, atMs: 5 } as const;
 
-/** An answer that another node passed on, about a generation that has ended or has not. */
+/** A provider response from another node, for a generation that has ended or still runs. */
 const openPassedOn = async (completedAtMs: number | null, late: Parts["late"]) => {
   const left: Hint[] = [];
   const told: unknown[] = [];
@@ -123,17 +123,17 @@ const openPassedOn = async (completedAtMs: number | null, late: Parts["late"]) =
   return { sharing, told, left, attempt };
 };
 
-test("the answer that another node had in hand is told to the machine of its attempt until the attempt's row has it", async () => {
+test("reports a response from another node to the statechart and keeps it until the attempt's row contains it", async () => {
   const { sharing, told, left, attempt } = await openPassedOn(null, async () => false);
   await sharing.takeHints();
-  // Of an attempt that was given up, and that nobody is asked about any more, it has no use for the answer before the end.
+  // For an attempt that was given up and is no longer polled, the response is used only after the end of the generation.
   expect([told, left.length]).toEqual([[{ ...OUTCOME, atMs: 9 }], 1]);
   attempt.job = JOB;
   await sharing.takeHints();
   expect(left).toEqual([]);
 });
 
-test("the answer for a generation that has ended is kept until its attempt's row has it", async () => {
+test("keeps a response for an ended generation until its attempt's row contains it", async () => {
   const noted: unknown[] = [];
   let isNoted = false;
   const { sharing, told, left } = await openPassedOn(3, async (seq, event) => {
@@ -148,14 +148,14 @@ test("the answer for a generation that has ended is kept until its attempt's row
   expect([told, left.length]).toEqual([[], 0]);
 });
 
-test("the answer that an ended generation's attempt has already is dropped, and noted no second time", async () => {
-  const { sharing, left, attempt } = await openPassedOn(3, () => Promise.reject(new Error("it was noted again")));
+test("deletes a response that the attempt of an ended generation already contains, without recording it again", async () => {
+  const { sharing, left, attempt } = await openPassedOn(3, () => Promise.reject(new Error("the response was recorded again")));
   attempt.job = JOB;
   await sharing.takeHints();
   expect(left).toEqual([]);
 });
 
-test("a refusal that a node has left is told to nobody: it would stand for a sending that came after it", async () => {
+test("deletes a rejection from another node without reporting it, because it could precede a later sending", async () => {
   const { sharing, told, left } = await openPassedOn(null, async () => false);
   const refusal = { type: "rejected", n: 1, failure: { class: "refused_input", detail: "422" }, atMs: 5 };
   left.splice(0, 1, { seq: 1, n: -1, body: JSON.stringify(refusal) });

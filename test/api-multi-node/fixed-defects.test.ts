@@ -1,4 +1,4 @@
-// The scenarios of ../api/mended.test.ts on three nodes.
+// The scenarios of ../api/fixed-defects.test.ts on three nodes.
 import { onThreeNodes } from "./three.ts";
 
 onThreeNodes(() => import.meta.require("../api/fixed-defects.test.ts"));

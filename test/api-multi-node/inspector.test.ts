@@ -1,4 +1,4 @@
-// Whoever looks on at one node sees what all of them do: each step of generations that run elsewhere, in order, with the node that wrote it.
+// Tests of the inspector in a cluster: a viewer of one node receives the transitions of all nodes, in order and with their node.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createWebSocketReceiver, type StatelyInspectionEvent } from "@statelyai/inspect";
 import { replay } from "../../actors/replay/replay.ts";
@@ -14,7 +14,7 @@ import { postgresReason } from "../postgres/binaries.ts";
 const IMAGE = "sim-image-1";
 const LEASE_MS = 2500;
 
-/** Submits to one node, past the front. */
+/** Submits to one node, without the load balancer. */
 const submitTo = async (node: Harness, harness: Harness, input: JsonObject): Promise<Shown> => {
   const answer = await fetch(`${node.own}/v1/generations`, {
     method: "POST",
@@ -37,7 +37,7 @@ const journalOf = async (harness: Harness, id: string) => {
 };
 const versionsOf = (length: number) => Array.from({ length }, (_, before) => before + 1);
 
-describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes", () => {
+describe.skipIf(postgresReason !== undefined)("the inspector of one of three nodes", () => {
   let harness: HarnessOfNodes;
   let one: Harness;
   let two: Harness;
@@ -45,15 +45,15 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
   const open = async (leaseMs?: number, env: Record<string, string> = {}) => {
     harness = await openHarnessOfNodes(3, { factor: 20, env }, leaseMs);
     const [first, second, third] = harness.each;
-    if (!first || !second || !third) throw new Error("three nodes were wanted");
+    if (!first || !second || !third) throw new Error("expected three nodes");
     [one, two, three] = [first, second, third];
   };
   afterEach(() => harness.close());
 
-  describe("while all are alive", () => {
+  describe("while all nodes are alive", () => {
     beforeEach(() => open(), 120_000);
 
-    test("the whole life of a generation that another node runs is told, in order, with the name of that node", async () => {
+    test("shows every transition of a generation on another node, in order and with the name of that node", async () => {
       const eye = await lookOn(at(one));
       const { id } = await submitTo(two, harness, { prompt: "canary-elsewhere" });
       await eventually(() => eye.rows.get(id)?.actor === "ended", "its end");
@@ -70,19 +70,19 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
       await eye.close();
     }, 60_000);
 
-    test("the frames of the open protocol are the same on every node: the machine, each event, and what it remembered then", async () => {
+    test("sends the same Stately frames on every node: the actor, each event and each snapshot", async () => {
       const got = [two, three].map((node) => {
         const events: StatelyInspectionEvent[] = [];
         createWebSocketReceiver({ server: socketUrl(at(node), "/inspector/ws") }).subscribe((event) => void events.push(event));
         return events;
       });
-      // Each is told of the ledger of its node as soon as it looks on.
-      await eventually(() => got.every((events) => events.some(({ sessionId }) => sessionId === "ledger")), "both to look on");
+      // Each viewer receives the ledger actor of its node when it connects.
+      await eventually(() => got.every((events) => events.some(({ sessionId }) => sessionId === "ledger")), "both viewers");
       const { id } = await submitTo(two, harness, { prompt: "canary-frames" });
       const of = (events: StatelyInspectionEvent[]) => events.filter(({ sessionId }) => sessionId === id);
       const isOver = (events: StatelyInspectionEvent[]) =>
         of(events).some((event) => event.type === "@xstate.snapshot" && event.snapshot.status === "done");
-      await eventually(() => got.every(isOver), "its end at both");
+      await eventually(() => got.every(isOver), "its end at both viewers");
       const [own = [], theirs = []] = got.map((events) =>
         of(events).flatMap((event) => (event.type === "@xstate.actor" ? [] : [JSON.parse(JSON.stringify(event)) as JsonObject])),
       );
@@ -95,28 +95,31 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
       expect(JSON.stringify(got)).not.toContain("canary");
     }, 60_000);
 
-    test("a late viewer sees what runs on all of them, and all of it is counted", async () => {
+    test("shows a viewer that connects late the generations of all nodes and their totals", async () => {
       const made = await Promise.all([one, two, three].map((node) => submitTo(node, harness, { prompt: "[sim:stuck]" })));
       for (const { id } of made) await harness.until(id, ({ status }) => status === "running");
       const eye = await lookOn(at(three));
-      await eventually(() => made.every(({ id }) => eye.rows.get(id)?.actor === "live"), "all three");
+      await eventually(() => made.every(({ id }) => eye.rows.get(id)?.actor === "live"), "all three generations");
       const names = await Promise.all([one, two, three].map(nameOf));
       expect(made.map(({ id }) => eye.rows.get(id)?.node)).toEqual(names);
       expect(made.map(({ id }) => eye.rows.get(id)?.model)).toEqual([IMAGE, IMAGE, IMAGE]);
-      const totals = await eventually(() => eye.batches.findLast((batch) => batch.totals?.running === 3)?.totals, "all counted");
+      const totals = await eventually(() => eye.batches.findLast((batch) => batch.totals?.running === 3)?.totals, "the totals");
       expect(totals).toMatchObject({ running: 3, queued: 0, live: 1, nodes: 3 });
       const [first] = made;
       eye.say({ choose: first?.id });
-      const chosen = await eventually(() => eye.batches.findLast((batch) => batch.chosen?.history)?.chosen, "the chosen one");
+      const chosen = await eventually(
+        () => eye.batches.findLast((batch) => batch.chosen?.history)?.chosen,
+        "the chosen generation",
+      );
       expect(chosen.context).toMatchObject({ tried: 1 });
       expect(chosen.history?.map(({ node }) => node)).toEqual((await journalOf(harness, first?.id ?? "")).map(() => names[0]));
       await eye.close();
     }, 60_000);
 
-    test("while nobody looks on nothing of other nodes is read", async () => {
+    test("reads nothing of other nodes without a viewer", async () => {
       const asked: string[] = [];
       const { others } = one.store.node ?? {};
-      if (!others) throw new Error("it is no node");
+      if (!others) throw new Error("the store has no node");
       const written = others.written;
       others.written = () => {
         asked.push("written");
@@ -125,17 +128,17 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
       await harness.until((await submitTo(two, harness, { prompt: "unseen" })).id);
       expect(asked).toEqual([]);
       const eye = await lookOn(at(one));
-      await eventually(() => asked.length > 2, "looks");
+      await eventually(() => asked.length > 2, "reads of other nodes");
       await eye.close();
-      await eventually(() => one.rooms.watch.committed === null, "nobody to look on");
+      await eventually(() => one.rooms.watch.committed === null, "the end of watching");
       const before = asked.length;
       await harness.until((await submitTo(two, harness, { prompt: "unseen" })).id);
-      // One may have been under way.
+      // One read may have been in progress.
       expect(asked.length).toBeLessThanOrEqual(before + 1);
     }, 60_000);
   });
 
-  test("where prompts are shown, the request that another node made is in its event", async () => {
+  test("shows the provider request of another node if inspector.prompts is enabled", async () => {
     await open(undefined, { GENROUTER_INSPECTOR__PROMPTS: "true" });
     const eye = await lookOn(at(one));
     const { id } = await submitTo(three, harness, { prompt: "canary-shown" });
@@ -147,22 +150,22 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
     await eye.close();
   }, 120_000);
 
-  describe("when one of them says nothing any more", () => {
+  describe("when one node stops renewing its lease", () => {
     beforeEach(() => open(LEASE_MS), 120_000);
 
-    test("its generation goes on elsewhere, and the live view and the replay say who did which step", async () => {
-      // Whichever of the two takes it over: one looks on at that node, the other at one that only hears of it.
+    test("shows in live view and replay which node made each transition of a generation that another node takes over", async () => {
+      // Either of the two can take it over: one viewer is then at that node, the other at a node that follows it.
       const eyes = [await lookOn(at(one)), await lookOn(at(three))];
       const everywhere = (holds: (eye: Onlooker) => boolean, what: string) => eventually(() => eyes.every(holds), what);
       const { id } = await submitTo(two, harness, { prompt: "[sim:slow=80]" });
       await everywhere((eye) => eye.rows.get(id)?.state === "running.polling", "its job");
       const [dead, alive] = [await nameOf(two), [await nameOf(one), await nameOf(three)]];
       two.rooms.leaseKeeper?.stop();
-      await everywhere((eye) => alive.includes(eye.rows.get(id)?.node ?? ""), "another to take it over");
+      await everywhere((eye) => alive.includes(eye.rows.get(id)?.node ?? ""), "the takeover");
       await everywhere((eye) => eye.rows.get(id)?.actor === "ended", "its end");
       const journal = await journalOf(harness, id);
       const life = await readLife(one.store, id, 600_000);
-      if (!life) throw new Error("it has no life");
+      if (!life) throw new Error("the generation has no history");
       const replayed = replay(life.given);
       expect(replayed.faults).toEqual([]);
       const writers = replayed.steps.slice(1).map(({ node }) => node ?? "");

@@ -1,4 +1,5 @@
-// A lost submission of another node: its time was told by another clock, so only what this node has lived through proves that it is not there.
+// Tests of the lookup of a submission that another node sent with its own clock.
+// Only time that passed on this node proves that the job is absent.
 import { expect, test } from "bun:test";
 import type { EffectsDeps } from "../../src/effects/deps.ts";
 import { createJobLookup } from "../../src/effects/job-lookup.ts";
@@ -8,13 +9,13 @@ import { testClock } from "../clock.ts";
 const SETTLE_MS = 90_000;
 const MINUTE_MS = 60_000;
 
-/** A provider whose look-ups never find anything, asked about an attempt that was sent `agoMs` before now by the clock of who sent it. */
+/** A provider whose lookups find no job, for an attempt that was sent `agoMs` ago by the clock of its sender. */
 const openScene = (agoMs: number) => {
   const clock = testClock();
   const elsewhere: (boolean | undefined)[] = [];
-  /** How long before it is read each answer was given, ms. */
+  /** For each response, the time between the provider's reply and its reading, in ms. */
   const standstills: number[] = [];
-  /** When the questions were asked. */
+  /** The times of the lookups. */
   const askedAtMs: number[] = [];
   const finding = createJobLookup({
     clock,
@@ -31,7 +32,7 @@ const openScene = (agoMs: number) => {
   } as unknown as EffectsDeps);
   const { signal } = new AbortController();
   const pause = (ms: number) => new Promise<void>((wake) => void clock.after(ms, wake));
-  /** How long it takes until the job is said to be absent, ms. */
+  /** The time until the lookup reports the job as absent, in ms. */
   const absentAfterMs = async (): Promise<number> => {
     const beganMs = clock.nowMs();
     const attempt = { seq: 7, n: 1, ref: "ref-1", sentAtMs: beganMs - agoMs, route: { provider: "p" } };
@@ -51,8 +52,8 @@ const openScene = (agoMs: number) => {
   return { clock, finding, elsewhere, standstills, askedAtMs, absentAfterMs };
 };
 
-test("what another node sent is not taken for absent before its job has had time to be seen by this one", async () => {
-  // By this node's clock it was sent ten minutes ago; by that of who sent it a moment ago, and it may still be on its way.
+test("does not report a job of another node as absent before the settle time has passed on this node", async () => {
+  // By this node's clock it was sent ten minutes ago; by the sender's clock just now, so it may still be in flight.
   const { clock, finding, elsewhere, absentAfterMs } = openScene(10 * MINUTE_MS);
   clock.skip(20 * MINUTE_MS);
   finding.takenUp(7);
@@ -60,7 +61,7 @@ test("what another node sent is not taken for absent before its job has had time
   expect(elsewhere.every((told) => told === true)).toBe(true);
 });
 
-test("what this node sent itself is looked for by its own clock, whoever owned the generation before", async () => {
+test("uses the clock of this node for a submission that it sent, even if another node owned the generation before", async () => {
   const { clock, finding, elsewhere, absentAfterMs } = openScene(2 * MINUTE_MS);
   clock.skip(20 * MINUTE_MS);
   finding.takenUp(7);
@@ -69,7 +70,7 @@ test("what this node sent itself is looked for by its own clock, whoever owned t
   expect(elsewhere.some((told) => told === true)).toBe(false);
 });
 
-test("what the provider may have taken up to the moment in which its answer was given up is looked for from then on", async () => {
+test("starts the settle time when the response of the submission is given up", async () => {
   const { clock, finding, absentAfterMs } = openScene(30_000);
   clock.skip(20 * MINUTE_MS);
   finding.answerLost(7, 1);
@@ -79,7 +80,7 @@ test("what the provider may have taken up to the moment in which its answer was 
   expect(await absentAfterMs()).toBeLessThan(lostAfterMs);
 });
 
-test("an answer that is read long after its question, because the process stood still, proves nothing of the time between", async () => {
+test("does not count the time between a lookup and the late reading of its response by a stalled process", async () => {
   const { clock, finding, standstills, askedAtMs, absentAfterMs } = openScene(0);
   finding.answerLost(7, 1);
   const lostAtMs = clock.nowMs();
@@ -89,7 +90,7 @@ test("an answer that is read long after its question, because the process stood 
   for (const atMs of askedAtMs.slice(-2)) expect(atMs - lostAtMs).toBeGreaterThanOrEqual(SETTLE_MS);
 });
 
-test("two look-ups after the settle time have to agree: one from before it proves nothing", async () => {
+test("requires two matching lookups after the settle time and ignores earlier ones", async () => {
   const { clock, finding, askedAtMs, absentAfterMs } = openScene(0);
   finding.answerLost(7, 1);
   const lostAtMs = clock.nowMs();

@@ -1,4 +1,4 @@
-// A node's lease keeper over a store that it shares: when it is sure of what it owns, when it is not, and when it must end.
+// Tests of the lease keeper of a node: when its lease is current, when it is not, and when the node must exit.
 import { expect, test } from "bun:test";
 import { createLeaseKeeper, type LeaseKeeperDeps } from "../../src/cluster/lease-keeper.ts";
 import { generationId } from "../../src/domain/ids.ts";
@@ -15,7 +15,7 @@ const ALIVE: ClusterState = {
   ...{ isAnythingLeft: false, ended: [] },
 };
 
-/** A lease keeper over a store that answers as it is told. */
+/** A lease keeper over a scripted store. */
 const openScene = (node: Partial<LeaseKeeperDeps["node"]>, more: Partial<LeaseKeeperDeps> = {}) => {
   const clock = testClock();
   const told = { ended: 0, lines: [] as string[] };
@@ -44,7 +44,7 @@ const openScene = (node: Partial<LeaseKeeperDeps["node"]>, more: Partial<LeaseKe
   return { clock, leaseKeeper, told, noted };
 };
 
-test("a node is sure from its first look on, and no longer than nine tenths of its lease after it asked for the last", async () => {
+test("treats the lease as current from the first renewal until nine tenths of the lease after the last request", async () => {
   const { leaseKeeper, clock } = openScene({});
   expect(leaseKeeper.isSure()).toBe(false);
   await leaseKeeper.begin();
@@ -58,7 +58,7 @@ test("a node is sure from its first look on, and no longer than nine tenths of i
   expect(late.leaseKeeper.isSure()).toBe(false);
 });
 
-test("A2: when the store was away is known while it is and after, to the next process of the directory too", async () => {
+test("A2: reports the outage of the store during and after it, and records its start and end for the next process", async () => {
   let isThere = true;
   const { leaseKeeper, clock, noted } = openScene({
     renewLease: () => (isThere ? Promise.resolve(ALIVE) : Promise.reject(new Error("connection refused"))),
@@ -68,20 +68,20 @@ test("A2: when the store was away is known while it is and after, to the next pr
   const reachedMs = clock.nowMs();
   isThere = false;
   clock.skip(1_000);
-  await eventually(() => leaseKeeper.isAway(), "a store that is away");
+  await eventually(() => leaseKeeper.isAway(), "an unavailable store");
   clock.stall(900);
   expect(leaseKeeper.awayAtMs()).toBe(clock.nowMs());
   expect(noted).toEqual([reachedMs]);
   isThere = true;
   clock.skip(1_000);
-  await eventually(() => !leaseKeeper.isAway(), "a store that is back");
+  await eventually(() => !leaseKeeper.isAway(), "an available store");
   const backMs = clock.nowMs();
   clock.stall(900);
   expect([leaseKeeper.isAway(), leaseKeeper.awayAtMs()]).toEqual([false, backMs]);
   expect(noted).toEqual([reachedMs, null]);
 });
 
-test("a clock that is apart from the store's is told of once, and when it is in step again", async () => {
+test("logs a clock skew once, and once when it ends", async () => {
   let apartMs = 60_000;
   const { leaseKeeper, told } = openScene({ renewLease: () => Promise.resolve({ ...ALIVE, apartMs }) });
   await leaseKeeper.begin();
@@ -94,7 +94,7 @@ test("a clock that is apart from the store's is told of once, and when it is in 
   expect(told.lines).toEqual(["clock skew detected", "clock skew ended", "clock skew detected"]);
 });
 
-test("an answer that was on its way while the node stood still lets nobody go on: the lease that it tells of is over", async () => {
+test("does not accept a renewal whose response arrives after a stall longer than the lease", async () => {
   const answers: (() => void)[] = [];
   const { leaseKeeper, clock } = openScene({ renewLease: () => new Promise((answer) => answers.push(() => answer(ALIVE))) });
   const turn = () => new Promise((wake) => setImmediate(wake));
@@ -113,7 +113,7 @@ test("an answer that was on its way while the node stood still lets nobody go on
   expect({ isSure, now: leaseKeeper.isSure() }).toEqual({ isSure: true, now: true });
 });
 
-test("the store is away while looks fail or one waits for the time of several, and no longer", async () => {
+test("treats the store as unavailable while renewals fail or one is overdue, and as available after the next response", async () => {
   let renewLease: LeaseKeeperDeps["node"]["renewLease"] = () => Promise.resolve(ALIVE);
   const { leaseKeeper, clock } = openScene({ renewLease: (isLeaving) => renewLease(isLeaving) });
   const turn = async () => {
@@ -140,7 +140,7 @@ test("the store is away while looks fail or one waits for the time of several, a
   leaseKeeper.stop();
 });
 
-test("a node that was taken for dead is told as such; what a drain hands over is not", async () => {
+test('logs "node considered dead" only for an expired lease, not for generations that a draining node hands over', async () => {
   const looks = [{ ...ALIVE, isAnythingLeft: true }, { ...ALIVE, isAnythingLeft: true, ended: [4] }, ALIVE];
   let left: number[] = [];
   const { leaseKeeper, told, clock } = openScene({
@@ -159,7 +159,7 @@ test("a node that was taken for dead is told as such; what a drain hands over is
   leaseKeeper.stop();
 });
 
-test("a take-over whose outcome is not known ends the node: what it may own nobody would go on with", async () => {
+test("ends the node after a takeover with an unknown outcome", async () => {
   const { leaseKeeper, told } = openScene({
     renewLease: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
     takeOver: () => Promise.reject(new StoreUnknown("the database does not answer")),
@@ -168,7 +168,7 @@ test("a take-over whose outcome is not known ends the node: what it may own nobo
   expect(told).toEqual({ ended: 1, lines: ["node fenced, exiting"] });
 });
 
-test("a take-over that could not begin is told, and tried again at the next look", async () => {
+test("logs a failed takeover and retries it at the next renewal", async () => {
   let tries = 0;
   const { leaseKeeper, told, clock } = openScene({
     renewLease: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
@@ -183,7 +183,7 @@ test("a take-over that could not begin is told, and tried again at the next look
   expect({ tries, ...told }).toEqual({ tries: 2, ended: 0, lines: ["takeover failed"] });
 });
 
-test("what a node remembers of a generation is told as long as it is sure; after that the store is asked", async () => {
+test("serves a generation from the record cache while the lease is current, and from the store afterwards", async () => {
   const record = { id: generationId(4096), seq: 4096, accountSeq: 1, status: "running" } as GenerationRecord;
   const asked: string[] = [];
   let isSure = true;

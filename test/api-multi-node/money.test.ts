@@ -1,4 +1,4 @@
-// Several nodes over one database: balances, keys and limits hold as with one, whichever node is asked.
+// Tests of several nodes over one database: balances, keys and limits are exact on every node.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Answered, Harness } from "../harness.ts";
 import { openHarnessOfNodes } from "../harness-nodes.ts";
@@ -25,7 +25,7 @@ describe.skipIf(postgresReason !== undefined)(`three nodes${postgresReason ? `: 
     return Math.round((reserved_usd ?? 0) * 100);
   };
 
-  test("of 200 submissions at once on a balance for fifty, fifty are accepted", async () => {
+  test("accept exactly 50 of 200 concurrent submissions with a balance for 50", async () => {
     const credits = await reserveOf();
     const tenant = await harness.newTenant(credits * 50 + credits - 1);
     const answers = await Promise.all(
@@ -36,7 +36,7 @@ describe.skipIf(postgresReason !== undefined)(`three nodes${postgresReason ? `: 
     expect(counted(answers)).toEqual({ 202: 50, 402: 150 });
   }, 60_000);
 
-  test("one key sent to all nodes at once is one generation", async () => {
+  test("create one generation for an idempotency key that is sent to all nodes concurrently", async () => {
     const headers = { "idempotency-key": "the same" };
     const answers = await Promise.all(
       Array.from({ length: 60 }, () => harness.ask("POST", "/v1/generations", { headers, body: { model: MODEL, input: INPUT } })),
@@ -45,7 +45,7 @@ describe.skipIf(postgresReason !== undefined)(`three nodes${postgresReason ? `: 
     expect(counted(answers)).toEqual({ 200: 59, 202: 1 });
   }, 60_000);
 
-  test("what one node accepted every node shows, and every node serves its file", async () => {
+  test("serve the resource and the file of a generation that any node accepted", async () => {
     const { id } = await harness.submit(MODEL, INPUT);
     await harness.until(id);
     for (let turn = 0; turn < NODES; turn += 1) expect((await harness.show(id)).status).toBe("succeeded");
@@ -55,7 +55,7 @@ describe.skipIf(postgresReason !== undefined)(`three nodes${postgresReason ? `: 
     }
   }, 60_000);
 
-  test("a key that is revoked at one node opens none", async () => {
+  test("reject a key on all nodes after its revocation on one node", async () => {
     const tenant = await harness.newTenant();
     for (let turn = 0; turn < NODES; turn += 1)
       expect((await harness.ask("GET", "/v1/generations/gen_none", { key: tenant.key })).status).toBe(404);
@@ -65,6 +65,6 @@ describe.skipIf(postgresReason !== undefined)(`three nodes${postgresReason ? `: 
       for (let turn = 0; turn < NODES; turn += 1)
         statuses.push((await harness.ask("GET", "/v1/generations/gen_none", { key: tenant.key })).status);
       return statuses.every((status) => status === 401);
-    }, "the end of the key at all nodes");
+    }, "the rejection of the key on all nodes");
   }, 60_000);
 });

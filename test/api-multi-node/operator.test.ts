@@ -1,4 +1,4 @@
-// The console of one node tells of all of them: news of what others commit, and on the service's page and the command line who they are.
+// Tests of the console and the command line in a cluster: events of other nodes, and the list of nodes.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { NodeLine, ServiceView } from "../../src/console/operator-dto.ts";
 import { runHere } from "../cli/captured.ts";
@@ -23,7 +23,7 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
   const opened = async (leaseMs?: number) => {
     harness = await openHarnessOfNodes(3, { factor: 20 }, leaseMs);
     const [first, second, third] = harness.each;
-    if (!first || !second || !third) throw new Error("three nodes were wanted");
+    if (!first || !second || !third) throw new Error("expected three nodes");
     [one, two, three] = [first, second, third];
     const here = { ...one, url: one.own };
     member = await openVisitor(here, "member", harness.tenant);
@@ -54,10 +54,10 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
     return JSON.parse(out) as { shared: boolean; served: boolean; nodes: Record<string, unknown>[] };
   };
 
-  describe("while all are alive", () => {
+  describe("while all nodes are alive", () => {
     beforeEach(() => opened(), 120_000);
 
-    test("what an operator decides at one node, the node that owns the generation does", async () => {
+    test("forwards an operator's decision to the node that owns the generation", async () => {
       const id = await submitTo(two, "a kite [sim:slow=86400]");
       const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
       await eventually(async () => (await harness.store.journalOf(seq)).at(-1)?.stateAfter === "running.polling", "its job");
@@ -65,10 +65,10 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
       await eventually(async () => (await harness.store.generationBySeq(seq))?.status === "failed", "its end");
       const last = (await harness.store.journalOf(seq)).at(-1);
       expect(last?.event).toMatchObject({ type: "failedByOperator", reason: "seen at the provider" });
-      await eventually(async () => (await two.store.node?.hints())?.length === 0, "that nothing is left for its owner");
+      await eventually(async () => (await two.store.node?.hints())?.length === 0, "an empty inbox of its owner");
     });
 
-    test("a generation and its balance are told of when another node runs it, to its account alone and to who listens to all", async () => {
+    test("sends events of a generation and its balance on another node to its account and to operators only", async () => {
       const others = await openVisitor({ ...one, url: one.own }, "member", await harness.newTenant());
       const mine = await listenTo(one.own, member.cookie);
       const theirs = await listenTo(one.own, others.cookie);
@@ -88,10 +88,10 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
       expect(all.heard.some(({ event }) => event === "balance")).toBe(false);
       expect(JSON.stringify(all.heard)).not.toMatch(/replicate|fal/);
       for (const ear of [mine, theirs, all]) ear.leave();
-      await eventually(() => one.rooms.watch.committed === null, "nobody listening");
+      await eventually(() => one.rooms.watch.committed === null, "the end of watching");
     }, 60_000);
 
-    test("what the admin of another node does is told: credits, a pause, and what became of a purchase", async () => {
+    test("sends events of credits, a pause and a purchase that were committed on other nodes", async () => {
       const ear = await listenTo(one.own, member.cookie);
       const { accountId, accountSeq } = harness.tenant;
       const balances = () => ear.heard.flatMap(({ event, told }) => (event === "balance" ? [told] : []));
@@ -109,7 +109,7 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
       ear.leave();
     }, 60_000);
 
-    test("the service's page and the command line list every node with what it has under way", async () => {
+    test("lists every node with its queued and running generations on the service page and the command line", async () => {
       const made = [await submitTo(one, "[sim:stuck]"), await submitTo(two, "[sim:stuck]"), await submitTo(two, "[sim:stuck]")];
       for (const id of made) await harness.until(id, ({ status }) => status === "running");
       const shown = await nodesShown();
@@ -136,17 +136,17 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
       expect(steps.map(({ node }) => node)).toEqual(steps.map(() => shown[1]?.name));
     }, 60_000);
 
-    test("the metrics of each say how many there are", async () => {
+    test("exports the number of live nodes in the metrics of each node", async () => {
       const text = await (await fetch(`${two.own}/metrics`)).text();
       expect(text).toMatch(/^genrouter_nodes_alive 3$/m);
       expect(text).toMatch(/^genrouter_generations_taken_over_total 0$/m);
     }, 60_000);
   });
 
-  describe("when one of them says nothing any more", () => {
+  describe("when one node stops renewing its lease", () => {
     beforeEach(() => opened(LEASE_MS), 120_000);
 
-    test("it is shown as ended, by whom, and how much was taken over from it; what it left is told to its end", async () => {
+    test("lists it as ended with the node that took over and the count, and sends events of the generation until its end", async () => {
       const ear = await listenTo(one.own, member.cookie);
       const id = await submitTo(two, "[sim:slow=80]");
       await harness.until(id, ({ status }) => status === "running");
@@ -155,7 +155,7 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
       const ended = await eventually(async () => {
         const found = (await nodesShown()).find(({ epoch }) => epoch === silent?.epoch);
         return found?.takenOver === 1 && found.running === 0 && found;
-      }, "the take-over");
+      }, "the takeover");
       const alive = (await nodesShown()).filter(({ endedAtMs }) => endedAtMs === null);
       expect(ended).toMatchObject({ name: silent?.name, leaseEndsInMs: null, running: 0 });
       expect(ended.endedAtMs).not.toBeNull();
@@ -175,7 +175,7 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
   });
 });
 
-test("of a data directory it is said that one process has it", async () => {
+test("genrouter nodes reports that a data directory has a single writer", async () => {
   const { openDirectory } = await import("../store/open-store.ts");
   const dir = freshDir();
   const store = await openDirectory({ dir, mode: "test" });

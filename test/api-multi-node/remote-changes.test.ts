@@ -1,19 +1,14 @@
-// What is followed of other nodes, over a store that does what it is told: everything once, in order, and nothing while nothing is written.
+// Tests of remote changes over a scripted store: each is reported once and in order, and an idle cluster causes minimal reads.
 import { beforeEach, expect, test } from "bun:test";
-import {
-  type RemoteChange,
-  createRemoteChanges,
-  type Follower,
-  type RemoteChanges,
-} from "../../src/cluster/remote-changes.ts";
+import { createRemoteChanges, type Follower, type RemoteChange, type RemoteChanges } from "../../src/cluster/remote-changes.ts";
 import type { GenerationRecord } from "../../src/domain/types.ts";
-import type { RemoteGenerationState, Others, RemoteGeneration } from "../../src/store/cluster-port.ts";
+import type { Others, RemoteGeneration, RemoteGenerationState } from "../../src/store/cluster-port.ts";
 import { type TestClock, testClock } from "../clock.ts";
 
 const LOOK_MS = 500;
 const OWN = 1;
 
-/** A generation of the scripted store: its steps, and whose it is. */
+/** A generation of the scripted store: the writers of its transitions, and its owner. */
 type Scripted = { seq: number; accountSeq: number; owner: number; writers: number[]; isOver: boolean };
 
 let clock: TestClock;
@@ -27,7 +22,7 @@ let neighbours: RemoteChanges;
 const write = (epoch: number) => batches.set(epoch, (batches.get(epoch) ?? 0) + 1);
 const find = (seq: number): Scripted => {
   const found = made.get(seq);
-  if (!found) throw new Error(`nothing is numbered ${seq}`);
+  if (!found) throw new Error(`no generation ${seq}`);
   return found;
 };
 const make = (seq: number, owner: number, accountSeq = 1): void => {
@@ -106,13 +101,13 @@ const follow = async (more: Partial<Follower> = {}) => {
   await following.ready;
   return { told, leave: following.leave };
 };
-/** What was told of each: its number, which steps, by whom, and whose it is now. */
+/** Each report as text: the number, the transitions with their nodes, and the owner. */
 const lines = (told: readonly RemoteChange[]) =>
   told.map(
     ({ record, steps, node }) => `${record.seq}: ${steps.map((one) => `${one.version} ${one.node}`).join(", ")} of ${node}`,
   );
 
-test("what was there before is known and not told; each step is told once, in order", async () => {
+test("reports each transition once and in order, but none that preceded the follower", async () => {
   make(10, 2);
   step(10, 2);
   const { told } = await follow();
@@ -134,7 +129,7 @@ test("what was there before is known and not told; each step is told once, in or
   expect(neighbours.counts()).toEqual({ queued: 1, running: 0 });
 });
 
-test("as long as nobody has written, one small question is asked at each look", async () => {
+test("makes one small read per look while no node writes", async () => {
   make(10, 2);
   await follow();
   asked = [];
@@ -142,7 +137,7 @@ test("as long as nobody has written, one small question is asked at each look", 
   expect(asked).toEqual(Array(5).fill("written"));
 });
 
-test("what begins and ends between two looks is told whole, and once", async () => {
+test("reports a generation that begins and ends between two looks completely and once", async () => {
   const seq = Number.MAX_SAFE_INTEGER;
   const { told } = await follow();
   make(seq, 2);
@@ -154,7 +149,7 @@ test("what begins and ends between two looks is told whole, and once", async () 
   expect(lines(told)).toEqual([`${seq}: 1 n2, 2 n2 of n2`]);
 });
 
-test("what another node takes over is told as its own; what this node takes over is told up to then, and let go", async () => {
+test("reports a takeover by another node, and stops following a generation that this node takes over", async () => {
   make(10, 2);
   make(11, 2);
   const { told } = await follow();
@@ -165,14 +160,14 @@ test("what another node takes over is told as its own; what this node takes over
   await look();
   expect(lines(told)).toEqual(["10:  of n3", "11: 1 n2 of n1"]);
   expect([neighbours.nodeOf(10), neighbours.nodeOf(11)]).toEqual(["n3", undefined]);
-  // The last of the others goes, and this node goes on with everything: nothing is left to be followed.
+  // The last other node ends, and this node continues all generations: no generation is left to follow.
   batches.delete(3);
   claim(10, OWN);
   await look();
   expect([lines(told).at(-1), neighbours.counts(), neighbours.nodes()]).toEqual(["10:  of n1", { queued: 0, running: 0 }, 1]);
 });
 
-test("what was missed is told when it is wanted, although it is this node's by now", async () => {
+test("reports missed transitions on request, even if this node owns the generation now", async () => {
   make(10, OWN);
   step(10, 2);
   step(10, 2);
@@ -184,7 +179,7 @@ test("what was missed is told when it is wanted, although it is this node's by n
   expect(lines(told)).toEqual(["10: 2 n2, 3 n1 of n1"]);
 });
 
-test("a store that is away is told of once; what was written meanwhile, and what was wanted, is not lost", async () => {
+test("reports an unavailable store once and catches up on changes and requests afterwards", async () => {
   make(10, 2);
   make(20, OWN);
   step(20, 2);
@@ -199,7 +194,7 @@ test("a store that is away is told of once; what was written meanwhile, and what
   expect(lines(told)).toEqual(["10: 1 n2 of n2", "20: 1 n2 of n1"]);
 });
 
-test("whoever wants no steps causes none to be read, and hears of the accounts that they want alone", async () => {
+test("reads no transitions for a follower without steps, and reports only the accounts that it selects", async () => {
   const { told } = await follow({ wantsSteps: false, wants: (accountSeq) => accountSeq === 7 });
   make(10, 2, 7);
   make(11, 2, 8);
@@ -209,7 +204,7 @@ test("whoever wants no steps causes none to be read, and hears of the accounts t
   await look();
   expect(lines(told)).toEqual(["10:  of n2", "10:  of n2"]);
   expect(asked).not.toContain("steps");
-  // Who comes later and wants steps is told those from then on.
+  // A later follower with steps receives the transitions from then on.
   const late = await follow();
   step(10, 2);
   step(11, 2);
@@ -217,7 +212,7 @@ test("whoever wants no steps causes none to be read, and hears of the accounts t
   expect(lines(late.told)).toEqual(["10: 3 n2 of n2", "11: 1 n2 of n2"]);
 });
 
-test("with the last who leaves nothing is asked any more; whoever comes again begins anew", async () => {
+test("stops reading when the last follower leaves, and starts fresh for a new one", async () => {
   make(10, 2);
   const { told, leave } = await follow();
   leave();

@@ -1,15 +1,15 @@
-// How many nodes the scenarios of the API run on: one, unless a file asks for more before it loads them.
+// The number of nodes for the API scenarios: one, unless a file sets another number before it loads them.
 import { type Harness, type HarnessOptions, openHarness } from "../harness.ts";
 
 type OpenSeveral = (count: number, options: HarnessOptions) => Promise<Harness>;
 
 let asked = 1;
 let openSeveral: OpenSeveral | undefined;
-/** Runs what `load` defines on so many nodes. @param open is given, so that whoever runs on one loads no PostgreSQL. */
+/** Sets the number of nodes. @param open is passed in, so that a run on one node does not load PostgreSQL. */
 export const onNodes = (count: number, open: OpenSeveral): void => {
   asked = count;
   openSeveral = open;
 };
 export const nodesAsked = (): number => asked;
-/** A harness of as many nodes as were asked for. */
+/** Opens a harness with the number of nodes that was set. */
 export const openAsked = (options: HarnessOptions): Promise<Harness> => openSeveral?.(asked, options) ?? openHarness(options);

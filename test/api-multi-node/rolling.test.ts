@@ -1,4 +1,4 @@
-// A rolling restart: each of three processes is told to stop and started again, one after the other, and no caller is refused anything.
+// Test of a rolling restart: three processes stop and start again, one after the other, and no request fails.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,14 +16,14 @@ import { freshDatabase } from "../postgres/databases.ts";
 const NODES = 3;
 const CALLERS = 6;
 const SPEED = 50;
-/** What is in front asks so often whether a node is ready, and takes it out after one no. */
+/** The interval of the load balancer's readiness check. One failure removes the node. */
 const LOOK_MS = 100;
-/** A node that leaves goes on for so long. On a machine with much else to do what is in front looks later than it means to. */
+/** How long a draining node still accepts requests. On a busy machine the readiness check runs late. */
 const LEAVE_S = 2;
 const BODY = JSON.stringify({ model: "sim-image-1", input: { prompt: "a kite" } });
 
 type Front = { pick: () => string; stop: () => void };
-/** As a load balancer does it: it asks each node at /readyz, and sends to those that say yes. */
+/** A load balancer: it polls /readyz of each node and sends requests to the ready ones. */
 const watchReady = (urls: readonly string[]): Front => {
   const ready = new Set<string>(urls);
   let turn = 0;
@@ -36,7 +36,7 @@ const watchReady = (urls: readonly string[]): Front => {
     else ready.delete(url);
   };
   let isOver = false;
-  // One look after the other: a yes that was slow must not come after a no.
+  // Checks run one after the other, so a slow success cannot overwrite a later failure.
   const watch = async (url: string): Promise<void> => {
     for (; !isOver; await Bun.sleep(LOOK_MS)) await look(url);
   };
@@ -92,7 +92,7 @@ describe.skipIf(postgresReason !== undefined)(`three processes${postgresReason ?
   }, 180_000);
   afterAll(() => close());
 
-  test("each is stopped and started again under load: every submission is accepted, every poll answered, and all of it ends", async () => {
+  test("a rolling restart under load accepts every submission, serves every poll and completes every generation", async () => {
     const front = watchReady(places.map(({ port }) => `http://127.0.0.1:${port}`));
     const answered = new Map<string, number>();
     const ids = new Set<string>();

@@ -1,4 +1,4 @@
-// Files past their retention go once, by the node that is first; one that looked before it was first does it when it is.
+// Test of the file sweep in a cluster: only the first node deletes files past their retention.
 import { expect, test } from "bun:test";
 import { openHarnessOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
@@ -6,11 +6,11 @@ import { postgresReason } from "../postgres/binaries.ts";
 const WEEK_MS = 7 * 86_400_000;
 
 test.skipIf(postgresReason !== undefined)(
-  "a node that is not first leaves expired files, and deletes them once the first has gone",
+  "a node deletes expired files only after it has become the first node",
   async () => {
     const harness = await openHarnessOfNodes(2, { factor: 20 });
     const [first, second] = harness.each;
-    if (!first || !second) throw new Error("two nodes were wanted");
+    if (!first || !second) throw new Error("expected two nodes");
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
     await harness.until(id);
     harness.clock.skip(WEEK_MS + 1000);

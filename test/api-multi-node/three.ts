@@ -1,10 +1,10 @@
-// Runs a file of scenarios once more, on three nodes over one PostgreSQL and one bucket behind a front that sends each request to the next.
+// Runs a file of scenarios on three nodes over one PostgreSQL and one bucket, behind a round-robin load balancer.
 import { describe } from "bun:test";
 import { openHarnessOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { onNodes } from "./request.ts";
 
-/** @param load defines the scenarios. */
+/** @param load a function that defines the scenarios. */
 export const onThreeNodes = (load: () => unknown): void => {
   if (postgresReason === undefined) onNodes(3, openHarnessOfNodes);
   else process.stdout.write(`skipped: scenarios on three nodes (${postgresReason})\n`);

@@ -1,4 +1,4 @@
-// Callbacks: what a provider tells at an attempt's own address is a hint to ask it now; alone it changes nothing.
+// Tests of provider callbacks: a callback only causes an immediate poll of the provider; its content changes nothing.
 import { afterEach, describe, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import type { FaultName } from "../../src/simulator/faults.ts";
@@ -11,7 +11,7 @@ const CATALOGUE = builtInCatalogue();
 let harness: Harness;
 afterEach(() => harness.close());
 
-/** A harness whose time stands still, where nothing is asked by itself, and a generation whose job is there. */
+/** Opens a harness with a stopped clock, so nothing is polled without a callback, and a generation with a job. */
 const open = async (provider: string, model: string, more: HarnessOptions = {}, fault?: FaultName) => {
   harness = await openAsked({
     ...{ factor: 0, providers: [provider], catalogue: CATALOGUE },
@@ -42,7 +42,7 @@ describe("a callback", () => {
     ["modelark", "vidmodel-2.0-fast"],
     ["vidu", "vidu-q3"],
   ] as const)
-    test(`of ${provider} makes the service ask at once, and is believed in nothing`, async () => {
+    test(`of ${provider} causes an immediate poll, and its content is ignored`, async () => {
       const { id, address, tell } = await open(provider, model);
       expect(address).not.toBe("");
       const lie = { status: "succeeded", state: "success", request_id: "stolen", output: "https://evil.example/x.mp4" };
@@ -51,7 +51,7 @@ describe("a callback", () => {
       expect(await harness.show(id)).toMatchObject({ status: "running", output: null });
     });
 
-  test("at an address that was not made here is not found, and nobody is asked", async () => {
+  test("at an unknown address returns 404 and causes no poll", async () => {
     const { address, tell } = await open("fal", "vidmodel-2.0-fast");
     for (const path of [`${address}x`, address.slice(0, -1), address.replace("/callbacks/", "/callbacks/0"), "/callbacks/x/y"])
       expect((await tell(path)).status).toBe(404);
@@ -60,12 +60,12 @@ describe("a callback", () => {
     expect(pollsOf()).toBe(1);
   });
 
-  test("that asks whether the address is ours gets its word back", async () => {
+  test("with a challenge receives the challenge in the response", async () => {
     const { address, tell } = await open("fal", "vidmodel-2.0-fast");
     expect((await tell(address, { challenge: "say this" })).body).toEqual({ challenge: "say this" });
   });
 
-  test("again and again within a second makes it ask once", async () => {
+  test("that is repeated within one second causes one poll", async () => {
     const { address, tell } = await open("fal", "vidmodel-2.0-fast");
     for (let n = 0; n < 20; n += 1) await tell(address);
     await harness.eventually(() => pollsOf() > 0, "a poll");
@@ -73,19 +73,19 @@ describe("a callback", () => {
   });
 });
 
-describe("a submission whose answer was lost, at a provider that cannot be asked about it", () => {
-  test("is found again by the job that a callback names, once the provider knows it", async () => {
+describe("a submission whose response was lost, at a provider without a job lookup", () => {
+  test("is accepted with the job id of a callback after the provider confirms that job", async () => {
     const { id, seq, address, tell } = await open("vidu", "vidu-q3", {}, "drop-after");
     harness.simulator.clearScript();
-    await harness.eventually(async () => (await harness.show(id)).message, "that it is confirmed");
+    await harness.eventually(async () => (await harness.show(id)).message, "the confirmation");
     await tell(address, { task_id: "made-up", state: "success" });
     const [job] = harness.simulator.jobs();
     const attempt = await harness.eventually(async () => {
-      // One that comes while another is looked into is left: providers tell again.
+      // The service ignores a callback while it checks another one: providers repeat callbacks.
       await tell(address, { task_id: job?.id, state: "success" });
       const found = await harness.store.attempt(seq, 1);
       return found?.state === "accepted" ? found : undefined;
-    }, "that it is accepted");
+    }, "the acceptance");
     expect(attempt.job?.jobId).toBe(job?.id);
     expect(harness.simulator.jobs()).toHaveLength(1);
   });

@@ -1,4 +1,4 @@
-// Every code of §7 from its real cause: keys, accounts, bodies, balances, limits, files and defects; load is in load.test.ts.
+// Tests of every error code of §7 by its real cause, except load, which is in load.test.ts.
 import { afterEach, describe, expect, test } from "bun:test";
 import { REFUSALS, type RefusalCode } from "../../src/domain/api-errors.ts";
 import type { Answered, Harness, HarnessOptions, Tenant } from "../harness.ts";
@@ -12,11 +12,11 @@ const open = async (options: HarnessOptions = {}) => {
 afterEach(() => harness.close());
 
 const ORDER = { model: "vidmodel-2.0-mini", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
-/** What the order reserves: the dearest of its routes. */
+/** The hold of the submission: the price of its most expensive route. */
 const RESERVE = 16;
 const post = (more: Parameters<Harness["ask"]>[2] = {}) => harness.ask("POST", "/v1/generations", { body: ORDER, ...more });
 
-/** The answer has the code, its status, the spec's body and `Retry-After` exactly where waiting helps. */
+/** Expects the code, its status, the specified error body, and `Retry-After` only if the code defines it. */
 const expectNo = (answered: Answered, code: RefusalCode) => {
   const rule: { status: number; retryAfterS?: number } = REFUSALS[code];
   expect([answered.status, codeOf(answered)]).toEqual([rule.status, code]);
@@ -27,8 +27,8 @@ const expectNo = (answered: Answered, code: RefusalCode) => {
 const pause = (tenant: Tenant, paused: boolean) =>
   harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, paused });
 
-describe("who asks (§5)", () => {
-  /** Keyed paths, each with its method. */
+describe("authentication errors (§5)", () => {
+  /** The endpoints that require a key. */
   const KEYED = [
     ["POST", "/v1/generations"],
     ["GET", "/v1/generations/gen_x"],
@@ -36,7 +36,7 @@ describe("who asks (§5)", () => {
     ["GET", "/v1/generations/gen_x/content/2"],
   ] as const;
 
-  test("unauthorized: a key that is missing, written wrong, unknown or revoked, on every keyed path", async () => {
+  test("unauthorized: is returned for a missing, malformed, unknown or revoked key, on every endpoint with a key", async () => {
     const { ask, tenant, newTenant, rooms } = await open();
     const revoked = await newTenant();
     expect((await post({ key: revoked.key })).status).toBe(202);
@@ -65,7 +65,7 @@ describe("who asks (§5)", () => {
     for (const path of ["/v1/models", "/models.json"]) expect((await ask("GET", path, { key: null })).status).toBe(200);
   });
 
-  test("account_disabled: every keyed request of a paused account, until it is resumed", async () => {
+  test("account_disabled: is returned for every request with a key of a paused account until it is resumed", async () => {
     const { ask, tenant } = await open();
     await pause(tenant, true);
     for (const [method, path] of KEYED) expectNo(await ask(method, path), "account_disabled");
@@ -73,7 +73,7 @@ describe("who asks (§5)", () => {
     expect((await post()).status).toBe(202);
   });
 
-  test("generation_not_enabled: a key that may read prices and generations may not submit", async () => {
+  test("generation_not_enabled: is returned for a submission with a read-only key", async () => {
     const { ask, newTenant } = await open();
     const reader = await newTenant(1000, "read");
     expectNo(await post({ key: reader.key }), "generation_not_enabled");
@@ -83,8 +83,8 @@ describe("who asks (§5)", () => {
   });
 });
 
-describe("how much (§8)", () => {
-  test("rate_limited: the burst guard stops one account for the rest of the second, and no other", async () => {
+describe("limits (§8)", () => {
+  test("rate_limited: is returned to one account for the rest of the second, and to no other account", async () => {
     const { ask, newTenant, clock } = await open({ env: { GENROUTER_LIMITS__BURST_PER_S: "3" } });
     const [busy, other] = [await newTenant(), await newTenant()];
     for (const [method, path] of [
@@ -101,7 +101,7 @@ describe("how much (§8)", () => {
     expect((await post({ key: busy.key })).status).toBe(202);
   });
 
-  test("concurrency_limit: as many as the account may have, queued or running, and room again when one has ended", async () => {
+  test("concurrency_limit: is returned above the account's limit of queued and running generations, until one ends", async () => {
     const { newTenant, rooms, clock } = await open({
       env: { GENROUTER_LIMITS__IN_PROGRESS: "2", GENROUTER_LIMITS__MAX_RUNNING: "1" },
     });
@@ -121,7 +121,7 @@ describe("how much (§8)", () => {
     expect((await post({ key: tenant.key })).status).toBe(202);
   });
 
-  test("insufficient_credits: a credit short of the reserve; and the same key is accepted after a top-up", async () => {
+  test("insufficient_credits: is returned one credit below the hold, and the same idempotency key is accepted after a top-up", async () => {
     const { newTenant, rooms, store } = await open();
     const tenant = await newTenant(RESERVE - 1);
     const headers = { "idempotency-key": "once" };
@@ -138,16 +138,16 @@ describe("how much (§8)", () => {
   });
 });
 
-describe("what was asked (§4)", () => {
+describe("request errors (§4)", () => {
   const keyed = (key: string, body: unknown = ORDER) => post({ headers: { "idempotency-key": key }, body });
 
-  test("idempotency_conflict: the key of an accepted submission with another body, and nothing else conflicts", async () => {
+  test("idempotency_conflict: is returned only for a used key of the same account with a different body", async () => {
     await open();
     const first = await keyed("once");
     expect(first.status).toBe(202);
     const again = await keyed("once", { input: { duration: 4, resolution: "480p", prompt: "a kite" }, model: ORDER.model });
     expect([again.status, again.body.id]).toEqual([200, first.body.id]);
-    // A field that is left out has its default.
+    // An omitted field has its default.
     const withDefault = await keyed("once", { ...ORDER, max_cost_usd: 100 });
     expect([withDefault.status, withDefault.body.id]).toEqual([200, first.body.id]);
     for (const body of [
@@ -166,7 +166,7 @@ describe("what was asked (§4)", () => {
     expect(theirs.body.id).not.toBe(first.body.id ?? "");
   });
 
-  test("max_cost_exceeded, model_not_available, invalid_input, invalid_request and body_too_large bind no key", async () => {
+  test("max_cost_exceeded, model_not_available, invalid_input, invalid_request and body_too_large do not use up the idempotency key", async () => {
     await open();
     const FAULTY: [unknown, RefusalCode][] = [
       [{ ...ORDER, max_cost_usd: 0.01 }, "max_cost_exceeded"],
@@ -181,7 +181,7 @@ describe("what was asked (§4)", () => {
     }
   });
 
-  test("not_found: an unknown id, another account's id and what is no id are answered alike, byte for byte", async () => {
+  test("not_found: is returned with the same bytes for an unknown id, another account's id and a malformed id", async () => {
     const { ask, newTenant } = await open();
     const stranger = await newTenant();
     const { id } = (await post()).body as { id: string };
@@ -211,7 +211,7 @@ describe("what was asked (§4)", () => {
     expect((await ask("GET", `/v1/generations/${id}`)).status).toBe(200);
   });
 
-  test("an unknown path is 404 and a wrong method 405, with the specification's body", async () => {
+  test("not_found and 405 are returned for an unknown path and a wrong method, with the specified body", async () => {
     const { ask } = await open();
     for (const path of ["/", "/v1", "/v1/generations/", "/v2/models", "/v1/generations/x/content/2/3"])
       expectNo(await ask("GET", path), "not_found");
@@ -227,7 +227,7 @@ describe("what was asked (§4)", () => {
 });
 
 describe("a defect", () => {
-  test("server_error: a read that breaks tells nothing, changes nothing, and the same key is accepted afterwards", async () => {
+  test("server_error: is returned for a failing read without its details or a change, and the same key is accepted afterwards", async () => {
     let isBroken = false;
     const { ask, balance, lines } = await open({
       around: (store) => ({
@@ -245,7 +245,7 @@ describe("a defect", () => {
     const before = await balance();
     isBroken = true;
     const headers = { "idempotency-key": "once" };
-    // A refusal is not told before it is known that the key has not made a generation.
+    // The service returns a validation error only after it knows that the key has no generation.
     const refused = post({ headers, body: { model: "nothing", input: {} } });
     for (const answered of [await refused, await ask("GET", "/v1/generations/gen_x")]) {
       expectNo(answered, "server_error");

@@ -1,4 +1,4 @@
-// A row for every line of §2.7, the input of every other model, of §2.8, and of §8 where it bounds them.
+// Tests of the common input: one row for each rule of §2.7, of §2.8 and of the limits in §8.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/domain/types.ts";
 import { openStillHarness, type Row, type StillHarness, WIDEST, wideCatalogue } from "./harness.ts";
@@ -68,8 +68,8 @@ const WIDE_ROWS: InputRow[] = [
   ["end_image_url: alone", (of) => ({ ...said, end_image_url: of.picture }), no("end_image_url", "image_url")],
   ["video_url: a clip", (of) => ({ ...said, video_url: of.clip(1) }), 202],
   ["audio_url: sound", (of) => ({ ...said, audio_url: of.voice }), 202],
-  ["video_url: a picture", (of) => ({ ...said, video_url: of.picture }), no("video_url")],
-  ["audio_url: a picture", (of) => ({ ...said, audio_url: of.picture }), no("audio_url")],
+  ["video_url: an image", (of) => ({ ...said, video_url: of.picture }), no("video_url")],
+  ["audio_url: an image", (of) => ({ ...said, audio_url: of.picture }), no("audio_url")],
   ["image_url: sound", (of) => ({ ...said, image_url: of.voice }), no("image_url")],
   ...["video_urls", "audio_urls", "fps", "__proto__x", "Duration", "constructor"].map(
     (field): InputRow => [`unknown field: ${field}`, { ...said, [field]: "x" }, no(field)],
@@ -82,43 +82,58 @@ const WIDE_ROWS: InputRow[] = [
     [`${path}: ${URL_AT_MOST + 1} characters`, (of) => at(path, of.long(URL_AT_MOST + 1), of), no(path, "4096")],
   ]),
 ];
-test.each(WIDE_ROWS)("§2.7 %s", (name, input, to) => meets(WIDEST, [name, input, to]));
+test.each(WIDE_ROWS)("§2.7 validates %s", (name, input, to) => meets(WIDEST, [name, input, to]));
 
-/** What single models take and refuse: §2.7 "fields the model does not take", §2.8. */
+/** Fields that a model accepts and rejects: §2.7 "fields the model does not take", §2.8. */
 const MODEL_ROWS: [model: string, ...InputRow][] = [
-  ["sim-upscale-1", "an upscaler takes no prompt", (of) => ({ ...said, image_url: of.picture }), no("prompt", "not taken")],
-  ["sim-upscale-1", "and needs none", (of) => ({ image_url: of.picture }), 202],
-  ["sim-upscale-1", "but its picture", {}, no("image_url", "missing")],
-  ["sim-edit-1", "an edit needs a prompt", (of) => ({ image_url: of.picture }), no("prompt", "missing")],
-  ["sim-edit-1", "4 pictures, its max_input_images", (of) => edit(of, 4), 202],
-  ["sim-edit-1", "5 pictures", (of) => edit(of, 5), no("image_urls", "4")],
-  ["sim-image-1", "pictures take no duration", { ...said, duration: 5 }, no("duration", "not taken")],
-  ["sim-image-1", "pictures take no audio", { ...said, audio: true }, no("audio", "not taken")],
-  ["sim-image-1", "a quality tier", { ...said, quality: "high" }, 202],
-  ["sim-speech-1", "speech takes no seed", { ...said, seed: 1 }, no("seed", "not taken")],
-  ["sim-lipsync-1", "needs its sound", (of) => ({ image_url: of.picture }), no("audio_url", "missing")],
-  ["sim-lipsync-1", "picture and sound without a prompt", (of) => ({ image_url: of.picture, audio_url: of.voice }), 202],
+  ["sim-upscale-1", "rejects a prompt for an upscaler", (of) => ({ ...said, image_url: of.picture }), no("prompt", "not taken")],
+  ["sim-upscale-1", "accepts an upscale without a prompt", (of) => ({ image_url: of.picture }), 202],
+  ["sim-upscale-1", "rejects an upscale without an image", {}, no("image_url", "missing")],
+  ["sim-edit-1", "rejects an edit without a prompt", (of) => ({ image_url: of.picture }), no("prompt", "missing")],
+  ["sim-edit-1", "accepts 4 images, the max_input_images of the model", (of) => edit(of, 4), 202],
+  ["sim-edit-1", "rejects 5 images", (of) => edit(of, 5), no("image_urls", "4")],
+  ["sim-image-1", "rejects a duration for an image", { ...said, duration: 5 }, no("duration", "not taken")],
+  ["sim-image-1", "rejects audio for an image", { ...said, audio: true }, no("audio", "not taken")],
+  ["sim-image-1", "accepts a quality tier", { ...said, quality: "high" }, 202],
+  ["sim-speech-1", "rejects a seed for speech", { ...said, seed: 1 }, no("seed", "not taken")],
+  ["sim-lipsync-1", "rejects lip sync without sound", (of) => ({ image_url: of.picture }), no("audio_url", "missing")],
+  ["sim-lipsync-1", "accepts an image and sound without a prompt", (of) => ({ image_url: of.picture, audio_url: of.voice }), 202],
   ...["vidmodel-2.0", "vidmodel-2.0-fast", "vidmodel-2.0-mini"].flatMap((model): [string, ...InputRow][] => [
-    [model, "duration: 3", { ...said, duration: 3 }, no("duration", "4 to 15")],
-    [model, "duration: 4", { ...said, duration: 4 }, 202],
-    [model, "duration: 15", { ...said, duration: 15 }, 202],
-    [model, "duration: 16", { ...said, duration: 16 }, no("duration", "4 to 15")],
-    [model, "9 references", (of) => ({ ...said, image_urls: Array.from({ length: 9 }, () => of.picture) }), 202],
+    [model, "rejects a duration of 3 s", { ...said, duration: 3 }, no("duration", "4 to 15")],
+    [model, "accepts a duration of 4 s", { ...said, duration: 4 }, 202],
+    [model, "accepts a duration of 15 s", { ...said, duration: 15 }, 202],
+    [model, "rejects a duration of 16 s", { ...said, duration: 16 }, no("duration", "4 to 15")],
+    [model, "accepts 9 reference images", (of) => ({ ...said, image_urls: Array.from({ length: 9 }, () => of.picture) }), 202],
     [
       model,
-      "10 references",
+      "rejects 10 reference images",
       (of) => ({ ...said, image_urls: Array.from({ length: 10 }, () => of.picture) }),
       no("image_urls", "9"),
     ],
-    [model, "frames and references", (of) => ({ ...said, image_url: of.picture, image_urls: [of.picture] }), no("image_url")],
-    [model, "first and last frame", (of) => ({ ...said, image_url: of.picture, end_image_url: of.picture }), 202],
-    [model, "adaptive", (of) => ({ ...said, image_url: of.picture, aspect_ratio: "adaptive" }), 202],
-    [model, "negative_prompt", { ...said, negative_prompt: "x" }, no("negative_prompt", "not taken")],
-    [model, "seed", { ...said, seed: 1 }, no("seed", "not taken")],
-    [model, "480p", { ...said, resolution: "480p" }, 202],
-    [model, "720p", { ...said, resolution: "720p" }, 202],
-    [model, "1080p", { ...said, resolution: "1080p" }, model === "vidmodel-2.0" ? 202 : no("resolution", "480p or 720p")],
-    [model, "4K", { ...said, resolution: "4K" }, model === "vidmodel-2.0" ? 202 : no("resolution", "480p or 720p")],
+    [
+      model,
+      "rejects a frame together with reference images",
+      (of) => ({ ...said, image_url: of.picture, image_urls: [of.picture] }),
+      no("image_url"),
+    ],
+    [model, "accepts a first and a last frame", (of) => ({ ...said, image_url: of.picture, end_image_url: of.picture }), 202],
+    [model, "accepts the aspect ratio adaptive", (of) => ({ ...said, image_url: of.picture, aspect_ratio: "adaptive" }), 202],
+    [model, "rejects negative_prompt", { ...said, negative_prompt: "x" }, no("negative_prompt", "not taken")],
+    [model, "rejects a seed", { ...said, seed: 1 }, no("seed", "not taken")],
+    [model, "accepts the resolution 480p", { ...said, resolution: "480p" }, 202],
+    [model, "accepts the resolution 720p", { ...said, resolution: "720p" }, 202],
+    [
+      model,
+      "validates the resolution 1080p",
+      { ...said, resolution: "1080p" },
+      model === "vidmodel-2.0" ? 202 : no("resolution", "480p or 720p"),
+    ],
+    [
+      model,
+      "validates the resolution 4K",
+      { ...said, resolution: "4K" },
+      model === "vidmodel-2.0" ? 202 : no("resolution", "480p or 720p"),
+    ],
   ]),
 ];
 const edit = (of: Samples, n: number): JsonObject => ({
@@ -139,14 +154,14 @@ const PRICES: [model: string, resolution: string, usd: number][] = [
   ["vidmodel-2.0-mini", "480p", 0.03],
   ["vidmodel-2.0-mini", "720p", 0.05],
 ];
-test.each(PRICES)("§2.8 %s at %s costs %p USD a second, with sound or without", async (model, resolution, usd) => {
+test.each(PRICES)("§2.8 quotes %s at %s with %p USD per second, with and without sound", async (model, resolution, usd) => {
   for (const audio of [true, false]) {
     const body = { model, input: { ...said, resolution, audio, duration: 10 } };
     const { body: shown } = await harness.ask("POST", "/v1/generations", { body, key: harness.rich.key });
     expect(shown.quoted_usd).toBe(Number((usd * 10).toFixed(2)));
   }
 });
-test("§2.8 a reference clip is billed with the output at the with-video-input rate", async () => {
+test("§2.8 bills a reference clip together with the output at the with-video-input rate", async () => {
   const body = { model: "vidmodel-2.0", input: { ...said, resolution: "720p", duration: 5, video_url: media.clip(7) } };
   const { body: shown } = await harness.ask("POST", "/v1/generations", { body, key: harness.rich.key });
   expect(shown.quoted_usd).toBe(1.2);

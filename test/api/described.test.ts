@@ -1,4 +1,4 @@
-// The check that holds every answer of these tests against the interface description finds what a description leaves out.
+// Tests of the check that compares responses with openapi.json: it finds every omission of the document.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { openApiDocument } from "../../src/http/openapi/document.ts";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** The document with one part taken out or put in another's place. */
+/** The document with one part removed or replaced. */
 const without = (path: readonly string[], instead?: JsonObject[string]): JsonObject => {
   const document = structuredClone(openApiDocument());
   let at = document;
@@ -35,7 +35,7 @@ const FAULTS: Fault[] = [
   ["a status", () => post(ORDER), () => without([...RESPONSES, "202"]), /status is not described/],
   ["a header", () => post(ORDER), () => without([...RESPONSES, "202", "headers", "Location"]), /header location is not/],
   [
-    "a header of a refusal",
+    "a header of an error",
     () => post("x", null),
     () => without([...RESPONSES, "401", "headers", "WWW-Authenticate"]),
     /www-auth/,
@@ -56,20 +56,20 @@ const modelListAnswer = (): JsonObject => {
   return { ...submitted, content: listed.content ?? {} };
 };
 
-test.each(FAULTS)("it finds %s that is not described", async (_what, ask, document, says) => {
+test.each(FAULTS)("undescribed() reports %s that the document omits", async (_what, ask, document, says) => {
   heard.length = 0;
   await ask();
   const answer = heard[0];
-  if (!answer) throw new Error("nothing was heard");
+  if (!answer) throw new Error("no response was recorded");
   expect(undescribed(answer)).toEqual([]);
   expect(undescribed(answer, document()).join("\n")).toMatch(says);
 });
 
-test("it finds what an answer has too little of", async () => {
+test("undescribed() reports a missing header, a missing or additional field and a malformed value of a response", async () => {
   heard.length = 0;
   await post(ORDER);
   const answer = heard[0];
-  if (!answer) throw new Error("nothing was heard");
+  if (!answer) throw new Error("no response was recorded");
   const headers = new Headers(answer.headers);
   headers.delete("x-request-id");
   expect(undescribed({ ...answer, headers }).join("\n")).toContain("lacks the header x-request-id");

@@ -1,4 +1,4 @@
-// Holds one answer of the service against the interface description: its path, status, code, headers and body.
+// Compares a response of the service with openapi.json: path, status, code, headers and body.
 import { FormatRegistry, type TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import type { Json, JsonObject } from "../../src/domain/types.ts";
@@ -12,12 +12,12 @@ FormatRegistry.Set(
 );
 FormatRegistry.Set("uri", (text) => URL.canParse(text));
 
-/** The schemas behind the document's names. */
+/** The schemas by their names in the document. */
 const SCHEMAS: Readonly<Record<string, TSchema>> = { Generation, ModelList, Error: ErrorBody };
 
-/** What HTTP itself puts on an answer; no description of an interface lists it. */
+/** Headers of HTTP itself, which the document does not list. */
 const OF_HTTP = new Set(["content-type", "content-length", "date", "connection", "keep-alive", "transfer-encoding"]);
-/** Headers that every answer has, on any path. */
+/** Headers that every response has, on any path. */
 const OF_ALL = ["x-request-id", "genrouter-version", "x-content-type-options"];
 
 const isObject = (value: Json | undefined): value is JsonObject =>
@@ -28,20 +28,20 @@ const member = (value: JsonObject, name: string): JsonObject => {
 };
 const lower = (value: JsonObject): Set<string> => new Set(Object.keys(value).map((name) => name.toLowerCase()));
 
-/** The template of the document that a path belongs to; undefined for a path that there is not. */
+/** The path template of the document that matches a path, or undefined. */
 const templateOf = (paths: JsonObject, path: string): string | undefined => {
   const [plain = ""] = path.split("?");
   return Object.keys(paths).find((template) => new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(plain));
 };
 
-/** The codes that a response may carry: each has an example. */
+/** The codes that a response can contain: each has an example. */
 const codesOf = (media: JsonObject): readonly Json[] =>
   Object.values(member(media, "examples")).flatMap((example) => {
     const value = isObject(example) ? member(example, "value") : {};
     return isObject(value.error) ? [value.error.code ?? null] : [];
   });
 
-/** The operation that describes a method; HEAD is GET without a body, and what a path does not take is its own 405. */
+/** The operation that describes a method. HEAD uses GET; any operation describes the 405 of an unsupported method. */
 const operationOf = (item: JsonObject, method: string, status: number): JsonObject | undefined => {
   const own = item[method === "HEAD" ? "get" : method.toLowerCase()];
   if (isObject(own)) return own;
@@ -62,7 +62,7 @@ const jsonOf = (text: string): Json | undefined => {
   }
 };
 
-/** Made once: nothing changes it, and it takes longer to make than an answer. */
+/** Built once, because it never changes and takes longer to build than a response. */
 let handedOut: JsonObject | undefined;
 const documentHandedOut = (): JsonObject => {
   handedOut ??= openApiDocument();
@@ -70,8 +70,8 @@ const documentHandedOut = (): JsonObject => {
 };
 
 /**
- * Everything about an answer that the document does not say. Empty when it says it all.
- * @param document by default the one that the service hands out.
+ * Lists everything in a response that the document does not describe, and everything that the response lacks.
+ * @param document by default the document that the service serves.
  */
 export const undescribed = (answer: Heard, document: JsonObject = documentHandedOut()): string[] => {
   const { method, path, status, headers, text } = answer;
@@ -100,8 +100,7 @@ export const undescribed = (answer: Heard, document: JsonObject = documentHanded
   const content = member(response, "content");
   if (body === undefined) {
     if (text !== "" && !Object.hasOwn(content, type)) faults.push(`the type ${type} is not described`);
-    if (text === "" && method !== "HEAD" && Object.keys(content).length > 0)
-      faults.push("the body that is described is not there");
+    if (text === "" && method !== "HEAD" && Object.keys(content).length > 0) faults.push("the described body is missing");
     return told(faults);
   }
   const media = member(content, "application/json");

@@ -1,4 +1,4 @@
-// A row for every line of §2.5 and §4.1, and of §8 where it bounds the envelope: both sides of each boundary.
+// Tests of the envelope: one row for each rule of §2.5, of §4.1 and of the limits in §8, on both sides of each limit.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { DEAR, openStillHarness, type Row, type StillHarness, wideCatalogue } from "./harness.ts";
 
@@ -12,19 +12,19 @@ const MODEL = "vidmodel-2.0-mini";
 const input = { prompt: "a kite", resolution: "480p", duration: 4 };
 const order = { model: MODEL, input };
 const text = JSON.stringify(order);
-/** The order as text, with white space up to so many bytes. */
+/** The submission as text, padded with white space to a number of bytes. */
 const padded = (bytes: number) => text.padEnd(bytes, " ");
-/** Arrays within each other inside `input`; the body and `input` are two levels more. */
+/** Nested arrays inside `input`. The body and `input` count as two more levels. */
 const nested = (levels: number) => `{"model":"${MODEL}","input":{"x":${"[".repeat(levels - 2)}${"]".repeat(levels - 2)}}}`;
 const bad = (...named: string[]) => [400, "invalid_request", ...named] as const;
 const no = (...named: string[]) => [422, "invalid_input", ...named] as const;
 
-/** The quickest and the cheapest of the model's routes (catalogue/models). */
+/** The expected time of the model's fastest route (catalogue/models). */
 const QUICKEST_S = 30;
 const dear = (duration: number, more: object = {}) => ({ model: DEAR, input: { prompt: "x", duration }, ...more });
 
 const ROWS: Row[] = [
-  { name: "a request with only what is required", body: order, to: 202 },
+  { name: "a request with the required fields only", body: order, to: 202 },
   { name: "model: missing", body: { input }, to: bad("model", "required") },
   ...[5, null, true, [], {}].map((model) => ({
     name: `model: ${JSON.stringify(model)}`,
@@ -50,27 +50,39 @@ const ROWS: Row[] = [
   { name: "max_cost_usd: below 0", body: { ...order, max_cost_usd: -1 }, to: bad("max_cost_usd") },
   { name: "max_cost_usd: 100", body: { ...order, max_cost_usd: 100 }, to: 202 },
   { name: "max_cost_usd: 100.01", body: { ...order, max_cost_usd: 100.01 }, to: bad("max_cost_usd", "at most 100") },
-  { name: "max_cost_usd: beyond numbers", body: `${text.slice(0, -1)},"max_cost_usd":1e999}`, to: bad("max_cost_usd") },
+  { name: "max_cost_usd: infinite", body: `${text.slice(0, -1)},"max_cost_usd":1e999}`, to: bad("max_cost_usd") },
   ...[null, "5", true, [], {}].map((value) => ({
     name: `max_cost_usd: ${JSON.stringify(value)}`,
     body: { ...order, max_cost_usd: value },
     to: bad("max_cost_usd"),
   })),
-  { name: "max_cost_usd: exactly the cheapest route", body: { ...order, max_cost_usd: 0.12 }, to: 202 },
-  { name: "max_cost_usd: a cent less", body: { ...order, max_cost_usd: 0.11 }, to: [422, "max_cost_exceeded", "0.12"] },
-  { name: "max_cost_usd: floored to credits, enough", body: { ...order, max_cost_usd: 0.129 }, to: 202 },
+  { name: "max_cost_usd: exactly the price of the cheapest route", body: { ...order, max_cost_usd: 0.12 }, to: 202 },
   {
-    name: "max_cost_usd: floored to credits, too little",
+    name: "max_cost_usd: one cent below the price of the cheapest route",
+    body: { ...order, max_cost_usd: 0.11 },
+    to: [422, "max_cost_exceeded", "0.12"],
+  },
+  { name: "max_cost_usd: rounded down to credits, sufficient", body: { ...order, max_cost_usd: 0.129 }, to: 202 },
+  {
+    name: "max_cost_usd: rounded down to credits, insufficient",
     body: { ...order, max_cost_usd: 0.119 },
     to: [422, "max_cost_exceeded"],
   },
-  { name: "max_cost_usd absent: 100 USD runs", body: dear(100), to: 202 },
-  { name: "max_cost_usd absent: 101 USD does not", body: dear(101), to: [422, "max_cost_exceeded", "max_cost_usd"] },
+  { name: "max_cost_usd: absent, for a price of 100 USD", body: dear(100), to: 202 },
+  { name: "max_cost_usd: absent, for a price of 101 USD", body: dear(101), to: [422, "max_cost_exceeded", "max_cost_usd"] },
 
   { name: "max_wait_s: 0", body: { ...order, max_wait_s: 0 }, to: bad("max_wait_s", "1 to 86400") },
-  { name: "max_wait_s: 1, which no route keeps", body: { ...order, max_wait_s: 1 }, to: no("max_wait_s", String(QUICKEST_S)) },
-  { name: "max_wait_s: just short", body: { ...order, max_wait_s: QUICKEST_S - 1 }, to: no("max_wait_s", String(QUICKEST_S)) },
-  { name: "max_wait_s: just enough", body: { ...order, max_wait_s: QUICKEST_S }, to: 202 },
+  {
+    name: "max_wait_s: 1, below the expected time of every route",
+    body: { ...order, max_wait_s: 1 },
+    to: no("max_wait_s", String(QUICKEST_S)),
+  },
+  {
+    name: "max_wait_s: 1 s below the expected time of the fastest route",
+    body: { ...order, max_wait_s: QUICKEST_S - 1 },
+    to: no("max_wait_s", String(QUICKEST_S)),
+  },
+  { name: "max_wait_s: exactly the expected time of the fastest route", body: { ...order, max_wait_s: QUICKEST_S }, to: 202 },
   { name: "max_wait_s: 86400", body: { ...order, max_wait_s: 86_400 }, to: 202 },
   { name: "max_wait_s: 86401", body: { ...order, max_wait_s: 86_401 }, to: bad("max_wait_s") },
   { name: "max_wait_s: a whole number written with a fraction", body: `${text.slice(0, -1)},"max_wait_s":60.0}`, to: 202 },
@@ -91,26 +103,26 @@ const ROWS: Row[] = [
   { name: "Idempotency-Key: empty", body: order, headers: { "idempotency-key": "" }, to: bad("Idempotency-Key") },
 
   { name: "a body of exactly 1 MB", body: padded(1_048_576), to: 202 },
-  { name: "a body of 1 MB and a byte", body: padded(1_048_577), to: [413, "body_too_large", "1 MB"] },
+  { name: "a body of 1 MB and one byte", body: padded(1_048_577), to: [413, "body_too_large", "1 MB"] },
   { name: "a body that is not JSON", body: "model=x", to: bad("JSON") },
-  { name: "a body cut short", body: text.slice(0, -1), to: bad("JSON") },
+  { name: "a truncated body", body: text.slice(0, -1), to: bad("JSON") },
   { name: "an empty body", body: "", to: bad("empty") },
   ...["null", "[]", '"x"', "5", "true"].map((body) => ({ name: `a body that is ${body}`, body, to: bad("object") })),
   { name: "64 levels", body: nested(64), to: no("input.x") },
   { name: "65 levels", body: nested(65), to: bad("64 levels") },
   { name: "half a surrogate pair in the model", body: { model: "\ud800", input }, to: bad("model") },
-  { name: "the last of two equal keys counts", body: `{"model":"vidmodel-9",${text.slice(1)}`, to: 202 },
+  { name: "a repeated key, of which the last counts", body: `{"model":"vidmodel-9",${text.slice(1)}`, to: 202 },
   ...["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-8", "nonsense"].map(
-    (type): Row => ({ name: `JSON called ${type}`, body: text, headers: { "content-type": type }, to: 202 }),
+    (type): Row => ({ name: `JSON with the Content-Type ${type}`, body: text, headers: { "content-type": type }, to: 202 }),
   ),
 ];
 
-test.each(ROWS)("§2.5 $name", (row) => harness.meets(row));
+test.each(ROWS)("§2.5 validates $name", (row) => harness.meets(row));
 
 test.each([
   [1_048_576, 202],
   [1_048_577, 413],
-])("§8 a body of %i bytes in chunks, its length not announced, answers %i", async (bytes, status) => {
+])("§8 a chunked body of %i bytes without Content-Length returns %i", async (bytes, status) => {
   const before = await harness.standing();
   const whole = new TextEncoder().encode(padded(bytes));
   let sent = 0;
@@ -129,8 +141,8 @@ test.each([
   if (status !== 202) expect(await harness.standing()).toEqual(before);
 });
 
-describe("what is accepted", () => {
-  test("is a generation that is queued, quoted at the cheapest and reserved at the dearest route", async () => {
+describe("an accepted submission", () => {
+  test("returns a queued generation with the price of the cheapest route as quote and of the most expensive as hold", async () => {
     const { body, headers, status } = await harness.ask("POST", "/v1/generations", { body: dear(10), key: harness.rich.key });
     expect(status).toBe(202);
     expect(body).toMatchObject({ object: "generation", model: DEAR, status: "queued", quoted_usd: 10, reserved_usd: 15 });
@@ -139,7 +151,7 @@ describe("what is accepted", () => {
     expect(headers.get("location")).toBe(`/v1/generations/${body.id}`);
   });
 
-  test("moves the figures that refusals are held against", async () => {
+  test("changes the balance and row counts that the checks of rejected submissions compare", async () => {
     const before = await harness.standing();
     await harness.ask("POST", "/v1/generations", { body: order, key: harness.rich.key });
     const after = await harness.standing();
@@ -147,13 +159,13 @@ describe("what is accepted", () => {
     expect(moved).toEqual(expect.arrayContaining(["available", "held", "inProgress", "generation"]));
   });
 
-  test("holds its reserve and nothing else", async () => {
+  test("holds exactly its reserved credits", async () => {
     const tenant = await harness.newTenant(1500);
     await harness.ask("POST", "/v1/generations", { body: dear(10), key: tenant.key });
     expect(await harness.balance(tenant)).toEqual({ available: 0, held: 1500, charged: 0, inProgress: 1 });
   });
 
-  test("skips routes above max_cost_usd, in the reserve too", async () => {
+  test("excludes routes above max_cost_usd from the hold", async () => {
     for (const [max_cost_usd, reserved] of [
       [15, 15],
       [14.99, 10],

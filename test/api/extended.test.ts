@@ -1,4 +1,4 @@
-// A row for every line of §2.6, the input of `vidmodel-2.5`, and of §8 where it bounds it: both sides of each boundary.
+// Tests of the input of `vidmodel-2.5`: one row for each rule of §2.6 and of the limits in §8, on both sides of each limit.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/domain/types.ts";
 import { openStillHarness, type Row, type StillHarness } from "./harness.ts";
@@ -14,7 +14,7 @@ afterAll(() => harness.close());
 
 const MODEL = "vidmodel-2.5";
 const no = (field: string, ...says: string[]) => [422, "invalid_input", `input.${field}`, ...says] as const;
-/** A row of the input alone; `prompt` is there unless the row says otherwise. */
+/** A row of the input alone, with a `prompt` unless the row overrides it. */
 const row = (name: string, input: JsonObject, to: Row["to"]): Row => ({
   name,
   body: { model: MODEL, input: { prompt: "a kite", ...input } },
@@ -48,9 +48,9 @@ const ROWS: Row[] = [
     row(`unknown field: ${field}`, { [field]: "x" }, no(field)),
   ),
 ];
-test.each(ROWS)("§2.6 $name", meets);
+test.each(ROWS)("§2.6 validates $name", meets);
 
-/** Rows that need media; the simulator's address is known only when it is open. */
+/** Rows with media. The simulator's address is known only after it has started. */
 type MediaRow = [name: string, input: (of: Samples) => JsonObject, to: Row["to"]];
 
 const COMBINATIONS: MediaRow[] = [
@@ -103,7 +103,7 @@ const COUNTS: MediaRow[] = (
   [`${field}: a text`, (of) => ({ [field]: one(of) }), no(field, "list")],
   [`${field}: null`, () => ({ [field]: null }), no(field)],
 ]);
-/** Every field that holds links, and the path of its first link. */
+/** Every field of links, as the path of its first link. */
 const LINK_FIELDS = ["image_url", "end_image_url", "video_url", "image_urls[0]", "video_urls[0]", "audio_urls[0]"];
 const at = (path: string, url: unknown, of: Samples): JsonObject => {
   const name = path.replace("[0]", "");
@@ -112,7 +112,7 @@ const at = (path: string, url: unknown, of: Samples): JsonObject => {
 };
 const ADDRESSES: MediaRow[] = LINK_FIELDS.flatMap((path): MediaRow[] => [
   ...NO_LINKS.map(([what, url, says]): MediaRow => [`${path}: ${what}`, (of) => at(path, url, of), no(path, says)]),
-  [`${path}: a file that is not there`, (of) => at(path, `${of.picture.split("/samples")[0]}/nowhere.png`, of), no(path)],
+  [`${path}: a missing file`, (of) => at(path, `${of.picture.split("/samples")[0]}/nowhere.png`, of), no(path)],
   [`${path}: a page`, (of) => at(path, `${of.picture.split("/samples")[0]}/healthz`, of), no(path)],
 ]);
 const LONG: MediaRow[] = ["image_url", "end_image_url", "image_urls[0]"].flatMap((path): MediaRow[] => [
@@ -121,22 +121,26 @@ const LONG: MediaRow[] = ["image_url", "end_image_url", "image_urls[0]"].flatMap
 ]);
 const KINDS: MediaRow[] = [
   ["image_url: a clip", (of) => ({ image_url: of.clip(4) }), no("image_url")],
-  ["video_url: a picture", (of) => ({ video_url: of.picture }), no("video_url")],
+  ["video_url: an image", (of) => ({ video_url: of.picture }), no("video_url")],
   ["video_urls: the second is sound", (of) => ({ video_urls: [of.clip(4), of.voice] }), no("video_urls[1]")],
-  ["audio_urls: a picture", (of) => ({ audio_urls: [of.picture] }), no("audio_urls[0]")],
+  ["audio_urls: an image", (of) => ({ audio_urls: [of.picture] }), no("audio_urls[0]")],
 ];
 
-test.each([...COMBINATIONS, ...LENGTHS, ...COUNTS, ...ADDRESSES, ...LONG, ...KINDS])("§2.6 %s", (name, input, to) =>
+test.each([...COMBINATIONS, ...LENGTHS, ...COUNTS, ...ADDRESSES, ...LONG, ...KINDS])("§2.6 validates %s", (name, input, to) =>
   meets(row(name, input(media), to)),
 );
 
-describe("what a request costs (§2.6, §2.8)", () => {
+describe("the quote of a request (§2.6, §2.8)", () => {
   const PRICES: [what: string, input: (of: Samples) => JsonObject, quoted: number][] = [
-    ["5 s at 720p when nothing is said", () => ({}), 1],
-    ["the seconds asked for", () => ({ duration: 30, resolution: "480p" }), 3],
-    ["the clip's own length for an edit", (of) => ({ video_url: of.clip(6), resolution: "480p" }), 0.6],
-    ["reference clips at the video-input rate beside", (of) => ({ video_urls: [of.clip(10)], resolution: "480p" }), 1.1],
-    ["nothing for pictures and sound", (of) => ({ image_urls: [of.picture], audio_urls: [of.voice], resolution: "480p" }), 0.5],
+    ["is for 5 s at 720p by default", () => ({}), 1],
+    ["is for the requested duration", () => ({ duration: 30, resolution: "480p" }), 3],
+    ["is for the length of the clip for an edit", (of) => ({ video_url: of.clip(6), resolution: "480p" }), 0.6],
+    ["includes reference clips at the video-input rate", (of) => ({ video_urls: [of.clip(10)], resolution: "480p" }), 1.1],
+    [
+      "includes nothing for reference images and sound",
+      (of) => ({ image_urls: [of.picture], audio_urls: [of.voice], resolution: "480p" }),
+      0.5,
+    ],
   ];
   test.each(PRICES)("%s", async (_what, input, quoted) => {
     const body = { model: MODEL, input: { prompt: "x", ...input(media) } };

@@ -1,4 +1,4 @@
-// A generation whose first route fails, and one that outlives its waiting time: what is shown and what is paid at every poll.
+// Tests of a fallback and of max_wait_s over HTTP: the resource and the balance at every poll.
 import { afterEach, describe, expect, test } from "bun:test";
 import { MOVING_MS } from "../eventually.ts";
 import type { Harness, Shown } from "../harness.ts";
@@ -13,17 +13,20 @@ afterEach(() => harness.close());
 
 const MODEL = "vidmodel-2.0-fast";
 const INPUT = { prompt: "a kite", resolution: "480p", duration: 4 };
-/** The plan of that input, credits per route in the order of trying. */
+/** The plan of that input: credits of each route, in order. */
 const PRICES = [20, 22, 24, 28];
 const RESERVE = 28;
 
-/** Polls through the whole life, a quarter of a second at a time at first, then in longer steps. @returns what was shown and the balances beside it. */
+/**
+ * Polls a generation until its end, every 0.25 s at first and then in longer steps.
+ * @returns the resource and the balance at every poll.
+ */
 const watch = async (id: string) => {
   const seen: { shown: Shown; available: number; held: number; charged: number }[] = [];
   await harness.eventually(
     async () => {
       harness.clock.skip(seen.length < 60 ? 250 : 5000);
-      // Read before the poll: a settlement between the two belongs to the next.
+      // Read before the poll: a settlement between the two reads belongs to the next poll.
       const before = await harness.balance();
       const shown = await harness.show(id);
       const isOver = shown.completed_at !== null;
@@ -35,7 +38,7 @@ const watch = async (id: string) => {
   );
   return seen;
 };
-/** What holds at every poll: no credit comes or goes, the reserve is held until the end, and nothing goes backwards. */
+/** Checks every poll: credits are conserved, the hold lasts until the end, and attempts never decrease. */
 const expectSound = (seen: Awaited<ReturnType<typeof watch>>, total: number) => {
   let attempts = 0;
   for (const { shown, available, held, charged } of seen) {
@@ -55,7 +58,7 @@ const expectSound = (seen: Awaited<ReturnType<typeof watch>>, total: number) => 
   for (const { held, charged } of running) expect([held, charged]).toEqual([RESERVE, 0]);
 };
 
-describe("a first route that fails (§1, §3)", () => {
+describe("a generation whose first route fails (§1, §3)", () => {
   const FAULTS = [
     "5xx",
     "429",
@@ -68,22 +71,25 @@ describe("a first route that fails (§1, §3)", () => {
     "unreadable",
     "html",
   ] as const;
-  test.each(FAULTS)("%s: two attempts, the second route's price, the same sum at every poll", async (fault) => {
-    const { simulator, submit, balance } = await open();
-    simulator.script({ fault, provider: "fal" });
-    const total = (await balance()).available;
-    const queued = await submit(MODEL, INPUT);
-    expect(queued).toMatchObject({ quoted_usd: 0.2, reserved_usd: RESERVE / 100, attempts: 0 });
-    const seen = await watch(queued.id);
-    expectSound(seen, total);
-    // The answer to the submission was lost: whether a job exists is asked first, and said meanwhile.
-    if (fault === "5xx") expect(seen.some(({ shown }) => /confirm/i.test(shown.message ?? ""))).toBe(true);
-    const last = seen.at(-1);
-    expect(last?.shown).toMatchObject({ status: "succeeded", attempts: 2, cost_usd: 0.22, quoted_usd: 0.2, error: null });
-    expect(last).toMatchObject({ held: 0, charged: PRICES[1] ?? 0, available: total - (PRICES[1] ?? 0) });
-  });
+  test.each(FAULTS)(
+    "falls back after %s, charges the second route's price and conserves credits at every poll",
+    async (fault) => {
+      const { simulator, submit, balance } = await open();
+      simulator.script({ fault, provider: "fal" });
+      const total = (await balance()).available;
+      const queued = await submit(MODEL, INPUT);
+      expect(queued).toMatchObject({ quoted_usd: 0.2, reserved_usd: RESERVE / 100, attempts: 0 });
+      const seen = await watch(queued.id);
+      expectSound(seen, total);
+      // The response to the submission is lost: the service first looks for a job, and the message says so.
+      if (fault === "5xx") expect(seen.some(({ shown }) => /confirm/i.test(shown.message ?? ""))).toBe(true);
+      const last = seen.at(-1);
+      expect(last?.shown).toMatchObject({ status: "succeeded", attempts: 2, cost_usd: 0.22, quoted_usd: 0.2, error: null });
+      expect(last).toMatchObject({ held: 0, charged: PRICES[1] ?? 0, available: total - (PRICES[1] ?? 0) });
+    },
+  );
 
-  test("every route fails: nothing is charged, and the whole reserve is free again", async () => {
+  test("charges nothing and releases the whole hold when every route fails", async () => {
     const { simulator, submit, balance } = await open();
     simulator.script({ fault: "fail" });
     const total = (await balance()).available;
@@ -93,7 +99,7 @@ describe("a first route that fails (§1, §3)", () => {
     expect(seen.at(-1)).toMatchObject({ held: 0, charged: 0, available: total });
   });
 
-  test("the input is refused: it fails at once, no other route is tried, nothing is charged", async () => {
+  test("fails without a charge when a route refuses the input", async () => {
     const { simulator, submit, balance } = await open();
     simulator.script({ fault: "refuse", provider: "replicate" });
     simulator.script({ fault: "402", endpoint: "bytedance/seedance-2.0/fast" });
@@ -103,7 +109,7 @@ describe("a first route that fails (§1, §3)", () => {
     expect(seen.at(-1)).toMatchObject({ held: 0, charged: 0, available: total });
   });
 
-  test("a result at a forbidden address is not fetched, and the next route delivers", async () => {
+  test("does not connect to a result URL with a forbidden address, and falls back", async () => {
     const { simulator, submit } = await open();
     let connections = 0;
     const forbidden = Bun.serve({
@@ -128,7 +134,7 @@ describe("a first route that fails (§1, §3)", () => {
 
 describe("max_wait_s (§2.5, §8)", () => {
   const WAIT_S = 60;
-  /** Moves time on in steps of a few seconds until the generation has ended. @returns it and the seconds it took. */
+  /** Advances the clock in steps of 10 s until the generation has ended. @returns its resource and the seconds it took. */
   const outlive = async (id: string) => {
     const shown = await harness.eventually(async () => {
       harness.clock.skip(10_000);
@@ -138,11 +144,11 @@ describe("max_wait_s (§2.5, §8)", () => {
     return { shown, tookS: (Date.parse(shown.completed_at ?? "") - Date.parse(shown.created_at)) / 1000 };
   };
 
-  /** Time that is moved on before a route has it is time that it waits. */
+  /** Waits until it runs. Time that passes earlier would count as waiting time. */
   const taken = (id: string) =>
-    harness.eventually(async () => (await harness.show(id)).status === "running", "a provider that has it");
+    harness.eventually(async () => (await harness.show(id)).status === "running", "an attempt at a provider");
 
-  test("once it has passed no new route is tried: the one that runs fails and nothing is charged", async () => {
+  test("prevents a fallback after it has passed, and the generation fails without a charge", async () => {
     const { simulator, submit } = await open();
     simulator.script({ fault: "late-ms", ms: (WAIT_S + 60) * 1000 });
     simulator.script({ fault: "no-file" });
@@ -153,7 +159,7 @@ describe("max_wait_s (§2.5, §8)", () => {
     expect(tookS).toBeGreaterThan(WAIT_S);
   });
 
-  test("a route already running may finish and is charged", async () => {
+  test("lets a running attempt finish, which is charged", async () => {
     const { simulator, submit } = await open();
     simulator.script({ fault: "late-ms", ms: 900_000 });
     const { id } = await submit(MODEL, INPUT, { max_wait_s: WAIT_S });
@@ -163,10 +169,10 @@ describe("max_wait_s (§2.5, §8)", () => {
     expect(tookS).toBeGreaterThan(890);
   });
 
-  test("but no longer than its route time, which no catalogue sets above 40 minutes", async () => {
+  test("lets a running attempt run until the route's time of 40 minutes, then fails the generation", async () => {
     const { simulator, submit } = await open();
     simulator.script({ fault: "stuck" });
-    // vidmodel-2.5's routes have the longest time there is.
+    // The routes of vidmodel-2.5 have the longest time of the catalogue.
     const { id } = await submit("vidmodel-2.5", { prompt: "x", duration: 4 }, { max_wait_s: 150 });
     await taken(id);
     const { shown, tookS } = await outlive(id);
@@ -175,7 +181,7 @@ describe("max_wait_s (§2.5, §8)", () => {
     expect(tookS).toBeLessThan(2460);
   });
 
-  test("a generation that is still queued when it has passed fails, and was never tried", async () => {
+  test("fails a generation that is still queued when it has passed, without an attempt", async () => {
     harness = await openApiHarness({ factor: 0, env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } });
     harness.simulator.script({ fault: "stuck" });
     for (let seat = 0; seat < harness.nodes; seat += 1) await harness.submit(MODEL, INPUT);

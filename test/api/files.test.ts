@@ -1,4 +1,4 @@
-// Rows for §4.2 to §4.5: polling, downloading by position, and the model list, with the states a generation passes through.
+// Tests of §4.2 to §4.5: polling, downloads by position and the model list, in every status of a generation.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
 import type { Harness, Shown } from "../harness.ts";
@@ -48,7 +48,7 @@ describe("polling (§2.1, §3, §4.2)", () => {
     ["succeeded", { status: "succeeded", cost_usd: 0.06, reserved_usd: null, attempts: 1, error: null, quoted_usd: 0.06 }],
     ["failed", { status: "failed", output: null, cost_usd: 0, reserved_usd: null, attempts: 2 }],
   ];
-  test.each(SHOWN)("%s", async (state, shown) => {
+  test.each(SHOWN)("returns the resource of a %s generation", async (state, shown) => {
     const answered = await harness.ask("GET", `/v1/generations/${of[state].id}`);
     expect(answered.status).toBe(200);
     expect(answered.body).toMatchObject({ ...shown, object: "generation", id: of[state].id });
@@ -56,11 +56,11 @@ describe("polling (§2.1, §3, §4.2)", () => {
     expect(answered.headers.get("cache-control")).toBe("no-store");
     expect((await harness.ask("HEAD", `/v1/generations/${of[state].id}`)).status).toBe(200);
   });
-  test("a failed one says why and names no provider", () => {
+  test("returns the error of a failed generation without the name of a provider", () => {
     expect(of.failed.error?.code).toBe("provider_failed");
     expect(of.failed.error?.message).not.toMatch(/fal|replicate|sim\//i);
   });
-  test("outputs have the fields of their kind", () => {
+  test("returns the output fields of the kind", () => {
     expect(Object.keys(of.succeeded.output ?? {}).sort()).toEqual(["height", "urls", "width"]);
     expect(of.video.output).toMatchObject({ width: 864, height: 480, duration_s: 4, has_audio: true });
     expect(Object.keys(of.speech.output ?? {})).toEqual(["urls"]);
@@ -72,10 +72,10 @@ describe("polling (§2.1, §3, §4.2)", () => {
     ["gen_-_09azAZ", "word characters and hyphens"],
     ["gen.x", "a dot"],
     ["gen%20x", "a space"],
-    ["g%C3%A9n", "a letter that is no word character"],
+    ["g%C3%A9n", "a letter outside ASCII"],
     ["gen_%2e%2e", "dots"],
   ];
-  test.each(IDS)("id %s: %p is nobody's generation", async (id) => {
+  test.each(IDS)("returns 404 for the id %s with %p", async (id) => {
     for (const path of ["", "/content", "/content/2"]) {
       const answered = await harness.ask("GET", `/v1/generations/${id}${path}`);
       expect([answered.status, codeOf(answered)]).toEqual([404, "not_found"]);
@@ -83,7 +83,7 @@ describe("polling (§2.1, §3, §4.2)", () => {
   });
 });
 
-describe("downloading (§4.3, §4.4)", () => {
+describe("a download (§4.3, §4.4)", () => {
   const OK = "200";
   const NONE = "404 not_found";
   const SOON = "409 not_ready";
@@ -114,12 +114,12 @@ describe("downloading (§4.3, §4.4)", () => {
     ["video", "/content/2", NONE],
     ["speech", "/content", OK],
   ];
-  test.each(ROWS)("%s %s answers %s", async (state, path, expected) => {
+  test.each(ROWS)("of a %s generation at %s returns %s", async (state, path, expected) => {
     expect(await outcome(state, path)).toBe(expected);
     expect((await outcome(state, path, "HEAD")).slice(0, 3)).toBe(expected.slice(0, 3));
   });
 
-  test("files have the type of their kind, and a link is the same file without a key", async () => {
+  test("serves files with the content type of their kind, and the same file by its link without a key", async () => {
     const TYPES: [State, RegExp][] = [
       ["succeeded", /^image\/(png|jpeg|webp)$/],
       ["video", /^video\/mp4$/],
@@ -134,7 +134,7 @@ describe("downloading (§4.3, §4.4)", () => {
     }
   });
 
-  test("parts, conditions and spoiled links are answered as described", async () => {
+  test("supports ranges and conditions, and rejects an altered link", async () => {
     const path = `/v1/generations/${of.video.id}/content`;
     const whole = await harness.ask("GET", path);
     const etag = whole.headers.get("etag") ?? "";
@@ -153,7 +153,7 @@ describe("downloading (§4.3, §4.4)", () => {
 });
 
 describe("the model list (§4.5)", () => {
-  test("needs no key, and lists exactly what a submission accepts", async () => {
+  test("needs no key and lists exactly the models that a submission accepts", async () => {
     const { body } = await harness.ask("GET", "/v1/models", { key: null });
     expect(body.object).toBe("list");
     const ids = (body.data as JsonObject[]).map((entry) => String(entry.id));

@@ -1,4 +1,4 @@
-// A route that is down for a fault of its operator's set-up comes back when the operator has seen to it, and need not be waited for.
+// Tests that a route which opened for a configuration fault closes as soon as the operator fixes it.
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import type { Harness } from "../harness.ts";
@@ -31,13 +31,13 @@ const delivers = async (): Promise<void> => {
   expect(await harness.until(made.id)).toMatchObject({ status: "succeeded", attempts: 1 });
 };
 
-test("with another key of its provider", async () => {
+test("offers the model again as soon as its provider has a new key", async () => {
   harness.rooms.rekeyed("fal", "another-key");
   await harness.told();
   await delivers();
 });
 
-test("when it is enabled", async () => {
+test("offers the model again as soon as the operator enables its route", async () => {
   await harness.rooms.post({ mutation: "switch-route", routeId: ROUTE, reason: null, atMs: harness.clock.nowMs() });
   await delivers();
 });

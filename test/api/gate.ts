@@ -1,4 +1,4 @@
-// A gate before the store's commits: while it is shut nothing is written, as on a disk that does not answer.
+// A gate before the commits of a store: while it is shut, every commit waits, as on a hanging disk.
 import type { Store } from "../../src/store/store.ts";
 
 export type Gate = {
@@ -6,7 +6,7 @@ export type Gate = {
   around: (store: Store) => Store;
   shut(): void;
   open(): void;
-  /** Commits that stand before the gate. */
+  /** The number of commits that wait at the gate. */
   waiting(): number;
 };
 

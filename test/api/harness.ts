@@ -1,4 +1,4 @@
-// The harness for the promises of the API: every answer is held against the interface description, every refusal against the rows.
+// The harness of the API tests: it compares every response with openapi.json, and the database before and after every rejection.
 
 import { expect } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import type { Answered, Harness, HarnessOptions, Tenant } from "../harness.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 import { undescribed } from "./described.ts";
 
-/** Opens a harness that fails the request whose answer the description does not cover. */
+/** Opens a harness that fails a request whose response openapi.json does not describe. */
 export const openApiHarness = (options: HarnessOptions = {}): Promise<Harness> =>
   openAsked({
     ...options,
@@ -22,32 +22,32 @@ export const openApiHarness = (options: HarnessOptions = {}): Promise<Harness> =
     },
   });
 
-/** `error.code` of an answer. */
+/** `error.code` of a response. */
 export const codeOf = ({ body }: Answered): string => ((body.error ?? {}) as { code?: string }).code ?? "";
 export const messageOf = ({ body }: Answered): string => ((body.error ?? {}) as { message?: string }).message ?? "";
 
-/** A line of the specification: what is sent, and 202 or the status, the code and what the message must name. */
+/** A rule of the specification: a request, and 202 or the expected status, code and parts of the message. */
 export type Row = {
   name: string;
-  /** A string is sent as it is. */
+  /** A string is sent unchanged. */
   body: unknown;
   headers?: Record<string, string>;
   to: 202 | readonly [status: number, code: string, ...named: string[]];
 };
 
-/** A harness whose time stands still and whose one seat is taken: what is accepted stays queued, so nothing moves by itself. */
+/** A harness with a stopped clock and a full run queue: accepted generations stay queued, so nothing changes. */
 export type StillHarness = Harness & {
   /** An account with more credits than all rows cost. */
   rich: Tenant;
-  /** Balance of the account and the number of rows of every table. */
+  /** The balance of the account and the number of rows of every table. */
   standing(tenant?: Tenant): Promise<JsonObject>;
-  /** Sends a row and holds the answer against it; after a refusal the balance and the rows are as before. */
+  /** Sends a row and checks the response. After a rejection, balance and row counts must be unchanged. */
   meets(row: Row): Promise<void>;
 };
 
 const BUSY_MODEL = "vidmodel-2.0-mini";
 
-/** Takes the one seat with a generation whose provider never finishes. */
+/** Takes the one place in the run queue with a generation whose job never ends. */
 export const occupy = async (harness: Harness, tenant: Tenant): Promise<string> => {
   harness.simulator.script({ fault: "stuck", prompt: "takes the seat" });
   const answered = await harness.ask("POST", "/v1/generations", {
@@ -59,7 +59,7 @@ export const occupy = async (harness: Harness, tenant: Tenant): Promise<string> 
   const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
   await harness.eventually(
     async () => (await harness.store.attempt(seq, 1))?.state === "accepted",
-    "the job that takes the seat",
+    "the job that takes the place",
   );
   return id;
 };
@@ -81,10 +81,10 @@ export const openStillHarness = async (options: HarnessOptions = {}): Promise<St
     const { seq = 0, status } = (await harness.store.findGeneration(id)) ?? {};
     return status === "failed" || (await harness.store.pinsOf(seq)).every(({ copy }) => copy !== null);
   };
-  /** Clips are fetched although nothing else moves, whoever sent them: nothing is counted before each of them was. */
+  /** Inputs are pinned even with a stopped clock, so rows are counted only after every pin is complete. */
   const standing = async (tenant = rich) => {
     for (const id of accepted) {
-      await harness.eventually(() => isSettled(id), `the clips of ${id} are pinned`);
+      await harness.eventually(() => isSettled(id), `the pinned inputs of ${id}`);
       accepted.delete(id);
     }
     return { ...(await harness.balance(tenant)), ...(await harness.countRows()) };
@@ -112,12 +112,12 @@ export const openStillHarness = async (options: HarnessOptions = {}): Promise<St
 };
 
 const RATES = { expected_s: 10, timeout_s: 600, rates: [{ usd: "0.01" }] };
-/** Takes every field of the common input, each as wide as §2.7 allows. */
+/** Accepts every field of the common input with the widest limits of §2.7. */
 export const WIDEST = "widest-common";
-/** 1 USD a second, so that `duration` decides on which side of `max_cost_usd` a request falls. */
+/** Costs 1 USD per second, so `duration` sets the price relative to `max_cost_usd`. */
 export const DEAR = "a-dollar-a-second";
 
-/** Runs only at a provider that the operator has no credential for. */
+/** Runs only at a provider without a credential. */
 export const KEYLESS = "nobody-runs-it";
 
 const MODELS: Record<string, JsonObject> = {
@@ -173,7 +173,7 @@ const MODELS: Record<string, JsonObject> = {
   },
 };
 
-/** The models of the other tests, two whose bounds are the specification's own, and one that nobody runs. */
+/** The sample models, two models with the limits of the specification, and one without a usable provider. */
 export const wideCatalogue = (): Catalogue => {
   const dir = mkdtempSync(join(tmpdir(), "models-"));
   try {

@@ -1,4 +1,4 @@
-// Keys are held to their terms over HTTP: limits that a race cannot break, models, expiry; and when they were last used is noted.
+// Tests of API key policies over HTTP: spend limits under concurrency, model allowlists, expiry, and the time of last use.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
 import type { KeyTerms } from "../../src/domain/types.ts";
@@ -6,7 +6,7 @@ import type { Answered, Harness, Tenant } from "../harness.ts";
 import { codeOf, messageOf, openApiHarness } from "./harness.ts";
 
 const ORDER = { model: "vidmodel-2.0-mini", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
-/** What the order reserves: the dearest of its routes. */
+/** The hold of the submission: the price of its most expensive route. */
 const RESERVE = 16;
 const NONE = { day: null, week: null, month: null };
 
@@ -30,14 +30,14 @@ const tally = (answers: readonly Answered[]) =>
       .map(([sort, { length }]) => [sort, length]),
   );
 
-describe.each(["in this thread", "thread"] as const)("over a store written %s", (writer) => {
+describe.each(["in this thread", "thread"] as const)("spend limits with a writer %s", (writer) => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await openApiHarness({ factor: 0, ...(writer === "thread" ? { writer } : {}) });
   });
   afterAll(() => harness.close());
 
-  test("60 submissions at once for what is left of a limit: as many as it covers are accepted, and nothing is held for the others", async () => {
+  test("accept exactly as many of 60 concurrent submissions as the limit covers, and hold nothing for the others", async () => {
     const tenant = await harness.newTenant();
     const limited = await keyWith(harness, tenant, { limits: { ...NONE, day: 7 * RESERVE + RESERVE - 1 } });
     const answers = await Promise.all(Array.from({ length: 60 }, () => post(harness, limited)));
@@ -46,7 +46,7 @@ describe.each(["in this thread", "thread"] as const)("over a store written %s", 
     expect((await harness.store.keySpend(harness.clock.nowMs())).get(limited.keyId)?.windows?.day).toBe(7 * RESERVE);
   });
 
-  test("two for the last of a limit, one with an old and one with a rotated key: one wins, every time", async () => {
+  test("accept exactly one of two concurrent submissions with an old and a rotated key when the limit covers one", async () => {
     const tenant = await harness.newTenant();
     for (let round = 0; round < 10; round++) {
       const old = await keyWith(harness, tenant, { limits: { ...NONE, month: RESERVE } });
@@ -59,7 +59,7 @@ describe.each(["in this thread", "thread"] as const)("over a store written %s", 
   });
 });
 
-describe("a key", () => {
+describe("an API key", () => {
   let harness: Harness;
   let tenant: Tenant;
   beforeEach(async () => {
@@ -68,7 +68,7 @@ describe("a key", () => {
   });
   afterEach(() => harness.close());
 
-  test("above its limit is told which, what is left and when it begins anew; its replays are answered", async () => {
+  test("above its limit receives 402 with the limit, the remainder and the reset time, and can still replay", async () => {
     const limited = await keyWith(harness, tenant, { limits: { ...NONE, week: 20 } });
     const first = await post(harness, limited, { idempotencyKey: "once" });
     expect(first.status).toBe(202);
@@ -82,7 +82,7 @@ describe("a key", () => {
     expect((await post(harness, tenant)).status).toBe(202);
   });
 
-  test("for some models is refused others by name, before it is asked whether there are such models", async () => {
+  test("with a model allowlist receives 403 with the allowed models for any other model, even an unknown one", async () => {
     const narrow = await keyWith(harness, tenant, { models: [ORDER.model, "vidmodel-2.5"] });
     for (const model of ["vidmodel-2.0", "no-such-model"]) {
       const refused = await post(harness, narrow, { body: { ...ORDER, model } });
@@ -90,13 +90,13 @@ describe("a key", () => {
       expect(messageOf(refused)).toContain("vidmodel-2.0-mini, vidmodel-2.5");
     }
     expect((await post(harness, narrow, { idempotencyKey: "k" })).status).toBe(202);
-    // A replay outranks what the key may since.
+    // A replay takes precedence over a later change of the allowlist.
     await harness.rooms.post({ mutation: "set-key", keyId: narrow.keyId, models: ["vidmodel-2.5"], atMs: harness.clock.nowMs() });
     expect((await post(harness, narrow)).status).toBe(403);
     expect((await post(harness, narrow, { idempotencyKey: "k" })).status).toBe(200);
   });
 
-  test("is refused everywhere from the moment it expires, although it was known a moment before", async () => {
+  test("is rejected with 401 on every endpoint from its expiry on, even if it was cached before", async () => {
     const fleeting = await keyWith(harness, tenant, { expiresAtMs: harness.clock.nowMs() + 1000 });
     const made = await post(harness, fleeting);
     expect(made.status).toBe(202);
@@ -110,7 +110,7 @@ describe("a key", () => {
     expect((await harness.show(String(made.body.id), tenant.key)).id).toBe(String(made.body.id));
   });
 
-  test("that expires while its submission is on the way to the ledger is refused by the ledger", async () => {
+  test("that expires while its submission waits for the ledger is rejected by the ledger", async () => {
     let hold: Promise<void> = Promise.resolve();
     const slow = await openApiHarness({
       factor: 0,
@@ -118,14 +118,14 @@ describe("a key", () => {
     });
     const whose = await slow.newTenant();
     const { keyId, key } = await keyWith(slow, whose, {});
-    // A mutation of the admin service is written first: what the door has let in stands behind it.
+    // A mutation of the admin service is committed first; the submission that the server accepted waits behind it.
     let release: () => void = () => undefined;
     hold = new Promise((go) => {
       release = go;
     });
     const admin = slow.rooms.post({ mutation: "set-key", keyId, expiresAtMs: slow.clock.nowMs(), atMs: slow.clock.nowMs() });
     const answer = post(slow, { ...whose, key });
-    await slow.eventually(() => slow.rooms.ledger.load().waiting === 1, "a submission that waits");
+    await slow.eventually(() => slow.rooms.ledger.load().waiting === 1, "a waiting submission");
     release();
     await admin;
     expect([(await answer).status, codeOf(await answer)]).toEqual([401, "unauthorized"]);
@@ -133,7 +133,7 @@ describe("a key", () => {
     await slow.close();
   });
 
-  test("that was used is noted with the latest time, once, whatever it was refused for", async () => {
+  test("has its latest use recorded once, also for requests that were rejected", async () => {
     const [used, poor] = [await keyWith(harness, tenant, {}), await keyWith(harness, tenant, { limits: { ...NONE, day: 1 } })];
     const lastUse = async () => new Map((await harness.store.keys()).map(({ id, lastUsedAtMs }) => [id, lastUsedAtMs]));
     await post(harness, used);
@@ -154,7 +154,7 @@ describe("a key", () => {
   });
 });
 
-test("usage is rolled up behind generations that end over HTTP, and equals what they were charged", async () => {
+test("usage roll-up equals the charges of generations that were submitted over HTTP", async () => {
   const harness = await openApiHarness({ factor: 1000 });
   const tenant = await harness.newTenant();
   const made = await Promise.all(Array.from({ length: 12 }, () => post(harness, tenant)));

@@ -1,4 +1,4 @@
-// The 503 of §7 from their real causes: a start, a drain, a full queue, a slow commit, a full disk, breakers that opened.
+// Tests of the 503 codes of §7 by their real causes: start, drain, full queue, slow commit, full disk, open circuit breakers.
 import { afterEach, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { nodesAsked } from "../api-multi-node/request.ts";
@@ -21,15 +21,15 @@ const expectLater = (answered: Answered, code: string) => {
   expect(outcome(answered)).toBe(`503 ${code}`);
   expect(Number(answered.headers.get("retry-after"))).toBeGreaterThan(0);
 };
-/** Lets time pass, a second at a time, until something has come about. */
+/** Advances the clock by one second at every check until a condition holds. */
 const passing = <T>(look: () => Promise<T | undefined | false>, what: string) =>
   harness.eventually(() => {
     harness.clock.skip(1000);
     return look();
   }, what);
 
-describe("restarting", () => {
-  test("until recovery has read the store: new submissions wait, polls and replays are answered", async () => {
+describe("503 restarting", () => {
+  test("is returned for new submissions until recovery has read the store, while polls are served", async () => {
     const { ask, rooms } = await open({ unrecovered: true });
     expectLater(await keyed("once"), "restarting");
     expect(outcome(await ask("GET", "/v1/generations/gen_x"))).toBe("404 not_found");
@@ -40,7 +40,7 @@ describe("restarting", () => {
     expect(outcome(await keyed("once"))).toBe("202");
   });
 
-  test("while a drain waits for a provider that does not answer: polls, files and replays go on", async () => {
+  test("is returned for new submissions during a drain, while polls, downloads and replays are served", async () => {
     const { ask, rooms, simulator, store, submit, balance } = await open();
     const done = await submit("sim-image-1", { prompt: "two pictures", quality: "low" });
     await passing(async () => (await harness.show(done.id)).status === "succeeded", "the first generation");
@@ -48,7 +48,7 @@ describe("restarting", () => {
     const first = await keyed("once");
     expect(first.status).toBe(202);
     const seq = (await store.findGeneration(String(first.body.id)))?.seq ?? 0;
-    await harness.eventually(async () => (await store.attempt(seq, 1))?.state === "sending", "the attempt under way");
+    await harness.eventually(async () => (await store.attempt(seq, 1))?.state === "sending", "the attempt in sending");
     await harness.eventually(() => simulator.submissions().length === 2, "the submission at the provider");
 
     const before = await balance();
@@ -73,8 +73,8 @@ describe("restarting", () => {
   });
 });
 
-describe("busy", () => {
-  test("more submissions wait for the ledger than the setting allows; those that wait are accepted all the same", async () => {
+describe("503 busy", () => {
+  test("is returned above max_pending_submissions, and the submissions that already wait are accepted", async () => {
     const gate = openGate();
     const { balance } = await open({ around: gate.around, env: { GENROUTER_LIMITS__MAX_PENDING_SUBMISSIONS: "3" } });
     const load = () => harness.rooms.ledger.load().waiting;
@@ -82,7 +82,7 @@ describe("busy", () => {
     const { nodes } = harness;
     const each = (n: number) => Array.from({ length: nodes }, (_, node) => keyed(`key-${n}-${node}`));
     const waiting = each(0);
-    await harness.eventually(() => gate.waiting() === nodes, "a commit before the gate");
+    await harness.eventually(() => gate.waiting() === nodes, "a commit at the gate");
     for (let n = 1; n <= 4; n += 1) {
       waiting.push(...each(n));
       await harness.eventually(() => load() === n * nodes, `${n} waiting`);
@@ -97,17 +97,17 @@ describe("busy", () => {
     expect(outcome(await keyed("key-5"))).toBe("202");
   });
 
-  test("a commit is under way for more than 2 s", async () => {
+  test("is returned while a commit takes more than 2 s", async () => {
     const gate = openGate();
     const { clock } = await open({ around: gate.around });
     gate.shut();
     const { nodes } = harness;
     const each = (key: string) => Array.from({ length: nodes }, (_, node) => keyed(`${key}-${node}`));
     const slow = each("slow");
-    await harness.eventually(() => gate.waiting() === nodes, "a commit before the gate");
+    await harness.eventually(() => gate.waiting() === nodes, "a commit at the gate");
     clock.skip(2000);
     const beside = each("beside");
-    await harness.eventually(() => harness.rooms.ledger.load().waiting === nodes, "another that waits");
+    await harness.eventually(() => harness.rooms.ledger.load().waiting === nodes, "another waiting submission");
     clock.skip(1);
     expectLater(await keyed("late"), "busy");
     gate.open();
@@ -115,13 +115,13 @@ describe("busy", () => {
     expect(outcome(await keyed("late"))).toBe("202");
   });
 
-  // How a database's disk fills is its own: see test/postgres/full.test.ts.
+  // The full disk of PostgreSQL is tested in test/postgres/full.test.ts.
   test.skipIf(nodesAsked() > 1).each(["here", "thread"] as const)(
-    "the disk is full (%s): submissions are turned away, nothing is held, reads go on, and a stop does not wait for space",
+    "is returned while the disk is full (writer: %s), without a hold; reads are served and a drain does not wait for space",
     async (writer) => {
       const writing = writer === "thread" ? { writer } : {};
       const { balance, ask, clock, rooms, simulator } = await open({ pragmas: { maxPages: 150 }, ...writing });
-      // The first is under way and will want to be written; the others only fill the disk.
+      // The first generation runs and must be committed later. The others only fill the disk.
       simulator.script({ fault: "late-ms", ms: 20_000 });
       const accepted: string[] = [];
       const send = (prompt: string, n: number) =>
@@ -137,7 +137,7 @@ describe("busy", () => {
       const long = "x".repeat(30_000);
       expectLater(await fill(long), "busy");
       clock.skip(500);
-      await harness.eventually(() => !rooms.ledger.load().isFull, "another try");
+      await harness.eventually(() => !rooms.ledger.load().isFull, "a retry");
       expectLater(await fill("x"), "busy");
 
       const before = await balance();
@@ -149,10 +149,10 @@ describe("busy", () => {
       expect([replay.status, replay.body.id]).toEqual([200, accepted[0] ?? ""]);
       expect((await ask("GET", "/readyz")).text).toContain("the disk is full");
 
-      // Deliveries cannot be written: nothing is charged, and the ledger is full again after each try.
+      // Deliveries cannot be committed: nothing is charged, and the ledger is full again after each retry.
       for (let n = 0; n < 3; n += 1) {
         clock.skip(30_000);
-        await harness.eventually(() => rooms.ledger.load().isFull, "a try that fails");
+        await harness.eventually(() => rooms.ledger.load().isFull, "a failing retry");
       }
       expect(await balance()).toEqual(before);
       await rooms.drain(0);
@@ -160,14 +160,14 @@ describe("busy", () => {
   );
 });
 
-describe("model_unavailable", () => {
+describe("503 model_unavailable", () => {
   const listed = async () => {
     const { body } = await harness.ask("GET", "/v1/models", { key: null });
     return (body.data as JsonObject[]).map((entry) => entry.id);
   };
   const ended = (id: unknown) => passing(async () => (await harness.show(String(id))).status === "failed", "the end");
 
-  test("every provider says that the balance is used up: all routes of each account close at once, and open again after their pause", async () => {
+  test("is returned after a 402 of every provider opened all routes of each account, until their pause ends", async () => {
     const { simulator, balance, clock } = await open();
     simulator.script({ fault: "402" });
     const first = await post();
@@ -176,7 +176,7 @@ describe("model_unavailable", () => {
     expect(await harness.show(String(first.body.id))).toMatchObject({
       error: { code: "provider_failed" },
       cost_usd: 0,
-      // One at each account.
+      // One attempt for each provider account.
       attempts: 2,
     });
     const before = await balance();
@@ -192,12 +192,12 @@ describe("model_unavailable", () => {
     expect(outcome(await keyed("once"))).toBe("202");
   });
 
-  test("five failures in a row open a route: jobs that fail on every route, one after the other", async () => {
+  test("is returned after five consecutive failures of the only route, and the model leaves the list", async () => {
     const { simulator } = await open();
     simulator.script({ fault: "fail" });
     const model = "sim-upscale-1";
     const body = { model, input: { image_url: `${simulator.url}/samples/picture.png?width=16&height=16` } };
-    // Each node counts by itself, and what one finds holds for all.
+    // Each node counts failures separately, and an open route is open on all nodes.
     let failures = 0;
     for (let answered = await post({ body }); answered.status !== 503; answered = await post({ body })) {
       expect(outcome(answered)).toBe("202");

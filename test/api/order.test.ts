@@ -1,4 +1,4 @@
-// Of two causes at once the one of higher precedence is answered: every pair, each cause real, in the order of §4.1.
+// Tests of the precedence of errors in §4.1: for every pair of real causes, the response has the code of higher precedence.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { RefusalCode } from "../../src/domain/api-errors.ts";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
@@ -8,9 +8,9 @@ import { openGate } from "./gate.ts";
 import { codeOf, openApiHarness } from "./harness.ts";
 
 const MODEL = "vidmodel-2.0-mini";
-/** Its breakers are open from the beginning. */
+/** The circuit breakers of all its routes are open from the start. */
 const DOWN = "vidmodel-2.0-fast";
-/** What the first submission of a tenant reserves. */
+/** The hold of a tenant's first submission. */
 const FIRST_RESERVE = 16;
 const FIRST = { model: MODEL, input: { prompt: "first", resolution: "480p", duration: 4 } };
 const KEY = "the key of the first";
@@ -41,7 +41,7 @@ const emptyAccount = async ({ tenant }: Scene) => {
     atMs: 0,
   });
 };
-/** A second key of the account, which may only read. */
+/** Creates a second, read-only key of the account. */
 const readKey = async ({ tenant, asked }: Scene) => {
   asked.key = newApiKey("test");
   await harness.rooms.post({
@@ -56,7 +56,7 @@ const readKey = async ({ tenant, asked }: Scene) => {
   });
 };
 
-/** In the order in which they are answered (§4.1, "Order of checks"). */
+/** In the order of precedence (§4.1, "Order of checks"). */
 const CAUSES: readonly [code: RefusalCode, cause: Cause][] = [
   [
     "unauthorized",
@@ -128,7 +128,7 @@ const CAUSES: readonly [code: RefusalCode, cause: Cause][] = [
   ["concurrency_limit", { account: (scene) => set(scene, { inProgressLimit: 1 }) }],
   ["insufficient_credits", { account: emptyAccount }],
 ];
-/** Both say which model: only one of them can be asked for. */
+/** Both causes set the model, so they cannot be combined. */
 const APART: readonly string[] = ["model_not_available", "model_unavailable"];
 const PAIRS = CAUSES.flatMap(([first, one], at) =>
   CAUSES.slice(at).flatMap(([second, other]): [RefusalCode, RefusalCode, Cause[]][] =>
@@ -136,7 +136,7 @@ const PAIRS = CAUSES.flatMap(([first, one], at) =>
   ),
 );
 
-/** An account with one generation in progress, under `KEY`, and an order that would be accepted. */
+/** An account with one generation in progress under `KEY`, and a second submission that would be accepted. */
 const openScene = async (): Promise<Scene> => {
   const tenant = await harness.newTenant(FIRST_RESERVE + 10_000);
   const headers = { "idempotency-key": KEY };
@@ -144,7 +144,7 @@ const openScene = async (): Promise<Scene> => {
   const body = { ...FIRST, input: { ...FIRST.input, prompt: "second" } };
   return { tenant, asked: { key: tenant.key, body, padding: 0, headers: {} } };
 };
-/** The account's own causes from the last to the first: a pause closes it to what the others ask. */
+/** Applies the causes of the account in reverse order, because a paused account rejects the requests of the others. */
 const apply = async (scene: Scene, causes: readonly Cause[]) => {
   for (const { account } of [...causes].reverse()) await account?.(scene);
   for (const { request } of causes) request?.(scene.asked);
@@ -157,15 +157,15 @@ const send = ({ asked }: Scene) =>
   });
 
 beforeAll(async () => {
-  // One seat that is never free again: accepted generations stay where they are.
+  // The only place in the run queue stays occupied: accepted generations stay queued.
   harness = await openApiHarness({ factor: 0, env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } });
-  // Of each route by itself: what holds of the account would close the other model's routes too.
+  // A 403 opens a single route. A fault of the account would also open the routes of the other model.
   harness.simulator.script({ fault: "403" });
   const failing = await harness.submit(DOWN, { prompt: "opens the breakers" });
   await harness.eventually(async () => {
     harness.clock.skip(1000);
     return (await harness.show(failing.id)).status === "failed";
-  }, "the breakers");
+  }, "the open circuit breakers");
   harness.simulator.clearScript();
   await harness.told();
   harness.simulator.script({ fault: "stuck" });
@@ -175,7 +175,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-test.each(PAIRS)("%s before %s", async (first, _second, causes) => {
+test.each(PAIRS)("returns %s before %s", async (first, _second, causes) => {
   const scene = await openScene();
   await apply(scene, causes);
   const before = await harness.balance(scene.tenant);
@@ -184,29 +184,29 @@ test.each(PAIRS)("%s before %s", async (first, _second, causes) => {
   expect(await harness.balance(scene.tenant)).toEqual(before);
 });
 
-test("the order that the causes start from is accepted", async () => {
+test("accepts the submission without any of the causes", async () => {
   expect((await send(await openScene())).status).toBe(202);
 });
 
-/** Nobody opens an address for whoever could not pay for what is there, or has no room for it. */
+/** Errors that the service returns before it opens a media URL. */
 const BEFORE_LINKS: readonly [RefusalCode, (scene: Scene) => Promise<unknown>][] = [
   ["insufficient_credits", emptyAccount],
   ["concurrency_limit", (scene) => set(scene, { inProgressLimit: 1 })],
 ];
-test.each(BEFORE_LINKS)("with links, %s comes before media that cannot be read", async (code, cause) => {
+test.each(BEFORE_LINKS)("returns %s before the check of media links", async (code, cause) => {
   const scene = await openScene();
   const { input } = scene.asked.body;
   scene.asked.body.input = { ...input, image_url: "https://127.0.0.1/picture.png" };
   expect(codeOf(await send(scene))).toBe("invalid_input");
   await cause(scene);
   expect(codeOf(await send(scene))).toBe(code);
-  // What needs no file is told first, as ever.
+  // A check without a file still comes first.
   scene.asked.body.input = { ...scene.asked.body.input, duration: 3 };
   expect(codeOf(await send(scene))).toBe("invalid_input");
 });
 
-/** What a replay comes before: nothing that has changed since the first submission can take it away (§4.1). */
-test("a replay is answered before balance, limit, catalogue, breakers and drain", async () => {
+/** A change after the first submission does not prevent a replay (§4.1). */
+test("returns a replay before the checks of balance, limits, catalogue, circuit breakers and drain", async () => {
   const scene = await openScene();
   await apply(scene, [{ account: emptyAccount }, { account: (each) => set(each, { inProgressLimit: 1 }) }]);
   const headers = { "idempotency-key": KEY };
@@ -233,7 +233,7 @@ test("a replay is answered before balance, limit, catalogue, breakers and drain"
   }
 });
 
-/** What closes the door to new submissions; a commit that hangs takes longer than a burst lasts. */
+/** Causes that stop admission. `lost`: causes that expire meanwhile, because a hanging commit outlasts the rate limit window. */
 const CLOSED: [code: RefusalCode, lost: RefusalCode[], close: (gate: ReturnType<typeof openGate>) => Promise<unknown>][] = [
   ["restarting", [], () => harness.rooms.drain(0).then(() => harness.told())],
   [
@@ -242,13 +242,13 @@ const CLOSED: [code: RefusalCode, lost: RefusalCode[], close: (gate: ReturnType<
     async (gate) => {
       gate.shut();
       void harness.rooms.post({ mutation: "beat", atMs: 0 });
-      await harness.eventually(() => gate.waiting() === harness.nodes, "a commit that hangs");
+      await harness.eventually(() => gate.waiting() === harness.nodes, "a hanging commit");
       harness.clock.skip(2001);
     },
   ],
 ];
 test.each(CLOSED)(
-  "%s comes behind the envelope and the key, and before model, input and account",
+  "returns %s after the checks of envelope and idempotency key, and before those of model, input and account",
   async (closed, lost, close) => {
     const other = harness;
     const gate = openGate();

@@ -1,4 +1,4 @@
-// With the key of one provider alone: the model list has what runs there and nothing else, and each of these models delivers there.
+// Tests of the service with a single provider key: the model list and a generation of every model of that provider.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
@@ -11,28 +11,28 @@ import { openApiHarness } from "./harness.ts";
 const CATALOGUE = builtInCatalogue();
 const modelsAt = (provider: string) =>
   CATALOGUE.models.filter((model) => model.routes.some((route) => route.provider === provider));
-/** A key of an account opens all interfaces that the account has; one that is set for a single interface opens that one. */
+/** The key of an account enables all providers of that account; a key for one provider enables only that one. */
 const SPEAKING = knownProviders(readDialects(null));
 const modelsOf = (provider: string) =>
   CATALOGUE.models.filter(({ routes }) =>
     routes.some((route) => route.provider === provider || SPEAKING.get(route.provider)?.account === provider),
   );
-/** What they make is inside the answer: there is no address that could be over. */
+/** Providers whose result is inside the response, without a URL that could expire. */
 const INLINE = new Set(["gemini-video"]);
 
-test("the simulator speaks every dialect that the service does", () => {
+test("the simulator supports every dialect of the service", () => {
   expect([...DIALECT_IDS].map(String).sort()).toEqual([...builtInProviders()].sort());
 });
 
 for (const provider of DIALECT_IDS)
-  describe(`with a key of ${provider} alone`, () => {
+  describe(`with only a key of ${provider}`, () => {
     let harness: Harness;
     beforeAll(async () => {
       harness = await openApiHarness({ providers: [provider], factor: 1000, catalogue: CATALOGUE });
     });
     afterAll(() => harness.close());
 
-    test("the model list has what runs there and nothing else", async () => {
+    test("the model list contains exactly the models of that provider", async () => {
       const { body } = await harness.ask("GET", "/v1/models", { key: null });
       const ids = (body.data as { id: string }[]).map(({ id }) => id);
       expect(ids.sort()).toEqual(
@@ -42,7 +42,7 @@ for (const provider of DIALECT_IDS)
       );
     });
     for (const model of modelsAt(provider))
-      test(`${model.id} delivers, and is paid for once`, async () => {
+      test(`${model.id} delivers and is charged once`, async () => {
         const before = await harness.balance();
         const made = await harness.submit(model.id, leastInput(model, `${harness.simulator.url}/samples`));
         const ended = await harness.until(made.id);
@@ -52,7 +52,7 @@ for (const provider of DIALECT_IDS)
         expect(after.charged - before.charged).toBe(Math.round((ended.cost_usd ?? 0) * 100));
         expect(after.held).toBe(before.held);
       });
-    test("a result that is over before it is fetched is not paid for", async () => {
+    test("a result that expires before its download is not charged", async () => {
       const model = modelsAt(provider).find(({ fields }) => fields.prompt);
       const known = readDialects(null).get(provider);
       if (!model || INLINE.has(provider) || (known && known.dialect.poll === undefined)) return;

@@ -1,19 +1,19 @@
-// Many at once: one key makes one generation, a balance for ten accepts ten, and the limit in progress is exact.
+// Tests of concurrent submissions: idempotency keys, balance and limits are exact.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Answered, Harness, Tenant } from "../harness.ts";
 import { codeOf, openApiHarness } from "./harness.ts";
 
 const AT_ONCE = 50;
 const ORDER = { model: "vidmodel-2.0-mini", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
-/** What the order reserves: the dearest of its routes. */
+/** The hold of the submission: the price of its most expensive route. */
 const RESERVE = 16;
 
-/** A harness per way of writing, for all tests: each has accounts of its own. */
+/** One harness for each kind of writer. Every test creates its own accounts. */
 const harnesses = new Map<string, Harness>();
 let harness: Harness;
 beforeAll(async () => {
-  harnesses.set("a store in this thread", await openApiHarness({ factor: 0 }));
-  harnesses.set("the store of the service", await openApiHarness({ factor: 0, writer: "thread" }));
+  harnesses.set("with a writer on the main thread", await openApiHarness({ factor: 0 }));
+  harnesses.set("with a writer in a worker thread", await openApiHarness({ factor: 0, writer: "thread" }));
 });
 afterAll(async () => {
   for (const each of harnesses.values()) await each.close();
@@ -26,7 +26,7 @@ const post = (tenant: Tenant, n: number, more: { key?: string; body?: unknown } 
     headers: { "x-request-id": `n-${n}`, ...(more.key ? { "idempotency-key": more.key } : {}) },
   });
 const atOnce = (send: (n: number) => Promise<Answered>) => Promise.all(Array.from({ length: AT_ONCE }, (_, n) => send(n)));
-/** How many answers there were of each sort, e.g. `{ "202": 10, "402 insufficient_credits": 40 }`. */
+/** The number of responses of each kind, e.g. `{ "202": 10, "402 insufficient_credits": 40 }`. */
 const tally = (answers: readonly Answered[]) => {
   const counts: Record<string, number> = {};
   for (const answered of answers) {
@@ -39,13 +39,13 @@ const idsOf = (answers: readonly Answered[]) => new Set(answers.flatMap(({ body 
 const generationsOf = async (tenant: Tenant) =>
   (await harness.store.unfinished(0, 1000)).filter(({ accountSeq }) => accountSeq === tenant.accountSeq).length;
 
-describe.each(["a store in this thread", "the store of the service"])("%s", (name) => {
+describe.each(["with a writer on the main thread", "with a writer in a worker thread"])("%s", (name) => {
   beforeEach(() => {
     const named = harnesses.get(name);
     if (named) harness = named;
   });
 
-  test("50 submissions with one Idempotency-Key make one generation: one 202, the others 200, all the same", async () => {
+  test("creates one generation for 50 submissions with one idempotency key: one 202 and 49 times 200", async () => {
     const tenant = await harness.newTenant();
     const answers = await atOnce((n) => post(tenant, n, { key: "once" }));
     expect(tally(answers)).toEqual({ "202": 1, "200": AT_ONCE - 1 });
@@ -57,7 +57,7 @@ describe.each(["a store in this thread", "the store of the service"])("%s", (nam
     });
   });
 
-  test("one key and two bodies at once: the first to be written decides, the other body conflicts every time", async () => {
+  test("returns 409 for every submission whose body differs from the first one committed under its key", async () => {
     const tenant = await harness.newTenant();
     const other = { ...ORDER, input: { ...ORDER.input, duration: 5 } };
     const answers = await atOnce((n) => post(tenant, n, { key: "once", body: n % 2 === 0 ? ORDER : other }));
@@ -66,14 +66,14 @@ describe.each(["a store in this thread", "the store of the service"])("%s", (nam
     expect(await generationsOf(tenant)).toBe(1);
   });
 
-  test("two keys of one account share what is bound; another account does not", async () => {
+  test("scopes an idempotency key to its account", async () => {
     const [tenant, stranger] = [await harness.newTenant(), await harness.newTenant()];
     const answers = await atOnce((n) => post(n % 2 === 0 ? tenant : stranger, n, { key: "once" }));
     expect(tally(answers)).toEqual({ "202": 2, "200": AT_ONCE - 2 });
     expect(await Promise.all([generationsOf(tenant), generationsOf(stranger)])).toEqual([1, 1]);
   });
 
-  test("50 submissions on a balance for 10 are accepted 10 times and refused 40 times", async () => {
+  test("accepts 10 of 50 submissions with a balance for 10, and rejects 40", async () => {
     const tenant = await harness.newTenant(10 * RESERVE + RESERVE - 1);
     const answers = await atOnce((n) => post(tenant, n));
     expect(tally(answers)).toEqual({ "202": 10, "402 insufficient_credits": AT_ONCE - 10 });
@@ -81,7 +81,7 @@ describe.each(["a store in this thread", "the store of the service"])("%s", (nam
     expect(await harness.balance(tenant)).toEqual({ available: RESERVE - 1, held: 10 * RESERVE, charged: 0, inProgress: 10 });
   });
 
-  test("50 submissions of an account that may have 7 in progress are accepted 7 times", async () => {
+  test("accepts 7 of 50 submissions of an account with an in-progress limit of 7", async () => {
     const tenant = await harness.newTenant();
     await harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, inProgressLimit: 7 });
     const answers = await atOnce((n) => post(tenant, n));
@@ -89,13 +89,13 @@ describe.each(["a store in this thread", "the store of the service"])("%s", (nam
     expect(await harness.balance(tenant)).toMatchObject({ held: 7 * RESERVE, inProgress: 7 });
   });
 
-  test("50 requests of an account that may make 9 in a second: 9 pass", async () => {
+  test("accepts 9 of 50 requests of an account with a rate limit of 9 per second", async () => {
     const tenant = await harness.newTenant();
     await harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, burstPerS: 9 });
     expect(tally(await atOnce((n) => post(tenant, n)))).toEqual({ "202": 9, "429 rate_limited": AT_ONCE - 9 });
   });
 
-  test("a refusal binds no key: 50 that cannot be paid, a top-up for one, and the same key is accepted once", async () => {
+  test("accepts an idempotency key once after a top-up when 50 submissions with it were rejected for a low balance", async () => {
     const tenant = await harness.newTenant(RESERVE - 1);
     expect(tally(await atOnce((n) => post(tenant, n, { key: "once" })))).toEqual({ "402 insufficient_credits": AT_ONCE });
     const { accountSeq } = tenant;

@@ -1,7 +1,7 @@
-// Media that rows point at: files of the simulator, of any length and size, under addresses that are allowed or forbidden.
+// Media links of the test rows: simulator files of any length and size, and links that are rejected.
 import type { Harness } from "../harness.ts";
 
-/** §8: every URL field takes so many characters. */
+/** The maximum number of characters of a URL field (§8). */
 export const URL_AT_MOST = 4096;
 
 export type Samples = {
@@ -9,7 +9,7 @@ export type Samples = {
   voice: string;
   clip(seconds: number): string;
   sound(seconds: number): string;
-  /** A picture whose address has exactly so many characters. */
+  /** An image whose URL has exactly that many characters. */
   long(characters: number): string;
 };
 
@@ -26,10 +26,10 @@ export const samplesOf = (harness: Harness): Samples => {
   };
 };
 
-/** Values that no field of text, link or choice takes: of another type, or null. */
+/** Values that no text, link or choice field accepts: of another type, or null. */
 export const NO_TEXT = [5, true, null, {}, ["x"]] as const;
 
-/** What every URL field refuses before anything is opened, and the words of the reason. */
+/** Links that every URL field rejects without opening them, and a part of the message. */
 export const NO_LINKS: readonly (readonly [what: string, url: unknown, says: string])[] = [
   ["empty", "", "empty"],
   ["no URL", "nonsense", "https"],

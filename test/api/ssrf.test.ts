@@ -1,10 +1,11 @@
-// Media URLs that lead to forbidden addresses: 422 naming the field, and the listener there sees nobody; without the guard it does.
+// Tests of the SSRF guard over HTTP: a media URL with a forbidden address returns 422 and causes no connection.
+// Without the guard, the same URLs do cause a connection.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
 import type { Answered, Harness } from "../harness.ts";
 import { codeOf, messageOf, openApiHarness } from "./harness.ts";
 
-/** Names that answer with an address nobody may be sent to, or with a public one and such a one. */
+/** Host names that resolve to a forbidden address, or to a public and a forbidden one. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   "rebound.example": ["127.0.0.1"],
   "six.rebound.example": ["::1"],
@@ -14,7 +15,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   "translated.rebound.example": ["64:ff9b::7f00:1"],
   "private.rebound.example": ["10.0.0.1"],
 };
-/** Spellings of this machine, where the listener is. */
+/** Spellings of this machine, where a listener counts connections. */
 const HERE = [
   "127.0.0.1",
   "127.1",
@@ -35,7 +36,7 @@ const HERE = [
   "mapped.rebound.example",
   "two.rebound.example",
 ];
-/** Addresses that no listener of a test can have. */
+/** Addresses on which a test cannot listen. */
 const ELSEWHERE = [
   "10.0.0.1",
   "172.16.0.1",
@@ -78,20 +79,20 @@ const counting = {
   data: (socket: { end(text: string): unknown }) =>
     void socket.end("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"),
 };
-/** One port of every address of this machine; 443 only where the system lets us. */
+/** Listens on one port of every address of this machine; on 443 only if the system permits it. */
 const listenAt = (port: number) => {
   for (const hostname of ["::", "0.0.0.0"])
     try {
       return Bun.listen({ hostname, port, socket: counting });
     } catch {
-      // No v6 on this machine, or no right to the port.
+      // This machine has no IPv6, or the process has no permission for the port.
     }
   return undefined;
 };
 const free = listenAt(0);
 const https = listenAt(443);
 
-/** A host that the operator has named: it gives a picture, and sends whoever asks it to `?to=`. */
+/** A host on the allowlist: it serves an image, or redirects to `?to=`. */
 let picture: Uint8Array = new Uint8Array();
 const named = Bun.serve({
   hostname: "127.0.0.1",
@@ -99,7 +100,7 @@ const named = Bun.serve({
   fetch: (request) => {
     const to = new URL(request.url).searchParams.get("to");
     if (to === null) return new Response(new Uint8Array(picture), { headers: { "content-type": "image/png" } });
-    // Headers are ASCII: other characters travel percent-encoded, as real servers send them.
+    // Headers are ASCII: other characters are percent-encoded, as real servers do.
     return new Response(null, { status: 302, headers: { location: to.replace(/[^ -~]/gu, encodeURIComponent) } });
   },
 });
@@ -126,7 +127,7 @@ afterAll(async () => {
 });
 
 const port = free?.port ?? 0;
-/** Every way to write a way to a host, by scheme and port. */
+/** URLs of a host, by scheme and port. */
 const written = (host: string) => [`https://${host}/a.png`, `https://${host}:${port}/a.png`, `http://${host}:${port}/a.png`];
 
 const inputOf = (model: string, path: string, url: string): JsonObject => {
@@ -148,33 +149,33 @@ const expectRefused = async (model: string, path: string, url: string) => {
   expect(await harness.balance()).toEqual(before);
 };
 
-test("the named host is allowed: what it gives is accepted, and what it sends on to is not", async () => {
+test("accepts an image from an allowed host, directly and by a redirect to the same host", async () => {
   expect((await send(harness, "sim-upscale-1", "image_url", `${named.url.origin}/a.png`)).status).toBe(202);
   expect((await send(harness, "sim-upscale-1", "image_url", byRedirect(`${named.url.origin}/a.png`))).status).toBe(202);
 });
 
-describe("with the guard", () => {
-  test.each([...HERE, ...ELSEWHERE])("%s is refused, directly and by redirect, and nobody connects", async (host) => {
+describe("with the SSRF guard", () => {
+  test.each([...HERE, ...ELSEWHERE])("rejects %s, directly and by redirect, without a connection", async (host) => {
     for (const url of written(host))
       for (const way of [url, byRedirect(url), byThree(url)]) await expectRefused("vidmodel-2.5", "image_url", way);
   });
 
-  test.each(LINK_FIELDS)("%s input.%s is guarded", async (model, path) => {
+  test.each(LINK_FIELDS)("for the model %s checks the field input.%s", async (model, path) => {
     for (const host of ["127.0.0.1", "[::ffff:7f00:1]", "rebound.example", "169.254.169.254"])
       for (const url of written(host)) for (const way of [url, byRedirect(url)]) await expectRefused(model, path, way);
   });
 
-  test("other schemes and a fourth redirect are refused, also behind a named host", async () => {
+  test("rejects other schemes and a fourth redirect, also behind an allowed host", async () => {
     for (const url of ["file:///etc/passwd", "ftp://127.0.0.1/a.png", "data:image/png;base64,AAAA", "//127.0.0.1/a.png"])
       await expectRefused("vidmodel-2.5", "image_url", byRedirect(url));
     await expectRefused("vidmodel-2.5", "image_url", byThree(byRedirect(`${named.url.origin}/a.png`)));
   });
 });
 
-describe("without the guard the same listener sees somebody", () => {
-  /** The port that a URL leads to has a listener. */
+describe("without the SSRF guard, the same listener receives a connection", () => {
+  /** Whether the port of a URL has a listener. */
   const isHeard = (url: string) => https !== undefined || url.includes(`:${port}`);
-  test.each(HERE)("at %s", async (host) => {
+  test.each(HERE)("for the host %s", async (host) => {
     for (const url of written(host).filter(isHeard))
       for (const way of [url, byRedirect(url)]) {
         const seen = connections;
@@ -182,7 +183,7 @@ describe("without the guard the same listener sees somebody", () => {
         expect([way, connections > seen]).toEqual([way, true]);
       }
   });
-  test.each(LINK_FIELDS)("at %s input.%s", async (model, path) => {
+  test.each(LINK_FIELDS)("for the model %s and the field input.%s", async (model, path) => {
     for (const way of [`http://127.0.0.1:${port}/a.png`, byRedirect(`http://127.0.0.1:${port}/a.png`)]) {
       const seen = connections;
       await send(unguarded, model, path, way);

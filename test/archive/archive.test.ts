@@ -1,4 +1,4 @@
-// Archives: what is settled and old is in them and nothing else, they are whole by themselves, the books go on where they end, and every change is found.
+// Archives in a directory: contents, continuity with the database, and detection of every change.
 import { afterAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ import { archive, checkOf, faultsOf, joinOf, keepsBooks } from "./kept-books.ts"
 afterAll(dropDirs);
 describe("SQLite", () => keepsBooks(fileBooks));
 
-describe("a change of an archive is found", () => {
+describe("archive verification", () => {
   let books: Books;
   let whole: string;
   const made = (async () => {
@@ -40,7 +40,7 @@ describe("a change of an archive is found", () => {
     JSON.parse(readFileSync(join(dir, manifestName(n)), "utf8")) as Manifest;
   const keep = (dir: string, manifest: Manifest) =>
     writeFileSync(join(dir, manifestName(manifest.n)), `${JSON.stringify(manifest, null, 2)}\n`);
-  /** Changes rows of a kind and makes everything that a hash of a file guards fit again, as a forger would. */
+  /** Changes rows of a kind and adjusts all file hashes to match, as a forger would. */
   const forge = async (dir: string, kind: string, change: (rows: Row[]) => Row[]): Promise<void> => {
     const manifest = manifestOf(dir, 1);
     for (const segment of manifest.segments) {
@@ -55,7 +55,7 @@ describe("a change of an archive is found", () => {
   };
   const first = (change: (row: Row) => Row) => (rows: Row[]) => rows.map((row, at) => (at === 0 ? change(row) : row));
 
-  test("a byte of a segment, a segment that is gone, a manifest that was changed or is missing", async () => {
+  test("finds a changed or missing segment, and a changed, missing or malformed manifest", async () => {
     const dir = await copy();
     const [name = ""] = readdirSync(join(dir, SEGMENTS));
     const path = join(dir, SEGMENTS, name);
@@ -77,80 +77,70 @@ describe("a change of an archive is found", () => {
 
   const FORGERIES: [what: string, kind: string, change: (rows: Row[]) => Row[], fault: string][] = [
     [
-      "credits of a transfer",
+      "changed credits of a transfer",
       "transfer",
       first((row) => ({ ...row, credits: Number(row.credits) + 1 })),
       "the transfer does not follow its predecessor",
     ],
-    ["a transfer that is left out", "transfer", (rows) => rows.slice(1), "the transfer does not follow its predecessor"],
+    ["a missing transfer", "transfer", (rows) => rows.slice(1), "the transfer does not follow its predecessor"],
     [
-      "the note of a transfer",
+      "a changed note of a transfer",
       "transfer",
       first((row) => ({ ...row, note: "another" })),
       "the transfer does not follow its predecessor",
     ],
     [
-      "where a chain ends",
+      "a changed end of a chain",
       "account",
       first((row) => ({ ...row, to: { ...(row.to as unknown as object), availableCredits: 7 } as never })),
       "the chain does not end at the recorded transfer",
     ],
     [
-      "an account without its piece",
+      "a missing part of an account",
       "account",
       (rows) => rows.slice(1),
       "the account of the transfer has no part in this archive",
     ],
+    ["a missing generation", "generation", (rows) => rows.slice(1), "a transfer settles a generation that is not in the archive"],
     [
-      "a generation that is left out",
-      "generation",
-      (rows) => rows.slice(1),
-      "a transfer settles a generation that is not in the archive",
-    ],
-    [
-      "the cost of a generation",
+      "a changed cost of a generation",
       "generation",
       first((row) => ({ ...row, cost_credits: 1 })),
       "the generation does not have exactly one settlement of its whole hold",
     ],
     [
-      "the reserve of a generation",
+      "a changed reserve of a generation",
       "generation",
       first((row) => ({ ...row, reserved_credits: 1 })),
       "the hold of the generation is not in the chain",
     ],
     [
-      "the status of a generation",
+      "a changed status of a generation",
       "generation",
       first((row) => ({ ...row, status: "failed" })),
       "the generation does not have exactly one settlement of its whole hold",
     ],
     [
-      "the price of an attempt",
+      "a changed price of an attempt",
       "attempt",
       first((row) => ({ ...row, price_credits: 1 })),
       "the captured credits differ from the price of the delivered attempt",
     ],
-    ["an attempt that is left out", "attempt", (rows) => rows.slice(1), "the attempts differ from the count of the generation"],
-    ["a request that is left out", "attempt_request", (rows) => rows.slice(1), "the request of a sent attempt is missing"],
-    [
-      "a line of the journal that is left out",
-      "generation_event",
-      (rows) => rows.slice(1),
-      "the events have a gap or do not lead to the status",
-    ],
+    ["a missing attempt", "attempt", (rows) => rows.slice(1), "the attempts differ from the count of the generation"],
+    ["a missing request", "attempt_request", (rows) => rows.slice(1), "the request of a sent attempt is missing"],
+    ["a missing event", "generation_event", (rows) => rows.slice(1), "the events have a gap or do not lead to the status"],
   ];
   const succeededFirst = (change: (row: Row) => Row) => (rows: Row[]) => {
     const at = rows.findIndex(({ status }) => status === "succeeded");
     return rows.map((row, n) => (n === at ? change(row) : row));
   };
   FORGERIES.push([
-    "what was delivered, shorter than it was ordered",
+    "a charged result that is shorter than ordered",
     "generation",
     succeededFirst((row) => ({ ...row, output: String(row.output).replace('"durationMs":5000', '"durationMs":3000') })),
     "the charged delivery differs from the order",
   ]);
-  test("what was accepted before orders were kept is counted, and no fault", async () => {
+  test("counts generations without a stored expected delivery in a note, not as a fault", async () => {
     const dir = await copy();
     await forge(
       dir,
@@ -158,37 +148,37 @@ describe("a change of an archive is found", () => {
       succeededFirst(({ expected_delivery: _, ...row }) => row),
     );
     expect(await faultsOf(dir)).toEqual([]);
-    // As archives of before are: they say nothing of it, and agree with the books all the same.
+    // Archives of older builds contain no expected delivery, and still match the database.
     expect(await joinOf(books, dir)).toEqual([]);
     expect((await checkOf(dir)).checks.find(({ invariant }) => invariant === 13)?.note).toMatch(/^1 generations were accepted/);
   });
 
-  test.each(FORGERIES)("%s, though every hash of a file was made to fit", async (_, kind, change, fault) => {
+  test.each(FORGERIES)("finds %s although all file hashes match", async (_, kind, change, fault) => {
     const dir = await copy();
     await forge(dir, kind, change);
     expect(await faultsOf(dir)).toContain(fault);
   });
 
   test.each<[string, string, (rows: Row[]) => Row[]]>([
-    ["what was asked for", "generation", first((row) => ({ ...row, body: "{}" }))],
-    ["a request", "attempt_request", first((row) => ({ ...row, request: "{}" }))],
-    ["an event", "generation_event", first((row) => ({ ...row, event: "{}" }))],
-    ["a job", "attempt", first((row) => ({ ...row, job_id: "another" }))],
-  ])("%s, which no chain guards, by the books", async (_, kind, change) => {
+    ["a changed input", "generation", first((row) => ({ ...row, body: "{}" }))],
+    ["a changed request", "attempt_request", first((row) => ({ ...row, request: "{}" }))],
+    ["a changed event", "generation_event", first((row) => ({ ...row, event: "{}" }))],
+    ["a changed job", "attempt", first((row) => ({ ...row, job_id: "another" }))],
+  ])("finds %s, which no chain covers, by comparison with the database", async (_, kind, change) => {
     const dir = await copy();
     await forge(dir, kind, change);
     expect(await faultsOf(dir)).toEqual([]);
     expect(await joinOf(books, dir)).toEqual(["the row differs from the database, or only one of them has it"]);
   });
 
-  test("an archive that was cut off at its end is whole by itself, and the books still go on where it ends", async () => {
+  test("accepts an archive without its last manifest, and the database still continues it", async () => {
     const dir = await copy();
     rmSync(join(dir, manifestName(2)));
     expect(await faultsOf(dir)).toEqual([]);
     expect(await joinOf(books, dir)).toEqual([]);
   });
 
-  test("books that are not its own, or that do not go on where it ends", async () => {
+  test("rejects a database of another service, and one that does not continue the archive", async () => {
     const dir = await copy();
     const others = await fileBooks();
     try {
@@ -213,7 +203,7 @@ describe("a change of an archive is found", () => {
     ]);
   });
 
-  test("two commands at once make one manifest: the second says so and leaves nothing half", async () => {
+  test("accepts the single manifest of two concurrent archive commands", async () => {
     await made;
     const dir = freshDir();
     const both = await Promise.allSettled([

@@ -1,4 +1,4 @@
-// What an archive in a bucket keeps of any books, in either store, and how the tests make and check one there.
+// Archive contract in a bucket, for either store, and helpers that create and check archives there.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,9 +16,9 @@ import { type Asked, openTestBucket, type TestBucket } from "../files/s3/bucket.
 import { BEFORE_MS, type Books, FIRST, LATER_BEFORE_MS, succeedAt } from "./fixture.ts";
 
 export const PREFIX = "Küche 1/";
-/** The bucket of the test that runs. */
+/** The bucket of the current test. */
 export let bucket: TestBucket;
-/** Each test of the file that calls it has a bucket of its own. */
+/** Opens a new bucket for each test of the calling file. */
 export const useBucket = (): void => {
   beforeEach(async () => {
     bucket = await openTestBucket(Date.now);
@@ -26,7 +26,7 @@ export const useBucket = (): void => {
   afterEach(() => bucket.close());
 };
 
-/** The pauses of patience are not waited for; how long an answer may take is not changed. */
+/** Retry pauses pass at once; response timeouts keep their length. */
 const system = systemClock();
 export const clock: Clock = { ...system, after: (ms, then) => system.after(ms <= 30_000 ? 0 : ms, then) };
 export const settingsOf = (): BucketSettings => {
@@ -48,16 +48,16 @@ export const namesIn = (depot: ArchiveObjects, part: string) =>
   [...bucket.objects.keys()].filter((key) => key.includes(depot.below + part));
 export const segmentsIn = (depot: ArchiveObjects) => namesIn(depot, `${SEGMENTS}/`);
 export const isPut = ({ method }: Asked) => method === "PUT";
-/** What lies in it, byte for byte. */
+/** The objects of an archive with their bytes. */
 export const bytesIn = (depot: ArchiveObjects) =>
   new Map(namesIn(depot, "").map((key) => [key.slice(depot.below.length), bucket.objects.get(key)?.bytes.toString("hex")]));
 
-/** The suite of one store. */
+/** The tests for one store. */
 export const keepsBooksInBucket = (open: () => Promise<Books>): void => {
   let books: Books;
   afterEach(() => books.drop());
 
-  test("two archives in a row are byte for byte those of a directory, whole, one chain, and the books go on behind them", async () => {
+  test("consecutive archives equal those of a directory byte for byte, form one chain, and join the database", async () => {
     books = await open();
     const [depot, dir] = [await depotOf(books), freshDir()];
     const first = await archive(books.place, depot, BEFORE_MS, BEFORE_MS);

@@ -1,4 +1,4 @@
-// Archives in the bucket: what a directory would have, complete or not there, nothing written over, nothing lost on the way, and every change is found.
+// Archives in a bucket: equal to those of a directory, complete or absent, never overwritten, and every change is found.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
@@ -38,7 +38,7 @@ describe("an upload", () => {
   });
   afterAll(() => books.drop());
 
-  test("that was interrupted at any request is no archive; the next one sends what is missing and nothing else", async () => {
+  test("that is interrupted at any request leaves no archive, and the next one sends only what is missing", async () => {
     const depot = await depotOf(books);
     await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
     const whole = bytesIn(depot);
@@ -62,7 +62,7 @@ describe("an upload", () => {
     }
   }, 60_000);
 
-  test("goes on when the bucket was away for a moment, whatever it did, and gives up when it stays away", async () => {
+  test("retries after a short bucket failure of any kind, and fails when the failure lasts", async () => {
     const depot = await depotOf(books);
     await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
     const whole = bytesIn(depot);
@@ -89,14 +89,14 @@ describe("an upload", () => {
     ).toBe(true);
   });
 
-  test("writes over nothing: other bytes under a name are told and left, the same lines packed otherwise are good", async () => {
+  test("never overwrites other bytes under a name, and accepts the same content with another compression", async () => {
     const depot = await depotOf(books);
     await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
     const [name = "", other = ""] = segmentsIn(depot);
     const kept = bucket.objects.get(name);
     const packed = bucket.objects.get(other);
     if (!kept || !packed) throw new Error("there are no segments");
-    // As if it had been interrupted before its manifest.
+    // As after an interruption before the manifest.
     bucket.objects.delete(depot.below + manifestName(1));
     const again = gzipSync(Bun.gunzipSync(new Uint8Array(packed.bytes)), { level: 1 });
     bucket.objects.set(other, { ...packed, bytes: again, headers: {} });
@@ -113,13 +113,13 @@ describe("an upload", () => {
     expect(await faultsOf(depot)).toEqual([]);
   });
 
-  test("of a segment too large for one request goes in parts; what a killed one has begun is given up by the next", async () => {
+  test("of a large segment uses multipart requests, and the next one aborts the parts of a killed upload", async () => {
     const depot = await depotOf(books);
     const [name, bytes] = [`${SEGMENTS}/large.ndjson.gz`, randomBytes(20 * 1024 * 1024 + 3)];
     bucket.fail = ({ query }) => (query.get("partNumber") === "3" ? { status: 403, code: "AccessDenied" } : undefined);
     await expect(depot.keep(name, bytes)).rejects.toThrow(/the access key may not do this/);
     expect([bucket.uploads.size, namesIn(depot, SEGMENTS)]).toEqual([0, []]);
-    // One that was killed could not give it up.
+    // A killed process could not abort its parts.
     bucket.uploads.set("left", { key: depot.below + name, parts: new Map(), headers: {} });
     bucket.fail = () => undefined;
     expect(await depot.keep(name, bytes)).toBe(true);
@@ -132,7 +132,7 @@ describe("an upload", () => {
   });
 
   test.each(["known", "ignored", "refused"] as const)(
-    "of a manifest that somebody else has made meanwhile says so and leaves that one; conditions of a service: %s",
+    "keeps the manifest of a concurrent command when conditional writes of the bucket are %s",
     async (conditions) => {
       bucket.conditions = conditions;
       const [one, other] = [await depotOf(books), await depotOf(books)];
@@ -153,7 +153,7 @@ describe("an upload", () => {
     },
   );
 
-  test("is refused where a rule of the bucket would delete it with the results, and a rule for old archives is nobody's fault", async () => {
+  test("is rejected when a lifecycle rule would delete the archive soon, and accepted when it deletes it years later", async () => {
     const depot = await depotOf(books);
     bucket.expires = (key) => (key.startsWith(PREFIX) ? new Date(Date.now() + 10 * 86_400_000) : undefined);
     await expect(archive(books.place, depot, BEFORE_MS, BEFORE_MS)).rejects.toThrow(
@@ -168,7 +168,7 @@ describe("an upload", () => {
   });
 });
 
-describe("a change in the bucket is found", () => {
+describe("verification of an archive in a bucket", () => {
   let books: Books;
   beforeAll(async () => {
     books = await fileBooks();
@@ -181,11 +181,11 @@ describe("a change in the bucket is found", () => {
     return depot;
   };
 
-  test("a byte of any object, though what is kept beside it says otherwise; one that is gone; one that has grown", async () => {
+  test("finds a changed, missing or enlarged object although its metadata matches", async () => {
     const depot = await made();
     const others: [bytes: Buffer | undefined, RegExp][] = [
       [Buffer.alloc(5_000_000), /is larger than its content can be/],
-      // Small, and unpacked far more than it may be: that is not done to its end.
+      // A small object that unpacks to far more than permitted: unpacking stops early.
       [gzipSync(Buffer.alloc(500_000)), /cannot be unpacked/],
       [undefined, /is not there/],
     ];
@@ -198,7 +198,7 @@ describe("a change in the bucket is found", () => {
       bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
       bucket.objects.set(name, { ...kept, bytes });
       expect((await faultsOf(depot)).join()).toMatch(/cannot be unpacked|does not have the content/);
-      // Every check reads all there is, so each object is damaged in one of the other ways, and each way is met by several.
+      // Each check reads everything, so each object gets one of the other kinds of damage, and each kind occurs several times.
       const [other, fault] = others[at % others.length] ?? [undefined, /^$/];
       bucket.objects.delete(name);
       if (other) bucket.objects.set(name, { ...kept, bytes: other });
@@ -208,7 +208,7 @@ describe("a change in the bucket is found", () => {
     expect(await faultsOf(depot)).toEqual([]);
   });
 
-  test("a manifest that was changed, or is gone from between", async () => {
+  test("finds a changed manifest and a missing earlier manifest", async () => {
     const depot = await made();
     const name = depot.below + manifestName(1);
     const kept = bucket.objects.get(name);
@@ -219,7 +219,7 @@ describe("a change in the bucket is found", () => {
     expect(await faultsOf(depot)).toContain("the previous manifest is missing or was changed");
   });
 
-  test("the end of retention takes a generation's result files and nothing of an archive", async () => {
+  test("passes unchanged after the end of retention, which removes result files only", async () => {
     const depot = await made();
     const whole = bytesIn(depot);
     const kept = createS3Storage({
@@ -235,7 +235,7 @@ describe("a change in the bucket is found", () => {
     expect(bytesIn(depot)).toEqual(whole);
   });
 
-  test("every page of a long list is read, and a list that was cut off is no short one", async () => {
+  test("reads every page of a long list, and rejects a truncated list", async () => {
     const depot = await made();
     bucket.pageKeys = 1;
     expect((await depot.list()).sort()).toEqual([manifestName(1), manifestName(2)]);

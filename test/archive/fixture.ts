@@ -1,4 +1,4 @@
-// Books with something of everything that an archive has to tell apart: settled, failed, still running, still watched, young.
+// Fixture of archive tests: accounts with settled, failed, running, watched and recent generations.
 
 import type { ArchiveSourceLocation } from "../../src/store/archive/source.ts";
 import type { ApplyTransition } from "../../src/store/mutations.ts";
@@ -20,7 +20,7 @@ import {
 import { openDirectory } from "../store/open-store.ts";
 
 const DAY_MS = 86_400_000;
-/** Everything of the first days is older, and its files are past their time. */
+/** All generations of the first days are older, and their files are expired. */
 export const BEFORE_MS = NOW_MS + 10 * DAY_MS;
 const LATER_MS = NOW_MS + 20 * DAY_MS;
 export const LATER_BEFORE_MS = NOW_MS + 40 * DAY_MS;
@@ -42,10 +42,10 @@ const at = (atMs: number, mutation: ApplyTransition): ApplyTransition => ({
     : {}),
 });
 
-/** Its result files were kept for a week, and are gone. */
+/** Marks its result files as expired after a week. */
 export const sweepAt = async (store: Store, seq: number, atMs: number): Promise<void> =>
   void (await store.commit([{ mutation: "expire-files", seq, atMs: atMs + 8 * DAY_MS }]));
-/** From submission to success, on route a, at a time; its files are still there. */
+/** Completes a generation on route a at a time; its files are still stored. */
 export const keepAt = async (store: Store, account: Account, atMs: number): Promise<number> => {
   const mutation = await admit(store, account, submittedAt(atMs));
   await store.commit([at(atMs + 1, startedMutation(mutation)), at(atMs + 2, capturedMutation(mutation.seq, 2, 1, PRICES.a))]);
@@ -75,7 +75,7 @@ const startAt = async (store: Store, account: Account, atMs: number): Promise<vo
   const mutation = await admit(store, account, submittedAt(atMs));
   await store.commit([at(atMs + 1, startedMutation(mutation))]);
 };
-/** It ended, and its first attempt is still asked about. */
+/** Ends a generation whose first attempt is still watched. */
 const watchAt = async (store: Store, account: Account, atMs: number): Promise<void> => {
   const mutation = await admit(store, account, submittedAt(atMs));
   await store.commit([
@@ -94,7 +94,7 @@ export const fill = async (store: Store) => {
   await succeedAt(store, quiet, NOW_MS + 10);
   await failAt(store, quiet, NOW_MS + 20);
   await fallBackAt(store, busy, NOW_MS + 30);
-  // Its hold is old, and it goes on: what follows in its account goes all the same.
+  // Its hold is old and it stays open; later generations of its account are archived all the same.
   await startAt(store, busy, NOW_MS + 40);
   await succeedAt(store, busy, NOW_MS + 50);
   await topUp(store, busy.seq, 300, "again");
@@ -104,7 +104,7 @@ export const fill = async (store: Store) => {
   await succeedAt(store, watched, NOW_MS + 80);
   return { quiet, busy, watched };
 };
-/** What the first archive has of it: the second of `watched` keeps back all that follows it there. */
+/** Contents of the first archive. The watched generation of `watched` keeps back all that follows it in its account. */
 export const FIRST = { generations: 5, transfers: 6 + 9 + 5 };
 
 export const fileBooks = async (): Promise<Books> => {

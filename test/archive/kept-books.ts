@@ -1,4 +1,4 @@
-// What an archive keeps of any books, in either store, and how the tests of archives make and check one in a directory.
+// Archive contract in a directory, for either store, and helpers that create and check archives there.
 import { afterEach, expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,12 +28,12 @@ const seqsIn = async (dir: string, n: number, kind: "generation" | "attempt" | "
     : [];
 };
 
-/** The suite of one store. */
+/** The tests for one store. */
 export const keepsBooks = (open: () => Promise<Books>): void => {
   let books: Books;
   afterEach(() => books.drop());
 
-  test("the first archive has what is old and settled, with its attempts and journal, and is whole", async () => {
+  test("the first archive contains old settled generations with their attempts and events, and verifies", async () => {
     books = await open();
     const dir = freshDir();
     const { manifest } = await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
@@ -43,11 +43,11 @@ export const keepsBooks = (open: () => Promise<Books>): void => {
     const generations = new Set(await seqsIn(dir, 1, "generation"));
     for (const kind of ["attempt", "generation_event"] as const)
       for (const seq of await seqsIn(dir, 1, kind)) expect(generations.has(seq)).toBe(true);
-    // Nothing was taken out of the books.
+    // The database is unchanged.
     expect(await books.store.verify(null).then((checks) => checks.filter(({ ok }) => !ok))).toEqual([]);
   });
 
-  test("the next archive goes on where the last ended: nothing is twice in it, nothing is missing, and its chains are one", async () => {
+  test("the next archive continues the last one without duplicates, gaps or breaks in its chains", async () => {
     books = await open();
     const dir = freshDir();
     await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
@@ -62,7 +62,7 @@ export const keepsBooks = (open: () => Promise<Books>): void => {
     expect(await joinOf(books, dir)).toEqual([]);
   });
 
-  test("a generation waits until its files are gone, and what follows it in its account waits with it", async () => {
+  test("a generation and its successors in the account are archived only after its files are removed", async () => {
     books = await open();
     const dir = freshDir();
     const kept = await keepAt(books.store, books.quiet, BEFORE_MS - 86_400_000);
@@ -76,7 +76,7 @@ export const keepsBooks = (open: () => Promise<Books>): void => {
     expect([await faultsOf(dir), await joinOf(books, dir)]).toEqual([[], []]);
   });
 
-  test("the books go on behind it: what is written later does not part them", async () => {
+  test("later writes to the database do not break the continuity with the archive", async () => {
     books = await open();
     const dir = freshDir();
     await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
@@ -84,12 +84,12 @@ export const keepsBooks = (open: () => Promise<Books>): void => {
     expect(await joinOf(books, dir)).toEqual([]);
   });
 
-  test("what was interrupted at any point counts for nothing, and is made the same at the next try", async () => {
+  test("an interrupted archive does not count, and the next run creates the same archive", async () => {
     books = await open();
     const [whole, broken] = [freshDir(), freshDir()];
     await archive(books.place, whole, BEFORE_MS, BEFORE_MS);
     const names = readdirSync(join(whole, SEGMENTS)).sort();
-    // As if it had ended after some of the segments, in the middle of the next.
+    // As after an interruption within the third segment.
     cpSync(join(whole, SEGMENTS), join(broken, SEGMENTS), { recursive: true });
     for (const one of names.slice(2)) rmSync(join(broken, SEGMENTS, one));
     writeFileSync(join(broken, SEGMENTS, `${names[2]}.part`), "half");

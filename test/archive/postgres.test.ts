@@ -1,4 +1,4 @@
-// Archives of books in PostgreSQL, in a directory and in a bucket: the same suites as over SQLite.
+// Archives of a PostgreSQL database, in a directory and in a bucket: the same tests as over SQLite.
 import { afterAll, describe } from "bun:test";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { dropDirs } from "../cli/fresh-dir.ts";

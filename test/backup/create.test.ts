@@ -1,4 +1,4 @@
-// What a backup holds, what it shares with the one before, and what it says of a data directory that has faults.
+// Backup creation: contents, files shared with the previous backup, and faults of the data directory.
 import { Database } from "bun:sqlite";
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ const resultFiles = (of: string) => [...filesBelow(of).keys()].filter((path) => 
 const mode = (path: string) => statSync(path).mode & 0o777;
 const firstFile = () => resultFiles(data)[0] ?? "";
 
-test("database, result files and manifest, for their owner alone; nothing is left in or beside the data directory", () => {
+test("contains database, result files and manifest with owner-only modes, and leaves nothing in the data directory", () => {
   const before = [...filesBelow(data).keys()].filter((path) => !/genrouter\.db-(wal|shm)$/.test(path));
   const made = backUp(data, place);
   expect(made.faults).toEqual([]);
@@ -40,14 +40,14 @@ test("database, result files and manifest, for their owner alone; nothing is lef
   expect(manifest.ledger.available + manifest.ledger.held + manifest.ledger.charged).toBe(100_000);
 });
 
-test("the database of a backup is as a service opens it, and verify passes on it where it lies", async () => {
+test("contains a database that verify accepts in place", async () => {
   const { path } = backUp(data, place);
   expect((await runHere(["verify", "--data", path])).exit as number).toBe(0);
-  // What reading it left beside it holds nothing, and is no fault of the backup.
+  // The files that a read leaves beside the database are empty and not a fault of the backup.
   expect((await runHere(["backup", "verify", path])).exit as number).toBe(0);
 });
 
-test("the second backup shares the result files with the first, and each is whole without the other", async () => {
+test("shares result files with the previous backup by hard links, and each backup is complete without the other", async () => {
   const first = backUp(data, place);
   const harness = await openOn(data);
   const { id } = await harness.submit("sim-image-1", { prompt: "one more" });
@@ -61,12 +61,12 @@ test("the second backup shares the result files with the first, and each is whol
   expect(statSync(join(first.path, "genrouter.db")).ino).not.toBe(statSync(join(second.path, "genrouter.db")).ino);
   rmSync(first.path, { recursive: true });
   expect(checkBackup(second.path, quiet)).toMatchObject({ faults: [], databaseFaults: [] });
-  // No file of the data directory is another name of one in a backup: what happens to one does not happen to the other.
+  // The data directory and a backup never share an inode: a change of one does not affect the other.
   for (const path of resultFiles(second.path))
     expect(statSync(join(data, path)).ino).not.toBe(statSync(join(second.path, path)).ino);
 });
 
-test("a shared file that has rotted in the backup before is copied anew and told, and the backup before stays as it is", () => {
+test("copies and reports a shared file that is damaged in the previous backup, and leaves that backup unchanged", () => {
   const first = backUp(data, place);
   const rotten = join(first.path, firstFile());
   const bytes = readFileSync(rotten);
@@ -79,7 +79,7 @@ test("a shared file that has rotted in the backup before is copied anew and told
   expect(checkBackup(second.path, quiet).faults).toEqual([]);
 });
 
-test("a result file that is missing or changed is told, and the backup is made all the same", async () => {
+test("reports a missing or changed result file, and still creates the backup", async () => {
   const [gone = "", changed = ""] = resultFiles(data);
   rmSync(join(data, gone));
   writeFileSync(join(data, changed), "x".repeat(statSync(join(data, changed)).size));
@@ -98,7 +98,7 @@ test("a result file that is missing or changed is told, and the backup is made a
   expect(listed).toMatch(/with faults: .*is missing from the data directory and 1 more/);
 });
 
-test("what is past its retention is left out, and so is what a bucket has", () => {
+test("leaves out expired result files and files in a bucket", () => {
   const late = backUp(data, place, { aheadMs: Date.UTC(2026, 10, 1) - Date.now() });
   expect([late.files, late.leftOut]).toEqual([
     0,
@@ -111,7 +111,7 @@ test("what is past its retention is left out, and so is what a bucket has", () =
     [{ what: "1 result files", why: expect.stringMatching(/in the bucket/) }],
   ]);
   expect(checkBackup(bucket.path, quiet).manifest.files_store).toBe("s3");
-  // A directory that once used a bucket bears its name, which goes along.
+  // A directory that once used a bucket contains the name of the bucket, which is backed up.
   writeFileSync(join(data, "files/bucket.json"), '{"bucket":"b"}');
   const marked = backUp(data, place);
   expect([marked.faults, marked.leftOut]).toEqual([[], bucket.leftOut]);
@@ -119,7 +119,7 @@ test("what is past its retention is left out, and so is what a bucket has", () =
   expect(checkBackup(marked.path, quiet)).toMatchObject({ faults: [], databaseFaults: [] });
 });
 
-test("the key that opens the providers' keys is in a backup only where that was asked for", async () => {
+test("contains the master key of the provider credentials only with --with-master-key", async () => {
   writeFileSync(join(data, "provider-keys.master"), `${"ab".repeat(32)}\n`, { mode: 0o600 });
   const without = backUp(data, place);
   expect(namesIn(without.path)).not.toContain("provider-keys.master");
@@ -130,7 +130,7 @@ test("the key that opens the providers' keys is in a backup only where that was 
   expect(readFileSync(join(path, "provider-keys.master"), "utf8")).toBe(`${"ab".repeat(32)}\n`);
 });
 
-test("what an unfinished attempt still has to collect from the spool is in it", () => {
+test("contains spooled results that an unfinished attempt has yet to collect", () => {
   const db = new Database(join(data, "genrouter.db"));
   const attempt = db
     .query<{ seq: number; ref: string }, []>("SELECT generation_seq AS seq, ref FROM attempt WHERE state = 'accepted'")
@@ -148,7 +148,7 @@ test("what an unfinished attempt still has to collect from the spool is in it", 
   expect(readFileSync(join(made.path, name), "utf8")).toBe("an answer's picture");
 });
 
-test("books that do not hold are copied as they are, told, and never printed as verified", async () => {
+test("copies a database that violates an invariant, reports it, and never prints it as verified", async () => {
   const db = new Database(join(data, "genrouter.db"));
   db.run("DROP TRIGGER balance_follows_transfer");
   db.run("UPDATE balance SET available_credits = available_credits + 1");
@@ -164,7 +164,7 @@ test("books that do not hold are copied as they are, told, and never printed as 
   ]);
 });
 
-test("two at a time in one directory: the second one waits for nobody and says so", async () => {
+test("rejects a second backup into the same directory at the same time, with exit code 75", async () => {
   backUp(data, place);
   const { acquireMutex: takeTurn } = await import("../../src/store/sqlite/snapshot-copy/directory-mutex.ts");
   const giveBack = takeTurn(join(place, ".genrouter-backup.lock"));
@@ -174,7 +174,7 @@ test("two at a time in one directory: the second one waits for nobody and says s
   expect((await runHere(["backup", "create", place, "--data", data])).exit as number).toBe(0);
 });
 
-test("where there is nothing to back up, or no place for it, one line says so and nothing is made", async () => {
+test("prints one line and creates nothing without a database, a backup directory or write permission", async () => {
   const empty = freshDir();
   expect(await runHere(["backup", "create", place, "--data", empty])).toMatchObject({ exit: 78, out: "" });
   expect(existsSync(place) ? namesIn(place) : []).toEqual([]);
@@ -190,7 +190,7 @@ test("where there is nothing to back up, or no place for it, one line says so an
   expect([list.exit as number, list.err]).toEqual([4, expect.stringMatching(/no such directory/)]);
 });
 
-test("the list shows what is incomplete, what is damaged and what is not ours, newest first", async () => {
+test("backup list shows incomplete and damaged backups, newest first, and ignores other files", async () => {
   const first = backUp(data, place);
   const second = backUp(data, place);
   renameSync(first.path, `${first.path}.incomplete`);
@@ -207,7 +207,7 @@ test("the list shows what is incomplete, what is damaged and what is not ours, n
   expect(existsSync(join(place, "notes.txt"))).toBe(true);
 });
 
-test("a file of the data directory that has other names is copied, not linked", () => {
+test("copies a file that has other hard links instead of linking it", () => {
   linkSync(join(data, firstFile()), join(data, "another-name"));
   const made = backUp(data, place);
   expect(statSync(join(made.path, firstFile())).nlink).toBe(1);

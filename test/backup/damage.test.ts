@@ -1,4 +1,4 @@
-// Every class of damage to a backup is found by verify and told with its path, and nothing damaged is restored.
+// backup verify finds every class of damage and names the path, and backup restore restores nothing that is damaged.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ const flip = (path: string, at: (size: number) => number) => {
   writeFileSync(path, bytes);
 };
 const middle = (size: number) => Math.floor(size / 2);
-/** A number in the manifest's text, one higher. */
+/** Increments a number in the text of the manifest. */
 const raise = (dir: string, pattern: RegExp) => {
   const path = join(dir, "manifest.json");
   const text = readFileSync(path, "utf8");
@@ -35,27 +35,27 @@ const raise = (dir: string, pattern: RegExp) => {
 };
 
 const DAMAGES: [string, (dir: string) => void, () => string][] = [
-  ["a byte of the database", (dir) => flip(join(dir, "genrouter.db"), middle), () => "genrouter.db"],
-  ["the first byte of the database", (dir) => flip(join(dir, "genrouter.db"), () => 0), () => "genrouter.db"],
-  ["the last byte of the database", (dir) => flip(join(dir, "genrouter.db"), (size) => size - 1), () => "genrouter.db"],
-  ["a byte of a result file", (dir) => flip(join(dir, file), middle), () => file],
-  ["a result file cut short", (dir) => truncateSync(join(dir, file), 10), () => file],
-  ["the database cut short", (dir) => truncateSync(join(dir, "genrouter.db"), 8192), () => "genrouter.db"],
-  ["a result file with more at its end", (dir) => appendFileSync(join(dir, file), "x"), () => file],
-  ["a result file missing", (dir) => rmSync(join(dir, file)), () => file],
-  ["the database missing", (dir) => rmSync(join(dir, "genrouter.db")), () => "genrouter.db"],
-  ["the manifest missing", (dir) => rmSync(join(dir, "manifest.json")), () => "manifest.json"],
-  ["the manifest cut short", (dir) => truncateSync(join(dir, "manifest.json"), 300), () => "manifest.json"],
-  ["a size in the manifest", (dir) => raise(dir, /"bytes":\d+/), () => "manifest.json"],
-  ["a sum in the manifest", (dir) => raise(dir, /"available": \d+/), () => "manifest.json"],
-  ["the moment in the manifest", (dir) => raise(dir, /"taken_at_ms": \d+/), () => "manifest.json"],
-  ["white space in the manifest", (dir) => appendFileSync(join(dir, "manifest.json"), " "), () => "manifest.json"],
-  ["a file beside the others", (dir) => writeFileSync(join(dir, "files/stranger"), "x"), () => "files/stranger"],
-  ["a log that holds something", (dir) => writeFileSync(join(dir, "genrouter.db-wal"), "x"), () => "genrouter.db-wal"],
-  ["a link out of it", (dir) => symlinkSync("/etc/hostname", join(dir, "link")), () => "link"],
+  ["a changed byte of the database", (dir) => flip(join(dir, "genrouter.db"), middle), () => "genrouter.db"],
+  ["a changed first byte of the database", (dir) => flip(join(dir, "genrouter.db"), () => 0), () => "genrouter.db"],
+  ["a changed last byte of the database", (dir) => flip(join(dir, "genrouter.db"), (size) => size - 1), () => "genrouter.db"],
+  ["a changed byte of a result file", (dir) => flip(join(dir, file), middle), () => file],
+  ["a truncated result file", (dir) => truncateSync(join(dir, file), 10), () => file],
+  ["a truncated database", (dir) => truncateSync(join(dir, "genrouter.db"), 8192), () => "genrouter.db"],
+  ["a result file with an appended byte", (dir) => appendFileSync(join(dir, file), "x"), () => file],
+  ["a missing result file", (dir) => rmSync(join(dir, file)), () => file],
+  ["a missing database", (dir) => rmSync(join(dir, "genrouter.db")), () => "genrouter.db"],
+  ["a missing manifest", (dir) => rmSync(join(dir, "manifest.json")), () => "manifest.json"],
+  ["a truncated manifest", (dir) => truncateSync(join(dir, "manifest.json"), 300), () => "manifest.json"],
+  ["a changed size in the manifest", (dir) => raise(dir, /"bytes":\d+/), () => "manifest.json"],
+  ["a changed sum in the manifest", (dir) => raise(dir, /"available": \d+/), () => "manifest.json"],
+  ["a changed time in the manifest", (dir) => raise(dir, /"taken_at_ms": \d+/), () => "manifest.json"],
+  ["appended white space in the manifest", (dir) => appendFileSync(join(dir, "manifest.json"), " "), () => "manifest.json"],
+  ["a file that is not in the manifest", (dir) => writeFileSync(join(dir, "files/stranger"), "x"), () => "files/stranger"],
+  ["a write-ahead log that is not empty", (dir) => writeFileSync(join(dir, "genrouter.db-wal"), "x"), () => "genrouter.db-wal"],
+  ["a symbolic link to the outside", (dir) => symlinkSync("/etc/hostname", join(dir, "link")), () => "link"],
 ];
 
-test.each(DAMAGES)("%s", async (_, damage, path) => {
+test.each(DAMAGES)("verify names the path and restore refuses: %s", async (_, damage, path) => {
   const copy = join(freshDir(), "genrouter-20261019T120000Z");
   cpSync(sound, copy, { recursive: true });
   expect((await runHere(["backup", "verify", copy])).exit as number).toBe(0);
@@ -69,7 +69,7 @@ test.each(DAMAGES)("%s", async (_, damage, path) => {
   expect([restored.exit === 0, existsSync(to)]).toEqual([false, false]);
 });
 
-test("each byte of the manifest counts", async () => {
+test("rejects a manifest with any changed byte", async () => {
   const { readManifest } = await import("../../src/backup/manifest.ts");
   const bytes = readFileSync(join(sound, "manifest.json"));
   expect(readManifest(bytes, sound).form).toBe(1);
@@ -80,14 +80,14 @@ test("each byte of the manifest counts", async () => {
   }
 });
 
-test("a backup of a newer form is not read for an older one", async () => {
+test("rejects a manifest of a newer format", async () => {
   const { printManifest, readManifest } = await import("../../src/backup/manifest.ts");
   const manifest = readManifest(readFileSync(join(sound, "manifest.json")), sound);
   const newer = Buffer.from(printManifest({ ...manifest, form: 2 as 1 }));
   expect(() => readManifest(newer, sound)).toThrow(/its form is 2 and this release knows 1; use the newer release/);
 });
 
-test("a manifest never leads out of its backup", async () => {
+test("rejects a manifest entry whose path leaves the backup", async () => {
   const { printManifest, readManifest } = await import("../../src/backup/manifest.ts");
   const manifest = readManifest(readFileSync(join(sound, "manifest.json")), sound);
   for (const path of ["../x", "/etc/passwd", "files/../../x", "files/./x", ""]) {

@@ -1,4 +1,4 @@
-// A scene for tests of backups: a data directory with real generations and their files, and backups of it in one line.
+// Fixture of backup tests: a data directory with real generations and files, and backups of it in one line.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type CreateRequest, createBackup, type Made } from "../../src/backup/create.ts";
@@ -7,7 +7,7 @@ import { type Harness, openHarness } from "../harness.ts";
 
 export const quiet: Progress = { report: () => undefined, goOn: () => undefined };
 
-/** The harnesses' clock stands on a fixed day, and each backup here is a second after the one before. */
+/** The clock of the harness starts on a fixed day; each backup is one second after the one before. */
 const STARTED_MS = Date.UTC(2026, 9, 19, 13);
 let turns = 0;
 export const askFor = (dataDir: string, dir: string, more: Partial<CreateRequest> = {}): CreateRequest => ({
@@ -18,11 +18,14 @@ export const askFor = (dataDir: string, dir: string, more: Partial<CreateRequest
 export const backUp = (dataDir: string, dir: string, more: Partial<CreateRequest> = {}): Made =>
   createBackup(askFor(dataDir, dir, more), quiet);
 
-/** A service on a data directory, written by a thread of its own. */
+/** A service on a data directory, with the writing thread. */
 export const openOn = (dir: string, more: Parameters<typeof openHarness>[0] = {}): Promise<Harness> =>
   openHarness({ dir, writer: "thread", ...more });
 
-/** Plays some pictures to their end and leaves one job unfinished; then the service stops. @returns ids of what succeeded, and of the unfinished one. */
+/**
+ * Completes some images and leaves one job unfinished, then stops the service. @returns ids of the succeeded generations and of
+ * the unfinished one.
+ */
 export const play = async (dir: string, pictures = 2): Promise<{ done: string[]; open: string }> => {
   const harness = await openOn(dir);
   const done: string[] = [];
@@ -40,7 +43,7 @@ export const play = async (dir: string, pictures = 2): Promise<{ done: string[];
   return { done, open };
 };
 
-/** Every file below a directory with its bytes. */
+/** Every file below a directory, with its bytes. */
 export const filesBelow = (dir: string): Map<string, string> =>
   new Map(
     readdirSync(dir, { recursive: true })
@@ -49,7 +52,7 @@ export const filesBelow = (dir: string): Map<string, string> =>
       .map((path) => [path, readFileSync(join(dir, path)).toString("base64")]),
   );
 
-/** Names in a directory, those that only the system or a lock needs left out. */
+/** Names in a directory without the hidden ones, which are locks and system files. */
 export const namesIn = (dir: string): string[] =>
   readdirSync(dir)
     .filter((name) => !name.startsWith("."))

@@ -1,4 +1,4 @@
-// A process that makes or restores a backup and kills itself with SIGKILL at the first line of progress that fits.
+// Creates or restores a backup in a process that kills itself with SIGKILL at the first matching progress line.
 import { createBackup } from "../../src/backup/create.ts";
 import { restoreBackup } from "../../src/backup/restore.ts";
 import { askFor } from "./fixture.ts";

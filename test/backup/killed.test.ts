@@ -1,4 +1,4 @@
-// A backup that is killed, stopped or out of room: nothing that looks like a backup is left, and the service beside it is unharmed.
+// Backups that are killed, stopped or out of room leave nothing that looks like a backup, and do not disturb the service.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ import { mountSmallDisk } from "../disk-faults/disks.ts";
 import { filesBelow, namesIn } from "./fixture.ts";
 
 const SPEED = 500;
-/** Far above what one client sends while a backup is made. */
+/** Far above what one client submits during a backup. */
 const LIMITS = { GENROUTER_LIMITS__IN_PROGRESS: "100000" };
 const data = join(freshDir(), "data");
 let tenant: Tenant;
@@ -73,9 +73,9 @@ test.each([
   ["at the last file", "^files (\\d+) of \\1$"],
   ["when the manifest is written", "^checking 1 of"],
   ["while it checks the files", "^checking 9 of"],
-  ["while it checks the books", "^checking the books"],
+  ["while it verifies the database", "^checking the books"],
 ])(
-  "killed %s: nothing looks like a backup, and the next one takes it away",
+  "a backup killed %s counts as incomplete, and the next backup removes it",
   async (_, line) => {
     const dir = place();
     expect((await killAt("create", data, dir, line)).signal).toBe("SIGKILL");
@@ -89,7 +89,7 @@ test.each([
   60_000,
 );
 
-test("a restore that is killed leaves what no start takes for a data directory, and what no restore overwrites", async () => {
+test("a killed restore leaves a directory that no start accepts and no restore overwrites", async () => {
   const dir = place();
   await run(backUp(dir));
   const [made] = openBackupDirectory(dir);
@@ -103,7 +103,7 @@ test("a restore that is killed leaves what no start takes for a data directory, 
   expect((await runHere(["backup", "restore", made?.path ?? "", "--to", to, "--yes"])).exit as number).toBe(0);
 }, 60_000);
 
-test("Ctrl-C ends it cleanly: nothing is left", async () => {
+test("Ctrl-C stops a backup without leftovers", async () => {
   const dir = place();
   const child = Bun.spawn(backUp(dir), { stderr: "pipe", stdout: "ignore" });
   let said = "";
@@ -112,12 +112,12 @@ test("Ctrl-C ends it cleanly: nothing is left", async () => {
     said += new TextDecoder().decode(chunk);
   }
   const exit = await child.exited;
-  // What it said is in the message of a failure.
+  // The output is part of the failure message.
   expect([exit === 0 || exit === 130, exit, said]).toEqual([true, exit, said]);
   expect(namesIn(dir).length).toBe(exit === 0 ? 1 : 0);
 }, 60_000);
 
-test("a backup of the real process under load restores, starts, goes on and verifies", async () => {
+test("a backup of the real process under load restores, starts, continues without double purchases and verifies", async () => {
   const dir = place();
   let isOver = false;
   const ids: string[] = [];
@@ -137,10 +137,10 @@ test("a backup of the real process under load restores, starts, goes on and veri
   expect(restored.exit as number).toBe(0);
   expect((await runHere(["verify", "--data", to])).exit as number).toBe(0);
   const again = await serve(to);
-  // Acknowledged before the backup began, or at least 20: they are there, and what was unfinished comes to its end.
+  // The first 20 ids were acknowledged before the backup began: they are restored, and unfinished ones complete.
   for (const id of ids.slice(0, 20)) await settled(id, again.url);
   const unfinished: UnfinishedRow[] = JSON.parse(restored.out).unfinished;
-  // A job that the backup knew is collected; about everything else its provider is asked before anything is sent, which takes its time.
+  // The service collects jobs that the backup knew. For all others it asks the provider before it sends anything.
   const isKnown = ({ state }: { state: string | null }) => state === "accepted";
   for (const { generation } of unfinished.filter(isKnown)) await settled(generation, again.url);
   for (const { generation } of unfinished.filter((row) => !isKnown(row))) {
@@ -162,7 +162,7 @@ const disk = mountSmallDisk("64m");
 if (typeof disk === "string") process.stderr.write(`backups on a full disk are not tested here: ${disk}\n`);
 
 test.skipIf(typeof disk === "string")(
-  "a disk without room is refused before anything is written there, and the service goes on",
+  "a backup is rejected before any write when the disk has too little room, and the service continues",
   async () => {
     if (typeof disk === "string") return;
     try {
@@ -177,15 +177,15 @@ test.skipIf(typeof disk === "string")(
   60_000,
 );
 
-test("a disk that fills while the backup is made: told in one line, and nothing is left", async () => {
-  // Room enough to begin, whatever the tests before have left in the data directory.
+test("a disk that fills up during a backup is reported in one line, and leaves no files", async () => {
+  // Enough room to begin, whatever the earlier tests have left in the data directory.
   const bytes = [...filesBelow(data).values()].reduce((sum, { length }) => sum + length, 0);
   const full = mountSmallDisk(`${80 + Math.ceil(bytes / 2 ** 20)}m`);
   if (typeof full === "string") return void process.stderr.write(`not tested here: ${full}\n`);
   try {
     const { createBackup } = await import("../../src/backup/create.ts");
     const { askFor } = await import("./fixture.ts");
-    // Somebody else takes the room that was there when it began.
+    // Another program uses up the room that was free at the beginning.
     const fill = (line: string) => {
       if (line.startsWith("copying"))
         try {

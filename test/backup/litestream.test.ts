@@ -1,4 +1,4 @@
-// What Litestream does to a database, done by hand: its two tables, its lock for a moment, its long read; nothing of ours minds.
+// Litestream compatibility: the service tolerates its two tables, its short write lock and its long read.
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { statSync } from "node:fs";
@@ -10,7 +10,7 @@ import { backUp, openOn, quiet } from "./fixture.ts";
 
 afterAll(dropDirs);
 
-test("a service whose database is replicated goes on, verifies, and is backed up", async () => {
+test("a service with a replicated database continues, verifies, and can be backed up", async () => {
   const dir = freshDir();
   const harness = await openOn(dir);
   const other = new Database(join(dir, "genrouter.db"));
@@ -23,7 +23,7 @@ test("a service whose database is replicated goes on, verifies, and is backed up
   reader.run("BEGIN");
   reader.query("SELECT count(1) FROM _litestream_seq").get();
   const first = await harness.submit("sim-image-1", { prompt: "kite" });
-  // Its checkpoints take the write lock, and give it back without having written.
+  // Litestream's checkpoints take the write lock and release it without writing.
   other.run("BEGIN IMMEDIATE");
   other.run("INSERT INTO _litestream_lock (id) VALUES (1)");
   const waiting = harness.submit("sim-image-1", { prompt: "another" });
@@ -49,7 +49,7 @@ test("a service whose database is replicated goes on, verifies, and is backed up
   await harness.crash();
 });
 
-test("tables of those names that are something else are still found", async () => {
+test("verify reports a table with a Litestream name and other columns", async () => {
   const dir = freshDir();
   await runHere(["accounts", "create", "--name", "a", "--data", dir]);
   const db = new Database(join(dir, "genrouter.db"));

@@ -1,4 +1,4 @@
-// Backups taken while a service works: each is one moment of its books, proved from what the books became afterwards.
+// Backups under load: each contains the state of the database at one moment, proved against the later database.
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -25,10 +25,10 @@ const rowsIn = (path: string, sql: string): Row[] => {
 };
 const numberIn = (path: string, sql: string): number => Number(Object.values(rowsIn(path, sql)[0] ?? {})[0] ?? 0);
 
-/** Between two looks at the load no more are submitted: a slow machine has no more to copy and to prove than a fast one. */
+/** At most so many submissions between two calls, so that a slow machine has no more to copy than a fast one. */
 const MOST_MEANWHILE = 60;
 
-/** Submissions, polls, top-ups and adjustments, one after the other in each of several callers, until told to stop. */
+/** Submissions, top-ups and adjustments, in sequence in each of several callers, until `stop`. */
 const load = (harness: Harness) => {
   let isOver = false;
   let submitted = 0;
@@ -45,7 +45,7 @@ const load = (harness: Harness) => {
       while (submitted >= allowed && !isOver) await more.promise;
       const body = { model: "sim-image-1", input: { prompt: `load ${caller} ${n}` } };
       const { status } = await harness.ask("POST", "/v1/generations", { key: tenant.key, body });
-      // A disk that is behind turns callers away for a moment; they come again, as any client does.
+      // A slow disk makes the service return 503 for a moment; the callers retry, as any client does.
       if (status === 503) continue;
       expect(status).toBe(202);
       submitted += 1;
@@ -74,7 +74,7 @@ const load = (harness: Harness) => {
   };
   const calls = Array.from({ length: CALLERS }, (_, caller) => call(caller));
   return {
-    /** How many so far; from here on there may be some more. */
+    /** Returns the number of submissions so far, and permits some more. */
     submitted: () => {
       goOn();
       return submitted;
@@ -88,9 +88,9 @@ const load = (harness: Harness) => {
 };
 
 /**
- * What is in a backup is what stood in the books at one moment: everything up to the last of its transfers and nothing behind, in
- * every table. The ledger numbers its transfers in the order of their commits, and each transfer names the newest generation there
- * was, so that rows of different tables can be placed before or behind one another.
+ * A backup contains the state of the database at one moment: everything up to its last transfer and nothing after it, in
+ * every table. The ledger numbers transfers in commit order, and each transfer names the newest generation at its time, so
+ * rows of different tables can be ordered.
  */
 const isOneMoment = (copy: string, books: string, { rows, ledger }: ReturnType<typeof manifestOf>): void => {
   const lastTransfer = numberIn(copy, "SELECT max(seq) FROM transfer");
@@ -100,7 +100,7 @@ const isOneMoment = (copy: string, books: string, { rows, ledger }: ReturnType<t
   expect(numberIn(books, `SELECT count(*) FROM balance_adjustment WHERE transfer_seq <= ${lastTransfer}`)).toBe(
     rows.balance_adjustment ?? -1,
   );
-  // Between the last transfer that is in it and the first that is not.
+  // The last generation lies between the last transfer of the backup and the first one after it.
   expect(lastGeneration).toBeGreaterThanOrEqual(
     numberIn(books, `SELECT after_generation_seq FROM transfer WHERE seq = ${lastTransfer}`),
   );
@@ -109,7 +109,7 @@ const isOneMoment = (copy: string, books: string, { rows, ledger }: ReturnType<t
     `SELECT after_generation_seq FROM transfer WHERE seq = (SELECT min(seq) FROM transfer WHERE seq > ${lastTransfer})`,
   );
   expect(behind).toBeGreaterThanOrEqual(lastGeneration);
-  // The sums, worked out anew from the books up to there.
+  // The sums, recomputed from the later database up to that transfer.
   const upTo = `FROM transfer WHERE seq <= ${lastTransfer}`;
   const moved = rowsIn(
     books,
@@ -126,7 +126,7 @@ const isOneMoment = (copy: string, books: string, { rows, ledger }: ReturnType<t
     hold - capture - release,
     capture,
   ]);
-  // Who has ended in it, and only they, are settled in it; each journal is the beginning of what it became.
+  // Exactly the ended generations are settled, and each list of events is a prefix of the later one.
   const ended = "SELECT id FROM generation WHERE completed_at_ms IS NOT NULL ORDER BY seq";
   const settled = `SELECT id FROM generation WHERE seq IN (SELECT generation_seq ${upTo}) ORDER BY seq`;
   expect(rowsIn(copy, ended)).toEqual(rowsIn(books, settled));
@@ -141,7 +141,7 @@ const isOneMoment = (copy: string, books: string, { rows, ledger }: ReturnType<t
     ]),
   );
   for (const line of lines) expect(became.get(`${line.generation_seq} ${line.version}`)).toEqual(line);
-  // The chain of each account ends where its balance says, with the same hash that the books have there.
+  // The chain of each account ends where its balance says, with the hash of the later database.
   const ends =
     "SELECT b.account_seq, b.last_transfer_no, m.hash FROM balance b JOIN transfer_log m ON m.seq = b.last_transfer_seq ORDER BY 1";
   const links = new Map(
@@ -154,7 +154,7 @@ const isOneMoment = (copy: string, books: string, { rows, ledger }: ReturnType<t
     expect(links.get(`${account_seq} ${last_transfer_no}`)).toBe(hash ?? null);
 };
 
-test("backups under load are each one moment, and restore to a directory whose verify passes", async () => {
+test("backups under load each contain one moment, and restore to a directory that verifies", async () => {
   const dir = freshDir();
   const place = freshDir();
   const harness = await openOn(dir);
@@ -187,7 +187,7 @@ test("backups under load are each one moment, and restore to a directory whose v
   }
 }, 60_000);
 
-test("the proof can fail: a copy that lacks a line, or has one from behind its moment, is not one moment", async () => {
+test("the one-moment check rejects a copy with a missing row, a wrong sum or a later event", async () => {
   const dir = freshDir();
   const harness = await openOn(dir);
   const working = load(harness);

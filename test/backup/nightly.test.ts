@@ -1,4 +1,4 @@
-// The nightly backup: at its time, soon after a start that missed one, one at a time, as many kept as asked for, ended by a drain.
+// Nightly backups: daily time, catch-up after a missed one, one at a time, retention of the newest, and drain.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -51,33 +51,33 @@ const told = (event: EventName) => lines.filter((line) => line.event === event).
 const until = async (isSo: () => boolean) => {
   const endMono = performance.now() + 20_000;
   while (!isSo()) {
-    if (performance.now() > endMono) throw new Error(`did not come about: ${JSON.stringify(lines)}`);
+    if (performance.now() > endMono) throw new Error(`the condition was not met: ${JSON.stringify(lines)}`);
     await new Promise((wake) => setTimeout(wake, 2));
   }
 };
 const states = () => (existsSync(place) ? openBackupDirectory(place).map(({ name, state }) => `${name} ${state}`) : []);
-/** Lets time pass, and the backup that falls due in it be made. */
+/** Advances the clock, and waits for the backup that becomes due. */
 const pass = async (ms: number, finished: number) => {
   clock.skip(ms);
   await until(() => told("backup finished") + told("backup failed") >= finished && told("backup started") >= finished);
-  // What comes after a backup is armed in the same turn that told of it.
+  // The next timer is armed in the same turn that logged the end of the backup.
   await new Promise((wake) => setTimeout(wake, 0));
 };
 
-test("the next time of day, across midnight and at the very moment", () => {
+test("nextAt returns the next time of day, across midnight and at the exact moment", () => {
   expect(nextAt(NOON_MS, "12:30")).toBe(NOON_MS + HOUR_MS / 2);
   expect(nextAt(NOON_MS, "12:00")).toBe(NOON_MS + DAY_MS);
   expect(nextAt(NOON_MS, "03:30")).toBe(NOON_MS + 15.5 * HOUR_MS);
   expect(nextAt(NOON_MS - 1, "12:00")).toBe(NOON_MS);
 });
 
-test("without a directory there are none", () => {
+test("makes no nightly backups without a backup directory", () => {
   begin({ GENROUTER_BACKUP__DIR: "" });
   clock.skip(3 * DAY_MS);
   expect(lines).toEqual([]);
 });
 
-test("another service's backup in the same directory is none of this one's", async () => {
+test("ignores a backup of another service in the same directory", async () => {
   const other = freshDir();
   await play(other, 0);
   mkdirSync(place);
@@ -87,7 +87,7 @@ test("another service's backup in the same directory is none of this one's", asy
   expect(states().filter((state) => state.endsWith(" ok"))).toHaveLength(2);
 });
 
-test("a first start makes one soon, then one each day at its time", async () => {
+test("makes a backup soon after the first start, and then one each day at its time", async () => {
   begin();
   expect(lines).toEqual([]);
   await pass(2 * 60_000, 1);
@@ -96,7 +96,7 @@ test("a first start makes one soon, then one each day at its time", async () => 
   expect(lines.map(({ event }) => event)).toEqual(["backup started", "backup finished", "backup started", "backup finished"]);
 });
 
-test("a start with a fresh one waits for its time; one that is a day old is overdue", async () => {
+test("waits for the daily time when a fresh backup exists, and catches up when the newest is a day old", async () => {
   backUp(data, place, { aheadMs: NOON_MS - HOUR_MS - Date.now() });
   begin();
   clock.skip(15 * HOUR_MS);
@@ -110,13 +110,13 @@ test("a start with a fresh one waits for its time; one that is a day old is over
   await pass(60_000, 1);
 });
 
-test("the newest of them are kept; what was made by hand, what is damaged and what is not ours stays", async () => {
+test("keeps the newest nightly backups, and never deletes manual, damaged or foreign ones", async () => {
   const byHand = backUp(data, place, { aheadMs: NOON_MS - 2 * DAY_MS - Date.now() }).path;
   writeFileSync(join(place, "notes.txt"), "mine");
   mkdirSync(join(place, "genrouter-20200101T000000Z"));
   begin();
   await pass(60_000, 1);
-  // A nightly one that somebody put something into is not only ours any more.
+  // A nightly backup with an added file counts as foreign.
   const touched = join(place, "genrouter-20261019T120100Z");
   writeFileSync(join(touched, "look.txt"), "mine");
   for (let day = 2; day <= 5; day += 1) await pass(DAY_MS, day);
@@ -130,7 +130,7 @@ test("the newest of them are kept; what was made by hand, what is damaged and wh
   expect([existsSync(byHand), existsSync(join(touched, "look.txt"))]).toEqual([true, true]);
 });
 
-test("one that cannot be made is told and tried again in an hour, not sooner; the last good one stays", async () => {
+test("logs a failed backup, retries it after an hour and keeps the last good one", async () => {
   begin();
   await pass(60_000, 1);
   const [good = ""] = states();
@@ -151,7 +151,7 @@ test("one that cannot be made is told and tried again in an hour, not sooner; th
   expect(states()).toContain(good);
 });
 
-test("leftovers of one that was killed are taken away by the next", async () => {
+test("removes leftovers of a killed backup at the next backup", async () => {
   const { path } = backUp(data, place, { aheadMs: NOON_MS - DAY_MS - Date.now() });
   cpSync(path, join(place, "genrouter-20261018T000000Z.incomplete"), { recursive: true });
   cpSync(path, join(place, "genrouter-20261018T000001Z.removed"), { recursive: true });
@@ -161,7 +161,7 @@ test("leftovers of one that was killed are taken away by the next", async () => 
   expect(states()).toEqual(["genrouter-20261019T120100Z ok"]);
 });
 
-test("while somebody else makes one there, it waits for the next hour", async () => {
+test("waits for an hour while another process makes a backup in the directory", async () => {
   mkdirSync(place);
   const giveBack = acquireMutex(join(place, ".genrouter-backup.lock"));
   begin();
@@ -172,7 +172,7 @@ test("while somebody else makes one there, it waits for the next hour", async ()
   expect(states()).toHaveLength(1);
 });
 
-test("a drain ends one that is under way: nothing is left of it, and nothing is made afterwards", async () => {
+test("a drain cancels a running backup without leftovers, and no backup follows", async () => {
   begin();
   clock.skip(60_000);
   expect(told("backup started")).toBe(1);

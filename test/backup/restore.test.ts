@@ -1,4 +1,4 @@
-// Bringing a backup back: only into what is empty, told beforehand what it would lose, and a start on it works at once.
+// backup restore: requires an empty target, shows beforehand what would be lost, and leaves a directory that starts.
 import { Database } from "bun:sqlite";
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -32,7 +32,7 @@ const metaOf = (dir: string, name: string): number => {
   return Number(row?.value ?? Number.NaN);
 };
 
-test("a restored directory holds what the backup did, and neither a log nor the mark of one", async () => {
+test("a restored directory holds the files of the backup, and neither a write-ahead log nor its marker", async () => {
   const before = filesBelow(path);
   const { exit, out } = await restore();
   expect(exit as number).toBe(0);
@@ -46,7 +46,7 @@ test("a restored directory holds what the backup did, and neither a log nor the 
   expect((await runHere(["verify", "--data", to])).exit as number).toBe(0);
 });
 
-test("the restored database says that it is old: the moment of its backup, and when it was restored", async () => {
+test("a restored database stores the time of its backup and of the restore", async () => {
   const beganMs = Date.now();
   await restore();
   const { taken_at_ms } = JSON.parse(readFileSync(join(path, "manifest.json"), "utf8"));
@@ -55,7 +55,7 @@ test("the restored database says that it is old: the moment of its backup, and w
   expect(metaOf(path, "restored_at_ms")).toBeNaN();
 });
 
-test("a service starts on it, serves what it had and goes on; nothing of that reaches the backup", async () => {
+test("a service on a restored directory serves its results and continues, without changes to the backup", async () => {
   const before = filesBelow(path);
   await restore();
   const harness = await openOn(to);
@@ -70,7 +70,7 @@ test("a service starts on it, serves what it had and goes on; nothing of that re
   expect(filesBelow(path)).toEqual(before);
 });
 
-test("nothing is overwritten: a directory that holds anything is refused, with how to move it aside", async () => {
+test("rejects a target that is not empty, with the command that moves it aside", async () => {
   mkdirSync(to);
   writeFileSync(join(to, "mine"), "x");
   const { exit, err } = await restore();
@@ -80,7 +80,7 @@ test("nothing is overwritten: a directory that holds anything is refused, with h
   expect((await restore()).exit as number).toBe(0);
 });
 
-test("a directory that a service runs on is refused as one in use, and the service is unharmed", async () => {
+test("rejects a target on which a service runs, with exit code 75, and leaves the service unharmed", async () => {
   const harness = await openOn(data);
   to = data;
   const before = [...filesBelow(join(data, "files"))];
@@ -92,12 +92,12 @@ test("a directory that a service runs on is refused as one in use, and the servi
   await harness.crash();
 });
 
-test("without a yes nothing is restored", async () => {
+test("restores nothing without --yes", async () => {
   const { exit, err } = await restore([]);
   expect([exit as number, err, existsSync(to)]).toEqual([2, expect.stringMatching(/add --yes, or --dry-run/), false]);
 });
 
-test("while it is restored nobody can start on it, and half of it is never taken for a directory", async () => {
+test("keeps the target locked and its database unreadable as a store until the restore has ended", async () => {
   const seen: string[] = [];
   const look = (line: string) => {
     if (!line.startsWith("restoring 2")) return;
@@ -109,7 +109,7 @@ test("while it is restored nobody can start on it, and half of it is never taken
   expect(seen).toHaveLength(1);
 });
 
-test("one that is killed half way leaves a directory that no start takes for a whole one", async () => {
+test("a restore that is killed half way leaves a directory that no start accepts", async () => {
   const { putPlaceholder } = await import("../../src/store/sqlite/snapshot-copy/copy.ts");
   mkdirSync(to);
   putPlaceholder(to);
@@ -118,7 +118,7 @@ test("one that is killed half way leaves a directory that no start takes for a w
   expect((await restore()).err).toMatch(/left from a restore that was not finished/);
 });
 
-test("one that fails or is stopped takes everything away again", () => {
+test("a restore that fails or is stopped removes everything that it wrote", () => {
   let steps = 0;
   const stopping = () => {
     steps += 1;
@@ -136,7 +136,7 @@ test("one that fails or is stopped takes everything away again", () => {
   expect(namesIn(to)).toEqual([]);
 });
 
-test("a dry run says in plain words what would be lost, and changes nothing", async () => {
+test("a dry run prints what would be lost, and changes nothing", async () => {
   const db = new Database(join(data, "genrouter.db"), { readonly: true });
   const before = db.query<{ id: string }, []>("SELECT id FROM api_key LIMIT 1").get()?.id ?? "";
   db.close();
@@ -160,7 +160,7 @@ test("a dry run says in plain words what would be lost, and changes nothing", as
   for (const line of [
     "  1 generation made since",
     "  $0.06 charged since: customers would have it back",
-    // The harness's own account was given credits too.
+    // The account of the harness also received credits.
     "  2 top-ups made since, $1,025.00: customers paid that",
     `  1 account made since: ${account}`,
     `  1 API key made since: ${key}`,
@@ -174,7 +174,7 @@ test("a dry run says in plain words what would be lost, and changes nothing", as
   expect(json.unfinished).toMatchObject([{ generation: open, state: "accepted" }]);
 });
 
-test("a dry run against nothing, against the same, and against another service's directory", async () => {
+test("a dry run reports an empty target, an identical one and a database of another service", async () => {
   expect((await restore(["--dry-run"])).out).toContain("nothing would be lost");
   to = data;
   expect((await restore(["--dry-run"])).out).toContain("nothing would be lost: nothing has happened since");
@@ -183,7 +183,7 @@ test("a dry run against nothing, against the same, and against another service's
   expect((await restore(["--dry-run"])).out).toContain("another service's database: none of it is in this backup");
 });
 
-test("keys of providers without their master key are told, with what to do", async () => {
+test("reports sealed provider credentials without their master key, with instructions", async () => {
   const live = freshDir();
   await runHere(["accounts", "create", "--name", "a", "--data", live]);
   const { createVault } = await import("../../src/providers/vault.ts");
@@ -201,14 +201,14 @@ test("keys of providers without their master key are told, with what to do", asy
   expect(createVault(to).open("fal", { id, sealed })).toBe("canary-key");
 });
 
-test("a backup of a newer schema is refused by the older release", async () => {
+test("rejects a backup by a release whose schema is older than the database", async () => {
   const db = new Database(join(data, "genrouter.db"));
   db.run("PRAGMA user_version = 99");
   db.close();
   expect(() => backUp(data, freshDir())).toThrow(/schema 99 and this release knows/);
 });
 
-test("a directory that a snapshot of the disk brought back is adopted: marked as old, and refused while a service runs on it", async () => {
+test("mark-restored marks a directory from a disk snapshot, and rejects one on which a service runs", async () => {
   const dir = freshDir();
   const harness = await openOn(dir);
   const { id } = await harness.submit("sim-image-1", { prompt: "kite" });

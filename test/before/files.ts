@@ -1,4 +1,4 @@
-// The files of the trials, made on the spot: as those that were found, and small.
+// Generates the media files of the trials: small files with the properties of those that caused the faults.
 import { deflateSync } from "node:zlib";
 import { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Output, WebMOutputFormat } from "mediabunny";
 import { crc } from "../bombs/checksums.ts";
@@ -11,7 +11,7 @@ const u32 = (value: number) => {
   return made;
 };
 
-/** Sound whose header was written before its length was known. */
+/** Sound with a header that was written before the length was known. */
 export const streamedWav = (seconds: number, said: number): Uint8Array => {
   const made = Buffer.from(wav(seconds));
   made.writeUInt32LE(said, 40);
@@ -24,7 +24,7 @@ export const GIF: Uint8Array = (() => {
   const [width, height, clear, end] = [64, 48, 128, 129];
   const codes: number[] = [];
   for (let n = 0; n < width * height; n += 1) {
-    // The table is emptied before its codes become longer.
+    // The table is cleared before its codes become longer.
     if (n % 100 === 0) codes.push(clear);
     codes.push(0);
   }
@@ -39,7 +39,7 @@ export const GIF: Uint8Array = (() => {
   return Buffer.concat([Buffer.from(head), Buffer.alloc(128 * 3), Buffer.from(picture), ...parts, Buffer.from([0, 0x3b])]);
 })();
 
-/** A clip before which an hour of nothing is edited. */
+/** A clip with an edit list that puts an empty hour before it. */
 export const offsetClip = async (seconds: number): Promise<Uint8Array> => {
   const file = Buffer.from(await mp4({ seconds, index: "end" }));
   const edts = Buffer.concat([u32(8 + 40), text("edts"), u32(40), text("elst"), u32(0), u32(2)]);
@@ -47,7 +47,7 @@ export const offsetClip = async (seconds: number): Promise<Uint8Array> => {
   const [moov, mvhd, trak, tkhd] = ["moov", "mvhd", "trak", "tkhd"].map((name) => file.indexOf(name) - 4);
   if (moov === undefined || mvhd === undefined || trak === undefined || tkhd === undefined || trak < 0)
     throw new Error("no track");
-  // An edit is in units of the whole clip's clock.
+  // Edits are in the time scale of the movie header.
   const scale = file.readUInt32BE(mvhd + 20);
   edits.writeUInt32BE(3600 * scale, 0);
   edits.writeUInt32BE(seconds * scale, 12);
@@ -57,7 +57,7 @@ export const offsetClip = async (seconds: number): Promise<Uint8Array> => {
   return Buffer.concat([file.subarray(0, at), added, file.subarray(at)]);
 };
 
-/** A black picture of one bit a pixel. */
+/** A black picture with one bit for each pixel. */
 export const largePng = (side: number): Uint8Array => {
   const chunk = (name: string, body: Uint8Array) => {
     const named = Buffer.concat([text(name), body]);
@@ -73,7 +73,7 @@ export const largePng = (side: number): Uint8Array => {
   ]);
 };
 
-/** A clip as a browser records it: larger than a reader takes at once, without a length in its head. */
+/** A clip as a browser records it: larger than one read, without a duration in its header. */
 export const recordedWebm = async (seconds: number): Promise<Uint8Array> => {
   const target = new BufferTarget();
   const output = new Output({ format: new WebMOutputFormat({ appendOnly: true }), target });
@@ -87,7 +87,7 @@ export const recordedWebm = async (seconds: number): Promise<Uint8Array> => {
   return new Uint8Array(target.buffer ?? new ArrayBuffer(0));
 };
 
-/** MP3s of five seconds joined, each with a header that counts its own frames. */
+/** Concatenated MP3s of 5 s, each with a header that counts only its own frames. */
 export const joinedMp3 = (times: number): Uint8Array => {
   const frame = (body: Uint8Array) =>
     Buffer.concat([Buffer.from([0xff, 0xfb, 0x90, 0xc4]), body, Buffer.alloc(413 - body.length)]);
@@ -97,7 +97,7 @@ export const joinedMp3 = (times: number): Uint8Array => {
   return Buffer.concat(Array.from({ length: times }, () => one));
 };
 
-/** Sound in ADTS, larger than a reader takes at once. */
+/** Sound in ADTS that is larger than one read. */
 export const longAdts = (seconds: number): Uint8Array => {
   const length = 400;
   const frame = Buffer.alloc(length);

@@ -1,4 +1,4 @@
-// The faults of before: `npm run faults:before -- [--binary PATH] [--present PATH] [--only ID]`; ends with `N passed, N failed`.
+// Tests old faults on an old and the present build: `npm run faults:before -- [--only ID]`; ends with `N passed, N failed`.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { FROM_SOURCES, type Genrouter, killAll, run } from "../../src/torture/crash/processes.ts";
@@ -34,7 +34,7 @@ if (values.help) {
   process.exit(0);
 }
 
-/** Builds the commit in a worktree of its own. @returns the binary */
+/** Builds the commit in a separate worktree. @returns the path of the binary. */
 const buildBefore = async (): Promise<string> => {
   const root = join(import.meta.dir, "../..");
   const dir = join(makeScratch("genrouter-before-"), "tree");
@@ -61,7 +61,7 @@ const tried = async (trial: Trial, world: World): Promise<Told> => {
   }
 };
 
-/** All trials over one build: those that only wait beside each other, those that keep others waiting in turn. */
+/** Runs all trials on one build: light ones concurrently, heavy ones one after the other. */
 const tryAll = async (genrouter: Genrouter, wanted: (id: string) => boolean): Promise<Told[]> => {
   let simulator = "";
   const front = openFront(() => simulator);
@@ -77,7 +77,7 @@ const tryAll = async (genrouter: Genrouter, wanted: (id: string) => boolean): Pr
   });
   const world = openWorld(place, front, files);
   const light = [...MEDIA_TRIALS, ...moneyTrials(stripe), ...operatorTrials(genrouter)].filter(({ id }) => wanted(id));
-  // What changes a provider's answers, or its routes, goes by itself.
+  // A trial that changes a provider's responses or routes runs alone.
   const isAlone = ({ id }: Trial) => ["M1", "M9", "S12"].includes(id);
   const told = await Promise.all(light.filter((one) => !isAlone(one)).map((one) => tried(one, world)));
   for (const one of [...light.filter(isAlone), ...HEAVY_TRIALS.filter(({ id }) => wanted(id))])
@@ -97,7 +97,7 @@ say(`before: ${version.trim().split("\n")[0]}`);
 const old = await tryAll([before], wanted);
 const now = await tryAll(values.present === undefined ? FROM_SOURCES : [values.present], wanted);
 let [passed, failed] = [0, 0];
-/** What is right now was wrong before, or is named as what was right and stays so. */
+/** Matches trials that were right before and must stay right; all others must have been wrong before. */
 const STAYS = /as before$/;
 for (const { trial, seen } of now) {
   const was = old.find((one) => one.trial.id === trial.id && one.trial.says === trial.says)?.seen;

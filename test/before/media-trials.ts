@@ -1,4 +1,4 @@
-// The trials of media: what is delivered and charged, paid and thrown away, or measured wrongly.
+// Trials of media: wrong charges, discarded results and wrong measurements.
 import { jpeg, mp4, noted, png } from "../media/made.ts";
 import { GIF, joinedMp3, largePng, longAdts, offsetClip, recordedWebm, streamedWav } from "./files.ts";
 import { gzipped, type RouteLine, ranged, type Seen, type Shown, type Trial, type World, whole } from "./trial.ts";
@@ -12,7 +12,7 @@ const forPicture = (prompt: string) => ({ ...PICTURE, input: { prompt } });
 const forSound = (prompt: string) => ({ ...SOUND, input: { prompt } });
 const forClip = (prompt: string) => ({ ...CLIP, input: { prompt, resolution: "480p", duration: 5 } });
 
-/** A file that every route delivers is delivered, and charged once at its first. */
+/** Checks that a file that every route delivers is delivered at the first attempt. */
 const delivered = async (
   world: World,
   body: (prompt: string) => object,
@@ -24,7 +24,7 @@ const delivered = async (
   const shown = await world.made(body(prompt));
   return { isRight: shown.status === "succeeded" && shown.attempts === 1 && also(shown), seen: told(shown) };
 };
-/** What a submission with such an input is answered. */
+/** Submits with an input and judges the response. */
 const asInput = async (world: World, input: object, isRight: (status: number, body: string) => boolean): Promise<Seen> => {
   const { status, body } = await world.order({
     model: "vidmodel-2.5",
@@ -33,13 +33,13 @@ const asInput = async (world: World, input: object, isRight: (status: number, bo
   const { quoted_usd, error } = JSON.parse(body) as { quoted_usd?: number; error?: { message: string } };
   return { isRight: isRight(status, body), seen: `${status} ${error?.message ?? `quoted ${quoted_usd}`}` };
 };
-/** FLAC of half a second of silence says itself how long it is. */
+/** A short FLAC of silence, with its length in the header. */
 const flac = () => {
   const info = Buffer.alloc(34);
   info.writeUInt16BE(4096, 0);
   info.writeUInt16BE(4096, 2);
   info.writeBigUInt64BE((44_100n << 44n) | (15n << 36n) | 4096n, 10);
-  // One frame of 4096 samples, all of them zero, with its two checksums.
+  // One frame of 4,096 zero samples with its two checksums.
   const frame = Buffer.from("fff8c908009500000021bd", "hex");
   return Buffer.concat([Buffer.from("fLaC"), Buffer.from([0x80, 0, 0, 34]), info, frame]);
 };
@@ -47,7 +47,7 @@ const flac = () => {
 export const MEDIA_TRIALS: readonly Trial[] = [
   {
     id: "M1",
-    says: "a picture that fal's filter made black is a refused output",
+    says: "treats a picture that fal's filter blackened as a refused output",
     run: async (world) => {
       world.change("fal", (json) => ("images" in json ? { ...json, has_nsfw_concepts: [true] } : undefined));
       const shown = await world.made(forPicture(world.word()));
@@ -57,7 +57,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
   },
   {
     id: "M2",
-    says: "of Gemini's answer the thoughts are skipped, drafts among them",
+    says: "skips the thoughts in Gemini's response, draft pictures included",
     run: async (world) => {
       const draft = Buffer.from(await png(64, 64)).toString("base64");
       world.change("gemini", (json) => {
@@ -80,7 +80,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
   },
   {
     id: "M3",
-    says: "a clip of 6 s with an hour of empty edit before it is billed for 6 s",
+    says: "bills a clip of 6 s after an empty edit of an hour for 6 s",
     run: async (world) => {
       const url = world.at(ranged(await offsetClip(6), "video/mp4"));
       return asInput(world, { video_url: url }, (status, body) => status === 202 && (JSON.parse(body) as Shown).quoted_usd < 5);
@@ -88,29 +88,29 @@ export const MEDIA_TRIALS: readonly Trial[] = [
   },
   {
     id: "M4",
-    says: "sound whose header was written before its length was known is delivered",
+    says: "delivers sound with a header that was written before the length was known",
     run: (world) => delivered(world, forSound, whole(streamedWav(5, 0x7fff_f000), "audio/wav")),
   },
   {
     id: "M4",
-    says: "the same with a length of zero, as an input",
+    says: "accepts sound with a length of 0 in its header as an input",
     run: async (world) =>
       asInput(world, { duration: 5, audio_urls: [world.at(whole(streamedWav(5, 0), "audio/wav"))] }, (status) => status === 202),
   },
   {
     id: "M5",
-    says: "a picture of 16,384 squared is delivered with its size",
+    says: "delivers a picture of 16,384 × 16,384 with its size",
     run: (world) => delivered(world, forPicture, whole(largePng(16_384), "image/png"), ({ output }) => output?.width === 16_384),
   },
   {
     id: "M6",
-    says: "a JPEG with 1.2 MB of notes before the picture is delivered",
+    says: "delivers a JPEG with 1.2 MB of metadata before the picture",
     run: async (world) =>
       delivered(world, forPicture, whole(noted(await jpeg(640, 480), 20), "image/jpeg"), ({ output }) => output?.width === 640),
   },
   {
     id: "M6",
-    says: "one with 300 kB of them is taken as an input",
+    says: "accepts a JPEG with 300 kB of metadata as an input",
     run: async (world) =>
       asInput(
         world,
@@ -120,13 +120,13 @@ export const MEDIA_TRIALS: readonly Trial[] = [
   },
   {
     id: "M7",
-    says: "a picture whose server says Content-Encoding aws-chunked over plain bytes is delivered",
+    says: "delivers a picture with the false header Content-Encoding: aws-chunked",
     run: async (world) =>
       delivered(world, forPicture, whole(await png(640, 480), "image/png", { "content-encoding": "aws-chunked" })),
   },
   {
     id: "M8",
-    says: "a recorded WebM above 256 KiB is measured where its server has ranges",
+    says: "measures a recorded WebM above 256 KiB from a server with range requests",
     run: async (world) =>
       asInput(
         world,
@@ -136,12 +136,12 @@ export const MEDIA_TRIALS: readonly Trial[] = [
   },
   {
     id: "M10",
-    says: "a GIF that a provider returns for a picture is delivered",
+    says: "delivers a GIF that a provider returns as a picture",
     run: (world) => delivered(world, forPicture, whole(GIF, "image/gif")),
   },
   {
     id: "M9",
-    says: "three results that only we could not read do not take the route from everybody",
+    says: "keeps a route up after three results that only this service could not read",
     run: async (world) => {
       const model = "flux-2-dev";
       const orders = Array.from({ length: 3 }, async () => {
@@ -160,7 +160,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
   },
   {
     id: "A1",
-    says: "thirteen MP3s of five seconds joined, 65 s, are more than the 60 s that a model takes",
+    says: "rejects 13 concatenated MP3s of 5 s for a model that accepts 60 s",
     run: async (world) => {
       const picture = world.at(ranged(await png(640, 480), "image/png"));
       const sound = world.at(ranged(joinedMp3(13), "audio/mpeg"));
@@ -173,18 +173,18 @@ export const MEDIA_TRIALS: readonly Trial[] = [
   },
   {
     id: "A2",
-    says: "ADTS above 256 KiB is measured where its server has ranges",
+    says: "measures ADTS above 256 KiB from a server with range requests",
     run: (world) =>
       asInput(world, { duration: 5, audio_urls: [world.at(ranged(longAdts(20), "audio/aac"))] }, (status) => status === 202),
   },
   {
     id: "A3",
-    says: "FLAC that a provider returns for sound is delivered",
+    says: "delivers FLAC that a provider returns as sound",
     run: (world) => delivered(world, forSound, whole(flac(), "audio/flac")),
   },
   {
     id: "A4",
-    says: "polls that come compressed although nobody asked are read",
+    says: "reads a poll response that is compressed without being requested so",
     run: async (world) => {
       world.change("replicate", gzipped);
       await world.leaveOn("vidmodel-2.0-mini", "replicate");
@@ -201,7 +201,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
   },
   {
     id: "A4",
-    says: "a result file that comes compressed is delivered",
+    says: "delivers a result file that is sent with Content-Encoding: gzip",
     run: async (world) =>
       delivered(
         world,
@@ -211,7 +211,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
   },
   {
     id: "A8",
-    says: "a picture where a clip is meant is refused with the kinds that are taken",
+    says: "rejects a picture in place of a clip with the accepted formats in the message",
     run: async (world) =>
       asInput(
         world,
@@ -221,7 +221,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
   },
   {
     id: "A10",
-    says: "a page may fetch its own result: CORS on signed links",
+    says: "allows a page to fetch its result: CORS on signed links",
     run: async (world) => {
       const shown = await world.made(forPicture(world.word()));
       const answer = await fetch(shown.output?.urls[0] ?? "", { headers: { origin: "https://app.example" } });
@@ -234,7 +234,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
   },
   {
     id: "S4",
-    says: "4 s where 30 s were ordered are not charged",
+    says: "does not charge for a clip of 4 s when 30 s were ordered",
     run: async (world) => {
       const prompt = world.word();
       await world.deliver(prompt, world.at(whole(await mp4({ seconds: 4 }), "video/mp4")));
@@ -244,7 +244,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
   },
   {
     id: "S4",
-    says: "what is right is charged as before",
+    says: "charges for a correct clip as before",
     run: async (world) => {
       const shown = await world.made(forClip(world.word()));
       return { isRight: shown.status === "succeeded" && (shown.cost_usd ?? 0) > 0, seen: told(shown) };

@@ -1,4 +1,4 @@
-// The trials of money and of who keeps others waiting: bombs, places, debts, payments, and words that are no proof.
+// Trials of money and of load on others: bombs, silent links, debts, payments and inconclusive provider responses.
 import { createServer } from "node:http";
 import { deliver, type Event, type openStripe } from "../billing/stripe-server.ts";
 import { BOMBS, piecesOf } from "../bombs/all.ts";
@@ -7,7 +7,7 @@ import { mp4, png } from "../media/made.ts";
 import { ranged, type Seen, type Shown, type Trial, type World, whole } from "./trial.ts";
 
 const MIB = 1024 * 1024;
-/** The longest that /healthz waits while something is done, ms. */
+/** The longest response time of /healthz during some work, ms. */
 const silence = async (world: World, during: () => Promise<unknown>): Promise<number> => {
   const url = `${world.place.nodes[0]?.url}/healthz`;
   let [worst, isOver] = [0, false];
@@ -44,7 +44,7 @@ const bombed =
     return { isRight: ms <= 600, seen: `/healthz of others waited ${ms} ms; it was answered ${said}` };
   };
 
-/** What the account has, by the command line. */
+/** The balance of an account by the command line. */
 type Balance = { available_usd: number; held_usd: number; owed_usd: number; paused?: boolean };
 const balanceOf = async ({ json }: World, account: string): Promise<Balance> => {
   const shown = await json<Balance>("credits", "show", "--account", account);
@@ -52,7 +52,7 @@ const balanceOf = async ({ json }: World, account: string): Promise<Balance> => 
   return { ...shown, paused: accounts.find(({ id }) => id === account)?.paused ?? false };
 };
 
-/** A server of clips with two faces: who measures has 4 s, who makes something of it 30 s. */
+/** A two-faced server: the service measures a clip of 4 s, the provider receives 30 s. */
 const twoFaced = async (world: World): Promise<Seen> => {
   const [short, long] = [await mp4({ seconds: 4 }), await mp4({ seconds: 30 })];
   const url = world.at((request) => {
@@ -68,7 +68,7 @@ const twoFaced = async (world: World): Promise<Seen> => {
   };
 };
 
-/** An account without a credit names links to a server that says nothing; others ask for a picture meanwhile. */
+/** An account without credits submits links to a silent server; others submit a picture meanwhile. */
 const places = async (world: World): Promise<Seen> => {
   const silent = createServer(() => undefined);
   await new Promise<void>((ready) => silent.listen(0, "127.0.0.1", () => ready()));
@@ -129,7 +129,7 @@ const debt = async (world: World): Promise<Seen> => {
   };
 };
 
-/** Words of PixVerse are taken for proof that there is no job, while there is one. */
+/** PixVerse returns an unknown code for a job that exists. */
 const words = async (world: World): Promise<Seen> => {
   await world.leaveOn("pixverse-v6", "pixverse");
   world.change("pixverse", (json) =>
@@ -152,7 +152,7 @@ const words = async (world: World): Promise<Seen> => {
   };
 };
 
-/** A purchase that the service learns of by its payment alone. */
+/** A purchase that the service knows only from its payment event. */
 const purchased = async (
   world: World,
   stripe: ReturnType<typeof openStripe>,
@@ -173,11 +173,11 @@ const purchased = async (
 const later = (event: Event, days: number): Event => ({ ...event, created: event.created + days * 86_400 });
 
 export const moneyTrials = (stripe: ReturnType<typeof openStripe>): readonly Trial[] => [
-  { id: "S11", says: "what a failed generation gives back pays a debt, and nothing is held meanwhile", run: debt },
-  { id: "S12", says: "PixVerse's unknown code is no proof that there is no job", run: words },
+  { id: "S11", says: "uses the released credits of a failed generation to pay a debt, and allows no hold meanwhile", run: debt },
+  { id: "S12", says: "does not treat an unknown PixVerse code as proof that no job exists", run: words },
   {
     id: "S14",
-    says: "a dispute in euros pauses the account and waits for an operator",
+    says: "pauses the account and takes no credits for a dispute in euros",
     run: async (world) => {
       const { account, payment, send } = await purchased(world, stripe, 1);
       const dispute = {
@@ -198,7 +198,7 @@ export const moneyTrials = (stripe: ReturnType<typeof openStripe>): readonly Tri
   },
   {
     id: "S14",
-    says: "a dispute that was won and is lost later takes back",
+    says: "takes the credits back when a dispute that was won is lost later",
     run: async (world) => {
       const { account, payment, send } = await purchased(world, stripe, 2);
       await send(stripe.dispute("created", payment, 2500, "needs_response"));
@@ -212,32 +212,36 @@ export const moneyTrials = (stripe: ReturnType<typeof openStripe>): readonly Tri
       };
     },
   },
-  { id: "S2", says: "what is billed is the clip that the provider gets", run: twoFaced },
+  { id: "S2", says: "bills the clip that the provider receives", run: twoFaced },
 ];
 
-/** These keep others waiting: one after the other, and after all others. */
+/** Trials that load the service: they run one after the other, after all others. */
 export const HEAVY_TRIALS: readonly Trial[] = [
-  { id: "S3", says: "links to a server that says nothing keep nobody else from having a picture read", run: places },
-  { id: "S1", says: "an MP4 of 2 MiB of tracks holds up nobody", run: bombed("mp4, tracks", 2 * MIB, "video/mp4") },
+  { id: "S3", says: "reads the pictures of others while links lead to a silent server", run: places },
   {
     id: "S1",
-    says: "255 KiB of ADTS frames of nothing hold up nobody",
+    says: "answers /healthz within 600 ms during an MP4 with 2 MiB of tracks",
+    run: bombed("mp4, tracks", 2 * MIB, "video/mp4"),
+  },
+  {
+    id: "S1",
+    says: "answers /healthz within 600 ms during 255 KiB of empty ADTS frames",
     run: bombed("adts, frames of nothing", 255 * 1024, "audio/aac"),
   },
 ];
 
-/** What this cannot show, and why. */
+/** Faults that the trials do not cover, and why. */
 export const NOT_SHOWN: readonly (readonly [id: string, why: string])[] = [
-  ["S1, a node of a cluster ends", "npm run bombs -- --nodes 2 --binary PATH shows it: it takes a PostgreSQL and minutes"],
+  ["S1, a node of a cluster ends", "npm run bombs -- --nodes 2 --binary PATH covers it: it needs PostgreSQL and minutes"],
   [
     "S9d",
-    "the words that take seconds have to come from a provider whose answer is one of 17 dialects; test/regressions/security-s9d.test.ts has each of them",
+    "the slow texts must come from a provider in one of 17 dialects; test/regressions/security-s9d.test.ts covers each of them",
   ],
   [
     "S14, adaptive pricing",
-    "a checkout is asked for by a user who has signed in; test/regressions/security-s14.test.ts shows what is asked",
+    "only a signed-in user can start a checkout; test/regressions/security-s14.test.ts covers the request",
   ],
-  ["A6", "a request behind a POST closes the connection as before: the rule is written now, and nothing is charged"],
-  ["A7", "whether an empty answer was billed is in the answer's own words; test/regressions/api-a7.test.ts has them"],
-  ["A5, A9", "not of this release"],
+  ["A6", "a request pipelined after a POST closes the connection as before: the rule is documented now, and nothing is charged"],
+  ["A7", "only the provider's response says whether an empty result was billed; test/regressions/api-a7.test.ts covers it"],
+  ["A5, A9", "not part of this release"],
 ];

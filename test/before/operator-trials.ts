@@ -1,4 +1,4 @@
-// The trials of whoever runs the service: settings, the command line, lost files, sign-in, and what proxies meet.
+// Trials of operation: configuration, command line, lost files, sign-in and proxies.
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -15,13 +15,13 @@ const nodeOf = ({ place }: World) => {
 };
 const lastLine = (said: string): string => said.trim().split("\n").at(-1)?.slice(0, 200) ?? "";
 
-/** Settings that no start takes. */
+/** Checks that `config check` rejects these settings. */
 const refused = (genrouter: Genrouter, env: Record<string, string>) => async (): Promise<Seen> => {
   const { code, output: said } = await run([...genrouter, "config", "check"], env);
   return { isRight: code === 2, seen: `config check ends with ${code}: ${lastLine(said)}` };
 };
 
-/** Runs `generate` for a key that has credits, in a directory of its own. */
+/** Runs `generate` with a key that has credits, in the given directory. */
 const generate = async (genrouter: Genrouter, world: World, cwd: string, ...words: string[]) => {
   const { url } = nodeOf(world);
   const command = ["generate", MODEL, "--prompt", `${world.word()}kite`, "--url", url, "--key", world.place.honest.key, ...words];
@@ -30,7 +30,7 @@ const generate = async (genrouter: Genrouter, world: World, cwd: string, ...word
   return { code: await child.exited, out, err };
 };
 
-/** What comes back over one connection that rests between two requests. */
+/** The number of responses over one connection that is idle between two requests. */
 const askTwice = (url: string, restMs: number): Promise<number> => {
   const { hostname, port } = new URL(url);
   return new Promise((tell) => {
@@ -82,7 +82,7 @@ const wrongPassword = async (world: World): Promise<Seen> => {
     headers: { "content-type": "application/json", origin: url },
     body: JSON.stringify({ email: "nobody@example.com", password: "wrong password" }),
   });
-  // The line may come after the response.
+  // The log line may follow the response.
   const lineOf = () =>
     child
       .output()
@@ -150,54 +150,54 @@ const withoutKeys = (genrouter: Genrouter) => async (): Promise<Seen> => {
 
 export const operatorTrials = (genrouter: Genrouter): readonly Trial[] => [
   {
-    ...{ id: "operator A4", says: "config check refuses nodes without a bucket, as serve does" },
+    ...{ id: "operator A4", says: "config check rejects a cluster without a bucket, as serve does" },
     run: refused(genrouter, { GENROUTER_STORE__URL: STORE }),
   },
   {
-    ...{ id: "operator A10", says: "no link that makes an operator is in what a start says to a file" },
+    ...{ id: "operator A10", says: "serve prints no setup link to a file" },
     run: async (world) => {
       const isThere = /console\/setup#/.test(nodeOf(world).child.output());
       return { isRight: !isThere, seen: isThere ? "the link is there" : "no link" };
     },
   },
   {
-    ...{ id: "operator A11", says: "links to every address of the machine are refused" },
+    ...{ id: "operator A11", says: "config check rejects server.host 0.0.0.0 without a public URL" },
     run: refused(genrouter, { GENROUTER_SERVER__HOST: "0.0.0.0", GENROUTER_OPERATOR__TOKEN: "0123456789abcdef0123456789abcdef" }),
   },
   {
-    ...{ id: "operator A12", says: "a path before the pages is refused" },
+    ...{ id: "operator A12", says: "config check rejects a public URL with a path" },
     run: refused(genrouter, { GENROUTER_SERVER__PUBLIC_URL: "https://host.example/gen" }),
   },
-  { id: "ux B5", says: "a mistake in an option is told before anything is ordered", run: unpaidMistake(genrouter) },
-  { id: "ux B8", says: "a file that the storage has lost is 404, and verify finds it", run: lostFile },
-  { id: "ux B10", says: "the service starts without a provider's key", run: withoutKeys(genrouter) },
+  { id: "ux B5", says: "generate reports an invalid option before it submits", run: unpaidMistake(genrouter) },
+  { id: "ux B8", says: "returns 404 for a lost result file, and verify reports it", run: lostFile },
+  { id: "ux B10", says: "the service starts without a provider credential", run: withoutKeys(genrouter) },
   {
-    ...{ id: "ux B26", says: "long JSON is compressed" },
+    ...{ id: "ux B26", says: "compresses long JSON responses" },
     run: async (world) => {
       const { headers } = await fetch(`${nodeOf(world).url}/v1/models`, { headers: { "accept-encoding": "gzip" } });
       const coding = headers.get("content-encoding");
       return { isRight: coding === "gzip", seen: `the list of models comes as ${coding ?? "plain text"}` };
     },
   },
-  { id: "ux B37", says: "-o - writes to standard output", run: toOutput(genrouter) },
+  { id: "ux B37", says: "generate -o - writes to standard output", run: toOutput(genrouter) },
   {
-    ...{ id: "media D1", says: "what Kubernetes sets for a Service is no setting" },
+    ...{ id: "media D1", says: "config ignores the variables that Kubernetes sets for a Service" },
     run: async () => {
       const env = { GENROUTER_PORT: "tcp://10.0.0.1:8080", GENROUTER_SERVICE_HOST: "10.0.0.1", GENROUTER_SERVICE_PORT: "8080" };
       const { code, output: said } = await run([...genrouter, "config", "print"], env);
       return { isRight: code === 0, seen: `config print ends with ${code}${code === 0 ? "" : `: ${lastLine(said)}`}` };
     },
   },
-  { id: "media D2", says: "what is written through a link goes where it leads", run: throughLink(genrouter) },
+  { id: "media D2", says: "generate -o writes through a symbolic link to its target", run: throughLink(genrouter) },
   {
-    ...{ id: "media D6", says: "a connection that rests for a minute is kept" },
+    ...{ id: "media D6", says: "keeps a connection that is idle for a minute" },
     run: async (world) => {
       const answers = await askTwice(nodeOf(world).url, 61_000);
       return { isRight: answers === 2, seen: `${answers} of 2 requests over it were answered` };
     },
   },
   {
-    ...{ id: "media D9", says: "an address of a database with a raw # in its password is told what to write" },
+    ...{ id: "media D9", says: "explains how to encode a # in the password of a database URL" },
     run: async () => {
       const { output: said } = await run([...genrouter, "verify"], {
         GENROUTER_STORE__URL: "postgres://user:a#b@127.0.0.1:1/genrouter",
@@ -205,9 +205,9 @@ export const operatorTrials = (genrouter: Genrouter): readonly Trial[] => [
       return { isRight: /%23/.test(said), seen: lastLine(said) };
     },
   },
-  { id: "security 7", says: "a wrong password is in the log", run: wrongPassword },
+  { id: "security 7", says: "logs a sign-in with a wrong password", run: wrongPassword },
   {
-    ...{ id: "security 13", says: "a request that names two hosts is refused" },
+    ...{ id: "security 13", says: "rejects a request with two Host headers with 400" },
     run: async (world) => {
       const said = await raw(nodeOf(world).url, "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n");
       return { isRight: said.startsWith("HTTP/1.1 400"), seen: said.split("\r\n")[0] ?? "" };
@@ -215,16 +215,16 @@ export const operatorTrials = (genrouter: Genrouter): readonly Trial[] => [
   },
 ];
 
-/** What is not shown here, and what shows it. */
+/** Faults that these trials do not cover, and what covers them. */
 export const OPERATOR_NOT_SHOWN: readonly (readonly [id: string, why: string])[] = [
-  ["operator A1, A2, A6, A9", "npm run outages plays databases, buckets, disks and providers that are away"],
+  ["operator A1, A2, A6, A9", "npm run outages tests unavailable databases, buckets, disks and providers"],
   [
     "operator A3, A7, A8, A13, A14",
-    "test/regressions/operator-a*.test.ts: they take a PostgreSQL, a bucket, or a provider that refuses a key",
+    "test/regressions/operator-a*.test.ts: they need PostgreSQL, a bucket, or a provider that rejects a credential",
   ],
   ["operator A5", "promtool over deploy/prometheus, and a real scrape: npm run outages"],
-  ["security 5", "test/regressions/operator-stuck.test.ts: a generation has to be stuck by hand"],
-  ["security 6", "npm run guessing: 10,000 tries"],
+  ["security 5", "test/regressions/operator-stuck.test.ts: a test has to make a generation stuck"],
+  ["security 6", "npm run guessing: 10,000 sign-ins"],
   ["security 8, 10", "test/postgres/tls.test.ts and test/regressions/security-s8.test.ts, security-s10.test.ts"],
-  ["ux B7", "whoever may write everywhere, as root, meets no such directory; test/regressions/ux-b7.test.ts"],
+  ["ux B7", "root can write to every directory, so there is no such directory; test/regressions/ux-b7.test.ts"],
 ];

@@ -1,18 +1,18 @@
-// What a trial is, and the world it is made in: one build of the service, its providers, and a server whose files a trial decides.
+// Defines a trial and its world: one build of the service, simulated providers, and a file server that trials control.
 import { gzipSync } from "node:zlib";
 import type { Account, Place } from "../bombs/fixture.ts";
 import { type Answer, post } from "../bombs/load.ts";
 
-/** What was seen, and whether it is what is right. */
+/** The observation of a trial, and whether it is correct. */
 export type Seen = { isRight: boolean; seen: string };
 export type Trial = {
-  /** As the pages of faults call it. */
+  /** The id in the reports of faults. */
   id: string;
   says: string;
   run(world: World): Promise<Seen>;
 };
 
-/** A generation as the API shows it. */
+/** A generation resource of the API. */
 export type Shown = {
   id: string;
   status: string;
@@ -27,26 +27,26 @@ export type FileAnswer = (request: Request) => Response | Promise<Response>;
 
 export type World = {
   place: Place;
-  /** Puts an answer at an address of its own. */
+  /** Serves a response at a new URL. */
   at(answer: FileAnswer): string;
   order(body: object, by?: Account): Promise<Answer>;
-  /** Orders, and waits for its end. */
+  /** Submits and waits for the end. */
   made(body: object, by?: Account): Promise<Shown>;
   until(id: string, by?: Account): Promise<Shown>;
-  /** Every provider delivers the file at this address to orders with this prompt. */
+  /** Makes every provider deliver the file at this URL for submissions with this prompt. */
   deliver(prompt: string, url: string): Promise<void>;
-  /** What becomes of the JSON that a provider answers to who names this in a request, or polls for it afterwards. */
+  /** Changes the JSON of a provider's responses. */
   change(provider: string, change: (json: Record<string, unknown>) => unknown): void;
-  /** A word that no other trial uses. */
+  /** A unique word. */
   word(): string;
-  /** What a command answered as JSON. */
+  /** The JSON output of a command. */
   json<T>(...words: string[]): Promise<T>;
-  /** Of a model the routes of one provider alone are left on. */
+  /** Disables all routes of a model except those of one provider. */
   leaveOn(model: string, provider: string): Promise<void>;
 };
 export type RouteLine = { id: string; provider: string; state: string };
 
-/** Bytes with ranges, as an honest server has them. */
+/** Serves bytes with range requests. */
 export const ranged =
   (bytes: Uint8Array, mime: string): FileAnswer =>
   (request) => {
@@ -66,7 +66,7 @@ export const whole =
   () =>
     new Response(Buffer.from(bytes), { headers: { "content-type": mime, ...more } });
 
-/** A server before the simulator that may change what a provider answers. */
+/** A proxy in front of the simulator that may change a provider's responses. */
 export const openFront = (simulator: () => string) => {
   const changes = new Map<string, (json: Record<string, unknown>) => unknown>();
   const server: Bun.Server<undefined> = Bun.serve({
@@ -99,7 +99,7 @@ export const openFront = (simulator: () => string) => {
 };
 export type Front = ReturnType<typeof openFront>;
 
-/** JSON that is compressed although nobody asked for it. */
+/** A compressed JSON response, whatever the request accepts. */
 export const gzipped = (json: unknown): Response =>
   new Response(gzipSync(JSON.stringify(json)), { headers: { "content-type": "application/json", "content-encoding": "gzip" } });
 

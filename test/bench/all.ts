@@ -1,4 +1,4 @@
-// The benches, in the order in which they are run: what is measured over a directory that another has filled comes before that one.
+// The benches in the order in which they run; one that measures a shared stocked directory precedes the one that changes it.
 import { before } from "./before.ts";
 import type { Bench } from "./bench.ts";
 import { content } from "./content.ts";

@@ -1,4 +1,4 @@
-// The service beside a build of before: submissions, polls, memory, and whole lives of pictures, clips and sounds.
+// Bench of the service against an earlier build: submissions, polls, memory, and whole generations.
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { BINARY, type Genrouter } from "../../src/torture/crash/processes.ts";
@@ -21,13 +21,13 @@ const PROCESSES = 4;
 const ACCOUNTS = 16;
 const USD = 1_000_000;
 const SUBMITTED = "vidmodel-2.0-fast.json";
-/** Everything that a bench of before had to do is done no more than so much worse; clips and sounds are looked at more closely since. */
+/** The largest allowed regressions; clips and sounds have a wider bound, because the service checks them more closely now. */
 const AT_LEAST = 0.95;
 const AT_MOST = 1.05;
 const LOOKED_AT = 0.8;
 const SIDES = "this build / the build of before";
 
-/** A build on a directory that it has made by itself: neither can read what the other writes. */
+/** A build on a directory that it has created, because neither build can read the other's directory. */
 const withBuild = async <T>(
   genrouter: Genrouter,
   env: Readonly<Record<string, string>>,
@@ -65,8 +65,8 @@ const sideOf = (name: string, { service }: Stage, stream: ReturnType<typeof poll
 });
 
 /**
- * Polls of what is in flight, and then submissions, of both builds at the same time. Two processes of one binary differ by a few per cent: so
- * several of each side play.
+ * Polls of generations in flight, then submissions, on both builds at the same time. Two processes of one binary differ by a few
+ * percent, so each side has several.
  */
 const answered = async (of: Env, both: Both): Promise<Result[]> => {
   const env = closely(of, 5);
@@ -108,12 +108,12 @@ const answered = async (of: Env, both: Both): Promise<Result[]> => {
   return [held("submit"), held("poll")];
 };
 
-/** A build of before took 30 ms of one thread for a sound, and delivered 256 of them at a time. */
+/** The earlier build needed 30 ms of one thread for a sound, and delivered 256 at a time. */
 const longer = (env: Env): Env => ({ ...env, lives: { ...env.lives, roundMs: 4 * env.lives.roundMs } });
 
 /**
- * Whole lives of one kind. What looks at clips and sounds are children of the service: their time is its time. Pictures are made by two services
- * alike, which share a core; where one has children, which stand behind everything else on their core, each has it in turn.
+ * Whole generations of one kind. Child processes of the service check clips and sounds, and their CPU time counts as its own.
+ * For pictures both services share a core; for kinds with child processes, which have a low priority, they take turns.
  */
 const lives = (of: Env, both: Both, kind: Kind, target: number): Promise<Result[]> =>
   withProvider(async (provider) => {
@@ -137,7 +137,7 @@ const lives = (of: Env, both: Both, kind: Kind, target: number): Promise<Result[
     });
   });
 
-/** The model that is submitted, as builds of before know it too. */
+/** The submitted model, in a form that earlier builds also read. */
 const withModel = (): string => {
   const dir = makeScratch("bench-catalogue-");
   mkdirSync(join(dir, "models"));

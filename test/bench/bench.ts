@@ -1,13 +1,13 @@
-// What a bench is: two sides, what each of them does, and the ratio of what was measured that counts.
+// Defines a bench: two sides, their work, and the ratio of their figures.
 
-/** Of all rounds of a side: the median, the ends, and each in its turn. */
+/** The figures of all rounds of a side: median, minimum, maximum, and each round. */
 export type Spread = { median: number; least: number; most: number; each: readonly number[] };
 
 type Ends = Pick<Spread, "least" | "most">;
 
 /**
- * A ratio held against its target. `ratio` is ours to the other's, whichever way of the two is the better one; of rounds it is the median
- * of the ratios of the same round, so that a machine which is slow for a while is slow for both.
+ * A ratio with its target. `ratio` is ours to the other's, whichever direction is better; for rounds it is the median of the
+ * ratios of the same round, so that a temporarily slow machine affects both sides.
  */
 export type Result = {
   name: string;
@@ -15,63 +15,63 @@ export type Result = {
   other: number;
   ratio: number;
   target: number;
-  /** Whether the target is a floor or a ceiling of the ratio. */
+  /** Whether the target is a lower or an upper bound of the ratio. */
   wants: "at least" | "at most";
   met: boolean;
-  /** Of `ours` and `other`. */
+  /** The unit of `ours` and `other`. */
   unit: string;
-  /** What both sides were, in a few words. */
+  /** Short descriptions of both sides. */
   sides: string;
-  /** The least and the most of the rounds. */
+  /** The minimum and maximum of the rounds. */
   spread?: { ours: Ends; other: Ends };
-  /** CPU time per request, µs, where it is a figure beside the one that counts. */
+  /** CPU time per request, µs, as an additional figure. */
   cpuUs?: { ours: number; other: number };
-  /** How much of its own core the load had, as a share of it. */
+  /** The share of its core that the load used. */
   share?: { ours: number; other: number };
-  /** Only told, not held against anything: no result of it fails the program. */
+  /** Informational: no target, and no result fails the program. */
   isNote?: true;
 };
 
 export type Env = {
   /** Fewer rounds and fewer rows, the same sides. */
   isShort: boolean;
-  /** How many rounds each side plays, and for how long each, ms. */
+  /** The number of rounds of each side, and their duration, ms. */
   rounds: number;
   roundMs: number;
-  /** How often a process is started where starts are what is measured. */
+  /** The number of process starts in benches that measure starts. */
   starts: number;
-  /** The same of rounds of whole generations, each of which begins and ends with nothing in flight. */
+  /** The same for rounds of whole generations, each of which begins and ends with nothing in flight. */
   lives: { rounds: number; roundMs: number; warmAtMostMs: number };
-  /** A directory with a ladder whose ceiling ours is held against. */
+  /** A directory with another ladder, whose ceiling is compared with ours. */
   yardstick?: string;
-  /** A build of before, for the bench that compares with it. */
+  /** An earlier build, for the bench that compares with it. */
   before?: string;
-  /** Shows how far it is. */
+  /** Prints the progress. */
   tell: (line: string) => void;
-  /** Puts down a part of the bench that could not be had, beside the results of the others. */
+  /** Records a part of the bench that was unavailable, beside the results of the others. */
   skip: (part: string, reason: string) => void;
 };
 
 export type Bench = {
   name: string;
-  /** Which of the two is which, for the list and for `--help`. */
+  /** The compared sides, for the list and for `--help`. */
   compares: string;
   run: (env: Env) => Promise<Result[]>;
-  /** Nothing of it is held against a target: short runs leave it out, unless it is asked for. */
+  /** Informational (no target): short runs skip it unless it is named. */
   isTold?: true;
-  /** A word of the command line without which it cannot be run. */
+  /** A required option of the command line. */
   needs?: "before";
-  /** What else the machine does meanwhile changes nothing but how long it takes. */
+  /** Other load on the machine changes only its duration. */
   isPatient?: true;
-  /** Fetches what it needs from elsewhere: done ahead, while a patient one runs. What fails there, the bench tells in its turn. */
+  /** Downloads what it needs in advance, while a patient bench runs. The bench itself reports a failure later. */
   fetches?: (tell: (line: string) => void) => Promise<void>;
-  /** How many that have ended it takes from what may be stocked ahead. */
+  /** The number of ended generations that it needs in a stocked directory. */
   takesEnded?: (isShort: boolean) => number;
 };
 
 /**
- * In a short run a ratio near its target has more rounds than the others: `times` as many, and of whole lives `times` more. In a long one
- * all have enough.
+ * In a short run a ratio near its target has more rounds than the others: `times` as many, and for whole generations `times`
+ * more. In a long run all have enough.
  */
 export const closely = (env: Env, times = 2): Env => {
   const more = env.isShort ? times : 1;
@@ -82,11 +82,11 @@ export const closely = (env: Env, times = 2): Env => {
   };
 };
 
-/** Could not be measured here; the reason is told, and the program fails where `isFault`. */
+/** Thrown if a figure cannot be measured here; the reason is printed, and the program fails if `isFault`. */
 export class Skipped extends Error {
   readonly isFault: boolean = true;
 }
-/** A peer that cannot be had on this machine. */
+/** Thrown if a peer is unavailable on this machine. */
 export class NoPeer extends Skipped {
   override readonly isFault = false;
 }
@@ -105,11 +105,11 @@ const ratioOf = (ours: Spread | number, other: Spread | number): number => {
   const areNeighbours = typeof ours !== "number" && typeof other !== "number" && ours.each.length === other.each.length;
   if (!areNeighbours) return medianOf(ours) / medianOf(other);
   const ratios = ours.each.map((one, at) => one / (other.each[at] ?? Number.NaN));
-  // A round in which a side did nothing has no ratio and no place among the others; what is no number meets no target.
+  // A round in which a side did nothing has no ratio and is excluded; a ratio that is no number meets no target.
   return ratios.every(Number.isFinite) ? spreadOf(ratios).median : Number.NaN;
 };
 
-/** Holds what was measured of both sides against the target of their ratio. */
+/** Compares the figures of both sides with the target of their ratio. */
 export const hold = (held: Held, ours: Spread | number, other: Spread | number): Result => {
   const [mine, theirs] = [medianOf(ours), medianOf(other)];
   const ratio = ratioOf(ours, other);

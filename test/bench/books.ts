@@ -1,11 +1,11 @@
-// The books of a stocked directory: chains what moves the credits of copies behind what their accounts have.
+// Writes the ledger of a stocked directory: chains the transfers of copied generations to their accounts.
 import type { Database } from "bun:sqlite";
 import { chain, chainStart, type Head, type Link, linkHash, type Transfer } from "../../src/store/sql/ledger.ts";
 
 type Account = Omit<Head, "chainHash"> & { seq: number; id: string; charged: number; hash: string | null };
 type Book = Head & { charged: number };
 
-/** The transfers of a life, each with what it and those before it add to the balance and the chain of any account. */
+/** The transfers of a life, each with the cumulative changes of balance and chain. */
 const addedBy = (moves: readonly Transfer[]): Link[] => {
   let head: Head = {
     availableCredits: 0,
@@ -24,8 +24,8 @@ const addedBy = (moves: readonly Transfer[]): Link[] => {
 };
 
 /**
- * Opens the books of all accounts for copies of one life; the balances are written at the end.
- * @param moves the hold, then the transfers; their times are counted from the submission.
+ * Opens the ledger of all accounts for copies of one life; the balances are written at the end.
+ * @param moves the hold, then the transfers, with times relative to the submission.
  */
 export const openBooks = (db: Database, moves: readonly Transfer[]) => {
   const accounts = db
@@ -47,12 +47,11 @@ export const openBooks = (db: Database, moves: readonly Transfer[]) => {
   const charged = moves.reduce((sum, { to, credits }) => sum + (to === "charged" ? credits : 0), 0);
   let newest = db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM transfer").get()?.seq ?? 0;
   return {
-    /** What each transfer adds. */
+    /** The changes that each transfer adds. */
     added,
     /**
      * Chains a copy.
-     * @returns where the chain of its account ended and what stood in its balance before, the newest transfer there was, and the
-     * hashes of the transfers.
+     * @returns the account's earlier end of chain, balance and newest transfer, and the hashes of the new transfers.
      */
     enter: (accountSeq: number, seq: number, atMs: number): (string | number | null)[] => {
       const book = books.get(accountSeq);

@@ -1,19 +1,19 @@
-// Processes that help a bench: told what to do by lines on standard input, heard by lines on standard output, gone with the bench.
+// Helper processes of a bench, with commands on standard input and results on standard output, that end with the bench.
 import { killAtTheEnd } from "../scratch.ts";
 
 const alive = new Set<ReturnType<typeof Bun.spawn>>();
-/** Ends all that are still there. */
+/** Kills all remaining helpers. */
 export const stopAllHeard = (): void => {
   for (const child of alive) child.kill("SIGKILL");
   alive.clear();
 };
 killAtTheEnd(stopAllHeard);
 
-/** Hears the lines of a process one at a time. */
+/** Reads the lines of a process one at a time. */
 export const spawnHeard = (words: readonly string[], set: Readonly<Record<string, string>> = {}) => {
   const child = Bun.spawn([...words], {
     ...{ stdin: "pipe", stdout: "pipe", stderr: "inherit" },
-    // As many requests in flight as the service allows itself.
+    // The same limit of requests in flight as the service's.
     env: { ...process.env, NODE_ENV: "production", BUN_CONFIG_MAX_HTTP_REQUESTS: "4096", ...set },
   });
   alive.add(child);

@@ -1,4 +1,4 @@
-// Downloads: a file of 4 MiB from the service against a bare Bun.serve that sends the same file, and what slow clients cost in memory.
+// Bench of downloads: a file of 4 MiB from the service against a bare Bun.serve, and the memory of slow clients.
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -12,11 +12,11 @@ import { headOf, IN_LINE, type Rung, type Stage, startRung, withService } from "
 import { type Stocked, stock } from "./stock.ts";
 
 const BYTES = 4 * 1024 * 1024;
-/** As many files as connections at most, each of its own generation. */
+/** At most as many files as connections, each of a different generation. */
 const FILES = 8;
 /**
- * Reading is dearer than sending: the load's core is full before the side's is, and downloads per second would be what it can read.
- * So what a download costs is compared: how many of them a second of CPU time sends.
+ * Reading is more expensive than sending: the load's core is full before the side's, so downloads per second would measure the
+ * load. The bench therefore compares the downloads per second of CPU time.
  */
 const CONNECTIONS = 4;
 const FILE_SERVER = join(import.meta.dir, "rungs/file-server.ts");
@@ -24,7 +24,7 @@ const FILE_SERVER = join(import.meta.dir, "rungs/file-server.ts");
 const SLOW_CLIENTS = 200;
 const SLOW_ADDS_MIB = 64;
 const MIB = 1024 * 1024;
-/** A slow client takes a piece, then rests: about 1 MB/s each. */
+/** A slow client reads a piece, then pauses: about 1 MB/s each. */
 const PIECE_BYTES = 64 * 1024;
 const REST_MS = 60;
 const WATCH_MS = 20;
@@ -32,7 +32,7 @@ const WATCH_MS = 20;
 const contentHeads = (seen: readonly Stocked[]): string[] =>
   seen.map(({ id, key }) => headOf(`GET /v1/generations/${id}/content`, key));
 
-/** One slow download over a plain socket. @returns the SHA-256 of the body. @throws when it is not whole. */
+/** One slow download over a plain socket. @returns the SHA-256 of the body. @throws if it is incomplete. */
 const downloadSlowly = (port: number, head: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const hash = new Bun.CryptoHasher("sha256");
@@ -70,7 +70,7 @@ const downloadSlowly = (port: number, head: string): Promise<string> =>
     socket.on("close", () => reject(new Error(`a download broke off with ${missing} bytes missing`)));
   });
 
-/** @returns by how much the resident memory of a process rose at most, MiB. */
+/** @returns the largest increase of a process's resident memory, MiB. */
 const addedBySlow = async (pid: number, port: number, heads: readonly string[], sha256: string): Promise<number> => {
   const before = residentBytes(pid);
   let most = before;
@@ -92,7 +92,7 @@ export const content: Bench = {
     const bytes = randomBytes(BYTES);
     const sha256 = Bun.SHA256.hash(bytes, "hex");
     const scratch = makeScratch("bench-content-");
-    // As many as the service has: one that is sent again and again would come out of the processor's cache.
+    // As many files as the service has: a single file would come from the processor's cache.
     for (let n = 0; n < FILES; n += 1) writeFileSync(join(scratch, `clip-${n}.mp4`), bytes);
     let seen: Stocked[] = [];
 

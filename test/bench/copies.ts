@@ -1,4 +1,4 @@
-// Copies of a stocked generation: the rows that the store's writer made of one, written again under other names and at other times.
+// Copies a stocked generation: writes its rows again with other ids and times.
 import type { Database } from "bun:sqlite";
 import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
 import type { Link, Transfer } from "../../src/store/sql/ledger.ts";
@@ -16,19 +16,19 @@ type TransferRow = Row &
     at_ms: number;
   };
 type Sample = { body: string; jobId: string; atMs: number };
-/** SQL for the columns of a row that differ in a way of their own. */
+/** SQL for the columns of a row that need a special expression. */
 type Given = Readonly<Record<string, string>>;
 
-/** They watch each step towards what is written here at once as its end; what they guard is verified afterwards. */
+/** These triggers check each intermediate step, but copies are written in their final state; verify checks them afterwards. */
 const STEPWISE = ["balance_follows_transfer", "transfer_settlement_bounds", "attempt_starts_as_intent"];
 const LONGEST_LIFE_MS = 10 * 86_400_000;
-/** Of more copies than this the indexes are made last. */
+/** For more copies than this, the indexes are created last. */
 const LATE_INDEXES = 50_000;
 
 /**
- * What differs from copy to copy: one row of it for each, out of which one statement per table makes the rows of thousands, which
- * is much faster than a statement for each. From `transfer_no` on it is what was there before the copy; the hashes of its transfers
- * come last.
+ * The values that differ between copies, one row for each. One statement per table then creates the rows of thousands of copies,
+ * which is much faster than a statement for each. From `transfer_no` on they are values before the copy; the hashes of its
+ * transfers are last.
  */
 const COPY_COLUMNS = [
   ...["seq INTEGER PRIMARY KEY", "body TEXT", "job_id TEXT", "idempotency_key TEXT", "at_ms INTEGER", "account_seq INTEGER"],
@@ -41,7 +41,7 @@ const COPY_COLUMNS = [
     "transfer INTEGER",
   ],
 ];
-/** Of these, the name says what they are, whatever the table. */
+/** Columns whose name determines their value in every table. */
 const GIVEN: Given = {
   ...{ seq: "copy.seq", generation_seq: "copy.seq", after_generation_seq: "copy.seq", account_seq: "copy.account_seq" },
   ...{ key_seq: "copy.key_seq", idempotency_key: "copy.idempotency_key" },
@@ -49,7 +49,7 @@ const GIVEN: Given = {
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-/** A text with places for what differs: the ids in it, and every time of the sample's life. */
+/** A text with placeholders for its ids and for every time of the sample's life. */
 const textSql = (text: string, { body, jobId, atMs }: Sample): string => {
   const isTime = (word: string) => /^\d{13}$/.test(word) && Math.abs(Number(word) - atMs) < LONGEST_LIFE_MS;
   const words = new RegExp(`(${body}|${jobId || "\\b\\B"}|\\b\\d{13}\\b)`);
@@ -69,7 +69,7 @@ const valueSql = (column: string, value: string | number | null, sample: Sample)
 
 type Table = { name: string; rows: readonly Row[]; given?: readonly Given[] };
 
-/** Writes the rows of one table for all that is in `copy`; those of a generation follow each other, so that each is added at the end. */
+/** Writes the rows of one table for all rows of `copy`, in the order of generations, so that each is appended. */
 const rowsSql = ({ name, rows, given = [] }: Table, sample: Sample): string => {
   const columns = Object.keys(rows[0] ?? {});
   const values = columns.map((column) => {
@@ -95,7 +95,7 @@ const postingGiven = ({ chainSeq, availableAfter, heldAfter }: Link, at: number)
   },
 });
 
-/** What moves the credits of a life; times are counted from its submission. */
+/** The transfers of a life, with times relative to its submission. */
 const movesOf = ({ seq, reserved_credits, created_at_ms }: Generation, transfers: readonly TransferRow[]): Transfer[] => [
   {
     ...{ kind: "hold", credits: reserved_credits, from: "available", to: "held", generationSeq: seq, attemptN: null },
@@ -120,7 +120,7 @@ type CopyPlan = {
   committed: (n: number) => Promise<void>;
 };
 
-/** Copies one generation so many times. The connection is alone with the file, whose rows `verify` then judges like all others. */
+/** Copies one generation `count` times over an exclusive connection; `verify` then checks the rows like all others. */
 export const writeCopies = async (db: Database, plan: CopyPlan): Promise<void> => {
   const found = db.query<Generation, [string]>("SELECT * FROM generation WHERE id = ?1").get(plan.sampleId);
   if (!found) throw new Error("the sample is not in the store");
@@ -150,12 +150,12 @@ export const writeCopies = async (db: Database, plan: CopyPlan): Promise<void> =
     )
     .all();
   const guards = parts.filter(({ name }) => STEPWISE.includes(name));
-  // What is random is put in order once at the end, instead of every row finding its place among all others.
+  // Indexes on random values are sorted once at the end, instead of one insertion for each row.
   const indexes = plan.count > LATE_INDEXES ? parts.filter(({ type }) => type === "index") : [];
   db.run("PRAGMA foreign_keys = OFF");
-  // Putting millions of keys in order takes gigabytes.
+  // Sorting millions of keys needs gigabytes.
   if (indexes.length > 0) db.run("PRAGMA temp_store = FILE");
-  // They are slow, the sample passed them, and the integrity check of `verify` makes them on every row.
+  // The checks are slow, the sample passed them, and the integrity check of `verify` repeats them on every row.
   db.run("PRAGMA ignore_check_constraints = ON");
   for (const { name } of guards) db.run(`DROP TRIGGER ${name}`);
   for (const { name } of indexes) db.run(`DROP INDEX ${name}`);

@@ -1,20 +1,21 @@
-// The load generator: a process that sends prepared requests over plain sockets, times each answer, and prints a line of figures for each
-// line of its input. It stays for all rounds of a side, so that its own code is warm when a figure counts.
+// Load generator: a process that sends prepared requests over plain sockets and measures response times.
+//
+// It prints a line of figures for each line of its input. It runs for all rounds of a side, so that its code is warm.
 import { readFileSync } from "node:fs";
 
 /** Requests of one kind. */
 export type Stream = {
-  /** Everything of a request up to its last header line, taken in turn. */
+  /** The requests up to their last header line, used in turn. */
   heads: readonly string[];
-  /** Adds an `Idempotency-Key` that was never used before. */
+  /** Adds a unique `Idempotency-Key`. */
   isKeyed: boolean;
   body: string;
 };
-/** What a generator sends, and to whom. */
+/** The requests of a generator and their targets. */
 export type Target = {
-  /** Connections go to each in turn. */
+  /** Connections are spread over these in turn. */
   ports: readonly number[];
-  /** Taken in turn, one request of each. */
+  /** Used in turn, one request of each. */
   streams: readonly Stream[];
 };
 /** One measurement. */
@@ -22,28 +23,28 @@ export type Plan = {
   connections: number;
   warmMs: number;
   forMs: number;
-  /** Requests per second whatever the answers take; null: each connection sends the next when it has its answer. */
+  /** A fixed rate of requests per second; null: each connection sends the next request after its response. */
   rate: number | null;
 };
-/** Of one stream. Times in µs from when a request was due to the last byte of its answer, or to the end of the round. */
+/** Figures of one stream. Times in µs from when a request was due to the last byte of its response or the end of the round. */
 export type Times = { count: number; p50: number; p99: number; p999: number; max: number };
 export type Load = {
   perSecond: number;
   count: number;
-  /** How often each status came. */
+  /** Counts of each status. */
   statuses: Record<string, number>;
-  /** The same, with what was answered before the measurement began and after its end. */
+  /** The same, including responses before and after the measurement. */
   answered: Record<string, number>;
   /** One body of each stream. */
   samples: string[];
-  /** Connections that broke. */
+  /** The number of broken connections. */
   broken: number;
   streams: Times[];
-  /** The generator's own share of a core: at 0.9 it is the bottleneck, and nothing was measured. */
+  /** The generator's share of a core: from 0.9 on it is the bottleneck, and the figures are invalid. */
   share: number;
 };
 
-/** Times in buckets: whole µs up to 20 ms, tenths of a ms up to 5 s. */
+/** Histogram of times: 1 µs buckets up to 20 ms, 0.1 ms buckets up to 5 s. */
 const FINE = 20_000;
 const COARSE_US = 100;
 const COARSE = 50_000;
@@ -88,10 +89,10 @@ const HEADS_END = Buffer.from("\r\n\r\n");
 const [ZERO, NINE, SPACE, LETTER_H] = [0x30, 0x39, 0x20, 0x68];
 const nowUs = () => Bun.nanoseconds() / 1000;
 
-/** A connection and what it waits for. */
+/** A connection and its pending request. */
 type Line = { write: (bytes: string | Buffer) => void; dueUs: number; stream: number; buffered: Buffer | null; missing: number };
 
-/** The length of the body. Both sides are Bun, which puts it last: the digits before the end of the head are read without a copy. */
+/** The length of the body. Both sides are Bun, which puts it last: the digits before the end of the head are parsed in place. */
 const lengthIn = (bytes: Buffer, end: number): number => {
   let at = end - 1;
   let length = 0;
@@ -106,7 +107,7 @@ const lengthIn = (bytes: Buffer, end: number): number => {
 const statusIn = (bytes: Buffer): number =>
   ((bytes[9] ?? 0) - ZERO) * 100 + ((bytes[10] ?? 0) - ZERO) * 10 + (bytes[11] ?? 0) - ZERO;
 
-/** Prints requests in turn. What is not keyed is the same each time, and is kept as bytes. */
+/** Serializes requests in turn. Requests without a key never change and are cached as bytes. */
 const openRequests = (streams: readonly Stream[]) => {
   const tag = Math.random().toString(36).slice(2, 10);
   const ready = streams.map(({ heads, isKeyed, body }) =>
@@ -163,7 +164,7 @@ const run = async (
     }
     const bytes = line.buffered ? Buffer.concat([line.buffered, chunk]) : chunk;
     const end = bytes.indexOf(HEADS_END);
-    // The socket's buffer is used again: what is kept has to be a copy.
+    // The socket reuses its buffer, so kept bytes are copied.
     line.buffered = end < 0 ? Buffer.from(bytes) : null;
     if (end < 0) return;
     const status = statusIn(bytes);
@@ -201,7 +202,7 @@ const run = async (
     const { rate } = plan;
     const fromUs = nowUs();
     let due = 0;
-    // Asked again at every turn of the loop: timers are too coarse for a pace of thousands per second.
+    // Checked at every turn of the loop, because timers are too coarse for thousands of requests per second.
     const pace = () => {
       for (; due < ((nowUs() - fromUs) * rate) / 1e6; due += 1) {
         const dueUs = fromUs + (due * 1e6) / rate;
@@ -227,7 +228,7 @@ const run = async (
   const { user, system } = process.cpuUsage(cpu);
   isOver = true;
   const count = times.reduce((sum, one) => sum + one.count, 0);
-  // What was due and has no answer counts with what it has waited: a side that stalls at the end of a round has not been quick.
+  // A due request without a response counts with its waiting time, so that a stall at the end of a round is included.
   const late = plan.rate === null ? [] : lines.map(({ line }) => line).filter((line) => !free.includes(line));
   for (const { stream, dueUs } of late) times[stream]?.add(untilUs - dueUs);
   for (const [n, dueUs] of overdue.entries()) times[n % streams]?.add(untilUs - dueUs);

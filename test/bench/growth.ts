@@ -1,4 +1,4 @@
-// Growth: what a submission, a poll and a whole life cost in CPU time with millions stored, against the same service with ten thousand.
+// Bench of growth: CPU time of submissions, polls and whole generations with millions stored, against ten thousand.
 
 import { type Bench, hold, type Result } from "./bench.ts";
 import { PICTURES } from "./lives.ts";
@@ -15,13 +15,13 @@ const FEW = 10_000;
 const MANY = 10_000_000;
 const MANY_IN_SHORT = 1_000_000;
 const manyOf = (isShort: boolean): number => (isShort ? MANY_IN_SHORT : MANY);
-/** A pace that both keep up with: what is compared is what a request costs, and few must stay few. */
+/** A rate that both sides sustain: the bench compares the cost of a request, and the small store must stay small. */
 const RATE = 2_000;
-/** Warm sooner. */
+/** A high rate shortens the warm-up. */
 const WARM_RATE = 6_000;
 const CONNECTIONS = 64;
 const TARGET = 1.5;
-/** The provider counts by endpoint, so each side has one of its own; both are the same picture. */
+/** The provider counts by endpoint, so each side has a separate one; both deliver the same picture. */
 const MODELS = {
   ours: { ...ON_FAL, id: "picture-many", endpoint: "bench/many" },
   other: { ...ON_FAL, id: "picture-few", endpoint: "bench/few" },
@@ -51,7 +51,7 @@ export const growth: Bench = {
     const told = { unit: "CPU µs", sides: `${names.ours} / ${names.other}`, target: TARGET, wants: "at most" } as const;
     const results: Result[] = [];
 
-    // First the lives, which leave nothing in flight; the submissions of what follows stay in line.
+    // Whole generations first, because they leave nothing in flight; later submissions stay queued.
     const lives = await withProvider(async (provider) => {
       const settings = seatedOn(provider, Object.values(MODELS));
       const services = await both(homes, ({ dir }) => startService({ dir, env: settings }));
@@ -72,9 +72,9 @@ export const growth: Bench = {
       return played;
     });
 
-    // What the lives wrote, gigabytes of pictures, is on the disk before anybody else waits for it.
+    // Flushes the gigabytes of pictures to disk before the next measurement.
     Bun.spawnSync(["sync"]);
-    // The lives have made many of the few.
+    // The whole generations have made the small store large.
     await endStocked(homes.other);
     homes.other = unplayed;
     const services = await both(homes, ({ dir }) => startService({ dir, env: IN_LINE }));

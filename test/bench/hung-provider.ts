@@ -1,4 +1,4 @@
-// A provider that hangs: generations on one provider while another takes every connection and never answers, against the other absent.
+// Bench of a hung provider: generations on one provider while another never responds, against its absence.
 
 import { until } from "../../src/torture/crash/processes.ts";
 import { type Bench, closely, hold, type Result } from "./bench.ts";
@@ -8,18 +8,18 @@ import { type Stage, withService } from "./sides.ts";
 import { type LifeSide, longestMs, playTogether } from "./turns.ts";
 import { type BenchModel, bodyOf, insistOnDelivery, ON_FAL, ON_REPLICATE, startSubmitter, withProvider } from "./upstream.ts";
 
-/** The submissions that a provider may have in flight, and when each is given up, so that the next one hangs. */
+/** The limit of submissions in flight to a provider, and their timeout, after which the next one hangs. */
 const SENT_AT_A_TIME = 64;
 const GIVEN_UP_MS = 30_000;
 const LOOK_MS = 500;
-/** Those that were sent together are given up together, and for a moment none hangs: so many of the looks may find half of them free. */
+/** Submissions that were sent together time out together: this share of the samples may find half of the sockets free. */
 const MOST_FREE = 0.1;
 const AT_A_TIME = 32;
 
-/** The provider counts by endpoint what it is asked for. */
+/** The provider counts its requests by endpoint. */
 const BY_ITSELF = { ...ON_REPLICATE, endpoint: "bench/by-itself" };
 
-/** Submissions whose only route leads to the provider that hangs. */
+/** Submissions whose only route is on the hung provider. */
 const hangAll = async ({ service, keys }: Stage, count: number): Promise<void> => {
   const one = async (from: number) => {
     for (let n = from; n < count; n += AT_A_TIME) {
@@ -35,8 +35,8 @@ const hangAll = async ({ service, keys }: Stage, count: number): Promise<void> =
 };
 
 /**
- * Two services on the same core, at the same time. One has generations on a provider whose 64 sockets hang all the time; where the
- * other provider is absent, no model has a route there, so that nothing is ever sent.
+ * Two services on the same core at the same time. For one, all 64 sockets of another provider hang; for the other, that provider
+ * is absent, and no model has a route there.
  */
 export const hungProvider: Bench = {
   name: "hung-provider",
@@ -44,12 +44,12 @@ export const hungProvider: Bench = {
   run: (of) =>
     withProvider((provider) => {
       const near = closely(of);
-      // In a short run each has half a core to compile on: what they differ by then is who is further.
+      // In a short run each has half a core for compilation, and differences would show only the progress of compilation.
       const warmAtMostMs = near.lives.warmAtMostMs * (of.isShort ? 2 : 1);
       const env = { ...near, lives: { ...near.lives, warmAtMostMs } };
       const settings = (models: readonly BenchModel[]) => ({
         ...seatedOn({ ...provider, falUrl: `${provider.silentUrl}/fal` }, models),
-        // What hangs is not waited for at the end.
+        // Hung submissions are not awaited at the end.
         GENROUTER_SERVER__DRAIN_S: "1",
       });
       const sideOf = async (name: string, stage: Stage, model: BenchModel): Promise<Omit<LifeSide, "helpers">> => {
@@ -65,10 +65,10 @@ export const hungProvider: Bench = {
             sideOf("one provider hangs", hung, ON_REPLICATE),
             sideOf("it is absent", alone, BY_ITSELF),
           ]);
-          // They play at the same time, so whoever helps one of them is on the load's core for both.
+          // Both run at the same time, so helpers of each are on the load's core.
           const helpers = [provider.pid, ...ends.map(({ player }) => player.pid)];
           const sides = { ours: { ...ends[0], helpers }, other: { ...ends[1], helpers } };
-          // Enough that there is always a next one to hang.
+          // Enough submissions that a next one always hangs.
           await hangAll(hung, SENT_AT_A_TIME * (Math.ceil(longestMs(env) / GIVEN_UP_MS) + 2));
           await until("hanging of every socket", async () => (await hanging()) >= SENT_AT_A_TIME);
           const looks: number[] = [];

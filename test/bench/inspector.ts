@@ -1,13 +1,13 @@
-// The inspector: submissions and whole lives on a service that viewers look at and never read from, against one that nobody looks at.
+// Bench of the inspector: submissions and whole generations with viewers that never read, against none.
 import { openRawViewer } from "../inspector/raw-viewer.ts";
 import { type Bench, closely, hold } from "./bench.ts";
 import { beside, playRounds } from "./rounds.ts";
 import { isGeneration, submissions, withService } from "./sides.ts";
 
-/** Submissions a second, each of which goes through its whole life meanwhile: some seven steps. */
+/** Submissions per second, each of which runs to its end: about seven transitions. */
 const RATE = 60;
 const CONNECTIONS = 32;
-/** The live page, and receivers of the open protocol. */
+/** Viewers of the live page, and receivers of the Stately protocol. */
 const VIEWERS = ["/inspector/api/live", "/inspector/ws", "/inspector/ws", "/inspector/ws"];
 const QUICK = { GENROUTER_SIMULATOR__SPEED: "1000" };
 const MB = 1024 * 1024;

@@ -1,4 +1,4 @@
-// What `--out` keeps of a run, and what another run of the same code takes over from it.
+// Stores the results of a run for `--out`, and reads those of an earlier run of the same code.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Result } from "./bench.ts";
@@ -8,29 +8,29 @@ export const RESULTS = "results.json";
 
 export type Measured = Result & { bench: string };
 export type Told = {
-  /** Held against a target, and only told. */
+  /** Results with a target, and informational ones. */
   results: Measured[];
   notes: Measured[];
   skipped: Unmeasured[];
   failed: Unmeasured[];
   machine: string;
   commit: string;
-  /** The digest of what is measured and of what measures: other commits may share it. */
+  /** The digest of the product and the benches; different commits may share it. */
   code: string;
   isShort: boolean;
-  /** When the last of it was measured. */
+  /** The time of the last measurement. */
   at: string;
 };
 type Kept = { measured: Measured[]; skipped: Unmeasured[]; failed: Unmeasured[] };
 export const NOTHING: Kept = { measured: [], skipped: [], failed: [] };
 
-/** What a directory has of the last run; undefined where there was none. */
+/** The results of the last run in a directory; undefined if there are none. */
 export const readTold = (dir: string): Told | undefined => {
   const path = join(dir, RESULTS);
   return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Told) : undefined;
 };
 
-/** What was measured there by benches that are not run again: of the same code and setting, or nothing. */
+/** The results of benches that are not run again, if code and setting are the same; otherwise nothing. */
 export const keptOf = (dir: string, now: Pick<Told, "code" | "isShort">, again: readonly string[]): Kept => {
   const told = readTold(dir);
   if (told?.code !== now.code || told.isShort !== now.isShort) return NOTHING;

@@ -1,4 +1,4 @@
-// The ladder: from a bare server to the service, one thing more on each rung, all in the same rounds.
+// The ladder: from a bare server to the service, with one more feature on each rung, all in the same rounds.
 import { type Bench, hold } from "./bench.ts";
 import { beside, playRounds, type Side } from "./rounds.ts";
 import { headOf, IN_LINE, type Rung, startRung, submissions, withService } from "./sides.ts";
@@ -10,7 +10,7 @@ const MOST_SHARE = 0.9;
 const asked = ({ keys: [key = ""] }: Rung): Side["streams"] => [{ heads: [headOf("GET /", key)], isKeyed: false, body: "" }];
 const submitted = ({ keys }: Rung): Side["streams"] => [submissions(keys)];
 
-/** From the ground up. The name of a rung is the one that rungs/server.ts knows it by. */
+/** From the bottom up, with the names of rungs/server.ts. */
 const LADDER = [
   { rung: "bun-get", says: "bare Bun.serve, GET", streams: asked },
   { rung: "elysia-get", says: "bare Elysia, GET", streams: asked },
@@ -42,7 +42,7 @@ export const ladder: Bench = {
             sides[name] = { name: says, port: rung.port, pids: [rung.pid], streams: streams(rung) };
           }
           const isRight = (status: string) => status === "202" || status === "200";
-          // Nothing is held against it, so it may take less time than what is.
+          // It has no target, so it may take less time.
           const plan = {
             ...env,
             mayBeFull: true,
@@ -56,7 +56,7 @@ export const ladder: Bench = {
           const steps: readonly { rung: Name; says: string }[] = [...LADDER, { rung: "service", says: "the service" }];
           return steps.map(({ rung, says }) => {
             const { perSecond, share } = played[rung];
-            // A figure that the generator bounds says what it can send, and how much less CPU the rung needs.
+            // If the generator is the bottleneck, the figure shows its limit and the CPU time of the rung.
             const bounded = share.median >= MOST_SHARE ? "; the generator was full: at least this" : "";
             return hold(
               {

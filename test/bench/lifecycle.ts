@@ -1,4 +1,4 @@
-// The whole life of a generation: the service against a bare loop with the same upstream calls, picture, file and commits.
+// Bench of whole generations: the service against a bare loop with the same upstream calls, picture, file and commits.
 import { type Bench, hold } from "./bench.ts";
 import { seatedOn } from "./provided.ts";
 import { beside } from "./rounds.ts";
@@ -17,21 +17,21 @@ import {
   withProvider,
 } from "./upstream.ts";
 
-/** The loop writes the service's own rows; what reaches the disk also depends on how many share a commit. */
+/** The loop writes the same rows as the service; the bytes on disk also depend on the size of commits. */
 const MOST_WRITTEN = 1.25;
-/** A short run's patience with compilers is for services that are compared with each other; the loop is warm after seconds. */
+/** The long warm-up of short runs is for comparisons of services; the loop is warm after seconds. */
 const WARM_LONGER = 3;
-/** Of two sides so unlike, rounds of a second differ by a factor of two: those of a short run are longer. */
+/** For two so different sides, rounds of 1 s differ by a factor of two: those of a short run are longer. */
 const SHORT = { rounds: 3, roundMs: 2_000 };
-/** The provider counts by endpoint what it is asked for. */
+/** The provider counts its requests by endpoint. */
 const BY_LOOP = { ...ON_FAL, endpoint: "bench/loop" };
 
 /**
- * Both keep 256 generations in flight at the same provider, which takes no time, and ask it after the same pauses; both call it over
- * connections that are kept and fetch the picture over one of its own, take its size with the same decoder, sync the file and its
- * directories in the same order, and make the same six commits, each with all that arrive together: the loop writes the service's own rows
- * into the service's own schema, by plain statements that look nothing up. The service is submitted to over HTTP; the loop admits to
- * itself. A life of one side must have the rows of the other's, and both directories are verified.
+ * Both sides keep 256 generations in flight at the same provider, which takes no time, and poll it after the same pauses. Both
+ * call it over kept connections, fetch the picture over a separate one, read its size with the same decoder, sync the file and
+ * its directories in the same order, and make the same six commits, each with all that arrive together. The loop writes the
+ * service's rows into the service's schema by plain statements without lookups. The service receives submissions over HTTP; the
+ * loop admits its own. Both sides must write the same rows, and both directories are verified.
  */
 export const lifecycle: Bench = {
   name: "lifecycle",

@@ -1,4 +1,4 @@
-// The lives that a stocked directory is filled with: each is what the product's own corridor and machine make of its events.
+// Creates the lives of a stocked directory: the product's admission and machine compute the mutations of their events.
 import { type Actor, createActor } from "xstate";
 import { applyEvent } from "../../actors/generation/apply-event.ts";
 import { generationMachine } from "../../actors/generation/machine.ts";
@@ -16,7 +16,7 @@ import type { Tenant } from "./service.ts";
 
 export type StockStatus = "queued" | "running" | "succeeded";
 
-/** What is asked for and what comes of it: a clip as in the other benches, or pictures, whose rows are half the size. */
+/** Inputs and results: a clip as in the other benches, or pictures, whose rows are half the size. */
 export type Subject = { model: string; input: JsonObject; files: number; mime: string; shown: Omit<Output, "kind" | "files"> };
 export const CLIP: Subject = {
   model: "vidmodel-2.0-fast",
@@ -28,16 +28,16 @@ export const PICTURES: Subject = {
   input: { prompt: "a red kite over dunes", aspect_ratio: "16:9" },
   ...{ files: 2, mime: "image/png", shown: { width: 1376, height: 768 } },
 };
-/** What clients wait at most; a bench of what is in flight is over long before. */
+/** The longest wait of clients, far longer than a bench of generations in flight. */
 const MAX_WAIT_MS = 86_400_000;
 const COLLECT_MS = 600_000;
 const KEEP_FILES_MS = 604_800_000;
-/** When things happen in a life, ms after its submission. */
+/** Times of the events of a life, ms after its submission. */
 const [BEGUN_MS, SENT_MS, ACCEPTED_MS, ANNOUNCED_MS, COLLECTED_MS] = [2, 5, 180, 48_000, 48_400];
-/** From the submission to the end. */
+/** The time from the submission to the end. */
 export const LIFE_MS: Readonly<Record<StockStatus, number>> = { queued: 0, running: ACCEPTED_MS, succeeded: COLLECTED_MS };
 
-/** Nobody listens there: what is asked about these jobs comes to nothing. */
+/** A closed port: polls of these jobs fail. */
 const PROVIDER_URL = "http://127.0.0.1:9/fal";
 
 const prepareSubmission = ({ model: modelId, input }: Subject) => {
@@ -71,7 +71,7 @@ const prepareSubmission = ({ model: modelId, input }: Subject) => {
   return { plan: plan.routes, spec, mutation, input: { raw: checked.raw, filled: checked.filled } };
 };
 
-/** Makes lives up to a status. What all have in common is worked out once: the checked input, its plan and its price. */
+/** Creates lives up to a status. The checked input, its plan and its price are computed once. */
 export const openLives = (subject: Subject) => {
   const { plan, spec, mutation: submission, input } = prepareSubmission(subject);
   const settings = { [spec.provider]: { base_url: PROVIDER_URL, key: "simulator" } };
@@ -95,7 +95,7 @@ export const openLives = (subject: Subject) => {
     ...{ endsAtMs: null, job: null, results: null, failure: null, watchUntilMs: null, endedAtMs: null },
   });
 
-  /** What happens to it, in order. */
+  /** Its events, in order. */
   const eventsOf = (seq: number, id: string, atMs: number, status: StockStatus, files: StoredFile[]): GenerationEvent[] => {
     if (status === "queued") return [];
     const ref = `${id.slice("gen_".length)}-1`;
@@ -137,7 +137,7 @@ export const openLives = (subject: Subject) => {
     return mutations;
   };
 
-  /** A life that began at a time, as the mutations that wrote it; and its id. */
+  /** The mutations of a life that began at a time, and its id. */
   return (
     { accountSeq, keySeq }: Tenant,
     atMs: number,

@@ -1,4 +1,4 @@
-// `npm run bench`: every figure of the service beside its yardstick, both measured in the same run on the same machine.
+// Runs the benches (`npm run bench`): every figure of the service beside its yardstick, in the same run on the same machine.
 import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -54,7 +54,7 @@ if (values.help) {
 const print = (text: string) => process.stdout.write(`${text}\n`);
 const tell = (line: string) => process.stderr.write(`${line}\n`);
 const names = BENCHES.map(({ name }) => name);
-// What is only told has its time in a long run.
+// Short runs skip informational benches.
 const usual = BENCHES.filter(({ isTold, needs }) => !(isTold && values.short) && (!needs || values[needs] !== undefined)).map(
   ({ name }) => name,
 );
@@ -84,7 +84,7 @@ const git = (...words: string[]) =>
 const isDirty = git("status", "--porcelain", "--untracked-files=no") !== "";
 const commit = `${git("rev-parse", "--short=12", "HEAD") || "unknown"}${isDirty ? "-dirty" : ""}`;
 const machine = describeMachine();
-/** Pages and pictures may change between the parts of a long run. */
+/** Only code counts: pages and pictures may change between the parts of a long run. */
 const sources = git("ls-tree", "-r", "--full-tree", "HEAD", "--", "src", "actors", "catalogue", "test/bench").split("\n");
 const isCode = (line: string) => /\.(ts|sql|json)$/.test(line) && !line.endsWith(RESULTS);
 const code = Bun.SHA256.hash(sources.filter(isCode).join("\n"), "hex").slice(0, 12);
@@ -107,7 +107,7 @@ const keep = () => {
 const fromMono = performance.now();
 const elapsed = () => `${Math.round((performance.now() - fromMono) / 1000)} s`;
 
-/** Does a part of the program; what it fails with is put down under its name, and the others go on. */
+/** Runs a part of the program; a failure is recorded under its name, and the other parts continue. */
 const attempt = async (name: string, say: (line: string) => void, work: () => Promise<void>): Promise<void> => {
   try {
     await work();
@@ -140,7 +140,7 @@ for (const [at, bench] of chosen.entries()) {
     },
   };
   await attempt(bench.name, say, async () => {
-    // What was built, stocked and thrown away before is on the disk, and out of the way of who waits for it now.
+    // Flushes earlier writes to disk, so that they do not disturb this bench.
     Bun.spawnSync(["sync"]);
     const taking = bench.isPatient ? chosen.slice(at + 1).find(({ takesEnded }) => takesEnded) : undefined;
     const fetching = bench.isPatient ? chosen.slice(at + 1).find(({ fetches }) => fetches) : undefined;
@@ -154,7 +154,7 @@ for (const [at, bench] of chosen.entries()) {
       await ahead;
     }
   });
-  // What a bench that failed left behind would disturb the next.
+  // Leftovers of a failed bench would disturb the next.
   stopAllHeard();
   killRungs();
   killServices();

@@ -1,4 +1,4 @@
-// Measurements of one side: a generator on its core for as long as rounds are played, and the side's CPU time over exactly the time that counts.
+// Measures one side: runs its generator for all rounds, and reads the side's CPU time over exactly the measured time.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeScratch } from "../scratch.ts";
@@ -12,7 +12,7 @@ const scratch = makeScratch("bench-");
 
 export type Meter = { measure(plan: Plan): Promise<Measured>; stop(): void };
 
-/** Starts the generator of a side; nothing is sent before it is asked to measure. */
+/** Starts the generator of a side; it sends nothing before it is asked to measure. */
 export const startMeter = (side: Side): Meter => {
   const { port, streams, databasePids = () => [] } = side;
   const ports = typeof port === "number" ? [port] : port;

@@ -1,4 +1,4 @@
-// Memory: what one more running generation adds to the service's resident memory, awake and put away.
+// Bench of memory: the resident memory of one more running generation, in memory and passivated.
 
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
@@ -16,11 +16,11 @@ import { type Stage, submitSome, withService } from "./sides.ts";
 import { endStocked, makeStocked, type StockedHome } from "./stock.ts";
 import { withProvider } from "./upstream.ts";
 
-/** Compared with so many, so that what is there once, code and pools and caches, is there on both sides. */
+/** The baseline number, so that both sides contain code, pools and caches. */
 const FIRST = 1_000;
 const AWAKE = 10_000;
 const AWAKE_KB = 16;
-/** The others were asked about so long ago that they rest; a tenth of them would already make the rest look lighter. */
+/** The least share in memory: others were polled so long ago that they are passivated, and would distort the figure. */
 const LEAST_AWAKE = 0.99;
 const PUT_AWAY = 100_000;
 const PUT_AWAY_KB = 4;
@@ -28,7 +28,7 @@ const LONGEST_MS = 180_000;
 const SETTLE_MS = 500;
 const COLLECTIONS = 5;
 
-/** After full collections, and a moment for the allocator to give pages back. */
+/** Measured after full collections and a pause for the allocator to return pages. */
 const weigh = async (dir: string): Promise<RuntimeStats> => {
   let least = await fetchStats(dir, { collect: true });
   for (let turn = 1; turn < COLLECTIONS; turn += 1) {
@@ -46,7 +46,7 @@ const pollingIn = (dir: string): number => {
   return row?.count ?? 0;
 };
 
-/** What is looked at costs time that the service needs. */
+/** The pause between samples, which cost time of the service. */
 const LOOK_MS = 250;
 const atLeisure = async <T>(look: () => T | Promise<T>): Promise<T> => {
   await Bun.sleep(LOOK_MS);
@@ -54,13 +54,13 @@ const atLeisure = async <T>(look: () => T | Promise<T>): Promise<T> => {
 };
 
 export type Weight = { rssKb: number; heapKb: number };
-/** Starts a service with these settings on a directory of its own, for as long as the work takes. */
+/** Starts a service with these settings on a separate directory, for the duration of the work. */
 export type Within = (settings: Readonly<Record<string, string>>, work: (stage: Stage) => Promise<Weight>) => Promise<Weight>;
 
 const withSample: Within = (settings, work) =>
   withService({ env: { ...settings, GENROUTER_CATALOGUE__DIR: writeSample(makeScratch("bench-catalogue-")) } }, work);
 
-/** What one more running generation adds in a new process: each was submitted, sent and accepted, and waits for the next question about its job. */
+/** The memory of one more running generation in a new process: each is accepted by its provider and waits for its next poll. */
 export const weighAwake = (env: Env, within = withSample): Promise<Weight> =>
   withProvider((provider) =>
     within({ ...RESTING, ...providedBy(provider) }, async (stage) => {
@@ -104,8 +104,8 @@ const awake = async (env: Env): Promise<Result[]> => {
 };
 
 /**
- * Restored ones are as small as ones that were put away: each is a host without its machine, a deadline, and what is being asked
- * about its job. The other side has as many on disk, all ended.
+ * Restored generations are as small as passivated ones: each is a host without its machine, a deadline and a pending poll. The
+ * other side has as many on disk, all ended.
  */
 const putAway = async (env: Env): Promise<Result[]> => {
   const weighed = async ({ dir }: StockedHome, running: number): Promise<number> => {
@@ -124,7 +124,7 @@ const putAway = async (env: Env): Promise<Result[]> => {
     other: await makeStocked(PUT_AWAY, "succeeded", { tell: env.tell, subject: PICTURES }),
   };
   const kbEach: number[] = [];
-  // What is resident differs by a few per cent from start to start.
+  // Resident memory differs by a few percent between starts.
   for (let round = 0; round < (env.isShort ? 1 : env.starts); round += 1) {
     const withThem = await weighed(homes.ours, PUT_AWAY);
     kbEach.push((withThem - (await weighed(homes.other, 0))) / PUT_AWAY / 1000);
@@ -138,7 +138,7 @@ export const memory: Bench = {
   name: "memory",
   compares:
     "resident memory for each of 10,000 running, and of 100,000 running and put away, after full collections / 16 kB and 4 kB",
-  // Its limits of time are many times what it takes by itself.
+  // Its time limits are many times its normal duration.
   isPatient: true,
   run: async (env) => [...(await awake(env)), ...(await putAway(env))],
 };

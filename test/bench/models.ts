@@ -1,4 +1,4 @@
-// The model list: the service against bare Elysia sending the same bytes with the same headers.
+// Bench of the model list: the service against bare Elysia that sends the same bytes with the same headers.
 import { type Bench, closely, hold } from "./bench.ts";
 import { beside, playRounds } from "./rounds.ts";
 import { IN_LINE, keepAnswer, startRung, withService } from "./sides.ts";

@@ -1,4 +1,4 @@
-// Three nodes over one PostgreSQL against one over the same: what they accept, and whole generations; and where the time goes.
+// Bench of three nodes over one PostgreSQL against one: submissions, whole generations, and the distribution of CPU time.
 import { type Bench, type Env, hold, type Result, type Spread, spreadOf } from "./bench.ts";
 import { seatedOn } from "./provided.ts";
 import { beside, playRounds } from "./rounds.ts";
@@ -9,13 +9,13 @@ import { type BenchModel, ON_FAL, withProvider } from "./upstream.ts";
 
 const CONNECTIONS = 64;
 const COUNT = 3;
-/** The provider counts by endpoint what it is asked for. */
+/** The provider counts its requests by endpoint. */
 const BY_ONE: BenchModel = { ...ON_FAL, endpoint: "bench/one" };
 const SIDES = "three nodes / one node, both on all cores with the server and the load";
 
 type Played = { perSecond: Spread; cpuUs: Spread; share: Spread; databaseUs: Spread };
 
-/** What was played, and of whose CPU time a request or a life was. */
+/** The rounds, and the processes whose CPU time a request or a generation used. */
 const toldOf = (what: string, unit: string, { ours, other }: { ours: Played; other: Played }): Result[] => {
   const told = { sides: SIDES, target: 1, isNote: true } as const;
   const each = `µs/${unit.split("/")[0]}`;
@@ -62,12 +62,12 @@ const playWholeLives = (env: Env): Promise<Result[]> =>
   );
 
 /**
- * Both sides are on one server, each in a database of its own that began with ten thousand stored; clients go to the nodes in turn. All of
- * it has the same two cores, so that three nodes have no more of a machine than one: what is compared is what it costs to share.
+ * Both sides use one server, each with a separate database that began with ten thousand stored; clients use the nodes in turn.
+ * Everything has the same two cores, so three nodes have no more hardware than one: the bench compares the cost of sharing.
  */
 export const nodes: Bench = {
   name: "nodes",
   compares: "submissions at 64 connections, and whole generations: three nodes over one PostgreSQL / one node over the same",
-  // Short runs leave out what takes long and is only told.
+  // Short runs skip long informational parts.
   run: async (env) => [...(await playSubmissions(env)), ...(env.isShort ? [] : await playWholeLives(env))],
 };

@@ -1,4 +1,4 @@
-// What the page of the benches prints: their list, the table of the last long run, and the capacity that follows from it.
+// Prints the page of the benches: their list, the table of the last long run, and the resulting capacity.
 
 import { join } from "node:path";
 import { readSettings } from "../../src/config/load.ts";
@@ -8,7 +8,7 @@ import type { Result } from "./bench.ts";
 import { readTold, type Told } from "./kept.ts";
 import { figure, markdownOf } from "./table.ts";
 
-/** What `npm run bench -- --out test/bench` left, and the same of the benches that want PostgreSQL. */
+/** The results of `npm run bench -- --out test/bench`, and those of the benches with PostgreSQL. */
 const told = readTold(import.meta.dir);
 const toldOfNodes = readTold(join(import.meta.dir, "nodes"));
 
@@ -32,22 +32,22 @@ export const benchNodes = (): string => resultsOf(toldOfNodes, "");
 const of = (name: string): Result | undefined =>
   [...(told?.results ?? []), ...(told?.notes ?? [])].find((one) => one.name === name);
 const SECONDS_PER_DAY = 86_400;
-/** What a client does per generation: it submits once, and polls while it waits. */
+/** The requests of a client for each generation: one submission, and polls while it waits. */
 const POLLS = 20;
-/** A modest disk: what it writes in a second without hurry, kB, and how many times it can be told to sync. */
+/** A modest disk: its sustained writes per second, kB, and its syncs per second. */
 const DISK_KB_PER_S = 100_000;
 const DISK_SYNCS_PER_S = 200;
-/** Each result file is synced by itself. Commits, and syncs of the directory of result files, are shared by all who wait for one. */
+/** Each result file has a separate sync. Commits and directory syncs are shared by all that wait for one. */
 const OWN_SYNCS = 1;
 const SHARED_SYNCS = 7;
 const SHARED_BY = 100;
-/** Submissions that one provider may have in flight, and what it takes to say yes, s. */
+/** The limit of submissions in flight to one provider, and its time to accept one, s. */
 const SUBMIT_S = 0.5;
-/** How long providers take for a picture and for a clip, s. */
+/** The time of providers for a picture and for a clip, s. */
 const PICTURE_S = 5;
 const CLIP_S = 90;
 
-/** How many generations a second each part can carry; the least of them is what the service can. */
+/** The generations per second that each part sustains; the minimum is the service's capacity. */
 export const capacity = (): string => {
   const lifeUs = of("lifecycle")?.cpuUs?.ours;
   const pollUs = of("poll, in flight")?.cpuUs?.ours;

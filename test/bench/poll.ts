@@ -1,4 +1,4 @@
-// Polls: the service against bare Elysia that sends a ready JSON string of the same size.
+// Bench of polls: the service against bare Elysia that sends a ready JSON string of the same size.
 import { type Bench, hold } from "./bench.ts";
 import { beside, playRounds } from "./rounds.ts";
 import { STORED } from "./rungs/parts.ts";
@@ -6,13 +6,13 @@ import { IN_LINE, isGeneration, keepAnswer, polls, startRung, submitSome, withSe
 import { stock } from "./stock.ts";
 
 const CONNECTIONS = 64;
-/** As many as a busy service answers for again and again. */
+/** The number of generations that clients of a busy service poll. */
 const POLLED = 5_000;
 
 /**
- * What is polled of those that have ended is the newest, as clients poll them, which the service answers for out of memory; all ten thousand, more
- * than it remembers, are told. The other side sends its type and no header more; the service's answers have an id of the request and
- * rules for caches besides.
+ * Polls of ended generations use the newest, as clients do, which the service has in memory; polls of all ten thousand, more than
+ * its cache holds, are informational. The other side sends only its content type; the service also sends a request id and cache
+ * headers.
  */
 export const poll: Bench = {
   name: "poll",

@@ -1,4 +1,4 @@
-// A PostgreSQL server for what keeps its rows in one: a cluster of its own, every commit on disk before it is answered.
+// Starts a PostgreSQL server for the benches: a separate cluster with synchronous commits.
 import { chmodSync, chownSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { SQL } from "bun";
@@ -9,7 +9,7 @@ import { NoPeer } from "./bench.ts";
 import { onServerCore } from "./machine.ts";
 import { dropping, isListening, type Server, startPart } from "./peers/parts.ts";
 
-/** As it is shipped but for these: memory for the pages of the bench, and no checkpoint in the middle of a round. */
+/** Changes to the default settings: memory for the pages of the bench, and no checkpoint within a round. */
 const SETTINGS = [
   "fsync=on",
   "synchronous_commit=on",
@@ -21,20 +21,20 @@ const SETTINGS = [
   "unix_socket_directories=",
 ];
 const USER = "bench";
-/** There is always this one. */
+/** The database that always exists. */
 export const FIRST_DATABASE = "postgres";
 export const addressAt = (port: number, database: string): string => `postgres://${USER}@127.0.0.1:${port}/${database}`;
 
 export type Postgres = Server & {
-  /** Makes a database: an empty one, or a copy of one that nobody is connected to. @returns its address. */
+  /** Creates a database: empty, or a copy of one without connections. @returns its URL. */
   make(database: string, template?: string): Promise<string>;
 };
 
-/** A name is ours: it needs no quoting. */
+/** Database names are generated here and need no quoting. */
 const makeOn = async (port: number, database: string, template = "template0"): Promise<string> => {
   const sql = new SQL(addressAt(port, FIRST_DATABASE), { max: 1 });
   try {
-    // Without a log of its pages, but written to the disk: it is there before anything is measured.
+    // Copies files without write-ahead logging, and flushes them before any measurement.
     await sql.unsafe(`CREATE DATABASE ${database} TEMPLATE ${template} STRATEGY file_copy`);
   } finally {
     await sql.close();
@@ -42,7 +42,7 @@ const makeOn = async (port: number, database: string, template = "template0"): P
   return addressAt(port, database);
 };
 
-/** @param pinned which cores it has. @throws NoPeer where there is none for this machine. */
+/** @param pinned its cores. @throws NoPeer if there is no PostgreSQL for this machine. */
 export const startPostgres = async (pinned = onServerCore): Promise<Postgres> => {
   if (postgresReason !== undefined) throw new NoPeer(postgresReason);
   if (AS.uid !== undefined && Bun.which("setpriv") === null)
@@ -65,7 +65,7 @@ export const startPostgres = async (pinned = onServerCore): Promise<Postgres> =>
   const part = await startPart("PostgreSQL", {
     ...{ words: pinned([...program("postgres"), ...settings]), env, port },
     isUp: () => isListening(port),
-    // Its immediate shutdown, the only one that is quick and takes its shared memory along.
+    // The immediate shutdown is the only fast one that also removes the shared memory.
     tidily: "SIGQUIT",
   });
   const version = await run([binary("postgres"), "--version"], env);

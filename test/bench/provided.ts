@@ -1,7 +1,7 @@
-// Settings of a service that benches start: whose providers are their own, or whose generations rest.
+// Settings of services in benches: with the bench's providers, or with passivated generations.
 import { type BenchModel, SEATED, writeCatalogue } from "./upstream.ts";
 
-/** A seat for each, and asked about so seldom that nothing moves while it is looked at. */
+/** A run queue place for each, and polls so rare that nothing changes during a measurement. */
 export const RESTING = {
   GENROUTER_LIMITS__MAX_RUNNING: "1000000",
   GENROUTER_LIMITS__MAX_RUNNING_PER_ROUTE: "1000000",
@@ -15,7 +15,7 @@ export const providedBy = ({ falUrl, replicateUrl }: Urls) => ({
   GENROUTER_PROVIDERS__REPLICATE__BASE_URL: replicateUrl,
 });
 
-/** Seats for all, and a catalogue of nothing but these models. */
+/** Run queue places for all, and a catalogue with only these models. */
 export const seatedOn = (provider: Urls, models: readonly BenchModel[]) => ({
   ...SEATED,
   GENROUTER_CATALOGUE__DIR: writeCatalogue(models),

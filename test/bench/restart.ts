@@ -1,4 +1,4 @@
-// A restart with 100,000 in flight: how soon polls are answered, and how soon every deadline is in the heap.
+// Bench of a restart with 100,000 in flight: time to the first poll response, and time until all deadlines are set.
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fetchStats } from "../../src/cli/control-client.ts";
@@ -13,13 +13,13 @@ import { endStocked, makeStocked, type Stocked } from "./stock.ts";
 const IN_FLIGHT = 100_000;
 const ANSWERED_MS = 2_000;
 const LOOK_MS = 1;
-/** After the first answer, and asked about its readiness: what answers take is taken from the recovery. */
+/** The pause between polls after the first response: responses take CPU time from the recovery. */
 const POLL_EACH_MS = 25;
 const READER = join(import.meta.dir, "rungs/read-rows.ts");
 
 /**
- * Polls one after the other until told that recovery is over. @returns from exec to the first answer, and the longest time between two answers
- * after it. @throws when one says anything but what is so, or "not yet".
+ * Polls sequentially until recovery is over. @returns the time from exec to the first response, and the longest time between two
+ * later responses. @throws for a response other than the correct one or "not ready".
  */
 const pollThroughStart = async (url: string, seen: readonly Stocked[], isOver: () => boolean) => {
   const fromMono = performance.now();
@@ -43,7 +43,7 @@ const pollThroughStart = async (url: string, seen: readonly Stocked[], isOver: (
   return { firstMs: firstMs ?? Number.POSITIVE_INFINITY, longestMs };
 };
 
-/** What the service's log says of its recovery. */
+/** The recovery figures of the service's log. */
 const recoveryIn = (log: string): { count: number; dur_ms: number } => {
   const line = readFileSync(log, "utf8")
     .split("\n")
@@ -52,7 +52,7 @@ const recoveryIn = (log: string): { count: number; dur_ms: number } => {
   return JSON.parse(line) as { count: number; dur_ms: number };
 };
 
-/** A process that only reads the rows that a recovery reads. @returns ms from opening the file. */
+/** Runs a process that only reads the rows of a recovery. @returns the time from opening the file, ms. */
 const readRows = async (dir: string): Promise<number> => {
   const words = onServerCore([process.execPath, READER, join(dir, DATABASE_FILE)]);
   const child = Bun.spawn(words, { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
@@ -72,7 +72,7 @@ export const restart: Bench = {
       seen.reads.push(await readRows(home.dir));
       const port = await freePort();
       let isOver = false;
-      // What the former process said is not to be taken for what this one says.
+      // Ignores the log of the previous process.
       rmSync(`${home.dir}.log`, { force: true });
       const polled = pollThroughStart(`http://127.0.0.1:${port}`, home.seen, () => isOver);
       const service = await startService({ dir: home.dir, env: RESTING, port, lookMs: POLL_EACH_MS }).finally(() => {
@@ -80,7 +80,7 @@ export const restart: Bench = {
       });
       const { firstMs, longestMs } = await polled;
       const { running, deadlines } = await fetchStats(home.dir, { collect: false });
-      // Lines are written at the end of a turn; when it has ended, all are.
+      // Log lines are written at the end of a turn, so all are complete after the exit.
       await service.stop();
       const { count, dur_ms } = recoveryIn(`${home.dir}.log`);
       if (count !== IN_FLIGHT || running !== IN_FLIGHT || deadlines !== IN_FLIGHT)

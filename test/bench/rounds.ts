@@ -1,22 +1,22 @@
-// Two sides of one bench measured in turns, A B B A, or at the same time, so that what else the machine does meets both alike.
+// Measures two sides of a bench in turns (A B B A) or at the same time, so that other load affects both equally.
 import { type Spread, spreadOf } from "./bench.ts";
 import type { Load, Plan, Stream } from "./generator.ts";
 import { WARM_SHARE } from "./machine.ts";
 import { type Meter, startMeter } from "./measure.ts";
 
-/** A process that listens, and what it is asked. */
+/** A listening process and its requests. */
 export type Side = {
   name: string;
-  /** Of several that answer for each other: connections go to each in turn. */
+  /** Ports of interchangeable nodes: connections are spread over them in turn. */
   port: number | readonly number[];
   pids: readonly number[];
   streams: readonly Stream[];
-  /** What the service is held against, and all of whose time is CPU time: where the load cannot fill it, it counts with what that allows. */
+  /** For a yardstick whose time is all CPU time: if the load cannot fill it, it counts with its extrapolated rate. */
   isYardstick?: boolean;
-  /** Those of its processes that are a database. */
+  /** The processes of its database. */
   databasePids?: () => readonly number[];
 };
-/** `databaseUs`: as much of the CPU time as was its database's; `compiled`: the share of the CPU time in which code was compiled. */
+/** `databaseUs`: the CPU time of its database; `compiled`: the share of CPU time for compilation. */
 export type Measured = Load & { cpuUs: number; databaseUs: number; compiled: number };
 export type Rounds = {
   perSecond: Spread;
@@ -25,11 +25,11 @@ export type Rounds = {
   p50: Spread[];
   p99: Spread[];
   share: Spread;
-  /** How often the side answered 202, from the first warm-up on. */
+  /** The number of 202 responses since the first warm-up. */
   accepted: number;
 };
 type Beside = { cpuUs: Spread; share: Spread };
-/** What is told beside the figure that counts: CPU time per request, and how full the load's core was. */
+/** Additional figures: CPU time per request, and the use of the load's core. */
 export const beside = ({ ours, other }: { ours: Beside; other: Beside }) => ({
   cpuUs: { ours: ours.cpuUs.median, other: other.cpuUs.median },
   share: { ours: ours.share.median, other: other.share.median },
@@ -49,7 +49,7 @@ const roundsOf = (all: Measured[], accepted: number): Rounds => {
   };
 };
 
-/** What is compared of rounds that several processes of a side played, one behind the other. */
+/** The compared figure of rounds that several processes of a side played in sequence. */
 export const joinedRounds = (parts: readonly Rounds[]): Pick<Rounds, "perSecond" | "cpuUs" | "share"> => {
   const joined = (name: "perSecond" | "cpuUs" | "share") => spreadOf(parts.flatMap((part) => part[name].each));
   return { perSecond: joined("perSecond"), cpuUs: joined("cpuUs"), share: joined("share") };
@@ -59,35 +59,35 @@ export type RoundsPlan = Pick<Plan, "connections" | "rate"> & {
   rounds: number;
   forMs: number;
   tell: (line: string) => void;
-  /** While it warms up; absent: as many. */
+  /** Connections during the warm-up; default: the same number. */
   warmConnections?: number;
-  /** While it warms up; absent: as fast as it can. */
+  /** Rate during the warm-up; default: as fast as possible. */
   warmRate?: number;
-  /** All sides at the same time: where they do next to nothing and take long over it. */
+  /** All sides at the same time, for long rounds with little work. */
   warmTogether?: boolean;
   /**
-   * All sides at the same time, on the same core: for two services alike, with as many threads each, that share it evenly. Whatever the
-   * machine does meanwhile meets both, so that a difference of a few parts in a hundred shows.
+   * All sides at the same time on the same core, for two equal services with the same number of threads, which share it evenly.
+   * Other load affects both, so that a difference of a few percent is visible.
    */
   together?: boolean;
-  /** The caller says by itself what figures of a full generator mean. */
+  /** The caller itself interprets figures of a saturated generator. */
   mayBeFull?: boolean;
-  /** Waits are what is measured: a round in which nearly nothing is answered counts with them. */
+  /** The bench measures waits: a round with nearly no responses counts. */
   countsWaits?: boolean;
-  /** Whether a body is what was asked for, of one answer per stream and round. */
+  /** Checks the body of one response of each stream and round. */
   isBody?: (body: string, stream: number) => boolean;
 };
 
-/** At this share of its core the generator is the bottleneck; one that keeps a pace looks at the clock all the time. */
+/** At this share of its core the generator is the bottleneck; one with a fixed rate reads the clock all the time. */
 const FULL_SHARE = 0.9;
 
-/** What a side could answer with its core to itself: never less than it did. */
+/** The rate that a side could reach with its whole core: at least the measured rate. */
 const unbounded = (one: Measured): Measured => ({ ...one, perSecond: Math.max(one.perSecond, 1e6 / one.cpuUs) });
 
-/** Before each measurement: the connections are made, and what they begin with is over. */
+/** The time before each measurement, in which connections open and settle. */
 const SETTLE_MS = 100;
 
-/** A side is warm when in so many slices in a row next to no time went into compiling its code. */
+/** A side is warm after this many slices in a row with almost no compilation. */
 const WARM_MS = 500;
 const WARM_SLICES = 2;
 const WARM_AT_MOST_MS = 20_000;
@@ -100,17 +100,17 @@ const warmUp = async (slice: () => Promise<Measured>): Promise<number> => {
   return ms / 1000;
 };
 
-/** A side that cannot keep half of a pace is not one whose times are worth comparing. */
+/** Times of a side that cannot sustain half of the rate are not compared. */
 const LEAST_PACE = 0.5;
 const isStalled = ({ streams, count }: Load, { rate, forMs }: Pick<RoundsPlan, "rate" | "forMs">): boolean =>
   streams.some((one) => one.count === 0) || (rate !== null && count < (LEAST_PACE * rate * forMs) / 1000);
 /**
- * A disk that others use too may stand still for longer than a round. The median would not notice one such round of whichever side, and that
- * it has no figure is no reason to throw all others away: so often it is played again, or, where waits are what is measured, counts with them.
+ * A shared disk may stall for longer than a round. The median ignores one such round of either side, and a missing figure is no
+ * reason to discard the others: it is repeated up to this many times, or counts if the bench measures waits.
  */
 const STALLS = 1;
 
-/** @throws when what was answered is not what was asked for. */
+/** @throws if a response is not the expected one. */
 const insistOnAnswers = (
   name: string,
   one: Measured,
@@ -134,7 +134,7 @@ const oneAfterTheOther = async <Item, Done>(items: readonly Item[], work: (item:
   return done;
 };
 
-/** @throws when a side answered anything but what it should: figures of wrong answers are none. */
+/** @throws if a side returned an unexpected status: figures of wrong responses are invalid. */
 export const playRounds = async <Name extends string>(
   sides: Readonly<Record<Name, Side>>,
   plan: RoundsPlan,

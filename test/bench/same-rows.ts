@@ -1,13 +1,13 @@
-// Holds the rows of a generation against those of another: a side that is compared by what it commits has to commit the same.
+// Compares the rows of a generation on two sides, which must commit the same rows to be comparable.
 import type { Database } from "bun:sqlite";
 import { type LifeSide, withDatabase } from "./turns.ts";
 
 type Row = Record<string, string | number | null>;
 
-/** Texts may differ by this share of their length: ids and addresses are not equally long. */
+/** Texts may differ by this share of their length, because ids and URLs have different lengths. */
 const LIKE = 0.1;
 
-/** Of JSON its names, however deep, of any text its length, of anything else its kind. */
+/** The shape of a value: names of JSON at any depth, the length of a text, otherwise the type. */
 const shapeOf = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(shapeOf);
   if (typeof value === "object" && value !== null)
@@ -48,7 +48,7 @@ const rowsOf = (db: Database, model: string): Map<string, Row[]> => {
   );
 };
 
-/** How one that is being polled goes on; a generation that has ended has no snapshot any more. */
+/** The snapshot of a generation that is being polled; an ended one has none. */
 const snapshotOf = async ({ dir, model, player, name }: LifeSide): Promise<string> => {
   player.begin();
   try {
@@ -79,7 +79,7 @@ const differenceOf = (name: string, ours: Row[string] | undefined, other: Row[st
   return longer - Math.min(ours.length, other.length) <= Math.max(LIKE * longer, 8) ? null : `${name}: ${ours} and ${other}`;
 };
 
-/** @throws unless the newest generation that ended on one side has the rows, columns and JSON that the other side's has, and goes on alike. */
+/** @throws unless the newest ended generations of both sides have the same rows, columns, JSON and snapshot shape. */
 export const insistOnSameRows = async (one: LifeSide, another: LifeSide): Promise<void> => {
   const snapshots = [await snapshotOf(one), await snapshotOf(another)];
   const otherwise = differenceOf("snapshot", snapshots[0], snapshots[1]);

@@ -1,4 +1,4 @@
-// The real service as a side of a bench: the compiled binary on the core of what is measured, over a directory with thousands of accounts.
+// The service as a side of a bench: the compiled binary on the measured core, over a directory with thousands of accounts.
 import { mkdirSync } from "node:fs";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
 import { openSqliteStore } from "../../src/store/sqlite/client.ts";
@@ -18,7 +18,7 @@ const inParts = function* <T>(all: readonly T[]): Generator<readonly T[]> {
   for (let at = 0; at < all.length; at += MUTATIONS_AT_ONCE) yield all.slice(at, at + MUTATIONS_AT_ONCE);
 };
 
-/** Opens so many accounts in a store, each with a key and more credits than it can spend. */
+/** Creates `count` accounts in a store, each with a key and more credits than it can spend. */
 export const endowIn = async (store: Pick<Store, "commit">, accounts: number): Promise<Tenant[]> => {
   const atMs = Date.now();
   const tenants: Tenant[] = [];
@@ -45,7 +45,7 @@ export const endowIn = async (store: Pick<Store, "commit">, accounts: number): P
   return tenants;
 };
 
-/** Makes a data directory with such accounts. */
+/** Creates a data directory with such accounts. */
 export const endow = async (dir: string, accounts: number): Promise<Tenant[]> => {
   mkdirSync(dir, { recursive: true });
   const store = await openSqliteStore({ dir, mode: "test" });
@@ -58,29 +58,29 @@ export type Service = {
   port: number;
   url: string;
   pid: number;
-  /** From the start of the process to the first answer of `/readyz`, ms. */
+  /** The time from the start of the process to the first 200 of `/readyz`, ms. */
   readyMs: number;
   residentBytes(): number;
   kill(): Promise<void>;
-  /** Stops it as an operator would. @throws when it ends with anything but 0. */
+  /** Stops it as an operator would. @throws if its exit code is not 0. */
   stop(): Promise<void>;
 };
 
 export type ServiceOptions = {
   dir: string;
-  /** Beside those of every bench: `GENROUTER_…`. */
+  /** Additional settings (`GENROUTER_…`). */
   env?: Readonly<Record<string, string>>;
   genrouter?: Genrouter;
-  /** On the core of the load instead: the side that only helps. */
+  /** Runs on the load's core, for a service that only helps. */
   words?: readonly string[];
   isPinned?: boolean;
-  /** One that was free a moment ago; without it, one is looked for. */
+  /** A free port; default: any. */
   port?: number;
-  /** How often it is asked whether it is ready, ms: a long start has better things to do than to answer. */
+  /** The interval of readiness polls, ms: during a long start they cost CPU time. */
   lookMs?: number;
 };
 
-/** Limits out of the way: what is measured is the service, not its refusals. */
+/** High limits, so that the bench measures the service and not its rejections. */
 const RAISED = {
   GENROUTER_LIMITS__BURST_PER_S: "10000000",
   GENROUTER_LIMITS__IN_PROGRESS: "100000000",
@@ -88,7 +88,7 @@ const RAISED = {
 };
 
 const alive = new Set<ReturnType<typeof Bun.spawn>>();
-/** Ends those that a bench which failed left behind. */
+/** Kills the services that a failed bench left. */
 export const killServices = (): void => {
   for (const child of alive) child.kill("SIGKILL");
 };
@@ -104,7 +104,7 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
   const fromMono = performance.now();
   const child = Bun.spawn(isPinned ? onServerCore(command) : command, {
     stdin: "ignore",
-    // Two handles on one file would write over each other; what is logged goes to standard error.
+    // Two handles on one file would overwrite each other; the log goes to standard error.
     stdout: "ignore",
     stderr: log,
     env: {
@@ -137,12 +137,12 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
   };
 };
 
-/** Every bench that writes ends with it. @throws when an invariant does not hold. */
+/** Verifies a directory after every bench that writes. @throws if an invariant is violated. */
 export const verify = async (dir: string, genrouter: Genrouter = BINARY): Promise<void> => {
   const { code, output: said } = await run(onBothCores([...genrouter, "verify", "--data", dir]));
   if (code !== 0) throw new Error(`verify found something: ${said.slice(-800)}`);
 };
-/** The same of a database that nodes share. */
+/** The same for a database that nodes share. */
 export const verifyShared = async (env: Record<string, string>): Promise<void> => {
   const { code, output: said } = await run(onBothCores([...BINARY, "verify"]), env);
   if (code !== 0) throw new Error(`verify found something: ${said.slice(-800)}`);

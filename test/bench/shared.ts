@@ -1,4 +1,4 @@
-// Nodes of the service over one PostgreSQL and one bucket: each side has a database of its own with as many stored as every other.
+// Starts nodes of the service over one PostgreSQL and one bucket; each side has a separate, equally filled database.
 import { join } from "node:path";
 import { SQL } from "bun";
 import { BINARY, run } from "../../src/torture/crash/processes.ts";
@@ -22,22 +22,22 @@ export type Bucket = {
   kept(prefix: string): Promise<Kept>;
 };
 export const BUCKET_NAME = "results";
-/** Both keys of the bucket's account, which it does not look at. */
+/** Both keys of the bucket's account, which it does not check. */
 export const BUCKET_KEY = "bench-of-the-service";
 
 /** Nodes that share a database. */
 export type Nodes = {
   name: string;
   side: Side;
-  /** Without those of the database. */
+  /** Process ids without those of the database. */
   pids(): readonly number[];
-  /** Keeps generations of a model in flight, at each node in turn. */
+  /** Keeps generations of a model in flight, on the nodes in turn. */
   play(model: BenchModel, provider: Provider): Promise<LifeSide & { player: Player }>;
-  /** @throws unless the database has a row for each that was answered 202. */
+  /** @throws unless the database has a row for each 202. */
   insistOnRows(accepted: number): Promise<void>;
-  /** @throws unless each job that was paid for was delivered, and is in the bucket. */
+  /** @throws unless each paid job was delivered and is in the bucket. */
   insistOnDelivery(model: BenchModel, provider: Provider): Promise<void>;
-  /** Ends them as an operator would, and verifies what they wrote. */
+  /** Stops the nodes as an operator would, and verifies their database. */
   stop(): Promise<void>;
 };
 
@@ -49,7 +49,7 @@ export type Shared = {
 
 const RUNGS = join(import.meta.dir, "rungs");
 const TEMPLATE = "stocked";
-/** Servers that share cores with all the others are slow at times: what is measured is the service, not its refusals. */
+/** Servers that share cores are slow at times, so long timeouts avoid rejections that would distort the measurement. */
 const PATIENT = { GENROUTER_LIMITS__SLOW_COMMIT_MS: "60000", GENROUTER_STORE__LEASE_S: "300" };
 
 const startBucket = async (): Promise<Bucket & { stop(): void }> => {
@@ -69,7 +69,7 @@ const startBucket = async (): Promise<Bucket & { stop(): void }> => {
   };
 };
 
-/** Rows of a database, over a connection for this question alone. */
+/** Rows of a query over a separate connection. */
 const rowsIn = async <Row>(address: string, sql: string, values: readonly unknown[] = []): Promise<Row[]> => {
   const asking = new SQL(address, { max: 1 });
   try {
@@ -79,7 +79,7 @@ const rowsIn = async <Row>(address: string, sql: string, values: readonly unknow
   }
 };
 
-/** Moves a directory that others share a copy of into a database, with the product's own command. @returns its keys. */
+/** Migrates a copy of a shared directory into a database with the product's command. @returns its keys. */
 const stock = async (postgres: Postgres): Promise<string[]> => {
   const address = await postgres.make(TEMPLATE);
   const { dir, tenants, drop } = await homeWithStored();
@@ -158,7 +158,7 @@ const openNodes = async (
         throw new Error(`${name}: ${submitted} pictures were delivered, and the bucket has ${objects} that are right`);
     },
     stop: async () => {
-      // All at once: nobody takes over what another leaves.
+      // Stops all at once, so that no node takes over from another.
       await Promise.all(services.map(({ stop }) => stop()));
       await verifyShared(set);
       dropScratch(home);
@@ -166,7 +166,7 @@ const openNodes = async (
   };
 };
 
-/** @param usesAll servers have both cores, and the load is on the same two; without it they have one to themselves. */
+/** @param usesAll servers and load share both cores; otherwise the servers have one core alone. */
 export const withShared = async <T>(usesAll: boolean, work: (shared: Shared) => Promise<T>): Promise<T> => {
   const postgres = await startPostgres(usesAll ? onBothCores : onServerCore);
   try {

@@ -1,4 +1,4 @@
-// Sides that are asked over HTTP: the service with its accounts, and a rung of the ladder.
+// Sides over HTTP: the service with its accounts, and a rung of the ladder.
 import { Database } from "bun:sqlite";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,10 +30,10 @@ export const polls = (seen: readonly { id: string; key: string }[]): Side["strea
 export const isGeneration = (body: string): boolean => (JSON.parse(body) as { object?: string }).object === "generation";
 
 let filled: Promise<StockedHome> | undefined;
-/** A directory of its own with accounts and as many stored as every rung has: filled once, and copied for whoever wants one. */
+/** A new directory with accounts and as many stored as every rung has: filled once, then copied. */
 export const homeWithStored = async (): Promise<StockedHome> => {
   filled ??= makeStocked(STORED, "succeeded", {});
-  // What failed for want of space is tried again by the next that wants one.
+  // After a failure for lack of space, the next caller tries again.
   filled.catch(() => {
     filled = undefined;
   });
@@ -48,7 +48,7 @@ const homeWithAccounts = async (fill: Fill): Promise<Omit<StockedHome, "seen">> 
   return { dir, tenants, drop: () => dropScratch(home) };
 };
 
-/** @throws unless a database has a row for each that was answered 202. */
+/** @throws unless a database has a row for each 202. */
 export const insistOnRows = (side: string, path: string, accepted: number): void => {
   const db = new Database(path, { readonly: true });
   const rows = db.query<{ count: number }, []>("SELECT count(*) AS count FROM generation").get()?.count ?? 0;
@@ -57,7 +57,7 @@ export const insistOnRows = (side: string, path: string, accepted: number): void
     throw new Error(`${side} said of ${accepted} that they are stored, and has ${rows - STORED} rows`);
 };
 
-/** Puts an answer down for a rung that sends it again: `text:` its body, `copy:` its headers as well. @returns the file. */
+/** Stores a response for a rung that repeats it: `text:` its body, `copy:` also its headers. @returns the file. */
 export const keepAnswer = async (response: Response): Promise<string> => {
   const path = join(makeScratch("bench-answer-"), "answer.json");
   writeFileSync(path, JSON.stringify({ body: await response.text(), headers: [...response.headers] }));
@@ -65,7 +65,7 @@ export const keepAnswer = async (response: Response): Promise<string> => {
 };
 
 const alive = new Set<ReturnType<typeof Bun.spawn>>();
-/** Ends those that a bench which failed left behind. */
+/** Kills the rungs that a failed bench left. */
 export const killRungs = (): void => {
   for (const child of alive) child.kill("SIGKILL");
 };
@@ -75,14 +75,14 @@ export type Rung = { dir: string; port: number; pid: number; keys: readonly stri
 
 const SERVER = join(import.meta.dir, "rungs/server.ts");
 
-/** Starts a rung of the ladder on the core of what is measured. @param script another server of the same kind. */
+/** Starts a rung of the ladder on the measured core. @param script another server of the same kind. */
 export const startRung = async (name: string, script = SERVER): Promise<Rung> => {
   const dir = makeScratch("bench-rung-");
   const child = Bun.spawn(onServerCore([process.execPath, script, name, dir]), {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "inherit",
-    // As the binary is built, and as the ladder that this one is held against runs.
+    // The same mode as that of the binary and of the compared ladder.
     env: { ...process.env, NODE_ENV: "production" },
   });
   alive.add(child);
@@ -103,14 +103,14 @@ export const startRung = async (name: string, script = SERVER): Promise<Rung> =>
   throw new Error(`the rung ${name} ended early: ${said}`);
 };
 
-/** Generations stay in line: what is measured is the door and the ledger, not what one core makes of a provider's answers. */
+/** Generations stay queued: the bench measures admission and ledger, not provider calls. */
 export const IN_LINE = { GENROUTER_LIMITS__MAX_RUNNING: "1", GENROUTER_SIMULATOR__SPEED: "0.0001" };
 
 export type Stage = { dir: string; tenants: readonly Tenant[]; service: Service; keys: readonly string[] };
 
 /**
  * Starts the service on a new directory with 5,000 accounts, does the work, stops it and verifies what it wrote.
- * @param fill what the directory is filled with before the start; `stored`: as many as every rung has.
+ * @param fill fills the directory before the start; `stored`: with as many as every rung has.
  */
 export const withService = async <T>(
   options: Omit<ServiceOptions, "dir">,
@@ -132,7 +132,7 @@ export const withService = async <T>(
   return done;
 };
 
-/** Submits so many over HTTP, before anything is measured. @param tag of their idempotency keys. @returns their ids with the keys that may poll them. */
+/** Submits `count` over HTTP before a measurement. @param tag of the idempotency keys. @returns the ids with their API keys. */
 export const submitSome = async (
   { service, keys }: Stage,
   count: number,

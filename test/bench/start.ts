@@ -1,4 +1,4 @@
-// The start: the binary from exec to its first answer, against a bare compiled Bun.serve, with little and with a million stored.
+// Bench of the start: from exec to the first response, against a bare compiled Bun.serve, with few and with a million stored.
 import { join } from "node:path";
 import { freePort, run } from "../../src/torture/crash/processes.ts";
 import { dropScratch, killAtTheEnd, makeScratch } from "../scratch.ts";
@@ -10,14 +10,14 @@ import { endStocked, giveBackEnded, makeStocked, takeEnded } from "./stock.ts";
 const FEW = 10_000;
 const MANY = 1_000_000;
 const LOOK_MS = 1;
-/** A start is short: many of them make the median steady. */
+/** A start is short, so many are needed for a stable median. */
 const STARTS_PER_ROUND = 3;
 const BARE_SERVER = join(import.meta.dir, "rungs/bare-server.ts");
 
 let alive: ReturnType<typeof Bun.spawn> | undefined;
 killAtTheEnd(() => alive?.kill("SIGKILL"));
 
-/** Compiled with the words of `scripts/build.mjs`. */
+/** Compiled with the options of `scripts/build.mjs`. */
 const COMPILED = [
   ...["--compile", "--production", "--sourcemap", "--bytecode", "--format=esm"],
   ...["--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"],
@@ -29,7 +29,7 @@ const compileBare = async (dir: string): Promise<string> => {
   return outfile;
 };
 
-/** The same question as the service is asked. @returns ms from exec to the first answer. */
+/** Sends the same request as to the service. @returns the time from exec to the first response, ms. */
 const startBare = async (binary: string): Promise<number> => {
   const port = await freePort();
   const fromMono = performance.now();
@@ -72,7 +72,7 @@ export const start: Bench = {
       { start: () => startOurs(few.dir), ms: [] as number[] },
       { start: () => startOurs(many.dir), ms: [] as number[] },
     ] as const;
-    // The first of each finds files that nobody has read yet.
+    // The first start of each reads files that are not cached.
     for (const side of sides) await side.start();
     for (let turn = 0; turn < env.starts * STARTS_PER_ROUND; turn += 1)
       for (const side of turn % 2 === 0 ? sides : sides.toReversed()) side.ms.push(await side.start());
@@ -80,7 +80,7 @@ export const start: Bench = {
     if (!bare || !withFew || !withMany) throw new Error("a side was not started");
     env.tell(`bare ${bare.median.toFixed(1)} ms, ${withFew.median.toFixed(1)} ms, ${withMany.median.toFixed(1)} ms`);
     await endStocked(few);
-    // In short, growth wants as many: whoever has it last verifies it, which takes longer than all these starts.
+    // In a short run the growth bench uses the same directory; the last user verifies it, which takes longer than these starts.
     if (env.isShort) giveBackEnded(MANY, many);
     else await endStocked(many);
     dropScratch(scratch);

@@ -1,4 +1,4 @@
-// Stocks a directory in a process of its own, while a bench runs that does not mind: `stock-ahead.ts DIR COUNT`; one line of JSON when it is done.
+// Stocks a directory in a separate process during a patient bench: `stock-ahead.ts DIR COUNT`; prints one line of JSON.
 import { fillEnded } from "./stock.ts";
 
 const [dir = "", count = "0"] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-// Fills a data directory with generations as the service would have written them, at the speed of the store's own writer.
+// Fills a data directory with generations as the service would have written them, through the store's writer and by copies.
 import type { Database } from "bun:sqlite";
 import { closeSync, cpSync, fsyncSync, openSync, statfsSync } from "node:fs";
 import { join } from "node:path";
@@ -18,27 +18,27 @@ import { endow, type Tenant, verify } from "./service.ts";
 /** A stocked generation and the key that may poll it. */
 export type Stocked = { id: string; key: string };
 
-/** What ended lies this far back at most: files are kept for a week, and none is to be swept while something is measured. */
+/** The greatest age of ended generations: files expire after a week, and none may expire during a measurement. */
 const SPREAD_MS = 5 * 86_400_000;
-/** What is in flight was submitted within this time. */
+/** The greatest age of generations in flight. */
 const IN_FLIGHT_MS = 10_000;
 const PER_COMMIT = 20_000;
-/** Only the newest are told: more than a service answers for out of memory. */
+/** Only the newest are returned: more than a service caches. */
 const TOLD = 10_000;
 const TELL_EACH = 100_000;
-/** Held while filling: keys and job ids are random, and their indexes are written all over. */
+/** Page cache while filling: keys and job ids are random, so their indexes are written everywhere. */
 const CACHE_KIB = 786_432;
-/** So many go through the store's own writer, mutation by mutation; the others are copies of the last of them. */
+/** This number goes through the store's writer; the others are copies of the last. */
 const WRITTEN = 1_000;
-/** One that has ended, with its journal and its indexes; measured. */
+/** Measured bytes of an ended generation, with its events and indexes. */
 const BYTES_EACH: ReadonlyMap<Subject, number> = new Map([
   [CLIP, 9_500],
   [PICTURES, 4_500],
 ]);
 
 /**
- * Without a log beside the file and without waiting for the disk: whoever is interrupted throws the directory away. The file
- * is on the disk before anything is measured, so that writing it back disturbs nobody.
+ * Without a write-ahead log and without syncs: an interrupted run discards the directory. The file is flushed before any
+ * measurement, so that its write-back disturbs none.
  */
 const filling = async (path: string, fill: (db: Database) => Promise<void>): Promise<void> => {
   const db = openWriter(path, { ...DEFAULT_PRAGMAS, cacheKib: CACHE_KIB });
@@ -68,15 +68,15 @@ const insistOnRoom = (dir: string, count: number, subject: Subject): void => {
 };
 
 type StockOptions = {
-  /** Of every file, written as the service keeps it; absent: files are named but not there. */
+  /** The bytes of every file, stored as the service does; default: the rows name files that do not exist. */
   content?: Uint8Array;
   subject?: Subject;
   tell?: (line: string) => void;
 };
 
 /**
- * Adds so many generations to a directory that no service runs in, over all its accounts in turn.
- * @returns the newest with the keys that may poll them, oldest first.
+ * Adds `count` generations to a directory without a running service, for all accounts in turn.
+ * @returns the newest with their API keys, oldest first.
  */
 export const stock = async (
   dir: string,
@@ -129,7 +129,7 @@ export const stock = async (
         const us = ((performance.now() - fromMono) * 1000) / n;
         if (n % TELL_EACH === 0)
           tell?.(`stocked ${n} of ${count}, ${us.toFixed(0)} µs each, ${Math.round(((count - n) * us) / 1e6)} s to go`);
-        // Signals are heard between two commits.
+        // Allows signals to be handled between two commits.
         await Bun.sleep(0);
       },
     });
@@ -147,7 +147,7 @@ const keepFiles = async (dir: string, lives: readonly { id: string }[], files: r
     }
 };
 
-/** A directory of its own with accounts and stocked generations. */
+/** Creates a separate directory with accounts and stocked generations. */
 export type StockedHome = { dir: string; tenants: readonly Tenant[]; seen: readonly Stocked[]; drop(): void };
 
 type Contents = Pick<StockedHome, "tenants" | "seen">;
@@ -173,7 +173,7 @@ export const makeStocked = async (
   return { dir, ...(await fillHome(dir, count, status, options)), drop: () => dropScratch(home) };
 };
 
-/** A second directory like one in which no service has run yet. */
+/** Copies a directory in which no service has run yet. */
 export const copyStocked = (home: StockedHome): StockedHome => {
   const scratch = makeScratch("bench-stock-");
   const dir = join(scratch, "data");
@@ -182,15 +182,15 @@ export const copyStocked = (home: StockedHome): StockedHome => {
   return { ...home, dir, drop: () => dropScratch(scratch) };
 };
 
-/** Directories that were stocked ahead, or that a bench gave back as it got them: filling a large one takes minutes. */
+/** Directories that were stocked in advance or returned unchanged by a bench: filling a large one takes minutes. */
 const kept = new Map<number, StockedHome>();
 
-/** Fills a new directory with so many that have ended. */
+/** Fills a new directory with `count` ended generations. */
 export const fillEnded = (dir: string, count: number): Promise<Contents> =>
   fillHome(dir, count, "succeeded", { subject: PICTURES });
 
 const IN_A_PROCESS = join(import.meta.dir, "stock-ahead.ts");
-/** Makes, in a process of its own, what a later bench takes. Where that fails, whoever wants it tries by itself and says why. */
+/** Stocks a directory for a later bench in a separate process. After a failure, that bench tries again and reports the reason. */
 export const stockAhead = async (count: number): Promise<void> => {
   if (kept.has(count)) return;
   const home = makeScratch("bench-stock-");
@@ -207,21 +207,21 @@ export const stockAhead = async (count: number): Promise<void> => {
   kept.set(count, { dir, ...contents, drop: () => dropScratch(home) });
 };
 
-/** A directory with so many that have ended: one that is there, or a new one. */
+/** Returns an existing or new directory with `count` ended generations. */
 export const takeEnded = async (count: number, tell: (line: string) => void): Promise<StockedHome> => {
   const known = kept.get(count);
   kept.delete(count);
   return known ?? makeStocked(count, "succeeded", { tell, subject: PICTURES });
 };
-/** Gives back a directory in which nothing was begun. */
+/** Returns an unchanged directory for later use. */
 export const giveBackEnded = (count: number, home: StockedHome): void => void kept.set(count, home);
 
-/** Verifies a stocked directory and does away with it. */
+/** Verifies and deletes a stocked directory. */
 export const endStocked = async ({ dir, drop }: StockedHome): Promise<void> => {
   await verify(dir);
   drop();
 };
-/** Does so with what was given back and taken by nobody. */
+/** Verifies and deletes all unused directories. */
 export const endKept = async (): Promise<void> => {
   const homes = [...kept.values()];
   kept.clear();

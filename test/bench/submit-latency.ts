@@ -1,9 +1,9 @@
-// The time of one submission on an idle service: one connection, against a bare handler that makes one durable commit.
+// Bench of submission latency on an idle service: one connection, against a bare handler with one durable commit.
 import { type Bench, hold } from "./bench.ts";
 import { beside, playRounds } from "./rounds.ts";
 import { IN_LINE, isGeneration, startRung, submissions, withService } from "./sides.ts";
 
-/** Warm sooner than with one. */
+/** More connections shorten the warm-up. */
 const WARM_CONNECTIONS = 16;
 
 export const submitLatency: Bench = {

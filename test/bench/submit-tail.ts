@@ -1,4 +1,4 @@
-// The tail of a mixed load: 1,000 submissions and 1,000 polls a second, whatever the answers take, against the same on the ceiling rung.
+// Bench of tail latency: 1,000 submissions and 1,000 polls per second at a fixed rate, against the ceiling rung.
 import { type Bench, closely, hold } from "./bench.ts";
 import { beside, playRounds } from "./rounds.ts";
 import { IN_LINE, isGeneration, polls, startRung, submissions, submitSome, withService } from "./sides.ts";

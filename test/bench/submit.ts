@@ -1,4 +1,4 @@
-// Submission: the service as shipped against the ceiling rung, which stores one row per submission and nothing else.
+// Bench of submission: the service as shipped against the ceiling rung, which only stores one row for each submission.
 import { join } from "node:path";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { type Bench, closely, type Env, hold } from "./bench.ts";
@@ -7,12 +7,12 @@ import { IN_LINE, insistOnRows, isGeneration, startRung, submissions, withServic
 import { startYardstick } from "./yardstick.ts";
 
 const CONNECTIONS = 64;
-/** Processes of one binary differ by 5 % either way, by how their memory happens to lie: rounds are played by some of each side. */
+/** Processes of one binary differ by ±5 % because of their memory layout, so several of each side play. */
 const PROCESSES = 2;
 
 type Played = Record<"ours" | "other", Rounds> & { yardstick?: Rounds; yardstickName: string };
 
-/** So many rounds between one process of each side. */
+/** The number of rounds for one process of each side. */
 const playOnce = (env: Env, rounds: number): Promise<Played> =>
   withService(
     { env: IN_LINE },

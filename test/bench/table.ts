@@ -1,7 +1,7 @@
-// Results for people: a table for a terminal and for a page, and a picture of every ratio beside its target.
+// Formats results as a table for a terminal or a page, and as a chart of every ratio beside its target.
 import type { Result } from "./bench.ts";
 
-/** What there is no figure of, and why. */
+/** A bench without a figure, and the reason. */
 export type Unmeasured = { name: string; bench: string; reason: string };
 export type Absent = { skipped: readonly Unmeasured[]; failed: readonly Unmeasured[] };
 const NONE: Absent = { skipped: [], failed: [] };
@@ -31,7 +31,7 @@ const COLUMNS: readonly (readonly [head: string, of: (one: Result) => string, al
   ["sides", ({ sides }) => sides, "left"],
 ];
 
-/** A row that says in words why it has no figures. */
+/** A row with the reason for missing figures. */
 const absentRow = (word: string, { name, reason }: Unmeasured): string[] =>
   COLUMNS.map(([head]) =>
     head === "bench" ? name : head === "" ? word : head === "sides" ? reason.replaceAll(/\s+/g, " ") : "",
@@ -65,10 +65,10 @@ const LEFT = 260;
 const ROW = 26;
 const TOP = 50;
 
-/** How far a ratio is on the good side of its target: 1 is the target, 2 twice as good. */
+/** A ratio relative to its target: 1 is the target, 2 is twice as good. */
 const marginOf = ({ ratio, target, wants }: Result) => (wants === "at least" ? ratio / target : target / ratio);
 
-/** One bar per result on a logarithmic scale around the target, which all share. */
+/** One bar for each result on a common logarithmic scale around the target. */
 export const pictureOf = (results: readonly Result[], title: string): string => {
   const shown = results.filter(({ isNote, ratio }) => !isNote && Number.isFinite(ratio) && ratio > 0);
   const reach = Math.max(1, ...shown.map((one) => Math.abs(Math.log2(marginOf(one)))));

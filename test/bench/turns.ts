@@ -1,4 +1,4 @@
-// Rounds of whole generations: each side keeps so many in flight for a while, in turns with the other, once the code of both is compiled.
+// Measures rounds of whole generations: the sides keep a number in flight, in turns, after both are warm.
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
@@ -6,33 +6,33 @@ import { type Env, type Spread, spreadOf } from "./bench.ts";
 import { openCpu, spreadOut, WARM_SHARE, writtenBytes } from "./machine.ts";
 import type { BenchModel, Player } from "./upstream.ts";
 
-/** One side: who is measured, and who helps it. */
+/** One side: the measured processes and their helpers. */
 export type LifeSide = {
   name: string;
   dir: string;
   model: BenchModel;
-  /** One process, or those of the moment. */
+  /** One process, or a function that returns the current ones. */
   pid: number | (() => readonly number[]);
-  /** Those of them that are a database. */
+  /** The processes of its database. */
   databasePids?: () => readonly number[];
-  /** It has all cores when it is warm, too. */
+  /** It uses all cores after the warm-up, too. */
   usesAll?: boolean;
   helpers: readonly number[];
-  /** Those that look for work all the time and are paused while others play; absent: all of it. */
+  /** Processes that poll for work all the time and are paused while others play; default: all. */
   restless?: () => readonly number[];
   player: Player;
-  /** How many were delivered between two times, ms since 1970; absent: what the database in the directory says. */
+  /** The number delivered between two times, ms since 1970; default: by the database in the directory. */
   count?: (fromMs: number, toMs: number) => Promise<number>;
 };
 
-/** Its processes at this moment. */
+/** Its current processes. */
 export const pidsOf = ({ pid }: Pick<LifeSide, "pid">): readonly number[] => (typeof pid === "number" ? [pid] : pid());
 
-/** `databaseUs`: as much of the CPU time as was its database's; `writtenKb`: what reached the disk for one generation, its file included; `compiled`: the share of its CPU time in which code was compiled. */
+/** `databaseUs`: CPU time of its database; `writtenKb`: disk writes for one generation; `compiled`: share for compilation. */
 export type Round = { perSecond: number; cpuUs: number; databaseUs: number; writtenKb: number; share: number; compiled: number };
-/** What can be warmed up and played for so long. */
+/** A player that can be warmed up and played for a time. */
 export type Turn = { name: string; warm(atMostMs: number): Promise<number>; play(ms: number): Promise<Round> };
-/** A turn in its parts, for sides that play at the same time. */
+/** The parts of a turn, for sides that play at the same time. */
 type Parts = { begin(): Promise<void>; measure(ms: number): Promise<Round>; end(): Promise<void> };
 
 export const withDatabase = <T>(dir: string, work: (db: Database) => T): T => {
@@ -44,7 +44,7 @@ export const withDatabase = <T>(dir: string, work: (db: Database) => T): T => {
   }
 };
 
-/** What is there before the first round is not looked at again: it may be millions of rows. */
+/** Rows before the first round are not read again: there may be millions. */
 const openCount = ({ dir, model }: LifeSide): NonNullable<LifeSide["count"]> => {
   const newest = withDatabase(
     dir,
@@ -60,13 +60,13 @@ const openCount = ({ dir, model }: LifeSide): NonNullable<LifeSide["count"]> => 
     )?.count ?? 0;
 };
 
-/** Before what counts in a round: by then as many end as begin. */
+/** The time before the measured part of a round, until as many end as begin. */
 const SETTLE_MS = 600;
-/** A side is warm when in so many slices in a row next to no time went into compiling its code. */
+/** A side is warm after this many slices in a row with almost no compilation. */
 const WARM_SLICE_MS = 1_000;
 const WARM_SLICES = 2;
 
-/** Turns of whole generations: each begins and ends with nothing in flight, and what ended in its middle is counted. */
+/** Turns of whole generations: each begins and ends with nothing in flight, and counts the ends in its middle. */
 export const turnOf = (side: LifeSide): Turn & Parts => {
   const { name, helpers, player, usesAll = false, databasePids = () => [], count = openCount(side) } = side;
   const pids = () => pidsOf(side);
@@ -123,17 +123,17 @@ export const turnOf = (side: LifeSide): Turn & Parts => {
   };
 };
 
-/** At this share of the load's core what helps is the bottleneck, and nothing was measured. */
+/** At this share of the load's core the helpers are the bottleneck, and the figures are invalid. */
 const MOST_SHARE = 0.9;
 
 export type Lives = { [Figure in keyof Round]: Spread };
 
-/** So many pairs of rounds are played again at most. */
+/** The maximum number of repeated pairs of rounds. */
 const mostAgain = (rounds: number): number => Math.floor(rounds / 3);
 
 /**
- * Plays pairs of rounds until so many count. The runtime compiles in bursts, long after most of it is done: a pair in which one side's code was
- * still compiled is played again, up to a third as many times as there are rounds.
+ * Plays pairs of rounds until enough count. The runtime compiles in late bursts: a pair in which one side still compiled code is
+ * repeated, up to a third as many times as there are rounds.
  */
 const playPairs = async <Name extends string>(
   turns: Readonly<Record<Name, Turn>>,
@@ -174,7 +174,7 @@ const playPairs = async <Name extends string>(
   return Object.fromEntries(names.map((name) => [name, livesOf(name)])) as Record<Name, Lives>;
 };
 
-/** Sides in turns, A B B A, warmed at the same time and on both cores. */
+/** Plays sides in turns (A B B A), after a common warm-up on both cores. */
 export const playTurns = <Name extends string>(
   turns: Readonly<Record<Name, Turn>>,
   env: Pick<Env, "lives" | "tell">,
@@ -193,15 +193,15 @@ const turnsOf = <Name extends string>(sides: Readonly<Record<Name, LifeSide>>) =
     ReturnType<typeof turnOf>
   >;
 
-/** Whole generations on both sides, in turns. */
+/** Plays whole generations on both sides in turns. */
 export const playLives = <Name extends string>(
   sides: Readonly<Record<Name, LifeSide>>,
   env: Pick<Env, "lives" | "tell">,
 ): Promise<Record<Name, Lives>> => playTurns(turnsOf(sides), env);
 
-/** Two that share a core take it from each other in bursts of a second: their rounds are long, and what counts is the whole of them. */
+/** Two sides on one core take turns in bursts of a second, so rounds are long and count as a whole. */
 const LONGER = 4;
-/** What playing together takes at most, ms. */
+/** The maximum duration of a common round, ms. */
 export const longestMs = ({ lives: { rounds, roundMs, warmAtMostMs } }: Pick<Env, "lives">): number =>
   warmAtMostMs + (rounds + mostAgain(rounds)) * roundMs * LONGER;
 const wholeOf = (spread: Spread): Spread => {
@@ -210,8 +210,8 @@ const wholeOf = (spread: Spread): Spread => {
 };
 
 /**
- * Whole generations on both sides at the same time, on the same core: for two services alike, with as many threads each, that share it evenly.
- * Whatever the machine does meanwhile meets both, so that a difference of a few parts in a hundred shows.
+ * Plays whole generations on both sides at the same time on the same core, for two equal services with the same number of
+ * threads, which share it evenly. Other load affects both, so that a difference of a few percent is visible.
  */
 export const playTogether = async <Name extends string>(
   sides: Readonly<Record<Name, LifeSide>>,

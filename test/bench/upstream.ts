@@ -1,8 +1,8 @@
-// What the benches of whole generations share: the provider, the models that run there, and proof that each was delivered.
+// Shared code of the benches of whole generations: the provider, its models, and the check of all deliveries.
 //
-// The provider is a small process of our own and not `genrouter simulator`: that one answers through node:http, remembers every job and
-// each line of its log, and draws its pictures, which have a few kB where those of models have a hundred. It needs five times the CPU
-// per job, as much as the bare loop that asks it, so that the core of the load would be full before the one that is measured.
+// The provider is a small separate process and not `genrouter simulator`, which uses node:http, stores every job and log line,
+// and draws its pictures, which have a few kB instead of the 100 kB of real models. The simulator needs five times the CPU for
+// each job, as much as the bare loop that polls it, so the load's core would be full before the measured core.
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
@@ -26,14 +26,14 @@ export type Provider = {
   pid: number;
   falUrl: string;
   replicateUrl: string;
-  /** Accepts every connection and never answers. */
+  /** A port that accepts every connection and never responds. */
   silentUrl: string;
   counts(): Promise<Counts>;
 };
 
 /**
- * Starts the provider on the core of the load, and ends it and all that plays with it when the work is over.
- * @param looks so many times fal's queue is asked about a job until it is done.
+ * Starts the provider on the load's core, and stops it with all its players after the work.
+ * @param looks the number of polls of fal's queue until a job is done.
  */
 export const withProvider = async <T>(work: (provider: Provider) => Promise<T>, looks = 1): Promise<T> => {
   const { pid, hear } = spawnHeard(onLoadCore([process.execPath, rung("provider.ts"), String(looks)]));
@@ -49,13 +49,13 @@ export const withProvider = async <T>(work: (provider: Provider) => Promise<T>, 
   }
 };
 
-/** A model of the bench: one file of the kind that its endpoint makes, on one provider only, so that nothing falls back. */
+/** A model of the bench: one file of its endpoint's kind, on one provider only, so that there is no fallback. */
 export type BenchModel = { id: string; provider: "fal" | "replicate"; endpoint: string };
 export const ON_FAL: BenchModel = { id: "picture-fal", provider: "fal", endpoint: "bench/fal" };
 export const ON_REPLICATE: BenchModel = { id: "picture-replicate", provider: "replicate", endpoint: "bench/replicate" };
 const ROUTE_S = 2_400;
 
-/** Of each kind a model that the service ships with, and what is asked of it. */
+/** A shipped model of each kind, and its input. */
 const SHIPPED: Readonly<Record<Kind, { file: string; input: (prompt: string) => JsonObject; more: JsonObject }>> = {
   picture: {
     file: "sim-image-1.json",
@@ -65,10 +65,10 @@ const SHIPPED: Readonly<Record<Kind, { file: string; input: (prompt: string) => 
   clip: { file: "hailuo-2.3.json", input: (prompt) => ({ prompt, duration: CLIP_MS / 1000 }), more: {} },
   sound: { file: "eleven-sound-effects-2.json", input: (prompt) => ({ prompt, duration: SOUND_MS / 1000 }), more: {} },
 };
-/** Members of a model that builds of before do not know, and that are of no account here. */
+/** Members of a model that earlier builds do not accept and that do not matter here. */
 const withoutNews = ({ $schema: _, delivers: __, ...model }: JsonObject): JsonObject => model;
 
-/** @returns the directory of a catalogue with these models, each made from one that the service ships with. */
+/** @returns the directory of a catalogue with these models, each derived from a shipped one. */
 export const writeCatalogue = (models: readonly BenchModel[]): string => {
   const dir = makeScratch("bench-catalogue-");
   mkdirSync(join(dir, "models"));
@@ -95,21 +95,21 @@ export const INPUT = SHIPPED.picture.input(PROMPT);
 export const bodyOf = ({ id, endpoint }: BenchModel): string =>
   JSON.stringify({ model: id, input: SHIPPED[kindOf(endpoint)].input(PROMPT), max_cost_usd: 10, max_wait_s: 3_600 });
 
-/** So much faster than life is the service asking: a provider that takes no time is asked for the first time after 20 ms. */
+/** The factor by which polls are faster than normal: the first poll is after 20 ms. */
 const PACE = 100;
 export const POLL_EVERY_MS: readonly [number, number] = [2_000 / PACE, 5_000 / PACE];
 export const IN_FLIGHT = 256;
-/** Seats for all, and the pace. */
+/** Run queue places for all, and the pace of polls. */
 export const SEATED = {
   GENROUTER_LIMITS__MAX_RUNNING: "100000",
   GENROUTER_LIMITS__MAX_RUNNING_PER_ROUTE: "100000",
   GENROUTER_SIMULATOR__SPEED: String(PACE),
 };
 
-/** Something that keeps generations in flight while it is told to. */
+/** A player that keeps generations in flight between begin and end. */
 export type Player = { pid: number; begin(): void; end(): Promise<void>; stop(): void };
 
-/** Starts a script that plays by a plan. */
+/** Starts a script with a plan. */
 export const startPlayer = async (script: string, plan: object, pinned = onLoadCore): Promise<Player> => {
   const path = join(scratch, `${crypto.randomUUID()}.json`);
   writeFileSync(path, JSON.stringify(plan));
@@ -123,7 +123,7 @@ export const startPlayer = async (script: string, plan: object, pinned = onLoadC
     },
   };
 };
-/** Submits to a service, on the core of the load. */
+/** Submits to a service, on the load's core. */
 export const startSubmitter = ({ service, keys, dir }: Stage, model: BenchModel): Promise<Player> => {
   const plan = {
     url: service.url,
@@ -135,13 +135,13 @@ export const startSubmitter = ({ service, keys, dir }: Stage, model: BenchModel)
   };
   return startPlayer(rung("submitter.ts"), plan satisfies SubmitterPlan);
 };
-/** Makes generations by itself, on the core of what is measured. */
+/** Runs generations without a service, on the measured core. */
 export const startLoop = (plan: LifecyclePlan): Promise<Player> => startPlayer(rung("lifecycle.ts"), plan, onServerCore);
 
-/** Every file of so many is read again and hashed. */
+/** One file in this many is read again and hashed. */
 const READ_EACH = 50;
 
-/** @throws unless every job that the provider accepted from this side was delivered: row, hash and file. */
+/** @throws unless every accepted job of this side was delivered: row, hash and file. */
 export const insistOnDelivery = async (side: LifeSide, provider: Provider): Promise<void> => {
   const { endpoints, files } = await provider.counts();
   const made = files[kindOf(side.model.endpoint)];

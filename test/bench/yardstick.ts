@@ -1,4 +1,4 @@
-// The ceiling held against another's: a ladder in a directory that the caller names, whose rung `bestk` does the same job.
+// Compares the ceiling rung with that of another ladder in a given directory, whose rung `bestk` does the same work.
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../../src/torture/crash/processes.ts";
@@ -10,19 +10,19 @@ import { ACCOUNTS } from "./rungs/parts.ts";
 import { submissions } from "./sides.ts";
 
 const RUNG = "bestk";
-/** Beside the project's own packages, so that both ladders run on the same Elysia. */
+/** In the project's node_modules, so that both ladders use the same Elysia. */
 const PLACE = join(import.meta.dir, "../../dist/yardstick");
 const KEYS = "lib/payload.ts";
 
-/** Whether there is such a ladder in a directory. */
+/** Whether a directory contains such a ladder. */
 export const isLadder = (dir: string): boolean =>
   [join("ladder", "server.ts"), KEYS].every((name) => existsSync(join(dir, name)));
 
-/** Starts its rung on the core of what is measured. */
+/** Starts its rung on the measured core. */
 export const startYardstick = async (dir: string): Promise<Side & { stop(): void }> => {
   rmSync(PLACE, { recursive: true, force: true });
   cpSync(dir, PLACE, { recursive: true, dereference: true });
-  // Each account that a batch touches is a page written: both ladders have as many.
+  // Each account in a batch writes a page: both ladders have the same number of accounts.
   const keys = readFileSync(join(dir, KEYS), "utf8").replace(/\bACCOUNTS = \d+/, `ACCOUNTS = ${ACCOUNTS}`);
   rmSync(join(PLACE, KEYS));
   writeFileSync(join(PLACE, KEYS), keys);

@@ -1,4 +1,4 @@
-// The audit log tells of purchases, payments, refunds and disputes: once each, with who, what and how much, however often Stripe tells it.
+// Tests of the audit log of billing: one line for each change, with principal and amount, even if Stripe repeats its events.
 import { expect, test } from "bun:test";
 import { newId } from "../../src/domain/ids.ts";
 import { BUYER, STRIPE } from "../store/purchases.ts";
@@ -7,13 +7,13 @@ import { openBed } from "./fixture.ts";
 const bed = openBed();
 const { buy, bought, send, spend } = bed;
 
-/** What is told of a purchase, oldest first. */
+/** The audit lines of a purchase, oldest first. */
 const toldOf = async (target: string) =>
   (await bed.harness.store.audit(null, 50, { target })).map(({ actor, action, detail }) => ({ actor, action, detail })).reverse();
-/** The detail of each line and its action. */
+/** The action and the detail of each line. */
 const storyOf = async (target: string) => (await toldOf(target)).map(({ action, detail }) => ({ action, ...detail }));
 
-test("a purchase is one line of whoever buys, its payment one of Stripe, replayed or asked after", async () => {
+test("logs one line for a purchase by its buyer and one for its payment by Stripe, even if the event is repeated", async () => {
   const id = await buy(25);
   const { accountId } = bed.tenant;
   const opened = { actor: BUYER, action: "open-purchase", detail: { accountId, credits: 2500, provider: "stripe" } };
@@ -29,7 +29,7 @@ test("a purchase is one line of whoever buys, its payment one of Stripe, replaye
   expect(line?.atMs).toBe((await bed.harness.store.purchase(id))?.paidAtMs ?? 0);
 });
 
-test("a payment that cannot be written down leaves no line until it is, and then one", async () => {
+test("logs a payment once when it is committed, and no line while the disk is full", async () => {
   const id = await buy();
   const paid = bed.stripe.pay(id);
   bed.fill(true);
@@ -40,7 +40,7 @@ test("a payment that cannot be written down leaves no line until it is, and then
   expect((await toldOf(id)).map(({ action }) => action)).toEqual(["open-purchase", "pay-purchase"]);
 });
 
-test("a payment of another amount is told as what it is, once", async () => {
+test("logs a payment of another amount once, as a mismatch", async () => {
   const id = await buy();
   const paid = bed.stripe.pay(id, { amount_total: 9900, currency: "eur" });
   for (let i = 0; i < 3; i++) await send(paid);
@@ -49,7 +49,7 @@ test("a payment of another amount is told as what it is, once", async () => {
   ]);
 });
 
-test("a refund is one line in each of its states, with what it took, or gave back", async () => {
+test("logs one line for each state of a refund, with the transferred credits", async () => {
   const { id, payment } = await bought(25);
   const { refunded, created, failed } = bed.stripe.refund(payment, 700);
   for (const event of [created, refunded, created]) await send(event);
@@ -65,7 +65,7 @@ test("a refund is one line in each of its states, with what it took, or gave bac
   expect((await toldOf(id)).slice(2).map(({ actor }) => actor)).toEqual([STRIPE, STRIPE]);
 });
 
-test("a dispute is told from inquiry to its end, and what is owed for it", async () => {
+test("logs each state of a dispute from inquiry to end, with its debt", async () => {
   const { id, payment } = await bought(25);
   await spend(2000);
   const news = [
@@ -83,7 +83,7 @@ test("a dispute is told from inquiry to its end, and what is owed for it", async
   ]);
 });
 
-test("a refund of a payment that is not known is not told, it may be of whatever else is sold; the payment is, with what is left of it", async () => {
+test("logs no line for a refund of an unknown payment, and logs the later payment with its remaining credits", async () => {
   const id = await buy(25);
   const paid = bed.stripe.pay(id);
   const payment = bed.stripe.sessionOf(id).payment_intent ?? "";
@@ -97,7 +97,7 @@ test("a refund of a payment that is not known is not told, it may be of whatever
   expect((await storyOf(id)).slice(1)).toMatchObject([{ action: "pay-purchase", credits: 2500, transferredCredits: 2000 }]);
 });
 
-test("a purchase that a restored backup has lost is opened and paid by what Stripe says", async () => {
+test("logs the opening and the payment of a purchase that is recreated from Stripe after a restore", async () => {
   const id = newId("pur");
   const metadata = { purchase_id: id, account_id: bed.tenant.accountId, credits: "2500" };
   const lost = { id: `cs_${id}`, metadata, status: "complete", payment_status: "paid", payment_intent: `pi_${id}` };

@@ -1,4 +1,4 @@
-// A service that sells credits through a server that speaks Stripe, with an account of its own for each test.
+// A service with purchases through a fake Stripe server, and a new account for each test.
 import { afterAll, beforeAll, beforeEach } from "bun:test";
 import { StoreFull } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -8,7 +8,7 @@ import { deliver, openStripe, type StripeServer } from "./stripe-server.ts";
 
 type Send = Parameters<typeof deliver> extends [string, ...infer Rest] ? Rest : never;
 
-/** Opened before the tests of a file and closed after them. */
+/** Opens the service before the tests of a file and closes it after them. */
 export const openBed = () => {
   let stripe: StripeServer;
   let harness: Harness;
@@ -33,7 +33,7 @@ export const openBed = () => {
   /** Opens a purchase. @returns its id */
   const buy = async (usd = 25): Promise<string> =>
     (await harness.rooms.checkout.buy({ accountId: tenant.accountId, by: BUYER, usd })).purchaseId;
-  /** Sends an event. @returns the status of the answer */
+  /** Delivers an event. @returns the status of the response */
   const send = async (...args: Send): Promise<number> => (await deliver(harness.url, ...args)).status;
   return {
     get stripe() {
@@ -45,30 +45,30 @@ export const openBed = () => {
     get tenant() {
       return tenant;
     },
-    /** The disk takes nothing more, or again. */
+    /** Fills the disk or frees it. */
     fill: (full: boolean) => {
       isFull = full;
     },
     buy,
     send,
-    /** Buys, pays, and is credited. */
+    /** Opens a purchase and pays it. */
     bought: async (usd = 25): Promise<{ id: string; payment: string }> => {
       const id = await buy(usd);
-      if ((await send(stripe.pay(id))) !== 200) throw new Error("a payment was not taken");
+      if ((await send(stripe.pay(id))) !== 200) throw new Error("a payment was not accepted");
       return { id, payment: stripe.sessionOf(id).payment_intent ?? "" };
     },
-    /** What the account spent otherwise. */
+    /** Withdraws credits from the account. */
     spend: async (credits: number): Promise<void> => {
       const adjust = { mutation: "credit", accountSeq: tenant.accountSeq, kind: "adjust", credits: -credits } as const;
       await harness.rooms.post({ ...adjust, note: "spent", reference: null, atMs: harness.clock.nowMs() });
     },
-    /** Available, owed, paused. */
+    /** Available credits, owed credits and whether the account is paused. */
     standing: async () => {
       const row = await harness.store.account(tenant.accountId);
       return [row?.availableCredits, row?.owedCredits, row?.paused];
     },
     stateOf: async (id: string) => (await harness.store.purchase(id))?.state,
-    /** What was logged under a name. */
+    /** The fields of every log line of an event. */
     lines: (event: string) => harness.lines.filter((line) => line.event === event).map(({ fields }) => fields),
   };
 };

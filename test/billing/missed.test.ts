@@ -1,4 +1,4 @@
-// News that never came: refunds and disputes of a time when nobody listened, and purchases that a restored backup does not know.
+// Tests of missed Stripe events: refunds and disputes from a downtime, and purchases that a restored backup does not contain.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { backUp, openOn } from "../backup/fixture.ts";
@@ -36,12 +36,12 @@ const eventsAsked = () => stripe.asked.filter(({ what }) => what === "GET /v1/ev
 const away = () =>
   harness.lines.filter(({ event }) => event === "payment provider unavailable").map(({ fields }) => fields.reason);
 
-test("a refund and a dispute that nobody heard of are learnt at the first round, once, and those behind a day later", async () => {
+test("applies a missed refund and dispute once in the first round, and later ones a day later", async () => {
   const tenant = await harness.newTenant(0);
   const [first, second] = [await bought(tenant), await bought(tenant)];
   stripe.refund(first, 700);
   stripe.dispute("created", second, 2500, "needs_response");
-  // For others here it may have been asked today.
+  // Another test of this file may have read the events of this day.
   harness.clock.skip(DAY_MS);
   await round();
   expect(await available(tenant)).toBe(1800);
@@ -56,7 +56,7 @@ test("a refund and a dispute that nobody heard of are learnt at the first round,
   expect(eventsAsked()).toBe(before);
 });
 
-test("more than a page of them are all taken, whatever the order, each once", async () => {
+test("applies more than one page of missed refunds, each once", async () => {
   const tenant = await harness.newTenant(0);
   const payment = await bought(tenant);
   for (let n = 0; n < 130; n += 1) stripe.refund(payment, 10, `re_many_${n}`);
@@ -68,7 +68,7 @@ test("more than a page of them are all taken, whatever the order, each once", as
   expect(await available(tenant)).toBe(2500 - 1300);
 });
 
-test("a key that may not read events is told of, an hour later it is tried again, and nothing else waits for it", async () => {
+test("logs a key without permission to read events, retries an hour later, and reconciles purchases meanwhile", async () => {
   const tenant = await harness.newTenant(0);
   const payment = await bought(tenant);
   const open = await buy(tenant, 10);
@@ -89,13 +89,13 @@ test("a key that may not read events is told of, an hour later it is tried again
   expect(await available(tenant)).toBe(2500 + 1000 - 500);
 });
 
-test("what cannot be asked about at all keeps nobody else's refunds and disputes waiting", async () => {
+test("applies other disputes while the refunds of some payments cannot be read", async () => {
   const tenant = await harness.newTenant(0);
   for (let n = 0; n < 6; n += 1) {
     const payment = await bought(tenant);
     const { refunded } = stripe.refund(payment, 100, `re_shut_${n}`);
     stripe.shut.add(payment);
-    // As an endpoint of old tells it: the payment alone.
+    // An old webhook endpoint receives only charge.refunded, without the refund.
     stripe.told.splice(
       stripe.told.findIndex(
         ({ type, data }) => type === "refund.created" && (data.object as { id: string }).id === `re_shut_${n}`,
@@ -112,7 +112,7 @@ test("what cannot be asked about at all keeps nobody else's refunds and disputes
   expect(away().slice(before)).toEqual([expect.stringMatching(/^of 5 payments the refunds could not be asked for: /)]);
 });
 
-test("what was bought and refunded after a backup is known again when it is restored", async () => {
+test("applies purchases and refunds of the time after a backup once it is restored", async () => {
   const tenant = await harness.newTenant(0);
   const before = await bought(tenant);
   const { path } = backUp(dir, freshDir(), { aheadMs: harness.clock.nowMs() - Date.now() });

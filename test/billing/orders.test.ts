@@ -1,4 +1,4 @@
-// News of a purchase in every order and any number of times comes to the same in the end, and the invariants hold on the way.
+// Property test of purchase events: any order and repetition leads to the same balance, and the invariants hold.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Mutation } from "../../src/store/mutations.ts";
@@ -11,9 +11,9 @@ const PAID = 2500;
 const SEED = 20_261_124;
 const RUNS = 150;
 
-/** A refund or dispute, all that is ever told of it; it comes to the last of its states. */
+/** A refund or dispute with all its reported states; the last one is final. */
 type Story = { kind: "refund" | "dispute"; credits: number; states: ReversalState[]; decided: number | null };
-/** In usd, or in another currency: then an operator decides that it takes so much. */
+/** Null for USD; otherwise the credits that an operator decides for another currency. */
 const decided = fc.option(fc.integer({ min: 0, max: 1500 }), { freq: 3 });
 const refund = fc.record({
   kind: fc.constant("refund" as const),
@@ -30,7 +30,7 @@ const dispute = fc.record({
     ["taken", "returned"],
     ["taken", "lost", "returned"],
     ["taken"],
-    // Lost after it was won, and won after all.
+    // Lost after it was won, and later won again.
     ["taken", "returned", "lost"],
     ["taken", "lost", "returned", "lost"],
     ["asked", "taken", "returned", "taken", "lost", "returned"],
@@ -39,20 +39,20 @@ const dispute = fc.record({
 });
 const life = fc.record({
   stories: fc.array(fc.oneof(refund, dispute), { maxLength: 4 }),
-  /** What comes in and is spent meanwhile. */
+  /** Other adjustments of the balance meanwhile. */
   others: fc.array(fc.integer({ min: -2000, max: 2000 }).filter(Boolean), { maxLength: 4 }),
   times: fc.integer({ min: 1, max: 3 }),
   order: fc.infiniteStream(fc.nat(1_000_000)),
 });
 
-/** In the order that the numbers say. */
+/** Sorts by the drawn numbers. */
 const shuffled = <T>(all: T[], order: Iterator<number>): T[] =>
   all
     .map((one) => ({ one, at: order.next().value ?? 0 }))
     .sort((a, b) => a.at - b.at)
     .map(({ one }) => one);
 
-test(`${RUNS} lives of purchases`, async () => {
+test(`purchase events in any order and number lead to the same balance and keep the invariants (${RUNS} runs)`, async () => {
   const store = await openHere({ path: ":memory:", mode: "test" });
   let lives = 0;
   await fc.assert(
@@ -96,7 +96,7 @@ test(`${RUNS} lives of purchases`, async () => {
       for (const [i, story] of stories.entries())
         if (story.decided !== null && isTaken(story))
           expect(await store.commit([decideMutation(idOf(story, i), story.decided)])).toMatchObject([{ kind: "done" }]);
-      // All of it once more changes nothing.
+      // Applying all events again changes nothing.
       for (const mutation of shuffled(news, order[Symbol.iterator]()))
         expect(await store.commit([mutation])).toMatchObject([{ changed: false, transferredCredits: 0 }]);
 
@@ -108,7 +108,7 @@ test(`${RUNS} lives of purchases`, async () => {
       const put = others.reduce((sum, credits) => sum + credits, 0);
       expect((row?.availableCredits ?? 0) - (row?.owedCredits ?? 0)).toBe(put + PAID - Math.min(PAID, due));
       expect(await store.purchase(`pur_${name}`)).toMatchObject({ state: "paid", reversedCredits: Math.min(PAID, due) });
-      // Nobody but a debt pauses here; while there is one, nothing that could have settled it is left.
+      // Only a debt pauses the account here, and an account with a debt has no available credits.
       expect(row?.paused).toBe((row?.owedCredits ?? 0) > 0);
       expect(row?.owedCredits === 0 || row?.availableCredits === 0).toBe(true);
     }),

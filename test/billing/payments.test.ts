@@ -1,4 +1,4 @@
-// Buying through Stripe: whatever comes, how often and in which order, a payment credits once.
+// Tests of purchases through Stripe: a payment credits once, regardless of the order and repetition of its events.
 import { describe, expect, test } from "bun:test";
 import { newId } from "../../src/domain/ids.ts";
 import { BUYER } from "../store/purchases.ts";
@@ -9,7 +9,7 @@ const bed = openBed();
 const { buy, send, standing, stateOf, lines } = bed;
 
 describe("a checkout", () => {
-  test("is asked for with the purchase's own key, an invoice, and addresses of this service", async () => {
+  test("is requested with the purchase's idempotency key, an invoice, and URLs of this service", async () => {
     const { purchaseId, url } = await bed.harness.rooms.checkout.buy({
       accountId: bed.tenant.accountId,
       by: BUYER,
@@ -41,20 +41,20 @@ describe("a checkout", () => {
     expect(url).toBe(bed.stripe.sessionOf(purchaseId).url ?? "");
   });
 
-  test.each([9, 5001, 10.5, 0, -25, Number.NaN])("of %d USD is refused and names the field", async (usd) => {
+  test.each([9, 5001, 10.5, 0, -25, Number.NaN])("of %d USD is rejected with the name of the field", async (usd) => {
     await expect(bed.harness.rooms.checkout.buy({ accountId: bed.tenant.accountId, by: BUYER, usd })).rejects.toThrow(
       "amount_usd: choose a whole number from 10 to 5,000",
     );
   });
 
-  test("is one of twenty that may be open at a time", async () => {
+  test("is rejected while twenty checkouts of the account are open", async () => {
     for (let i = 0; i < 20; i++) await buy();
     await expect(buy()).rejects.toThrow("20 checkouts are open already");
     bed.harness.clock.skip(7_300_000);
     await buy();
   });
 
-  test("that Stripe cannot open is one clear sentence, and nothing is lost: the same purchase is opened later", async () => {
+  test("that Stripe cannot open is rejected with a retry message, and its purchase can be opened and paid later", async () => {
     bed.stripe.be("failing");
     await expect(buy()).rejects.toThrow("nothing was bought and nothing charged. Try again in a minute.");
     await bed.harness.eventually(() => lines("payment provider unavailable").length > 0);
@@ -66,7 +66,7 @@ describe("a checkout", () => {
     expect(await standing()).toEqual([2500, 0, false]);
   });
 
-  test("whose answer was lost is found again by its key: there is one, and it is paid once", async () => {
+  test("whose response was lost is found again by its idempotency key and is paid once", async () => {
     const before = bed.stripe.sessions.size;
     bed.stripe.be("lost");
     await expect(buy()).rejects.toThrow("cannot be reached");
@@ -82,7 +82,7 @@ describe("a checkout", () => {
     expect(await standing()).toEqual([2500, 0, false]);
   });
 
-  test("that was paid before its name was written down is known by what it says", async () => {
+  test("that was paid before its session id was stored is identified by its metadata", async () => {
     bed.stripe.be("lost");
     await expect(buy()).rejects.toThrow();
     bed.stripe.be("well");
@@ -94,7 +94,7 @@ describe("a checkout", () => {
 });
 
 describe("a payment", () => {
-  test("replayed three times credits once", async () => {
+  test("credits once when its event is delivered three times", async () => {
     const id = await buy();
     const paid = bed.stripe.pay(id);
     for (let i = 0; i < 3; i++) expect(await send(paid)).toBe(200);
@@ -103,7 +103,7 @@ describe("a payment", () => {
     expect(lines("purchase paid").filter(({ purchase_id }) => purchase_id === id)).toHaveLength(1);
   });
 
-  test("told ten times at once, under several names, credits once", async () => {
+  test("credits once when ten events of two types arrive concurrently", async () => {
     const id = await buy();
     const paid = bed.stripe.pay(id);
     const late = bed.stripe.event("checkout.session.async_payment_succeeded", bed.stripe.sessionOf(id));
@@ -113,7 +113,7 @@ describe("a payment", () => {
     expect(await standing()).toEqual([2500, 0, false]);
   });
 
-  test("that cannot be written down is answered so that Stripe sends it again, and is credited then", async () => {
+  test("returns 503 while the disk is full, and credits when Stripe delivers it again", async () => {
     const id = await buy();
     const paid = bed.stripe.pay(id);
     bed.fill(true);
@@ -124,7 +124,7 @@ describe("a payment", () => {
     expect(await standing()).toEqual([2500, 0, false]);
   });
 
-  test("that is not through yet credits nothing; when it is, it does; when it fails, the purchase is over", async () => {
+  test("credits nothing while it is pending, credits when it succeeds, and expires the purchase when it fails", async () => {
     const [id, other] = [await buy(), await buy()];
     expect(await send(bed.stripe.pay(id, { payment_status: "unpaid" }))).toBe(200);
     expect(await send(bed.stripe.pay(other, { payment_status: "unpaid" }))).toBe(200);
@@ -136,7 +136,7 @@ describe("a payment", () => {
   });
 
   test.each([{ amount_total: 2499 }, { amount_total: 250_000 }, { currency: "eur" }, { amount_total: undefined }])(
-    "of another amount or currency (%j) credits nothing, and an operator is told",
+    "of another amount or currency (%j) credits nothing and logs a payment mismatch",
     async (changes) => {
       const id = await buy();
       expect(await send(bed.stripe.pay(id, changes as object))).toBe(200);
@@ -151,19 +151,19 @@ describe("a payment", () => {
     ["stale", { ageS: STALE_S }],
     ["not signed", { signature: null }],
     ["signed with nonsense", { signature: "t=1,v1=00" }],
-  ])("%s is answered 400 and credits nothing", async (_, more) => {
+  ])("with an event that is %s returns 400 and credits nothing", async (_, more) => {
     const id = await buy();
     expect(await send(bed.stripe.pay(id), more)).toBe(400);
     expect([await standing(), await stateOf(id)]).toEqual([[0, 0, false], "open"]);
   });
 
-  test("of Stripe's other mode is refused", async () => {
+  test("of the other Stripe mode returns 400", async () => {
     const id = await buy();
     expect(await send({ ...bed.stripe.pay(id), livemode: true })).toBe(400);
     expect(await stateOf(id)).toBe("open");
   });
 
-  test("whose news was lost is found by asking: from the page the customer comes back to, and in the background", async () => {
+  test("whose event was lost is found by a refresh of the purchase and by the background round", async () => {
     const [id, other] = [await buy(), await buy(50)];
     bed.stripe.pay(id);
     expect(await bed.harness.rooms.checkout.refresh(id)).toMatchObject({
@@ -179,7 +179,7 @@ describe("a payment", () => {
     });
   });
 
-  test("that never comes: the purchase is over with its checkout", async () => {
+  test("that never arrives leaves the purchase expired together with its checkout", async () => {
     const [id, other] = [await buy(), await buy()];
     expect(await send(bed.stripe.expire(id))).toBe(200);
     bed.stripe.expire(other);
@@ -189,7 +189,7 @@ describe("a payment", () => {
     await expect(bed.harness.rooms.checkout.checkoutUrl(other)).rejects.toThrow("This checkout is over; buy again.");
   });
 
-  test("of a purchase that a restored backup has lost is credited from what its checkout says", async () => {
+  test("of a purchase that a restored backup does not contain is credited from the metadata of its checkout", async () => {
     const id = newId("pur");
     const metadata = { purchase_id: id, account_id: bed.tenant.accountId, credits: "2500" };
     const session = {
@@ -204,7 +204,7 @@ describe("a payment", () => {
     expect([await standing(), await stateOf(id)]).toEqual([[2500, 0, false], "paid"]);
   });
 
-  test("and other events that are none of ours are answered 200 and change nothing", async () => {
+  test("of another application returns 200 and changes nothing", async () => {
     const session = { ...bed.stripe.sessionOf(await buy()), metadata: {}, status: "complete", payment_status: "paid" };
     const strangers = [
       bed.stripe.event("checkout.session.completed", session),

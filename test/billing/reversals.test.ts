@@ -1,4 +1,4 @@
-// Refunds and disputes of what was bought: each takes the difference, at most what is available, and the rest is owed.
+// Tests of refunds and disputes: each takes the difference up to the available credits, and the rest becomes a debt.
 import { describe, expect, test } from "bun:test";
 import { decideMutation } from "../store/purchases.ts";
 import { openBed } from "./fixture.ts";
@@ -7,7 +7,7 @@ const bed = openBed();
 const { buy, bought, send, standing, lines } = bed;
 
 describe("a refund", () => {
-  test("takes the difference each time, whichever of its events come and how often", async () => {
+  test("takes the difference to the earlier refunds, for any order and repetition of its events", async () => {
     const { id, payment } = await bought();
     const first = bed.stripe.refund(payment, 700, `re_${payment}_1`);
     for (const event of [first.refunded, first.created, first.refunded]) expect(await send(event)).toBe(200);
@@ -19,7 +19,7 @@ describe("a refund", () => {
     expect(lines("purchase reversed").filter(({ purchase_id }) => purchase_id === id)).toHaveLength(2);
   });
 
-  test("that comes before the payment is applied when that comes", async () => {
+  test("that arrives before its payment is applied together with the payment", async () => {
     const id = await buy();
     const paid = bed.stripe.pay(id);
     const payment = bed.stripe.sessionOf(id).payment_intent ?? "";
@@ -29,7 +29,7 @@ describe("a refund", () => {
     expect(await standing()).toEqual([1500, 0, false]);
   });
 
-  test("that fails is given back, and stays so when older news of it comes late", async () => {
+  test("that fails returns its credits, and an older event that arrives late changes nothing", async () => {
     const { payment } = await bought();
     const refund = bed.stripe.refund(payment, 2500, `re_${payment}`);
     expect(await send(refund.created)).toBe(200);
@@ -38,7 +38,7 @@ describe("a refund", () => {
     expect(await standing()).toEqual([2500, 0, false]);
   });
 
-  test("that cannot be asked about now is answered so that Stripe sends it again", async () => {
+  test("that Stripe cannot confirm returns 503 and is applied when Stripe delivers it again", async () => {
     const { payment } = await bought();
     const { refunded } = bed.stripe.refund(payment, 500, `re_${payment}`);
     bed.stripe.be("failing");
@@ -49,7 +49,7 @@ describe("a refund", () => {
     expect(await standing()).toEqual([2000, 0, false]);
   });
 
-  test("in another currency is not guessed at: an operator is told, and the account pauses until it is decided", async () => {
+  test("in another currency pauses the account and is logged until an operator decides its amount", async () => {
     const { id, payment } = await bought();
     const refund = { id: "re_eur", object: "refund", amount: 500, currency: "eur", payment_intent: payment, status: "succeeded" };
     expect(await send(bed.stripe.event("refund.created", refund))).toBe(200);
@@ -64,7 +64,7 @@ describe("a refund", () => {
     expect((await bed.harness.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(404);
   });
 
-  test("above what is available leaves a debt, pauses the account, and the next purchase settles it", async () => {
+  test("above the available credits leaves a debt and pauses the account until the next purchase settles it", async () => {
     const { payment } = await bought();
     await bed.spend(2000);
     expect(await send(bed.stripe.refund(payment, 2500, `re_${payment}`).created)).toBe(200);
@@ -77,7 +77,7 @@ describe("a refund", () => {
 });
 
 describe("a dispute", () => {
-  test("pauses the account at once, also where there was nothing left to take, and an operator is told", async () => {
+  test("pauses the account immediately and is logged, even if no credits are available", async () => {
     const { id, payment } = await bought();
     await bed.spend(2500);
     const ask = () => bed.harness.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key });
@@ -90,7 +90,7 @@ describe("a dispute", () => {
     ]);
   });
 
-  test("that is lost takes once, however many events tell of it", async () => {
+  test("that is lost takes its credits once, for any number of events", async () => {
     const { payment } = await bought();
     for (const [type, status] of [
       ["created", "needs_response"],
@@ -103,7 +103,7 @@ describe("a dispute", () => {
     expect(await standing()).toEqual([0, 0, false]);
   });
 
-  test("that is won gives back what was taken and settles what was owed, in any order of its events", async () => {
+  test("that is won returns the taken credits and settles the debt, for any order of its events", async () => {
     const { payment } = await bought();
     await bed.spend(2000);
     expect(await send(bed.stripe.dispute("created", payment, 2500, "needs_response"))).toBe(200);
@@ -117,13 +117,13 @@ describe("a dispute", () => {
     expect(await standing()).toEqual([500, 0, false]);
   });
 
-  test("whose funds are withdrawn takes back, whatever its status says", async () => {
+  test("whose funds are withdrawn takes its credits, for any status", async () => {
     const { payment } = await bought();
     expect(await send(bed.stripe.dispute("funds_withdrawn", payment, 2500, "warning_needs_response"))).toBe(200);
     expect(await standing()).toEqual([0, 0, false]);
   });
 
-  test("that is only an inquiry takes nothing", async () => {
+  test("that is an inquiry takes nothing", async () => {
     const { payment } = await bought();
     expect(await send(bed.stripe.dispute("created", payment, 2500, "warning_needs_response"))).toBe(200);
     expect(await send(bed.stripe.dispute("closed", payment, 2500, "warning_closed"))).toBe(200);

@@ -1,20 +1,20 @@
-// In the background every purchase that is undecided has its turn to be asked about, however many there are and whatever others answer.
+// Tests of the background round: every undecided purchase is checked in turn, regardless of their number and of failing ones.
 import { describe, expect, test } from "bun:test";
 import { BUYER } from "../store/purchases.ts";
 import { openBed } from "./fixture.ts";
 
 const ROUND_SIZE = 100;
 const EVERY_MS = 300_000;
-/** Asked in vain in one round. */
+/** The number of failed requests after which a round stops. */
 const FAULTS = 5;
 
 describe.each([
-  ["are paid for, and no news of it comes", "paid"],
-  ["are on their way through a bank, all but the last", "late"],
-  ["cannot be asked about, all but the last", "shut"],
-] as const)("more purchases than a round holds that %s:", (_, how) => {
+  ["are paid without an event", "paid"],
+  ["have a pending bank payment, except the last", "late"],
+  ["cannot be read, except the last", "shut"],
+] as const)("with more purchases than the size of a round that %s,", (_, how) => {
   const bed = openBed();
-  /** Opens many, of several accounts, oldest first. */
+  /** Opens purchases of several accounts. @returns their ids, oldest first */
   const open = async (count: number): Promise<string[]> => {
     const ids: string[] = [];
     while (ids.length < count) {
@@ -24,7 +24,7 @@ describe.each([
     }
     return ids;
   };
-  /** @returns the checkouts that were asked about in it */
+  /** Runs a round. @returns the checkouts that it read */
   const round = async (): Promise<string[]> => {
     bed.harness.clock.skip(EVERY_MS);
     const before = bed.stripe.asked.length;
@@ -38,12 +38,12 @@ describe.each([
   };
 
   if (how === "paid")
-    test("each is credited, a round's worth at a time", async () => {
+    test("each round credits as many as its size until all are credited", async () => {
       const ids = await open(2 * ROUND_SIZE + 10);
       for (const id of ids) bed.stripe.pay(id);
       for (const credited of [ROUND_SIZE, 2 * ROUND_SIZE, ids.length]) {
         const asked = await round();
-        // Of what is paid by then the invoices are asked for.
+        // A round also reads the invoices of paid purchases.
         expect(asked.length).toBeLessThanOrEqual(2 * ROUND_SIZE);
         expect(await paid(ids)).toBe(credited);
       }
@@ -53,7 +53,7 @@ describe.each([
     }, 60_000);
 
   if (how === "late")
-    test("the one behind them is credited in the next round, and they in turn when they are through", async () => {
+    test("the last is credited in the next round, and the others after their payments succeed", async () => {
       const ids = await open(ROUND_SIZE + 1);
       for (const id of ids) bed.stripe.pay(id, { payment_status: "unpaid" });
       const last = ids.at(-1) ?? "";
@@ -69,7 +69,7 @@ describe.each([
     }, 60_000);
 
   if (how === "shut")
-    test("a round asks few in vain, the one behind them has its turn, and so have they again", async () => {
+    test("a round stops after a few failures, and later rounds reach the last and then retry the others", async () => {
       const ids = await open(ROUND_SIZE + FAULTS + 1);
       const behind = ids.at(-1) ?? "";
       const sessions = ids.slice(0, -1).map((id) => bed.stripe.sessionOf(id).id);
@@ -99,21 +99,21 @@ describe.each([
     }, 60_000);
 });
 
-describe("a round", () => {
+describe("a background round", () => {
   const bed = openBed();
 
-  test("that begins while one is under way is that one", async () => {
+  test("that starts during another round joins it", async () => {
     const id = await bed.buy();
     bed.stripe.pay(id);
     bed.harness.clock.skip(EVERY_MS);
     const asking = `GET /v1/checkout/sessions/${bed.stripe.sessionOf(id).id}`;
     const times = () => bed.stripe.asked.filter(({ what }) => what === asking).length;
     await Promise.all([bed.harness.rooms.checkout.rounds(), bed.harness.rooms.checkout.rounds()]);
-    // Once what became of it, once its invoice.
+    // One read for the state and one for the invoice.
     expect(times()).toBe(2);
   });
 
-  test("in which one thing cannot be asked goes on with the others, invoices among them", async () => {
+  test("continues with the other purchases and their invoices when one cannot be read", async () => {
     const [first, second] = [await bed.buy(), await bed.buy()];
     bed.stripe.pay(second);
     bed.stripe.shut.add(bed.stripe.sessionOf(first).id);

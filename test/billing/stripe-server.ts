@@ -1,4 +1,4 @@
-// A server that speaks as much of Stripe as the till asks: checkouts with idempotency keys, refunds, and events signed with a secret.
+// A fake Stripe server with the endpoints that the checkout uses: sessions with idempotency keys, refunds and signed events.
 import type { Server } from "bun";
 import Stripe from "stripe";
 
@@ -20,21 +20,21 @@ export type Session = {
 };
 export type Refund = { id: string; object: "refund"; amount: number; currency: string; payment_intent: string; status: string };
 export type Event = { id: string; object: "event"; type: string; created: number; livemode: boolean; data: { object: object } };
-/** What was asked, in order: the method and path, and the form that came with it. */
+/** A received request: method and path, form and idempotency key. */
 export type Asked = { what: string; form: Record<string, string>; idempotencyKey: string | null };
 
-/** How it answers: as it should, not at all to what changes something (`lost`: done, but the answer is), or with faults. */
+/** How it responds: `well`, `lost` (it creates the session but returns 500), or `failing` (always 500). */
 export type Mood = "well" | "lost" | "failing";
 
-/** @param nowMs the time that its events bear */
+/** @param nowMs the time of its events */
 export const openStripe = (nowMs: () => number = Date.now) => {
-  /** Every event there was, oldest first. */
+  /** All events, oldest first. */
   const told: Event[] = [];
   let mayReadEvents = true;
   const sessions = new Map<string, Session>();
   const refunds: Refund[] = [];
   const asked: Asked[] = [];
-  /** Checkouts and payments that cannot be asked about, whatever the mood. */
+  /** Checkouts and payments that cannot be read, in any mood. */
   const shut = new Set<string>();
   const answered = new Map<string, { form: string; session: Session }>();
   let mood: Mood = "well";
@@ -124,11 +124,11 @@ export const openStripe = (nowMs: () => number = Date.now) => {
   };
   const sessionOf = (purchaseId: string): Session => {
     const found = [...sessions.values()].find(({ metadata }) => metadata.purchase_id === purchaseId);
-    if (!found) throw new Error(`Stripe knows no checkout of ${purchaseId}`);
+    if (!found) throw new Error(`Stripe has no checkout of ${purchaseId}`);
     return found;
   };
   return {
-    /** Settings of a service that buys here. */
+    /** Settings of a service that uses this server. */
     env: {
       GENROUTER_STRIPE__SECRET_KEY: SECRET_KEY,
       GENROUTER_STRIPE__WEBHOOK_SECRET: WEBHOOK_SECRET,
@@ -139,7 +139,7 @@ export const openStripe = (nowMs: () => number = Date.now) => {
     sessions,
     sessionOf,
     told,
-    /** What the key may: events are read by those who were given that. */
+    /** Sets whether the key has the permission to read events. */
     letReadEvents: (may: boolean) => {
       mayReadEvents = may;
     },
@@ -147,7 +147,7 @@ export const openStripe = (nowMs: () => number = Date.now) => {
       mood = next;
     },
     event,
-    /** The customer pays. @returns the event of it */
+    /** Pays a checkout as the customer. @returns its event */
     pay: (purchaseId: string, changes: Partial<Session> = {}): Event => {
       const session = sessionOf(purchaseId);
       const n = session.id.replace("cs_test_", "");
@@ -163,7 +163,7 @@ export const openStripe = (nowMs: () => number = Date.now) => {
     },
     expire: (purchaseId: string): Event =>
       event("checkout.session.expired", Object.assign(sessionOf(purchaseId), { status: "expired", url: null })),
-    /** The operator refunds part of a payment. @returns the events of it, as Stripe sends them */
+    /** Refunds a part of a payment as the operator. @returns its events as Stripe sends them */
     refund: (
       paymentIntent: string,
       amount: number,
@@ -204,7 +204,7 @@ export type StripeServer = ReturnType<typeof openStripe>;
 const { webhooks } = new Stripe(SECRET_KEY);
 const TOLERANCE_S = 300;
 
-/** Sends an event to a service as Stripe does. @param more what is wrong with it */
+/** Sends an event to a service as Stripe does. @param more faults of the delivery */
 export const deliver = async (
   url: string,
   event: Event | string,
@@ -221,5 +221,5 @@ export const deliver = async (
   });
   return { status: response.status, text: await response.text() };
 };
-/** Older than this an event is stale, seconds. */
+/** An age at which an event is stale, in seconds. */
 export const STALE_S = TOLERANCE_S + 10;

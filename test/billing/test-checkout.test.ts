@@ -1,4 +1,4 @@
-// The checkout of a simulated service: the same purchases, and no money moves; a live service has none.
+// Tests of the test checkout of a simulated service: purchases without money. A live service has none.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ const buy = (usd = 10) => harness.rooms.checkout.buy({ accountId: tenant.account
 const available = async () => (await harness.balance(tenant)).available;
 
 describe("a test checkout", () => {
-  test("is a page of our own; paid, it credits once, and cancelled, it is over", async () => {
+  test("is a page of the console that credits once when it is paid and rejects a payment after its cancellation", async () => {
     const { purchaseId, url } = await buy();
     expect(url).toBe(`${harness.url}/console/checkout/${purchaseId}`);
     expect(await harness.rooms.checkout.checkoutUrl(purchaseId)).toBe(url);
@@ -36,19 +36,19 @@ describe("a test checkout", () => {
     expect(await available()).toBe(1000);
   });
 
-  test("that nobody ends is over after its time", async () => {
+  test("expires after its time if it is neither paid nor cancelled", async () => {
     const { purchaseId } = await buy();
     harness.clock.skip(7_300_000);
     await harness.rooms.checkout.rounds();
     expect(await harness.store.purchase(purchaseId)).toMatchObject({ state: "expired" });
   });
 
-  test("takes no news from outside", async () => {
+  test("accepts no Stripe webhook", async () => {
     expect((await harness.ask("POST", "/webhooks/stripe", { body: {}, key: null })).status).toBe(404);
   });
 });
 
-test("a live service without Stripe sells nothing, and a test purchase in its books cannot be paid", async () => {
+test("a live service without Stripe rejects purchases and the payment of a stored test purchase", async () => {
   const dir = mkdtempSync(join(tmpdir(), "till-"));
   const store = await openHere({ path: join(dir, "genrouter.db"), mode: "live" });
   const { clock } = harness;
@@ -70,7 +70,7 @@ test("a live service without Stripe sells nothing, and a test purchase in its bo
   } as const;
   await store.commit([{ ...open, expiresAtMs: clock.nowMs() + 1000, atMs: clock.nowMs() }]);
   await expect(till.endTest("pur_1", "pay", BUYER)).rejects.toThrow("There is no purchase pur_1.");
-  // One of Stripe's that somebody was sent to may have been paid: it is not over because Stripe is not set any more.
+  // An opened Stripe checkout may have been paid, so it does not expire when Stripe is no longer configured.
   await store.commit([
     { ...open, id: "pur_2", provider: "stripe", expiresAtMs: clock.nowMs() + 1, atMs: clock.nowMs() },
     { mutation: "name-checkout", id: "pur_2", sessionId: "cs_2", atMs: clock.nowMs() },

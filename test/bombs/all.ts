@@ -1,4 +1,4 @@
-// All bombs, in an order that a seed decides, each of a size that it decides.
+// All bombs, in an order and with sizes that a seed decides.
 import type { Bomb } from "./bomb.ts";
 import { type Piece, sizeOf, slice } from "./bytes.ts";
 import { MATROSKA } from "./matroska.ts";
@@ -10,7 +10,7 @@ import { TRANSFER } from "./transfer.ts";
 export const BOMBS: readonly Bomb[] = [...MP4, ...MATROSKA, ...SOUND, ...PICTURES, ...TRANSFER];
 
 const MIB = 1024 * 1024;
-/** How large they are made, and of a hundred how many. */
+/** Sizes of the bombs with their shares in percent. */
 const SIZES: readonly (readonly [bytes: number, share: number])[] = [
   [1024, 8],
   [64 * 1024, 20],
@@ -21,7 +21,7 @@ const SIZES: readonly (readonly [bytes: number, share: number])[] = [
   [64 * MIB - 4096, 2],
 ];
 
-/** Numbers from 0 to 1, the same for the same seed. */
+/** Random numbers from 0 to 1, the same for the same seed. */
 export const diceOf = (seed: number): (() => number) => {
   let state = seed >>> 0;
   return () => {
@@ -32,7 +32,7 @@ export const diceOf = (seed: number): (() => number) => {
   };
 };
 
-/** A bomb that is thrown: which, how large, whether it ends too early, and whether its server knows ranges. */
+/** A bomb to throw: its index, its size, whether it is truncated, and whether its server supports ranges. */
 export type Throw = { index: number; bytes: number; isCut: boolean; hasRanges: boolean };
 
 const sizeBy = (chance: number): number => {
@@ -44,7 +44,7 @@ const sizeBy = (chance: number): number => {
   return MIB;
 };
 
-/** Those that a service was first brought down with, in the sizes that did it. */
+/** The bombs that first crashed a service, in the sizes that did so. */
 const KNOWN: readonly (readonly [name: string, bytes: number])[] = [
   ["mp4, tracks", MIB],
   ["adts, frames of nothing", 255 * 1024],
@@ -53,7 +53,7 @@ const KNOWN: readonly (readonly [name: string, bytes: number])[] = [
   ["adts, frames of nothing", 60 * MIB],
 ];
 
-/** Throws without end: the known ones, then each bomb once before any comes again. */
+/** Infinite throws: the known ones first, then each bomb once before any repeats. */
 export const throwsOf = function* (seed: number): Generator<Throw, never> {
   const dice = diceOf(seed);
   for (const [known, bytes] of KNOWN)
@@ -68,7 +68,7 @@ export const piecesOf = ({ index, bytes, isCut }: Throw): Piece[] => {
   const pieces = BOMBS[index]?.make(bytes) ?? [];
   if (!isCut) return pieces;
   const [first, ...rest] = pieces;
-  // Of what is laid out the end is missing; of what repeats there is less than was said.
+  // A fixed part lacks its end; a repeated part is shorter than declared.
   const last = rest.at(-1);
   if (last === undefined) return first ? [slice([first], 0, Math.floor(Math.min(sizeOf([first]), MIB) * 0.7))] : [];
   return [

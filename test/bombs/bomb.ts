@@ -1,13 +1,13 @@
-// What a bomb is: a file that costs whoever reads it much more than whoever serves it.
+// Defines a bomb: a file that is much more expensive to read than to serve.
 import type { Piece } from "./bytes.ts";
 
 export type Bomb = {
   name: string;
-  /** What it is sent as. */
+  /** The kind of media as which it is sent. */
   field: "image" | "video" | "audio";
   mime: string;
-  /** How it is compressed on its way. */
+  /** The content encoding. */
   encoding?: string;
-  /** @param bytes about as large, where it can be as large as one likes. */
+  /** @param bytes the approximate size, if the size is variable. */
   make(bytes: number): Piece[];
 };

@@ -1,4 +1,4 @@
-// The bombs are what they say: many kinds, laid out only as they are sent, the same for the same seed; and a wait is held against its control.
+// Tests the bombs: their number and size, lazy layout, determinism, and the comparison of waits with a control.
 import { expect, test } from "bun:test";
 import { BOMBS, piecesOf, throwsOf } from "./all.ts";
 import { fill, sizeOf, slice, text } from "./bytes.ts";
@@ -6,7 +6,7 @@ import { compare } from "./polling.ts";
 
 const MIB = 1024 * 1024;
 
-test("there are more than 50 of them, each of a name of its own, at most 65 MiB large", () => {
+test("there are more than 50 bombs with unique names, each smaller than 65 MiB", () => {
   expect(new Set(BOMBS.map(({ name }) => name)).size).toBe(BOMBS.length);
   expect(BOMBS.length).toBeGreaterThan(50);
   for (const [index, { name }] of BOMBS.entries())
@@ -17,7 +17,7 @@ test("there are more than 50 of them, each of a name of its own, at most 65 MiB 
       }
 });
 
-test("a part that repeats is the same wherever it is read from", () => {
+test("reads the same bytes of a repeated part from every offset", () => {
   const pieces = [text("head"), fill(text("abc"), 300_000), text("tail")];
   const whole = slice(pieces, 0, sizeOf(pieces));
   expect(Buffer.from(whole.subarray(0, 10)).toString()).toBe("headabcabc");
@@ -25,7 +25,7 @@ test("a part that repeats is the same wherever it is read from", () => {
     expect(slice(pieces, start, start + 5)).toEqual(whole.subarray(start, start + 5));
 });
 
-test("the same seed throws the same, and each bomb before any comes again", () => {
+test("throws the same bombs for the same seed, and each bomb once before any repeats", () => {
   const some = (seed: number) =>
     throwsOf(seed)
       .take(5 + BOMBS.length)
@@ -41,7 +41,7 @@ test("the same seed throws the same, and each bomb before any comes again", () =
   ).toBe(BOMBS.length);
 });
 
-test("only what others wait longer than a control at the same time is told", () => {
+test("compare reports only the wait beyond that of a control at the same time", () => {
   const control = [10, 400, 10].map((ms, n) => ({ atMs: n * 1000, ms }));
   expect(compare([{ atMs: 1000, ms: 420 }], control, 0).longerMs).toBe(20);
   expect(compare([{ atMs: 4000, ms: 420 }], control, 1)).toMatchObject({

@@ -1,9 +1,9 @@
-// What bombs are put together from: parts, repeated as often as is wanted, that take no memory until they are served.
+// Pieces of bombs: repeated parts that take no memory until they are served.
 
-/** Bytes, or the same bytes many times over. */
+/** Bytes, or the same bytes repeated. */
 export type Piece = Uint8Array | { repeat: Uint8Array; times: number };
 
-/** A repeated part is laid out so often that it can be copied in large pieces. */
+/** A repeated part is expanded to this size, so that it is copied in large pieces. */
 const BLOCK_BYTES = 64 * 1024;
 
 export const text = (words: string): Uint8Array => Buffer.from(words, "latin1");
@@ -27,7 +27,7 @@ export const zeros = (bytes: number): Uint8Array => Buffer.alloc(bytes);
 export const of = (...bytes: number[]): Uint8Array => Buffer.from(bytes);
 export const join = (...parts: readonly Uint8Array[]): Uint8Array => Buffer.concat(parts);
 
-/** The part as often as it fits into so many bytes, once at least. */
+/** Repeats the part as often as it fits into `bytes`, at least once. */
 export const fill = (part: Uint8Array, bytes: number): Piece => ({
   repeat: part,
   times: Math.max(1, Math.floor(bytes / part.length)),
@@ -36,7 +36,7 @@ export const fill = (part: Uint8Array, bytes: number): Piece => ({
 export const sizeOf = (pieces: readonly Piece[]): number =>
   pieces.reduce((sum, piece) => sum + (piece instanceof Uint8Array ? piece.length : piece.repeat.length * piece.times), 0);
 
-/** Puts the piece's bytes from `from` on into `to`. */
+/** Copies the piece's bytes from `from` on into `to`. */
 const copyInto = (to: Uint8Array, piece: Piece, from: number): void => {
   if (piece instanceof Uint8Array) {
     to.set(piece.subarray(from, from + to.length));
@@ -52,7 +52,7 @@ const copyInto = (to: Uint8Array, piece: Piece, from: number): void => {
   }
 };
 
-/** The bytes from `start` to before `end`. */
+/** The bytes from `start` up to, but not including, `end`. */
 export const slice = (pieces: readonly Piece[], start: number, end: number): Uint8Array<ArrayBuffer> => {
   const made = new Uint8Array(Math.max(0, end - start));
   let at = 0;

@@ -1,4 +1,4 @@
-// The checksums that readers look at before they look at the rest.
+// Checksums that readers check before they parse the rest.
 import { crc32 } from "node:zlib";
 
 const OGG_TABLE = Uint32Array.from({ length: 256 }, (_, n) => {
@@ -9,7 +9,7 @@ const OGG_TABLE = Uint32Array.from({ length: 256 }, (_, n) => {
 
 export const crc = {
   png: (bytes: Uint8Array): number => crc32(bytes),
-  /** Of a page whose own is zero. */
+  /** Checksum of an Ogg page whose checksum field is zero. */
   ogg: (bytes: Uint8Array): number => {
     let value = 0;
     for (const byte of bytes) value = ((value << 8) ^ (OGG_TABLE[((value >>> 24) ^ byte) & 255] ?? 0)) >>> 0;

@@ -1,4 +1,4 @@
-// Where the bombs fall: a service of one node or two, its simulator, and accounts of each kind; all of it processes of their own.
+// Fixture of the bombs: a service of one or more nodes, its simulator and accounts, all in separate processes.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,19 +9,19 @@ export type Node = { url: string; child: Child };
 export type Place = {
   nodes: Node[];
   simulator: string;
-  /** Where files of people who mean well lie: at a server that has nothing else to do. */
+  /** URL of honest files, on a server without other load. */
   samples: string;
-  /** Where bombs lie, without a slash at its end. */
+  /** URL of the bombs, without a final slash. */
   bombs: string;
   poor: Account;
   rich: readonly [Account, Account];
-  /** Others, who mean well. */
+  /** The account of honest users. */
   honest: Account;
-  /** Who orders what a provider delivers bombs for. */
+  /** The account whose results are bombs. */
   orderer: Account;
   /** The first node's data directory. */
   dir: string;
-  /** `genrouter` with these words, over the first node's directory. */
+  /** Runs `genrouter` with these words on the first node's directory. */
   command: (...words: string[]) => Promise<{ code: number | null; output: string }>;
   roles: (role: string, ...words: string[]) => Child;
   close(): Promise<void>;
@@ -29,10 +29,10 @@ export type Place = {
 
 const PROGRAM = join(import.meta.dir, "main.ts");
 
-/** Who plays another part than the one who judges is a process of its own: nobody waits for anybody else's work. */
+/** Starts another role in a separate process, so that no role waits for another's work. */
 const role = (name: string, ...words: string[]): Child => start([process.execPath, PROGRAM, "--role", name, ...words]);
 
-/** @param created words of `accounts create` besides */
+/** @param created additional words of `accounts create` */
 export const accountOf = async (
   genrouter: Genrouter,
   env: Record<string, string>,
@@ -51,7 +51,7 @@ export const accountOf = async (
   return { name, id, key };
 };
 
-/** A database and a bucket for nodes that share them. */
+/** Opens a database and a bucket that the nodes share. */
 const openShared = async (dir: string): Promise<{ env: Record<string, string>; stop(): Promise<unknown> }> => {
   const [{ openServer }, { startBucket }] = await Promise.all([import("../postgres/server.ts"), import("../cluster/bucket.ts")]);
   const [server, bucket] = await Promise.all([openServer(), startBucket(join(dir, "bucket"))]);
@@ -64,18 +64,18 @@ const openShared = async (dir: string): Promise<{ env: Record<string, string>; s
   };
 };
 
-/** The settings that lead to a simulator, as it says them itself. */
+/** The settings that a simulator prints, which point a service at it. */
 const settingsIn = (said: string): Record<string, string> =>
   Object.fromEntries([...said.matchAll(/^(GENROUTER_\w+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]));
 
 export type PlaceOptions = {
-  /** Hosts of media besides. */
+  /** Additional allowed media hosts. */
   allowed?: readonly string[];
-  /** A server before the simulator: where the providers are, then. */
+  /** The URL of a proxy in front of the simulator. */
   through?: (simulator: string) => string;
-  /** What plays the providers, where it is not the same build. */
+  /** Another build that runs the simulator. */
   simulator?: Genrouter;
-  /** Settings of the service besides. */
+  /** Additional settings of the service. */
   env?: Record<string, string>;
 };
 

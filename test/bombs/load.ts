@@ -1,4 +1,4 @@
-// Who throws bombs, and who only wants to work: requests at a rate, and what each was answered.
+// Load of the bombs: attackers and honest accounts that send requests at a rate, and counts of the responses.
 
 import { BOMBS, type Throw } from "./all.ts";
 import type { Bomb } from "./bomb.ts";
@@ -8,7 +8,7 @@ import { pathOf } from "./server.ts";
 const PATIENCE_MS = 45_000;
 const LOOK_MS = 500;
 
-/** Answers by status; 0 for none. */
+/** Counts of responses by status; 0 for none. */
 export type Answers = Record<string, number>;
 const count = (into: Answers, status: number): void => {
   into[status] = (into[status] ?? 0) + 1;
@@ -32,7 +32,7 @@ export const post = async (url: string, { key }: Account, body: object): Promise
 const FIELDS: Record<Bomb["field"], string> = { image: "image_urls", video: "video_urls", audio: "audio_urls" };
 const fieldOf = ({ index }: Throw): string => FIELDS[BOMBS[index]?.field ?? "video"];
 
-/** A request whose media is a bomb. */
+/** A submission with a bomb as its media. */
 export const withBomb = ({ bombs }: Place, one: Throw, n: number): object => ({
   model: "vidmodel-2.5",
   input: { prompt: "a kite", resolution: "480p", duration: 4, [fieldOf(one)]: [`${bombs}${pathOf(one, n)}`] },
@@ -43,7 +43,7 @@ const ORDERS: Record<Bomb["field"], (prompt: string) => object> = {
   video: (prompt) => ({ model: "vidmodel-2.0-fast", input: { prompt, resolution: "480p", duration: 4 } }),
   audio: (prompt) => ({ model: "kokoro-82m", input: { prompt } }),
 };
-/** Something ordered whose provider delivers a bomb, and the rule that makes it do so. */
+/** A submission for which the provider delivers a bomb, after the rule for it is set. */
 export const deliveringBomb = async ({ bombs, simulator }: Place, one: Throw, n: number): Promise<object> => {
   const prompt = `bomb-${n}-`;
   const rule = { fault: "elsewhere", url: `${bombs}${pathOf(one, n)}`, prompt };
@@ -56,7 +56,7 @@ export const deliveringBomb = async ({ bombs, simulator }: Place, one: Throw, n:
   return ORDERS[BOMBS[one.index]?.field ?? "video"](prompt);
 };
 
-/** Does something at a rate until the time is over, whether or not it was answered. @returns when all of it was. */
+/** Calls `act` at a rate until the time is over, without waiting for it. @returns after all calls have ended. */
 export const atRate = async (rate: number, untilMs: number, act: (n: number) => Promise<void>): Promise<void> => {
   const begunMs = performance.now();
   const doing: Promise<void>[] = [];
@@ -68,7 +68,7 @@ export const atRate = async (rate: number, untilMs: number, act: (n: number) => 
 };
 
 export type Thrown = { answers: Answers; thrown: number };
-/** Throws bombs at the nodes by turns, from these accounts by turns. */
+/** Throws bombs at the nodes in turn, from the accounts in turn. */
 export const throwBombs = async (
   place: Place,
   by: readonly Account[],
@@ -108,7 +108,7 @@ const honestOf = ({ samples }: Place): object[] => [
 ];
 
 export type Honest = { answers: Answers; refused: string[]; ids: string[]; slowestMs: number };
-/** Others' work meanwhile: pictures, clips and sound in turn. */
+/** Submits honest work meanwhile: pictures, clips and sound in turn. */
 export const workHonestly = async (place: Place, untilMs: number, everyMs = 1500): Promise<Honest> => {
   const told: Honest = { answers: {}, refused: [], ids: [], slowestMs: 0 };
   const bodies = honestOf(place);
@@ -120,13 +120,13 @@ export const workHonestly = async (place: Place, untilMs: number, everyMs = 1500
     told.slowestMs = Math.max(told.slowestMs, performance.now() - atMs);
     count(told.answers, status);
     if (status === 202) told.ids.push((JSON.parse(body) as { id: string }).id);
-    // As many as may be under way is the account's own bound.
+    // A 429 is the account's concurrency limit.
     else if (status !== 429) told.refused.push(`${status} ${body.slice(0, 200)}`);
   });
   return told;
 };
 
-/** What became of generations. @returns how many succeeded, and the others in words. */
+/** Waits for generations. @returns the number of successes, and descriptions of the others. */
 export const endsOf = async (
   { nodes }: Place,
   { key }: Account,

@@ -1,4 +1,4 @@
-// The bombs: `npm run bombs -- [--seconds N] [--rate N] [--nodes N] [--only WAY] [--seed N] [--binary PATH]`; ends with `N passed, N failed`.
+// Runs the bombs: `npm run bombs -- [--seconds N] [--rate N] [--nodes N] [--only WAY]`; ends with `N passed, N failed`.
 import { BINARY, FROM_SOURCES, killAll } from "../../src/torture/crash/processes.ts";
 import { aboveZeroOf, namesOf, readFlags, wholeOf } from "../flags.ts";
 import { BOMBS, throwsOf } from "./all.ts";

@@ -1,4 +1,4 @@
-// Matroska files that cost a reader much: masters in masters, sizes that nobody knows, laces, tags, cues, clusters of nothing.
+// Expensive Matroska files: nested masters, unknown sizes, laces, tags, cues and empty clusters.
 import type { Bomb } from "./bomb.ts";
 import { fill, join, of, type Piece, sizeOf, text, u16, u32, u64, zeros } from "./bytes.ts";
 
@@ -36,13 +36,13 @@ const tracks = short(TRACKS, entry);
 const block = (more: Uint8Array, flags = 0x80) => short("a3", of(0x81, 0, 0, flags), more);
 const cluster = short(CLUSTER, short("e7", of(0)), block(of(1)));
 const segmentOf = (...pieces: readonly Piece[]): Piece[] => [head, ...around(SEGMENT, join(info, tracks), ...pieces)];
-/** Masters in each other without a size, which end where the file does. */
+/** Nested masters of unknown size, which end with the file. */
 const unknown = (names: readonly string[], bytes: number): Uint8Array => {
   const one = join(...names.flatMap((name) => [id(name), UNKNOWN]));
   return Buffer.alloc(Math.max(1, Math.floor(bytes / one.length)) * one.length, one);
 };
 const DEEPEST = 4 * 1024 * 1024;
-/** A lace of 256 frames of nothing. */
+/** A lace of 256 empty frames. */
 const lace = join(of(0xff), zeros(255));
 
 const MADE: Record<string, (bytes: number) => Piece[]> = {

@@ -1,4 +1,4 @@
-// MP4s that cost a reader much: boxes, tracks, tables, fragments and indexes, repeated, nested, too large and cut.
+// Expensive MP4s: boxes, tracks, tables, fragments and indexes that are repeated, nested, too large or truncated.
 import type { Bomb } from "./bomb.ts";
 import { fill, join, type Piece, sizeOf, text, u16, u32, u64, zeros } from "./bytes.ts";
 
@@ -7,12 +7,12 @@ const box = (name: string, ...parts: readonly Uint8Array[]): Uint8Array => {
   return join(u32(8 + body.length), text(name), body);
 };
 const full = (name: string, ...parts: readonly Uint8Array[]): Uint8Array => box(name, u32(0), ...parts);
-/** A box around what is not laid out. */
+/** A box around pieces that are not expanded. */
 const around = (name: string, head: Uint8Array, ...pieces: readonly Piece[]): Piece[] => [
   join(u32(8 + head.length + sizeOf(pieces)), text(name), head),
   ...pieces,
 ];
-/** Boxes around each other, the last one around all of them. */
+/** Nested boxes: each encloses the one before it. */
 const within = (names: readonly (readonly [name: string, before: Uint8Array])[], pieces: readonly Piece[]): Piece[] => {
   let inner: Piece[] = [...pieces];
   for (const [name, before] of names.toReversed()) inner = around(name, before, ...inner);
@@ -41,7 +41,7 @@ const TRACK = [
   ["stbl", stsd],
 ] as const;
 const moovOf = (...tables: readonly Piece[]): Piece[] => [ftyp, ...within(TRACK, tables), mdat];
-/** Tables of one sample, but for those named. */
+/** Tables of one sample, except for the given ones. */
 const plain = (...but: readonly string[]): Uint8Array[] =>
   [
     full("stts", u32(1), u32(4), u32(1000)),
@@ -49,18 +49,18 @@ const plain = (...but: readonly string[]): Uint8Array[] =>
     full("stsz", u32(0), u32(4), u32(16), u32(16), u32(16), u32(16)),
     full("stco", u32(1), u32(64)),
   ].filter((table) => !but.includes(Buffer.from(table.subarray(4, 8)).toString()));
-/** A table of as many rows as fit. */
+/** A table with as many rows as fit. */
 const tableOf = (name: string, row: Uint8Array, bytes: number, before: Uint8Array = NONE): Piece[] => {
   const rows = Math.max(1, Math.floor(bytes / row.length));
   return around(name, join(u32(0), before, u32(rows)), { repeat: row, times: rows });
 };
-/** A table that says it has more rows than a file can. */
+/** A table that declares more rows than a file can contain. */
 const claims = (name: string, before: Uint8Array = NONE) => full(name, before, u32(0xffff_ffff), zeros(64));
 const track = box(
   "trak",
   ...[tkhd, box("mdia", mdhd, hdlr, box("minf", box("stbl", stsd, full("stts", u32(1), u32(1), u32(1)))))],
 );
-/** Boxes in each other as deep as so many bytes allow; each says how much is in it. */
+/** Boxes nested as deep as `bytes` allows, each with its size. */
 const nested = (names: readonly string[], bytes: number): Uint8Array => {
   const depth = Math.floor(bytes / 8);
   const made = Buffer.alloc(depth * 8);

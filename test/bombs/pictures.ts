@@ -1,4 +1,4 @@
-// Pictures that cost a reader much: chunks, segments, scans, frames and properties without end, and sizes that no memory holds.
+// Expensive pictures: endless chunks, segments, scans, frames and properties, and sizes that exceed memory.
 import { deflateSync } from "node:zlib";
 import type { Bomb } from "./bomb.ts";
 import { fill, join, le16, le32, of, type Piece, text, u16, u32, zeros } from "./bytes.ts";
@@ -15,7 +15,7 @@ const chunk = (name: string, ...parts: readonly Uint8Array[]): Uint8Array => {
 const ihdr = (width: number, height: number, depth = 8, kind = 6) =>
   chunk("IHDR", u32(width), u32(height), of(depth, kind, 0, 0, 0));
 const iend = chunk("IEND");
-/** Some kilobytes that become 16 MiB. */
+/** Some kilobytes that decompress to 16 MiB. */
 const packedZeros = deflateSync(zeros(16 * MIB), { level: 9 });
 const pixels = chunk("IDAT", packedZeros);
 const PNG: Made = {

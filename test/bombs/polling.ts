@@ -1,22 +1,22 @@
-// Whether others are answered, asked by a process of its own: /healthz beside a server that does nothing, at the same moments.
+// Polls /healthz and a control server that does nothing from a separate process, to measure the waits of others.
 
-/** ms from the asking to the whole answer, and when it was asked, ms since the polling began. */
+/** Response time, ms; and the time of the request since the start of polling, ms. */
 type Wait = { atMs: number; ms: number };
 export type Polled = {
   asked: number;
   unanswered: number;
   worstMs: number;
   controlWorstMs: number;
-  /** The most that /healthz took longer than the control around the same time. */
+  /** The largest excess of /healthz over the control around the same time. */
   longerMs: number;
 };
 
 const EVERY_MS = 40;
-/** What was asked last is waited for so long. */
+/** How long the last requests are awaited. */
 const LAST_MS = 10_000;
-/** Who is not answered by then is not answered. */
+/** A request without a response after this time counts as unanswered. */
 const PATIENCE_MS = 30_000;
-/** A machine that stands still does not do so for both in the same ms. */
+/** A stall of the machine does not affect both at exactly the same time. */
 const AROUND_MS = 500;
 
 const ask = async (url: string, over: AbortSignal): Promise<boolean> => {
@@ -29,7 +29,7 @@ const ask = async (url: string, over: AbortSignal): Promise<boolean> => {
   }
 };
 
-/** What the waits come to. */
+/** Compares the waits with those of the control. */
 export const compare = (waits: readonly Wait[], control: readonly Wait[], unanswered: number): Polled => {
   let longerMs = 0;
   for (const { atMs, ms } of waits) {
@@ -46,7 +46,7 @@ export const compare = (waits: readonly Wait[], control: readonly Wait[], unansw
   };
 };
 
-/** Polls until it is told to end (SIGTERM), and then says what it came to, as JSON. */
+/** Polls until SIGTERM, then prints the result as JSON. */
 export const poll = async (urls: readonly string[], controlUrl: string): Promise<void> => {
   const [waits, control]: [Wait[], Wait[]] = [[], []];
   let unanswered = 0;
@@ -75,7 +75,7 @@ export const poll = async (urls: readonly string[], controlUrl: string): Promise
   process.exit(0);
 };
 
-/** A server that does nothing but answer. */
+/** Serves a constant response. */
 export const serveControl = (): void => {
   const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("ok") });
   process.stdout.write(`control at http://127.0.0.1:${server.port}\n`);

@@ -1,4 +1,4 @@
-// What a process and its children have resident, read from /proc while others are at it; elsewhere nothing is known.
+// Samples the resident memory of processes and their children from /proc; on other systems it returns nothing.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 
 const MIB = 1024 * 1024;
@@ -11,7 +11,7 @@ const wordsOf = (pid: number): string => {
     return "";
   }
 };
-/** Between its fork and its program a child is its parent once more: it shares that one's memory and has none of its own. */
+/** Between fork and exec a child still is a copy of its parent and shares its memory. */
 const isStillParent = (child: number, parent: number): boolean => wordsOf(child) === wordsOf(parent);
 const residentOf = (pid: number): number => {
   try {
@@ -21,7 +21,7 @@ const residentOf = (pid: number): number => {
     return 0;
   }
 };
-/** Whoever was started by it, and by them. */
+/** All descendants of a process. */
 export const childrenOf = (pid: number): number[] => {
   try {
     const own = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
@@ -37,8 +37,8 @@ export type Resident = { beganMb: number; peakMb: number; childPeakMb: number; c
 export type Watch = { stop(): Resident[] };
 
 /**
- * Looks on at processes from now on. @param childrenOfOwn those that this process has started itself, where it watches itself: others of its
- * children are no concern of the watch
+ * Starts sampling processes. @param childrenOfOwn the children to sample if this process watches itself; its other children
+ * are ignored
  */
 export const watchResident = (pids: readonly number[], childrenOfOwn: () => readonly number[] = () => []): Watch => {
   const seen = pids.map((pid) => ({

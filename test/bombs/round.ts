@@ -1,4 +1,4 @@
-// One run: bombs are thrown one way for so long, others work meanwhile, and what they and the machine noticed is judged.
+// Runs one round: throws bombs one way while others work, and judges the effects on them and on the machine.
 import type { Throw } from "./all.ts";
 import type { Place } from "./fixture.ts";
 import { deliveringBomb, endsOf, type Thrown, throwBombs, withBomb, workHonestly } from "./load.ts";
@@ -8,7 +8,7 @@ import { watchResident } from "./resident.ts";
 export const WAYS = ["poor", "rich", "results"] as const;
 export type Way = (typeof WAYS)[number];
 const SAYS: Record<Way, string> = {
-  poor: "from a key without a credit",
+  poor: "from a key without credits",
   rich: "from two accounts with 100 USD each",
   results: "as a provider's results",
 };
@@ -16,14 +16,14 @@ const SAYS: Record<Way, string> = {
 export type Verdict = { holds: boolean; says: string };
 export type Round = { verdicts: Verdict[]; figures: Record<string, unknown> };
 
-/** Others may wait so much longer than a server that does nothing. */
+/** The most that others may wait longer than for a server that does nothing. */
 const LONGER_MS = 250;
 const GROWS_MB = 300;
 const CHILD_MB = 256;
-/** The rest of what was thrown is looked at for so long after it was thrown. */
+/** How long others continue after the last throw. */
 const AFTER_MS = 3000;
 const WARM_MS = 4000;
-/** What was accepted last may stand behind many results that cannot be read. */
+/** The last accepted generation may wait behind many results that cannot be read. */
 const DELIVERED_MS = 240_000;
 
 const attack = (
@@ -35,7 +35,7 @@ const attack = (
   return throwBombs(place, way === "poor" ? [place.poor] : place.rich, plan, withBomb);
 };
 
-/** Polls the nodes from a process of its own. @returns ends it, and says what was noticed. */
+/** Polls the nodes from a separate process. @returns a function that stops it and returns the result. */
 const watchOthers = async (place: Place): Promise<() => Promise<Polled>> => {
   const control = place.roles("control");
   const [, url = ""] = await control.hears(/control at (\S+)/);
@@ -56,7 +56,7 @@ export const playRound = async (
 ): Promise<Round> => {
   const ended = new Set<string>();
   for (const { url, child } of place.nodes) void child.ended.then(({ code }) => ended.add(`${url} ended with ${code}`));
-  // What every service needs for its work is not the bombs' doing.
+  // Warms the service up, because memory for normal work is no effect of the bombs.
   await workHonestly(place, performance.now() + WARM_MS, 500);
   const resident = watchResident(place.nodes.map(({ child }) => child.pid));
   const unwatch = await watchOthers(place);
@@ -76,7 +76,7 @@ export const playRound = async (
       {
         holds: polled.unanswered === 0 && polled.longerMs <= LONGER_MS,
         says: says(
-          `/healthz of others waits at most ${LONGER_MS} ms longer than a control (${polled.longerMs} ms; worst ${polled.worstMs} ms, control ${polled.controlWorstMs} ms, ${polled.unanswered} of ${polled.asked} unanswered)`,
+          `/healthz responds at most ${LONGER_MS} ms later than a control (${polled.longerMs} ms; worst ${polled.worstMs} ms, control ${polled.controlWorstMs} ms, ${polled.unanswered} of ${polled.asked} unanswered)`,
         ),
       },
       { holds: grown <= GROWS_MB, says: says(`the service grows by at most ${GROWS_MB} MB (${grown} MB)`) },

@@ -1,4 +1,4 @@
-// The server of the bombs, a process of its own: each at its address, laid out only as it is sent.
+// Serves each bomb at its path from a separate process, and expands it only while it is sent.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { BOMBS, piecesOf, type Throw } from "./all.ts";
 import { type Piece, sizeOf, slice } from "./bytes.ts";
@@ -6,7 +6,7 @@ import { type Piece, sizeOf, slice } from "./bytes.ts";
 const PART_BYTES = 256 * 1024;
 const PATH = /^\/bomb\/(\d+)\/(\d+)\/([01])\/([01])\//;
 
-/** Where the server has a bomb; `n` makes it an address of its own. */
+/** The path of a bomb; `n` makes it unique. */
 export const pathOf = ({ index, bytes, isCut, hasRanges }: Throw, n: number): string =>
   `/bomb/${index}/${bytes}/${Number(isCut)}/${Number(hasRanges)}/${n}`;
 
@@ -44,7 +44,7 @@ const answer = async (request: IncomingMessage, response: ServerResponse): Promi
   await send(response, pieces, start, end);
 };
 
-/** Serves until its process ends; says where. */
+/** Serves until the process ends, and prints the URL. */
 export const serveBombs = (): void => {
   const server = createServer((request, response) => {
     response.on("error", () => undefined);

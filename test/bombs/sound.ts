@@ -1,4 +1,4 @@
-// Sound that costs a reader much: Ogg, MP3, ADTS, FLAC and WAV of nothing, chained, free, nested and larger than they are.
+// Expensive sound: Ogg, MP3, ADTS, FLAC and WAV that are empty, chained, nested or declare too large sizes.
 
 import type { Bomb } from "./bomb.ts";
 import { fill, join, le16, le32, of, type Piece, text, u32, u64, zeros } from "./bytes.ts";

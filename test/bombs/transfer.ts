@@ -1,10 +1,10 @@
-// Files that are small on their way and large behind it: compressed once, or several times, into what no memory holds.
+// Files that are small when sent and exceed memory when decompressed, compressed once or several times.
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import type { Bomb } from "./bomb.ts";
 import { fill, join, of, type Piece, text, zeros } from "./bytes.ts";
 
 const MIB = 1024 * 1024;
-/** Made when they are first asked for: none takes a second. */
+/** Created at the first request: none takes a second. */
 const once = (make: () => Uint8Array): (() => Uint8Array) => {
   let made: Uint8Array | undefined;
   return () => {
@@ -19,7 +19,7 @@ const zstd = once(() => zstdCompressSync(zeros(16 * MIB)));
 const deflate = once(() => deflateSync(zeros(16 * MIB), { level: 9 }));
 const PNG_HEAD = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
 const pictureOf = once(() => gzipSync(join(PNG_HEAD, zeros(16 * MIB)), { level: 9 }));
-/** Members one after the other are one file. */
+/** Concatenated gzip members are one file. */
 const members = (bytes: number, member: Uint8Array): Piece[] => [fill(member, Math.min(bytes, 4 * MIB))];
 
 const made = (name: string, encoding: string, make: (bytes: number) => Piece[]): Bomb => ({

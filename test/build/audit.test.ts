@@ -1,4 +1,4 @@
-// The audit of shipped packages against a registry of the test: what is asked, what fails, and what is skipped.
+// The audit of shipped packages against a registry of the test: requested packages, failures and skipped audits.
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { productionPackages } from "../../scripts/notices.ts";
@@ -14,7 +14,7 @@ const advisory = (severity: string, title: string) => ({
   vulnerable_versions: ">=0",
 });
 
-/** Runs the audit against a registry that answers with `answer`. @returns how it ended, and the packages it asked for. */
+/** Runs the audit against a registry that responds with `answer`. @returns exit code, output and the requested packages. */
 const audit = async (answer: Advisories | number) => {
   let asked: string[] = [];
   const registry = Bun.serve({
@@ -39,7 +39,7 @@ const audit = async (answer: Advisories | number) => {
   return { exit, out, asked };
 };
 
-test("fails for a high advisory, names it, and does not fail for a low one; every package of the binary is asked for", async () => {
+test("the audit requests every shipped package, fails for a high advisory and names it, and passes for a low one", async () => {
   const low = { pino: [advisory("low", "Planted low")] };
   const [{ exit, out, asked }, mild] = await Promise.all([
     audit({ xstate: [advisory("high", "Planted high")], ...low }),
@@ -54,7 +54,7 @@ test("fails for a high advisory, names it, and does not fail for a low one; ever
   expect([mild.exit, mild.out]).toEqual([0, expect.stringContaining("1 shipped packages with advisories, 0 of them")]);
 });
 
-test("a registry that offers no audits is a printed reason, not a failure", async () => {
+test("the audit exits with 0 and prints the reason when the registry offers no audits", async () => {
   const { exit, out } = await audit(405);
   expect([exit, out]).toEqual([0, expect.stringMatching(/^skipped: npm audit: 405 /)]);
 });

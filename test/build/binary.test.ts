@@ -1,4 +1,4 @@
-// The binary by itself: what it is linked to, and that it serves in a root directory that holds these libraries, /proc and nothing else.
+// The binary: its linked libraries, and that it serves in a root directory with only these libraries and /proc.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -30,7 +30,7 @@ const noRoom = lacks("namespaces are not permitted here", noLdd || run(["unshare
 
 const linkedTo = (): string[] => [...run(["ldd", binary]).out.matchAll(/\/\S+\.so\S*/g)].map(([path]) => path);
 
-test("says what it is: version, interface, commit, runtime and target", () => {
+test("the binary prints version, interface, revision, runtime and target for --version", () => {
   const { out } = run([binary, "--version"]);
   expect(out).toMatch(
     /^genrouter \S+ \(interface 2026-10-19, rev ([0-9a-f]{7}(-dirty)?|unknown), bun \d+\.\d+\.\d+, [a-z]+-[a-z0-9]+(-musl)?\)\n$/,
@@ -38,12 +38,12 @@ test("says what it is: version, interface, commit, runtime and target", () => {
   expect(out).toContain(`genrouter ${packageJson.version} `);
 });
 
-test.skipIf(noLdd)("is linked to libc and its parts only", () => {
+test.skipIf(noLdd)("the binary is linked only to libc and its parts", () => {
   const names = linkedTo().map((path) => /\/([a-z0-9-]+?)(-x86-64|-aarch64)?\.so/.exec(path)?.[1] ?? path);
   expect(names.sort()).toEqual(["ld-linux", "libc", "libdl", "libm", "libpthread"]);
 });
 
-test("no path of the checkout is in it", () => {
+test("the binary does not contain the path of the checkout", () => {
   expect(readFileSync(binary).includes(join(import.meta.dir, "../.."))).toBe(false);
 });
 
@@ -57,7 +57,7 @@ afterAll(async () => {
 });
 
 test.skipIf(noRoom)(
-  "serves, and delivers a generation, where there is nothing else",
+  "the binary serves and delivers a generation in a root directory with only its libraries and /proc",
   async () => {
     const dir = makeScratch("gr-bare-");
     for (const path of linkedTo()) {
@@ -91,7 +91,7 @@ test.skipIf(noRoom)(
   BUILD_MS,
 );
 
-test("takes sockets: the live page is told of a generation, and a program with the stock client is seen", async () => {
+test("the inspector of the binary sends generation events over a WebSocket and accepts the stock inspection client", async () => {
   const data = makeScratch("gr-sockets-");
   const service = start([binary, "serve", "--simulate", "--port", "0", "--data", data], { GENROUTER_SIMULATOR__SPEED: "50" });
   const url = (await service.hears(/^url (\S+)$/m))[1] ?? "";

@@ -1,4 +1,4 @@
-// The restart loop of `npm run dev` with a small service: a change restarts it, new pages are built, and a broken source does not end it.
+// The restart loop of `npm run dev` with a small service: a change restarts it, and a broken source does not end the loop.
 import { afterEach, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ console.log("url http://127.0.0.1:" + server.port);
 process.on("SIGTERM", () => { console.log("drained"); process.exit(0); });
 `;
 
-test("a change in a page or a source restarts the service, which drains first; a broken one is reported and waited for", async () => {
+test("the dev loop drains and restarts the service after a change, and reports a broken page or source until the next change", async () => {
   dir = makeScratch("gr-dev-");
   for (const each of ["src", "web"]) mkdirSync(join(dir, each));
   const page = join(dir, "web/page.txt");

@@ -1,4 +1,4 @@
-// Installing the locked packages: `npm start` takes those of production only, no install script runs, and one lock file installs once.
+// Installation of the locked packages: once per lock file, without install scripts, and only production packages for `npm start`.
 import { afterAll, expect, test } from "bun:test";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ afterAll(() => dropScratch(checkout));
 const calls = join(checkout, "calls");
 const lock = join(checkout, "package-lock.json");
 
-/** A checkout whose `npm` notes its arguments and unpacks this runtime as the package of every platform. */
+/** Makes a checkout whose `npm` records its arguments and installs this runtime as the package of every platform. */
 const prepare = (): void => {
   const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as { packages: object };
   const runtimes = Object.keys(packages).filter((path) => path.startsWith("node_modules/@oven/"));
@@ -33,7 +33,7 @@ for path in ${runtimes.join(" ")}; do mkdir -p "$path/bin"; ln -s "${process.exe
   chmodSync(npm, 0o755);
 };
 
-/** @returns what `npm` was called with meanwhile. */
+/** @returns the arguments of each call of `npm` during the run. */
 const run = (...words: string[]): string[] => {
   const before = existsSync(calls) ? readFileSync(calls, "utf8").split("\n").length - 1 : 0;
   const { exitCode, stdout, stderr } = Bun.spawnSync(["node", "scripts/bun.mjs", ...words, "--version"], {
@@ -47,7 +47,7 @@ const run = (...words: string[]): string[] => {
 const PRODUCTION = ["ci --ignore-scripts --omit=dev --no-audit --no-fund --loglevel=error"];
 const ALL = ["ci --ignore-scripts --no-audit --no-fund --loglevel=error"];
 
-test("packages are installed once per lock file, without scripts, and those of development only for the commands that need them", () => {
+test("bun.mjs installs packages once per lock file, without install scripts, and development packages only without --production", () => {
   prepare();
   expect(run("--production")).toEqual(PRODUCTION);
   expect(run("--production")).toEqual([]);
@@ -57,7 +57,7 @@ test("packages are installed once per lock file, without scripts, and those of d
   expect(run("--production")).toEqual(PRODUCTION);
 });
 
-test("the commands that run the service need the packages of production only", () => {
+test("the npm scripts that run the service install production packages only", () => {
   for (const name of ["start", "genrouter"] as const)
     expect(packageJson.scripts[name]).toStartWith("node scripts/bun.mjs --production src/main.ts");
 });

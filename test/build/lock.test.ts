@@ -7,7 +7,7 @@ type Entry = { integrity?: string; resolved?: string; link?: true; inBundle?: tr
 const PUBLIC_REGISTRY = "https://registry.npmjs.org/";
 const SHA512 = /^sha512-[A-Za-z0-9+/]{86}==$/;
 
-/** One line per entry that npm would install unchecked or from another host. A bundled package is part of another archive and has no hash. */
+/** One line per entry without a hash or from another host. A bundled package is part of another archive and has no hash. */
 const faultsOf = (packages: Record<string, Entry>): string[] =>
   Object.entries(packages).flatMap(([path, { integrity, resolved, link, inBundle }]) => {
     if (link || !path.includes("node_modules/")) return [];
@@ -25,7 +25,7 @@ test("package-lock.json has a hash for every downloaded package and names no pri
   expect(faultsOf(packages)).toEqual([]);
 });
 
-test("an entry without a SHA-512 hash or with another host is a fault", () => {
+test("faultsOf reports an entry without a SHA-512 hash and an entry from another host", () => {
   const integrity = `sha512-${"A".repeat(86)}==`;
   expect(
     faultsOf({

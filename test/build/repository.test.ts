@@ -1,4 +1,4 @@
-// The repository's own files: what .gitattributes marks exists, and the workflow and the issue forms are valid and safe.
+// Files of the repository: the patterns of .gitattributes match, and the workflow and the issue forms are valid and safe.
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ test("every pattern of .gitattributes matches a file", () => {
   expect(lacking).toEqual([]);
 });
 
-test("what is generated and what is vendored is marked", () => {
+test(".gitattributes marks the generated and the vendored files", () => {
   const generated = ["openapi.json", "client/src/api.ts", "package-lock.json", "docs/pages/*.webp"];
   expect(marked("linguist-generated")).toEqual(expect.arrayContaining(generated));
   const scripts = [...new Glob("src/**/*.gz").scanSync({ cwd: root })];
@@ -32,7 +32,7 @@ type Workflow = {
   jobs: Record<string, { "timeout-minutes": number; steps: { uses?: string; run?: string; with?: Record<string, unknown> }[] }>;
 };
 
-test("the workflow runs .ci/run with read permissions, and names each action by its commit", () => {
+test("the workflow runs .ci/run with read permissions, and pins each action to a commit", () => {
   const { permissions, jobs } = YAML.parse(read(".github/workflows/ci.yml")) as Workflow;
   expect(permissions).toEqual({ contents: "read" });
   for (const job of Object.values(jobs)) expect(job["timeout-minutes"]).toBeGreaterThan(25);
@@ -46,7 +46,7 @@ test("the workflow runs .ci/run with read permissions, and names each action by 
   expect(actions).toHaveLength(2);
 });
 
-test("each issue form has a name, a description and fields that can be told apart", () => {
+test("each issue form has a name, a description and fields with unique ids and labels", () => {
   const forms = [...new Glob("*.yml").scanSync({ cwd: join(root, ".github/ISSUE_TEMPLATE"), dot: true })].filter(
     (name) => name !== "config.yml",
   );

@@ -1,4 +1,4 @@
-// The software bill of materials: complete, unambiguous, and the same bytes for the same lock file.
+// The software bill of materials: complete, without duplicates, and reproducible for the same lock file.
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import scalar from "../../src/http/pages/assets/scalar.json" with { type: "json"
 const { components, dependencies } = createSbom();
 const refs = components.map((one) => one["bom-ref"]);
 
-test("lists every production package, the runtime and the vendored script, each once and with a hash", () => {
+test("the SBOM lists every production package, the runtime and the vendored script once, each with a hash", () => {
   const packages = productionPackages().map(({ name, version }) => `${name}@${version}`);
   expect(packages.length).toBeGreaterThan(40);
   const others = [`bun@${packageJson.dependencies.bun}`, `@scalar/api-reference@${scalar.version}`];
@@ -23,12 +23,12 @@ test("lists every production package, the runtime and the vendored script, each 
   }
 });
 
-test("names no package of this repository and none of development", () => {
+test("the SBOM lists no package of this repository and no development package", () => {
   const names = components.map(({ name }) => name);
   for (const name of ["client", "@genrouter/client", "knip", "openai"]) expect(names).not.toContain(name);
 });
 
-test("every component is reached from genrouter through dependencies that are components", () => {
+test("the dependency graph of the SBOM reaches every component from genrouter", () => {
   const edges = new Map(dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
   const reached = new Set([...edges.keys()].filter((ref) => ref.startsWith("genrouter@")));
   expect(reached.size).toBe(1);
@@ -36,14 +36,14 @@ test("every component is reached from genrouter through dependencies that are co
   expect([...reached].filter((ref) => !ref.startsWith("genrouter@")).sort()).toEqual([...refs].sort());
 });
 
-test("the hash of the vendored script is that of the file that is served", () => {
+test("the SBOM has the SHA-256 hash of the vendored script that the service serves", () => {
   const packed = readFileSync(join(import.meta.dir, "../../src/http/pages/assets/scalar.js.gz"));
   const script = Bun.gunzipSync(packed);
   const vendored = components.find(({ name }) => name === "@scalar/api-reference");
   expect(vendored?.hashes[0]?.content).toBe(new Bun.CryptoHasher("sha256").update(script).digest("hex"));
 });
 
-test("has nothing of the time, the machine or the checkout's place", () => {
+test("the SBOM contains no timestamp, serial number or path of the checkout", () => {
   const text = JSON.stringify(createSbom());
   expect(text).toContain('"specVersion":"1.5"');
   expect(text).not.toMatch(/timestamp|serialNumber|urn:uuid/);

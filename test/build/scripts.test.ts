@@ -1,4 +1,4 @@
-// The npm scripts: `npm run help` has one line for each, and none for a script that is gone.
+// The npm scripts: `npm run help` has exactly one line for each script.
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };

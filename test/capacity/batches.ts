@@ -1,4 +1,4 @@
-// What a commit costs by the number of mutations in it: whole lives of generations are written in batches of each size, through the store itself.
+// Measures the cost of a commit by its number of mutations: commits whole generations in batches of each size through the store.
 import { readFileSync } from "node:fs";
 import type { Batched } from "../../src/cli/capacity/measured.ts";
 import type { StoredFile } from "../../src/domain/types.ts";
@@ -12,7 +12,7 @@ import type { Bed } from "./fixtures.ts";
 const ACCOUNTS = 200;
 const FILES: StoredFile[] = [{ n: 1, sha256: "0".repeat(64), bytes: 100_000, mime: "image/png" }];
 
-/** As the ledger posts it: plans and defaults are the same object for all that share them. */
+/** Shares equal plans and defaults as one object, as the ledger does. */
 const texts = new Map<string, never>();
 const read = (text: string): never => {
   if (!texts.has(text)) texts.set(text, JSON.parse(text) as never);
@@ -28,7 +28,7 @@ const unpacked = (mutation: SerializedMutation): Mutation => {
   return { ...rest, added: read(addedJson), plan: read(planJson) };
 };
 
-/** Mutations of so many lives as they come when lives overlap: each batch has some of every kind, and never two of one life. */
+/** Mutations of overlapping generations: each batch has some of every kind, and never two of one generation. */
 const mixed = (tenants: readonly Tenant[], lives: number, apart: number): Mutation[] => {
   const lifeOf = openLives({ ...PICTURES, files: 1 });
   const nowMs = Date.now();
@@ -45,11 +45,11 @@ const mixed = (tenants: readonly Tenant[], lives: number, apart: number): Mutati
 const writtenBytes = (): number => Number(/^wchar: (\d+)$/m.exec(readFileSync("/proc/self/io", "utf8"))?.[1] ?? 0);
 const median = (all: number[]): number => all.sort((a, b) => a - b)[all.length >> 1] ?? Number.NaN;
 
-/** What else the machine does costs time in caches; of several rounds the one that it cost the least counts. */
+/** Other load on the machine costs time in caches, so the cheapest of several rounds counts. */
 const ROUNDS = 3;
 const cpuOf = ({ nodeCpuMs, databaseCpuMs }: Batched): number => nodeCpuMs + databaseCpuMs;
 
-/** Writes lives in batches of each size. */
+/** Commits generations in batches of each size. */
 export const measureBatches = async (
   bed: Bed,
   sizes: readonly number[],
@@ -60,7 +60,7 @@ export const measureBatches = async (
   const tenants = await endowIn(store, ACCOUNTS);
   const commit = async (mutations: readonly Mutation[]): Promise<void> => {
     const wrong = (await store.commit(mutations)).find(({ kind }) => kind !== "admitted" && kind !== "stepped");
-    if (wrong) throw new Error(`the store did not take a mutation: ${JSON.stringify(wrong)}`);
+    if (wrong) throw new Error(`the store refused a mutation: ${JSON.stringify(wrong)}`);
   };
   const play = async (size: number): Promise<Batched> => {
     await bed.ready();
@@ -95,7 +95,7 @@ export const measureBatches = async (
     const rounds: Batched[] = [];
     for (let round = 0; round < ROUNDS; round += 1) rounds.push(await play(size));
     const [least] = rounds.sort((a, b) => cpuOf(a) - cpuOf(b));
-    if (!least) throw new Error("no round was played");
+    if (!least) throw new Error("no round was measured");
     measured.push(least);
     tell(
       `${bed.name}: batches of ${size}: ${least.wallMs.toFixed(2)} ms each, ${(cpuOf(least) / least.batches).toFixed(2)} ms of a core` +

@@ -1,4 +1,4 @@
-// The capacity calculator is held against a simulation that counts, and against the service that it speaks of; planted faults must be seen.
+// Compares the capacity calculator with a simulation and with the real service, and checks that planted faults are detected.
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { answerTo } from "../../src/cli/capacity/answer.ts";
 import { type Costs, costsOf, fit, MEASURED } from "../../src/cli/capacity/costs.ts";
@@ -15,7 +15,7 @@ const ASK: CapacityRequest = {
   ...{ rate: 1, runS: 30, polls: 10, resultBytes: 2e6, keepFilesDays: 7, keepRowsDays: 365, routes: 1, nodes: null },
   ...{ full: 0.6, syncMs: 0.5, roundTripMs: 0.5 },
 };
-/** How long worlds of a rate last, s: long enough for chance to even out, short where there is much in a second. */
+/** The duration of a world for each rate, in s: long enough to average out chance, and shorter at high rates. */
 const WORLDS = [
   { rate: 1, runS: 30, warmS: 200, countedS: 4000 },
   { rate: 10, runS: 30, warmS: 150, countedS: 500 },
@@ -24,11 +24,11 @@ const WORLDS = [
 ];
 const SEED = Number(process.env.CAPACITY_SEED ?? 20_261_124);
 
-/** Shares by which the two may be apart: chance, and what formulas leave out (in-flight files, mutations that come together). */
+/** Allowed relative differences: chance, and effects that the formulas omit (in-flight files, simultaneous mutations). */
 const TOLERANCES: Record<string, number> = {
   ...{ inFlight: 0.06, seldomMore: 0.12, thread: 0.06, databaseCores: 0.08, commitsPerS: 0.13, batch: 0.13, looks: 0.04 },
 };
-/** The names of what the calculator says otherwise than what was counted. */
+/** The figures in which the calculator differs from the simulation. */
 const apart = (load: Load, seen: Seen): string[] => {
   const pairs: Record<string, [said: number, counted: number]> = {
     inFlight: [load.inFlight.mean, seen.inFlight],
@@ -69,8 +69,8 @@ const scene = (store: StoreName, at: number): Scene & { seen: Seen } => {
 };
 const RATES = WORLDS.map(({ rate }, at): [number, number] => [rate, at]);
 
-describe(`seed ${SEED} (CAPACITY_SEED takes another)`, () => {
-  test.each(RATES)("at %p generations a second PostgreSQL carries what the calculator says", (rate, at) => {
+describe(`capacity calculator, seed ${SEED} (set by CAPACITY_SEED)`, () => {
+  test.each(RATES)("matches the simulation of PostgreSQL at %p generations per second", (rate, at) => {
     const { load, seen: counted, nodes } = scene("postgres", at);
     process.stdout.write(
       `seed ${SEED}, ${rate}/s on ${nodes} nodes: said ${load.inFlight.mean.toFixed(1)} in flight, thread ${load.busiestThread.toFixed(3)}, ` +
@@ -80,7 +80,7 @@ describe(`seed ${SEED} (CAPACITY_SEED takes another)`, () => {
     expect(apart(load, counted)).toEqual([]);
   });
 
-  test.each(RATES.slice(0, 2))("at %p generations a second one machine with SQLite does", (_, at) => {
+  test.each(RATES.slice(0, 2))("matches the simulation of one node with SQLite at %p generations per second", (_, at) => {
     const { load, seen: counted } = scene("sqlite", at);
     expect(apart(load, counted)).toEqual([]);
   });
@@ -99,61 +99,61 @@ describe(`seed ${SEED} (CAPACITY_SEED takes another)`, () => {
     return { ...costs, commit: { ...costs.commit, [name]: wrong } };
   };
   const FAULTS: [what: string, shows: string, change: Parameters<typeof again>[1]][] = [
-    ["a mutation too many", "commitsPerS|batch|thread", (costs) => ({ costs: { ...costs, mutations: costs.mutations + 1 } })],
-    ["work of a life a fifth too large", "thread", (costs) => ({ costs: { ...costs, lifeMs: costs.lifeMs * 1.2 } })],
-    ["looks that cost three times as much", "thread", (costs) => ({ costs: { ...costs, lookMs: costs.lookMs * 3 } })],
+    ["one mutation too many", "commitsPerS|batch|thread", (costs) => ({ costs: { ...costs, mutations: costs.mutations + 1 } })],
+    ["work of a generation that is 20 % too high", "thread", (costs) => ({ costs: { ...costs, lifeMs: costs.lifeMs * 1.2 } })],
+    ["provider polls at three times the cost", "thread", (costs) => ({ costs: { ...costs, lookMs: costs.lookMs * 3 } })],
     [
-      "commits of the node that cost twice as much",
+      "commits at twice the cost on the node",
       "thread|batch",
       (costs) => ({ costs: commit(costs, "nodeMs", { each: 2, mutation: 2 }) }),
     ],
-    ["commits of the database half as dear", "databaseCores", (costs) => ({ costs: commit(costs, "databaseMs", { each: 0.5 }) })],
     [
-      "mutations of the database that cost four times as much",
+      "commits at half the cost in the database",
+      "databaseCores",
+      (costs) => ({ costs: commit(costs, "databaseMs", { each: 0.5 }) }),
+    ],
+    [
+      "mutations at four times the cost in the database",
       "databaseCores",
       (costs) => ({ costs: commit(costs, "databaseMs", { mutation: 4 }) }),
     ],
     [
-      "polls elsewhere that cost the database ten times as much",
+      "polls at another node at ten times the cost in the database",
       "databaseCores",
       (costs) => ({
         costs: { ...costs, pollElsewhere: { ...costs.pollElsewhere, databaseMs: costs.pollElsewhere.databaseMs * 10 } },
       }),
     ],
-    ["a disk that syncs ten times as slowly", "batch|commitsPerS", (_, ask) => ({ ask: { ...ask, syncMs: ask.syncMs * 10 } })],
-    ["journeys that are forgotten", "batch|commitsPerS", (_, ask) => ({ ask: { ...ask, roundTripMs: 0 } })],
-    ["runs a tenth too long", "inFlight", (_, ask) => ({ ask: { ...ask, runS: ask.runS * 1.1 } })],
-    ["a rate a tenth too high", "inFlight", (_, ask) => ({ ask: { ...ask, rate: ask.rate * 1.1 } })],
+    ["a disk with ten times the sync time", "batch|commitsPerS", (_, ask) => ({ ask: { ...ask, syncMs: ask.syncMs * 10 } })],
+    ["no round trips", "batch|commitsPerS", (_, ask) => ({ ask: { ...ask, roundTripMs: 0 } })],
+    ["runs that are 10 % too long", "inFlight", (_, ask) => ({ ask: { ...ask, runS: ask.runS * 1.1 } })],
+    ["a rate that is 10 % too high", "inFlight", (_, ask) => ({ ask: { ...ask, rate: ask.rate * 1.1 } })],
   ];
-  test.each(FAULTS)("a constant that is wrong is seen: %s", (_, shows, change) => {
+  test.each(FAULTS)("differs from the simulation with the wrong constant: %s", (_, shows, change) => {
     const found = [0, 2, 3].flatMap((at) => again(at, change));
     expect(found.filter((one) => new RegExp(`^(${shows}):`).test(one))).not.toEqual([]);
   });
 
   const FORMULAS: [what: string, shows: string, wrong: (load: Load) => Load][] = [
     [
-      "nothing shares a commit",
+      "no mutations share a commit",
       "batch",
       (load) => ({ ...load, commits: { ...load.commits, batch: 1, perS: load.mutationsPerS / load.nodes } }),
     ],
+    ["all mutations of a second share one commit", "commitsPerS", (load) => ({ ...load, commits: { ...load.commits, perS: 1 } })],
     [
-      "everything that arrives in a second shares one",
-      "commitsPerS",
-      (load) => ({ ...load, commits: { ...load.commits, perS: 1 } }),
-    ],
-    [
-      "a job is known to be done when it is",
+      "the end of a job is known without delay",
       "inFlight",
       (load) => ({ ...load, inFlight: { ...load.inFlight, mean: load.inFlight.mean - 100 * load.run.lateS } }),
     ],
     [
-      "chance adds nothing to the mean",
+      "no variation around the mean",
       "seldomMore",
       (load) => ({ ...load, inFlight: { ...load.inFlight, seldomMore: load.inFlight.mean } }),
     ],
-    ["all nodes are one", "thread", (load) => ({ ...load, busiestThread: load.busiestThread * load.nodes })],
+    ["all nodes share one thread", "thread", (load) => ({ ...load, busiestThread: load.busiestThread * load.nodes })],
   ];
-  test.each(FORMULAS)("a formula that is wrong is seen: %s", (_, shows, wrong) => {
+  test.each(FORMULAS)("differs from the simulation with the wrong formula: %s", (_, shows, wrong) => {
     const found = [0, 2, 3].flatMap((at) => {
       const { load, seen: counted } = scene("postgres", at);
       return apart(wrong(load), counted);
@@ -164,26 +164,38 @@ describe(`seed ${SEED} (CAPACITY_SEED takes another)`, () => {
   test.each([
     ["nodes", 1, 8],
     ["the database", 12, 1],
-  ])("where %s are full nothing goes through that was not said, and below it everything does", (part, nodes, databaseCores) => {
-    const costs = costsOf(MEASURED, "postgres");
-    const ask = { ...ASK, runS: 2, polls: 5 };
-    const [end] = saturations(costs, ask, "postgres", nodes, databaseCores);
-    if (!end) throw new Error("nothing ends");
-    expect(end.part as string).toBe(part === "nodes" ? "node" : "database");
-    const at = (share: number) =>
-      simulate({
-        ...{ seed: SEED, costs, isShared: true, rate: end.rate * share, runS: ask.runS, polls: ask.polls, nodes, databaseCores },
-        ...{ seats: Number.MAX_SAFE_INTEGER, syncMs: ask.syncMs, roundTripMs: ask.roundTripMs, warmS: 10, countedS: 8 },
-      });
-    const arrived = (share: number) => end.rate * share * costs.mutations;
-    const below = at(0.85);
-    expect(Math.abs(below.commitsPerS * below.batch - arrived(0.85)) / arrived(0.85)).toBeLessThan(0.05);
-    const above = at(1.25);
-    expect(above.commitsPerS * above.batch).toBeLessThan(arrived(1.08));
-    expect(above.workWaiting + above.mutationsWaiting).toBeGreaterThan(3 * (below.workWaiting + below.mutationsWaiting + 1));
-  });
+  ])(
+    "predicts the saturation of %s: the simulation commits everything below it and no more above it",
+    (part, nodes, databaseCores) => {
+      const costs = costsOf(MEASURED, "postgres");
+      const ask = { ...ASK, runS: 2, polls: 5 };
+      const [end] = saturations(costs, ask, "postgres", nodes, databaseCores);
+      if (!end) throw new Error("nothing saturates");
+      expect(end.part as string).toBe(part === "nodes" ? "node" : "database");
+      const at = (share: number) =>
+        simulate({
+          ...{
+            seed: SEED,
+            costs,
+            isShared: true,
+            rate: end.rate * share,
+            runS: ask.runS,
+            polls: ask.polls,
+            nodes,
+            databaseCores,
+          },
+          ...{ seats: Number.MAX_SAFE_INTEGER, syncMs: ask.syncMs, roundTripMs: ask.roundTripMs, warmS: 10, countedS: 8 },
+        });
+      const arrived = (share: number) => end.rate * share * costs.mutations;
+      const below = at(0.85);
+      expect(Math.abs(below.commitsPerS * below.batch - arrived(0.85)) / arrived(0.85)).toBeLessThan(0.05);
+      const above = at(1.25);
+      expect(above.commitsPerS * above.batch).toBeLessThan(arrived(1.08));
+      expect(above.workWaiting + above.mutationsWaiting).toBeGreaterThan(3 * (below.workWaiting + below.mutationsWaiting + 1));
+    },
+  );
 
-  test("with as many seats as it says nobody waits for one, with half of them a line grows", () => {
+  test("recommends a max_running with which no generation waits, while a queue grows with half of it", () => {
     const answer = answerTo({ ...ASK, rate: 20, runS: 10, nodes: 2 }, "postgres", 8);
     const costs = costsOf(MEASURED, "postgres");
     const waiting = (seats: number) =>
@@ -195,7 +207,7 @@ describe(`seed ${SEED} (CAPACITY_SEED takes another)`, () => {
   });
 });
 
-test("a line is found through points, and noise never makes a cost negative", () => {
+test("fit() finds the costs of a line through points and never returns a negative cost for noise", () => {
   const points = [1, 3, 10, 100].map((size) => ({ commits: 300 / size, mutations: 300, total: (300 / size) * 2 + 300 * 0.1 }));
   const { each, mutation } = fit(points);
   expect([each.toFixed(9), mutation.toFixed(9)]).toEqual(["2.000000000", "0.100000000"]);
@@ -206,7 +218,7 @@ test("a line is found through points, and noise never makes a cost negative", ()
   expect(Math.min(falling.each, falling.mutation)).toBeGreaterThanOrEqual(0);
 });
 
-test("a writer that nobody asks rests, one that is asked too much is always busy", () => {
+test("groupCommits() returns an idle writer without load and a fully busy one above its capacity", () => {
   const takes = (mutations: number) => 2 + mutations * 0.1;
   expect(groupCommits(0, takes)).toEqual({ batch: 1, perS: 0, busy: 0, takesMs: 2.1 });
   const seldom = groupCommits(1, takes);
@@ -217,6 +229,6 @@ test("a writer that nobody asks rests, one that is asked too much is always busy
 });
 
 test.skipIf(!hasProcessorTimes)(
-  "sqlite: the service writes the rows, bytes and mutations today that were measured (else: npm run costs)",
+  "sqlite: the service writes the rows, bytes and mutations of the recorded measurement (otherwise run `npm run costs`)",
   () => expectRowsAsMeasured("sqlite", openSqliteBed),
 );

@@ -1,4 +1,4 @@
-// Where costs are measured: a store with accounts in it, and how its rows, bytes, transactions, log and processor time are counted.
+// Fixture of the cost measurements: a store with accounts, and counters of its rows, bytes, transactions, log and CPU time.
 import { Database } from "bun:sqlite";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,42 +8,42 @@ import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { makeScratch } from "../scratch.ts";
 
-/** What has been counted since the database was made. `logBytes`: of the log that makes commits durable. */
+/** Counters since the creation of the database. `logBytes`: bytes of the write-ahead log. */
 export type Counted = { transactions: number; logBytes: number; pageImages: number };
 
 export type Bed = {
   name: "sqlite" | "postgres";
   dir: string;
-  /** What a service is told so that it works here. */
+  /** Settings of a service that uses this store. */
   env: Record<string, string>;
-  /** A store of this process over it; for SQLite, no service may run. */
+  /** Opens the store in this process. With SQLite, no service may run at the same time. */
   open(): Promise<Store>;
   tables(): Promise<Tables>;
   counted(): Promise<Counted>;
-  /** Generations that have not ended. */
+  /** The number of open generations. */
   inFlight(): Promise<number>;
   /** Processes of the database itself. */
   databasePids(): number[];
-  /** Before something is measured: lets go of what was kept for nothing, and tells the planner how large tables are by now. */
+  /** Prepares a measurement: releases unused resources and updates the planner's statistics. */
   ready(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** What was measured was lawful: costs of books that do not add up say nothing. */
+/** Verifies the invariants after a measurement: the costs of an inconsistent ledger are meaningless. */
 export const verified = async (store: Store): Promise<void> => {
   const broken = (await store.verify(null)).filter(({ ok }) => !ok);
   await store.close();
-  if (broken.length > 0) throw new Error(`the books that were measured are wrong: ${JSON.stringify(broken).slice(0, 1000)}`);
+  if (broken.length > 0) throw new Error(`the measured ledger is inconsistent: ${JSON.stringify(broken).slice(0, 1000)}`);
 };
 
-/** Each commit adds one to a counter in the index of the log, which readers beside the writer share through a file. */
+/** The offset of a counter in the shared WAL index file. Every commit increments it. */
 const COMMITS_AT = 8;
 
 export const openSqliteBed = async (): Promise<Bed> => {
   const dir = makeScratch("costs-sqlite-");
   const path = join(dir, DATABASE_FILE);
   const open = () => openSqliteStore({ dir, mode: "test" });
-  // The schema is there before anything is counted.
+  // The schema is created before the counters start.
   await (await open()).close();
   const asking = <T>(work: (db: Database) => T): T => {
     const db = new Database(path, { readonly: true });
@@ -80,7 +80,7 @@ export const openSqliteBed = async (): Promise<Bed> => {
       }),
     counted: async () => ({
       transactions: readFileSync(`${path}-shm`).readUInt32LE(COMMITS_AT),
-      // It is written over from its beginning: how much was written is told by the processes that did it.
+      // The WAL is overwritten from its start, so the writing processes report the number of written bytes.
       ...{ logBytes: 0, pageImages: 0 },
     }),
     inFlight: async () => {

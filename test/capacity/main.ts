@@ -1,4 +1,4 @@
-// `npm run costs`: measures what generations cost on both stores, and keeps the totals that `genrouter capacity` and docs/GROWTH.md are made from.
+// `npm run costs`: measures the cost of generations on both stores, for `genrouter capacity` and docs/GROWTH.md.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Measured, MeasuredStore } from "../../src/cli/capacity/measured.ts";
@@ -12,15 +12,15 @@ import { measureWhole } from "./whole.ts";
 const KEPT = "src/cli/capacity/costs.json";
 const HELP = `Usage: npm run costs [-- --lives N] [--rate R] [--out FILE]
 
-Measures what a generation costs on SQLite and on PostgreSQL: rows and bytes of each table, transactions, bytes of the log, processor time
-of the node and of the database, by whole lives through the service and by commits of several sizes through the store alone. Five minutes
-on two cores.
+Measures the cost of a generation on SQLite and on PostgreSQL: rows and bytes of each table, transactions, bytes of the log, and
+CPU time of the node and of the database. Runs whole generations through the service, and commits of several sizes through the
+store alone. Takes five minutes on two cores.
 
-  --lives N   whole generations at the service, half as many before they count (default 1500)
-  --rate R    so many of them a second (default 100, about as busy as nodes are planned to be)
-  --less      of each total the lesser of this run and of what is kept already, if that is of the same commit and machine: what else
-              a machine does makes processor times longer, never shorter
-  --out FILE  where the totals are kept (default ${KEPT}; afterwards print the page anew: UPDATE=1 npm test -- test/docs)
+  --lives N   number of measured generations through the service, after a warm-up of the same number (default 1500)
+  --rate R    generations per second (default 100, about the planned load of a node)
+  --less      keep the lesser of each total of this run and of the stored file, if that is of the same commit and machine: other
+              load on a machine makes CPU times longer, never shorter
+  --out FILE  file for the totals (default ${KEPT}; then print the page again: UPDATE=1 npm test -- test/docs)
 
 Example:
   npm run costs -- --lives 300 --out /tmp/costs.json
@@ -42,9 +42,9 @@ const perS = wholeOf("rate", values.rate);
 const tell = (line: string) => process.stderr.write(`${line}\n`);
 
 const SIZES = [1, 2, 5, 10, 30, 100, 300] as const;
-/** Polls of each kind. */
+/** The number of polls of each kind. */
 const POLLS = 10_000;
-/** Lives in batches of each size. */
+/** The number of generations for each batch size. */
 const BATCHED_LIVES = 250;
 
 const measureOn = async (open: () => Promise<Bed>): Promise<MeasuredStore> => {
@@ -60,11 +60,11 @@ const measureOn = async (open: () => Promise<Bed>): Promise<MeasuredStore> => {
 type BenchResults = { results: { name: string; ours: number }[] };
 const bench = JSON.parse(readFileSync(join(import.meta.dir, "../bench/results.json"), "utf8")) as BenchResults;
 const running = bench.results.find(({ name }) => name === "memory, running");
-if (!running) throw new Error("the bench memory has not been run");
+if (!running) throw new Error('the bench "memory, running" has no result');
 
 type Timed = { nodeCpuMs: number; databaseCpuMs: number };
 const cpuOf = ({ nodeCpuMs, databaseCpuMs }: Timed): number => nodeCpuMs + databaseCpuMs;
-/** Of totals that stand at the same place, those that took less; `count`: of how many they are. */
+/** For each position, the total with the lower CPU time per item. `count` returns the number of items. */
 const lesser = <T extends Timed>(ours: readonly T[], kept: readonly T[], count: (one: T) => number): T[] =>
   ours.map((one, at) => {
     const other = kept[at];
@@ -74,20 +74,20 @@ const lesserStore = (ours: MeasuredStore, kept: MeasuredStore): MeasuredStore =>
   const lives = lesser(ours.lives, kept.lives, ({ generations }) => generations);
   return {
     lives,
-    // They are what the first lives left.
+    // The tables belong to the first measurement.
     tables: lives[0] === kept.lives[0] ? kept.tables : ours.tables,
     batches: lesser(ours.batches, kept.batches, ({ mutations }) => mutations),
     polls: lesser(ours.polls, kept.polls, (one) => one.polls),
   };
 };
-/** What is to be held against this run; undefined: nothing. */
+/** The stored totals to compare this run with, or undefined. */
 const keptBefore = (path: string, commit: string): Measured | undefined => {
   if (!values.less || !existsSync(path)) return undefined;
   const kept = JSON.parse(readFileSync(path, "utf8")) as Measured;
-  return kept.commit === commit ? kept : refuse(`--less: what is kept in ${path} is of another commit`);
+  return kept.commit === commit ? kept : refuse(`--less: the totals in ${path} are of another commit`);
 };
 const lesserOf = (ours: Measured, kept: Measured): Measured => {
-  if (kept.machine !== ours.machine) refuse("--less: what is kept is of another machine");
+  if (kept.machine !== ours.machine) refuse("--less: the stored totals are of another machine");
   const { sqlite, postgres } = ours.stores;
   const stores = {
     sqlite: lesserStore(sqlite, kept.stores.sqlite),
@@ -96,7 +96,7 @@ const lesserOf = (ours: Measured, kept: Measured): Measured => {
   return { ...ours, syncMs: Math.min(ours.syncMs, kept.syncMs), stores };
 };
 
-/** Of what is measured: the last commit that changed the service itself. */
+/** The paths of the service itself: the last commit that changed them identifies the measurement. */
 const SERVICE = ["src", "actors", "catalogue", ":!src/cli", ":!src/store/archive"];
 const commit = Bun.spawnSync(["git", "log", "-1", "--format=%h", "--abbrev=12", "--", ...SERVICE])
   .stdout.toString()
@@ -113,5 +113,5 @@ const measured: Measured = {
   stores: { sqlite: await measureOn(openSqliteBed), postgres: await measureOn(openPostgresBed) },
 };
 writeFileSync(values.out, `${JSON.stringify(before ? lesserOf(measured, before) : measured, null, 2)}\n`);
-tell(`kept in ${values.out}`);
+tell(`stored in ${values.out}`);
 process.exit(0);

@@ -1,4 +1,4 @@
-// What docs/GROWTH.md says of partitions is carried out on a real PostgreSQL: it can be made, refuses what ours refuses, and lets a month go.
+// Runs the partitioning of docs/GROWTH.md on a real PostgreSQL: it is valid, keeps the constraints and detaches a month.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const [NOVEMBER, DECEMBER, JANUARY] = [
 onPostgres("partitions", () => {
   let database: Database;
   let line: Connection;
-  // Each test has the tables in a schema of its own, with a generation of each month.
+  // Each test creates the tables in a new schema, with a generation in each month.
   beforeEach(async () => {
     database = await freshDatabase();
     line = await connect({ url: database.url, prepare: true });
@@ -48,16 +48,16 @@ onPostgres("partitions", () => {
   const count = async (table: string) =>
     (await line.send<{ count: number }>(`SELECT count(*) AS count FROM ${table}`)).rows[0]?.count;
 
-  test("its bounds are the row numbers of months", () => {
+  test("have bounds that are the row numbers of months", () => {
     const bounds = new Set([...sql.matchAll(/(?:FROM|TO) \((\d+)\)/g)].map((found) => Number(found[1])));
     expect([...bounds].sort((a, b) => a - b)).toEqual([NOVEMBER, DECEMBER, JANUARY]);
   });
 
-  test("what one index said is said across months: a key, a job and a settlement are there once", async () => {
+  test("keep an idempotency key, a job and a settlement unique across months", async () => {
     await generation(DECEMBER + 8, "k-1", 2);
     await expect(generation(DECEMBER + 9, "k-1")).rejects.toThrow(/duplicate key value .*used_key/);
     await expect(attempt(DECEMBER + 7, 1, "b-1", "job-1")).rejects.toThrow(/duplicate key value .*owned_job/);
-    // What was accepted in one month may end in the next.
+    // A generation that was accepted in one month can end in the next.
     await expect(settle(DECEMBER + 50, NOVEMBER + 7, "capture")).rejects.toThrow(/duplicate key value .*settled/);
     await settle(DECEMBER + 51, NOVEMBER + 7, "release");
     await settle(NOVEMBER + 52, null, "topup");
@@ -65,13 +65,13 @@ onPostgres("partitions", () => {
     expect([await count("generation"), await count("transfer_2026_11"), await count("transfer_2026_12")]).toEqual([3, 2, 2]);
   });
 
-  test("a row is looked for in the partition of its time alone", async () => {
+  test("let the planner read only the partition of a row's month", async () => {
     const { rows } = await line.send<Record<string, string>>(`EXPLAIN SELECT * FROM generation WHERE seq = ${DECEMBER + 7}`);
     const plan = rows.map((row) => Object.values(row).join()).join("\n");
     expect([plan.includes("generation_2026_12"), plan.includes("generation_2026_11")]).toEqual([true, false]);
   });
 
-  test("a month leaves with what hangs on it first, and its keys are still used", async () => {
+  test("detach a month after its dependent rows, and its idempotency keys stay used", async () => {
     await expect(line.script("ALTER TABLE generation DETACH PARTITION generation_2026_11")).rejects.toThrow(
       /violates foreign key/,
     );

@@ -1,4 +1,4 @@
-// Where the costs of PostgreSQL are measured: a server, a bucket and a store of their own.
+// Fixture of the cost measurements on PostgreSQL: a separate server, bucket and store.
 import { readFileSync } from "node:fs";
 import type { Tables } from "../../src/cli/capacity/measured.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
@@ -23,7 +23,7 @@ export const openPostgresBed = async (): Promise<Bed> => {
   const bucket = await openTestBucket(Date.now);
   const dir = makeScratch("costs-node-");
   const open = () => openPostgresStore({ ...address, mode: "test", readers: 2 });
-  // The schema is there before anything is counted.
+  // The schema is created before the counters start.
   await (await open()).close();
   const line: Connection = await connect(address);
   const one = async <Row>(sql: string): Promise<Row> => (await line.send<Row>(sql)).rows[0] as Row;
@@ -53,7 +53,7 @@ export const openPostgresBed = async (): Promise<Bed> => {
     ready: async () => {
       bucket.objects.clear();
       bucket.seen.length = 0;
-      // Plans that were made while tables were empty read all of them: those of a database that has been used for minutes do not.
+      // Plans from empty tables use full scans, unlike those of a database that has been in use for minutes.
       await line.script("ANALYZE");
     },
     close: async () => {

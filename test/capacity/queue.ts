@@ -1,15 +1,15 @@
-// Virtual time for the capacity simulation: happenings in order of time, and lines of work that so many servers take from.
+// Virtual time for the capacity simulation: an event queue, and queues of work with a number of servers.
 
 export type Agenda = {
   nowMs(): number;
   after(ms: number, then: () => void): void;
-  /** Lets everything happen up to a time. */
+  /** Runs all events up to a time. */
   runUntil(ms: number): void;
 };
 
 const nothing = (): void => undefined;
 
-/** A heap of happenings; of two at one time the first that was asked for comes first. */
+/** A heap of events. Events of the same time run in the order in which they were added. */
 export const openAgenda = (): Agenda => {
   const times: number[] = [];
   const orders: number[] = [];
@@ -67,17 +67,17 @@ export const openAgenda = (): Agenda => {
 };
 
 export type Line = {
-  /** Does work of so many ms as soon as a server is free, and then goes on. */
+  /** Does work of `ms` as soon as a server is free, then calls `then`. */
   work(ms: number, then: () => void): void;
-  /** Time that servers have worked, ms, and how much work is waiting. */
+  /** The time that servers have worked, in ms, and the number of waiting items. */
   worked(): number;
   waiting(): number;
 };
 
-/** Those who have had their turn are let go of by so many. */
+/** Served items are removed in batches of this size. */
 const FORGET = 10_000;
 
-/** So many servers and one line before them. */
+/** A number of servers with one queue. */
 export const openLine = (agenda: Agenda, servers: number): Line => {
   const line: { ms: number; then: () => void }[] = [];
   let first = 0;
@@ -108,7 +108,7 @@ export const openLine = (agenda: Agenda, servers: number): Line => {
   };
 };
 
-/** How much of something there is at a time, and the mean of it since it was last asked. */
+/** A level over time, with its mean since the last call of `mean`. */
 export const openLevel = (agenda: Agenda) => {
   let level = 0;
   let sum = 0;

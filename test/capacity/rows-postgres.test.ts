@@ -1,4 +1,4 @@
-// The capacity calculator is held against the service over PostgreSQL: rows, bytes and mutations of its generations.
+// Compares the capacity calculator with the service over PostgreSQL: rows, bytes and mutations of generations.
 import { setDefaultTimeout, test } from "bun:test";
 import { postgresReason } from "../postgres/binaries.ts";
 import { openPostgresBed } from "./postgres-fixture.ts";
@@ -7,6 +7,6 @@ import { expectRowsAsMeasured, hasProcessorTimes } from "./rows.ts";
 setDefaultTimeout(240_000);
 
 test.skipIf(!hasProcessorTimes || postgresReason !== undefined)(
-  "postgres: the service writes the rows, bytes and mutations today that were measured (else: npm run costs)",
+  "postgres: the service writes the rows, bytes and mutations of the recorded measurement (otherwise run `npm run costs`)",
   () => expectRowsAsMeasured("postgres", openPostgresBed),
 );

@@ -1,4 +1,4 @@
-// Holds the rows, bytes and mutations of the service as it is against those that the capacity calculator works with.
+// Compares the rows, bytes and mutations of the current service with those of the capacity calculator.
 import { expect } from "bun:test";
 import { costsOf, MEASURED } from "../../src/cli/capacity/costs.ts";
 import type { StoreName } from "../../src/cli/capacity/measured.ts";
@@ -13,10 +13,10 @@ const rowsOn = async (bed: Bed) => {
   }
 };
 
-/** By how much a row of the same kind may differ in size: texts of requests vary, and pages are counted whole. */
+/** The allowed relative difference of row sizes: request texts vary, and pages count as a whole. */
 const ROW_TOLERANCE = 0.4;
 const LIVES = 120;
-/** They are read where the kernel of Linux tells them. */
+/** Processor times are available on Linux only. */
 export const hasProcessorTimes = process.platform === "linux";
 
 type Found = { mutations: number; rows: (string | number)[][] };
@@ -25,7 +25,7 @@ const foundIn = ({ lives, tables }: Awaited<ReturnType<typeof rowsOn>>, large: r
   rows: large.map(({ table }) => [table, Math.round((tables[table]?.rows ?? 0) / LIVES)]),
 });
 
-/** A machine under load adds polls to some of the lives and takes none away: what is right once is right. What changes for every life shows each time. */
+/** Load adds polls to some generations but never removes any, so one match is sufficient. A real change always shows. */
 const MEASUREMENTS = 3;
 const measureUndisturbed = async (open: () => Promise<Bed>, large: readonly { table: string }[], expected: Found) => {
   for (let n = 1; ; n += 1) {

@@ -1,4 +1,4 @@
-// Generations as they queue for what there is, in virtual time and from a seed: what the calculator says in formulas is counted here one by one.
+// A seeded simulation of generations in virtual time. It counts what the capacity calculator computes by formulas.
 
 import { type Costs, linearAt } from "../../src/cli/capacity/costs.ts";
 import { createRng, type Rng } from "../../src/torture/simulation/rng.ts";
@@ -13,39 +13,40 @@ export type World = {
   polls: number;
   nodes: number;
   databaseCores: number;
-  /** Of each node. */
+  /** The max_running of each node. */
   seats: number;
   syncMs: number;
   roundTripMs: number;
-  /** Time before anything counts, and time that counts, s. */
+  /** The warm-up time and the measured time, in s. */
   warmS: number;
   countedS: number;
 };
 
 export type Seen = {
-  /** Running at a time, and the most there were in a thousandth of the looks. */
+  /** The mean of running generations, and their 99.9th percentile. */
   inFlight: number;
   inFlightSeldomMore: number;
-  /** Of one node's own thread, mean over the nodes. */
+  /** The utilization of the main thread, as the mean over the nodes. */
   thread: number;
   databaseCores: number;
   commitsPerS: number;
   batch: number;
   writerBusy: number;
   looks: number;
-  /** Mutations and generations that wait when it ends; waits of a mutation until it is written, ms, and for a seat. */
+  /** Mutations and generations that wait at the end of the simulation. */
   mutationsWaiting: number;
   seatsWaiting: number;
-  /** Work in the lines of threads and of the database when it ends. */
+  /** Work in the queues of the threads and of the database at the end. */
   workWaiting: number;
+  /** The mean wait of a mutation until its commit, in ms. */
   writtenAfterMs: number;
 };
 
-/** Mutations of a life before its job runs at the provider, and after; the provider takes a moment to accept, and a file a moment to come. */
+/** Mutations of a generation before its job runs; the mean time of an acceptance and of a download. */
 const BEFORE_RUN = 4;
 const ACCEPTS_MS = 250;
 const COLLECTS_MS = 300;
-/** Logarithms of run times spread by so much; pauses between looks grow and are spread as the service's are. */
+/** The standard deviation of the logarithm of run times. Pauses between polls grow with jitter, as in the service. */
 const SPREAD = 0.5;
 const [FIRST_LOOK_MS, LONGEST_LOOK_MS, GROWS, LEAST, MORE] = [2000, 5000, 1.5, 0.85, 0.3];
 const MOST_IN_A_COMMIT = 1000;
@@ -64,7 +65,7 @@ export const simulate = (world: World): Seen => {
   const inFlight = openLevel(agenda);
   let counted = { commits: 0, mutations: 0, writingMs: 0, looks: 0, ended: 0, waitedMs: 0 };
 
-  /** One node: a thread that does everything in turn, a writer that commits what has come meanwhile, and its seats. */
+  /** One node: a thread that works sequentially, a writer with group commit, and a run queue. */
   const openNode = () => {
     const thread = openLine(agenda, 1);
     const writing = openLine(agenda, 1);
@@ -96,7 +97,7 @@ export const simulate = (world: World): Seen => {
         writing.work(nodeMs, () => agenda.after(world.syncMs, done));
         return;
       }
-      // Packed and sent, worked on by the database over two journeys, synced, and read again.
+      // Serialized and sent, processed by the database over two round trips, synced, and read again.
       thread.work(nodeMs / 2, () =>
         agenda.after(JOURNEYS * world.roundTripMs, () =>
           database.work(linearAt(costs.commit.databaseMs, batch.length), () =>
@@ -129,7 +130,7 @@ export const simulate = (world: World): Seen => {
   const all = Array.from({ length: nodes }, openNode);
   const at = (n: number): Node => all[n % nodes] as Node;
 
-  /** A mutation: the work for it, what it reads, then its commit. */
+  /** A mutation: its work, its reads, then its commit. */
   const step = (node: Node, then: () => void): void =>
     node.thread.work(costs.lifeMs / costs.mutations, () => {
       if (isShared) database.work(costs.readsMs / costs.mutations, () => node.post(then));

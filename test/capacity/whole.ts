@@ -1,4 +1,4 @@
-// What a whole generation costs: the real service as a process of its own, a provider and a bucket beside it, submissions at a steady pace.
+// Measures the cost of whole generations: the real service in a separate process, with submissions at a steady rate.
 import { mkdirSync } from "node:fs";
 import type { Lives, MeasuredStore, Polls, Tables } from "../../src/cli/capacity/measured.ts";
 import { FROM_SOURCES } from "../../src/torture/crash/processes.ts";
@@ -12,7 +12,7 @@ const ACCOUNTS = 50;
 const LOOK_MS = 50;
 const IN_FLIGHT = 256;
 const POLLERS = 32;
-/** Lives before those that count, as a share of them: until most that is hot has been compiled. What compiling still takes does not count. */
+/** The warm-up as a share of the measured generations, until hot code is compiled. Later compile time is subtracted. */
 const WARM_PART = 1;
 
 type Node = { url: string; pid: number };
@@ -23,7 +23,7 @@ const ask = async (url: string, key: string, body?: string): Promise<{ status: n
   return { status: response.status, text: await response.text() };
 };
 
-/** Submits at a pace, and waits until all have ended. @returns ids with the keys that may poll them. */
+/** Submits at a rate and waits until all generations have ended. @returns their ids with the keys that can poll them. */
 const live = async (bed: Bed, node: Node, tenants: readonly Tenant[], count: number, perS: number) => {
   const made: { id: string; key: string }[] = [];
   let going: Promise<void>[] = [];
@@ -34,7 +34,7 @@ const live = async (bed: Bed, node: Node, tenants: readonly Tenant[], count: num
     const { key } = tenants[n % tenants.length] ?? { key: "" };
     going.push(
       ask(`${node.url}/v1/generations`, key, bodyOf(ON_FAL)).then(({ status, text }) => {
-        if (status !== 202) throw new Error(`a submission was answered ${status}: ${text.slice(0, 200)}`);
+        if (status !== 202) throw new Error(`a submission returned ${status}: ${text.slice(0, 200)}`);
         made.push({ id: (JSON.parse(text) as { id: string }).id, key });
       }),
     );
@@ -53,7 +53,7 @@ const poll = async (node: Node, made: readonly { id: string; key: string }[], co
     for (let n = next++; n < count; n = next++) {
       const { id, key } = made[n % made.length] ?? { id: "", key: "" };
       const { status } = await ask(`${node.url}/v1/generations/${id}`, key);
-      if (status !== 200) throw new Error(`a poll was answered ${status}`);
+      if (status !== 200) throw new Error(`a poll returned ${status}`);
     }
   };
   await Promise.all(Array.from({ length: POLLERS }, one));
@@ -116,7 +116,7 @@ const onProvider = async (bed: Bed, tenants: readonly Tenant[], provider: Provid
   return { told, polled, tables: differences(tables, tablesAfter) };
 };
 
-/** Each generation was admitted by one, and each line of the journal written by one. */
+/** One mutation for each generation (its admission) and one for each generation event. */
 const mutationsIn = (tables: Tables): number => (tables.generation?.rows ?? 0) + (tables.generation_event?.rows ?? 0);
 
 const differences = (before: Tables, after: Tables): Tables =>
@@ -129,7 +129,7 @@ const differences = (before: Tables, after: Tables): Tables =>
       .filter(([, { rows, bytes }]) => rows > 0 || bytes > 0),
   );
 
-/** A store with accounts that can pay. */
+/** Creates accounts with credits in the store. */
 const endowed = async (bed: Bed): Promise<Tenant[]> => {
   const store = await bed.open();
   const tenants = await endowIn(store, ACCOUNTS);
@@ -137,7 +137,7 @@ const endowed = async (bed: Bed): Promise<Tenant[]> => {
   return tenants;
 };
 
-/** What a few lives leave in the tables: no time is looked at. */
+/** Measures the rows of a few generations, without times. */
 export const measureRows = async (bed: Bed, lives: number, perS: number): Promise<{ lives: Lives; tables: Tables }> => {
   const tenants = await endowed(bed);
   const ask = { lives, looks: 1, perS, polls: 0, tell: () => undefined };
@@ -147,7 +147,7 @@ export const measureRows = async (bed: Bed, lives: number, perS: number): Promis
 
 const MORE_LOOKS = 11;
 
-/** Measures lives whose jobs are done at the first look, others that are looked at more often, and polls. */
+/** Measures generations whose jobs are done at the first poll, generations with more polls, and polls of the API. */
 export const measureWhole = async (
   bed: Bed,
   lives: number,

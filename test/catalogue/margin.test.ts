@@ -1,11 +1,11 @@
-// What a route leaves of its price: over all that it has a price for, below zero where it is sold at a loss.
+// Margin of a route: lowest and highest over all its prices, negative where the price is below the cost.
 import { expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { marginOf, marginText } from "../../catalogue/margin.ts";
 
 const at = (resolution: string, usd: string) => ({ when: { resolution }, usd });
 
-test("it is the share of the price that is left, the least and the most of all prices", () => {
+test("marginOf returns the lowest and the highest share of the price that remains after cost", () => {
   const rates = [at("480p", "0.10"), at("720p", "0.20")];
   const margin = marginOf({ rates, cost: [at("480p", "0.08"), at("720p", "0.21")] });
   expect(margin?.mostPercent).toBeCloseTo(20);
@@ -14,13 +14,13 @@ test("it is the share of the price that is left, the least and the most of all p
   expect(marginText(marginOf({ rates, cost: [{ when: {}, usd: "0.10" }] }))).toBe("0–50 %");
 });
 
-test("one cost for everything holds for each price; without a cost nothing is claimed", () => {
+test("marginOf returns null for a route without a matching cost, and marginText prints a question mark", () => {
   expect(marginOf({ rates: [at("480p", "0.10")], cost: [] })).toBeNull();
   expect(marginOf({ rates: [at("480p", "0.10")], cost: [at("720p", "0.10")] })).toBeNull();
   expect(marginText(null)).toBe("?");
 });
 
-test("the shipped routes that can lose money are those whose prices the specification fixes, and they say so", () => {
+test("only routes whose prices the specification fixes can have a negative margin, and not_verified begins with LOSS", () => {
   const losing = builtInCatalogue()
     .models.flatMap(({ routes }) => routes)
     .filter((route) => (marginOf(route)?.leastPercent ?? 0) < 0);

@@ -1,4 +1,4 @@
-// What the model list offers is taken: with the key of any one provider, each value of each option alone finds a route.
+// Coverage of published options: with only one provider configured, every value of every option has a route.
 import { expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { type EntryOption, modelEntry } from "../../catalogue/public-model.ts";
@@ -15,14 +15,14 @@ const linkOf = (name: string): Json => {
   const url = `https://example.com/${name}`;
   return name.endsWith("s") ? [url] : url;
 };
-/** Values at the edges of an option, all of them where it has a list. */
+/** Boundary values of an option; all values of an option with a list. */
 const valuesOf = (name: string, option: EntryOption): Json[] => {
   if (option.values) return [...option.values];
   if (option.max_items !== undefined) return [linkOf(name)];
   if (option.max_length !== undefined) return ["x", "x".repeat(option.max_length)];
   return [option.min, option.max, option.default].flatMap((value) => (value === undefined ? [] : [value]));
 };
-/** Every request that tries one value, with as little beside it as can be. */
+/** One request for each value of each option, with the minimal other fields. */
 const requestsOf = (options: Record<string, EntryOption>): JsonObject[] => {
   const needed = Object.entries(options).filter(([name, { required }]) => required || name === "prompt");
   const least = Object.fromEntries(needed.map(([name, option]) => [name, valuesOf(name, option)[0] ?? null]));
@@ -46,7 +46,7 @@ const routesFor = (model: Model, input: JsonObject, isConfigured: (routeId: stri
   }).routes.length;
 };
 
-test.each(PROVIDERS)("with the key of %s alone", (provider) => {
+test.each(PROVIDERS)("with only %s configured, every value that the model list publishes has exactly one route", (provider) => {
   for (const model of CATALOGUE.models) {
     const isConfigured = (routeId: string) => CATALOGUE.route(routeId)?.route.provider === provider;
     if (!model.routes.some(({ id }) => isConfigured(id))) continue;

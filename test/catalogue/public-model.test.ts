@@ -1,4 +1,4 @@
-// The public entry of a model: what is published, and how it follows the routes that are configured.
+// Public entry of a model: its members, and how options and prices depend on the configured routes.
 import { expect, test } from "bun:test";
 import { modelEntry } from "../../catalogue/public-model.ts";
 import type { Model } from "../../catalogue/schema.ts";
@@ -15,7 +15,7 @@ const only =
   (routeId: string) =>
     routeIds.includes(routeId);
 
-test("an entry has the members of §2.4 and nothing of its routes", () => {
+test("an entry has the members of §2.4 and contains no route id, endpoint or provider", () => {
   for (const model of catalogue.models) {
     const entry = modelEntry(model, () => true);
     expect(Object.keys(entry)).toEqual(["id", "object", "name", "maker", "kind", "tasks", "options", "price"]);
@@ -27,7 +27,7 @@ test("an entry has the members of §2.4 and nothing of its routes", () => {
   }
 });
 
-test("each price is the cheapest of the configured routes", () => {
+test("publishes for each rate the lowest price of the configured routes", () => {
   const rates = (...routeIds: string[]) =>
     modelEntry(shipped("vidmodel-2.0"), only(...routeIds)).price.rates.map(({ usd }) => usd);
   expect(rates("vidmodel-2.0/fal", "vidmodel-2.0/replicate")).toEqual([0.08, 0.15, 0.4, 0.83]);
@@ -36,7 +36,7 @@ test("each price is the cheapest of the configured routes", () => {
   expect(rates()).toEqual([]);
 });
 
-test("a row that only a dearer route has is published at that route's price", () => {
+test("publishes a rate that only a more expensive route has at the price of that route", () => {
   const model = shipped("vidmodel-2.5");
   const [, replicate] = model.routes;
   if (!replicate) throw new Error("vidmodel-2.5 needs a second route");
@@ -49,7 +49,7 @@ test("a row that only a dearer route has is published at that route's price", ()
   ]);
 });
 
-test("what no configured route takes is not offered", () => {
+test("omits fields, values and limits that no configured route accepts", () => {
   const entry = modelEntry(shipped("vidmodel-2.5"), only("vidmodel-2.5/replicate"));
   expect(entry.options.resolution).toEqual({ values: ["480p", "720p"], default: "720p" });
   expect(entry.options.prompt).toEqual({ max_length: 2_000, required: true });
@@ -60,7 +60,7 @@ test("what no configured route takes is not offered", () => {
   expect(modelEntry(shipped("sim-lipsync-1"), only("sim-lipsync-1/replicate")).options.audio_url?.max_s).toBe(120);
 });
 
-test("a field that needs one which no configured route takes is not offered either", () => {
+test("omits a field that requires a field which no configured route accepts", () => {
   const model = shipped("vidmodel-2.0");
   const lacking = model.routes.map((route) => ({ ...route, takes: { image_url: null } }));
   const { options } = modelEntry({ ...model, routes: lacking }, () => true);
@@ -69,7 +69,7 @@ test("a field that needs one which no configured route takes is not offered eith
   expect(options.image_urls).toEqual({ max_items: 9 });
 });
 
-test("durations that routes take in parts are offered as one", () => {
+test("merges the duration ranges and values of the routes into one option", () => {
   const model = shipped("vidmodel-2.0");
   const durations = (...takes: Model["routes"][number]["takes"][]) => {
     const [route] = model.routes;
@@ -84,7 +84,7 @@ test("durations that routes take in parts are offered as one", () => {
   });
 });
 
-test("a task that no configured route can begin is not offered", () => {
+test("omits a task whose input no configured route accepts", () => {
   const model = shipped("vidmodel-2.5");
   const [route] = model.routes;
   if (!route) throw new Error("vidmodel-2.5 has no route");

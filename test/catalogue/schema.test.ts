@@ -1,4 +1,4 @@
-// The published JSON Schema of model files is the one that the code prints; UPDATE=1 writes it anew.
+// The published JSON Schema of model files equals the one that the code prints; UPDATE=1 rewrites it.
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,14 +13,14 @@ test("the published schema is current (UPDATE=1 rewrites it)", () => {
   expect(readFileSync(PUBLISHED, "utf8")).toBe(printedSchema());
 });
 
-test("the published schema states every member of a model file and closes it", () => {
+test("the published schema lists every member of a model file and allows no others", () => {
   const published = JSON.parse(readFileSync(PUBLISHED, "utf8"));
   expect(Object.keys(published.properties)).toEqual(Object.keys(ModelSchema.properties));
   expect(published.additionalProperties).toBe(false);
   expect(published.required).toEqual(["id", "name", "maker", "kind", "tasks", "input_kind", "fields", "price", "routes"]);
 });
 
-test("every model file is embedded, and tells editors its schema", () => {
+test("every model file is built in and has a $schema member for editors", () => {
   const names = readdirSync(join(CATALOGUE, "models")).sort();
   expect(Object.keys(BUILT_IN_MODELS).sort()).toEqual(names);
   for (const name of names) {

@@ -1,4 +1,4 @@
-// The shipped catalogue is the specification's: models, options, routes and the three published price tables (§2.6, §2.8).
+// The shipped catalogue matches the specification: models, options, routes and three price tables (§2.6, §2.8).
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const RATIOS = ["16:9", "9:16", "1:1", "4:3", "3:4", "21:9", "adaptive"];
 const byResolution = (usd: Record<string, number>) =>
   Object.entries(usd).map(([resolution, amount]) => ({ when: { resolution }, usd: amount }));
 
-describe("the published price tables are exact", () => {
+describe("the shipped prices match the published price table of", () => {
   const tables: [string, Record<string, number>][] = [
     ["vidmodel-2.0", { "480p": 0.08, "720p": 0.15, "1080p": 0.4, "4K": 0.83 }],
     ["vidmodel-2.0-fast", { "480p": 0.05, "720p": 0.11 }],
@@ -28,7 +28,7 @@ describe("the published price tables are exact", () => {
     expect(price.currency).toBe("usd");
     expect(price.unit).toBe("second");
     expect(price.rates).toEqual(byResolution(usd));
-    // The cheapest is one and the same route at every resolution.
+    // The same route is the cheapest at every resolution.
     const [cheapest] = shipped(modelId).routes;
     expect(cheapest?.rates.map(({ when, usd: amount }) => ({ when, usd: Number(amount) }))).toEqual(byResolution(usd));
   });
@@ -38,13 +38,13 @@ describe("the published price tables are exact", () => {
   });
 });
 
-describe("the models of the family take what §2.8 says", () => {
+describe("the shipped vidmodel family", () => {
   const facts: [string, number, string[]][] = [
     ["vidmodel-2.0", 3, ["480p", "720p", "1080p", "4K"]],
     ["vidmodel-2.0-fast", 4, ["480p", "720p"]],
     ["vidmodel-2.0-mini", 4, ["480p", "720p"]],
   ];
-  test.each(facts)("%s has %d routes", (modelId, routes, resolutions) => {
+  test.each(facts)("%s has %d routes and the tasks and options of §2.8", (modelId, routes, resolutions) => {
     const model = shipped(modelId);
     const { options, tasks } = modelEntry(model, () => true);
     expect(model.routes).toHaveLength(routes);
@@ -61,7 +61,7 @@ describe("the models of the family take what §2.8 says", () => {
     expect(options.prompt).toEqual({ max_length: 30_000, required: true });
   });
 
-  test("vidmodel-2.5 takes the whole extended input on at least two routes", () => {
+  test("vidmodel-2.5 accepts every field of the extended input and has at least two routes", () => {
     const model = shipped("vidmodel-2.5");
     const { options } = modelEntry(model, () => true);
     expect(model.input_kind).toBe("extended");
@@ -78,14 +78,14 @@ describe("the models of the family take what §2.8 says", () => {
   });
 });
 
-test("only vidmodel-2.5 has the extended input, and every field of the common input is taken by some model", () => {
+test("only vidmodel-2.5 has the extended input, and at least one model accepts each field of the common input", () => {
   const common = catalogue.models.filter(({ input_kind }) => input_kind === "common");
   expect(catalogue.models.filter((model) => !common.includes(model)).map(({ id }) => id)).toEqual(["vidmodel-2.5"]);
   const taken = new Set(common.flatMap(({ fields }) => Object.keys(fields)));
   expect(INPUT_FIELDS.common.filter((name) => !taken.has(name))).toEqual([]);
 });
 
-test("there is a picture model with several files and tiers, an editor, an upscaler without prompt, speech and lip sync", () => {
+test("has a multi-file image model with quality tiers, an editor, a promptless upscaler, speech and lip sync", () => {
   const withTask = (task: string) => catalogue.models.filter(({ tasks }) => tasks.some((one) => one === task));
   expect(withTask("text-to-image").some(({ files, fields }) => files > 1 && fields.quality)).toBe(true);
   expect(withTask("image-to-image").some(({ fields }) => fields.image_url?.required)).toBe(true);
@@ -94,7 +94,7 @@ test("there is a picture model with several files and tiers, an editor, an upsca
   expect(withTask("lip-sync").some(({ fields }) => fields.audio_url?.required)).toBe(true);
 });
 
-test("routes of the family after the first are strictly dearer on every row that they have", () => {
+test("every vidmodel-2.0 route after the first has a strictly higher price on each of its rates", () => {
   for (const { routes } of catalogue.models.filter(({ id }) => id.startsWith("vidmodel-2.0")))
     for (const table of ["rates", "video_input_rates"] as const)
       for (const dearer of routes.slice(1))
@@ -105,7 +105,7 @@ test("routes of the family after the first are strictly dearer on every row that
         }
 });
 
-test("a second of video input is cheaper than one of output", () => {
+test("the rate for a second of video input is below the rate for a second of output", () => {
   for (const { routes } of catalogue.models)
     for (const { rates, video_input_rates } of routes)
       for (const row of video_input_rates) {
@@ -116,7 +116,7 @@ test("a second of video input is cheaper than one of output", () => {
 
 const real = catalogue.models.filter(({ simulated }) => !simulated);
 
-test("there are pictures, video and audio to choose from, and nearly every model has a second route", () => {
+test("has at least 12 image, 12 video and 8 audio models, and over 90 % of them have two routes", () => {
   const count = (kind: string) => real.filter((model) => model.kind === kind).length;
   expect(count("image")).toBeGreaterThanOrEqual(12);
   expect(count("video")).toBeGreaterThanOrEqual(12);
@@ -124,14 +124,14 @@ test("there are pictures, video and audio to choose from, and nearly every model
   expect(real.filter(({ routes }) => routes.length < 2).length).toBeLessThan(real.length / 10);
 });
 
-test("every real route says what its provider charges, where that was read and when, or why it is not known", () => {
+test("every real route records the provider's cost with source and date, or the reason why it is not verified", () => {
   for (const { id, source, cost, not_verified } of real.flatMap(({ routes }) => routes)) {
     expect(source?.as_of ?? not_verified, id).toBeDefined();
     if (source) expect(cost.length, id).toBeGreaterThan(0);
   }
 });
 
-test("what is said of sources names only what a reader can find", () => {
+test("source notes reference only existing files and no internal drafts", () => {
   for (const { id, source, not_verified = [] } of real.flatMap(({ routes }) => routes))
     for (const said of [source?.price, source?.input, ...not_verified]) {
       expect(said ?? "", id).not.toMatch(/\b(draft|providers\.md|shared\/reference|see above)\b/);
@@ -140,7 +140,7 @@ test("what is said of sources names only what a reader can find", () => {
     }
 });
 
-test("routes are found by id", () => {
+test("looks up models and routes by id, and returns undefined for unknown ids", () => {
   for (const model of catalogue.models)
     for (const route of model.routes) expect(catalogue.route(route.id)).toEqual({ model, route });
   expect(catalogue.route("vidmodel-2.0/none")).toBeUndefined();

@@ -1,4 +1,4 @@
-// What routes of the shipped catalogue send and cost where vendors' own pages said otherwise than it did.
+// Requests and costs of shipped routes that were corrected after the providers' documentation.
 import { describe, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { marginOf } from "../../catalogue/margin.ts";
@@ -26,7 +26,7 @@ const sent = (routeId: string, input: JsonObject) => {
   const c = { ref: "ref-1", endpoint: route.endpoint, options, baseUrl: "https://provider.example", input: { raw, filled } };
   return { endpoint: endpointOf(c), input: inputOf(c) };
 };
-/** The plan over all routes: ids in their order, with their prices in credits. */
+/** The plan over all routes: route ids in order, with prices in credits. */
 const planned = (modelId: string, input: JsonObject, lengthsMs: number[] = [5_000]) => {
   const model = catalogue.model(modelId);
   if (!model) throw new Error(`${modelId} is not shipped`);
@@ -40,26 +40,26 @@ const planned = (modelId: string, input: JsonObject, lengthsMs: number[] = [5_00
   }));
 };
 
-describe("an edit of a clip at fal is a reference-to-video that says it edits: there is no endpoint of its own", () => {
-  test("with the clip first among the references", () => {
+describe("vidmodel-2.5 at fal", () => {
+  test("sends a clip edit to reference-to-video with task editing and the clip first in video_urls", () => {
     const { endpoint, input } = sent("vidmodel-2.5/fal", { prompt: "x", video_url: A, video_urls: [B] });
     expect(endpoint).toBe("bytedance/seedance-2.5/reference-to-video");
     expect(input).toMatchObject({ video_urls: [A, B], task: "editing" });
     expect(Object.keys(input)).not.toContain("video_url");
   });
-  test("and references alone are no edit", () => {
+  test("sends no task when the input has only references", () => {
     expect(Object.keys(sent("vidmodel-2.5/fal", { prompt: "x", video_urls: [B] }).input)).not.toContain("task");
   });
 });
 
-test("wan-3.0 at fal takes its first picture as start_image_url", () => {
+test("wan-3.0 at fal sends the first frame as start_image_url", () => {
   const { endpoint, input } = sent("wan-3.0/fal", { prompt: "x", image_url: A, end_image_url: B });
   expect(endpoint).toBe("alibaba/wan-3.0/image-to-video");
   expect(input).toMatchObject({ start_image_url: A, end_image_url: B });
   expect(Object.keys(input)).not.toContain("image_url");
 });
 
-test("vidmodel-2.5 runs first where it costs least, and WaveSpeed is sold above what it bills", () => {
+test("vidmodel-2.5 is planned at Replicate first, and its WaveSpeed price has a margin above 15 %", () => {
   expect(planned("vidmodel-2.5", { prompt: "x" })[0]?.route).toBe("replicate");
   expect(planned("vidmodel-2.5", { prompt: "x" }).map(({ route }) => route)).toEqual([
     "replicate",
@@ -73,14 +73,14 @@ test("vidmodel-2.5 runs first where it costs least, and WaveSpeed is sold above 
   expect(marginOf(route)?.leastPercent).toBeGreaterThan(15);
 });
 
-test("vidmodel-2.0-fast at WaveSpeed is sold above 0.16 a second", () => {
+test("vidmodel-2.0-fast at WaveSpeed costs 0.16 USD per second and has a margin above 15 %", () => {
   const { route } = known("vidmodel-2.0-fast/wavespeed");
   expect(rateFor(route.cost, { resolution: "720p" })?.usd).toBe("0.16");
   expect(marginOf(route)?.leastPercent).toBeGreaterThan(15);
 });
 
-describe("pictures that come in are paid for where the provider bills them", () => {
-  // 0.0075 for a low picture, and 0.0154 for each that comes in.
+describe("the price includes input images that the provider bills:", () => {
+  // 0.0075 USD for a low-quality image, and 0.0154 USD for each input image.
   const rows: [input: JsonObject, credits: number][] = [
     [{ prompt: "x", quality: "low" }, 1],
     [{ prompt: "x", quality: "low", image_url: A }, 3],
@@ -92,21 +92,21 @@ describe("pictures that come in are paid for where the provider bills them", () 
     test.each(rows)(`gpt-image-2/${host} %j`, (input, credits) => {
       expect(planned("gpt-image-2", input).find(({ route }) => route === host)?.credits).toBe(credits);
     });
-  test("and no route that lists such a cost sells them for less", () => {
+  test("every route with an image-input cost has a positive margin", () => {
     const billing = catalogue.models.flatMap(({ routes }) => routes).filter(({ image_input_cost: cost }) => cost.length > 0);
     expect(billing.length).toBeGreaterThanOrEqual(6);
     for (const route of billing) expect([route.id, (marginOf(route)?.leastPercent ?? -1) > 0]).toEqual([route.id, true]);
   });
 });
 
-test("MiniMax's own route has H3 from 5 seconds on; fal's Ray 2 has no square", () => {
+test("minimax-h3 has no MiniMax route below 5 seconds, and Ray 2 has no fal route for 1:1", () => {
   expect(planned("minimax-h3", { prompt: "x", duration: 4 }).map(({ route }) => route)).toEqual(["wavespeed"]);
   expect(planned("minimax-h3", { prompt: "x", duration: 5 })).toHaveLength(2);
   for (const model of ["luma-ray-2", "luma-ray-flash-2"])
     expect(planned(model, { prompt: "x", aspect_ratio: "1:1" }).map(({ route }) => route)).toEqual(["luma"]);
 });
 
-test("no shipped route is past its last day, or within a fortnight of it", () => {
+test("no shipped route ends within 14 days of 25 November 2026", () => {
   const day = Date.UTC(2026, 10, 25);
   expect(endingRoutes(catalogue.models, day, 14)).toEqual([]);
   expect(known("gemini-omni-flash/gemini-video").route.endpoint).toBe("gemini-omni-1.2-flash");

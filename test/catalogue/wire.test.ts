@@ -1,4 +1,4 @@
-// What shipped routes send: the adapters of their providers take their options, for every input that they can do.
+// Requests of shipped routes: adapters accept the route options for every input that a route supports.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { modelEntry } from "../../catalogue/public-model.ts";
@@ -22,13 +22,13 @@ const sent = (routeId: string, input: Record<string, unknown>): { endpoint: stri
   return { endpoint: endpointOf(c), input: inputOf(c) };
 };
 
-test("the adapters know every member of every route's options", () => {
+test("the adapters accept every member of the options of every route", () => {
   for (const { routes } of catalogue.models)
     for (const { id, options } of routes)
       expect([id, optionsFault(JSON.parse(JSON.stringify(options)))]).toEqual([id, undefined]);
 });
 
-describe("every field of an input reaches the provider, each under its own name or joined to a list", () => {
+describe("the request contains the prompt and every media link of the input, for route", () => {
   const pairs = catalogue.models.flatMap((model) =>
     model.routes.map((route): [string, Route, string] => [route.id, route, model.id]),
   );
@@ -48,7 +48,7 @@ describe("every field of an input reaches the provider, each under its own name 
   });
 });
 
-describe("requests as each host wants them", () => {
+describe("the request of the route to its provider:", () => {
   const plain = { resolution: "720p", aspect_ratio: "16:9" };
   const rows: [routeId: string, input: Record<string, unknown>, endpoint: string, body: Record<string, unknown>][] = [
     [

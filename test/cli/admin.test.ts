@@ -1,4 +1,4 @@
-// The admin service does the same through the control socket of a running service and on a store it owns itself.
+// The admin service gives the same results through the control socket of a running service and on a store that the process owns.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -54,20 +54,20 @@ const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
   return { store, admin: adminOverSocket(dir), dir, posts, close };
 };
 
-/** The fault as a command tells it, whichever way it came. */
+/** The fault as a command reports it, in the same form for both connections. */
 const faultOf = async (promise: Promise<unknown>) => {
   const fault = await promise.then(
     () => undefined,
     (reason: unknown) => reason,
   );
   const { exit, code, lines, expected } = await messageOf(fault);
-  if (!expected) throw new Error(`expected a fault that can be told, got ${fault}`);
+  if (!expected) throw new Error(`expected a fault that a command reports, got ${fault}`);
   return { exit, code, message: lines.join(" "), fix: lines[1] };
 };
 
 describe.each([
-  ["owning the directory", false],
-  ["through the control socket", true],
+  ["the admin service on its own directory", false],
+  ["the admin service over the control socket", true],
 ] as const)("%s", (_, overSocket) => {
   let way: Way;
   beforeAll(async () => {
@@ -75,7 +75,7 @@ describe.each([
   });
   afterAll(() => way.close());
 
-  test("an account is made with its first credit, listed, paused, resumed and limited", async () => {
+  test("creates an account with its first credits, lists it, pauses and resumes it, and sets its limits", async () => {
     const made = await way.admin.createAccount({ reference: "r-1", name: "acme", creditCredits: 2500 });
     expect(made).toEqual({ id: expect.stringMatching(/^acc_[0-9a-z]{26}$/), name: "acme", availableCredits: 2500 });
     expect((await way.admin.listAccounts({})).map((row) => row.id)).toContain(made.id);
@@ -86,7 +86,7 @@ describe.each([
     expect(back).toMatchObject({ paused: false, burstPerS: null, inProgressLimit: 7 });
   });
 
-  test("the same reference makes an account once and credits it once", async () => {
+  test("creates and credits an account once when the same reference is sent several times", async () => {
     const ask = { reference: "r-2", name: "twice", creditCredits: 1000 };
     const [one, two] = await Promise.all([way.admin.createAccount(ask), way.admin.createAccount(ask)]);
     const again = await way.admin.createAccount(ask);
@@ -95,7 +95,7 @@ describe.each([
     expect((await way.admin.listAccounts({})).filter((row) => row.name === "twice")).toHaveLength(1);
   });
 
-  test("the same reference adds credits once; another account cannot use it", async () => {
+  test("adds credits once per reference, and rejects the reference for another account or amount", async () => {
     const { id } = await way.admin.createAccount({ reference: "r-3", name: "c", creditCredits: 0 });
     const ask = { reference: "invoice 1", accountId: id, credits: 1230, note: "invoice 1" };
     expect((await way.admin.addCredits(ask)).transferredCredits).toBe(1230);
@@ -118,14 +118,14 @@ describe.each([
     expect((await faultOf(direct.addCredits({ ...ask, accountId: other.id }))).message).toMatch(/already used/);
   });
 
-  test("a refund takes at most what is available; the rest is owed and pauses the account", async () => {
+  test("takes at most the available balance, records the rest as debt and pauses the account", async () => {
     const { id } = await way.admin.createAccount({ reference: "r-4", name: "e", creditCredits: 1000 });
     const taken = await way.admin.takeCredits({ reference: "dispute", accountId: id, credits: 1500, note: "dispute" });
     expect(taken.transferredCredits).toBe(-1000);
     expect(taken.account).toMatchObject({ availableCredits: 0, owedCredits: 500, paused: true });
   });
 
-  test("a key opens its account, is listed by its start only, and is revoked", async () => {
+  test("creates a key that authenticates its account, lists only the start of the key, and revokes it once", async () => {
     const { id } = await way.admin.createAccount({ reference: "r-5", name: "f", creditCredits: 0 });
     const made = await way.admin.createKey({ reference: "k-1", accountId: id, scope: "read", name: "reports" });
     expect(isWellFormedApiKey(made.key)).toBe(true);
@@ -141,13 +141,13 @@ describe.each([
   });
 
   test.each<[string, (admin: AdminService) => Promise<unknown>]>([
-    ["pausing", (admin) => admin.setAccount({ id: "acc_none", paused: true })],
-    ["a key for", (admin) => admin.createKey({ reference: "k", accountId: "acc_none", scope: "read", name: "" })],
-    ["credits for", (admin) => admin.addCredits({ reference: "c", accountId: "acc_none", credits: 5, note: "" })],
-    ["showing", (admin) => admin.showCredits({ accountId: "acc_none", last: 0 })],
-    ["keys of", (admin) => admin.listKeys({ accountId: "acc_none" })],
-    ["revoking", (admin) => admin.revokeKey({ id: "key_none" })],
-  ])("%s what is not there writes nothing", async (_name, ask) => {
+    ["setAccount", (admin) => admin.setAccount({ id: "acc_none", paused: true })],
+    ["createKey", (admin) => admin.createKey({ reference: "k", accountId: "acc_none", scope: "read", name: "" })],
+    ["addCredits", (admin) => admin.addCredits({ reference: "c", accountId: "acc_none", credits: 5, note: "" })],
+    ["showCredits", (admin) => admin.showCredits({ accountId: "acc_none", last: 0 })],
+    ["listKeys", (admin) => admin.listKeys({ accountId: "acc_none" })],
+    ["revokeKey", (admin) => admin.revokeKey({ id: "key_none" })],
+  ])("%s fails with not_found and commits nothing when the account or key does not exist", async (_name, ask) => {
     const before = way.posts.length;
     const fault = await faultOf(ask(way.admin));
     expect([fault.exit as number, fault.code]).toEqual([4, "not_found"]);
@@ -155,7 +155,7 @@ describe.each([
     expect(way.posts).toHaveLength(before);
   });
 
-  test("the last transfers are found whatever the length of the history", async () => {
+  test("returns the requested number of last transfers, oldest first, from a history of 57", async () => {
     const { id } = await way.admin.createAccount({ reference: "r-6", name: "g", creditCredits: 0 });
     const account = await way.store.account(id);
     const top = (n: number): AdminMutation => ({
@@ -179,7 +179,7 @@ describe.each([
 });
 
 describe("the control socket", () => {
-  test("belongs to the owner alone, answers who runs, and is gone when the service has ended", async () => {
+  test("has mode 0600, answers with the address and pid of the service, and is removed when the service stops", async () => {
     const way = await openWay(freshDir(), true);
     const path = findSocketPath(way.dir);
     expect(path).toBe(join(way.dir, "control.sock"));
@@ -190,7 +190,7 @@ describe("the control socket", () => {
     expect(await requestFor(way.dir)).toBeUndefined();
   });
 
-  test("works where the directory's path is too long for a socket, from a private place noted beside the data", async () => {
+  test("moves to a private directory, named in control.path, when the data directory's path is too long for a socket", async () => {
     const dir = join(freshDir(), "long".repeat(30));
     mkdirSync(dir);
     const way = await openWay(dir, true);
@@ -207,7 +207,7 @@ describe("the control socket", () => {
     ]);
   });
 
-  test("a request sent twice gets the first answer and is carried out once", async () => {
+  test("performs concurrent requests with the same reference once and returns the same key to each", async () => {
     const way = await openWay(freshDir(), true);
     const { id } = await way.admin.createAccount({ reference: "a", name: "n", creditCredits: 0 });
     const ask = { reference: "same", accountId: id, scope: "generate", name: "" } as const;
@@ -225,7 +225,7 @@ describe("the control socket", () => {
     ["dropEverything", "{}", /knows no operation dropEverything/],
     ["constructor", "{}", /knows no operation/],
     ["listAccounts", "not json", /JSON/],
-  ])("what does not fit is refused before the admin sees it: %s %s", async (operation, body, message) => {
+  ])("rejects an invalid request before it reaches the admin service: %s %s", async (operation, body, message) => {
     const way = await openWay(freshDir(), true);
     const response = await fetch(`http://control/${operation}`, { unix: findSocketPath(way.dir), method: "POST", body });
     const answer = (await response.json()) as { fault: { message: string } };
@@ -234,7 +234,7 @@ describe("the control socket", () => {
     await way.close();
   });
 
-  test("a file left by a process that was killed does not keep the next one from listening", async () => {
+  test("replaces a socket file that a killed process left", async () => {
     const dir = freshDir();
     await Bun.write(join(dir, "control.sock"), "");
     const way = await openWay(dir, true);
@@ -243,7 +243,7 @@ describe("the control socket", () => {
   });
 });
 
-test("the demo account is made once with 100 USD; its key is kept, and replaced when it no longer opens", async () => {
+test("demoKey creates one demo account with 100 USD, keeps its key, and replaces the key after it was revoked", async () => {
   const way = await openWay(freshDir(), false);
   const key = await demoKey(way.dir, way.admin, way.store);
   expect(await demoKey(way.dir, way.admin, way.store)).toBe(key);
@@ -256,7 +256,7 @@ test("the demo account is made once with 100 USD; its key is kept, and replaced 
   await way.close();
 });
 
-test("nodes that start side by side have one demo account", async () => {
+test("demoKey creates one demo account when three nodes start at the same time", async () => {
   const way = await openWay(freshDir(), false);
   const dirs = [freshDir(), freshDir(), freshDir()];
   const keys = await Promise.all(dirs.map((dir) => demoKey(dir, way.admin, way.store)));

@@ -1,4 +1,4 @@
-// `genrouter archive --to bucket` and `verify --archive bucket` as an operator meets them, over a server of S3 from a package and over one that refuses.
+// `genrouter archive --to bucket` and `verify --archive bucket` against an S3 server and against a bucket with planted faults.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +24,7 @@ const archiving = (beforeMs = BEFORE_MS) => [
 ];
 const verifying = (...more: string[]) => ["verify", "--data", data, "--archive", ...more];
 
-describe("over a server of S3 from a package", () => {
+describe("archive and verify against an S3 server from a package", () => {
   let dir = "";
   let server: BucketServer;
   beforeAll(async () => {
@@ -37,7 +37,7 @@ describe("over a server of S3 from a package", () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  test("an archive is made, told and checked, made again there is nothing, and the next one goes on with it", async () => {
+  test("write an archive, report nothing to archive when repeated, append a second manifest, and verify both", async () => {
     const env = server.settings("a b/");
     const made = await runHere([...archiving(), "--json"], env);
     expect([made.exit as number, JSON.parse(made.out)]).toMatchObject([
@@ -62,14 +62,14 @@ describe("over a server of S3 from a package", () => {
   }, 60_000);
 });
 
-describe("over a bucket", () => {
+describe("archive and verify against a bucket with planted faults", () => {
   let bucket: TestBucket;
   beforeEach(async () => {
     bucket = await openTestBucket(Date.now);
   });
   afterEach(() => bucket.close());
 
-  test("a change of it ends with 1 and names the object", async () => {
+  test("verify exits with 1 and names the object whose bytes were changed", async () => {
     await runHere(archiving(), bucket.settings);
     const name = [...bucket.objects.keys()].find((key) => key.includes("/segments/")) ?? "";
     const kept = bucket.objects.get(name);
@@ -80,12 +80,12 @@ describe("over a bucket", () => {
     expect(broken.out).toContain(`bucket results, ${name} cannot be unpacked`);
   });
 
-  test("a process that is killed at any of its uploads leaves no archive, and the next one sends what is missing", async () => {
+  test("a process that is killed at any of its uploads leaves no archive, and the next run uploads the missing objects", async () => {
     await runHere(archiving(), bucket.settings);
     const whole = [...bucket.objects.keys()].sort();
     bucket.objects.clear();
     for (let kept = 0; kept < whole.length; kept += 1) {
-      // The upload that follows has arrived, and nobody is told before the process is gone.
+      // The next upload arrives, and the bucket withholds its response until the process has ended.
       let arrived = () => {};
       const isHere = new Promise<void>((goOn) => {
         arrived = goOn;
@@ -103,7 +103,7 @@ describe("over a bucket", () => {
       expect((await child.ended).code).toBeNull();
       gone.resolve();
       bucket.hold = () => undefined;
-      // It has it, though whoever sent it never heard of that.
+      // The bucket stores the object, although its sender received no response.
       while (bucket.objects.size === kept) await Bun.sleep(1);
       if (kept + 1 < whole.length) {
         const none = await runHere([...verifying("bucket"), "--alone"], bucket.settings);
@@ -115,7 +115,7 @@ describe("over a bucket", () => {
     expect((await runHere(archiving(), bucket.settings)).out).toMatch(/^nothing to archive/);
   }, 120_000);
 
-  test("where several services have archives, the books know theirs, and without books one is named", async () => {
+  test("verify selects the archive of its database among several, and --alone requires the id of one", async () => {
     await runHere(archiving(), bucket.settings);
     const other = await runHere([...verifying("bucket"), "--alone"], bucket.settings);
     expect(other.exit as number).toBe(0);
@@ -127,7 +127,7 @@ describe("over a bucket", () => {
       expect((await runHere(words, bucket.settings)).exit as number).toBe(0);
   });
 
-  test("one that is away, refuses or does not exist is told in one line that says what to do", async () => {
+  test("report a bucket that is unreachable, denies access or does not exist in one line with a remedy", async () => {
     const told = async (words: string[], env: Record<string, string> = bucket.settings) => {
       const { exit, err, out } = await runHere(words, env);
       expect([out, err.trimEnd().split("\n").length]).toEqual(["", 1]);
@@ -137,7 +137,7 @@ describe("over a bucket", () => {
     const rights = expect.stringMatching(/the access key may not do this; deploy\/S3\.md has the rights that it needs/);
     expect(await told(archiving())).toEqual([1, rights]);
     expect(await told(verifying("bucket"))).toEqual([2, rights]);
-    // Without a body there is only a number.
+    // A response to HEAD has no body, so the message has only the status.
     bucket.fail = ({ method }) => (method === "HEAD" ? { status: 403, code: "AccessDenied" } : undefined);
     expect(await told(archiving())).toEqual([
       1,
@@ -168,7 +168,7 @@ describe("over a bucket", () => {
 });
 
 test.each(["s3", "S3:", "s3://acme/archives", "Bucket", "bucket/", "bucket:", "file:///var/archives"])(
-  "%p is neither the bucket nor a directory: it is refused",
+  "archive and verify reject %p with exit code 2 because it names neither the bucket nor a directory",
   async (text) => {
     const said = expect.stringContaining("is unclear: write bucket for the bucket of the settings, and ./… for a directory here");
     const made = await runHere(["archive", "--data", data, "--before", "1d", "--to", text]);
@@ -178,7 +178,7 @@ test.each(["s3", "S3:", "s3://acme/archives", "Bucket", "bucket/", "bucket:", "f
   },
 );
 
-test("a bucket that no setting names is told by its settings, and one of several is no place to write to", async () => {
+test("archive rejects --to bucket when no bucket is configured, and rejects --to bucket:ID", async () => {
   const none = await runHere(archiving());
   expect([none.exit as number, none.err]).toEqual([2, expect.stringMatching(/GENROUTER_S3__BUCKET is missing/)]);
   const named = await runHere(["archive", "--data", data, "--before", "1d", "--to", "bucket:0123456789abcdef"]);

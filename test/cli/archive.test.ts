@@ -1,4 +1,4 @@
-// `genrouter archive` and `verify --archive` as an operator meets them: what they say, how they end, and what they refuse.
+// `genrouter archive` and `verify --archive` on a directory: output, exit codes and rejected arguments.
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { dropDirs, freshDir } from "./fresh-dir.ts";
 afterAll(dropDirs);
 const BEFORE = new Date(BEFORE_MS).toISOString();
 
-test("an archive is made, told and checked; made again it says that there is nothing; a change of it ends with 1", async () => {
+test("archive writes new rows once; verify passes for the archive and exits with 1 after a segment was changed", async () => {
   const books = await fileBooks();
   await books.drop();
   const data = "dir" in books.place ? books.place.dir : "";
@@ -38,12 +38,12 @@ test.each<[string[], number, RegExp]>([
   [["archive", "--before", "2199-01-01", "--to", "x"], 2, /--before: "2199-01-01" is not in the past/],
   [["verify", "--alone"], 2, /--alone: goes with --archive/],
   [["verify", "--archive", "/nowhere/at/all", "--alone"], 2, /there is no archive in \/nowhere\/at\/all/],
-])("%p is refused with a sentence", async (words, code, said) => {
+])("%p exits with %d and a message that names the fault", async (words, code, said) => {
   const { exit, err } = await runHere(words);
   expect([exit as number, err]).toEqual([code, expect.stringMatching(said)]);
 });
 
-test("books that are not there are told in one line", async () => {
+test("archive exits with 78 when the data directory has no database", async () => {
   const { exit, err } = await runHere(["archive", "--data", freshDir(), "--before", "1d", "--to", freshDir()]);
   expect([exit as number, err]).toEqual([78, expect.stringMatching(/there is no database in it/)]);
 });

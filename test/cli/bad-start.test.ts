@@ -1,4 +1,4 @@
-// What stands in the way of a command from outside: hosts, disks, damaged files, names; each told with what to do and its exit code.
+// Faults of hosts, disks, database files and names: each command reports them with a remedy and an exit code.
 import { afterAll, describe, expect, test } from "bun:test";
 import { closeSync, openSync, symlinkSync, truncateSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -16,46 +16,49 @@ const mistakeOf = (err: string): { code: string; message: string } => {
   return (JSON.parse(err) as { error: { code: string; message: string } }).error;
 };
 
-test.each(["0", "8080"])("a host that does not resolve is told as such, not as port %s in use", async (port) => {
+test.each(["0", "8080"])("serve exits with 2 and reports a host that does not resolve, not port %s in use", async (port) => {
   const words = ["serve", "--simulate", "--host", "no.such.host.invalid", "--port", port, "--data", freshDir()];
   const { exit, err } = await runHere(words, { GENROUTER_OPERATOR__TOKEN: "a-token-to-listen-with-beyond" });
   expect(exit as number).toBe(2);
   expect(err).toMatch(/^error: cannot listen at no\.such\.host\.invalid: there is no address of that name; set .*--host.*\n$/);
 });
 
-test("a provider that nobody speaks is refused with those there are, and its key is no reason to start", async () => {
+test("serve rejects the key of an unknown provider with exit code 2 and lists the known providers", async () => {
   const { exit, err } = await runHere(["serve", "--data", freshDir()], { GENROUTER_PROVIDERS__NOPE__KEY: "canary" });
   expect(exit as number).toBe(2);
   expect(err).toMatch(/^error: GENROUTER_PROVIDERS__NOPE: there is no such provider; there are bfl, .*fal, .*wavespeed\n$/);
 });
 
-test.each([4, 20])("a disk that is full while a directory is made (%d pages) is told with what to do", async (maxPages) => {
-  const fault = await openDirectory({ dir: freshDir(), mode: "test", pragmas: { maxPages } }).then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  const told = await messageOf(fault);
-  expect(told).toMatchObject({ exit: 78, code: "directory_unusable", expected: true });
-  expect(told.lines).toEqual([expect.stringMatching(/: the disk is full \(SQLITE_FULL\); free some space/)]);
-});
+test.each([4, 20])(
+  "reports a disk that is full when a data directory is created (%d pages) with exit code 78 and a remedy",
+  async (maxPages) => {
+    const fault = await openDirectory({ dir: freshDir(), mode: "test", pragmas: { maxPages } }).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    const told = await messageOf(fault);
+    expect(told).toMatchObject({ exit: 78, code: "directory_unusable", expected: true });
+    expect(told.lines).toEqual([expect.stringMatching(/: the disk is full \(SQLITE_FULL\); free some space/)]);
+  },
+);
 
-test("a disk that is full at a write is told with what to do", async () => {
+test("reports a disk that is full at a write with exit code 75 and a remedy", async () => {
   expect(await messageOf(new StoreFull("the disk is full"))).toMatchObject({
     exit: 75,
     lines: ["the disk is full", expect.stringContaining("free some space")],
   });
 });
 
-describe("a damaged database ends every command with 2", () => {
+describe("a damaged database", () => {
   const damage: Record<string, (file: string) => void> = {
-    "rubbish at its head": (file) => {
+    "overwritten header": (file) => {
       const fd = openSync(file, "r+");
       writeSync(fd, "rubbish where a header was", 0);
       closeSync(fd);
     },
-    "its end cut off": (file) => truncateSync(file, 20_000),
+    "truncated file": (file) => truncateSync(file, 20_000),
   };
-  test.each(Object.keys(damage))("%s", async (name) => {
+  test.each(Object.keys(damage))("makes every command exit with 2: %s", async (name) => {
     const dir = freshDir();
     await (await openDirectory({ dir, mode: "test" })).close();
     damage[name]?.(join(dir, "genrouter.db"));
@@ -65,7 +68,7 @@ describe("a damaged database ends every command with 2", () => {
     }
   });
 
-  test("damage that only a read finds is told the same way", async () => {
+  test("is reported with exit code 2 when SQLite finds the damage only at a read", async () => {
     const fault = Object.assign(new Error("database disk image is malformed"), { code: "SQLITE_CORRUPT_INDEX" });
     expect(await messageOf(fault)).toMatchObject({ exit: 2, code: "store_damaged", expected: true });
   });
@@ -76,7 +79,7 @@ test.each<[string[]]>([
   [["accounts", "create", "--name", "x"]],
   [["trace", "gen_x"]],
   [["serve", "--simulate", "--port", "0"]],
-])("--data that names a file is unusable, never something to try again: %p", async (words) => {
+])("%p exits with 78 when --data names a file", async (words) => {
   const file = join(freshDir(), "file");
   writeFileSync(file, "");
   const { exit, err } = await runHere([...words, "--data", file]);
@@ -84,32 +87,32 @@ test.each<[string[]]>([
 });
 
 test.each([["trace", "gen_x", 78] as const, ["verify", "", 2] as const])(
-  "%s where nothing can be written beside the database says what to do",
+  "%s reports a remedy when SQLite cannot write beside the database",
   async (command, id, code) => {
     const dir = freshDir();
     await (await openDirectory({ dir, mode: "test" })).close();
-    // The log's index cannot be made: SQLite fails as it does on a read-only disk, also for root.
+    // SQLite cannot create the index of the write-ahead log, as on a read-only disk; this holds for root too.
     symlinkSync(join(dir, "no such directory", "x"), join(dir, "genrouter.db-shm"));
     const { exit, err } = await runHere([command, ...(id ? [id] : []), "--data", dir]);
     expect([exit as number, err]).toEqual([code, expect.stringMatching(/cannot be read .*copy the directory .*--data\n$/)]);
   },
 );
 
-describe("with --json mistakes in the words are JSON as well", () => {
+describe("with --json a usage error is JSON", () => {
   test.each<[string[], string, RegExp]>([
     [["acounts", "--json"], "usage", /^unknown command 'acounts' \(Did you mean accounts\?\)$/],
     [["accounts", "create", "--json"], "usage", /^required option '--name <name>' not specified$/],
     [["accounts", "create", "--name", "", "--json"], "bad_flag", /^--name: give the account a name/],
     [["accounts", "create", "--name", "  ", "--json"], "bad_flag", /^--name: give the account a name/],
     [["keys", "create", "--account", "a", "--scope", "admin", "--json"], "usage", /Allowed choices are generate, read/],
-  ])("%p", async (words, code, message) => {
+  ])("%p exits with 2 and error code %s", async (words, code, message) => {
     const { exit, out, err } = await runHere(words);
     expect([exit as number, out]).toEqual([2, ""]);
     expect(mistakeOf(err)).toEqual({ code, message: expect.stringMatching(message) as unknown as string });
   });
 });
 
-test("what is owed and whether the account is paused are told apart", async () => {
+test("credits take reports every debt, and a pause only when the transfer paused the account", async () => {
   const dir = freshDir();
   const at = ["--data", dir];
   const made = await runHere(["accounts", "create", "--name", "a", "--credit-usd", "10", "--json", ...at]);
@@ -120,13 +123,13 @@ test("what is owed and whether the account is paused are told apart", async () =
   await runHere(["accounts", "resume", id, ...at]);
   expect(await move("take", "--usd", "1", "--reference", "r")).toContain("  owed $");
   await runHere(["accounts", "resume", id, ...at]);
-  // The same reference moves nothing, so it pauses nothing either.
+  // A repeated reference transfers nothing, so it does not pause the account either.
   const again = await move("take", "--usd", "1", "--reference", "r");
   expect(again).toContain("  owed $");
   expect(again).not.toContain("paused");
 });
 
-test("a disk that does not take the directory of result files is told as such", async () => {
+test("reports a disk that refuses the directory of result files with exit code 78 and a remedy", async () => {
   expect(await messageOf(new StorageRefused("the disk refused: EIO"))).toMatchObject({
     exit: 78,
     lines: ["the result files of the data directory: the disk refused: EIO", expect.stringContaining("start again")],

@@ -1,4 +1,4 @@
-// `genrouter capacity` as an operator meets it: what it answers, what it refuses and how it says so, and that it asks nobody.
+// `genrouter capacity`: its recommendations, its text output and the arguments that it rejects.
 import { expect, test } from "bun:test";
 import { runHere } from "./captured.ts";
 
@@ -8,7 +8,7 @@ const asked = async (...words: string[]) => {
   return JSON.parse(out);
 };
 
-test("a small rate is for one machine with SQLite, a large one for nodes over PostgreSQL, as many as are needed", async () => {
+test("capacity recommends one machine with SQLite for a small rate, and enough nodes with PostgreSQL for a large rate", async () => {
   const small = await asked("--rate", "1");
   expect([small.store, small.sqlite_lacks, small.nodes, small.connections]).toEqual(["sqlite", [], 1, 0]);
   const large = await asked("--rate", "1000", "--keep-rows-days", "30");
@@ -19,7 +19,7 @@ test("a small rate is for one machine with SQLite, a large one for nodes over Po
   expect([fewer.nodes, fewer.cores.busiest_thread > large.cores.busiest_thread]).toEqual([3, true]);
 });
 
-test("seats follow from rate and run time, files from their size and how long they are kept", async () => {
+test("capacity derives max_running from rate and run time, and file storage from file size and retention", async () => {
   const answer = await asked("--rate", "10", "--run-s", "90", "--result-mb", "4", "--keep-files-days", "2", "--routes", "5");
   expect(answer.in_flight.mean).toBeGreaterThan(900);
   expect(answer.in_flight.mean).toBeLessThan(930);
@@ -31,19 +31,19 @@ test("seats follow from rate and run time, files from their size and how long th
   });
 });
 
-test("files are kept as long as the settings say, unless it is said otherwise", async () => {
+test("capacity takes the file retention from the settings when --keep-files-days is absent", async () => {
   const day = await runHere(["capacity", "--rate", "1", "--json"], { GENROUTER_LIMITS__FILE_RETENTION_S: "86400" });
   expect(JSON.parse(day.out).files.kept).toBe(86_400);
 });
 
-test("rows that are kept long enough ask for partitions, then for archives; a rate above all bounds for shards", async () => {
+test("capacity advises partitions, then archives, for long row retention, and shards for a rate above all bounds", async () => {
   expect((await asked("--rate", "100", "--keep-rows-days", "1")).advice).toEqual([]);
   expect((await asked("--rate", "100", "--keep-rows-days", "15")).advice).toEqual(["partition"]);
   expect((await asked("--rate", "100", "--keep-rows-days", "365")).advice).toEqual(["partition", "archive"]);
   expect((await asked("--rate", "20000", "--keep-rows-days", "0")).advice).toEqual(["shard", "slots"]);
 });
 
-test("users get it in words: the verdict first, then what is needed, table by table", async () => {
+test("capacity prints the verdict, the requirements and the rows per table without --json", async () => {
   const { exit, out, err } = await runHere(["capacity", "--rate", "100", "--store", "postgres"]);
   expect(exit as number).toBe(0);
   expect(out).toMatch(/^100 generations\/s, 60 s each, 20 polls each: PostgreSQL with \d+ nodes?/);
@@ -63,7 +63,7 @@ test.each<[string[], RegExp]>([
   [["--rate", "1", "--full", "100"], /--full: "100" is not a whole number from 10 to 95/],
   [["--rate", "1", "--store", "mysql"], /--store: "mysql" is not a store; use auto, sqlite, postgres/],
   [["--rate", "1", "--store", "sqlite", "--nodes", "2"], /--nodes: SQLite is for one node/],
-])("%p is refused with what is allowed, and ends with 2", async (words, said) => {
+])("capacity %p exits with 2 and a message with the allowed values", async (words, said) => {
   const { exit, err } = await runHere(["capacity", ...words]);
   expect([exit as number, err]).toEqual([2, expect.stringMatching(said)]);
 });

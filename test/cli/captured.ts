@@ -1,11 +1,11 @@
-// A terminal that keeps what is written, to run command lines inside the test's own process.
+// A terminal that captures its output, so that command lines run inside the test process.
 import type { Exit } from "../../src/cli/exit-codes.ts";
 import { run } from "../../src/cli/program.ts";
 import { createTerminal } from "../../src/cli/terminal.ts";
 
 export type Ran = { exit: Exit; out: string; err: string };
 
-/** Runs a command line with nothing of this process's environment in it. `isTty` pretends that a person watches. */
+/** Runs a command line without the environment of this process. With `isTty`, both output streams count as a terminal. */
 export const runHere = async (words: readonly string[], env: Record<string, string> = {}, isTty = false): Promise<Ran> => {
   let out = "";
   let err = "";

@@ -1,4 +1,4 @@
-// The market and the vault that a test's admin service works with: the built-in providers and catalogue, over the store of the test.
+// The inventory and the vault for the admin service of a test: built-in providers and catalogue over the store of the test.
 
 import { readSettings } from "../../src/config/load.ts";
 import { createProviders, providerFacts } from "../../src/providers/providers.ts";
@@ -7,7 +7,7 @@ import { createInventory } from "../../src/routing/inventory.ts";
 import { catalogueOf, dialectsOf } from "../../src/routing/load-catalogue.ts";
 import type { Store } from "../../src/store/store.ts";
 
-/** @param dir where the vault has its master key. */
+/** @param dir The directory with the master key of the vault. */
 export const marketOver = (store: Store, dir: string, env: Record<string, string> = {}) => {
   const settings = readSettings(env);
   const market = createInventory({

@@ -1,4 +1,4 @@
-// `genrouter catalogue`: every fault with its file and line, what a directory would change, and a bad file that a running service refuses.
+// `genrouter catalogue`: faults with file and line, differences, export, and a reload that a running service rejects.
 import { afterAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const root = join(import.meta.dir, "../..");
 const WRITTEN = readFileSync(join(root, "catalogue/models/sim-image-1.json"), "utf8");
 const DIALECT = readFileSync(join(root, "catalogue/dialects/bfl.json"), "utf8");
 
-/** A directory with one model, and what is said of others. */
+/** Creates a catalogue directory with one model and the given other files. */
 const folder = (model: string, more: Record<string, string> = {}): string => {
   const dir = freshDir();
   for (const [name, text] of Object.entries({ "models/a.json": model, ...more })) {
@@ -21,7 +21,7 @@ const folder = (model: string, more: Record<string, string> = {}): string => {
   }
   return dir;
 };
-/** The text with `from` replaced, and the line where that is. */
+/** Returns the text with `from` replaced, and the line number of the replacement. */
 const edited = (text: string, from: string, to: string): { text: string; line: number } => {
   const at = text.indexOf(from);
   if (at < 0) throw new Error(`there is no ${from}`);
@@ -29,7 +29,7 @@ const edited = (text: string, from: string, to: string): { text: string; line: n
 };
 
 describe("catalogue check", () => {
-  test("what is right is told with how much there is", async () => {
+  test("prints the numbers of models, routes and own providers of a valid directory", async () => {
     const dir = folder(WRITTEN, { "providers/mine.json": edited(DIALECT, '"bfl"', '"mine"').text });
     expect(await runHere(["catalogue", "check", dir])).toEqual({
       exit: 0,
@@ -42,12 +42,12 @@ describe("catalogue check", () => {
   test.each<[string, string, string, RegExp]>([
     ["an unknown key", '"input_kind": "common",', '"input_kind": "common", "colour": 1,', /unknown key \(at \/colour\)/],
     [
-      "a rate that is no amount",
+      "a rate that is not a decimal string",
       '"usd": "0.02"',
       '"usd": 0.02',
       /expected a decimal string in USD.*, not 0\.02 \(at \/routes\/0\/rates\/0\/usd\)/,
     ],
-    ["a rate finer than it can be", '"usd": "0.02"', '"usd": "0.0200001"', /at most six decimals, not "0\.0200001"/],
+    ["a rate with more than six decimals", '"usd": "0.02"', '"usd": "0.0200001"', /at most six decimals, not "0\.0200001"/],
     ["an unknown provider", '"provider": "fal"', '"provider": "nobody"', /unknown provider nobody; known are /],
     [
       "a default outside its options",
@@ -55,7 +55,7 @@ describe("catalogue check", () => {
       '"default": "best"',
       /best is not one of its values: low, medium, high/,
     ],
-  ])("%s is told with its file and line, exit 2", async (_, from, to, message) => {
+  ])("exits with 2 and prints the file and line of %s", async (_, from, to, message) => {
     const { text, line } = edited(WRITTEN, from, to);
     const dir = folder(text);
     const { exit, out, err } = await runHere(["catalogue", "check", dir]);
@@ -66,7 +66,7 @@ describe("catalogue check", () => {
     expect(first).toMatch(message);
   });
 
-  test("a route whose last day is near or over is told here, by routes list and by the doctor", async () => {
+  test("reports a route whose end date is near or past, as do routes list and doctor", async () => {
     const dayIn = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
     const rows: [days: number, said: string][] = [
       [10, `its last day is ${dayIn(10)}`],
@@ -92,7 +92,7 @@ describe("catalogue check", () => {
     expect((await runHere(["catalogue", "check", far])).err).toBe("");
   });
 
-  test("what is missing is told where it should be", async () => {
+  test("reports a missing key at the line of the object that lacks it", async () => {
     const dir = folder(edited(WRITTEN, '"provider": "fal",', "").text);
     const { line } = edited(WRITTEN, '{\n      "id": "sim-image-1/fal"', "");
     expect((await runHere(["catalogue", "check", dir])).err).toBe(
@@ -100,7 +100,7 @@ describe("catalogue check", () => {
     );
   });
 
-  test("an id that two files use is told in the second, with its routes", async () => {
+  test("reports a model id that two files use in the second file, and its duplicate route ids", async () => {
     const dir = folder(WRITTEN, { "models/b.jsonc": `// again\n${WRITTEN}` });
     const { exit, err } = await runHere(["catalogue", "check", dir]);
     expect(exit).toBe(2);
@@ -108,13 +108,13 @@ describe("catalogue check", () => {
     expect(err).toMatch(/b\.jsonc:\d+: the id sim-image-1\/fal is used twice/);
   });
 
-  test("what is not JSON is told with line and column", async () => {
+  test("reports a JSON syntax error with line and column", async () => {
     const { text, line } = edited(WRITTEN, '"kind": "image",', '"kind" "image",');
     const dir = folder(text);
     expect((await runHere(["catalogue", "check", dir])).err).toBe(`${dir}/models/a.json:${line}:10: not JSON: colon expected\n`);
   });
 
-  test("a dialect's fault is told the same way, and every fault is told at once", async () => {
+  test("reports all faults at once, including those of dialect files", async () => {
     const { text, line } = edited(DIALECT, '"submit": {', '"submits": {');
     const dir = folder(WRITTEN, { "providers/x.json": "{", "providers/bfl.json": text });
     const { exit, err } = await runHere(["catalogue", "check", dir]);
@@ -127,7 +127,7 @@ describe("catalogue check", () => {
     expect(told).toEqual({ ok: false, faults: lines });
   });
 
-  test("a start refuses the same directory with the same lines, and no stack", async () => {
+  test("prints the same lines as serve, which exits with 2 without a stack trace", async () => {
     const { text } = edited(DIALECT, '"submit": {', '"submits": {');
     for (const dir of [folder(edited(WRITTEN, '"fal"', '"nobody"').text), folder(WRITTEN, { "providers/bfl.json": text })]) {
       const checked = await runHere(["catalogue", "check", dir]);
@@ -137,7 +137,7 @@ describe("catalogue check", () => {
     }
   });
 
-  test("no directory at all is a mistake that says how to name one", async () => {
+  test("exits with 2 and prints its usage when no directory is given", async () => {
     const { exit, err } = await runHere(["catalogue", "check"]);
     expect(exit).toBe(2);
     expect(err).toContain("genrouter catalogue check DIR");
@@ -145,7 +145,7 @@ describe("catalogue check", () => {
 });
 
 describe("catalogue diff", () => {
-  test("tells models, routes, rates before and after, and members", async () => {
+  test("lists added and removed models, and changed rates and fields with their old and new values", async () => {
     const base = freshDir();
     cpSync(join(root, "catalogue/models"), join(base, "models"), { recursive: true });
     const same = await runHere(["catalogue", "diff", base, "--data", base]);
@@ -181,7 +181,7 @@ describe("catalogue diff", () => {
 });
 
 describe("a running service", () => {
-  test("keeps its catalogue when a bad file comes by SIGHUP, with one error in its log; diff is against what it has", async () => {
+  test("keeps its catalogue and logs one error when SIGHUP loads an invalid file; diff compares with the loaded catalogue", async () => {
     const [dir, data] = [folder(WRITTEN), freshDir()];
     const service = Bun.spawn(
       [process.execPath, join(root, "src/main.ts"), "serve", "--simulate", "--port", "0", "--catalogue", dir, "--data", data],
@@ -216,7 +216,7 @@ describe("a running service", () => {
       msg: "config reload rejected",
       reason: expect.stringContaining(`everything stays as it was; ${dir}/models/a.json:${line}: unknown provider nobody`),
     });
-    // A good one is what the service has from then on, and what a diff is against.
+    // After a valid reload the service has the new catalogue, and diff compares with it.
     writeFileSync(join(dir, "models/a.json"), edited(WRITTEN, '"usd": "0.02"', '"usd": "0.025"').text);
     const differs = await runHere(["catalogue", "diff", dir, "--data", data]);
     expect(differs).toEqual({
@@ -234,7 +234,7 @@ describe("a running service", () => {
   });
 });
 
-test("export writes the built-in catalogue as files that are the built-in catalogue, and overwrites nothing", async () => {
+test("catalogue export writes files that equal the built-in catalogue, and overwrites no file", async () => {
   const dir = join(freshDir(), "mine");
   const { exit, out } = await runHere(["catalogue", "export", dir, "--json"]);
   expect(exit).toBe(0);

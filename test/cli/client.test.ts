@@ -1,4 +1,4 @@
-// The client of the command line against answers that a healthy service gives only now and then.
+// The command-line client against responses that a healthy service rarely gives.
 import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ const no = (status: number, code: string, headers = {}) =>
 
 type Seen = { path: string; key: string | null; idempotencyKey: string | null };
 
-/** A server that gives the answers in turn, the last one for ever, and keeps what it was asked. */
+/** Starts a server that gives the responses in turn, repeats the last one, and records the requests. */
 const serve = (answers: Record<string, (() => Response)[]>) => {
   const seen: Seen[] = [];
   const server = Bun.serve({
@@ -50,7 +50,7 @@ const generate = (url: string, place: string, ...more: string[]) =>
   runHere(["generate", "m", "--prompt", "x", "-o", place, "--url", url, "--key", "secret", ...more]);
 
 describe("generate", () => {
-  test("a submission refused for the moment is sent again with the same Idempotency-Key, after Retry-After", async () => {
+  test("resends a temporarily rejected submission after Retry-After with the same Idempotency-Key", async () => {
     const busy = () => no(503, "busy", { "retry-after": "0" });
     const { seen, url, stop } = serve({
       [SUBMIT]: [
@@ -70,12 +70,16 @@ describe("generate", () => {
   });
 
   test.each<[string, () => Response, number]>([
-    ["a limit of generations in progress", () => no(429, "concurrency_limit", { "retry-after": "0" }), 75],
-    ["every route down, again and again", () => no(503, "model_unavailable", { "retry-after": "0" }), 75],
-    ["not enough credits", () => no(402, "insufficient_credits"), 5],
-    ["a conflict of keys", () => no(409, "idempotency_conflict"), 6],
-    ["a page of a proxy", () => new Response("<html>bad gateway</html>", { status: 502, headers: { "retry-after": "0" } }), 1],
-  ])("%s ends the command and tells the request id", async (_, answer, exit) => {
+    ["a concurrency limit", () => no(429, "concurrency_limit", { "retry-after": "0" }), 75],
+    ["repeated unavailability of every route", () => no(503, "model_unavailable", { "retry-after": "0" }), 75],
+    ["insufficient credits", () => no(402, "insufficient_credits"), 5],
+    ["an idempotency conflict", () => no(409, "idempotency_conflict"), 6],
+    [
+      "an HTML error page of a proxy",
+      () => new Response("<html>bad gateway</html>", { status: 502, headers: { "retry-after": "0" } }),
+      1,
+    ],
+  ])("exits with an error message and no output after %s", async (_, answer, exit) => {
     const { url, stop } = serve({ [SUBMIT]: [answer] });
     const ran = await generate(url, join(freshDir(), "a.png"));
     expect(ran.exit as number).toBe(exit);
@@ -84,7 +88,7 @@ describe("generate", () => {
     await stop();
   });
 
-  test("polls that fail for a moment are waited out", async () => {
+  test("continues to poll after temporary errors", async () => {
     const { url, stop } = serve({
       [SUBMIT]: [() => Response.json(generation("queued"), { status: 202 })],
       [POLL]: [
@@ -98,7 +102,7 @@ describe("generate", () => {
     await stop();
   });
 
-  test("a redirect to a signed link is followed without the key", async () => {
+  test("follows a redirect to a signed link without the API key", async () => {
     const place = freshDir();
     const link = serve({ "GET /signed": [() => new Response("far bytes")] });
     const { seen, url, stop } = serve({
@@ -112,7 +116,7 @@ describe("generate", () => {
     await Promise.all([stop(), link.stop()]);
   });
 
-  test("files are named by their place; a later one that is missing leaves the whole ones only", async () => {
+  test("numbers the files, and keeps only the complete ones when a later file is missing", async () => {
     const place = freshDir();
     const { url, stop } = serve({
       [SUBMIT]: [() => Response.json(generation("succeeded", 3), { status: 202 })],
@@ -125,7 +129,7 @@ describe("generate", () => {
     await stop();
   });
 
-  test("a file whose connection breaks half way is not left under its name, and told how to go on with", async () => {
+  test("keeps a file whose connection broke as .part and prints the command that resumes the download", async () => {
     const place = freshDir();
     const breaking = Bun.listen({
       hostname: "127.0.0.1",
@@ -149,7 +153,7 @@ describe("generate", () => {
   });
 });
 
-test("on a terminal the progress is one line that is redrawn; without one a line per change", async () => {
+test("generate redraws one progress line on a terminal, prints a line per change elsewhere, and none with --quiet", async () => {
   const answers = () => ({
     [SUBMIT]: [() => Response.json(generation("queued"), { status: 202 })],
     [POLL]: [() => Response.json(generation("running")), () => Response.json(generation("succeeded"))],

@@ -1,4 +1,4 @@
-// Completion and the manual page, tried on the real shells and readers of pages: what they offer is what the program takes.
+// Shell completion, the manual page and the licence notices, tested with the real shells and page formatters.
 import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { dropDirs, freshDir } from "./fresh-dir.ts";
 
 afterAll(dropDirs);
 
-/** Whether a program is there; where it is not, the test that wants it is skipped and says so. */
+/** Whether a program is missing; the test that needs it is then skipped, which is printed. */
 const lacks = (program: string): boolean => {
   if (Bun.which(program) !== null) return false;
   console.log(`(skip) ${program} is not installed here`);
@@ -27,7 +27,7 @@ const scriptFor = async (shell: string): Promise<string> => {
   return path;
 };
 
-/** What is typed up to the cursor, and what is offered there. */
+/** The text up to the cursor, and the completions that are expected there. */
 const TYPED: [string, string[]][] = [
   ["acc", ["accounts"]],
   ["accounts create --cr", ["--credit-usd"]],
@@ -64,9 +64,9 @@ test.skipIf(lacks("fish"))("fish completes commands, flags and choices", async (
   }
 });
 
-test.skipIf(lacks("zsh"))("zsh completes at a terminal", async () => {
+test.skipIf(lacks("zsh"))("zsh completes commands and flags at a terminal", async () => {
   const script = await scriptFor("zsh");
-  // The one word that fits is put into the line.
+  // zsh inserts the only match into the line.
   const one = TYPED.filter(([typed, offered]) => offered.length === 1 && !typed.endsWith(" "));
   const said = run([
     "zsh",
@@ -90,7 +90,7 @@ describe("the manual page", () => {
     return path;
   };
 
-  test("names every command with its examples, every setting and every exit code", async () => {
+  test("lists every command with its examples, and has the settings, exit codes and files", async () => {
     const text = (await page()).replaceAll("\\-", "-");
     const root = treeOf(buildProgram({ terminal: createTerminal({}, () => undefined), env: {}, exit: 0 }));
     const [, ...commands] = allOf(root);
@@ -103,30 +103,30 @@ describe("the manual page", () => {
       expect(text).toContain(name);
   });
 
-  test.skipIf(lacks("groff"))("groff finds nothing to warn of", async () => {
+  test.skipIf(lacks("groff"))("is formatted by groff without warnings", async () => {
     const { stderr } = Bun.spawnSync(["groff", "-man", "-ww", "-Tutf8", await saved()]);
     expect(stderr.toString()).toBe("");
   });
 
-  test.skipIf(lacks("mandoc"))("mandoc finds nothing to warn of", async () => {
+  test.skipIf(lacks("mandoc"))("passes mandoc lint without warnings", async () => {
     expect(run(["mandoc", "-Tlint", "-Wwarning", await saved()])).toBe("");
   });
 });
 
 describe("licences", () => {
-  test("the notices are those of the packages that are locked (UPDATE=1 writes them anew)", async () => {
+  test("the notices match the locked packages (UPDATE=1 rewrites them)", async () => {
     const text = printNotices();
     if (process.env.UPDATE === "1") writeFileSync(NOTICES, text);
     expect(await Bun.file(NOTICES).text()).toBe(text);
   });
 
-  test("everything that is bundled is among them", async () => {
+  test("the notices include every package that is bundled", async () => {
     const built = await Bun.build({
       entrypoints: ["main.ts", "store/sqlite/worker.ts", "store/sqlite/verify/verify.worker.ts"].map((path) =>
         join(import.meta.dir, "../../src", path),
       ),
       target: "bun",
-      // As scripts/compile.mjs has it.
+      // As in scripts/compile.mjs.
       external: ["supports-color"],
       metafile: true,
     });
@@ -139,7 +139,7 @@ describe("licences", () => {
     expect(bundled.filter((name) => !named.includes(name))).toEqual([]);
   });
 
-  test("a package whose licence is not allowed is refused by name", () => {
+  test("printNotices rejects a package whose licence is not allowed and names it", () => {
     const one = { path: "node_modules/xstate", version: "1.0.0", integrity: "", name: "strange" };
     for (const license of ["GPL-3.0", "(MIT AND GPL-3.0)", undefined])
       expect(() => printNotices([{ ...one, license }])).toThrow(
@@ -148,7 +148,7 @@ describe("licences", () => {
     expect(printNotices([{ ...one, license: "(GPL-3.0 OR MIT)" }])).toContain("strange 1.0.0");
   });
 
-  test("genrouter licenses prints them", async () => {
+  test("genrouter licenses prints the notices", async () => {
     const { exit, out } = await runHere(["licenses"]);
     expect(exit).toBe(0);
     expect(out).toContain("\nmediabunny 1.");

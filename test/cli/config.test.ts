@@ -1,4 +1,4 @@
-// Settings that cannot be used are told by name in one line, and credentials are never repeated.
+// Invalid settings: each is reported by name in one line, and no message contains a credential.
 import { afterAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const lineOf = (env: Record<string, string>): string => {
     if (fault instanceof BadSetting) return fault.message;
     throw fault;
   }
-  throw new Error("nothing was refused");
+  throw new Error("no setting was rejected");
 };
 
 test.each<[Record<string, string>, RegExp]>([
@@ -49,14 +49,14 @@ test.each<[Record<string, string>, RegExp]>([
   [{ GENROUTER_SERVER__PUBLIC_URL: "https://me:canary@gen.example.com" }, /without user.*, not "https:\/\/\(hidden\)@gen/],
   [{ GENROUTER_S3__ENDPOINT: "https://{bucket}.s3.example.com?x" }, /^GENROUTER_S3__ENDPOINT: expected an address/],
   [{ GENROUTER_S3__ENDPOINT: "https://me@s3.example.com" }, /^GENROUTER_S3__ENDPOINT: expected an address/],
-])("%p", (env, line) => {
+])("readSettings rejects %p with one line that names the setting", (env, line) => {
   const told = lineOf(env);
   expect(told).toMatch(line);
   expect(told).not.toContain("\n");
   expect(told).not.toContain("canary");
 });
 
-test("text that is exactly a number, true or false is one, and addresses stay as they are", () => {
+test("readSettings converts exact numbers and booleans, and keeps addresses unchanged", () => {
   const env = {
     GENROUTER_SERVER__PORT: "0",
     GENROUTER_SIMULATOR__SPEED: "0.25",
@@ -74,7 +74,7 @@ test("text that is exactly a number, true or false is one, and addresses stay as
   });
 });
 
-test("an empty variable is none, unless text is asked for: then it is the empty text", () => {
+test("readSettings ignores an empty variable unless the setting is text, where it is the empty string", () => {
   const file = { path: "/etc/x.toml", text: '[server]\nport = 9\npublic_url = "http://x"\n' };
   const env = {
     GENROUTER_SERVER__PORT: "",
@@ -88,23 +88,23 @@ test("an empty variable is none, unless text is asked for: then it is the empty 
   expect(lineOf({ GENROUTER_DATA__DIR: "" })).toMatch(/^GENROUTER_DATA__DIR: /);
 });
 
-test("variables of clients and of other programs are no settings", () => {
+test("readSettings ignores the variables of clients and other programs, and reads well-known provider keys", () => {
   const env = { GENROUTER_URL: "http://x", GENROUTER_API_KEY: "k", PATH: "/bin", FAL_KEY: "a" };
   expect(readSettings(env).providers).toEqual({ fal: { key: "a" } });
   expect(readSettings({ ...env, GENROUTER_PROVIDERS__FAL__KEY: "b" }).providers).toEqual({ fal: { key: "b" } });
 });
 
-test("every account of a built-in provider has a name under which its key is commonly kept", () => {
+test("WELL_KNOWN_KEYS has a variable for every account of a built-in provider", () => {
   const accounts = new Set([...knownProviders(readDialects(null)).values()].map(({ account }) => account));
   expect(Object.keys(WELL_KNOWN_KEYS).sort()).toEqual([...accounts].sort());
 });
 
-test("a provider's id is written with underscores in a variable's name", () => {
+test("readSettings maps underscores in a variable name to hyphens in the provider's id", () => {
   const env = { GENROUTER_PROVIDERS__TOGETHER_VIDEO__BASE_URL: "http://x" };
   expect(readSettings(env).providers).toEqual({ "together-video": { base_url: "http://x" } });
 });
 
-test("a provider that there is not is told by its place at a start too", async () => {
+test("serve reports an unknown provider with the file or variable that names it", async () => {
   const config = join(freshDir(), "genrouter.toml");
   writeFileSync(config, '[providers.nope]\nkey = "canary"\n');
   const words = ["serve", "--simulate", "--port", "0", "--data", join(freshDir(), "none")];
@@ -114,7 +114,7 @@ test("a provider that there is not is told by its place at a start too", async (
   expect(ofVariable.err).toContain("error: GENROUTER_PROVIDERS__NOPE: there is no such provider");
 });
 
-test("payments that are set up by half, or would take money for simulated results, stop a start and are told by config check", async () => {
+test("serve rejects an incomplete Stripe configuration and a live key with the simulator, and config check reports invalid keys", async () => {
   const words = ["serve", "--simulate", "--port", "0", "--data", join(freshDir(), "none")];
   const key = { GENROUTER_STRIPE__SECRET_KEY: "sk_live_abcdefgh12345678" };
   const half = await runHere(words, key);

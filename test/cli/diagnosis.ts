@@ -1,11 +1,11 @@
-// Asks the doctor and looks for its lines, for the tests of what it finds.
+// Runs `genrouter doctor` and searches its findings, for the tests of the doctor.
 import { expect } from "bun:test";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
 import { runHere } from "./captured.ts";
 
 export const KEYED = { GENROUTER_PROVIDERS__FAL__KEY: "canary-key" };
 
-/** What it finds in a directory; whatever that is, it ends as it should, names what mends it, and tells no key. */
+/** Findings for a directory. Also checks the exit code, that each problem has a fix, and that no key is printed. */
 export const doctor = async (dir: string, env: Record<string, string> = KEYED, more: string[] = []): Promise<Finding[]> => {
   const { exit, out, err } = await runHere(["doctor", "--json", "--data", dir, ...more], env);
   expect([err, out]).toEqual(["", expect.not.stringContaining("canary-key")]);
@@ -15,7 +15,7 @@ export const doctor = async (dir: string, env: Record<string, string> = KEYED, m
   return findings;
 };
 
-/** One of them is this. */
+/** Expects that one of the findings matches. */
 export const has = (findings: Finding[], area: string, level: Finding["level"], says: RegExp, fix?: RegExp): void => {
   expect(findings).toContainEqual({
     ...{ area, level, says: expect.stringMatching(says) },

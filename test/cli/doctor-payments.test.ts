@@ -1,4 +1,4 @@
-// The doctor on payments: what is set up by half, or of the wrong mode, is found.
+// `genrouter doctor` on payments: incomplete settings, a key of the wrong mode, and mismatched payments.
 import { afterAll, test } from "bun:test";
 import { openAccount } from "../store/fixture.ts";
 import { openDirectory } from "../store/open-store.ts";
@@ -14,7 +14,7 @@ const directory = async (mode: "test" | "live"): Promise<string> => {
   return dir;
 };
 
-test("payments that are set up by half, of the wrong mode, or as they should be", async () => {
+test("doctor reports incomplete payment settings and a key of the wrong mode, and accepts complete ones", async () => {
   const dir = await directory("live");
   const [live, trial] = ["sk_live_abcdefgh12345678", "sk_test_abcdefgh12345678"];
   const whole = (key: string) => ({
@@ -33,7 +33,7 @@ test("payments that are set up by half, of the wrong mode, or as they should be"
   has(await doctor(simulated, whole(trial)), "payments", "ok", /through Stripe/);
 });
 
-test("a payment that is not what was asked, for thirty days", async () => {
+test("doctor warns of a mismatched payment for thirty days", async () => {
   const dir = await directory("live");
   const store = await openDirectory({ dir, mode: "live" });
   const { seq } = await openAccount(store, 0);

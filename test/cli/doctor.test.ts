@@ -1,4 +1,4 @@
-// The doctor: each fault is brought about, and its line and what mends it are seen.
+// `genrouter doctor`: the tests cause each fault and expect its finding and its fix.
 import { Database } from "bun:sqlite";
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, chownSync, existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ const change = (...sql: string[]) => {
   db.close();
 };
 
-test("a directory that is well: no fault, each area once at least, and users see the same", async () => {
+test("doctor reports no fault and every area for a healthy directory, as JSON and as text", async () => {
   const findings = await doctor(dir);
   expect(findings.filter(({ level }) => level === "fault")).toEqual([]);
   expect(new Set(findings.map(({ area }) => area))).toEqual(
@@ -65,7 +65,7 @@ test("a directory that is well: no fault, each area once at least, and users see
   ]);
 });
 
-test("a fresh machine without a data directory is told what to do, and nothing is made", async () => {
+test("doctor recommends the first steps when there is no data directory, and creates nothing", async () => {
   dir = join(freshDir(), "none");
   const findings = await doctor(dir, {});
   has(findings, "directory", "warning", /is not there yet/, /genrouter accounts create --name NAME --data .* makes it/);
@@ -73,12 +73,12 @@ test("a fresh machine without a data directory is told what to do, and nothing i
   expect(existsSync(dir)).toBe(false);
 });
 
-describe("settings", () => {
-  test("one that cannot be used", async () => {
+describe("doctor on settings", () => {
+  test("reports a setting with an invalid value and one with an unknown name", async () => {
     has(await doctor(dir, { GENROUTER_BACKUP__AT: "noon" }), "settings", "fault", /GENROUTER_BACKUP__AT/, /correct it/);
     has(await doctor(dir, { GENROUTER_NO__SUCH: "1" }), "settings", "fault", /is not a setting/);
   });
-  test("one that prints credentials", async () => {
+  test("reports a variable that makes the runtime print credentials", async () => {
     has(
       await doctor(dir, { ...KEYED, BUN_CONFIG_VERBOSE_FETCH: "curl" }),
       "settings",
@@ -87,35 +87,35 @@ describe("settings", () => {
       /unset BUN_CONFIG/,
     );
   });
-  test("a provider that is none, and a catalogue that is none", async () => {
+  test("reports an unknown provider and a missing catalogue directory", async () => {
     has(await doctor(dir, { GENROUTER_PROVIDERS__ACME__KEY: "canary-key" }), "catalogue", "fault", /there is no such provider/);
     has(await doctor(dir, { ...KEYED, GENROUTER_CATALOGUE__DIR: join(dir, "none") }), "catalogue", "fault", /none/);
   });
 });
 
-test("a bucket that the settings do not reach", async () => {
+test("doctor reports a bucket whose settings are missing", async () => {
   const bucket = { ...KEYED, GENROUTER_FILES__STORE: "s3" };
   has(await doctor(dir, bucket), "files", "fault", /S3|s3/i, /genrouter config check/);
 });
 
-describe("the machine", () => {
-  test("a directory or a file that others may read", async () => {
+describe("doctor on the machine", () => {
+  test("reports a directory and a file that other users can read", async () => {
     chmodSync(dir, 0o755);
     chmodSync(join(dir, "genrouter.db"), 0o644);
     const findings = await doctor(dir);
     has(findings, "directory", "warning", /others may look into/, /^chmod 700 /);
     has(findings, "directory", "fault", /others may read genrouter\.db/, /^chmod 600 .*genrouter\.db$/);
   });
-  test.skipIf(process.getuid?.() !== 0)("a file that another user made", async () => {
+  test.skipIf(process.getuid?.() !== 0)("reports a file that belongs to another user", async () => {
     chownSync(join(dir, "genrouter.db"), 12_345, 12_345);
     has(await doctor(dir), "directory", "fault", /genrouter\.db belongs to user 12345/, /^chown -R 0 /);
   });
-  test("a file where the directory should be", async () => {
+  test("reports a data directory that is a file", async () => {
     dir = join(dir, "file");
     writeFileSync(dir, "");
     has(await doctor(dir), "directory", "fault", /is not a directory/, /--data/);
   });
-  test("a disk without room", async () => {
+  test("reports a disk without free space for backups or data", async () => {
     const disk = mountSmallDisk("8m");
     if (typeof disk === "string") return void process.stderr.write(`not tested here: ${disk}\n`);
     try {
@@ -132,7 +132,7 @@ describe("the machine", () => {
       disk.drop();
     }
   });
-  test("a clock that went backwards, or is not set at all", async () => {
+  test("reports a clock that went backwards and a clock that is not set", async () => {
     change(`UPDATE meta SET value = '${Date.now() + 60_000}' WHERE name = 'last_seen_ms'`);
     has(await doctor(dir), "clock", "warning", /\d+ s ahead of the machine's, which went backwards/, /timedatectl set-ntp true/);
     change(`UPDATE meta SET value = '${Date.now() + 86_400_000}' WHERE name = 'last_seen_ms'`);
@@ -141,8 +141,8 @@ describe("the machine", () => {
   });
 });
 
-describe("the database", () => {
-  test("no database, an empty one, one of a newer release and one of an older", async () => {
+describe("doctor on the database", () => {
+  test("reports a missing database, a schema of before the first release, and a schema of a newer release", async () => {
     rmSync(join(dir, "genrouter.db"));
     has(await doctor(dir), "directory", "warning", /there is no database/);
     makePreRelease(join(dir, "genrouter.db"), FIRST_START);
@@ -150,7 +150,7 @@ describe("the database", () => {
     change("PRAGMA user_version = 99");
     has(await doctor(dir), "database", "fault", /it has schema 99/, /newer release/);
   });
-  test("damage, a file that is no database, and a log that is gone", async () => {
+  test("reports a missing write-ahead log, a damaged database, and a file that is not a database", async () => {
     const path = join(dir, "genrouter.db");
     writeFileSync(join(dir, "log-in-use"), "");
     rmSync(`${path}-wal`, { force: true });
@@ -163,7 +163,7 @@ describe("the database", () => {
     writeFileSync(path, "no database at all".repeat(400));
     has(await doctor(dir), "database", "fault", /cannot be read/, /restore a backup/);
   });
-  test("a balance changed by hand is seen at once, a journal only by a deep look", async () => {
+  test("reports a balance that was changed by hand, and a deleted row only with --deep", async () => {
     change("DROP TRIGGER balance_follows_transfer", "UPDATE balance SET available_credits = available_credits + 100");
     has(await doctor(dir), "ledger", "fault", /\$1\.00 more stand on the accounts/, /genrouter verify/);
     change("UPDATE balance SET available_credits = available_credits - 100", "DELETE FROM writer_epoch");
@@ -176,7 +176,7 @@ describe("the database", () => {
       /genrouter verify/,
     );
   });
-  test("a log that grows, and one that a process left", () => {
+  test("warns of a large write-ahead log, and reports one that a killed process left", () => {
     const health = inspectDatabase(dir, false);
     has(
       databaseFindings({ ...health, logBytes: 300 * 1024 * 1024 }, null, true),
@@ -187,7 +187,7 @@ describe("the database", () => {
     );
     has(databaseFindings({ ...health, isMarked: true }, null, false), "log", "ok", /did not end by itself/);
   });
-  test("what is parked, and what may have been paid for nothing", async () => {
+  test("reports a parked generation and an orphan with the commands for each", async () => {
     dir = freshDir();
     const store = await openDirectory({ dir, mode: "live" });
     const account = await openAccount(store, 1000);
@@ -210,14 +210,14 @@ describe("the database", () => {
   });
 });
 
-describe("backups", () => {
+describe("doctor on backups", () => {
   const env = () => ({ ...KEYED, GENROUTER_BACKUP__DIR: join(dir, "../", `${dir.split("/").at(-1)}-backups`) });
   const createdIn = async () => {
     const place = env().GENROUTER_BACKUP__DIR;
     const { out } = await runHere(["backup", "create", place, "--data", dir, "--json"]);
     return { place, path: String(JSON.parse(out).path) };
   };
-  test("none are made, none are there, one is fresh, one is damaged", async () => {
+  test("warns when backups are not configured or missing, accepts a recent one, and reports a damaged one", async () => {
     has(await doctor(dir), "backups", "warning", /none are made at night/, /GENROUTER_BACKUP__DIR/);
     has(await doctor(dir, env()), "backups", "warning", /is not there yet/, /^genrouter backup create/);
     const { place, path } = await createdIn();
@@ -228,7 +228,7 @@ describe("backups", () => {
     has(await doctor(dir, env()), "backups", "warning", /no verified backup in/, /genrouter backup create/);
     rmSync(place, { recursive: true });
   });
-  test("the newest is older than a day", async () => {
+  test("warns when the newest backup is older than a day", async () => {
     const { place, path } = await createdIn();
     const { printManifest } = await import("../../src/backup/manifest.ts");
     const at = join(path, "manifest.json");
@@ -245,8 +245,8 @@ describe("backups", () => {
   });
 });
 
-describe("keys and routes", () => {
-  test("no key at all, and one whose master key is gone", async () => {
+describe("doctor on keys and routes", () => {
+  test("reports routes without any key, a key whose master key is missing, and a key file that cannot be read", async () => {
     has(await doctor(dir, {}), "routes", "fault", /none of \d+ has a key/, /genrouter providers set-key/);
     const { id, sealed } = createVault(dir).seal("fal", "canary-key", []);
     change(`INSERT INTO provider_credential VALUES ('fal', '${id}', '${sealed}', 1)`);
@@ -255,7 +255,7 @@ describe("keys and routes", () => {
     has(await doctor(dir, {}), "keys", "fault", /is not in it/, /^genrouter providers set-key fal$/);
     has(await doctor(dir, { GENROUTER_PROVIDERS__FAL__KEY_FILE: join(dir, "no-file") }), "keys", "fault", /cannot be read/);
   });
-  test("a route that is off, one that is down with its reason, and what loses money", async () => {
+  test("reports a disabled route, an open circuit breaker with its reason, and routes that can lose money", async () => {
     const snapshot = JSON.stringify({
       ...{ value: "open", context: { openUntilMs: Date.now() + 60_000 } },
       why: { class: "balance", detail: "the account is empty" },
@@ -284,7 +284,7 @@ describe("keys and routes", () => {
   });
 });
 
-test("what it looks at it leaves as it is", async () => {
+test("doctor --deep does not change the database or leave files", async () => {
   utimesSync(join(dir, "genrouter.db"), 1, 1);
   const before = await Bun.file(join(dir, "genrouter.db")).text();
   await doctor(dir, KEYED, ["--deep"]);

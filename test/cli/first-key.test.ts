@@ -1,4 +1,4 @@
-// One key is enough to offer models, wherever it is kept; a start whose key cannot be read says so and leaves nothing behind.
+// A start with one provider key, from the environment, a file or the vault, and starts whose key cannot be read.
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,13 +14,13 @@ afterAll(dropDirs);
 
 const CANARY = "canary-81c2:f1rst-k3y";
 
-/** A file with the key and a line's end, as editors leave it. */
+/** Writes the text to a key file. */
 const fileOf = (text: string): string => {
   const file = join(freshDir(), "fal.key");
   writeFileSync(file, text);
   return file;
 };
-/** The models that a start with this environment lists. */
+/** The models that a service with this environment lists. */
 const modelsOf = async (dir: string, env: Record<string, string> = {}): Promise<string[]> => {
   const settings = readSettings({ ...env, GENROUTER_DATA__DIR: dir, GENROUTER_SERVER__PORT: "0" });
   const service = await createServer(settings, { simulate: false, telemetry: testTelemetry() });
@@ -31,7 +31,7 @@ const modelsOf = async (dir: string, env: Record<string, string> = {}): Promise<
     await service.drain();
   }
 };
-/** The models of the catalogue that have a route at fal. */
+/** The models of the catalogue with a route at fal. */
 const atFal = async (): Promise<string[]> => {
   const { out } = await runHere(["models", "--all", "--json", "--data", join(freshDir(), "none")], { FAL_KEY: CANARY });
   type Listed = { id: string; routes: { provider: string; available: boolean }[] };
@@ -39,17 +39,17 @@ const atFal = async (): Promise<string[]> => {
   return models.map(({ id }) => id);
 };
 
-describe("a start lists exactly the models that its one key opens", () => {
-  test("with the key in the environment", async () => {
+describe("a service with one provider key", () => {
+  test("lists exactly the models of that provider when the key is in the environment", async () => {
     expect(await modelsOf(join(freshDir(), "data"), { FAL_KEY: CANARY })).toEqual(await atFal());
   });
 
-  test("with the key in a file", async () => {
+  test("lists exactly the models of that provider when the key is in a file", async () => {
     const env = { GENROUTER_PROVIDERS__FAL__KEY_FILE: fileOf(`${CANARY}\n`) };
     expect(await modelsOf(join(freshDir(), "data"), env)).toEqual(await atFal());
   });
 
-  test("with the key kept in the data directory, and nothing after it was dropped", async () => {
+  test("lists the models of that provider when the key is in the vault, and none after drop-key", async () => {
     const dir = join(freshDir(), "data");
     const kept = await runHere(["providers", "set-key", "fal", "--file", fileOf(CANARY), "--data", dir]);
     expect(kept.exit as number).toBe(0);
@@ -60,13 +60,13 @@ describe("a start lists exactly the models that its one key opens", () => {
 });
 
 test.each<[string, Record<string, string>, RegExp]>([
+  ["a missing key file", { GENROUTER_PROVIDERS__FAL__KEY_FILE: "/no/such/file" }, /^error: .*\/no\/such\/file cannot be read/],
   [
-    "a file that is not there",
-    { GENROUTER_PROVIDERS__FAL__KEY_FILE: "/no/such/file" },
-    /^error: .*\/no\/such\/file cannot be read/,
+    "an empty key file",
+    { GENROUTER_PROVIDERS__FAL__KEY_FILE: "/dev/null" },
+    /^error: .*\/dev\/null is empty; put the key into it/,
   ],
-  ["an empty file", { GENROUTER_PROVIDERS__FAL__KEY_FILE: "/dev/null" }, /^error: .*\/dev\/null is empty; put the key into it/],
-])("with %s a start says so in one line and leaves nothing behind", async (_, env, told) => {
+])("serve exits with 2, prints one line and creates no directory with %s", async (_, env, told) => {
   const dir = join(freshDir(), "data");
   const { exit, err } = await runHere(["serve", "--port", "0", "--data", dir], env);
   expect([exit as number, err]).toEqual([2, expect.stringMatching(told)]);
@@ -74,7 +74,7 @@ test.each<[string, Record<string, string>, RegExp]>([
   expect(existsSync(dir)).toBe(false);
 });
 
-test("a key that is kept for a provider that is spoken no more is none", async () => {
+test("a service ignores a stored key of a provider that no longer has a dialect", async () => {
   const dir = join(freshDir(), "data");
   const store = await openDirectory({ dir, mode: "live" });
   await store.commit([{ mutation: "set-provider-key", account: "gone", ...createVault(dir).seal("gone", CANARY, []), atMs: 1 }]);

@@ -1,4 +1,4 @@
-// What command lines mean: input fields as flags, mistakes told in one line with their exit code, help with examples.
+// The command line: input fields as flags, usage errors with exit codes, help with examples, and settings from flags.
 import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -38,9 +38,9 @@ describe("input flags", () => {
     [["--no-audio"], { audio: false }],
     [["--input", '{"prompt":"a","x":1}'], { prompt: "a", x: 1 }],
     [["--input", '{"prompt":"a","duration":9}', "--duration", "4"], { prompt: "a", duration: 4 }],
-    // The service says what is offered; here only what is no number at all is refused.
+    // The service decides which durations a model offers; the flag rejects only text that is not a number.
     [["--duration", "4.5"], { duration: 4.5 }],
-  ])("%p become the input", (words, input) => {
+  ])("%p become the generation's input", (words, input) => {
     expect(inputFrom(words)).toEqual(input as never);
   });
 
@@ -50,12 +50,12 @@ describe("input flags", () => {
     expect(inputFrom(["--input", `@${path}`])).toEqual({ prompt: "from a file" });
   });
 
-  test.each([[["--duration", "soon"]], [["--seed", "1e3"]]])("%p are refused", (words) => {
+  test.each([[["--duration", "soon"]], [["--seed", "1e3"]]])("%p are rejected", (words) => {
     expect(() => inputFrom(words)).toThrow();
   });
 });
 
-describe("a mistake is told in one line, without a stack, with its exit code", () => {
+describe("an error of a command", () => {
   const dir = freshDir();
   test.each<[string[], number, RegExp]>([
     [["acounts"], 2, /unknown command 'acounts'\n\(Did you mean accounts\?\)/],
@@ -85,7 +85,7 @@ describe("a mistake is told in one line, without a stack, with its exit code", (
     [["models", "--url", "http://127.0.0.1:9"], 1, /cannot be reached/],
     [["explain", "vidmodel-9", "{}", "--data", dir], 6, /there is no model vidmodel-9/],
     [["explain", "vidmodel-2.0", '{"prompt":"x","duration":99}', "--data", dir], 6, /input\.duration: 99 is not offered/],
-  ])("%p → exit %d", async (words, exit, message) => {
+  ])("makes %p exit with %d and a message without a stack trace", async (words, exit, message) => {
     const ran = await runHere(words, { GENROUTER_OPERATOR__TOKEN: "a-token-to-listen-with-beyond" });
     expect(ran.err).toMatch(message);
     expect(ran.exit as number).toBe(exit);
@@ -93,7 +93,7 @@ describe("a mistake is told in one line, without a stack, with its exit code", (
     expect(ran.err).not.toMatch(/^\s+at /m);
   });
 
-  test("with --json the mistake is JSON, still on standard error", async () => {
+  test("is printed as JSON on standard error with --json", async () => {
     const ran = await runHere(["accounts", "list", "--json", "--data", dir]);
     expect(ran.out).toBe("");
     expect(JSON.parse(ran.err)).toEqual({
@@ -101,13 +101,13 @@ describe("a mistake is told in one line, without a stack, with its exit code", (
     });
   });
 
-  test("--debug shows where", async () => {
+  test("is printed with its stack trace with --debug", async () => {
     expect((await runHere(["accounts", "list", "--debug", "--data", dir])).err).toMatch(/^\s+at /m);
   });
 });
 
 describe("help", () => {
-  test("every command and every group of commands has an example, and --help ends with 0", async () => {
+  test("every command and every group of commands has an example, and --help exits with 0", async () => {
     const program = buildProgram({ terminal: createTerminal({}, () => undefined), env: {}, exit: 0 });
     const paths: string[][] = [];
     const walk = (command: Command, path: string[]): void => {
@@ -126,37 +126,37 @@ describe("help", () => {
     }
   });
 
-  test("credits add says what an operator may grant, and what customers buy", async () => {
+  test("credits add --help states which amounts an operator can grant and customers can buy", async () => {
     const { out } = await runHere(["credits", "add", "--help"]);
     expect(out.replace(/\s+/g, " ")).toContain(
       "an operator may grant any amount; packs of 10 to 5,000 USD are what customers buy",
     );
   });
 
-  test("--help lists the exit codes; --version says what it runs on", async () => {
+  test("--help lists the exit codes, and --version prints interface, revision, runtime and platform", async () => {
     expect((await runHere(["--help"])).out).toContain("75 try again");
     expect((await runHere(["--version"])).out).toMatch(
       /^genrouter \d+\.\d+\.\d+ \(interface 2026-10-19, rev unknown, bun \d+\.\d+\.\d+, \w+-\w+\)\n$/,
     );
   });
 
-  test("no command at all is a mistake", async () => {
+  test("a command line without a command exits with 2 and prints the usage", async () => {
     const { exit, err } = await runHere([]);
     expect(exit).toBe(2);
     expect(err).toContain("Usage: genrouter");
   });
 });
 
-describe("settings of a start", () => {
+describe("readSettings", () => {
   const keyed = { FAL_KEY: "k" };
-  test("flags win over the environment, the environment over defaults", () => {
+  test("prefers flags to the environment, and the environment to defaults", () => {
     const env = { ...keyed, GENROUTER_SERVER__PORT: "9001", GENROUTER_SERVER__HOST: "::1" };
     expect(readSettings(env).server).toMatchObject({ port: 9001, host: "::1" });
     expect(readSettings(env, { server: { port: 0 } }).server).toMatchObject({ port: 0, host: "::1" });
     expect(readSettings(keyed).server).toMatchObject({ port: 8080, host: "127.0.0.1" });
   });
 
-  test("hold the keys that the environment has", () => {
+  test("reads provider keys from the environment", () => {
     expect(readSettings({}).providers).toEqual({});
     expect(readSettings({ GENROUTER_PROVIDERS__FAL__KEY: "k" }).providers).toEqual({ fal: { key: "k" } });
   });
@@ -170,6 +170,6 @@ test.each<[Record<string, string>, boolean, boolean]>([
   [{ FORCE_COLOR: "0" }, false, false],
   [{ NO_COLOR: "1", FORCE_COLOR: "1" }, true, false],
   [{ TERM: "dumb" }, true, false],
-])("environment %p on a terminal (%p) wants colour: %p", (env, isTty, wanted) => {
+])("wantsColour with environment %p and terminal %p returns %p", (env, isTty, wanted) => {
   expect(wantsColour(env, isTty)).toBe(wanted);
 });

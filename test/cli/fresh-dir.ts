@@ -1,18 +1,18 @@
-// Private directories for tests; each test file drops its own when it has ended.
+// Temporary directories for tests; each test file removes its own directories when it ends.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const made: string[] = [];
 
-/** A new empty directory. */
+/** Creates an empty directory. */
 export const freshDir = (): string => {
   const dir = mkdtempSync(join(tmpdir(), "gr-cli-"));
   made.push(dir);
   return dir;
 };
 
-/** For `afterAll` of every file that made one. */
+/** Removes the directories of this file; for `afterAll`. */
 export const dropDirs = (): void => {
   for (const dir of made.splice(0)) rmSync(dir, { recursive: true, force: true });
 };

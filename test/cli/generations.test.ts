@@ -1,4 +1,4 @@
-// The commands that end what does not end by itself: listed with the reason, decided by the service that runs, refused without one.
+// `genrouter generations`: lists parked generations, and lets the running service fail, retry or settle one.
 import { afterAll, expect, test } from "bun:test";
 import { parkingOf } from "../../actors/supervisor/park.ts";
 import { createRuntimeStats } from "../../src/app/runtime-stats.ts";
@@ -12,18 +12,18 @@ afterAll(dropDirs);
 const ABOUT = { url: "http://127.0.0.1:1", mode: "test", version: "0.0.0", pid: process.pid } as const;
 const COUNTS = { queued: 0, running: 0, live: 0, deadlines: 0, tasks: 0, writes: 0 };
 
-/** A service whose one generation is parked while its job goes on, and a way to type commands beside it. */
+/** Opens a service with one running generation, and a function that runs `genrouter generations` commands. */
 const openParked = async () => {
   const dir = freshDir();
   const scene = await openScene({ routes: [FAL], dir });
   const id = await scene.occupy();
   const [found] = await scene.store.unfinished(0, 1);
-  if (!found) throw new Error("nothing runs");
+  if (!found) throw new Error("no generation runs");
   const typed = async (...words: string[]) => runHere(["generations", ...words, "--data", dir]);
   return { scene, id, dir, found, typed };
 };
 
-test("parked ones are listed with the reason and what they hold; none ends with 0", async () => {
+test("generations parked lists each parked generation with its reason and hold, and exits with 0 when there is none", async () => {
   const { scene, id, dir, found, typed } = await openParked();
   expect(await typed("parked")).toMatchObject({ exit: 0, out: "none\n" });
   expect(JSON.parse((await typed("parked", "--json")).out)).toEqual({ parked: [] });
@@ -39,7 +39,7 @@ test("parked ones are listed with the reason and what they hold; none ends with 
   await again.crash();
 });
 
-test("a decision is carried out by the running service; without one it is refused and nothing changes", async () => {
+test("generations fail ends a generation through the running service, which rejects invalid decisions", async () => {
   const { scene, id, dir, typed } = await openParked();
   const close = openControl(
     dir,
@@ -69,7 +69,7 @@ test("a decision is carried out by the running service; without one it is refuse
   await close();
 });
 
-test("where no service runs the command says so, and what to do", async () => {
+test("generations fail exits with 75 and names genrouter serve when no service runs", async () => {
   const { scene, id, typed } = await openParked();
   await scene.crash();
   const { exit, err } = await typed("fail", id, "--reason", "r");

@@ -1,4 +1,4 @@
-// Whether a service lives and is ready, as a container asks it, and as the doctor tells it.
+// Liveness and readiness of a service, as reported by `genrouter healthcheck` and by `genrouter doctor`.
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { serviceFindings } from "../../src/cli/doctor/process.ts";
@@ -15,8 +15,8 @@ beforeEach(async () => {
 });
 afterAll(dropDirs);
 
-describe("the service", () => {
-  test("one that is ready, one of another release, one that is not ready, one that does not answer", async () => {
+describe("doctor on the service", () => {
+  test("reports a service that is ready, has another version, is not ready, does not respond, or does not run", async () => {
     const harness = await openHarness();
     const about = { url: harness.url, mode: "test" as const, version: "0.1.0", pid: 1 };
     has(await serviceFindings(dir, about), "service", "ok", /pid 1, ready/);
@@ -39,7 +39,7 @@ describe("the service", () => {
 });
 
 describe("healthcheck", () => {
-  test("one line and 0 or 1: lives, is ready, drains, is gone, is nowhere", async () => {
+  test("prints one line and exits with 0 or 1 for a service that is live, ready, draining or stopped", async () => {
     const harness = await openHarness();
     const ask = (...more: string[]) => runHere(["healthcheck", "--url", `${harness.url}/`, ...more]);
     expect(await ask()).toEqual({ exit: 0, out: "ok: ok\n", err: "" });
@@ -57,7 +57,7 @@ describe("healthcheck", () => {
     expect(await runHere(["healthcheck", "--data", join(dir, "none")])).toMatchObject({ exit: 1 });
     expect((await runHere(["healthcheck", "--timeout", "0"])).exit as number).toBe(2);
   });
-  test("one whose process stands still is told from none, within the time that is given", async () => {
+  test("distinguishes a service that does not respond from no service, within --timeout", async () => {
     const silent = Bun.listen({ unix: join(dir, "control.sock"), socket: { data: () => undefined } });
     try {
       expect(await runHere(["healthcheck", "--data", dir, "--timeout", "1"])).toEqual({
@@ -69,7 +69,7 @@ describe("healthcheck", () => {
       silent.stop(true);
     }
   });
-  test("one that does not answer in time", async () => {
+  test("exits with 1 when a URL does not respond within --timeout", async () => {
     const silent = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Promise<Response>(() => undefined) });
     const ran = await runHere(["healthcheck", "--url", `http://127.0.0.1:${silent.port}`, "--timeout", "1"]);
     await silent.stop(true);

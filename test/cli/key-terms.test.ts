@@ -1,4 +1,4 @@
-// Terms of keys from the command line: what is asked for is what is kept, and what cannot be is refused in a sentence.
+// `genrouter keys`: expiry, limits and models of a key are stored as given, and invalid terms are rejected.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { runHere } from "./captured.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
   account = (JSON.parse(made.out) as { id: string }).id;
 });
 
-test("a key is made with an expiry, limits and models, and listed with them", async () => {
+test("keys create stores expiry, limits and models, and keys list shows them", async () => {
   const terms = [
     "--expires",
     "2099-01-31",
@@ -46,14 +46,14 @@ test("a key is made with an expiry, limits and models, and listed with them", as
   );
 });
 
-test("a key without terms has none", async () => {
+test("keys create without terms stores no expiry, limits or models", async () => {
   const { id } = await json("create", "--account", account, "--name", "plain");
   expect(await listed(id)).toMatchObject({
     ...{ name: "plain", expires_at: null, models: null, limits: { day: null, week: null, month: null } },
   });
 });
 
-test("set changes what is named and nothing else, and takes away what it is told to", async () => {
+test("keys set changes only the given terms, and removes a term with none, never or all", async () => {
   const { id } = await json("create", "--account", account, "--limit-day", "5", "--limit-week", "9", "--models", "vidmodel-2.0");
   const more = await json("set", String(id), "--limit-day", "none", "--name", "server", "--expires", "30d");
   expect(more).toMatchObject({ name: "server", limits: { day: null, week: { usd: 9 } }, models: ["vidmodel-2.0"] });
@@ -64,7 +64,7 @@ test("set changes what is named and nothing else, and takes away what it is told
   });
 });
 
-test("rotate makes a key in another's place, which goes on for a day unless told otherwise", async () => {
+test("keys rotate creates a successor with the same terms; the former key expires after a day or after --overlap", async () => {
   const { id } = await json("create", "--account", account, "--limit-week", "9", "--name", "ci");
   const made = await json("rotate", String(id));
   expect(made).toMatchObject({ key: expect.stringMatching(/^gr_live_/), account, scope: "generate", rotated_from: id as string });
@@ -90,7 +90,7 @@ test.each([
   [["rotate", "KEY", "--overlap", "31d"], 2, "0s to 30d"],
   [["rotate", "key_none"], 4, "there is no key key_none"],
   [["set", "key_none", "--name", "x"], 4, "there is no key key_none"],
-] as const)("keys %j ends with %d and says %j, and changes nothing", async (words, exit, says) => {
+] as const)("keys %j exits with %d, prints %j and changes nothing", async (words, exit, says) => {
   const { id } = await json("create", "--account", account);
   const before = await json("list");
   const ran = await keys(...words.map((word) => (word === "KEY" ? String(id) : word)));
@@ -99,7 +99,7 @@ test.each([
   expect(await json("list")).toEqual(before);
 });
 
-test("a key that was revoked is neither changed nor rotated", async () => {
+test("keys set and keys rotate reject a revoked key with exit code 6", async () => {
   const { id } = await json("create", "--account", account);
   await json("revoke", String(id));
   for (const words of [

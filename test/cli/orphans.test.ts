@@ -1,4 +1,4 @@
-// The command that lists what may have been paid for nothing: which attempts, in which order, with what to do, and the total.
+// `genrouter orphans`: which attempts it lists, in which order, with which advice, and the total.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { linesOf } from "../../src/cli/commands/orphans-table.ts";
 import type { AttemptState, Failure } from "../../src/domain/types.ts";
@@ -21,12 +21,12 @@ import { dropDirs, freshDir } from "./fresh-dir.ts";
 const dir = freshDir();
 let store: Store;
 let account: Account;
-/** Ids of generations by what happened to their first attempt. */
+/** Ids of generations by the outcome of their first attempt. */
 const ids: Record<string, string> = {};
 
 type Close = { state: AttemptState; failure?: Failure; watchUntilMs?: number };
 
-/** A generation whose first attempt on `route` was closed so, and which then failed, or goes on with route c. */
+/** A generation whose first attempt on `route` was closed as given. The generation then fails, or falls back to route c. */
 const closed = async (name: string, close: Close, more: { route?: "a" | "b"; ends?: boolean; job?: boolean } = {}) => {
   const { route = "a", ends = true, job = true } = more;
   const mutation = await admit(store, account);
@@ -53,7 +53,7 @@ afterAll(async () => {
 const orphans = (...words: string[]) => runHere(["orphans", "--data", dir, ...words]);
 const listed = async (...words: string[]) => JSON.parse((await orphans("--json", ...words)).out);
 
-test("with nothing to list it says none and ends with 0, also for scripts", async () => {
+test("orphans prints none and exits with 0 when there is no orphan, also with --json", async () => {
   const empty = freshDir();
   await (await openDirectory({ dir: empty, mode: "test" })).close();
   const { exit, out } = await runHere(["orphans", "--data", empty]);
@@ -62,7 +62,7 @@ test("with nothing to list it says none and ends with 0, also for scripts", asyn
   expect(JSON.parse(forScripts.out)).toEqual({ count: 0, at_most_lost_usd: 0, orphans: [] });
 });
 
-describe("when attempts were lost, late and unusable", () => {
+describe("orphans with lost, late and unusable attempts", () => {
   beforeAll(async () => {
     await closed("watched", { state: "lost", watchUntilMs: NOW_MS + 900_000 }, { job: false, ends: false });
     await closed("lost", { state: "lost" }, { job: false, route: "b" });
@@ -72,7 +72,7 @@ describe("when attempts were lost, late and unusable", () => {
     const mismatch = { class: "mismatched", detail: "length: 4 s came, 30 s, at least 28.8 s ordered" } as const;
     await closed("mismatched", { state: "mismatched", failure: mismatch });
     await closed("resent", { state: "lost", failure: { class: "rate_limited", detail: "earlier" } }, { job: false });
-    // Known to have cost nothing, or charged.
+    // These cost nothing, or were charged.
     await closed("cancelled by us", { state: "capped", failure: { class: "job_failed", detail: "canceled" } });
     await closed("failed", { state: "failed", failure: { class: "job_failed", detail: "no" } });
     await closed("refused", { state: "rejected", failure: { class: "refused_input", detail: "no" } }, { job: false });
@@ -96,7 +96,7 @@ describe("when attempts were lost, late and unusable", () => {
     ids.superseded = beaten.id;
   });
 
-  test("each of them is listed, with its fate, where the provider knows it, its price and its age; nothing else is", async () => {
+  test("lists exactly the orphans, with fate, provider job, price and age", async () => {
     const { count, at_most_lost_usd, orphans: all } = await listed();
     const short = all.map((row: Record<string, unknown>) => [row.generation_id, row.attempt, row.fate, row.state, row.price_usd]);
     expect(short).toEqual([
@@ -135,7 +135,7 @@ describe("when attempts were lost, late and unusable", () => {
     expect(Math.abs(seen.age_s * 1000 - Math.max(0, Date.now() - NOW_MS - 500))).toBeLessThan(60_000);
   });
 
-  test("it says what is to be done about each", async () => {
+  test("gives the known facts and the advice for each fate", async () => {
     const all: { generation_id: string; known: string; to_do: string }[] = (await listed()).orphans;
     const of = (name: string) => {
       const row = all.find(({ generation_id }) => generation_id === ids[name]);
@@ -155,7 +155,7 @@ describe("when attempts were lost, late and unusable", () => {
     );
   });
 
-  test("for a user it is a table with the total at its end, by price where that is asked for", async () => {
+  test("prints a table with the total at the end, sorted by price with --sort price", async () => {
     const { exit, out, err } = await orphans("--sort", "price");
     expect([exit as number, err]).toEqual([0, ""]);
     const lines = out.trimEnd().split("\n");
@@ -167,7 +167,7 @@ describe("when attempts were lost, late and unusable", () => {
   });
 
   test.each([80, 100, 120])(
-    "its lines fit a terminal of %d columns, and what to do is said once of all that are alike",
+    "fits a terminal of %d columns and prints the advice once per group of equal orphans",
     async (columns) => {
       const rows = await store.orphans(0);
       const lines = linesOf(rows, NOW_MS + 86_400_000 * 3, columns);
@@ -181,9 +181,9 @@ describe("when attempts were lost, late and unusable", () => {
     },
   );
 
-  test("of many that are alike three are named with what to do, each has its row, and jobs with long ids have no column where it does not fit", async () => {
+  test("lists every orphan, names three of a large group with the advice, and omits the job column when ids do not fit", async () => {
     const [row] = (await store.orphans(0)).filter(({ fate }) => fate === "late");
-    if (!row) throw new Error("there is no late one");
+    if (!row) throw new Error("there is no late orphan");
     const many = Array.from({ length: 9 }, (_, n) => ({ ...row, n, jobId: `${n}${"0".repeat(35)}` }));
     const narrow = linesOf(many, NOW_MS, 80);
     expect(narrow.filter((line) => line.length > 80)).toEqual([]);
@@ -193,7 +193,7 @@ describe("when attempts were lost, late and unusable", () => {
     expect(linesOf(many, NOW_MS, 120)[0]).toEndWith("JOB OR REFERENCE");
   });
 
-  test("--since leaves out what was sent before", async () => {
+  test("--since omits attempts that were sent before", async () => {
     expect((await listed("--since", new Date(NOW_MS + 400).toISOString())).count).toBe(9);
     expect((await listed("--since", new Date(NOW_MS + 501).toISOString())).count).toBe(0);
     expect((await listed("--since", "900000d")).count).toBe(9);
@@ -203,13 +203,13 @@ describe("when attempts were lost, late and unusable", () => {
     [["--since", "yesterday"], "--since"],
     [["--since", "2026-02-30"], "--since"],
     [["--sort", "age"], "--sort"],
-  ])("%p is a mistake that is told with what is allowed", async (words, flag) => {
+  ])("%p exits with 2 and a message with the allowed values", async (words, flag) => {
     const { exit, err } = await orphans(...words);
     expect([exit as number, err]).toEqual([2, expect.stringMatching(new RegExp(`^error: ${flag}: .* use `))]);
   });
 });
 
-test("its help has examples, and without a database it says what is missing", async () => {
+test("orphans --help has examples, and orphans exits with 78 when the directory has no database", async () => {
   expect((await runHere(["orphans", "--help"])).out).toContain("Examples:\n  $ genrouter orphans --data");
   const { exit, err } = await runHere(["orphans", "--data", freshDir()]);
   expect([exit as number, err]).toEqual([78, expect.stringContaining("there is no database in it")]);

@@ -1,4 +1,4 @@
-// The operator's side of providers: keys that are kept sealed, routes that are switched off, and what is shown of both.
+// `genrouter providers` and `genrouter routes`: sealed keys in the vault, disabled routes, and how both are listed.
 import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ afterAll(dropDirs);
 
 const CANARY = "canary-4f1d9c2b7a60:s3cr3t";
 
-/** A data directory with an account, and the key of one provider in a file. */
+/** Creates a data directory with an account, and a file with a provider key. */
 const open = async () => {
   const dir = join(freshDir(), "data");
   await runHere(["accounts", "create", "--name", "acme", "--data", dir]);
@@ -24,7 +24,7 @@ const open = async () => {
   };
   return { dir, file, run, json };
 };
-/** Every byte that the directory holds, but for the file of master keys. */
+/** The bytes of all files in the directory, the master key included. */
 const bytesIn = (dir: string): string =>
   readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -35,7 +35,7 @@ type ProviderJson = { id: string; account: string; key: { from: string; id?: str
 type RouteJson = { id: string; provider: string; state: string; reason: string | null };
 
 describe("a provider's key", () => {
-  test("is kept sealed, shown by its id alone, and makes its routes usable", async () => {
+  test("is stored sealed, listed only by its id, and makes the provider's routes usable", async () => {
     const { dir, file, run, json } = await open();
     const before: ProviderJson[] = await json("providers", "list");
     expect(before.every(({ key, routes_up }) => key === null && routes_up === 0)).toBe(true);
@@ -53,7 +53,7 @@ describe("a provider's key", () => {
     expect(bytesIn(dir)).not.toContain("s3cr3t");
   });
 
-  test("is its account's, by whichever of its interfaces it is named", async () => {
+  test("belongs to the provider account when it is set by the name of one of its interfaces", async () => {
     const { file, run, json } = await open();
     expect((await run("providers", "set-key", "gemini-video", "--file", file)).out).toContain(" of gemini is kept");
     const keyed = ((await json("providers", "list")) as ProviderJson[]).filter(({ key }) => key !== null);
@@ -61,7 +61,7 @@ describe("a provider's key", () => {
     expect((await run("routes", "list", "--provider", "nobody")).exit).toBe(4);
   });
 
-  test("is sealed anew under another master key, and the one before opens nothing any more", async () => {
+  test("is sealed under a new master key by rotate-master-key, and cannot be opened with the former one", async () => {
     const { dir, file, run, json } = await open();
     await run("providers", "set-key", "fal", "--file", file);
     const master = () => readFileSync(join(dir, "provider-keys.master"), "utf8");
@@ -79,7 +79,7 @@ describe("a provider's key", () => {
     expect(master()).toBe(before);
   });
 
-  test("replaces the one that was kept, goes behind the settings' own, and can be forgotten", async () => {
+  test("replaces the stored key, ranks below a key in the settings, and is removed by drop-key", async () => {
     const { dir, file, run, json } = await open();
     const [one, two] = [
       await run("providers", "set-key", "fal", "--file", file),
@@ -105,14 +105,14 @@ describe("a provider's key", () => {
     });
   });
 
-  test("of one account opens all that the account has", async () => {
+  test("of an account applies to all interfaces of the account", async () => {
     const { file, run, json } = await open();
     await run("providers", "set-key", "gemini", "--file", file);
     const with_ = ((await json("providers", "list")) as ProviderJson[]).filter(({ key }) => key !== null).map(({ id }) => id);
     expect(with_).toEqual(["gemini", "gemini-video"]);
   });
 
-  test("of one interface of an account opens that one alone", async () => {
+  test("of one interface in the settings applies to that interface only", async () => {
     const { dir, file } = await open();
     for (const name of ["KEY", "KEY_FILE"]) {
       const value = name === "KEY" ? CANARY : file;
@@ -126,7 +126,7 @@ describe("a provider's key", () => {
     }
   });
 
-  test("that cannot be sent, of a provider that there is not, or that is not there at all is refused in one line", async () => {
+  test("is rejected with a message when the provider, the file or the characters of the key are invalid", async () => {
     const { file, run, json } = await open();
     const refusals: [words: string[], told: RegExp][] = [
       [["providers", "set-key", "nope", "--file", file], /there is no provider account nope\n.*there are bfl, /s],
@@ -154,7 +154,7 @@ describe("a provider's key", () => {
     expect(((await json("providers", "list")) as ProviderJson[]).every(({ key }) => key === null)).toBe(true);
   });
 
-  test("that is given as a word of the command line is not repeated", async () => {
+  test("is rejected, and not printed, when it is a command-line argument", async () => {
     const { run, json } = await open();
     for (const flags of [[], ["--json"]]) {
       const { exit, out, err } = await run("providers", "set-key", "fal", CANARY, ...flags);
@@ -165,7 +165,7 @@ describe("a provider's key", () => {
     expect(((await json("providers", "list")) as ProviderJson[]).every(({ key }) => key === null)).toBe(true);
   });
 
-  test("may stand in a file that the settings name; one that cannot be read is named", async () => {
+  test("is read from a file that the settings name", async () => {
     const { dir, file } = await open();
     const list = await runHere(["providers", "list", "--json", "--data", dir], { GENROUTER_PROVIDERS__FAL__KEY_FILE: file });
     expect((JSON.parse(list.out) as ProviderJson[]).find(({ id }) => id === "fal")?.key).toMatchObject({ from: "file" });
@@ -173,7 +173,7 @@ describe("a provider's key", () => {
 });
 
 describe("a route", () => {
-  test("that is switched off is shown with its reason, and can be switched on again", async () => {
+  test("is listed with its reason after routes disable, and is up again after routes enable", async () => {
     const { file, run, json } = await open();
     await run("providers", "set-key", "fal", "--file", file);
     const routes: RouteJson[] = await json("routes", "list", "--provider", "fal");
@@ -192,7 +192,7 @@ describe("a route", () => {
   });
 });
 
-test("models --all lists every model without a data directory, and says of each route what is missing", async () => {
+test("models --all lists every model without a data directory, and the missing condition of each unavailable route", async () => {
   const { exit, out } = await runHere(["models", "--all", "--json", "--data", join(freshDir(), "none")], { FAL_KEY: "x" });
   expect(exit).toBe(0);
   const models = JSON.parse(out) as { id: string; routes: { provider: string; available: boolean; reason: string | null }[] }[];

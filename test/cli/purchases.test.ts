@@ -1,4 +1,4 @@
-// `genrouter purchases list`: what was bought, by account and state, for people and for scripts.
+// `genrouter purchases`: lists by account and state, as text and as JSON, and decisions on foreign-currency reversals.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Account, openAccount } from "../store/fixture.ts";
 import { openDirectory } from "../store/open-store.ts";
@@ -24,21 +24,21 @@ const list = (...words: string[]) => runHere(["purchases", "list", "--data", dir
 const ids = async (...words: string[]) =>
   JSON.parse((await list("--json", ...words)).out).purchases.map(({ id }: { id: string }) => id);
 
-test("all of them, newest last; of one account; of one state; the last few", async () => {
+test("purchases list shows all purchases, newest last, and filters by account, state and number", async () => {
   expect(await ids()).toEqual(["pur_a", "pur_b", "pur_c", "pur_d"]);
   expect(await ids("--account", other.id)).toEqual(["pur_b"]);
   expect(await ids("--state", "mismatched")).toEqual(["pur_c"]);
   expect(await ids("--state", "paid", "--last", "1")).toEqual(["pur_b"]);
 });
 
-test("for people: amounts, states, the payment's name and what became of it", async () => {
+test("purchases list prints amount, state, payment id and a note on refunds and mismatches", async () => {
   const lines = (await list()).out.trimEnd().split("\n");
   expect(lines[0]).toMatch(/^OPENED +PURCHASE +ACCOUNT +USD +STATE +PAYMENT +NOTE/);
   expect(lines[2]).toMatch(/pur_b +acc_\w+ +\$25\.00 +paid +pi_b +refunded \$5\.00$/);
   expect(lines[3]).toMatch(/pur_c +acc_\w+ +\$50\.00 +mismatched +pi_c +paid 4900 usd$/);
 });
 
-test("for scripts: everything by name", async () => {
+test("purchases list --json has every field by name", async () => {
   const { purchases } = JSON.parse((await list("--json", "--state", "paid", "--last", "1")).out);
   expect(purchases[0]).toMatchObject({
     ...{ id: "pur_b", account_id: other.id, state: "paid", usd: 25, refunded_usd: 5, disputed_usd: 0 },
@@ -46,7 +46,7 @@ test("for scripts: everything by name", async () => {
   });
 });
 
-test("what is in another currency waits for a decision, which is made once and may be nothing", async () => {
+test("purchases settle decides a reversal in another currency once, for an amount from 0 to the rest of the purchase", async () => {
   const store = await openDirectory({ dir, mode: "live" });
   await store.commit([foreignMutation("re_1", "a", 460), foreignMutation("dp_2", "b", 900, { kind: "dispute" })]);
   await store.close();
@@ -71,7 +71,7 @@ test("what is in another currency waits for a decision, which is made once and m
   });
 });
 
-test("what is not there is told", async () => {
+test("purchases list rejects an unknown account with exit code 4 and an unknown state with exit code 2", async () => {
   expect(await list("--account", "acc_none")).toMatchObject({
     exit: 4,
     err: expect.stringContaining("there is no account acc_none"),

@@ -1,4 +1,4 @@
-// Reconciling: a provider's own list beside our attempts, in a running service, and what is said of each that only one of the two has.
+// `genrouter reconcile`: compares a provider's jobs with our attempts, and reports those without a counterpart.
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ListedJob } from "../../src/providers/port.ts";
@@ -31,12 +31,12 @@ const sent = (row: Partial<SentRow>): SentRow => ({
 });
 const listed = (job: Partial<ListedJob>): ListedJob => ({ jobId: "job-1", madeAtMs: NOW - 2 * HOUR, marks: [], ...job });
 
-describe("held against each other", () => {
-  test("a job that an attempt has is matched, also one that was sent just before the time", () => {
+describe("reconcile", () => {
+  test("matches a job with its attempt, also when the attempt was sent just before the period", () => {
     const early = sent({ sentAtMs: SPAN.sinceMs - EDGE_MS / 2 });
     expect(reconcile([listed({})], [early], SPAN)).toEqual({ matched: 1, strangers: [], missing: [], untold: [] });
   });
-  test("a job that no attempt has is a stranger, and its reference says whose it is", () => {
+  test("reports a job without an attempt, with the attempt that its reference names", () => {
     const lost = sent({ jobId: null, state: "lost" });
     const strangers = [listed({ jobId: "job-2", marks: ["0k3v9x2m-1"] }), listed({ jobId: "job-3" })];
     const found = reconcile(strangers, [lost], SPAN);
@@ -47,18 +47,18 @@ describe("held against each other", () => {
     expect(unpricedOf(found).map(({ jobId }) => jobId)).toEqual(["job-3"]);
     expect(found).toMatchObject({ matched: 0, missing: [], untold: [] });
   });
-  test("a reference that another begins with is not that one", () => {
+  test("does not match a reference that is a prefix of another", () => {
     const rows = [sent({ jobId: null, state: "lost" }), sent({ jobId: null, state: "lost", ref: "0k3v9x2m-12" })];
     const { strangers, untold } = reconcile([listed({ jobId: "job-2", marks: ["0k3v9x2m-12"] })], rows, SPAN);
     expect(strangers.map(({ of }) => of?.ref)).toEqual(["0k3v9x2m-12"]);
     expect(untold.map(({ ref }) => ref)).toEqual(["0k3v9x2m-1"]);
   });
-  test("an attempt whose job is not listed is missing, but not at the ends of the time", () => {
+  test("reports an attempt whose job is not listed, except near the ends of the period", () => {
     const edges = [sent({ ref: "a-1", sentAtMs: SPAN.sinceMs + 1 }), sent({ ref: "b-1", sentAtMs: NOW - 1 })];
     expect(reconcile([], edges, SPAN)).toMatchObject({ missing: [], untold: [] });
     expect(reconcile([], [sent({})], SPAN).missing.map(({ ref }) => ref)).toEqual(["0k3v9x2m-1"]);
   });
-  test("of an attempt without a job nothing is unknown that was proved not to exist", () => {
+  test("reports attempts without a job as unknown unless they were rejected or absent", () => {
     const rows = (["rejected", "absent", "lost", "sending"] as const).map((state) =>
       sent({ state, jobId: null, ref: `${state}-1` }),
     );
@@ -84,7 +84,7 @@ describe("genrouter reconcile", () => {
     return { exit, said: exit <= 1 && out !== "" ? JSON.parse(out) : err };
   };
 
-  test("matches what was bought here, and tells what was bought elsewhere with the same key, of a price that is not known", async () => {
+  test("matches jobs of this service, and exits with 1 for a job of unknown price that something else submitted", async () => {
     const words = ["generate", "vidmodel-2.0-fast", "--prompt", "a kite", "--duration", "4", "--data", dir, "--json"];
     expect((await runHere([...words, "-o", `${dir}/kite.mp4`])).exit).toBe(0);
     const bought: Record<string, number> = {};
@@ -106,7 +106,7 @@ describe("genrouter reconcile", () => {
     expect(exit).toBe(1);
     expect(said.at_provider_only).toEqual([{ job_id: id, made_at: expect.any(String), attempt: null }]);
     expect([said.unpriced_jobs, said.at_most_lost_usd]).toEqual([1, null]);
-    // Of unknown price, it is not counted as one that costs nothing; and a restored backup may explain it.
+    // A job of unknown price is not counted as free, and the text names a restored backup as a possible cause.
     const clean = await runHere(["reconcile", "fal", "--data", dir]);
     expect(clean.out).toEndWith("; at most $0.00 lost at route prices\n");
     const { out } = await runHere(["reconcile", "replicate", "--data", dir]);
@@ -119,7 +119,7 @@ describe("genrouter reconcile", () => {
     expect(restored.out).toContain("no attempt: bought after the restored backup, or with the same key by something else\n");
   });
 
-  test("says in one line of a provider that has no list, that there is not, and of a time that is none", async () => {
+  test("rejects a provider without a list, an unknown provider and an invalid --since", async () => {
     expect(await run("vidu")).toMatchObject({ said: expect.stringContaining("no list") });
     expect(await run("nobody")).toMatchObject({ said: expect.stringContaining("there is no provider nobody") });
     expect(await run("fal", "--since", "yesterday")).toMatchObject({ exit: 2, said: expect.stringContaining("--since") });

@@ -1,4 +1,4 @@
-// SIGHUP: another catalogue and other keys are taken while requests go on; what is bad leaves everything as it was.
+// Reload by SIGHUP: the service takes a new catalogue and new keys while it serves requests, and rejects invalid ones as a whole.
 import { afterAll, describe, expect, onTestFinished, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { dropDirs, freshDir } from "./fresh-dir.ts";
 
 afterAll(dropDirs);
 
-/** A service for money whose fal is a server of the test's, which notes with whose key it was called. */
+/** Opens a live service whose fal is a server of the test, which records the key of each request. */
 const openKeyed = async (env: Record<string, string>, dir = join(freshDir(), "data")) => {
   const seen: string[] = [];
   const clock = testClock(100);
@@ -47,7 +47,7 @@ const openKeyed = async (env: Record<string, string>, dir = join(freshDir(), "da
     await simulator.stop();
     clock.stop();
   });
-  /** The credential of the next call to fal. */
+  /** Calls fal and returns the credential of the call. */
   const called = async (): Promise<string> => {
     seen.length = 0;
     await service.providers.check("fal", { endpoint: "fal-ai/kokoro", options: {} }, AbortSignal.timeout(10_000));
@@ -61,19 +61,19 @@ const listed = async (service: Service): Promise<string[]> => {
   return list.data.map(({ id }) => id);
 };
 
-describe("keys", () => {
-  test("what waits for the next start is not told as if it counted: commands look at the settings in effect", async () => {
+describe("a reload of provider keys", () => {
+  test("reports a setting that needs a restart as waiting, and the effective settings keep its former value", async () => {
     const old = { GENROUTER_S3__SECRET_KEY: "first-secret", GENROUTER_PROVIDERS__FAL__KEY: "first-key" };
     const { service, settingsOf, called } = await openKeyed(old);
     const next = settingsOf({ GENROUTER_S3__SECRET_KEY: "second-secret", GENROUTER_PROVIDERS__FAL__KEY: "second-key" });
     expect((await service.reload(next)).waiting).toEqual(["s3.secret_key"]);
     const { s3, providers } = service.settings();
     expect([s3.secret_key, providers.fal?.key, await called()]).toEqual(["first-secret", "second-key", "Key second-key"]);
-    // Undone, nothing waits.
+    // After the change is reverted, nothing waits.
     expect((await service.reload(settingsOf({ ...old, GENROUTER_PROVIDERS__FAL__KEY: "second-key" }))).waiting).toEqual([]);
   });
 
-  test("of a file are read again, and those of the environment that names another", async () => {
+  test("reads key files again", async () => {
     const file = join(freshDir(), "fal.key");
     writeFileSync(file, "first-key\n");
     const env = { GENROUTER_PROVIDERS__FAL__KEY_FILE: file };
@@ -85,7 +85,7 @@ describe("keys", () => {
     expect(await service.reload(settingsOf(env))).toMatchObject({ rekeyed: [] });
   });
 
-  test("that cannot be read or sent change nothing, not even the others", async () => {
+  test("changes no key when one key cannot be read or sent", async () => {
     const file = join(freshDir(), "fal.key");
     writeFileSync(file, "first-key\n");
     const env = { GENROUTER_PROVIDERS__FAL__KEY_FILE: file };
@@ -99,7 +99,7 @@ describe("keys", () => {
     expect(await listed(service)).toEqual(before);
   });
 
-  test("of a further provider add its models, and take them away when they are gone", async () => {
+  test("adds the models of a further provider, and removes them with its key", async () => {
     const { service, settingsOf } = await openKeyed({ FAL_KEY: "k" });
     const before = await listed(service);
     await service.reload(settingsOf({ FAL_KEY: "k", ELEVENLABS_API_KEY: "e" }));
@@ -109,7 +109,7 @@ describe("keys", () => {
     expect(await listed(service)).toEqual(before);
   });
 
-  test("that are kept are replaced in a running service, time and again", async () => {
+  test("keeps keys of the vault that were replaced while the service runs", async () => {
     const dir = join(freshDir(), "data");
     const keyFile = join(freshDir(), "k");
     writeFileSync(keyFile, "kept-first");
@@ -126,20 +126,20 @@ describe("keys", () => {
   });
 });
 
-test("what a reload does not take is named, and counts from the next start on", async () => {
+test("a reload returns the names of changed settings that take effect at the next start", async () => {
   const { service, settingsOf } = await openKeyed({ FAL_KEY: "k" });
   const { waiting } = await service.reload(
     settingsOf({ FAL_KEY: "k", GENROUTER_LIMITS__MAX_RUNNING: "5", GENROUTER_LOG__LEVEL: "warn" }),
   );
   expect(waiting).toEqual(["limits.max_running", "log.level"]);
-  // As long as it waits it is told, and no more once it is as at the start again.
+  // Each reload reports a waiting setting until it has its value of the start again.
   expect((await service.reload(settingsOf({ FAL_KEY: "k", GENROUTER_LIMITS__MAX_RUNNING: "5" }))).waiting).toEqual([
     "limits.max_running",
   ]);
   expect((await service.reload(settingsOf({ FAL_KEY: "k" }))).waiting).toEqual([]);
 });
 
-test("a running process takes a new catalogue at SIGHUP without dropping a request, and keeps the old one when the new one is bad", async () => {
+test("SIGHUP loads a new catalogue without a failed request, and keeps the current one when the new one is invalid", async () => {
   const [catalogue, dir] = [writeSample(freshDir()), join(freshDir(), "data")];
   const child = Bun.spawn([...PROGRAM, "serve", "--simulate", "--port", "0", "--data", dir, "--catalogue", catalogue], {
     env: { PATH: process.env.PATH ?? "", GENROUTER_LIMITS__BURST_PER_S: "100000" },

@@ -1,4 +1,4 @@
-// Trying a route: for nothing where its provider can be asked, by one generation where it cannot, and what is said of either.
+// `genrouter routes test`: checks a route without cost where the provider allows it, and by one generation with --buy.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { settingsLeadingTo } from "../../src/simulator/dialect-registry.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
@@ -10,7 +10,7 @@ import { dropDirs, freshDir } from "./fresh-dir.ts";
 const dir = freshDir();
 let simulator: Simulator;
 let service: Child;
-/** A provider that takes no key. */
+/** A provider that rejects every key. */
 const stranger = Bun.serve({ port: 0, fetch: () => Response.json({ error: "no such key" }, { status: 401 }) });
 beforeAll(async () => {
   simulator = await createSimulator({ speed: 1_000 });
@@ -33,24 +33,24 @@ const run = async (...words: string[]) => {
   const { exit, out, err } = await runHere(["routes", "test", ...words, "--data", dir]);
   return { exit: exit as number, out, err };
 };
-/** What reached the providers so far, by provider and whether it was taken. */
+/** Submissions that the simulator received, by provider and acceptance. */
 const bought = () => simulator.submissions().map(({ provider, accepted }) => `${provider} ${accepted}`);
 const json = async (...words: string[]) => JSON.parse((await run(...words, "--json")).out);
 
-describe("a provider that can be asked for nothing", () => {
-  test("is asked, and nothing is bought", async () => {
+describe("routes test for a provider with a check without cost", () => {
+  test("exits with 0 when the provider accepts the key, and submits nothing", async () => {
     const before = bought();
     expect(await run("vidmodel-2.0/fal")).toMatchObject({ exit: 0, out: expect.stringContaining("fal takes the key") });
     expect(bought()).toEqual(before);
   });
-  test("and refuses the key is told with what it said, and nothing is bought there for money either", async () => {
+  test("exits with 1 and prints the provider's response when it rejects the key, also with --buy", async () => {
     for (const words of [["runway-gen-4.5/runway"], ["runway-gen-4.5/runway", "--buy"]]) {
       const { exit, out } = await run(...words);
       expect(exit).toBe(1);
       expect(out).toMatch(/✘ runway refuses: config_fault: .*401.*no such key/);
     }
   });
-  test("and has no key is said with how to set one; a route that there is not, with where those are", async () => {
+  test("names providers set-key when the provider has no key, and routes list for an unknown route", async () => {
     expect(await run("luma-ray-2/luma")).toMatchObject({ exit: 6, err: expect.stringContaining("providers set-key luma") });
     expect(await run("gemini-omni-flash/gemini-video")).toMatchObject({
       exit: 6,
@@ -60,8 +60,8 @@ describe("a provider that can be asked for nothing", () => {
   });
 });
 
-describe("a provider that can only be tried for money", () => {
-  test("is not, and what it would cost is said with how", async () => {
+describe("routes test for a provider without a check without cost", () => {
+  test("submits nothing, and prints the least cost and the command with --buy", async () => {
     const before = bought();
     const { exit, out } = await run("stable-image-core/stability");
     expect(exit).toBe(1);
@@ -71,13 +71,13 @@ describe("a provider that can only be tried for money", () => {
   });
 });
 
-describe("a route that is tried for money", () => {
+describe("routes test --buy", () => {
   const account = async () => {
     const { out } = await runHere(["accounts", "list", "--json", "--data", dir]);
     return JSON.parse(out).find(({ name }: { name: string }) => name === "route tests");
   };
 
-  test("runs one generation there and nowhere else, on the service's own account", async () => {
+  test("runs one generation on the route only, on the account for route tests", async () => {
     const [before, charged] = [bought(), (await account())?.charged_usd ?? 0];
     const told = await json("stable-image-core/stability", "--buy");
     expect(told).toMatchObject({ provider: "stability", result: "delivered", detail: null });
@@ -88,7 +88,7 @@ describe("a route that is tried for money", () => {
     expect(JSON.parse(out).every(({ revoked_at }: { revoked_at: string | null }) => revoked_at !== null)).toBe(true);
   });
 
-  test("and does not deliver is told with the provider's reason; no other route is asked, and nothing is charged", async () => {
+  test("prints the provider's reason when the route does not deliver, without fallback and without a hold left", async () => {
     const before = bought();
     const input = JSON.stringify({ prompt: "a kite [sim:fail]", duration: 4 });
     const { exit, out } = await run("vidmodel-2.0/fal", "--buy", "--input", input);
@@ -98,7 +98,7 @@ describe("a route that is tried for money", () => {
     expect(await account()).toMatchObject({ held_usd: 0 });
   });
 
-  test("and whose model needs media, or is asked for what it does not take, says so and buys nothing", async () => {
+  test("rejects missing media and invalid input, and submits nothing", async () => {
     const before = bought();
     const upscale = await run("recraft-crisp-upscale/fal", "--buy");
     expect(upscale).toMatchObject({ exit: 2, err: expect.stringMatching(/needs image_url.*--input/s) });
@@ -107,7 +107,7 @@ describe("a route that is tried for money", () => {
     expect(bought()).toEqual(before);
   });
 
-  test("needs the service", async () => {
+  test("exits with 75 when no service runs", async () => {
     const { exit, err } = await runHere(["routes", "test", "stable-image-core/stability", "--buy", "--data", await made()], {
       STABILITY_API_KEY: "stability-s3cr3t",
     });
@@ -116,7 +116,7 @@ describe("a route that is tried for money", () => {
   });
 });
 
-/** A data directory that no service has open. */
+/** Creates a data directory that no service has open. */
 const made = async () => {
   const other = freshDir();
   await runHere(["accounts", "create", "--name", "acme", "--data", other]);

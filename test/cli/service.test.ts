@@ -1,4 +1,4 @@
-// The commands against a real service in a process of its own: start, streams, exit codes, generate, trace, verify, drain.
+// Commands against a service in a separate process: start, streams, exit codes, generate, trace, verify and drain.
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const spawn = (words: string[], env: Record<string, string> = {}) =>
     stderr: "pipe",
   });
 
-/** Starts a service with the simulator and waits for the last line that a start prints. */
+/** Starts a service with the simulator and waits for the last line that it prints at the start. */
 const start = async (dir: string): Promise<Started> => {
   const child = spawn(["serve", "--simulate", "--port", "0", "--data", dir]);
   const err = new Response(child.stderr).text();
@@ -37,7 +37,7 @@ const start = async (dir: string): Promise<Started> => {
   return { child, url, key, curl: lines[2] ?? "", err };
 };
 
-/** Ends it and gives what it said on standard error. */
+/** Stops the service and returns its exit code and standard error. */
 const stop = async (service: Started): Promise<{ exit: number; err: string }> => {
   service.child.kill("SIGTERM");
   const exit = await service.child.exited;
@@ -60,7 +60,7 @@ describe("a service with the simulator", () => {
     expect(answer).toStartWith("HTTP/1.1 202");
   });
 
-  test("generate finds the service and its key by the data directory, and saves every file", async () => {
+  test("generate finds the service and its key through --data and saves every file", async () => {
     const place = freshDir();
     const words = ["generate", "sim-image-1", "--prompt", "a tin robot", "-o", join(place, "robot.png"), "--data", dir];
     const { exit, out, err } = await runHere(words);
@@ -73,7 +73,7 @@ describe("a service with the simulator", () => {
     }
   });
 
-  test("with --json standard output is one generation per line and no file of its own making is left when it fails", async () => {
+  test("generate --json prints one generation per line on standard output, and leaves no file when the generation fails", async () => {
     const words = [
       "generate",
       "vidmodel-2.0-fast",
@@ -103,7 +103,7 @@ describe("a service with the simulator", () => {
     expect(readdirSync(place).filter((name) => name.startsWith("never"))).toEqual([]);
   });
 
-  test("the same --idempotency-key makes one generation; get and download find it again", async () => {
+  test("the same --idempotency-key creates one generation, which get and download find", async () => {
     const words = ["generate", "sim-speech-1", "--prompt", "hello", "--idempotency-key", "k-1", "--no-wait", "--data", dir];
     const first = await runHere(words);
     expect(first.out).toMatch(/^gen_\w+\n$/);
@@ -127,13 +127,13 @@ describe("a service with the simulator", () => {
       8,
       /is still (queued|running) after 1 s/,
     ],
-  ])("%p → exit %d", async (words, exit, message) => {
+  ])("%p exits with %d", async (words, exit, message) => {
     const ran = await runHere([...words, "--data", dir]);
     expect([ran.exit as number, ran.out]).toEqual([exit, ""]);
     expect(ran.err).toMatch(message);
   });
 
-  test("an account made while it runs can be used at once; without credits submitting ends with 5, paused with 3", async () => {
+  test("generate works at once with a new account, and exits with 5 without credits and with 3 when the account is paused", async () => {
     const made = JSON.parse((await runHere(["accounts", "create", "--name", "poor", "--json", "--data", dir])).out);
     const { key } = JSON.parse((await runHere(["keys", "create", "--account", made.id, "--json", "--data", dir])).out);
     const words = ["generate", "sim-image-1", "--prompt", "x", "--no-wait", "--url", service.url, "--key", key];
@@ -146,7 +146,7 @@ describe("a service with the simulator", () => {
     expect((await runHere(words)).exit as number).toBe(3);
   });
 
-  test("trace tells events and money in the order of time", async () => {
+  test("trace lists events and transfers in chronological order", async () => {
     const [id = ""] =
       (
         await runHere(["generate", "sim-image-1", "--prompt", "t", "--json", "-o", join(place, "t.png"), "--data", dir])
@@ -162,7 +162,7 @@ describe("a service with the simulator", () => {
     expect(times).toEqual([...times].sort());
   });
 
-  test("Ctrl-C ends the command with 130 and says how to go on; the generation goes on", async () => {
+  test("Ctrl-C ends generate with exit code 130 and prints the download command while the generation continues", async () => {
     const words = ["generate", "sim-image-1", "--prompt", "[sim:slow]", "-o", join(place, "later.png"), "--data", dir];
     const child = spawn(words);
     const reader = child.stderr.getReader();
@@ -184,7 +184,7 @@ describe("a service with the simulator", () => {
     expect(existsSync(join(place, "later.png"))).toBe(true);
   });
 
-  test("the port cannot be shared, nor the directory; neither is told with a stack", async () => {
+  test("serve exits without a stack trace when the port or the data directory is in use", async () => {
     const port = new URL(service.url).port;
     const taken = await runHere(["serve", "--simulate", "--port", port, "--data", freshDir()]);
     expect([taken.exit as number, taken.err]).toEqual([
@@ -199,7 +199,7 @@ describe("a service with the simulator", () => {
   });
 });
 
-test("SIGTERM drains and ends with 0; the next start has the same key, and verify passes live and at rest", async () => {
+test("SIGTERM drains and the service exits with 0; verify passes before and after, and the next start has the same key", async () => {
   const dir = freshDir();
   const service = await start(dir);
   await runHere(["generate", "sim-image-1", "--prompt", "x", "-o", `${dir}/x.png`, "--data", dir]);
@@ -213,7 +213,7 @@ test("SIGTERM drains and ends with 0; the next start has the same key, and verif
   await running.exited;
   const ended = await stop(service);
   expect(ended.exit).toBe(0);
-  // The drain tells what it leaves for the next start.
+  // The drain logs how many generations remain for the next start.
   const stopped = ended.err.split("\n").find((line) => line.includes('"msg":"service stopped"')) ?? "{}";
   const { queued, running: left, dur_ms } = JSON.parse(stopped);
   expect([queued + left, dur_ms]).toEqual([1, expect.any(Number)]);
@@ -221,7 +221,7 @@ test("SIGTERM drains and ends with 0; the next start has the same key, and verif
   expect(ended.err).toContain("draining");
   expect(ended.err).not.toContain(service.key);
   expect((await runHere(["verify", "--data", dir])).exit as number).toBe(0);
-  // The key that was used within the last minute is noted on the way out; another was never used.
+  // The drain stores when the key was last used; the other key was never used.
   const keys = JSON.parse((await runHere(["keys", "list", "--json", "--data", dir])).out) as { last_used_at: string | null }[];
   expect(keys.filter(({ last_used_at }) => last_used_at !== null)).toHaveLength(1);
   const again = await start(dir);
@@ -232,7 +232,7 @@ test("SIGTERM drains and ends with 0; the next start has the same key, and verif
   expect(await new Response(live.stderr).text()).toMatch(/made for the simulator/);
 });
 
-test("verify ends with 1 and shows the rows when the books were changed by hand", async () => {
+test("verify exits with 1 and prints the rows when a balance was changed by hand", async () => {
   const dir = freshDir();
   expect((await runHere(["accounts", "create", "--name", "demo", "--credit-usd", "5", "--data", dir])).exit as number).toBe(0);
   expect((await runHere(["verify", "--data", dir])).exit as number).toBe(0);
@@ -248,7 +248,7 @@ test("verify ends with 1 and shows the rows when the books were changed by hand"
   expect(JSON.parse((await runHere(["verify", "--json", "--data", dir])).out).ok).toBe(false);
 });
 
-test("verify of a file that is no database could not run: exit 2", async () => {
+test("verify exits with 2 when genrouter.db is not a database", async () => {
   const dir = freshDir();
   writeFileSync(join(dir, "genrouter.db"), "no database at all, but long enough to be read as one".repeat(100));
   const { exit, err } = await runHere(["verify", "--data", dir]);

@@ -1,4 +1,4 @@
-// Settings come from flags, the environment with the files it names and credentials, a TOML file and defaults, in this order.
+// Settings from flags, the environment, files that it names, service credentials, a TOML file and defaults, in this order.
 import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ const write = (text: string, name = "genrouter.toml"): string => {
 const linesOf = (env: Record<string, string>, text?: string): string[] =>
   examine(env, {}, text === undefined ? undefined : toml(text)).faults;
 
-test("each place wins over the one behind it", () => {
+test("readSettings prefers flags, variables, _FILE variables, credentials, the file and defaults in this order", () => {
   const dir = freshDir();
   writeFileSync(join(dir, "server.port"), "3\n");
   const file = toml('[server]\nport = 2\nhost = "::1"\n');
@@ -40,7 +40,7 @@ test("each place wins over the one behind it", () => {
   expect(readSettings(env, {}, file).server.host).toBe("::1");
 });
 
-test("where each setting was said is known", () => {
+test("readAll returns the origin of each setting", () => {
   const env = { GENROUTER_LIMITS__MAX_RUNNING: "7", FAL_KEY: "k" };
   const { origins } = readAll(env, { server: { port: 1 } }, toml('[log]\nlevel = "warn"\n'));
   expect(Object.fromEntries(origins)).toEqual({
@@ -53,15 +53,15 @@ test("where each setting was said is known", () => {
 
 describe("a key of a provider", () => {
   const file = toml('[providers.fal]\nkey = "of the file"\n[providers.together-video]\nbase_url = "http://x"\n');
-  test("under the name that others use counts less than under ours, and more than in the file", () => {
+  test("in a well-known variable ranks below a GENROUTER_ variable and above the settings file", () => {
     expect(readSettings({}, {}, file).providers.fal).toEqual({ key: "of the file" });
     expect(readSettings({ FAL_KEY: "theirs" }, {}, file).providers.fal).toEqual({ key: "theirs" });
     expect(readSettings({ FAL_KEY: "theirs", GENROUTER_PROVIDERS__FAL__KEY: "ours" }, {}, file).providers.fal?.key).toBe("ours");
   });
-  test("in a file that a stronger place names takes the place of the weaker one's key", () => {
+  test("in a key file that a variable names replaces the key of the settings file", () => {
     expect(readSettings({ GENROUTER_PROVIDERS__FAL__KEY_FILE: "/k" }, {}, file).providers.fal).toEqual({ key_file: "/k" });
   });
-  test("may be a credential of the service manager", () => {
+  test("can be a credential of the service manager", () => {
     const dir = freshDir();
     writeFileSync(join(dir, "providers.together-video.key"), "k\n");
     writeFileSync(join(dir, "somebody-elses"), "x");
@@ -72,7 +72,7 @@ describe("a key of a provider", () => {
   });
 });
 
-describe("what cannot be used is told with its place, all of it, and credentials are never repeated", () => {
+describe("invalid settings", () => {
   test.each<[string, RegExp[]]>([
     [
       "[server]\nprot = 1\nhots = 2\n",
@@ -99,7 +99,7 @@ describe("what cannot be used is told with its place, all of it, and credentials
     ["[simulator]\nspeed = inf\n", [/^simulator\.speed in .*: expected number, not Infinity/]],
     [`[providers.FAL]\nkey = "${CANARY}"\n`, [/^providers\.FAL\.key in \/etc\/x\.toml is not a setting; a provider's id is/]],
     ["[server]\nprot = 1\nport = 1.5\n", [/^server\.prot in .* is not a setting/, /^server\.port in .*, not 1\.5/]],
-  ])("%j", (text, expected) => {
+  ])("are all reported with their place and without credentials: %j", (text, expected) => {
     const faults = linesOf({}, text);
     expect(faults).toHaveLength(expected.length);
     for (const [index, line] of faults.entries()) {
@@ -109,7 +109,7 @@ describe("what cannot be used is told with its place, all of it, and credentials
     }
   });
 
-  test.each(Object.entries(RENAMED_SETTINGS))("a former name, %s, stops the start with the current one", (former, current) => {
+  test.each(Object.entries(RENAMED_SETTINGS))("with the former name %s are reported with the current name", (former, current) => {
     const variable = (path: string) => `GENROUTER_${path.toUpperCase().replaceAll(".", "__")}`;
     const [section, key] = former.split(".");
     expect(linesOf({ [variable(former)]: "5" }, "")).toEqual([
@@ -122,7 +122,7 @@ describe("what cannot be used is told with its place, all of it, and credentials
     expect(linesOf({ [variable(current)]: "5" }, "")).toEqual([]);
   });
 
-  test("of every class, whatever was found before", () => {
+  test("of every class are reported, in spite of earlier faults", () => {
     const env = {
       GENROUTER_PORT: "1",
       GENROUTER_LIMITS__BURSTS: "1",
@@ -144,7 +144,7 @@ describe("what cannot be used is told with its place, all of it, and credentials
     expect(() => readSettings(env)).toThrow(/^CREDENTIALS_DIRECTORY/);
   });
 
-  test("files that variables and credentials name", () => {
+  test("in files that variables and credentials name are reported", () => {
     const dir = freshDir();
     writeFileSync(join(dir, "operator.tokens"), CANARY);
     expect(linesOf({ CREDENTIALS_DIRECTORY: dir })).toEqual([
@@ -163,7 +163,7 @@ describe("what cannot be used is told with its place, all of it, and credentials
 });
 
 describe("the settings file", () => {
-  test("is the one that is named, else the usual one where there is one: the system's for root, a user's own for others", () => {
+  test("is the named file, or the user's own file unless the user is root", () => {
     const home = freshDir();
     const path = join(home, "genrouter", "genrouter.toml");
     expect(findSettingsFile({ XDG_CONFIG_HOME: home }, undefined, false)).toBeUndefined();
@@ -175,7 +175,7 @@ describe("the settings file", () => {
     const other = write("");
     expect(findSettingsFile({ GENROUTER_CONFIG: path }, other, true)?.path).toBe(other);
   });
-  test("stops the command with one line when it is named and cannot be read", async () => {
+  test("makes a command exit with 2 and one line when it is named and cannot be read", async () => {
     const { exit, err } = await runHere(["accounts", "list", "--config", "/no/such.toml"]);
     expect(exit as number).toBe(2);
     expect(err).toBe("error: --config: /no/such.toml cannot be read (ENOENT)\n");
@@ -192,9 +192,9 @@ describe("the settings file", () => {
   });
 });
 
-describe("a service that others can reach", () => {
+describe("serve", () => {
   test.each(["0.0.0.0", "::", "192.0.2.1", "some.host.invalid"])(
-    "at %s is not started without an operator's credential",
+    "rejects host %s, which other machines can reach, without an operator token",
     async (host) => {
       const words = ["serve", "--simulate", "--host", host, "--port", "0", "--data", join(freshDir(), "none")];
       const { exit, err } = await runHere(words);
@@ -205,7 +205,7 @@ describe("a service that others can reach", () => {
 });
 
 describe("config", () => {
-  test("check tells every fault on its line and exits with 2", async () => {
+  test("check prints each fault on its own line and exits with 2", async () => {
     const config = write("[server]\nprot = 1\nhots = 2\n");
     const { exit, out } = await runHere(["config", "check", "--config", config]);
     expect(exit as number).toBe(2);
@@ -214,7 +214,7 @@ describe("config", () => {
     expect(JSON.parse(json.out)).toMatchObject({ ok: false, file: config, faults: [expect.any(String), expect.any(String)] });
   });
 
-  test("check finds what only a start would", async () => {
+  test("check reports unknown providers, unreadable key files and missing catalogues", async () => {
     const config = write(
       `[providers.nope]\nkey = "${CANARY}"\n[providers.fal]\nkey_file = "/no/key"\n[catalogue]\ndir = "/no/dir"\n`,
     );
@@ -226,7 +226,7 @@ describe("config", () => {
     expect(out).not.toContain(CANARY);
   });
 
-  test("check refuses a key that cannot be sent, beside other faults too, and names where it was said", async () => {
+  test("check reports a key that cannot be sent with its origin, also beside other faults", async () => {
     const env = { GENROUTER_PROVIDERS__FAL__KEY_FILE: write(`${CANARY}\n${CANARY}\n`), BFL_API_KEY: `two ${CANARY}` };
     const lines = async (more: Record<string, string>) => {
       const { out, exit } = await runHere(["config", "check"], { ...env, ...more });
@@ -242,7 +242,7 @@ describe("config", () => {
     expect(await lines({ GENROUTER_SERVER__PORT: "x" })).toEqual([expect.stringMatching(/^✖ GENROUTER_SERVER__PORT: /), ...keys]);
   });
 
-  test("check is content with good settings, and refuses an address that needs a credential", async () => {
+  test("check accepts valid settings, and reports a reachable host without an operator token", async () => {
     const good = await runHere(["config", "check", "--config", write('[log]\nlevel = "warn"\n')]);
     expect(good).toMatchObject({ exit: 0, err: "" });
     expect(good.out).toMatch(/^✔ the settings can be used: 1 setting of .*, the others are defaults\n$/);
@@ -251,7 +251,7 @@ describe("config", () => {
     expect(open.out).toMatch(/^✖ GENROUTER_SERVER__HOST: 192\.0\.2\.1 can be reached/);
   });
 
-  test("check warns of credentials in a file that everybody may read", async () => {
+  test("check warns of credentials in a file that all users can read", async () => {
     const config = write(`[operator]\ntoken = "${CANARY}"\n`);
     chmodSync(config, 0o644);
     const open = await runHere(["config", "check", "--config", config]);
@@ -263,7 +263,7 @@ describe("config", () => {
     expect((await runHere(["config", "check", "--config", config])).out).toMatch(/^✔ [^\n]*\n$/);
   });
 
-  test("print shows every setting, which read back are the same settings, and no credential", async () => {
+  test("print prints every setting in a form that reads back as the same settings, without credentials", async () => {
     const env = {
       GENROUTER_OPERATOR__TOKEN: CANARY,
       GENROUTER_S3__SECRET_KEY: CANARY,
@@ -285,7 +285,7 @@ describe("config", () => {
     expect(settings).toEqual(readSettings({ GENROUTER_LIMITS__MAX_RUNNING: "7", GENROUTER_DATA__DIR: 'a "b"\\c\u00e9' }));
   });
 
-  test("print --redact also hides what names machines and places", async () => {
+  test("print --redact also hides addresses and paths", async () => {
     const config = write(
       '[server]\npublic_url = "https://gen.acme.example"\nport = 9\n[data]\ndir = "/srv/acme"\n[log]\nlevel = "warn"\n',
     );

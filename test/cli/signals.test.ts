@@ -1,12 +1,12 @@
-// Which signals drain a service and which end it at once.
+// Signals: which ones drain a service and which ones end it at once.
 import { expect, test } from "bun:test";
 import { EventEmitter } from "node:events";
 import { firstSignal } from "../../src/cli/signals.ts";
 
 test.each<[string, [signal: "SIGINT" | "SIGTERM", atMs: number][], string, number[]]>([
-  ["one signal drains", [["SIGTERM", 0]], "SIGTERM", []],
+  ["one signal drains and does not end the process", [["SIGTERM", 0]], "SIGTERM", []],
   [
-    "a Ctrl-C that arrives three times over, forwarded by parents, is one",
+    "a Ctrl-C that parent processes forward twice within 40 ms counts as one signal",
     [
       ["SIGINT", 0],
       ["SIGINT", 2],
@@ -16,13 +16,13 @@ test.each<[string, [signal: "SIGINT" | "SIGTERM", atMs: number][], string, numbe
     [],
   ],
   [
-    "SIGTERM every half second from a watcher never cuts a drain short",
+    "SIGTERM every half second does not cut a drain short",
     [0, 500, 1000, 1500, 2000].map((at) => ["SIGTERM", at]),
     "SIGTERM",
     [],
   ],
   [
-    "a second Ctrl-C after a pause ends at once with 130",
+    "a second Ctrl-C after a second ends the process at once with 130",
     [
       ["SIGINT", 0],
       ["SIGINT", 1000],
@@ -31,7 +31,7 @@ test.each<[string, [signal: "SIGINT" | "SIGTERM", atMs: number][], string, numbe
     [130],
   ],
   [
-    "a second SIGTERM after a pause ends at once with 143",
+    "a SIGTERM a second after Ctrl-C ends the process at once with 143",
     [
       ["SIGINT", 0],
       ["SIGTERM", 1000],

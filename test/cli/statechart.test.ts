@@ -1,4 +1,4 @@
-// `genrouter statechart`: the statecharts listed and drawn, and a stored generation replayed with its guards, commands and money.
+// `genrouter statechart`: lists and draws the statecharts, and replays a stored generation with guards, effects and transfers.
 import { expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { MACHINE_NAMES } from "../../actors/chart/machines.ts";
 import { openScene } from "../generation/fixture.ts";
 import { runHere } from "./captured.ts";
 
-test("every machine is listed, with how much of it the tests take", async () => {
+test("statechart list shows every statechart with all of its transitions covered by tests", async () => {
   const { exit, out } = await runHere(["statechart", "list", "--json"]);
   expect(exit).toBe(0);
   const rows = JSON.parse(out) as { name: string; transitions: number; covered: number }[];
@@ -16,7 +16,7 @@ test("every machine is listed, with how much of it the tests take", async () => 
   expect((await runHere(["statechart", "list"])).out).toContain("100 %");
 });
 
-test("a diagram is what the README shows, or SVG, or JSON; to a file too", async () => {
+test("statechart diagram prints the diagram of the README, SVG or JSON, and writes it to a file with -o", async () => {
   const readme = readFileSync(join(import.meta.dir, "../../actors/README.md"), "utf8");
   for (const name of MACHINE_NAMES) {
     const { exit, out } = await runHere(["statechart", "diagram", name]);
@@ -41,7 +41,7 @@ test("a diagram is what the README shows, or SVG, or JSON; to a file too", async
   expect([unknown.exit, unknown.err]).toEqual([2, expect.stringContaining("there are generation, route-health, ledger")]);
 });
 
-test("a generation that fell back is replayed with guards, commands and money, and never with its prompt", async () => {
+test("statechart replay shows guards, effects and transfers of a generation with a fallback, without its prompt", async () => {
   const dir = mkdtempSync(join(tmpdir(), "replayed-"));
   try {
     const scene = await openScene({ dir });
@@ -64,7 +64,7 @@ test("a generation that fell back is replayed with guards, commands and money, a
     const json = JSON.parse((await replayed("--json")).out);
     expect(json).toMatchObject({ generation: { id, status: "succeeded" }, agrees: true, faults: [] });
     expect(json.steps.slice(1).map(({ to }: { to: string }) => to)).toEqual(journal.map(({ stateAfter }) => stateAfter));
-    // Members that scripts of builds before the first release read.
+    // Scripts for builds before the first release read these members.
     for (const step of json.steps)
       expect([step.told, step.movements, step.asks.map(({ type }: { type: string }) => type.replace("ask.", "effect."))]).toEqual(
         [step.description, step.transfers, step.effects.map(({ type }: { type: string }) => type)],

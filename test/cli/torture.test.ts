@@ -1,4 +1,4 @@
-// `genrouter torture` with real processes: the verdict, what it leaves behind, a disk that loses credits, and Ctrl-C.
+// `genrouter torture` with real processes: verdict, remaining files, a disk that loses synced data, a full disk, and Ctrl-C.
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,9 +12,9 @@ import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
 const FORGETFUL = join(import.meta.dir, "../crash/skip-fsync.ts");
-/** Services, simulators and clients start many times over, on whatever machine this is. */
+/** Services, simulators and clients start many times, on a machine of unknown speed. */
 const LONG_MS = 150_000;
-/** More than a torture needs to begin. */
+/** More free space than a torture run needs to begin. */
 const SMALL_MB = 160;
 
 /** Processes whose command line or environment names a directory; Linux only. */
@@ -25,26 +25,26 @@ const runningIn = (dir: string): string[] =>
         /^\d+$/.test(pid) && ["cmdline", "environ"].some((file) => readFileSync(`/proc/${pid}/${file}`, "utf8").includes(dir))
       );
     } catch {
-      // It has ended meanwhile, or belongs to somebody else.
+      // The process has ended meanwhile, or belongs to another user.
       return false;
     }
   });
 
 afterAll(dropDirs);
 
-/** Each is a torture of several seconds on every core. */
+/** Each case is a torture run of several seconds on every core. */
 const LONG = [
-  "ends with a verdict a user understands and leaves nothing behind",
-  "on a disk that forgets what it has synced it says what was lost, how to see it again, and keeps what was left",
-  "Ctrl-C ends it early with the verdict so far, and nothing is left behind or running",
-  "a disk that fills is no fault of the service: 78 with the figures so far, and nothing is left on it",
+  "prints a verdict with its figures and leaves no file behind",
+  "reports lost data, the command that repeats the run and the directory kept, on a disk that loses synced data",
+  "ends early at Ctrl-C with a verdict, and leaves no file and no process behind",
+  "exits with 78 and the figures so far when the disk fills, and leaves no file on it",
 ] as const;
 const chosen = casesOfShare("tortures", LONG, (name) => name);
 const testLong = (name: (typeof LONG)[number], body: () => Promise<void>, isPossible = true): void =>
   test.skipIf(!isPossible || !chosen.includes(name))(name, body, LONG_MS);
 
 describe("torture", () => {
-  testLong("ends with a verdict a user understands and leaves nothing behind", async () => {
+  testLong("prints a verdict with its figures and leaves no file behind", async () => {
     const dir = freshDir();
     const { exit, out, err } = await runHere(["torture", "--minutes", "0.05", "--dir", dir, "--seed", "11"]);
     expect([exit as number, out]).toEqual([0, expect.stringMatching(/^✔ Nothing was lost\.\n/)]);
@@ -59,7 +59,7 @@ describe("torture", () => {
   });
 
   testLong(
-    "on a disk that forgets what it has synced it says what was lost, how to see it again, and keeps what was left",
+    "reports lost data, the command that repeats the run and the directory kept, on a disk that loses synced data",
     async () => {
       const dir = freshDir();
       let out = "";
@@ -77,7 +77,7 @@ describe("torture", () => {
     },
   );
 
-  testLong("Ctrl-C ends it early with the verdict so far, and nothing is left behind or running", async () => {
+  testLong("ends early at Ctrl-C with a verdict, and leaves no file and no process behind", async () => {
     const dir = freshDir();
     const child = Bun.spawn([...PROGRAM, "torture", "--minutes", "60", "--dir", dir, "--json"], {
       env: { PATH: process.env.PATH ?? "" },
@@ -104,7 +104,7 @@ describe("torture", () => {
   });
 
   testLong(
-    "a disk that fills is no fault of the service: 78 with the figures so far, and nothing is left on it",
+    "exits with 78 and the figures so far when the disk fills, and leaves no file on it",
     async () => {
       const { path } = disk as SmallDisk;
       const filler = join(path, "filler");
@@ -117,12 +117,12 @@ describe("torture", () => {
         progress(line);
         if (isFilled || !line?.includes("killing the service")) return;
         isFilled = true;
-        // All of it, so that the client of the torture cannot write its own log either.
+        // Fill the whole disk, so that the client of the torture run cannot write its own log either.
         const { bavail, bsize } = statfsSync(path);
         try {
           writeFileSync(filler, Buffer.alloc(bavail * bsize));
         } catch {
-          // Full is what it was to be.
+          // The disk is full, as intended.
         }
       };
       const run = () => torture({ terminal, env: {}, exit: 0 }, { minutes: "0.5", dir: path, seed: "11", json: true }, PROGRAM);
@@ -131,13 +131,13 @@ describe("torture", () => {
       expect(verdict).toMatchObject({ ok: false, unjudged: "disk-full", findings: [], kept: null, again: [] });
       expect(verdict.figures.kills).toBeGreaterThan(0);
       expect(readdirSync(path)).toEqual(["filler"]);
-      // And it does not begin on such a disk.
+      // A run does not begin on a full disk.
       await expect(run()).rejects.toThrow(/has \d+ MB free, and a torture needs 128 MB/);
     },
     typeof disk !== "string",
   );
 
-  test("of what verify says only the invariants that do not hold are told", () => {
+  test("reports only the violated invariants from the output of verify", () => {
     const held = { invariant: 1, name: "kept", ok: true, offending: [] };
     const broken = {
       invariant: 7,
@@ -151,7 +151,7 @@ describe("torture", () => {
     expect(offendingOf(0, said)).toEqual([]);
   });
 
-  test("a data directory is left alone, and bad flags are told", async () => {
+  test("rejects a data directory and invalid flags with exit code 2, and changes nothing", async () => {
     const dir = freshDir();
     writeFileSync(join(dir, "genrouter.db"), "");
     const wrong: [string[], RegExp][] = [

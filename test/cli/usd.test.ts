@@ -1,4 +1,4 @@
-// Amounts at the terminal are read digit by digit and written back the same.
+// Amounts in USD at the terminal: parsing, rejected text and printing.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { CommandFault } from "../../src/cli/exit-codes.ts";
@@ -15,7 +15,7 @@ describe("an amount in USD", () => {
     ["1.15", 115],
     ["0000010", 1000],
     ["10000000", 1_000_000_000],
-  ])("%s is %d credits", (text, credits) => {
+  ])("parses %s as %d credits", (text, credits) => {
     expect(parseUsd(text, "--usd")).toBe(credits);
   });
 
@@ -38,12 +38,12 @@ describe("an amount in USD", () => {
     "10000000.01",
     "99999999",
     "١",
-  ])("%p is refused by name of the flag", (text) => {
+  ])("rejects %p with the name of the flag", (text) => {
     expect(() => parseUsd(text, "--usd")).toThrow(/^--usd: /);
     expect(() => parseUsd(text, "--usd")).toThrow(CommandFault);
   });
 
-  test("survives the way through JSON and back, whatever the amount", () => {
+  test("survives a round trip through JSON and through text for every amount", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1_000_000_000 }), (credits) => {
         expect(parseUsd(String(JSON.parse(JSON.stringify(usdNumber(credits)))), "--usd")).toBe(credits);
@@ -59,7 +59,7 @@ describe("an amount in USD", () => {
     [123_456, "$1,234.56"],
     [-1250, "-$12.50"],
     [1_000_000_000, "$10,000,000.00"],
-  ])("%d credits are shown as %s", (credits, text) => {
+  ])("prints %d credits as %s", (credits, text) => {
     expect(showUsd(credits)).toBe(text);
   });
 });

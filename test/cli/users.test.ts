@@ -1,4 +1,4 @@
-// `genrouter users`: links by which people come in, who is kept out, and that the user of the machine stands beside each change.
+// `genrouter users`: set-up and invitation links, rejected arguments, the audit log, and former command names.
 import { afterAll, expect, test } from "bun:test";
 import { userInfo } from "node:os";
 import { openDirectory } from "../store/open-store.ts";
@@ -17,7 +17,7 @@ const newDirectory = async (): Promise<string> => {
   return dir;
 };
 
-test("a set-up link is printed once, and the audit log names who made it without its token", async () => {
+test("users setup prints a link, and the audit log has the name of the machine's user but not the token", async () => {
   const dir = await newDirectory();
   expect((await run(dir, "list")).err).toContain("genrouter users setup");
   const { exit, out } = await run(dir, "setup");
@@ -35,7 +35,7 @@ test("a set-up link is printed once, and the audit log names who made it without
   expect(JSON.stringify(line)).not.toContain(token);
 });
 
-test("somebody is invited to a new account, and what is wrong is told in one line", async () => {
+test("users invite creates a member of a new account, and rejects invalid arguments with a message", async () => {
   const dir = await newDirectory();
   const made = await run(dir, "invite", "Ben@Example.com", "--new-account", "Ben's", "--json");
   expect(JSON.parse(made.out)).toMatchObject({
@@ -63,7 +63,7 @@ test.each([
   [["people", "--help"], "users", "genrouter people was renamed; use genrouter users"],
   [["machine", "list"], "generation", "genrouter machine was renamed; use genrouter statechart"],
   [["backup", "adopt", "--help"], "mark-restored", "genrouter backup adopt was renamed; use genrouter backup mark-restored"],
-])("the former command %j runs the current one, and a note names it", async (words, printed, note) => {
+])("the former command %j runs the current command and prints a note with its name", async (words, printed, note) => {
   const { exit, out, err } = await runHere(words);
   expect(exit).toBe(0);
   expect(out).toContain(printed);

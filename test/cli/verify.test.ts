@@ -1,4 +1,4 @@
-// Where verify may be pointed: at a directory in use, at copies of it with and without their log, and at what it cannot read.
+// `genrouter verify` on a directory in use, on copies with and without the write-ahead log, and where it cannot write.
 import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readdirSync, symlinkSync } from "node:fs";
@@ -11,7 +11,7 @@ import { openDirectory } from "../store/open-store.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
-/** Every test has a directory of its own, in use: one of them ends that use, and they run in any order. */
+/** Each test has its own directory in use, because tests run in any order and some close it. */
 let dir: string;
 let store: Store;
 let isOpen: boolean;
@@ -45,7 +45,7 @@ const copyOf = (keeps: (name: string) => boolean): string => {
   return copy;
 };
 
-test("a directory in use, and a copy of it with its log, are verified; a writer goes on meanwhile", async () => {
+test("verify passes for a directory in use while a writer continues, and for a copy with its write-ahead log", async () => {
   expect(existsSync(join(dir, "genrouter.db-wal"))).toBe(true);
   const running = verify(dir);
   await succeed(store, await openAccount(store, 5000));
@@ -53,7 +53,7 @@ test("a directory in use, and a copy of it with its log, are verified; a writer 
   expect(await verify(copyOf((name) => !name.endsWith("-shm")))).toEqual({ exit: 0, invariants: ALL });
 });
 
-test("a copy of a directory in use that lacks its log is not taken for a whole one", async () => {
+test("verify exits with 2 for a copy of a directory in use without its write-ahead log", async () => {
   const { exit, err } = await runHere(["verify", "--data", copyOf((name) => !/-(wal|shm)$/.test(name))]);
   expect([exit as number, err]).toEqual([
     2,
@@ -61,15 +61,15 @@ test("a copy of a directory in use that lacks its log is not taken for a whole o
   ]);
 });
 
-test("a copy made at rest needs no log", async () => {
+test("verify passes for a copy without a write-ahead log when the store was closed", async () => {
   await close();
   expect(await verify(copyOf((name) => name === "genrouter.db"))).toEqual({ exit: 0, invariants: ALL });
 });
 
-test("where nothing can be written beside it, it says that it could not run, and what to do", async () => {
+test("verify exits with 2 and a remedy when SQLite cannot write beside the database", async () => {
   await close();
   const copy = copyOf((name) => name === "genrouter.db");
-  // SQLite fails to make the log's index as it does on a read-only disk, also for root.
+  // SQLite cannot create the index of the write-ahead log, as on a read-only disk; this holds for root too.
   symlinkSync(join(copy, "no such directory", "x"), join(copy, "genrouter.db-shm"));
   const { exit, out, err } = await runHere(["verify", "--json", "--data", copy]);
   expect([exit as number, out]).toEqual([2, ""]);
@@ -79,7 +79,7 @@ test("where nothing can be written beside it, it says that it could not run, and
   });
 });
 
-test("a reader that stops listening does not turn a violation into a pass", async () => {
+test("verify exits with 1 for a violation although its output pipe is broken", async () => {
   const unheard = createTerminal({}, () => {
     throw Object.assign(new Error("broken pipe"), { code: "EPIPE" });
   });

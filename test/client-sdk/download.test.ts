@@ -1,4 +1,4 @@
-// Promises of the client's downloads against the real service: a file with its final name is whole, and a break costs no byte twice.
+// Downloads of the client package against the service: a file with its final name is complete, and an interrupted one resumes.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { bedIn, cutAfter, faultOf, sha256Of } from "./fixture.ts";
 
 let harness: Harness;
 let video: Succeeded;
-/** SHA-256 and size of the video, from the service's own record. */
+/** SHA-256 and size of the video, from the response headers of the service. */
 let whole: { sha256: string; bytes: number };
 beforeAll(async () => {
   harness = await openHarness();
@@ -30,7 +30,7 @@ const ranges = (sent: { path: string; range: string | null }[]) =>
   sent.filter(({ path }) => isFile(path)).map(({ range }) => range);
 const partOf = (path: string) => `${path}.${video.id}-1.part`;
 
-test("a connection that breaks twice is taken up where it broke, and the file is whole", async () => {
+test("download resumes after each of two broken connections and saves the complete file", async () => {
   const path = join(freshDir(), "kite.mp4");
   let cuts = 2;
   const { client, sent, pauses } = bedIn(harness, {
@@ -41,7 +41,7 @@ test("a connection that breaks twice is taken up where it broke, and the file is
   });
   const told: number[] = [];
   await client.download(video, { to: path, onBytes: (_, bytes) => told.push(bytes) });
-  // The last byte that is there is asked for again, so that a part that is whole is never past the end.
+  // The client requests the last byte again, so that the range of a complete part does not begin after the end.
   expect(ranges(sent)).toEqual([null, "bytes=2999-", "bytes=5998-"]);
   expect(pauses).toHaveLength(2);
   expect(sha256Of(path)).toBe(whole.sha256);
@@ -49,7 +49,7 @@ test("a connection that breaks twice is taken up where it broke, and the file is
   expect(readdirSync(join(path, ".."))).toEqual(["kite.mp4"]);
 });
 
-test("what an aborted download has left is taken up by the next call, also when it was whole already", async () => {
+test("download resumes the .part file of an aborted call, also when the .part file is complete", async () => {
   const path = join(freshDir(), "kite.mp4");
   const controller = new AbortController();
   const first = bedIn(harness, { wire: (through) => async (url, init) => cutAfter(await through(url, init), 7_000) });
@@ -74,10 +74,10 @@ test("what an aborted download has left is taken up by the next call, also when 
 });
 
 test.each<[string, () => Uint8Array]>([
-  ["holds something else", () => new Uint8Array(3_000).fill(7)],
+  ["has other content", () => new Uint8Array(3_000).fill(7)],
   ["is longer than the file", () => new Uint8Array(whole.bytes + 10)],
-  ["is longer by the one byte that is asked for twice", () => new Uint8Array(whole.bytes + 1)],
-])("a part that %s is thrown away, and the file is fetched from its beginning", async (_, bytes) => {
+  ["is longer by the one byte that is requested twice", () => new Uint8Array(whole.bytes + 1)],
+])("download discards a .part file that %s and downloads the file from its beginning", async (_, bytes) => {
   const path = join(freshDir(), "kite.mp4");
   writeFileSync(partOf(path), bytes());
   const { client, sent } = bedIn(harness);
@@ -87,7 +87,7 @@ test.each<[string, () => Uint8Array]>([
   expect(readdirSync(join(path, ".."))).toEqual(["kite.mp4"]);
 });
 
-test("a file that breaks off again and again is told so; what arrived is kept beside its place, never under its name", async () => {
+test("download fails with broken_file after five breaks in a row and keeps the received bytes as a .part file", async () => {
   const path = join(freshDir(), "kite.mp4");
   const { client, sent } = bedIn(harness, {
     wire: (through) => async (url, init) => {
@@ -101,7 +101,7 @@ test("a file that breaks off again and again is told so; what arrived is kept be
   expect(readdirSync(join(path, ".."))).toEqual([`kite.mp4.${video.id}-1.part`]);
 });
 
-test("a file that comes whole with other bytes is told so, not as one that broke off, and nothing of it is kept", async () => {
+test("download fails with broken_file and keeps no file when a complete response does not match its SHA-256", async () => {
   const dir = freshDir();
   const { client, sent } = bedIn(harness, {
     wire: (through) => async (url, init) => {
@@ -116,7 +116,7 @@ test("a file that comes whole with other bytes is told so, not as one that broke
   expect(readdirSync(dir)).toEqual([]);
 });
 
-test("a part that does not say which is a no with the status of its answer", async () => {
+test("download fails with unexpected_answer when a 206 response has no Content-Range", async () => {
   const { client } = bedIn(harness, {
     wire: (through) => async (url, init) => new Response(await (await through(url, init)).bytes(), { status: 206 }),
   });
@@ -124,7 +124,7 @@ test("a part that does not say which is a no with the status of its answer", asy
   expect([fault.code, fault.status]).toEqual(["unexpected_answer", 206]);
 });
 
-test("an answer that ends early without a broken connection is not taken for the whole file", async () => {
+test("download resumes after a response that ends early without a connection error", async () => {
   const path = join(freshDir(), "kite.mp4");
   let isFirst = true;
   const { client, sent } = bedIn(harness, {
@@ -140,7 +140,7 @@ test("an answer that ends early without a broken connection is not taken for the
   expect(sha256Of(path)).toBe(whole.sha256);
 });
 
-test("files of a generation that has none are told by what it is", async () => {
+test("download fails with StillRunning for a running generation and with GenerationFailed for a failed one", async () => {
   const { client } = bedIn(harness);
   const order = (prompt: string) => ({ model: "vidmodel-2.0-fast", input: { prompt, resolution: "480p", duration: 4 } });
   const stuck = await client.submit(order("[sim:stuck]"));
@@ -149,7 +149,7 @@ test("files of a generation that has none are told by what it is", async () => {
   await faultOf(client.download(failed.generation, { to: freshDir() }), GenerationFailed);
 });
 
-test("a file that is not there is a no that leaves nothing behind", async () => {
+test("download fails with not_found for a missing file and leaves no file behind", async () => {
   const dir = freshDir();
   const { client } = bedIn(harness, { wire: (through) => (url, init) => through(url.replace("/content", "/content/9"), init) });
   const fault = await faultOf(client.download(video, { to: dir }), GenrouterError);

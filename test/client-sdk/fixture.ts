@@ -1,4 +1,4 @@
-// What the tests of the client package share: a client of a real harness that lives in the harness's time, and a wire that can be cut.
+// Fixture for the tests of the client package: a client with the clock of a harness, and responses that break off.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Client, createClient } from "../../client/src/client.ts";
@@ -11,11 +11,11 @@ export type Bed = {
   client: Client;
   /** Every request that left, in order. */
   sent: Sent[];
-  /** Every pause in milliseconds of the harness's time. */
+  /** Every pause in milliseconds of the harness's clock. */
   pauses: number[];
 };
 
-/** @param more `wire`: put between the client and the harness. `asleep`: called at each pause, before it is slept. */
+/** @param more `wire` wraps the requests of the client. `asleep` is called at the start of each pause. */
 export const bedIn = (
   harness: Harness,
   more: { wire?: (through: Fetch) => Fetch; asleep?: (pauses: number) => Promise<void>; key?: string; url?: string } = {},
@@ -55,7 +55,7 @@ export const bedIn = (
   return { client, sent, pauses };
 };
 
-/** An answer whose connection breaks after so many bytes. */
+/** A response whose connection breaks after the given number of bytes. */
 export const cutAfter = (response: Response, bytes: number): Response => {
   let left = bytes;
   const reader = response.body?.getReader();
@@ -76,7 +76,7 @@ export const cutAfter = (response: Response, bytes: number): Response => {
 
 export const sha256Of = (path: string): string => createHash("sha256").update(readFileSync(path)).digest("hex");
 
-/** What a rejected promise was rejected with; it must be of this kind. */
+/** The error of a rejected promise. @throws Error when it is not of the given class */
 export const faultOf = async <T>(work: Promise<unknown>, kind: abstract new (...words: never[]) => T): Promise<T> => {
   const fault = await work.then(
     () => undefined,

@@ -1,4 +1,4 @@
-// Promises of the client package against the real service: one generation whatever happens on the way, and a typed no.
+// The client package against the service: submissions, retries, polls and typed errors.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 describe("generate", () => {
-  test("a video ends up on disk, and every change on the way is told once", async () => {
+  test("saves a video and calls onUpdate once for each change", async () => {
     const { client } = bedIn(harness);
     const place = join(freshDir(), "kite.mp4");
     const seen: Generation[] = [];
@@ -33,7 +33,7 @@ describe("generate", () => {
     expect(states).toEqual([...new Set(states)]);
   });
 
-  test("both files of a picture model end up in a directory, named after the generation", async () => {
+  test("saves both images into a directory, with names from the generation's id", async () => {
     const { client } = bedIn(harness);
     const dir = freshDir();
     const { generation, files } = await client.generate(PICTURES, { to: dir });
@@ -45,7 +45,7 @@ describe("generate", () => {
     }
   });
 
-  test("a submission whose answer is lost is sent again with its key: one generation, charged once", async () => {
+  test("resends a submission whose response is lost with the same key, and is charged once", async () => {
     const tenant = await harness.newTenant();
     let lost = 0;
     const { client, sent } = bedIn(harness, {
@@ -67,7 +67,7 @@ describe("generate", () => {
     });
   });
 
-  test("two calls make two generations, and the caller's own key makes one of them", async () => {
+  test("creates two generations with two calls, and one when both calls have the same idempotency key", async () => {
     const { client } = bedIn(harness);
     const ids = [await client.submit(PICTURES), await client.submit(PICTURES)].map(({ id }) => id);
     expect(new Set(ids).size).toBe(2);
@@ -77,13 +77,13 @@ describe("generate", () => {
     expect(conflict).toMatchObject({ code: "idempotency_conflict", status: 409, idempotencyKey: "order-17" });
   });
 
-  test("a place that cannot be written is told before anything is submitted", async () => {
+  test("fails with unwritable before it submits when the destination cannot be written", async () => {
     const { client, sent } = bedIn(harness);
     const fault = await faultOf(client.generate(PICTURES, { to: join(freshDir(), "none", "a.png") }), GenrouterError);
     expect([fault.code, fault.status, sent.length]).toEqual(["unwritable", 0, 0]);
   });
 
-  test("a generation that fails is a typed error that carries it, and is not a no of the service", async () => {
+  test("fails with GenerationFailed, which has the generation, when the generation fails", async () => {
     const { client } = bedIn(harness);
     const order = { ...VIDEO, input: { ...VIDEO.input, prompt: "[sim:fail-later]" } };
     const fault = await faultOf(client.generate(order, { to: freshDir() }), GenerationFailed);
@@ -92,7 +92,7 @@ describe("generate", () => {
     expect(fault.message).toBe(fault.generation.error?.message ?? "");
   });
 
-  test("an abort ends the waiting with its reason; the generation goes on and can be waited for again", async () => {
+  test("rejects with the reason of an abort while the generation continues and can be awaited again", async () => {
     const { client } = bedIn(harness);
     const controller = new AbortController();
     const seen: string[] = [];
@@ -110,8 +110,8 @@ describe("generate", () => {
   });
 });
 
-describe("waiting", () => {
-  test("polls come every 2 to 10 seconds, later and later; a time that is over is told, and the generation goes on", async () => {
+describe("wait", () => {
+  test("polls at growing intervals from 2 to 10 seconds, and fails with StillRunning after timeoutS", async () => {
     const { client, pauses } = bedIn(harness);
     const first = await client.submit({ ...VIDEO, input: { ...VIDEO.input, prompt: "[sim:stuck]" } });
     const fault = await faultOf(client.wait(first, { timeoutS: 200 }), StillRunning);
@@ -122,7 +122,7 @@ describe("waiting", () => {
     expect(whole.at(-1)).toBe(10_000);
   });
 
-  test.each([0, 0.999])("with jitter of a fifth to either side (%p)", async (random) => {
+  test.each([0, 0.999])("adds a jitter of up to 20 percent to the interval (random %p)", async (random) => {
     const pauses: number[] = [];
     const client = createClient({
       url: harness.url,
@@ -135,8 +135,8 @@ describe("waiting", () => {
   });
 });
 
-describe("answers that pass", () => {
-  test("a service that restarts is waited for as long as its Retry-After says, with the same key", async () => {
+describe("errors of the service", () => {
+  test("a submission to a restarting service is retried after Retry-After with the same key", async () => {
     const young = await openHarness({ unrecovered: true });
     const { client, sent, pauses } = bedIn(young, { asleep: async (n) => (n === 2 ? young.rooms.recover() : undefined) });
     const told: string[] = [];
@@ -144,13 +144,13 @@ describe("answers that pass", () => {
     expect(first.status).toBe("queued");
     expect(sent.map(({ status }) => status)).toEqual([503, 503, 202]);
     expect(new Set(sent.map(({ key }) => key)).size).toBe(1);
-    // Retry-After: 5, and up to a tenth more so that all do not come back at once.
+    // Retry-After is 5, and the client adds up to a tenth, so that clients do not return at the same moment.
     expect(pauses).toEqual([5_250, 5_250]);
     expect(told).toEqual(["restarting 5250", "restarting 5250"]);
     await young.close();
   });
 
-  test("the burst guard is waited out while polling", async () => {
+  test("polls that exceed the burst limit are retried after 429", async () => {
     const strict = await openHarness({ env: { GENROUTER_LIMITS__BURST_PER_S: "1" } });
     const { client, sent } = bedIn(strict);
     const first = await client.submit(PICTURES);
@@ -160,7 +160,7 @@ describe("answers that pass", () => {
     await strict.close();
   });
 
-  test("nobody is asked for ever: the last no is thrown with what it said", async () => {
+  test("a submission fails with the last error of the service after the given number of tries", async () => {
     const young = await openHarness({ unrecovered: true });
     const { client, sent } = bedIn(young);
     const fault = await faultOf(client.submit(PICTURES, { tries: 3, idempotencyKey: "mine" }), GenrouterError);
@@ -170,7 +170,7 @@ describe("answers that pass", () => {
     await young.close();
   });
 
-  test("a service that is not there is tried ten times with growing pauses, then told as unreachable", async () => {
+  test("a submission to an unreachable service is tried ten times with growing pauses", async () => {
     const gone = Bun.serve({ port: 0, fetch: () => new Response() });
     const url = gone.url.origin;
     await gone.stop(true);
@@ -182,16 +182,16 @@ describe("answers that pass", () => {
 
   test.each<[string, object, string, number]>([
     ["an unknown field", { ...VIDEO, input: { prompt: "x", colour: "red" } }, "invalid_input", 422],
-    ["a model that is not there", { ...VIDEO, model: "vidmodel-9" }, "model_not_available", 422],
-    ["too small a limit", { ...VIDEO, maxCostUsd: 0.01 }, "max_cost_exceeded", 422],
-    ["a limit of none", { ...VIDEO, maxWaitS: 0 }, "invalid_request", 400],
-  ])("%s is refused once and not asked again", async (_, order, code, status) => {
+    ["an unknown model", { ...VIDEO, model: "vidmodel-9" }, "model_not_available", 422],
+    ["a cost limit below the price", { ...VIDEO, maxCostUsd: 0.01 }, "max_cost_exceeded", 422],
+    ["a wait limit of 0", { ...VIDEO, maxWaitS: 0 }, "invalid_request", 400],
+  ])("%s is rejected once and not retried", async (_, order, code, status) => {
     const { client, sent } = bedIn(harness);
     const fault = await faultOf(client.submit(order as typeof VIDEO), GenrouterError);
     expect([fault.code, fault.status, fault.retryAfterS, sent.length]).toEqual([code as typeof fault.code, status, null, 1]);
   });
 
-  test("a page of a proxy is told as what it is", async () => {
+  test("an HTML page of a proxy is reported as unexpected_answer with its status and text", async () => {
     const page = async () => new Response("<html>bad gateway</html>", { status: 502 });
     const { client } = bedIn(harness, { wire: () => page });
     const fault = await faultOf(client.models({ tries: 2 }), GenrouterError);
@@ -200,7 +200,7 @@ describe("answers that pass", () => {
 });
 
 test.each([undefined, null, "", "localhost:8791", "api.example.org", "ftp://api.example.org", "http://", "https://[bad", 8080])(
-  "a client is not made for %p, which is no address",
+  "createClient throws bad_url for %p",
   async (url) => {
     const made = (async () => createClient({ url: url as string, key: "k" }))();
     const fault = await faultOf(made, GenrouterError);
@@ -209,7 +209,7 @@ test.each([undefined, null, "", "localhost:8791", "api.example.org", "ftp://api.
   },
 );
 
-test("the models need no key; everything else says so", async () => {
+test("models works without a key, and submit without a key fails with no_key", async () => {
   const client = createClient({ url: `${harness.url}/` });
   expect((await client.models()).map(({ id }) => id)).toContain("sim-image-1");
   expect((await faultOf(client.submit(PICTURES), GenrouterError)).code).toBe("no_key");

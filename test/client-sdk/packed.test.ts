@@ -1,4 +1,4 @@
-// Promises of the package as it is published: current types, the right files, and a stranger's program that runs on node and type-checks.
+// The published client package: current types, its files, and programs of a user that run on Node and Bun and type-check.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -10,7 +10,7 @@ const CLIENT = join(ROOT, "client");
 const TYPES = join(CLIENT, "src/api.ts");
 
 let harness: Harness;
-/** A stranger's directory with the packed package in its node_modules. */
+/** A user's directory with the packed package in its node_modules. */
 const place = freshDir();
 const installed = join(place, "node_modules/@genrouter/client");
 
@@ -35,7 +35,7 @@ afterAll(async () => {
   dropDirs();
 });
 
-test("the committed types are those of openapi.json (UPDATE=1 rewrites them)", async () => {
+test("the committed types match openapi.json (UPDATE=1 rewrites them)", async () => {
   const generator = join(CLIENT, "node_modules/openapi-typescript/bin/cli.js");
   const made = join(freshDir(), "api.ts");
   const { code, err } = await run(
@@ -48,7 +48,7 @@ test("the committed types are those of openapi.json (UPDATE=1 rewrites them)", a
   else expect(readFileSync(TYPES, "utf8")).toBe(current);
 }, 60_000);
 
-test("the package holds its programs, their types, a page and a licence, and depends on nothing", () => {
+test("the package contains its modules, their types, a README and a licence, and has no dependencies", () => {
   const files = [...new Bun.Glob("**/*").scanSync(installed)].sort();
   const modules = ["api", "asking", "client", "endings", "errors", "files", "places", "sinks"].flatMap((name) => [
     `dist/${name}.d.ts`,
@@ -63,7 +63,7 @@ test("the package holds its programs, their types, a page and a licence, and dep
 });
 
 test.each(["node", process.execPath])(
-  "the quick start of its page runs as it stands on %s",
+  "the quick start of the client's README runs unchanged on %s",
   async (runtime) => {
     const page = readFileSync(join(CLIENT, "README.md"), "utf8");
     const [, program = ""] = /```ts quick-start\n([\s\S]*?)```/.exec(page) ?? [];
@@ -78,7 +78,7 @@ test.each(["node", process.execPath])(
   60_000,
 );
 
-test("its types take what the service takes, know its codes, and refuse the rest", async () => {
+test("the client's types accept valid calls and error codes, and reject unknown fields and codes", async () => {
   writeFileSync(
     join(place, "typed.ts"),
     `import { createClient, GenerationFailed, GenrouterError, type Generation } from "@genrouter/client";
@@ -111,7 +111,7 @@ void shown;
   );
   const options = { module: "NodeNext", target: "ES2023", lib: ["ES2023", "DOM"], strict: true, noEmit: true, types: [] };
   writeFileSync(join(place, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files: ["typed.ts"] }));
-  // The compiler of today and the one before.
+  // The current version of the compiler and the one before it.
   for (const compiler of [ROOT, CLIENT]) {
     const { code, out } = await run(["node", join(compiler, "node_modules/typescript/bin/tsc"), "-p", "."], place);
     expect([compiler, out, code]).toEqual([compiler, "", 0]);

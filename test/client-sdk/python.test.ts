@@ -1,4 +1,4 @@
-// The example in Python rejects wrong arguments and settings in one line before it submits; what it does is tested in ../docs/examples.test.ts.
+// The Python example rejects wrong arguments and settings before it submits; ../docs/examples.test.ts tests its results.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { type Harness, openHarness } from "../harness.ts";
 
 const EXAMPLE = join(import.meta.dir, "../../examples/python/generate.py");
 const python = Bun.which("python3");
-if (python === null) process.stdout.write("skipped: the example in Python (there is no python3 on this machine)\n");
+if (python === null) process.stdout.write("skipped: the Python example (python3 is not installed)\n");
 
 let harness: Harness;
 beforeAll(async () => {
@@ -31,7 +31,7 @@ const run = async (words: string[], cwd: string, env: Record<string, string> = {
 const PICTURES = ["sim-image-1", '{"prompt": "a tin robot"}'];
 
 test.skipIf(python === null)(
-  "what cannot work is one line and 2, and nothing is bought for it",
+  "the Python example exits with 2 and one line for wrong arguments and settings, and submits nothing",
   async () => {
     const dir = freshDir();
     const before = await harness.balance();

@@ -1,4 +1,4 @@
-// The judge of answers that nobody can ask for: it finds one that was dropped or bought again too soon, and excuses what a harm explains.
+// Tests of judgeAtOnce: it finds dropped responses and repeated purchases, and excuses those that a fault explains.
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import type { Submission } from "../../src/simulator/log.ts";
@@ -46,25 +46,25 @@ const faultsOf = (
 
 const ANSWERED = submission("together", "job-1", AT_MS);
 
-test("an answer that is on its attempt is not dropped, and one that is nowhere is", () => {
+test("accepts a response that is stored on its attempt, and reports one that is stored nowhere", () => {
   expect(faultsOf([ANSWERED], stored(attempt(1, "together", "job-1")))).toEqual([0, 0]);
   expect(faultsOf([ANSWERED], stored(attempt(1, "together", null)))).toEqual([1, 0]);
 });
 
-test("a harm of who sent it, while it was answered or just after, explains that it is lost; a later one does not", () => {
+test("excuses a lost response when its process was harmed during or just after it, and not when it was harmed later", () => {
   const lost = stored(attempt(1, "together", null));
   expect(faultsOf([ANSWERED], lost, AT_MS + 50)).toEqual([0, 0]);
   expect(faultsOf([ANSWERED], lost, AT_MS + 5000)).toEqual([1, 0]);
 });
 
-test("an answer that never left is no answer", () => {
+test("ignores a response that never left the provider", () => {
   const lost = stored(attempt(1, "together", null));
   expect(faultsOf([ANSWERED], lost, undefined, null)).toEqual([0, 0]);
   expect(faultsOf([ANSWERED], lost, AT_MS + 3000, AT_MS + 2500)).toEqual([0, 0]);
   expect(faultsOf([submission("together", "job-1", AT_MS, "drop")], stored(attempt(1, "together", null)))).toEqual([0, 0]);
 });
 
-test("it is bought again too soon before the wait is over, unless who sent it was harmed", () => {
+test("reports a repeated purchase within the wait, unless the sending process was harmed", () => {
   const both = stored(attempt(1, "together", "job-1"), attempt(2, "fal", "job-2"));
   const again = (afterMs: number) => [ANSWERED, submission("fal", "job-2", AT_MS + afterMs)];
   expect(faultsOf(again(900), both)).toEqual([0, 1]);

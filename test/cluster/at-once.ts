@@ -1,5 +1,5 @@
-// Judges what became of the answers of a provider that answers with the result and cannot be asked: none that came to a process in order is
-// dropped, and nothing is bought again before the wait for a lost one is over.
+// Judges the responses of a provider that answers with the result and has no job lookup: none that reached a healthy process is
+// dropped, and nothing is purchased again before the wait for a lost one has ended.
 
 import { type Check, type Evidence, matched } from "../../src/torture/crash/audit.ts";
 import { AT_ONCE } from "../../src/torture/crash/catalogue.ts";
@@ -10,13 +10,13 @@ export type AtOnce = {
   evidence: Pick<Evidence, "submissions" | "stored">;
   sent: readonly Sent[];
   lives: readonly Life[];
-  /** When the result of each job was sent, by job id; no entry: the provider ended before. */
+  /** When the result of each job was sent, by job id; absent if the provider ended before. */
   announcedAtMs: ReadonlyMap<string, number>;
-  /** How long a lost answer is waited for, from its sending. */
+  /** How long the service waits for a lost response, from its submission. */
   confirmMs: number;
 };
 
-/** An answer is on its node's disk, or in the store, within this time. */
+/** A response is on the disk of its node, or in the store, within this time. */
 const KEPT_WITHIN_MS = 1000;
 export const judgeAtOnce = ({
   evidence,
@@ -26,7 +26,7 @@ export const judgeAtOnce = ({
   confirmMs,
 }: AtOnce): { checks: Check[]; answers: number; boughtAgain: number } => {
   const pids = new Map(sent.map(({ id, n, pid }) => [`${id} ${n}`, pid]));
-  /** Whether the process that sent an attempt was left alone between two moments. */
+  /** Whether the process that sent an attempt was unharmed between two moments. */
   const wasLeftAlone = (name: string, fromMs: number, toMs: number): boolean =>
     lives.some((life) => life.pid === pids.get(name) && life.fromMs <= fromMs && life.toMs >= toMs);
   const bought = matched(evidence)
@@ -52,14 +52,15 @@ export const judgeAtOnce = ({
   return {
     checks: [
       {
-        name: "an answer that came to a process in order is on its attempt, whatever became of the process later",
+        name: "a response that reached a healthy process is stored on its attempt, whatever happened to the process later",
         faults: dropped.map(
-          ({ name, line, attempt }) => `${name}: job ${line.job_id} was answered, and the attempt is ${attempt.state} without it`,
+          ({ name, line, attempt }) =>
+            `${name}: job ${line.job_id} got a response, but the attempt is ${attempt.state} without it`,
         ),
       },
       {
-        name: "where nobody can be asked it is bought again only after confirm_s, or when who sent it was harmed",
-        faults: tooSoon.map(({ name, afterMs }) => `${name}: bought again after ${afterMs} ms`),
+        name: "without job lookup, a job is purchased again only after confirm_s or when its sender was harmed",
+        faults: tooSoon.map(({ name, afterMs }) => `${name}: purchased again after ${afterMs} ms`),
       },
     ],
     answers: atOnce.length,

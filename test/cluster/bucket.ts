@@ -1,4 +1,4 @@
-// The bucket of a cluster: a server of S3 from a package, as a process of its own, and what has to be in it at the end.
+// The S3 bucket of a cluster: a server from an npm package in its own process, and the check of its contents.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Check } from "../../src/torture/crash/audit.ts";
@@ -7,7 +7,7 @@ import { inParallel } from "../../src/torture/crash/quiesce.ts";
 import type { Stored } from "../../src/torture/crash/read-store.ts";
 
 const BUCKET = "results";
-/** It is a program for Node. */
+/** The server is a program for Node. */
 const SERVER = `
 const S3rver = require("s3rver");
 const [port, directory] = process.argv.slice(1);
@@ -16,7 +16,7 @@ new S3rver({ port: Number(port), directory, silent: true, configureBuckets: [{ n
 
 export type BucketServer = { child: Child; port: number; settings(prefix: string): Record<string, string> };
 
-/** @param at the port; absent: a free one */
+/** @param at The port; absent: a free one. */
 export const startBucket = async (dir: string, at?: number): Promise<BucketServer> => {
   mkdirSync(dir, { recursive: true });
   const port = at ?? (await freePort());
@@ -25,7 +25,7 @@ export const startBucket = async (dir: string, at?: number): Promise<BucketServe
   return {
     ...{ child, port },
     settings: (prefix) => {
-      // The server removes a folder with its last object, and falls over where another is written into it at that moment.
+      // The server removes a folder with its last object, and crashes when an object is written into it at that moment.
       mkdirSync(join(dir, BUCKET, prefix), { recursive: true });
       writeFileSync(join(dir, BUCKET, prefix, ".keep"), "");
       return {
@@ -41,7 +41,7 @@ export const startBucket = async (dir: string, at?: number): Promise<BucketServe
   };
 };
 
-/** Every file of what succeeded is read by way of some node's link to the bucket, and held against its record. */
+/** Reads every file of the succeeded generations through the link of a node to the bucket, and compares it with its record. */
 export const checkFiles = async (
   urls: readonly string[],
   keys: readonly string[],
@@ -61,8 +61,8 @@ export const checkFiles = async (
     if (answer.status !== 302 || place === null) return void faults.push(`${id}/${n}: answered ${answer.status}`);
     const kept = await fetch(place);
     const found = await kept.bytes();
-    if (kept.status !== 200) faults.push(`${id}/${n}: the bucket says ${kept.status}`);
+    if (kept.status !== 200) faults.push(`${id}/${n}: the bucket returned ${kept.status}`);
     else if (found.length !== bytes || Bun.SHA256.hash(found, "hex") !== sha256) faults.push(`${id}/${n}: other bytes`);
   });
-  return { name: "the files of what succeeded are in the bucket, byte for byte, whatever node is asked", faults, files };
+  return { name: "the files of succeeded generations are in the bucket, byte for byte, through every node", faults, files };
 };

@@ -1,11 +1,11 @@
-// The control of the cluster program: nodes that do not mind having been ended. Their damage must be found, or the audits are blind.
+// Control of the cluster program: nodes without fencing. If the audits do not find their damage, they prove nothing.
 import { join } from "node:path";
 import { startClient, startTroubled } from "../../src/torture/crash/load.ts";
 import type { End } from "../../src/torture/crash/merge-reports.ts";
 import { entry } from "../../src/torture/crash/processes.ts";
 import { openWorld, type RoundPlan } from "./round.ts";
 
-/** So often a node stands still past its lease and goes on as if nothing had happened; one or two turns are enough. */
+/** How often a node is paused past its lease and continues as if nothing had happened; one or two turns are enough. */
 const TURNS = 6;
 const LOAD_MS = 1000;
 const STILL_MS = 300;
@@ -38,11 +38,11 @@ export const playControl = async (plan: RoundPlan): Promise<End> => {
   await world.close();
   await server.drop(plan.name);
   const faults =
-    late > 0 && unowned > 0 ? [] : [`${late} late writes, ${unowned} steps of others in ${turns} turns: the audits are blind`];
+    late > 0 && unowned > 0 ? [] : [`${late} late writes, ${unowned} unowned steps in ${turns} turns: the audits found nothing`];
   return {
     checks: [
       {
-        name: `without the check of epochs, what a node writes after its end is noticed: ${late} writes, ${unowned} steps of what was another's`,
+        name: `without fencing, the audits find writes of an ended node: ${late} writes, ${unowned} unowned steps`,
         faults,
       },
     ],

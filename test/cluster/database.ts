@@ -1,15 +1,15 @@
-// The one database of a cluster: a real server that is crashed, restarted and cut off, with a note of when it was not there.
+// The PostgreSQL server of a cluster, which can be crashed and restarted, with a record of its outages.
 import { connect } from "../../src/store/postgres/connections.ts";
 import { openServer, type Server } from "../postgres/server.ts";
 import type { Span } from "./take-over.ts";
 
 export type ClusterServer = Server & {
-  /** When it was not there. */
+  /** The times at which it was unavailable. */
   away: Span[];
   /** A new, empty database. @returns its address */
   create(name: string): Promise<string>;
   drop(name: string): Promise<void>;
-  /** Ends it and starts it again, `pauseMs` later. */
+  /** Stops it, and starts it again `pauseMs` later. */
   restart(how: "crash" | "fast", pauseMs: number): Promise<void>;
 };
 

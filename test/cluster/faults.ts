@@ -1,4 +1,4 @@
-// What is done to a cluster: each harm goes at nodes that are well, and what it needs to come right again goes on beside the next one.
+// Faults of the cluster program: each hits healthy nodes, and the recovery from it overlaps the next fault.
 
 import type { SimulatorPlace, SimulatorProcess } from "../../src/torture/crash/crash-fixture.ts";
 import { restarted } from "../../src/torture/crash/load.ts";
@@ -17,7 +17,7 @@ export type Scene = {
   bucket: Child;
   roll: () => number;
   leaseMs: number;
-  /** What goes on by itself, and is waited for at the end. */
+  /** Work that continues in the background and is awaited at the end. */
   background: (work: Promise<unknown>) => void;
 };
 
@@ -40,14 +40,14 @@ export const noHarms = () => ({
 });
 export type Harmed = ReturnType<typeof noHarms>;
 
-/** From a death to the next start; from the signal of a drain to the kill; between two nodes of a rolling restart. */
+/** From a kill to the next start, and from the signal of a drain to the kill. */
 const DEAD_MS = [0, 2000] as const;
 const DRAIN_MS = [0, 200] as const;
-/** Nothing of a whole drain takes longer than this under the faults of these tests; the service's own bound is 25 s. */
+/** No drain takes longer than this under these faults; the bound of the service is 25 s. */
 const WHOLE_DRAIN_MS = 20_000;
-/** A pause that nobody ended a node in is over after so many leases, however long its submissions have been out. */
+/** A pause in which no node was ended is over after so many leases, whatever its submissions do. */
 const LEASES_OF_PAUSE = 1.9;
-/** After its end a node that stands still is left so for a moment, while others go on with what it had. */
+/** After its end a paused node stays paused for a moment, while others continue with its generations. */
 const STILL_MS = [0, 500] as const;
 const SHORT_PAUSE_MS = [50, 900] as const;
 const KILLED_IN_PAUSE = 0.15;
@@ -67,7 +67,7 @@ export const openHarms = (scene: Scene, figures: Harmed) => {
   };
   const later = (node: ClusterNode, ms = between(DEAD_MS)) => background(Bun.sleep(ms).then(node.begin));
 
-  /** Not while the database is away: then unknown. */
+  /** Unknown while the database is unavailable. */
   const countSending = async (pid: number): Promise<void> => {
     const found = await watch.inSending(pid).catch(() => 0);
     figures.killsInSending += found > 0 ? 1 : 0;
@@ -86,7 +86,7 @@ export const openHarms = (scene: Scene, figures: Harmed) => {
     await killAll([...some.slice(from), ...some.slice(0, from)].slice(0, count));
   };
 
-  /** Stands still until the database says that it has been ended, and a moment more. */
+  /** Pauses a node until the database has ended it, and a moment longer. */
   const pausePastLease = async () => {
     const node = pick();
     if (!node) return;
@@ -186,25 +186,25 @@ export const openHarms = (scene: Scene, figures: Harmed) => {
     background(Bun.sleep(between(BUCKET_PAUSE_MS)).then(() => scene.bucket.kill("SIGCONT")));
   };
 
-  /** Out of a hundred. */
+  /** The first number of each row is its share in percent. */
   const SHARES: readonly (readonly [number, string, () => Promise<void>])[] = [
     [31, "kill -9 of a node", kill(1)],
     [8, "kill -9 of two nodes", kill(2)],
     [4, "kill -9 of all nodes", kill(3)],
-    [20, "a node stands still past its lease", pausePastLease],
-    [4, "a node stands still for a moment", pauseBriefly],
+    [20, "a node is paused past its lease", pausePastLease],
+    [4, "a node is paused for a moment", pauseBriefly],
     [5, "a drain", drain],
-    [4, "kill -9 in a drain", killInDrain],
+    [4, "kill -9 during a drain", killInDrain],
     [2, "a rolling restart", roll3],
     [4, "a node loses its connections", cut],
     [5, "a node loses the connection of a commit", cutAtCommit],
-    [4, "a node is cut off at a commit, for a while", stall],
+    [4, "a node is stalled at a commit", stall],
     [3, "the database crashes", restartServer("crash")],
     [2, "the database is restarted", restartServer("fast")],
     [2, "the simulator is killed", killSimulator],
-    [2, "the bucket stands still", pauseBucket],
+    [2, "the bucket is paused", pauseBucket],
   ];
-  /** Does one of them. @returns its name */
+  /** Applies one of them. @returns its name */
   return async (): Promise<string> => {
     let left = roll() * SHARES.reduce((sum, [share]) => sum + share, 0);
     for (const [share, name, play] of SHARES) {

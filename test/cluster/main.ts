@@ -15,18 +15,18 @@ import { playRound, type RoundPlan } from "./round.ts";
 
 const HELP = `Usage: npm run cluster -- [--cycles N] [--seed N] [--record FILE] [--workers N] [--sources]
 
-Three nodes over one PostgreSQL and one bucket, with a lease of two seconds, under load: nodes are killed, stand still past
-their leases, lose their connections, are drained; the database crashes. Everything is audited after every 50 cycles, at the
-end of each round: nothing acknowledged is lost, nothing is submitted twice, who was ended writes nothing any more. Then the
-control: nodes that do not mind having been ended, whose damage must be found.
-  --cycles N     harms (default 20), in rounds of at most 50
-  --seed N       decides loads and harms (default: another each time, printed)
-  --record FILE  every finished round is a line there; with the same file the next run goes on where the last was ended,
-                 until N cycles are in it, and tells the sum of all
+Runs three nodes on one PostgreSQL database and one bucket, with a lease of two seconds, under load: nodes are killed, paused
+past their leases, disconnected and drained; the database crashes. An audit follows each round of at most 50 cycles: nothing
+acknowledged is lost, nothing is submitted twice, and an ended node writes nothing. Then the control runs nodes without
+fencing, whose damage the audit must find.
+  --cycles N     faults (default 20), in rounds of at most 50
+  --seed N       seed of loads and faults (default: a new one each time, printed)
+  --record FILE  file that gets a line for each finished round; a run with the same file continues the last run until
+                 the file has N cycles, and prints the sum
   --workers N    concurrent callers (default 8)
   --only PART    rounds or control
-  --binary       the nodes are dist/genrouter, which is built when it is older than the sources (the default)
-  --sources      the nodes are the sources
+  --binary       run the nodes from dist/genrouter, which is built if it is older than the sources (default)
+  --sources      run the nodes from the sources
 
 Examples:
   $ npm run cluster
@@ -34,7 +34,7 @@ Examples:
   $ npm run cluster -- --cycles 1000 --record /tmp/cluster.jsonl
 `;
 const CYCLES_OF_ROUND = 50;
-/** What a round of that many cannot have gone without. */
+/** Counters that must not be zero in a round of that many cycles. */
 const WORK = ["killsInSending", "wokenAfterTheirEnd", "takenOver", "files"] as const;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -84,7 +84,7 @@ killAtTheEnd(killAll);
 const server = await openClusterServer();
 const beganMono = performance.now();
 
-/** Plays with a bucket of its own. A round that could not be carried on is a finding like any other. */
+/** Plays with its own bucket. An error that stops the round is reported as a fault. */
 const attempt = async (
   own: Pick<RoundPlan, "name" | "seed" | "cycles" | "say">,
   play: (plan: RoundPlan) => Promise<End>,
@@ -95,7 +95,7 @@ const attempt = async (
     return await play({ ...own, genrouter, server, bucket, workers: flags.workers, dir: place });
   } catch (fault) {
     const why = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
-    return { checks: [{ name: "the world could be carried on", faults: [why] }], figures: {} };
+    return { checks: [{ name: "the round completes without an error", faults: [why] }], figures: {} };
   } finally {
     killAll();
     await bucket.child.ended;
@@ -122,11 +122,11 @@ const { checks, figures } = record.sum();
 for (const check of checks) judge(check);
 if (record.cycles() >= CYCLES_OF_ROUND)
   judge({
-    name: "the harms fell into work: submissions were on their way, nodes woke after their ends, generations were taken over",
+    name: "the faults hit work: submissions were in flight, nodes woke after their end, generations were taken over",
     faults: WORK.filter((name) => !figures[name]).map((name) => `no ${name}`),
   });
 let control: End = { checks: [], figures: {} };
-// What was found first is not buried under what follows from it.
+// The control is skipped after a fault, so that its output does not hide the first finding.
 if (flags.only !== "rounds" && failed === 0) {
   control = await attempt({ name: "control", cycles: 0, seed: record.base, say }, playControl);
   for (const check of control.checks) judge(check);

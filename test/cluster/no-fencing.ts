@@ -1,4 +1,4 @@
-// A node of the control: it does not mind that another has ended it, neither where it writes nor when it looks after its lease.
+// A node for the control program: it ignores its end, both when it writes and when it renews its lease.
 import { createServer } from "../../src/app/server.ts";
 import { readSettings } from "../../src/config/load.ts";
 import { openLog } from "../../src/logging/logger.ts";
@@ -24,7 +24,7 @@ const deaf = (node: Node): Node => {
     },
   };
 };
-/** Instead of the one that the service opens for itself, which takes its leave. */
+/** Replaces the store that the service opens, and closes that one. */
 const around = (own: Store): Store => {
   own.close().catch(() => undefined);
   return { ...store, node: store.node && deaf(store.node) };

@@ -1,50 +1,50 @@
-// One node of a cluster as a process through life after life: started again whatever ended it, each of its ends noted with its reason.
+// One node of a cluster as a process over many lifetimes: it is restarted after every end, and each end is recorded.
 
 import { listening, type ServicePlace, spawnService } from "../../src/torture/crash/crash-fixture.ts";
 import { type Child, type Ended, type Genrouter, until } from "../../src/torture/crash/processes.ts";
 import type { Wire } from "../postgres/proxy.ts";
 import type { Life } from "./take-over.ts";
 
-/** How a life ended that nobody had killed. `wasTold`: it was told to stop; `wasCut`: its door to the database had broken before. */
+/** An end that was not a kill. `wasTold`: it had received SIGTERM. `wasCut`: its connection to the database had broken before. */
 export type OwnEnd = Ended & { pid: number; wasTold: boolean; wasCut: boolean; atMs: number; said: string };
 
 export type NodeParts = {
   genrouter: Genrouter;
   place: ServicePlace;
-  /** Its door to the database. */
+  /** Its proxy to the database. */
   wire: Wire;
-  /** So long after its start it is killed, before it listens; undefined: not this time. */
+  /** The time after its start at which it is killed, before it listens; undefined: no kill. */
   bootKillMs: () => number | undefined;
-  /** Whether a start between these moments may have failed for want of the database. */
+  /** Whether a start between these moments may have failed because the database was unavailable. */
   mayHaveFailed: (fromMs: number, toMs: number) => boolean;
-  /** What goes on by itself, and is waited for at the end. */
+  /** Work that continues in the background and is awaited at the end. */
   background: (work: Promise<unknown>) => void;
 };
 
 export type ClusterNode = {
   wire: Wire;
-  /** It listens, and nobody is harming it. */
+  /** It listens, and no fault is being applied to it. */
   isWell(): boolean;
-  /** The process of its present life. @throws when there is none. */
+  /** The process of its current lifetime. @throws if there is none. */
   child(): Child;
-  /** Starts it, and again as long as that fails for a good reason. */
+  /** Starts it, and retries as long as a start fails for an expected reason. */
   begin(): Promise<void>;
-  /** From now on it counts as harmed; whatever ends it is the harm's own business. @returns its process. */
+  /** Marks it as harmed, so that its end is expected. @returns its process. */
   strike(): Child;
-  /** Lets it go on. `hasToEnd`: it had been ended, and has to see that by itself; otherwise it is well again. */
+  /** Resumes it. `hasToEnd`: another node had ended it, and it must exit; otherwise it is healthy again. */
   wake(hasToEnd: boolean, withinMs: number): Promise<void>;
-  /** Tells it to stop and waits for that. */
+  /** Sends SIGTERM and waits for the exit. */
   drain(longestMs: number): Promise<void>;
-  /** Kills it, without a word; `wasTold`: after it was told to stop, so that it may have ended before. */
+  /** Sends SIGKILL. `wasTold`: after a SIGTERM, so it may have exited before. */
   kill(wasTold?: boolean): Promise<void>;
   lives: Life[];
   ends: OwnEnd[];
-  /** What it said when it could not start, for want of the database. */
+  /** The last output line of each start that failed because the database was unavailable. */
   failedStarts: string[];
   counts: { bootKills: number; longestBootMs: number; longestDrainMs: number };
 };
 
-/** What `genrouter serve` ends with when it may be tried again, and when another has ended it. */
+/** Exit codes of `genrouter serve`: a retry may succeed, and another node ended this one. */
 const CANNOT_START = 75;
 const STOPPED = 70;
 const PAUSE_MS = 200;
@@ -74,8 +74,8 @@ export const openNode = (deps: NodeParts): ClusterNode => {
     const { signal } = await note(child, wasTold);
     clearTimeout(tooLate);
     if (signal !== "SIGKILL") return;
-    const why = wasTold ? "was told to stop" : "had been ended by another";
-    throw new Error(`a node that ${why} went on for ${withinMs} ms:\n${child.output().slice(-SAID)}`);
+    const why = wasTold ? "had received SIGTERM" : "had been ended by another node";
+    throw new Error(`a node that ${why} was still running after ${withinMs} ms:\n${child.output().slice(-SAID)}`);
   };
   const strike = (): Child => {
     if (!present) throw new Error("there is no process to harm");
@@ -89,7 +89,7 @@ export const openNode = (deps: NodeParts): ClusterNode => {
     lives.push(life);
     well = life;
   };
-  /** It was well, and ends although nobody harms it. */
+  /** Restarts a healthy node that exits although no fault is being applied. */
   const watch = (child: Child): void =>
     void child.ended.then(() => {
       if (present !== child || !well) return;
@@ -119,7 +119,7 @@ export const openNode = (deps: NodeParts): ClusterNode => {
         return;
       } catch (fault) {
         child.kill("SIGKILL");
-        // One that was ended by another before it had begun is judged as all are that end by themselves.
+        // A node that another one ended before it had started is judged like all nodes that exit.
         const { code } = await child.ended;
         if (code === STOPPED) await note(child);
         const isForWantOfIt = code === CANNOT_START && /database of GENROUTER_STORE__URL cannot be/.test(child.output());
@@ -146,7 +146,7 @@ export const openNode = (deps: NodeParts): ClusterNode => {
         return begin();
       }
       heal();
-      // It may have ended between the two.
+      // The process may have exited between the two calls.
       watch(present);
     },
     drain: async (longestMs) => {
@@ -164,6 +164,6 @@ export const openNode = (deps: NodeParts): ClusterNode => {
   };
 };
 
-/** Waits until so many nodes are well. */
+/** Waits until so many nodes are healthy. */
 export const untilWell = (nodes: readonly ClusterNode[], count: number, isBroken: () => unknown): Promise<unknown> =>
-  until(`${count} nodes that are well`, () => isBroken() !== undefined || nodes.filter((node) => node.isWell()).length >= count);
+  until(`${count} healthy nodes`, () => isBroken() !== undefined || nodes.filter((node) => node.isWell()).length >= count);

@@ -1,4 +1,4 @@
-// A long run in parts: what was finished is kept, what was cut short is not, and the sum is of all parts.
+// Tests of the record of a long run in parts: finished rounds are kept, an unfinished one is dropped, the sum covers all.
 import { afterAll, expect, test } from "bun:test";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const round = (cycles: number, longestTakeOverMs: number, faults: string[] = [])
   figures: { cycles, kills: cycles, longestTakeOverMs },
 });
 
-test("a record goes on with its own seed, over the line that its last run did not finish", () => {
+test("a record continues with its own seed, and overwrites the incomplete line of its last run", () => {
   const path = join(freshDir(), "cluster.jsonl");
   const first = openRecord(path, 7);
   first.add(round(50, 2500));
@@ -29,12 +29,12 @@ test("a record goes on with its own seed, over the line that its last run did no
   });
 });
 
-test("rounds have seeds of their own, the first that of the run", () => {
+test("seedOf returns the seed of the run for the first round, and another seed for each further one", () => {
   expect(seedOf(7, 0)).toBe(7);
   expect(new Set([0, 1, 2, 3].map((n) => seedOf(7, n))).size).toBe(4);
 });
 
-test("a client knocks at the nodes by turns, and passes one over that gave no answer", async () => {
+test("a client uses the nodes in turn, and skips a node that gave no response", async () => {
   const serve = (name: string) => Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => Response.json({ name }) });
   const servers = [serve("a"), serve("b"), serve("c")];
   const doors = createNodeSelection(servers.map(({ url }) => url.origin));
@@ -43,6 +43,6 @@ test("a client knocks at the nodes by turns, and passes one over that gave no an
   await servers[1]?.stop(true);
   expect([await asked(), await asked(), await asked(), await asked()]).toEqual([undefined, "c", "a", "c"]);
   for (const server of servers) await server.stop(true);
-  // None is left: all of them are asked again rather than none.
+  // When no node is left, the client tries all of them again.
   expect([await asked(), await asked(), await asked()]).toEqual([undefined, undefined, undefined]);
 });

@@ -1,16 +1,16 @@
-// The record of a long run of rounds: a line for each that was finished and audited, so that whoever ends the program loses one at most.
+// Record of a run of rounds: one line for each finished and audited round, so that an interrupted run loses at most one.
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { Check } from "../../src/torture/crash/audit.ts";
 import { type End, mergeEnds } from "../../src/torture/crash/merge-reports.ts";
 
-/** `base`: the seed of the first round; those of the others follow from it. */
+/** `base`: the seed of the first round, from which the others follow. */
 export type Round = { base: number; n: number; checks: Check[]; figures: Record<string, number> };
 
-/** Rounds are far enough apart that no two have orders in common. */
+/** The distance between the seeds of rounds, large enough that no two rounds have submissions in common. */
 const ROUND_SEEDS = 1009;
 export const seedOf = (base: number, n: number): number => base + n * ROUND_SEEDS;
 
-/** Whole lines only: the last may have been cut short, and is taken off before another is put behind it. */
+/** Reads whole lines only, and truncates an incomplete last line. */
 const read = (path: string): Round[] => {
   if (!existsSync(path)) return [];
   const text = readFileSync(path, "utf8");
@@ -22,7 +22,7 @@ const read = (path: string): Round[] => {
     .map((line) => JSON.parse(line) as Round);
 };
 
-/** @param path absent: it is remembered as long as this process lives. @param base of a new record; another's is kept. */
+/** @param path Absent: the record is kept in memory. @param base The seed of a new record; an existing record keeps its own. */
 export const openRecord = (path: string | undefined, base: number) => {
   const rounds = path === undefined ? [] : read(path);
   const from = rounds[0]?.base ?? base;
@@ -36,7 +36,7 @@ export const openRecord = (path: string | undefined, base: number) => {
       rounds.push(round);
       if (path !== undefined) appendFileSync(path, `${JSON.stringify(round)}\n`);
     },
-    /** All rounds as one. */
+    /** The sum of all rounds. */
     sum: (): End => mergeEnds(rounds),
   };
 };

@@ -1,4 +1,4 @@
-// One round of a cluster from an empty database: three nodes under load and harms, then peace, and an audit of everything that was left.
+// One round of a cluster from an empty database: three nodes under load and faults, then quiescence and an audit.
 import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { chance } from "../../src/simulator/fault-script.ts";
@@ -37,20 +37,20 @@ const NODES = 3;
 export const LEASE_S = 2;
 const LEASE_MS = LEASE_S * 1000;
 /**
- * Times faster than life under the harms. A look-up proves an absence after 2 min of life at Replicate: 6 s. What a node that stands still
- * past its lease may have on the wire has to arrive before that, as it does in life, where a lease is a quarter of it.
+ * Clock speed under faults. At Replicate a job lookup proves absence after 2 minutes, which are 6 s here. A node that is paused
+ * past its lease may have a request in flight, which must arrive before that. In production a lease is a quarter of that time.
  */
 const SPEED = 20;
 const PATIENCE_MS = 1500;
-/** Between two harms; before some of them everything has to be well, so that there are always some who can take over. */
+/** The pause between two faults. Before some of them all nodes have to be healthy, so that one can take over. */
 const LOAD_MS = [50, 700] as const;
 const ALL_WELL = 0.4;
 const BOOT_KILLED = 0.1;
 const BOOT_MS = [10, 600] as const;
 const TOLD_EVERY = 10;
-/** After the database or the door to it was gone, a start may fail for so long. */
+/** How long a start may fail after an outage of the database or its proxy. */
 const GRACE_MS = 3000;
-/** What is the same for all nodes of a round. */
+/** The settings that all nodes of a round share. */
 const settingsOf = ({ bucket, name, dir }: RoundPlan): Record<string, string> => ({
   GENROUTER_LOG__LEVEL: "warn",
   GENROUTER_CATALOGUE__DIR: writeCatalogue(join(dir, "catalogue"), true),
@@ -61,8 +61,8 @@ const settingsOf = ({ bucket, name, dir }: RoundPlan): Record<string, string> =>
 });
 
 /**
- * An end that nobody brought about: a node that was told to stop ends with 0, and any with 70 when another had ended it. Told to stop without a
- * database, or with an answer of it missing, it cannot say that it took leave.
+ * Checks an exit that no fault caused. After SIGTERM a node exits with 0; if another node had ended it, with 70. After a
+ * SIGTERM without a database, or with a lost response of it, a node cannot record that it left.
  */
 const faultOfEnd = (
   { code, signal, pid, wasTold, wasCut, atMs, said }: OwnEnd,
@@ -72,10 +72,10 @@ const faultOfEnd = (
   const wasAway = away.some(({ fromMs, toMs }) => fromMs < atMs && toMs + GRACE_MS > atMs);
   if (wasTold && code === 0) return [];
   if (code === 70 && (isFenced || (wasTold && (wasAway || wasCut)))) return [];
-  return [`process ${pid} ended with ${signal ?? code}${wasTold ? ", told to stop" : ""}: ${said}`];
+  return [`process ${pid} exited with ${signal ?? code}${wasTold ? " after SIGTERM" : ""}: ${said}`];
 };
 
-/** All that only the database can say, and what follows from it. */
+/** The checks that only the database can answer, and what follows from them. */
 const judgeOwners = async (watch: Watch, nodes: readonly ClusterNode[], server: ClusterServer) => {
   const [deaths, taken, stale, unowned] = [
     await watch.deaths(),
@@ -88,19 +88,19 @@ const judgeOwners = async (watch: Watch, nodes: readonly ClusterNode[], server: 
   const ends = nodes.flatMap((node) => node.ends);
   const checks: Check[] = [
     {
-      name: "who was ended writes nothing any more",
-      faults: stale.map(({ what, where, epoch, lateMs }) => `${what} ${where} of owner ${epoch}, ${lateMs} ms after its end`),
+      name: "an ended node writes nothing",
+      faults: stale.map(({ what, where, epoch, lateMs }) => `${what} ${where} of epoch ${epoch}, ${lateMs} ms after its end`),
     },
     {
-      name: "every step is its owner's",
-      faults: unowned.map(({ where, epoch }) => `${where}: written by ${epoch}, which did not own it`),
+      name: "every step is written by the node that owns the generation",
+      faults: unowned.map(({ where, epoch }) => `${where}: written by epoch ${epoch}, which did not own it`),
     },
     {
-      name: `what a dead node left is taken over within two leases (${2 * LEASE_S} s), where another node and the database were up`,
+      name: `generations of a dead node are taken over within two leases (${2 * LEASE_S} s) if another node can do it`,
       faults: verdict.faults,
     },
     {
-      name: "a node ends by itself only when it was ended by another, and with 0 when it is told to stop",
+      name: "a node exits only when another ended it, and with code 0 after SIGTERM",
       faults: ends.flatMap((end) => faultOfEnd(end, fenced.has(end.pid), server.away)),
     },
   ];
@@ -120,8 +120,8 @@ const worst = (nodes: readonly ClusterNode[], name: "longestBootMs" | "longestDr
   Math.max(...nodes.map(({ counts }) => counts[name]));
 
 /**
- * Submissions that came to their provider after the end of who sent them: they were on the wire. That none of them is sent again by who took
- * over is what the audit of the attempts says.
+ * Counts submissions that reached their provider after the end of the node that sent them: they were in flight. The audit of
+ * the attempts checks that no other node sent them again.
  */
 const sentAfterTheEnd = (sent: readonly Sent[], evidence: Evidence): number => {
   const ends = new Map(sent.map(({ id, n, endedMs }) => [`${id} ${n}`, endedMs]));
@@ -130,7 +130,7 @@ const sentAfterTheEnd = (sent: readonly Sent[], evidence: Evidence): number => {
   ).length;
 };
 
-/** The world of a round, with nothing running in it yet but the doors to the database. */
+/** The world of a round, in which only the database proxies are running. */
 export const openWorld = async (plan: RoundPlan) => {
   const { genrouter, server, seed, dir } = plan;
   mkdirSync(dir, { recursive: true });
@@ -181,7 +181,7 @@ export const openWorld = async (plan: RoundPlan) => {
   return {
     ...{ books, tenants, watch, simulatorPlace, roll, between, places, nodes, client, background },
     broken: () => broken,
-    /** Waits for what goes on by itself. @throws what went wrong in it. */
+    /** Waits for background work. @throws its first error. */
     settled: async () => {
       while (running.size > 0) await Promise.all(running);
       if (broken !== undefined) throw broken;
@@ -193,7 +193,7 @@ export const openWorld = async (plan: RoundPlan) => {
   };
 };
 
-/** Plays it, and drops the database where nothing was found. @throws where it cannot be carried on. */
+/** Plays the round, and drops the database if no fault was found. @throws if the round cannot continue. */
 export const playRound = async (plan: RoundPlan): Promise<End> => {
   const { genrouter, server, say, dir } = plan;
   const beganMono = performance.now();
@@ -234,7 +234,7 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
     const unlike = others.flatMap((shown) =>
       stored.filter(({ id }) => JSON.stringify(shown.get(id)) !== JSON.stringify(first?.get(id))).map(({ id }) => id),
     );
-    return [kept, { name: "every node shows the same", faults: unlike }];
+    return [kept, { name: "every node returns the same resources", faults: unlike }];
   };
   const [one, ...more] = world.places;
   if (!one) throw new Error("a cluster has a node");

@@ -1,26 +1,26 @@
-// Judges take-overs by what the database wrote down: within two lease times, when another node and the database were up all along.
+// Judges takeovers by the records of the database: within two leases, if another node and the database were up all the time.
 import type { Death, TakenOver } from "./watch.ts";
 
 export type Span = { fromMs: number; toMs: number };
-/** A time in which a process was in order, as far as it was left alone. */
+/** A time in which a process was healthy and unharmed. */
 export type Life = Span & { pid: number };
 
 export type TakeOvers = {
   faults: string[];
-  /** Owners whose generations were taken over, and the generations. */
+  /** Epochs whose generations were taken over, and the number of those generations. */
   owners: number;
   generations: number;
-  /** Later than two leases, for the reason that nobody could. */
+  /** Takeovers later than two leases, because no node could have done them in time. */
   excused: string[];
-  /** The longest of those that were in time, from the last renewal to the last claim. */
+  /** The longest takeover in time, from the last renewal to the last ownership change. */
   longestMs: number;
 };
 
 const overlaps = (one: Span, other: Span) => one.fromMs < other.toMs && one.toMs > other.fromMs;
 
 /**
- * From an owner's lease's end to two leases after its last renewal somebody has to be there to take over.
- * @param lives of the processes, and `away`: when the database was not there, in its own time (one machine, one clock).
+ * Another node has to be up from the expiry of a lease to two leases after its last renewal.
+ * @param lives of the processes, and `away`: the outages of the database in its own time (one machine, one clock).
  */
 export const judgeTakeOvers = (
   {
@@ -33,13 +33,13 @@ export const judgeTakeOvers = (
 ): TakeOvers => {
   const verdict: TakeOvers = { faults: [], owners: 0, generations: 0, excused: [], longestMs: 0 };
   const byEpoch = new Map(deaths.map((death) => [death.epoch, death]));
-  /** Lives, none of which goes on after its owner's end. */
+  /** Lifetimes, cut at the end of their node. */
   const ends = new Map(deaths.map(({ pid, endedMs }) => [pid, endedMs]));
   const cut = lives.map((life) => ({ ...life, toMs: Math.min(life.toMs, ends.get(life.pid) ?? Number.POSITIVE_INFINITY) }));
   for (const { epoch, count, lastMs } of taken) {
     const death = byEpoch.get(epoch);
     if (!death) {
-      verdict.faults.push(`${count} generations of owner ${epoch} were taken over, and it never ended`);
+      verdict.faults.push(`${count} generations of epoch ${epoch} were taken over, and it never ended`);
       continue;
     }
     verdict.owners += 1;
@@ -53,10 +53,10 @@ export const judgeTakeOvers = (
     const isGuarded = cut.some(({ pid, fromMs, toMs }) => pid !== death.pid && fromMs <= bound.fromMs && toMs >= bound.toMs);
     const wasAway = away.some((span) => overlaps(span, { fromMs: death.diedMs, toMs: bound.toMs }));
     if (isGuarded && !wasAway)
-      verdict.faults.push(`owner ${epoch}: the last of ${count} generations was taken over after ${tookMs} ms`);
+      verdict.faults.push(`epoch ${epoch}: the last of ${count} generations was taken over after ${tookMs} ms`);
     else
       verdict.excused.push(
-        `owner ${epoch}, ${tookMs} ms: ${wasAway ? "the database was away" : "no other node was up all along"}`,
+        `epoch ${epoch}, ${tookMs} ms: ${wasAway ? "the database was unavailable" : "no other node was up all the time"}`,
       );
   }
   return verdict;

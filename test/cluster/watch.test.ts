@@ -1,4 +1,4 @@
-// The eyes of the cluster program: a planted write of an owner after its end is seen, and what is in order is not.
+// Tests of the cluster watch: it finds planted writes of an ended node, and reports nothing else.
 import { afterEach, expect, test } from "bun:test";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -9,14 +9,14 @@ import { openWatch, type Watch } from "./watch.ts";
 const LEASE_MS = 700;
 const LOOK_MS = 50;
 
-onPostgres("the watch over a cluster", () => {
+onPostgres("the cluster watch", () => {
   let opened: (Store | Watch)[] = [];
   afterEach(async () => {
     for (const one of opened) await one.close().catch(() => undefined);
     opened = [];
   });
 
-  /** Two nodes; the second may be one that does not mind its end. The database is used for nothing else: it has more than our schema. */
+  /** Two nodes; the second may be one without fencing. The database has tables beside our schema and is not reused. */
   const openScene = async (minds: boolean) => {
     const { url } = await freshDatabase();
     const open = (mindsOwners: boolean) =>
@@ -28,7 +28,7 @@ onPostgres("the watch over a cluster", () => {
     const account: Account = await openAccount(alive, 5000);
     const mutation = await admit(other, account);
     await other.commit([startedMutation(mutation)]);
-    /** Until the first has ended the second, and has what it had. */
+    /** Waits until the first node has ended the second and taken over its generation. */
     const takenOver = async (): Promise<void> => {
       while (((await alive.node?.renewLease(false))?.ended ?? []).length === 0) await Bun.sleep(LOOK_MS);
       expect(await alive.node?.takeOver(10)).toEqual([mutation.seq]);
@@ -36,7 +36,7 @@ onPostgres("the watch over a cluster", () => {
     return { alive, other, watch, mutation, takenOver };
   };
 
-  test("who is ended and writes all the same is seen: the transaction, and the step of what was another's", async () => {
+  test("finds the writes of an ended node without fencing: its transaction and its step of a generation of another node", async () => {
     const { other, watch, mutation, takenOver } = await openScene(false);
     await takenOver();
     expect([await watch.stale(), await watch.unowned()]).toEqual([[], []]);
@@ -51,7 +51,7 @@ onPostgres("the watch over a cluster", () => {
     expect((await watch.unowned()).map((one) => one.epoch)).toEqual([epoch]);
   }, 60_000);
 
-  test("who minds its end leaves nothing to be seen; its death is dated by its last renewal, and what it had is counted", async () => {
+  test("finds no write of a fenced node, dates its death by the last renewal, and counts its generations", async () => {
     const { alive, other, watch, mutation, takenOver } = await openScene(true);
     await takenOver();
     await expect(other.commit([stepMutation(mutation.seq, 2)])).rejects.toThrow();
@@ -65,7 +65,7 @@ onPostgres("the watch over a cluster", () => {
     expect(await watch.sentBy()).toEqual([]);
   }, 60_000);
 
-  test("who takes leave was not ended by another", async () => {
+  test("does not report a node that closed as ended by another", async () => {
     const { other, watch, alive } = await openScene(true);
     await other.close();
     expect(await watch.deaths()).toMatchObject([{ epoch: other.node?.epoch ?? 0, isFenced: false }]);

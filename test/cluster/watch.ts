@@ -1,18 +1,18 @@
-// What the database itself says of its nodes: it notes when leases end and owners write, so that nobody has to be believed but its clock.
+// Reads from the database itself when leases ended and nodes wrote, so that only its clock has to be trusted.
 import { connect, createPool } from "../../src/store/postgres/connections.ts";
 import { ownerOf } from "../../src/store/postgres/ownership.ts";
 
-/** An owner that has ended. `diedMs`: the last moment at which it was heard of by its lease; its own farewell, if it took leave. */
+/** A node that has ended. `diedMs`: its last lease renewal, or the moment at which it closed. */
 export type Death = { epoch: number; pid: number; endedMs: number; isFenced: boolean; diedMs: number };
-/** Generations that were an owner's and became somebody else's: how many, and when the last of them did. */
+/** Generations that passed from one node to another: how many, and when the last of them did. */
 export type TakenOver = { epoch: number; count: number; lastMs: number };
-/** A write of an owner after its end, ms. */
+/** A write of a node, `lateMs` after its end. */
 export type StaleWrite = { what: string; where: string; epoch: number; lateMs: number };
 
-/** An attempt that was sent, with the process and the end of the last owner who did. */
+/** A sent attempt, with the process and the end of the last node that sent it. */
 export type Sent = { id: string; n: number; endedMs: number; pid: number };
 
-/** Made beside the tables of the service, in a database that serves nothing else. */
+/** Created beside the tables of the service, in a database that serves nothing else. */
 const NOTES = `
 CREATE TABLE noted_lease (epoch bigint PRIMARY KEY, ends_at_ms bigint NOT NULL);
 CREATE FUNCTION note_lease() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -30,8 +30,8 @@ const TAKEN_OVER = `SELECT epoch, count(*) AS count, max(at_ms) AS "lastMs" FROM
     SELECT coalesce(lag(c.epoch) OVER (PARTITION BY c.generation_seq ORDER BY c.change_no), g.hold_epoch) AS epoch, c.at_ms
     FROM ownership_change c JOIN generation g ON g.seq = c.generation_seq) taken GROUP BY epoch`;
 /**
- * The commit of what can only be inserted is the row's own; a node's times say when it meant to write. An owner is ended while it has no
- * transaction under way, so that the end is after all of its commits; a millisecond is the rounding.
+ * Insert-only rows have the commit time of their transaction; the times in a row say when the node intended to write. A node
+ * is ended only while it has no open transaction, so its end follows all of its commits. One millisecond allows for rounding.
  */
 const STALE = ["generation_event", "transfer", "noted_batch"]
   .map((table) => {
@@ -55,32 +55,32 @@ const IN_SENDING = `SELECT count(*) AS count FROM snapshot s JOIN generation g O
   WHERE o.pid = ?1 AND strpos(s.snapshot, '{"submitting":"sending"}') > 0`;
 const OPEN_OF = "SELECT count(*) AS open FROM node WHERE pid = ?1 AND ended_at_ms IS NULL";
 
-/** @param leaseMs of the nodes. */
+/** @param leaseMs The lease of the nodes. */
 export const openWatch = (url: string, leaseMs: number) => {
   const { query, close } = createPool({ url, prepare: true }, 2);
   return {
-    /** Before any node has opened, over a database that has the schema. */
+    /** Call this before any node opens, on a database that has the schema. */
     begin: async (): Promise<void> => {
       const line = await connect({ url, prepare: true });
       await line.script(NOTES).finally(line.close);
     },
-    /** Whether a process is no owner any more. */
+    /** Whether a process is no longer an open node. */
     isEnded: async (pid: number): Promise<boolean> => (await query<{ open: number }>(OPEN_OF, pid))[0]?.open === 0,
-    /** How many submissions of a process are on their way. */
+    /** The number of submissions of a process that are in flight. */
     inSending: async (pid: number): Promise<number> => (await query<{ count: number }>(IN_SENDING, pid))[0]?.count ?? 0,
     deaths: async (): Promise<Death[]> => {
       type Row = { epoch: number; pid: number; endedMs: number; leaseEndMs: number };
       return (await query<Row>(DEATHS)).map(({ leaseEndMs, ...row }) => {
-        // Who takes leave does so while its lease runs.
+        // A node closes while its lease is valid.
         const isFenced = leaseEndMs < row.endedMs;
         return { ...row, isFenced, diedMs: isFenced ? leaseEndMs - leaseMs : row.endedMs };
       });
     },
     takenOver: (): Promise<TakenOver[]> => query<TakenOver>(TAKEN_OVER),
-    /** Writes of owners after their ends. */
+    /** Writes of nodes after their ends. */
     stale: (): Promise<StaleWrite[]> => query<StaleWrite>(STALE),
     sentBy: (): Promise<Sent[]> => query(SENT_BY),
-    /** Steps that were written by another than the owner of the generation at that moment. */
+    /** Steps written by another node than the one that owned the generation at that moment. */
     unowned: (): Promise<{ where: string; epoch: number }[]> => query(UNOWNED),
     close,
   };

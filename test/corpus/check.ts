@@ -1,4 +1,4 @@
-// Holds an inspection against the definition of length and size; and gives files to it whole or in ranges.
+// Compares the inspection of a file, whole and by ranges, with the reference length and size.
 import { Unreadable } from "../../src/media/byte-source.ts";
 import { type Inspection, inspect } from "../../src/media/formats/inspect.ts";
 import { counted } from "../media/formats/reader.ts";
@@ -7,21 +7,21 @@ import type { Reference } from "./reference.ts";
 
 export type Checked = {
   name: string;
-  /** What is wrong; empty when all is right. */
+  /** Differences from the reference; empty if there are none. */
   faults: string[];
   found: Inspection | undefined;
   wantS: number | undefined;
-  /** Reads and bytes of the file that it took by ranges. */
+  /** Number and total bytes of the range reads. */
   reads: number;
   readBytes: number;
 };
 
-/** Sound that goes on this long after the picture is beyond the padding of its last frame. */
+/** Audio that ends later than this after the video is longer than the padding of its last frame. */
 const PADDING_S = 0.1;
-/** Results are whole milliseconds. */
+/** Results are in whole milliseconds. */
 const ROUNDING_S = 0.001;
 
-/** The length of the whole, as the documented rule makes it of those of its tracks, and the frame within which it is good. */
+/** The length by the documented rule from the lengths of the tracks, and its tolerance of one frame. */
 export const lengthOf = ({ videoS, videoFrameS = 0, soundS, soundFrameS = 0 }: Reference): { wantS?: number; frameS: number } => {
   if (videoS === undefined) return soundS === undefined ? { frameS: 0 } : { wantS: soundS, frameS: soundFrameS };
   return (soundS ?? 0) > videoS + PADDING_S
@@ -32,7 +32,7 @@ export const lengthOf = ({ videoS, videoFrameS = 0, soundS, soundFrameS = 0 }: R
 const faultsOf = (found: Inspection, reference: Reference, recipe: Recipe, depth: "shallow" | "whole"): string[] => {
   const faults: string[] = [];
   const { wantS, frameS } = lengthOf(reference);
-  if (!recipe.isCut && wantS === undefined && reference.width === undefined) faults.push("nothing is known of it");
+  if (!recipe.isCut && wantS === undefined && reference.width === undefined) faults.push("has no reference values");
   const gotS = (found.ms ?? 0) / 1000;
   if (found.kind !== "image" && wantS !== undefined && Math.abs(gotS - wantS) > frameS * (recipe.chained ?? 1) + ROUNDING_S)
     faults.push(`${depth}: ${gotS} s instead of ${wantS.toFixed(3)} s`);
@@ -45,13 +45,13 @@ const faultsOf = (found: Inspection, reference: Reference, recipe: Recipe, depth
     found.hasAudio !== undefined &&
     found.hasAudio !== (reference.soundS !== undefined)
   )
-    faults.push(`${depth}: says ${found.hasAudio ? "sound" : "no sound"}`);
+    faults.push(`${depth}: reports ${found.hasAudio ? "sound" : "no sound"}`);
   if (found.isComplete === (recipe.isCut ?? false) && (depth === "whole" || found.isComplete === false))
-    faults.push(`${depth}: is said to be ${found.isComplete ? "complete" : "cut"}`);
+    faults.push(`${depth}: is reported as ${found.isComplete ? "complete" : "cut"}`);
   return faults;
 };
 
-/** Inspects a file from a disk and from a server with ranges, and holds both against the definition. */
+/** Inspects a file whole and by ranges, and compares both inspections with the reference. */
 export const check = async (recipe: Recipe, bytes: Uint8Array, reference: Reference): Promise<Checked> => {
   const faults: string[] = [];
   const all: (Inspection | undefined)[] = [];
@@ -60,7 +60,7 @@ export const check = async (recipe: Recipe, bytes: Uint8Array, reference: Refere
     const file = counted(bytes);
     const found = await inspect(file, { signal: AbortSignal.timeout(20_000), depth }).catch((error: unknown) => {
       if (!(error instanceof Unreadable)) throw error;
-      if (!recipe.isCut) faults.push(`${depth}: refused, ${error.message}`);
+      if (!recipe.isCut) faults.push(`${depth}: rejected, ${error.message}`);
       return undefined;
     });
     if (found) faults.push(...faultsOf(found, reference, recipe, depth));
@@ -68,7 +68,7 @@ export const check = async (recipe: Recipe, bytes: Uint8Array, reference: Refere
     [reads, readBytes] = [file.reads(), file.readBytes()];
   }
   const [whole, shallow] = all;
-  // How long a moving picture runs is read of results alone, which lie on our disk.
+  // The duration of an animated image is read only from results, which are on local disk.
   if (
     whole &&
     shallow &&

@@ -1,4 +1,4 @@
-// The corpus, clips: MP4, MOV, WebM, Matroska, with the oddities of real writers.
+// Clips of the corpus: MP4, MOV, WebM and Matroska, with the oddities of real writers.
 import { be32, box, edited, insert, made, put, type Recipe, share } from "./recipe.ts";
 
 const PICTURE = "-f lavfi -i testsrc=s=96x64:r=25:d=3";
@@ -112,7 +112,7 @@ const MP4: Recipe[] = [
   ),
 ];
 
-/** A `free` box inside the index, which stands at the end of the file. */
+/** Inserts a `free` box into the index at the end of the file. */
 const freeInIndex = (bytes: Buffer, length: number) => {
   const at = bytes.lastIndexOf("moov") - 4;
   const grown = Buffer.concat([bytes, box("free", Buffer.alloc(length))]);
@@ -186,7 +186,7 @@ const MATROSKA: Recipe[] = [
   ),
 ];
 
-/** Another duration (ms) in the header of a Matroska file. */
+/** Writes another duration (ms) into the header of a Matroska file. */
 const durationOf = (bytes: Buffer, ms: number) => {
   const value = Buffer.alloc(8);
   value.writeDoubleBE(ms);

@@ -1,4 +1,4 @@
-// The kept part of the corpus: each file has the length and size that ffmpeg and ffprobe found, from a disk and by ranges.
+// Committed part of the corpus: the service measures each file like ffmpeg and ffprobe, from disk and by ranges.
 import { expect, test } from "bun:test";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -8,14 +8,17 @@ import { EXPECTED_PATH, readExpected, sha256Of } from "./expected.ts";
 
 const { files } = readExpected();
 
-test.each(KEPT.map((recipe) => [recipe.name, recipe] as const))("%s", async (name, recipe) => {
-  const bytes = await keptBytes(recipe);
-  const { sha256, ...reference } = files[name] ?? { sha256: "its values are not in expected.json" };
-  expect(sha256Of(bytes)).toBe(sha256);
-  expect((await check(recipe, bytes, reference)).faults).toEqual([]);
-});
+test.each(KEPT.map((recipe) => [recipe.name, recipe] as const))(
+  "measures %s like ffmpeg, from disk and by ranges",
+  async (name, recipe) => {
+    const bytes = await keptBytes(recipe);
+    const { sha256, ...reference } = files[name] ?? { sha256: "its values are not in expected.json" };
+    expect(sha256Of(bytes)).toBe(sha256);
+    expect((await check(recipe, bytes, reference)).faults).toEqual([]);
+  },
+);
 
-test("the corpus has at least 150 files besides the cut ones, each with a length or size of its own, and takes at most 3 MB", () => {
+test("has at least 150 uncut files, each with a reference length or size, in less than 3 MB", () => {
   expect(KEPT.filter(({ isCut }) => !isCut).length).toBeGreaterThanOrEqual(150);
   expect(new Set(ALL.map(({ name }) => name)).size).toBe(ALL.length);
   expect(Object.keys(files).sort()).toEqual(KEPT.map(({ name }) => name).sort());

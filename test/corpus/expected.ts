@@ -1,4 +1,4 @@
-// What ffmpeg and ffprobe found of the kept files, and of which bytes: `expected.json`, written by `keep.ts`.
+// Reference values and hashes of the committed files: `expected.json`, which `keep.ts` writes.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Reference } from "./reference.ts";

@@ -1,4 +1,4 @@
-// Makes the kept files of the corpus anew with their values by ffmpeg and ffprobe: `node scripts/bun.mjs test/corpus/keep.ts DIRECTORY`.
+// Rebuilds the committed corpus files and their reference values: `node scripts/bun.mjs test/corpus/keep.ts DIRECTORY`.
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { $ } from "bun";
@@ -8,7 +8,7 @@ import { makeCorpus } from "./make.ts";
 import { referenceOf } from "./reference.ts";
 
 const dir = process.argv[2];
-if (!dir) throw new Error("say the directory that the whole corpus is made in");
+if (!dir) throw new Error("usage: keep.ts DIRECTORY (the whole corpus is created there)");
 mkdirSync(dir, { recursive: true });
 await makeCorpus(dir, true);
 rmSync(COMMITTED_DIR, { recursive: true, force: true });

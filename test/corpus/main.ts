@@ -1,4 +1,5 @@
-// `npm run corpus [-- --kept]`: the whole corpus against ffmpeg and ffprobe, as a table; ends with `N passed, N failed`.
+// Program of `npm run corpus [-- --kept]`: compares the whole corpus with ffmpeg and ffprobe and prints a table.
+// The last line of its output is `N passed, N failed`.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,13 +11,13 @@ import { makeCorpus, whyNotMade } from "./make.ts";
 import type { Recipe } from "./recipe.ts";
 import { type Reference, referenceOf } from "./reference.ts";
 
-const HELP = `Measures every file of the corpus with the service's readers, from a disk and by ranges, and holds the answers against
-ffmpeg (decoded samples) and ffprobe (shown packets): lengths within one frame, sizes equal, cut files noticed.
+const HELP = `Measures every file of the corpus with the service's readers, from disk and by ranges, and compares the values with
+ffmpeg (decoded samples) and ffprobe (shown packets): lengths within one frame, equal sizes, cut files detected.
 
-  npm run corpus              makes what is not committed, and asks the ffmpeg of this machine; wants ffmpeg and sox
-  npm run corpus -- --kept    only what needs no tool, against the values that are committed with it
+  npm run corpus              creates the uncommitted files and measures with the installed ffmpeg; needs ffmpeg and sox
+  npm run corpus -- --kept    only files that need no tool, against the committed values
 
-  --kept   nothing is made
+  --kept   creates no files
   --help`;
 
 const flags = readFlags({ kept: { type: "boolean", default: false }, help: { type: "boolean", default: false } });
@@ -62,9 +63,9 @@ const checkAll = async ({ recipes, bytesOf, valuesOf }: Source): Promise<number>
 };
 
 const run = async (): Promise<number> => {
-  const why = flags.kept ? "asked with --kept" : whyNotMade();
+  const why = flags.kept ? "--kept is set" : whyNotMade();
   if (why !== undefined) {
-    say(`skipped: ${ALL.length - KEPT.length} of ${ALL.length} files, which are made where ffmpeg and sox are: ${why}`);
+    say(`skipped: ${ALL.length - KEPT.length} of ${ALL.length} files, which need ffmpeg and sox: ${why}`);
     return checkAll(kept());
   }
   const dir = mkdtempSync(join(tmpdir(), "corpus-"));

@@ -1,4 +1,4 @@
-// Makes the corpus in a directory: what is kept is written there, and what machines with ffmpeg and sox can make is made.
+// Creates the corpus in a directory: writes the committed files and makes the others with ffmpeg and sox.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { $ } from "bun";
@@ -16,15 +16,15 @@ const makeOne = async ({ name, sh = "", from, edit }: Recipe, dir: string): Prom
   await $`bash -c ${`set -e; O=${name}; ${sh.replaceAll("$FF", FF)}`}`.cwd(dir).quiet();
 };
 
-/** What makes the files that are not kept, and says their lengths; what is kept was made by more than that. */
+/** The tools that make and measure the uncommitted files; the committed ones needed more tools. */
 const TOOLS = ["ffmpeg", "ffprobe", "sox"];
-/** Why files cannot be made here; undefined where they can. */
+/** Why files cannot be made on this machine; undefined if they can. */
 export const whyNotMade = (): string | undefined => {
   const missing = TOOLS.filter((tool) => Bun.which(tool) === null);
   return missing.length === 0 ? undefined : `${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} not installed`;
 };
 
-/** Puts the whole corpus into a directory, in order. @param isAnew makes what is kept too, for which more tools are needed */
+/** Creates the whole corpus in a directory, in order. @param isAnew makes the committed files too, which needs more tools */
 export const makeCorpus = async (dir: string, isAnew = false): Promise<void> => {
   for (const recipe of ALL) {
     if (existsSync(join(dir, recipe.name))) continue;

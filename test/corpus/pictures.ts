@@ -1,9 +1,9 @@
-// The corpus, pictures: every kind that providers return, with the oddities of real writers.
+// Images of the corpus: every format that providers return, with the oddities of real writers.
 import { edited, insert, le32, made, noise, type Recipe, share } from "./recipe.ts";
 
 const PICTURE = "-f lavfi -i testsrc=s=97x61:d=0.04";
 const FILM = "-f lavfi -i testsrc=s=97x61:r=5:d=1";
-/** Pillow writes what ffmpeg does not. */
+/** Pillow writes formats that ffmpeg does not write. */
 const pillow = (code: string) => `python3 -c "from PIL import Image; im=Image.effect_noise((97,61),80).convert('RGB'); ${code}"`;
 
 const segment = (marker: number, content: Buffer) =>

@@ -1,4 +1,4 @@
-// Prices follow the corpus: each clip and sound, submitted as a link to a whole service, costs what its length by ffmpeg and ffprobe costs.
+// Prices of corpus files submitted as links: each costs what its ffmpeg length costs.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { builtInCatalogue, catalogueOver } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
@@ -7,7 +7,7 @@ import { isPicture, KEPT, keptBytes } from "./all.ts";
 import { lengthOf } from "./check.ts";
 import { readExpected } from "./expected.ts";
 
-/** A clip or sound is all that it takes and all that is billed, at 2 USD a second: a credit is 5 ms, and the longest costs less than the 100 USD that may be asked for. */
+/** A model that takes and bills one clip or audio file at 2 USD per second: one credit is 5 ms, and no file costs 100 USD. */
 const CREDIT_MS = 5;
 const dear = (): Model => {
   const model = builtInCatalogue().models.find(({ id }) => id === "sim-lipsync-1");
@@ -24,7 +24,7 @@ const dear = (): Model => {
 
 const { files } = readExpected();
 const TIMED = KEPT.filter((recipe) => !recipe.isCut && !isPicture(recipe));
-/** Results may be of these kinds; providers take none of them. */
+/** Formats that results may have, but inputs may not. */
 const isLeftOut = (name: string) => /\.(aiff|aifc|w64)$/.test(name);
 const named = (is: boolean): [string][] => TIMED.filter(({ name }) => isLeftOut(name) === is).map(({ name }) => [name]);
 const [TAKEN, LEFT_OUT] = [named(false), named(true)];
@@ -70,14 +70,14 @@ const quotedMs = async (how: "ranges" | "whole", name: string): Promise<number> 
   return Math.round(Number(body.quoted_usd) * 100) * CREDIT_MS;
 };
 
-test.each(TAKEN)("%s costs what its length costs, with and without ranges", async (name) => {
+test.each(TAKEN)("%s costs what its ffmpeg length costs, with and without range requests", async (name) => {
   const { wantS = 0, frameS } = lengthOf(files[name] ?? {});
   const ranges = await quotedMs("ranges", name);
   expect(Math.abs(ranges - wantS * 1000)).toBeLessThanOrEqual(frameS * 1000 + CREDIT_MS);
   expect(await quotedMs("whole", name)).toBe(ranges);
 });
 
-test.each(LEFT_OUT)("%s is of a kind that no input takes: refused by its name, and nothing is held", async (name) => {
+test.each(LEFT_OUT)("rejects %s as an input format with 422 and holds no credits", async (name) => {
   const refused = await harness.newTenant(1_000_000);
   const before = await harness.balance(refused);
   for (const how of ["ranges", "whole"] as const) {

@@ -1,23 +1,23 @@
-// How a file of the corpus comes about: by a command, or from another file by an edit of its bytes.
+// Recipe of a corpus file: a command, or an edit of the bytes of another file.
 
 export type Recipe = {
   name: string;
-  /** In bash; `$O` is the file, `$FF` ffmpeg without questions, other files of the corpus stand beside. */
+  /** A bash command; `$O` is the file, `$FF` non-interactive ffmpeg; the working directory has the other files. */
   sh?: string;
-  /** Another file of the corpus, and what is changed in it. */
+  /** Another file of the corpus, and the edit of it. */
   from?: string;
   edit?: (bytes: Buffer) => Uint8Array;
-  /** Committed: small, or made by tools that few machines have. An edit of a committed file needs no tool at all. */
+  /** Committed: small, or made by tools that few machines have. An edit of a committed file needs no tool. */
   isKept?: boolean;
-  /** Streams one after the other, at whose joints ffmpeg does not begin its decoder anew: a frame each. */
+  /** Number of chained streams. ffmpeg does not restart its decoder between them, which costs one frame each. */
   chained?: number;
-  /** Cut: it must be refused, or said to be incomplete. */
+  /** Cut: the readers must reject it or report it as incomplete. */
   isCut?: boolean;
-  /** What no tool here says: the size as it was made. */
+  /** The size as it was made, where no tool reports it. */
   size?: { width: number; height: number };
 };
 
-/** Files of a family: name and command in a line. */
+/** Files of a family, each with name and command. */
 export const made = (rows: [name: string, sh: string][], more: Partial<Recipe> = {}): Recipe[] =>
   rows.map(([name, sh]) => ({ name, sh, ...more }));
 
@@ -37,7 +37,7 @@ export const be32 = (value: number) => {
   return bytes;
 };
 
-/** The same file with other bytes at a place. */
+/** A copy of the file with other bytes at an offset. */
 export const put = (bytes: Buffer, at: number, fresh: Uint8Array) => {
   const copy = Buffer.from(bytes);
   copy.set(fresh, at);
@@ -47,7 +47,7 @@ export const insert = (bytes: Buffer, at: number, fresh: Uint8Array) =>
   Buffer.concat([bytes.subarray(0, at), fresh, bytes.subarray(at)]);
 export const share = (part: number) => (bytes: Buffer) => bytes.subarray(0, Math.floor(bytes.length * part));
 
-/** Bytes that are the same each time, and no format's. */
+/** Deterministic bytes that match no format. */
 export const noise = (length: number, seed: number) => {
   const bytes = Buffer.alloc(length);
   let state = seed;
@@ -58,7 +58,7 @@ export const noise = (length: number, seed: number) => {
   return bytes;
 };
 
-/** An ID3 tag with a picture of so many bytes. */
+/** An ID3 tag with a picture of `length` bytes. */
 export const id3 = (length: number) => {
   const size = length + 10;
   const head = Buffer.from("ID3\x04\0\0", "latin1");

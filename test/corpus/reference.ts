@@ -1,13 +1,14 @@
-// The definition of length and size, as ffmpeg (decoded samples) and ffprobe (shown packets) have it for a file; never the project's own reader.
+// Reference length and size of a file by ffmpeg (decoded samples) and ffprobe (shown packets).
+// It never uses the readers of the service.
 import { $ } from "bun";
 
 export type Reference = {
   width?: number;
   height?: number;
-  /** Length by the shown packets of the picture, seconds, and the duration of one: the median, or the mean where it is longer. */
+  /** Video length by its shown packets, in seconds, and the duration of a packet: the median, or the mean if it is longer. */
   videoS?: number;
   videoFrameS?: number;
-  /** Length by decoded samples of the sound, seconds, and the duration of one coded frame. */
+  /** Audio length by decoded samples, in seconds, and the duration of one coded frame. */
   soundS?: number;
   soundFrameS?: number;
 };
@@ -36,11 +37,11 @@ const packetsOf = async (path: string, index: number) => {
     .map(({ pts_time, duration_time }) => ({ at: Number(pts_time), length: Number(duration_time ?? 0) }));
 };
 
-/** One odd packet, at a chain's joint for example, makes no frame longer. */
+/** The median, so that one odd packet, for example between chained streams, has no effect. */
 const medianOf = (packets: readonly { length: number }[]): number =>
   packets.map(({ length }) => length).sort((a, b) => a - b)[packets.length >> 1] ?? 0;
 
-/** As displayed: square pixels by widening or heightening, after rotation. */
+/** The displayed size: with square pixels, after rotation. */
 const shownSize = ({ width = 0, height = 0, sample_aspect_ratio = "1:1", side_data_list }: Probed) => {
   const [across = 1, down = 1] = sample_aspect_ratio.split(":").map((each) => Number(each) || 1);
   const wide = across > down ? Math.round((width * across) / down) : width;
@@ -71,12 +72,12 @@ const soundOf = async (path: string, stream: Probed): Promise<Reference> => {
   );
   const packets = await packetsOf(path, stream.index);
   const soundS = decoded / 2 / rate;
-  // Where packets say no durations, their mean.
+  // The mean if packets have no durations.
   const frameS = medianOf(packets) || soundS / Math.max(1, packets.length);
   return { soundS: rounded(soundS), soundFrameS: rounded(frameS) };
 };
 
-/** Of several tracks of a kind the longest counts, since nobody knows which one a provider takes; the size is that of the first. */
+/** The longest of several tracks of a kind, because the provider may use any of them; the size of the first. */
 const longest = (all: readonly Reference[], lengthOf: (each: Reference) => number | undefined): Reference => {
   const [first = {}] = all;
   const most = all.reduce((best, each) => ((lengthOf(each) ?? 0) > (lengthOf(best) ?? 0) ? each : best), first);
@@ -84,7 +85,7 @@ const longest = (all: readonly Reference[], lengthOf: (each: Reference) => numbe
   return width === undefined || height === undefined ? most : { ...most, width, height };
 };
 
-/** @param isPicture a still picture: its size alone counts */
+/** @param isPicture a still image, of which only the size is compared */
 export const referenceOf = async (path: string, isPicture: boolean): Promise<Reference> => {
   const text = await $`ffprobe -v error -show_streams -of json ${path}`.quiet().nothrow().text();
   const { streams = [] } = JSON.parse(text || "{}") as { streams?: Probed[] };

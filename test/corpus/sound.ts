@@ -1,11 +1,11 @@
-// The corpus, sound: MP3, WAV and its kin, Ogg, FLAC, AAC, and sound in MP4, with the oddities of real writers.
+// Audio of the corpus: MP3, WAV and similar, Ogg, FLAC, AAC, and audio in MP4, with the oddities of real writers.
 import { edited, id3, insert, le32, made, noise, put, type Recipe, share } from "./recipe.ts";
 
 const SINE = "-f lavfi -i sine=d=4:r=44100";
 const LOUD_FIRST = `-f lavfi -i "aevalsrc='if(lt(t,5),random(0)*0.9,0)':d=60:s=44100"`;
 const SILENT_FIRST = `-f lavfi -i "aevalsrc='if(gt(t,5),random(0)*0.9,0)':d=20:s=44100"`;
 
-/** What is wrong by less than a frame in one is wrong by more in several. */
+/** Concatenates copies, which multiplies an error of less than one frame. */
 const joined = (times: number) => (bytes: Buffer) => Buffer.concat(Array.from({ length: times }, () => bytes));
 const [thrice, twelve] = [joined(3), joined(12)];
 
@@ -150,7 +150,7 @@ const OGG: Recipe[] = [
     ["vorbis-minute.ogg", "$FF -f lavfi -i sine=d=60:r=44100 -c:a libvorbis -q:a 4 $O"],
   ]),
   ...made([["vorbis-chained.ogg", "cat vorbis.ogg oggenc.ogg > $O"]], { chained: 2 }),
-  // Of chained streams ffmpeg leaves out the pre-skip of the first alone, so that of twelve its count would be too high.
+  // ffmpeg omits only the pre-skip of the first chained stream, so its sample count for twelve would be too high.
   ...edited([
     ["opus60-thrice.opus", "opus60.opus", thrice],
     ["opusenc-thrice.opus", "opusenc.opus", thrice],

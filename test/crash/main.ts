@@ -12,15 +12,15 @@ import { POINTS } from "./points.ts";
 
 const HELP = `Usage: npm run crash -- [--cycles N] [--seed N] [--only points|random] [--lanes N] [--workers N] [--sources]
 
-Kills the service at every named point of a generation's life, then at random moments under load, and audits what is left
-against the logs of its clients and of the simulated providers.
-  --cycles N    lives that end with a random kill (default 100); an audit every 50 of a world, and at its end
-  --seed N      decides loads, faults and kills (default: another each time, printed)
+Kills the service at every named point of a generation, then at random moments under load, and audits the store against the
+logs of its clients and of the simulated providers.
+  --cycles N    starts that end with a random kill (default 100); an audit follows every 50 of a world, and its end
+  --seed N      seed of loads, faults and kills (default: a new one each time, printed)
   --only PART   points or random
-  --lanes N     worlds side by side, which share the cycles (default: one for each core, at most 2)
+  --lanes N     concurrent worlds, which share the cycles (default: one for each core, at most 2)
   --workers N   concurrent callers of a world (default: 16 to 32, by the seed)
-  --binary      the random kills fall on dist/genrouter, which is built when it is older than the sources (the default)
-  --sources     they fall on the sources
+  --binary      run the random kills on dist/genrouter, which is built if it is older than the sources (default)
+  --sources     run them on the sources
 
 Examples:
   $ npm run crash
@@ -61,7 +61,7 @@ const whole = (name: "cycles" | "seed" | "lanes" | "workers"): number => {
   say(`--${name}: ${JSON.stringify(text)} is not a whole number${name === "seed" ? "" : " above 0"}\n\n${HELP}`);
   return process.exit(2);
 };
-// All of them before anything is begun.
+// All flags are checked before anything starts.
 const wanted = {
   ...{ cycles: whole("cycles"), seed: whole("seed"), lanes: whole("lanes") },
   ...(flags.workers === undefined ? {} : { workers: whole("workers") }),
@@ -82,16 +82,16 @@ const judge = (name: string, faults: readonly string[]) => {
 };
 const attempt = async (name: string, play: () => Promise<unknown>) => {
   const seen = await play().then(
-    (note) => ({ note: typeof note === "string" ? `: ${note} of it was there` : "", faults: [] }),
+    (note) => ({ note: typeof note === "string" ? `: ${note} of it was stored` : "", faults: [] }),
     (fault: unknown) => ({ note: "", faults: [fault instanceof Error ? (fault.stack ?? fault.message) : String(fault)] }),
   );
   judge(`${name}${seen.note}`, seen.faults);
 };
 
-/** What waits for minutes in life waits for half a second here. */
+/** Minutes of service time take half a second here. */
 const POINTS_SPEED = 5000;
 const INSIDE_TIMES = 6;
-/** Points played side by side: each waits most of the time. */
+/** Points that run concurrently: each waits most of the time. */
 const POINTS_AT_A_TIME = 2;
 
 const playPoints = async () => {
@@ -102,11 +102,14 @@ const playPoints = async () => {
   const plays: [string, () => Promise<unknown>][] = [
     ...POINTS.map((point): [string, () => Promise<unknown>] => [point.name, () => playPoint(world, point)]),
     ...Array.from({ length: INSIDE_TIMES }, (_, n): [string, () => Promise<unknown>] => [
-      `inside E, ${n + 1}: all of it or nothing`,
+      `inside E, ${n + 1}: all of it is stored or nothing`,
       () => playInsideSettlement(world),
     ]),
-    ["during the migration of a new directory: the next start makes it whole", () => playBirth(world)],
-    ["during the migration of a directory in use: old schema, old release goes on", () => playUpgrade(world)],
+    ["during the migration of a new directory: the next start completes it", () => playBirth(world)],
+    [
+      "during the migration of a directory in use: the old schema remains and the old release continues",
+      () => playUpgrade(world),
+    ],
   ];
   const total = plays.length;
   const worker = async () => {

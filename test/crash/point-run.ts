@@ -1,4 +1,4 @@
-// Plays one named point: the kill, what it left on disk, the restart, the end, and the audit of both sides.
+// Plays one named crash point: kill, state on disk, restart, end, and audit of both sides.
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -30,11 +30,11 @@ const inputsAt = (samples: string) => ({
 });
 let count = 0;
 
-/** A data directory with one account, and one submission that is sent as often as needed. */
+/** A data directory with one account, and one submission that can be sent repeatedly. */
 const openStage = async (world: PointWorld, point: Pick<Point, "model" | "script">) => {
   const dir = makeScratch("crash-");
   const [tenant] = (await endow(dir, [CREDITS])) as [Tenant];
-  // Jobs are looked for by their input, so no two submissions of the tests are alike.
+  // Jobs are looked up by their input, so every submission of the tests is unique.
   const tag = `crash point ${process.pid}-${++count}.`;
   const inputs = inputsAt(`${world.simulator.url}/samples`);
   const model = point.model ?? "vidmodel-2.0-fast";
@@ -49,7 +49,7 @@ const openStage = async (world: PointWorld, point: Pick<Point, "model" | "script
     place,
     submit: (url: string) => ask(url, tenant.key, { path: "/v1/generations", body, idempotencyKey: tag }),
     submissions: () => world.simulator.submissions(tag),
-    /** Starts the entry that dies at `at`, and gives back what it died with. */
+    /** Starts the entry that dies at `at`. @returns its process. */
     startToDie: (at: string, more: Record<string, string> = {}) => {
       rmSync(hitFile, { force: true });
       return spawnHooked({ ...place, env: { ...env, CRASH_AT: at, CRASH_HIT: hitFile, ...more } });
@@ -60,7 +60,7 @@ const openStage = async (world: PointWorld, point: Pick<Point, "model" | "script
 };
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
-/** The one generation of the stage as it lies on disk. */
+/** The only generation of the stage, as stored on disk. */
 const generationOf = async (reads: StoreReads, stage: Stage) => {
   const known = await reads.generationByKey(stage.tenant.accountSeq, stage.tag);
   if (!known) return null;
@@ -79,7 +79,7 @@ const seenOnDisk = (stage: Stage): Promise<{ found: Found; attempt: JsonObject |
     return { found, attempt: last as unknown as JsonObject | null, id: record.id };
   });
 
-/** Dies at each of the places in turn; the submission is sent to the first service only. */
+/** Dies at each of the places in turn; the submission is sent to the first process only. */
 const dieAt = async (stage: Stage, places: readonly string[]): Promise<void> => {
   for (const [turn, at] of places.entries()) {
     const child = stage.startToDie(at);
@@ -89,7 +89,7 @@ const dieAt = async (stage: Stage, places: readonly string[]): Promise<void> => 
   }
 };
 
-/** Killed from outside once the simulator has the submission, or in the drain that follows. */
+/** Kills the service once the simulator has the submission, or during the drain that follows. */
 const killWhenSubmitted = async (world: PointWorld, stage: Stage, isDraining: boolean): Promise<void> => {
   const { child, url } = await startService(world.genrouter, stage.place);
   const accepted = await stage.submit(url);
@@ -110,14 +110,14 @@ const killWhenSubmitted = async (world: PointWorld, stage: Stage, isDraining: bo
   deepStrictEqual(await child.ended, { code: null, signal: "SIGKILL" }, child.output());
 };
 
-/** Follows the generation to its end over HTTP. */
+/** Polls the generation over HTTP until it ends. */
 const follow = (stage: Stage, { url }: ServiceProcess, id: string): Promise<JsonObject> =>
   until(`the end of ${id}`, async () => {
     const shown = await ask(url, stage.tenant.key, { path: `/v1/generations/${id}` });
     return shown && shown.body.completed_at !== null && shown.body;
   });
 
-/** The end of a stage: money moved once, both sides agree, the invariants hold, the service stops in peace. */
+/** Audits the end of a stage: money moved once, both sides agree, the invariants hold, and the service drains. */
 const auditEnd = async (
   stage: Stage,
   service: ServiceProcess,
@@ -136,7 +136,8 @@ const auditEnd = async (
     ok(generation && account);
     const { record, attempts } = generation;
     const states = (await reads.journalOf(record.seq)).map(({ stateAfter }) => stateAfter);
-    if (confirms) ok(states.includes("running.confirming.acceptance"), `the provider was not asked first: ${states.join(", ")}`);
+    if (confirms)
+      ok(states.includes("running.confirming.acceptance"), `the provider was not queried first: ${states.join(", ")}`);
     const delivered = attempts.filter(({ state }) => state === "delivered");
     strictEqual(delivered.length, 1);
     strictEqual(Math.round(Number(ended.cost_usd) * 100), delivered[0]?.priceCredits);
@@ -149,7 +150,7 @@ const auditEnd = async (
     const kinds = (await reads.transfersOf(record.seq)).map(({ kind }) => kind);
     strictEqual(kinds.filter((kind) => kind === "capture").length, 1);
     strictEqual((await reads.transfers(stage.tenant.accountId, null, 100)).filter(({ kind }) => kind === "hold").length, 1);
-    // Every job the provider made is one attempt's, and every attempt's job is on the provider's log.
+    // Every job of the provider belongs to one attempt, and every job of an attempt is in the provider's log.
     deepStrictEqual(lines.flatMap(({ job_id }) => job_id ?? []).sort(), attempts.flatMap(({ job }) => job?.jobId ?? []).sort());
     deepStrictEqual(
       (await reads.verify(null)).filter((check) => !check.ok),
@@ -158,7 +159,7 @@ const auditEnd = async (
   });
 };
 
-/** Plays a point from beginning to end. @throws AssertionError where the promise is broken. */
+/** Plays a point from beginning to end. @throws AssertionError if a check fails. */
 export const playPoint = async (world: PointWorld, point: Point): Promise<void> => {
   const stage = await openStage(world, point);
   if (typeof point.dies !== "string") await dieAt(stage, point.dies);
@@ -175,7 +176,7 @@ export const playPoint = async (world: PointWorld, point: Point): Promise<void> 
   }
 
   const service = await startService(world.genrouter, stage.place);
-  // Until recovery has read the store, new submissions are turned away; a replay never is.
+  // Until recovery has read the store, the service rejects new submissions; it always replays known ones.
   const retried = await until("an answer that is not 503", async () => {
     const answer = await stage.submit(service.url);
     return answer?.status !== 503 && answer;
@@ -187,7 +188,7 @@ export const playPoint = async (world: PointWorld, point: Point): Promise<void> 
   stage.close();
 };
 
-/** Inside E, as near as it gets: dies while the writing thread is at the batch; all of it is there afterwards, or nothing. */
+/** Dies while the writing thread commits settlement E; afterwards all of it is stored, or nothing. */
 export const playInsideSettlement = async (world: PointWorld): Promise<"all" | "nothing"> => {
   const stage = await openStage(world, {});
   await dieAt(stage, ["inside:step/collected"]);
@@ -214,7 +215,7 @@ export const playInsideSettlement = async (world: PointWorld): Promise<"all" | "
   return isAll ? "all" : "nothing";
 };
 
-/** During the migration that makes a new directory: nothing of it is there, and the next start makes it whole. */
+/** Dies during the migration that creates a new directory: nothing of it is stored, and the next start completes it. */
 export const playBirth = async (world: PointWorld): Promise<void> => {
   const dir = makeScratch("crash-");
   const place = { dir, simulatorUrl: world.simulator.url, speed: world.speed };
@@ -223,7 +224,7 @@ export const playBirth = async (world: PointWorld): Promise<void> => {
   deepStrictEqual(await child.ended, { code: null, signal: "SIGKILL" }, child.output());
   ok(readFileSync(hitFile, "utf8").endsWith(`PRAGMA user_version = ${SCHEMA_VERSION}`));
   await reading(dir, async () => undefined).then(
-    () => ok(false, "half a schema was there"),
+    () => ok(false, "half a schema was stored"),
     (fault: Error) => ok(/still empty/.test(fault.message), fault.message),
   );
   const service = await startService(world.genrouter, place);
@@ -233,10 +234,10 @@ export const playBirth = async (world: PointWorld): Promise<void> => {
   dropScratch(dir);
 };
 
-/** The version that the next release's schema has. */
+/** The schema version of the next release. */
 const NEXT_SCHEMA = SCHEMA_VERSION + 1;
 
-/** During the migration of a directory in use: it is of the old schema, a copy lies beside it, and both releases go on from it. */
+/** Dies during the migration of a directory in use: the old schema remains, a copy lies beside it, and both releases continue. */
 export const playUpgrade = async (world: PointWorld): Promise<void> => {
   const stage = await openStage(world, { script: "[sim:slow-answer=9000]" });
   await killWhenSubmitted(world, stage, false);
@@ -246,13 +247,13 @@ export const playUpgrade = async (world: PointWorld): Promise<void> => {
   ok(stage.hit().endsWith(`PRAGMA user_version = ${NEXT_SCHEMA}`), stage.hit());
   ok(existsSync(join(stage.dir, `genrouter.db.before-${NEXT_SCHEMA}`)), "no copy was made before the migration");
   deepStrictEqual((await seenOnDisk(stage)).found?.attempt, "sending");
-  // This release finds its own schema untouched and ends what was under way.
+  // This release finds its schema unchanged and completes the generation.
   const service = await startService(world.genrouter, stage.place);
   const retried = await stage.submit(service.url);
   strictEqual(retried?.status, 200);
   const ended = await follow(stage, service, String(retried.body.id));
   await auditEnd(stage, service, ended, { ends: { attempts: 1, submissions: 1 } });
-  // The next release brings the step to its end, over the copy that the killed one left.
+  // The next release completes the migration and replaces the copy of the killed one.
   const newer = await startHooked({ ...stage.place, env: next });
   strictEqual((await ask(newer.url, stage.tenant.key, { path: `/v1/generations/${retried.body.id}` }))?.body.status, "succeeded");
   newer.child.kill("SIGTERM");

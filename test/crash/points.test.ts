@@ -1,4 +1,4 @@
-// The crash program in small: a kill at every named point, a few random ones under load, and an audit that can fail.
+// A short crash program: a kill at every named point, a few random kills under load, and an audit that can fail.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,14 +15,14 @@ import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrad
 import { POINTS } from "./points.ts";
 
 const SPEED = 5000;
-/** One point by itself, and all of them: those that wait for their turn wait for the others. */
+/** The time limits for one point and for all of them, because points wait for their turn. */
 const POINT_MS = 60_000;
 const ALL_MS = 280_000;
 const RANDOM_MS = 90_000;
 const dir = mkdtempSync(join(tmpdir(), "crash-tests-"));
 let simulator: SimulatorProcess;
 
-/** Two at a time: each is three processes, and the machine of the tests may have two cores. */
+/** Two at a time: each point needs three processes, and the test machine may have two cores. */
 const places = [Promise.resolve(), Promise.resolve()];
 const inTurn = (play: (world: PointWorld) => Promise<unknown>) => async () => {
   const before = places.shift() ?? Promise.resolve();
@@ -55,15 +55,15 @@ describe("killed", () => {
       inTurn((world) => playPoint(world, point)),
       ALL_MS,
     );
-  for (const turn of ["once", "and once more"])
+  for (const turn of ["first run", "second run"])
     test.concurrent(
-      `inside E, ${turn}: all of it is there or nothing`,
+      `inside E, ${turn}: all of it is stored or nothing`,
       inTurn((world) => playInsideSettlement(world)),
       ALL_MS,
     );
-  test.concurrent("during the migration of a new directory: the next start makes it whole", inTurn(playBirth), ALL_MS);
+  test.concurrent("during the migration of a new directory: the next start completes it", inTurn(playBirth), ALL_MS);
   test.concurrent(
-    "during the migration of one in use: the old release goes on, the next one ends it",
+    "during the migration of a directory in use: the old release continues, and the next release completes it",
     inTurn(playUpgrade),
     ALL_MS,
   );
@@ -77,16 +77,16 @@ describe("after random kills under load", () => {
     end = await runRandom({ dir: join(dir, "random"), cycles: 5, seed, workers: 16, genrouter: PROGRAM, report: say });
   }, RANDOM_MS);
 
-  test("the client's log, the provider's log and the store tell one story", () => {
+  test("client log, provider log and store agree", () => {
     expect(end.checks.filter(({ faults }) => faults.length > 0)).toEqual([]);
     expect(end.checks.length).toBeGreaterThanOrEqual(15);
     expect(end.figures.acknowledged).toBeGreaterThan(50);
   });
 
-  /** Each changes the evidence as a fault of the service would; `broken` is the promise that the audit must find broken. */
+  /** Each case changes the evidence as a fault of the service would; `broken` is the audit that must fail. */
   const TAMPERINGS: readonly { what: string; broken: RegExp; tamper: (evidence: Evidence) => Evidence }[] = [
     {
-      what: "an acknowledged generation that is gone",
+      what: "an acknowledged generation that is missing",
       broken: /^every acknowledged generation exists/,
       tamper: (evidence) => ({ ...evidence, stored: evidence.stored.slice(1) }),
     },
@@ -96,7 +96,7 @@ describe("after random kills under load", () => {
       tamper: (evidence) => ({ ...evidence, stored: [...evidence.stored, { ...first(evidence), id: "gen_another" }] }),
     },
     {
-      what: "a conflict answered to the body that made it",
+      what: "a conflict for the body that created the key",
       broken: /^a key has one generation/,
       tamper: (evidence) => ({
         ...evidence,
@@ -106,7 +106,7 @@ describe("after random kills under load", () => {
       }),
     },
     {
-      what: "a generation that nobody asked for",
+      what: "a generation that no client submitted",
       broken: /^nothing was made/,
       tamper: (evidence) => withFirst(evidence, { bodyHash: "0".repeat(64) }),
     },
@@ -116,7 +116,7 @@ describe("after random kills under load", () => {
       tamper: (evidence) => withFirst(evidence, { status: "running" }),
     },
     {
-      what: "an end that was taken back",
+      what: "an end that was reverted",
       broken: /^an end that was seen/,
       tamper: (evidence) => {
         const { id, account } = first(evidence);
@@ -129,7 +129,7 @@ describe("after random kills under load", () => {
       tamper: (evidence) => withFirst(evidence, { transfers: [...first(evidence).transfers, { kind: "capture", credits: 1 }] }),
     },
     {
-      what: "a credit that is missing",
+      what: "a missing credit",
       broken: /^credits are conserved/,
       tamper: (evidence) => ({
         ...evidence,
@@ -137,24 +137,24 @@ describe("after random kills under load", () => {
       }),
     },
     {
-      what: "a job that no attempt knows of",
+      what: "a job without an attempt",
       broken: /^a job of the provider is one attempt's/,
       tamper: (evidence) =>
         withFirst(evidence, { tries: first(evidence).tries.map((attempt) => ({ ...attempt, state: "absent", job: null })) }),
     },
     {
-      what: "a submission that the journal does not know of",
+      what: "a submission without a stored event",
       broken: /^a job of the provider is one attempt's/,
       tamper: (evidence) => withFirst(evidence, { journal: [] }),
     },
     {
-      what: "a lost job that nobody is told of",
+      what: "a lost job that is not reported as an orphan",
       broken: /^a job of an attempt that was given up/,
       tamper: (evidence) =>
         withFirst(evidence, { tries: first(evidence).tries.map((attempt) => ({ ...attempt, state: "lost" })), orphans: [] }),
     },
     {
-      what: "a hold that was never given back",
+      what: "a hold that was never released",
       broken: /^a hold is placed once and settled once/,
       tamper: (evidence) => withFirst(evidence, { transfers: first(evidence).transfers.filter(({ kind }) => kind === "hold") }),
     },
@@ -164,7 +164,7 @@ describe("after random kills under load", () => {
       tamper: (evidence) => ({ ...evidence, submissions: [...evidence.submissions, { ...jobOf(evidence), job_id: "another" }] }),
     },
     {
-      what: "a second submission after an answer that proves nothing",
+      what: "a second submission after an inconclusive response",
       broken: /^an attempt has at most one job/,
       tamper: (evidence) => {
         const lost: Submission = { ...jobOf(evidence), job_id: null, accepted: false, answer: "drop" };
@@ -178,10 +178,10 @@ describe("after random kills under load", () => {
     },
   ];
 
-  /** One that succeeded at the first try. */
+  /** A generation that succeeded on its first attempt. */
   const first = ({ stored }: Evidence): Stored => {
     const found = stored.find(({ status, attempts }) => status === "succeeded" && attempts === 1);
-    if (!found) throw new Error("nothing succeeded at the first try");
+    if (!found) throw new Error("no generation succeeded on its first attempt");
     return found;
   };
   const withFirst = (evidence: Evidence, change: Partial<Stored>): Evidence => {

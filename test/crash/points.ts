@@ -1,7 +1,7 @@
-// The named points of a crash: for each, where the process dies, what must be on disk then, and how it all ends.
+// The named crash points: where the process dies, what must be on disk then, and how the generation ends.
 import type { Attempt, AttemptState, GenerationStatus } from "../../src/domain/types.ts";
 
-/** What is found on disk after the last kill. `null`: there is no generation. */
+/** The state on disk after the last kill. `null`: there is no generation. */
 export type Found = {
   status: GenerationStatus;
   attempt: AttemptState | null;
@@ -11,28 +11,28 @@ export type Found = {
 } | null;
 
 export type Point = {
-  /** Where the process dies, and what is special about this point. */
+  /** Where the process dies, and what this point checks. */
   name: string;
   model?: "vidmodel-2.0-fast" | "sim-speech-1" | "sim-lipsync-1";
-  /** Words for the simulator in the prompt. */
+  /** Markers for the simulator in the prompt. */
   script?: string;
   /**
-   * Places in `service.ts` to die at, one start of the service after the other; or what the simulator is seen to have
-   * received, upon which the parent kills.
+   * Places in `service.ts` at which successive starts die, or what the simulator must have received before the parent
+   * process kills the service.
    */
   dies: readonly string[] | "submitted" | "draining";
   found: Found;
-  /** Submissions of this generation that the simulator has on its log when the process is dead. */
+  /** Submissions of this generation in the simulator's log when the process is dead. */
   submittedBefore: 0 | 1;
-  /** Whether the submission, sent again with its key, makes a new generation (202) or finds its own (200). */
+  /** Whether the repeated submission with its key creates a new generation (202) or finds its own (200). */
   retried: 200 | 202;
-  /** How it ends: routes tried, and submissions on the simulator's log in all. */
+  /** The end: routes tried, and all submissions in the simulator's log. */
   ends: { attempts: 1 | 2; submissions: 1 | 2 };
-  /** What else must hold of the attempt at the kill. */
+  /** A further condition on the attempt at the kill. */
   also?: (attempt: Attempt) => boolean;
-  /** The journal says that the provider was asked before anything else was done. */
+  /** The stored events must show that the provider was queried before anything else. */
   confirms?: true;
-  /** Polls the simulator may have seen of the job at the kill. */
+  /** A condition on the polls of the job that the simulator has received at the kill. */
   polls?: (polls: number) => boolean;
 };
 
@@ -48,7 +48,7 @@ const once = { attempts: 1, submissions: 1 } as const;
 
 export const POINTS: readonly Point[] = [
   {
-    name: "before A commits: nothing is there, and the same key makes a new generation",
+    name: "before A commits: nothing is stored, and the same key creates a new generation",
     dies: ["before:admit"],
     found: null,
     submittedBefore: 0,
@@ -56,7 +56,7 @@ export const POINTS: readonly Point[] = [
     ends: once,
   },
   {
-    name: "after A, before the 202: the key finds the generation that nobody was told of",
+    name: "after A, before the 202: the key finds the generation whose response was lost",
     dies: ["after:admit"],
     found: queued,
     submittedBefore: 0,
@@ -64,7 +64,7 @@ export const POINTS: readonly Point[] = [
     ends: once,
   },
   {
-    name: "after A, before `start` ran: it runs at boot",
+    name: "after A, before the attempt begins: the next start begins it",
     dies: ["before:step/begun"],
     found: queued,
     submittedBefore: 0,
@@ -72,7 +72,7 @@ export const POINTS: readonly Point[] = [
     ends: once,
   },
   {
-    name: "after A, before its links are pinned: they are fetched at boot, and nothing was sent before",
+    name: "after A, before its links are pinned: the next start fetches them, and nothing was sent before",
     model: "sim-lipsync-1",
     dies: ["before:step/pinned"],
     found: queued,
@@ -81,7 +81,7 @@ export const POINTS: readonly Point[] = [
     ends: once,
   },
   {
-    name: "its links pinned, before a seat: it goes on from the copy",
+    name: "links pinned, before a place in the run queue: the next start continues with the pinned copy",
     model: "sim-lipsync-1",
     dies: ["after:step/pinned"],
     found: queued,
@@ -90,7 +90,7 @@ export const POINTS: readonly Point[] = [
     ends: once,
   },
   {
-    name: "its links pinned, the request with a link of ours on disk, not out: proved absent by its input, never sent again on that route",
+    name: "links pinned, request stored but not sent: proved absent by its input, never sent again on that route",
     model: "sim-lipsync-1",
     dies: ["after:step/slotTaken"],
     found: sending,
@@ -100,7 +100,7 @@ export const POINTS: readonly Point[] = [
     confirms: true,
   },
   {
-    name: "answer read, before D (found by its input, which holds a link of ours): the job is found again",
+    name: "response read, before D (found by its input with a link of ours): the job is found again",
     model: "sim-lipsync-1",
     dies: ["before:step/accepted"],
     found: sending,
@@ -110,7 +110,7 @@ export const POINTS: readonly Point[] = [
     confirms: true,
   },
   {
-    name: "between B and C, just after B: an intent is sent",
+    name: "between B and C, just after B: the intent is sent",
     dies: ["after:step/begun"],
     found: inState("intent", "submit"),
     submittedBefore: 0,
@@ -118,7 +118,7 @@ export const POINTS: readonly Point[] = [
     ends: once,
   },
   {
-    name: "between B and C, just before C: an intent is sent",
+    name: "between B and C, just before C: the intent is sent",
     dies: ["before:step/slotTaken"],
     found: inState("intent", "submit"),
     submittedBefore: 0,
@@ -144,7 +144,7 @@ export const POINTS: readonly Point[] = [
     ends: { attempts: 2, submissions: 1 },
   },
   {
-    name: "after bytes, before the answer, accepted (found by marker): the job is found and not sent twice",
+    name: "bytes sent, before the response, accepted (found by marker): the job is found and not submitted twice",
     script: "[sim:slow-answer=9000]",
     dies: "submitted",
     found: sending,
@@ -153,7 +153,7 @@ export const POINTS: readonly Point[] = [
     ends: once,
   },
   {
-    name: "after bytes, before the answer, accepted (found by its input): the job is found and not sent twice",
+    name: "bytes sent, before the response, accepted (found by its input): the job is found and not submitted twice",
     model: "sim-speech-1",
     script: "[sim:slow-answer=9000]",
     dies: "submitted",
@@ -163,7 +163,7 @@ export const POINTS: readonly Point[] = [
     ends: once,
   },
   {
-    name: "after bytes, before the answer, not accepted: proved absent, the next route delivers",
+    name: "bytes sent, before the response, not accepted: proved absent, the next route delivers",
     script: "[sim:modelark:hang]",
     dies: "submitted",
     found: sending,
@@ -173,7 +173,7 @@ export const POINTS: readonly Point[] = [
     confirms: true,
   },
   {
-    name: "answer read, before D (found by marker): the job is found again",
+    name: "response read, before D (found by marker): the job is found again",
     dies: ["before:step/accepted"],
     found: sending,
     submittedBefore: 1,
@@ -181,7 +181,7 @@ export const POINTS: readonly Point[] = [
     ends: once,
   },
   {
-    name: "answer read, before D (found by its input): the job is found again",
+    name: "response read, before D (found by its input): the job is found again",
     model: "sim-speech-1",
     dies: ["before:step/accepted"],
     found: sending,
@@ -200,7 +200,7 @@ export const POINTS: readonly Point[] = [
     polls: (polls) => polls === 0,
   },
   {
-    name: "poll answered done, before it was noted: polled again",
+    name: "poll returned done, before it was stored: polled again",
     dies: ["before:step/announced"],
     found: inState("accepted", "attempt"),
     submittedBefore: 1,
@@ -210,7 +210,7 @@ export const POINTS: readonly Point[] = [
     polls: (polls) => polls > 0,
   },
   {
-    name: "poll answered done and noted, before the files: fetched after the restart",
+    name: "poll returned done and stored, before the files: collected after the restart",
     dies: ["after:step/announced"],
     found: inState("accepted", "collect"),
     submittedBefore: 1,
@@ -219,7 +219,7 @@ export const POINTS: readonly Point[] = [
     also: ({ results }) => results !== null,
   },
   {
-    name: "files kept, before E: collected again and charged once",
+    name: "files stored, before E: collected again and charged once",
     dies: ["before:step/collected"],
     found: inState("accepted", "collect"),
     submittedBefore: 1,
@@ -227,7 +227,7 @@ export const POINTS: readonly Point[] = [
     ends: once,
   },
   {
-    name: "after E, before the client polls: the next poll shows it",
+    name: "after E, before the client polls: the next poll returns the result",
     dies: ["after:step/collected"],
     found: { status: "succeeded", attempt: "delivered", deadline: null, message: null },
     submittedBefore: 1,
@@ -235,7 +235,7 @@ export const POINTS: readonly Point[] = [
     ends: once,
   },
   {
-    name: "during drain, with an answer awaited: as any other crash",
+    name: "during a drain with a pending response: the same as any other crash",
     script: "[sim:slow-answer=9000]",
     dies: "draining",
     found: sending,
@@ -244,7 +244,7 @@ export const POINTS: readonly Point[] = [
     ends: once,
   },
   {
-    name: "during boot recovery, again and again: before it reads, before and after it writes",
+    name: "during recovery, repeatedly: before it reads, before and after it writes",
     dies: ["before:step/accepted", "read:unfinished", "before:step/interrupted", "read:unfinished", "after:step/interrupted"],
     found: { status: "running", attempt: "sending", deadline: "attempt", message: "Confirming the result with the provider." },
     submittedBefore: 1,

@@ -1,4 +1,4 @@
-// The service as a process that dies at a named point: `CRASH_AT` says before, after or inside which write, read or migration.
+// The service as a process that dies at a named point: `CRASH_AT` names a write, read or migration and the moment.
 import { Database } from "bun:sqlite";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { testTelemetry } from "../telemetry/open-telemetry.ts";
 
 /** `before:step/slotTaken`, `after:admit`, `inside:step/collected`, `read:unfinished`, `migration:user_version`. */
 const [when = "", what = ""] = (process.env.CRASH_AT ?? "").split(":");
-/** Where it notes that it has come to the point; what was written lives on, only the process ends. */
+/** The file in which it notes that it reached the point. */
 const hitFile = process.env.CRASH_HIT ?? "";
 
 const note = (how = "") => writeFileSync(hitFile, `${when}:${what} ${how}`.trim());
@@ -29,7 +29,7 @@ const settings = readSettings(Object.fromEntries(Object.entries(process.env).fil
 const nameOf = (mutation: Mutation) => (mutation.mutation === "step" ? `step/${mutation.event.type}` : mutation.mutation);
 const logBytes = () => statSync(join(settings.data.dir, "genrouter.db-wal")).size;
 
-/** Dies while the writing thread is at it: its log has begun to grow, the answer is not there yet. Between the two there is time for nothing. */
+/** Dies while the writing thread commits: the write-ahead log has begun to grow, and there is no response yet. */
 const dieInside = (bytesBefore: number): never => {
   const endMono = performance.now() + 2000;
   while (performance.now() < endMono) if (logBytes() !== bytesBefore) endHere();
@@ -55,7 +55,7 @@ const around = (store: Store): Store => ({
   },
 });
 
-/** A release whose schema is one step ahead of this one. */
+/** A release whose schema is one migration ahead of this one. */
 if (process.env.CRASH_NEXT_SCHEMA)
   (MIGRATIONS as Migration[]).push({
     version: SCHEMA_VERSION + 1,
@@ -65,7 +65,7 @@ if (process.env.CRASH_NEXT_SCHEMA)
 if (when === "migration") {
   const run = Database.prototype.run;
   Database.prototype.run = function (this: Database, ...words: Parameters<typeof run>) {
-    // Foreign to the transaction's beginning and its end: the tables are there, the version and the commit are not.
+    // Inside the transaction of the migration: the tables exist, version and commit do not.
     if (/^PRAGMA user_version = \d+$/.test(words[0]) && this.inTransaction) die(words[0]);
     return run.apply(this, words);
   } as typeof run;

@@ -1,4 +1,4 @@
-// The service on a disk that forgets: at every start what was committed since the last checkpoint is gone, synced or not.
+// The service on a disk that loses data: each start drops all commits since the last checkpoint, even synced ones.
 import { existsSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 

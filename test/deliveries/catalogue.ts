@@ -1,4 +1,4 @@
-// A catalogue with a model for each way in which something can be ordered: clips, edits, lips, pictures, sets of them, music and speech.
+// Catalogue with one model for each kind of order: clip, edit, lip sync, image, image set, music, speech.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -61,11 +61,11 @@ const SOLD: Readonly<Record<string, Sold>> = {
 };
 export type Model = "clip" | "edit" | "lips" | "picture" | "pair" | "set" | "music" | "speech";
 
-/** Each model is there so often, with routes of its own: one that is wrong five times in a row is passed over for a while. */
+/** Copies of each model, each with its own routes: the circuit breaker opens on a route after five wrong results in a row. */
 export const COPIES = 8;
 export const copyOf = (model: string, copy: number): string => `${model}-${copy % COPIES}`;
 
-/** Two routes for each model, the cheaper one first. Pictures without a size of their own are small, so that thousands are made quickly. */
+/** Two routes for each model, the cheaper one first. Images without a size option are small, so that they are made quickly. */
 const routeOf = (model: string, { kind, files = 1, fields }: Sold, provider: "fal" | "replicate", usd: string) => ({
   id: `${model}/${provider}`,
   provider,

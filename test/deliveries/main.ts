@@ -1,17 +1,18 @@
-// Wrong and right deliveries through the whole service: `npm run deliveries -- [--wrong N] [--right N] [--seed N]`; ends with `N passed, N failed`.
+// Program of `npm run deliveries -- [--wrong N] [--right N] [--seed N]`: wrong and right deliveries through the whole service.
+// The last line of its output is `N passed, N failed`.
 import { readFlags, wholeOf } from "../flags.ts";
 import { playDeliveries } from "./run.ts";
 
-const HELP = `Orders clips, edits, pictures and sound, has the simulator deliver something else for some of them, and looks at what was charged.
+const HELP = `Orders clips, edits, images and audio, makes the simulator deliver something else for some of them, and compares the charges.
 
-  npm run deliveries                            500 wrong and 5,000 right ones
-  npm run deliveries -- --wrong 30 --right 90   a short one
+  npm run deliveries                            500 wrong and 5,000 right deliveries
+  npm run deliveries -- --wrong 30 --right 90   a short run
 
   --wrong N   wrong deliveries                  (500)
-  --right N   right ones                        (5000)
-  --seed N    where lengths and shares come from (random, printed)
-  --lanes N   orders at a time                  (4, and at most: a route is down after five in a row)
-  --first     ends with the first that went otherwise than it should`;
+  --right N   right deliveries                  (5000)
+  --seed N    seed of lengths and shares        (random, printed)
+  --lanes N   concurrent orders                 (4, the maximum: a route is down after five failures in a row)
+  --first     stops after the first failure`;
 
 const values = readFlags({
   wrong: { type: "string", default: "500" },
@@ -37,14 +38,14 @@ const { wrong, right, told, byKind } = await playDeliveries(plan, (done) => {
   played = done;
   if (done % 500 === 0) say(`${done} of ${plan.wrong + plan.right}`);
 });
-/** Of wrong ones at most one in a hundred may be charged, of right ones at most one in a thousand held back. */
+/** At most 1 % of the wrong deliveries may be charged, and at most 0.1 % of the right ones rejected. */
 const judged: [boolean, string][] = [
   [
     wrong.charged <= wrong.planted / 100,
     `${wrong.planted - wrong.charged} of ${wrong.planted} wrong deliveries were not charged`,
   ],
-  [right.held <= right.played / 1000, `${right.held} of ${right.played} right deliveries were held back`],
-  [told.length === 0, "each ended as its order says, told with what was wrong"],
+  [right.held <= right.played / 1000, `${right.held} of ${right.played} right deliveries were rejected`],
+  [told.length === 0, "each generation ended as its order expects, with the right mismatch"],
 ];
 if (values.first && told[0] !== undefined) say(`(fail) ${told[0]} (${played} runs)`);
 for (const [held, what] of judged) say(`${held ? "(pass)" : "(fail)"} ${what}`);

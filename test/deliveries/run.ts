@@ -1,4 +1,4 @@
-// Plays orders through the whole service and the simulator, and judges what was charged for each by the ledger alone.
+// Runs orders through the whole service and the simulator, and judges each charge by the ledger alone.
 
 import type { JsonObject } from "../../src/domain/types.ts";
 import { chance } from "../../src/simulator/fault-script.ts";
@@ -6,13 +6,13 @@ import { type Harness, openHarness } from "../harness.ts";
 import { copyOf, deliveriesCatalogue } from "./catalogue.ts";
 import { type Dice, drawOrder, type Order, RIGHT, WRONG } from "./orders.ts";
 
-/** `endsEarly`: nothing more is ordered once one ended otherwise than it should. */
+/** `endsEarly`: stops ordering after the first unexpected end. */
 export type Plan = { wrong: number; right: number; seed: number; lanes: number; endsEarly?: boolean };
-/** `told`: what happened otherwise than it should, at most some of it. */
+/** `told`: the first unexpected ends, at most `MOST_TOLD`. */
 export type Outcome = {
   wrong: { planted: number; charged: number };
   right: { played: number; held: number };
-  /** Attempts that ended otherwise than their order says, by what it was about. */
+  /** Descriptions of unexpected ends. */
   told: string[];
   byKind: Record<string, number>;
 };
@@ -25,14 +25,14 @@ const openWorld = (): Promise<Harness> =>
     simulate: { speed: 20 },
   });
 
-/** What the order's first route delivers, or in one of four what both do. */
+/** The input of an order; its fault applies to the first route, or to both routes. */
 const inputOf = ({ word, input }: Order, isBoth: boolean, n: number): JsonObject => ({
   ...input,
   prompt: `order ${n}${word === null ? "" : ` [sim:${isBoth ? "" : "fal:"}${word}]`}`,
 });
 
 type Case = { kind: string; isWrong: boolean; isBoth: boolean; copy: number } & Order;
-/** Behind each wrong one a right one of the same model, as long as there are any. */
+/** Places a right order of the same model after each wrong one while any are left. */
 const mixed = (wrong: readonly Case[], right: readonly Case[]): Case[] => {
   const left = Map.groupBy(right, ({ model }) => model);
   const all = wrong.flatMap((one) => [
@@ -48,9 +48,9 @@ type Judged = { routes: string[]; attempts: string[]; failures: (string | undefi
 const playOne = async (harness: Harness, { model, copy }: Case, input: JsonObject): Promise<Judged> => {
   const body = { model: copyOf(model, copy), input };
   let answered = await harness.ask("POST", "/v1/generations", { body });
-  // Both of its routes were wrong time after time.
+  // The circuit breakers of both routes are open.
   for (; answered.status === 503; answered = await harness.ask("POST", "/v1/generations", { body })) await pause(harness);
-  if (answered.status !== 202) throw new Error(`submission answered ${answered.status} ${answered.text}`);
+  if (answered.status !== 202) throw new Error(`submission returned ${answered.status} ${answered.text}`);
   const id = String(answered.body.id);
   await harness.until(id);
   const record = await harness.store.findGeneration(id);
@@ -64,7 +64,7 @@ const playOne = async (harness: Harness, { model, copy }: Case, input: JsonObjec
   };
 };
 
-/** A route that was wrong time after time is passed over for a while: then nothing was planted, and the order is placed again. */
+/** If the circuit breaker skips the route with the fault, the order is placed again, at most this often. */
 const MOST_PLAYS = 10;
 const playPlanted = async (harness: Harness, one: Case, n: number): Promise<Judged> => {
   for (let plays = 1; ; plays += 1) {
@@ -76,14 +76,14 @@ const playPlanted = async (harness: Harness, one: Case, n: number): Promise<Judg
   }
 };
 
-/** Wrong ones: the first route is not charged, and the second is where it delivers what was ordered. */
+/** For a wrong order: the first route is not charged, and the second is charged if it delivers what was ordered. */
 const faultOfWrong = ({ attempts, failures, status }: Judged, what: string | null, isBoth: boolean): string | undefined => {
   const wanted = isBoth ? "mismatched mismatched failed" : "mismatched delivered succeeded";
   const came = [...attempts, status].join(" ");
   if (came !== wanted) return `${came}, not ${wanted}`;
   return failures[0]?.startsWith(`${what}:`) || failures[0]?.includes(`: ${what}:`) || failures[0]?.startsWith("kind:")
     ? undefined
-    : `told as ${failures[0]}, not ${what}`;
+    : `reported as ${failures[0]}, not ${what}`;
 };
 
 export const playDeliveries = async (

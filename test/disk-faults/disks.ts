@@ -1,4 +1,4 @@
-// Small disks of their own for rows that need one: a tmpfs where this machine lets us mount, and word of it where it does not.
+// Small separate disks for tests: a tmpfs where mounting is permitted, or the reason why it is not.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ export type SmallDisk = {
   drop: () => void;
 };
 
-/** Mounted now. The end of the program unmounts them. */
+/** The mounted disks, which the end of the program unmounts. */
 const mounted = new Set<SmallDisk>();
 killAtTheEnd(() => {
   for (const disk of mounted) disk.drop();
@@ -22,7 +22,7 @@ const mount = (...words: string[]): string | undefined => {
   return status === 0 ? undefined : (error?.message ?? stderr).trim();
 };
 
-/** @param size as mount has it, e.g. `3m`. @returns a mounted disk with a directory in it, or why there is none. */
+/** @param size As for mount, for example `3m`. @returns a mounted disk with a directory in it, or why there is none. */
 export const mountSmallDisk = (size: string, at?: string): SmallDisk | string => {
   if (process.getuid?.() !== 0) return "mounting needs root";
   const path = at ?? mkdtempSync(join(tmpdir(), "faults-disk-"));

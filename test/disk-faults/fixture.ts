@@ -1,4 +1,4 @@
-// A service on a disk that fails: its own directory and account, what it was asked and what it answered, and what must be true afterwards.
+// Fixture of disk-fault tests: a service on a failing disk, with its directory, account, submissions and final checks.
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -62,7 +62,7 @@ export const must = (isTrue: boolean, why: string): void => {
 
 export type Scene = Awaited<ReturnType<typeof openScene>>;
 
-/** @param where the data is to lie; a new directory without it. */
+/** @param where The data directory; a new one if absent. */
 const openScene = async ({ simulator, say }: RowWorld, where?: string) => {
   const base = makeScratch("faults-");
   const dir = where ?? join(base, "data");
@@ -73,7 +73,7 @@ const openScene = async ({ simulator, say }: RowWorld, where?: string) => {
   const lives: Child[] = [];
   let sent = 0;
 
-  /** The environment of a service whose disk fails, and the board to watch and steer it. */
+  /** The environment of a service with a failing disk, and the board that observes and controls it. */
   const faulty = (settings: Record<string, string>): { env: Record<string, string>; board: Board } => {
     const board = openBoard(join(base, `board-${lives.length}`));
     const shim = { LD_PRELOAD: buildShim("faultfs", say), FAULTFS_DIR: dir, FAULTFS_BOARD: board.path };
@@ -88,7 +88,7 @@ const openScene = async ({ simulator, say }: RowWorld, where?: string) => {
     speed: SPEED,
     env: { GENROUTER_LOG__LEVEL: "warn", GENROUTER_LIMITS__IN_PROGRESS: "1000", ...env },
   });
-  /** Starts the binary; `before`: shell words that are to come before it. Does not wait. */
+  /** Starts the binary; `before`: shell commands that run first. Does not wait. */
   const spawn = (env: Record<string, string> = {}, before = ""): Child => {
     const words = [...BINARY, "serve", "--simulate"];
     const child = spawnServing(before === "" ? words : ["sh", "-c", `${before}; exec "$@"`, "sh", ...words], place(env));
@@ -104,7 +104,7 @@ const openScene = async ({ simulator, say }: RowWorld, where?: string) => {
     return { child, url, end: () => ended };
   };
 
-  /** Submits once; what is acknowledged is remembered for the end. */
+  /** Submits once, and records the acknowledgement for the final check. */
   const submit = async (url: string, more: { padding?: number; key?: string } = {}): Promise<Answer | undefined> => {
     const key = more.key ?? `${mark}-${++sent}`;
     const prompt = `${key} ${"x".repeat(more.padding ?? 0)}`;
@@ -122,12 +122,14 @@ const openScene = async ({ simulator, say }: RowWorld, where?: string) => {
     return life.child.ended;
   };
 
-  /** How a life ends by itself. */
+  /** Waits until a process exits by itself. */
   const ends = async (life: Life): Promise<Ended> =>
     (await Promise.race([life.child.ended, Bun.sleep(ENDS_MS)])) ??
     fail(`it still runs ${ENDS_MS} ms later: ${life.child.output().slice(-500)}`);
 
-  /** With nobody running: acknowledgements are kept, no job was bought twice, credits are whole, `verify` is clean. */
+  /**
+   * With no process running: acknowledgements are stored, no job was purchased twice, credits are conserved, `verify` is clean.
+   */
   const holds = async (): Promise<void> => {
     await reading(dir, async (reads) => {
       for (const [key, id] of acked)
@@ -140,14 +142,14 @@ const openScene = async ({ simulator, say }: RowWorld, where?: string) => {
     const jobs = new Map<string, number>();
     for (const line of await simulator.submissions(mark))
       if (line.accepted) {
-        // Another provider may have one more, after the first was given up.
+        // Another provider may have one more job, after the first attempt was given up.
         const key = `${line.provider} ${/f[a-z0-9]+-\d+/.exec(JSON.stringify(line.input))?.[0]}`;
         jobs.set(key, (jobs.get(key) ?? 0) + 1);
       }
-    for (const [key, count] of jobs) must(count === 1, `${key}: ${count} jobs were bought`);
+    for (const [key, count] of jobs) must(count === 1, `${key}: ${count} jobs were purchased`);
   };
 
-  /** The next start is clean, everything comes to its end, and what `verify` says as a command is clean, too. */
+  /** The next start is clean, every generation ends, and the command `verify` is clean. */
   const recovers = async (): Promise<void> => {
     await holds();
     const life = await start();
@@ -167,7 +169,7 @@ const openScene = async ({ simulator, say }: RowWorld, where?: string) => {
     }
     must((await account()).heldCredits === 0, "credits are held for nothing");
   };
-  /** @param isEvidence something was found: what the lives left behind stays. */
+  /** @param isEvidence A fault was found: the files stay. */
   const close = (isEvidence: boolean) => {
     for (const child of lives) child.kill("SIGKILL");
     endScratch(base, isEvidence, say);
@@ -195,7 +197,7 @@ const openScene = async ({ simulator, say }: RowWorld, where?: string) => {
   };
 };
 
-/** Plays in a scene of its own. @param where as in `openScene`. */
+/** Runs `play` in its own scene. @param where As in `openScene`. */
 export const withScene = async <T>(world: RowWorld, play: (scene: Scene) => Promise<T>, where?: string): Promise<T> => {
   const scene = await openScene(world, where);
   let isEvidence = true;

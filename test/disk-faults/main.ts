@@ -14,10 +14,10 @@ import type { Row } from "./table.ts";
 
 const HELP = `Usage: npm run faults -- [--only NAME] [--sweep N]
 
-Runs the binary on disks that are full, slow, damaged, read-only or fail at the n-th call. After each: no acknowledgement is
-lost, no job was bought twice, credits are whole, the next start is clean and everything comes to its end.
-  --only NAME   one row: NAMES
-  --sweep N     so many failing writes and as many failing syncs, spread over a life (default 40); 500: every one of 1 to 500
+Runs the binary on disks that are full, slow, damaged, read-only or fail at the n-th call. Checks after each: no acknowledgement
+is lost, no job is purchased twice, credits are conserved, the next start is clean and every generation ends.
+  --only NAME   run one row: NAMES
+  --sweep N     number of failing writes and of failing syncs, spread over a lifetime (default 40); 500: each of 1 to 500
 
 Examples:
   $ npm run faults
@@ -29,13 +29,13 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 let figures: Record<string, number> = {};
 const sweepRow = (kind: SweepKind): Row => ({
   name: "sweep",
-  says: `the n-th ${kind.toLowerCase()} fails: 70 or on it goes, and the next start is clean`,
+  says: `the n-th ${kind.toLowerCase()} fails: the service exits with 70 or continues, and the next start is clean`,
   play: async (world) => {
     const { faults, counts } = await playSweep(world, kind, flags.sweep);
     const prefix = kind.toLowerCase();
     figures = { ...figures, ...Object.fromEntries(Object.entries(counts).map(([name, count]) => [`${prefix}.${name}`, count])) };
     if (faults.length > 0) throw new Error(faults.slice(0, 5).join("\n       "));
-    return `${counts.struck} of ${counts.lives} lives struck; ${counts.failedStarts} starts failed, ${counts.ended} ended with 70, ${counts.survived} went on`;
+    return `${counts.struck} of ${counts.lives} lives hit; ${counts.failedStarts} starts failed, ${counts.ended} exited with 70, ${counts.survived} continued`;
   },
 });
 const ROWS: readonly Row[] = [...SPACE, ...SYNCS, ...STARTS, sweepRow("WRITE"), sweepRow("SYNC")];
@@ -67,7 +67,7 @@ if (flags.help) {
   process.exit(0);
 }
 
-/** Rows played side by side: most of each is waiting. */
+/** Rows that run concurrently: each waits most of the time. */
 const AT_A_TIME = 3;
 
 const beganMono = performance.now();
@@ -87,7 +87,7 @@ const play = async (row: Row): Promise<void> => {
   }
 };
 const rows = ROWS.filter(({ name }) => flags.only === undefined || name === flags.only);
-// The sweeps have lanes of their own.
+// The sweeps run after the other rows, because they have their own concurrency.
 const [sweeps, others] = [rows.filter(({ name }) => name === "sweep"), rows.filter(({ name }) => name !== "sweep")];
 const lane = async () => {
   for (let row = others.shift(); row; row = others.shift()) await play(row);

@@ -1,4 +1,4 @@
-// Rows about room: a full disk, a bound on the size of files, and a disk that takes no result files for a while.
+// Disk-fault rows about space: a full disk, a file size limit, and a disk that rejects result files for a while.
 import { join } from "node:path";
 import { reading } from "../../src/torture/crash/crash-fixture.ts";
 import { mountSmallDisk } from "./disks.ts";
@@ -9,19 +9,19 @@ const MOST_SUBMISSIONS = 800;
 const AT_ONCE = 4;
 const PADDING = 3000;
 const SMALL_MIB = 3;
-/** One block: less than the files of one generation of these rows. */
+/** One block: smaller than the files of one generation of these rows. */
 const TINY = "4k";
 const QUICK_MS = 1000;
 
 const wait = async (what: string, isSo: () => boolean | Promise<boolean>, patienceMs = 20_000): Promise<void> => {
   const endMono = performance.now() + patienceMs;
   while (!(await isSo())) {
-    must(performance.now() < endMono, `${what} did not come about within ${patienceMs} ms`);
+    must(performance.now() < endMono, `${what} did not happen within ${patienceMs} ms`);
     await Bun.sleep(20);
   }
 };
 
-/** Submits until the service says that it is busy. */
+/** Submits until the service returns 503 busy. */
 const fill = async (scene: Scene, life: Life): Promise<void> => {
   let sent = 0;
   let refused: string | undefined;
@@ -42,7 +42,7 @@ const fill = async (scene: Scene, life: Life): Promise<void> => {
   await Promise.all(Array.from({ length: AT_ONCE }, caller));
   must(refused !== undefined, `the disk took ${sent} submissions and was not full`);
   const known = await reading(scene.dir, (reads) => reads.generationByKey(scene.tenant.accountSeq, refused ?? ""));
-  must(known === undefined, "a submission that was refused is there, and holds credits");
+  must(known === undefined, "a rejected submission is stored and holds credits");
 };
 
 const fillsUp = async (scene: Scene, life: Life, giveRoom: () => void): Promise<void> => {
@@ -88,7 +88,7 @@ const boundOnFiles = (world: RowWorld): Promise<void> =>
     await scene.recovers();
   });
 
-/** How many generations have been refused room for their files. */
+/** The number of generations whose files were refused storage. */
 const refusals = (scene: Scene): Promise<number> =>
   reading(scene.dir, async (reads) => {
     let count = 0;
@@ -100,7 +100,7 @@ const refusals = (scene: Scene): Promise<number> =>
     return count;
   });
 
-/** Result files are refused, everything else is written: generations wait, no route is given up, nothing is charged. */
+/** Result files are rejected while everything else is written: generations wait, no route is given up, nothing is charged. */
 const resultsWait = async (scene: Scene, env: Record<string, string>, heal: () => void): Promise<void> => {
   const life = await scene.start(env);
   for (let n = 0; n < 3; n += 1) must((await scene.submit(life.url))?.status === 202, "a submission was not accepted");
@@ -114,7 +114,7 @@ const resultsWait = async (scene: Scene, env: Record<string, string>, heal: () =
   for (const id of scene.acked.values()) {
     const seen = await scene.get(life.url, id);
     must(seen?.body.status === "succeeded", `ended ${seen?.body.status}`);
-    must(seen?.body.attempts === 1, `took ${seen?.body.attempts} attempts: a route was burnt`);
+    must(seen?.body.attempts === 1, `took ${seen?.body.attempts} attempts: a route was given up`);
   }
   await scene.stop(life);
   await scene.recovers();
@@ -140,11 +140,11 @@ const resultsFull = (world: RowWorld): Promise<string> =>
 export const SPACE: readonly Row[] = [
   {
     name: "full-disk",
-    says: "a full disk: 503 busy with nothing held, reads go on, all settles when there is room",
+    says: "a full disk: 503 busy without holds, reads continue, and all generations end when there is room",
     play: onSmallDisk,
   },
-  { name: "no-space", says: "ENOSPC from every file that grows: the same", play: onBudget },
-  { name: "file-size", says: "a bound on the size of files: exit 70, and the next start is clean", play: boundOnFiles },
+  { name: "no-space", says: "ENOSPC from every file that grows: the same behaviour", play: onBudget },
+  { name: "file-size", says: "a file size limit: exit 70, and the next start is clean", play: boundOnFiles },
   {
     name: "results-full",
     says: "no room for result files: generations wait for it, and no route is given up",
@@ -152,7 +152,7 @@ export const SPACE: readonly Row[] = [
   },
   {
     name: "results-sync",
-    says: "result files that cannot be synced are not delivered, and come when the disk is well",
+    says: "result files that cannot be synced are not delivered until the disk works again",
     play: (world) => resultsUnsynced(world, "EIO"),
   },
 ];

@@ -1,4 +1,4 @@
-// Rows about what a start finds: a directory that cannot be written, damage, a log that is gone, an owner, too few descriptors.
+// Disk-fault rows about starts: an unwritable directory, damage, a missing log, a second process, too few descriptors.
 import { spawnSync } from "node:child_process";
 import { chmodSync, closeSync, cpSync, existsSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 import { connect } from "node:net";
@@ -16,7 +16,7 @@ const endsWith = async (child: Child, code: number, pattern: RegExp): Promise<vo
   must(pattern.test(child.output()), `it does not say ${pattern}: ${child.output().slice(-500)}`);
 };
 
-/** A service that has done some work; dead, or stopped in peace. */
+/** Does some work with a service, then kills it or stops it with SIGTERM. */
 const used = async (scene: Scene, isStopped: boolean): Promise<void> => {
   const life = await scene.start();
   for (let n = 0; n < 12; n += 1) await scene.submit(life.url);
@@ -29,7 +29,7 @@ const used = async (scene: Scene, isStopped: boolean): Promise<void> => {
 };
 
 const NOBODY = 65_534;
-/** Root may write where nobody else may: it needs a disk that is mounted so, or has to be somebody else. */
+/** Root may write to a directory that is read-only for others: this needs a read-only mount, or another user. */
 const readOnly = async (world: RowWorld): Promise<unknown> => {
   const disk = mountSmallDisk("16m");
   if (typeof disk !== "string")
@@ -41,7 +41,7 @@ const readOnly = async (world: RowWorld): Promise<unknown> => {
           await endsWith(scene.spawn(), EXITS.unwritable, /cannot be written \(EROFS\)/);
           disk.remount("rw");
           await scene.recovers();
-          return "a disk mounted so";
+          return "a read-only mount";
         },
         disk.path,
       );
@@ -61,7 +61,7 @@ const readOnly = async (world: RowWorld): Promise<unknown> => {
     await endsWith(scene.spawn({}, before), EXITS.unwritable, /cannot be written \(E/);
     chmodSync(scene.dir, 0o700);
     await scene.recovers();
-    return `${disk}; as a user without the right`;
+    return `${disk}; as a user without write permission`;
   });
 };
 
@@ -72,7 +72,7 @@ const damaged = (world: RowWorld) =>
     const [path, backup] = [join(scene.dir, "genrouter.db"), join(scene.base, "backup")];
     cpSync(scene.dir, backup, { recursive: true });
     const file = openSync(path, "r+");
-    // Every other page of the second half: somewhere among them are rows and inner pages.
+    // Every other page of the second half, which includes rows and inner pages.
     for (let page = Math.floor(statSync(path).size / PAGE / 2); page < statSync(path).size / PAGE - 1; page += 2)
       writeSync(file, new Uint8Array(PAGE).fill(0xa5), 0, PAGE, page * PAGE);
     closeSync(file);
@@ -115,12 +115,12 @@ const second = (world: RowWorld) =>
 
 const DESCRIPTORS = 64;
 const CALLERS = 40;
-/** Connections that say nothing: more than there are descriptors. */
+/** Idle connections: more than there are descriptors. */
 const IDLERS = 90;
 const HELD_MS = 1500;
 const RECOVERS_MS = 60_000;
 
-/** Takes every descriptor that the service can have. @returns what gives them back. */
+/** Occupies every descriptor that the service can have. @returns a function that releases them. */
 const occupy = async (url: string): Promise<() => void> => {
   const { hostname, port } = new URL(url);
   const sockets = Array.from({ length: IDLERS }, () => connect(Number(port), hostname).on("error", () => undefined));
@@ -130,13 +130,15 @@ const occupy = async (url: string): Promise<() => void> => {
   };
 };
 
-/** Callers take every descriptor there is, while work is under way. Nobody can be answered meanwhile; nothing may be lost, or end. */
+/**
+ * Callers occupy every descriptor during work. Requests may fail meanwhile, but nothing is lost and the service does not exit.
+ */
 const descriptors = (world: RowWorld) =>
   withScene(world, async (scene) => {
     const life = await scene.start({}, `ulimit -n ${DESCRIPTORS}`);
     const calls = Array.from({ length: CALLERS }, () => scene.submit(life.url));
     const leave = await occupy(life.url);
-    // By then it has given its reserve back and listens no more: what is open proves nothing.
+    // By then the service has released its reserve and stopped listening, so open sockets prove nothing.
     const isExhausted = life.child.output().includes('"file descriptors exhausted"');
     leave();
     for (const answer of await Promise.all(calls))
@@ -163,13 +165,13 @@ const failsAtStart = (world: RowWorld) =>
     await scene.recovers();
   });
 
-/** Locks of such a disk may be held by two; an operator who knows better says so. */
+/** Two processes may hold the locks of such a disk; an operator can allow it. */
 const networkDisk = (world: RowWorld) =>
   withScene(world, async (scene) => {
     const { env } = scene.faulty({ TYPE: "0x6969" });
     await endsWith(scene.spawn(env), EXITS.unwritable, /network file system \(NFS\).*GENROUTER_DATA__NETWORK_DISK/);
     const life = await scene.start({ ...env, GENROUTER_DATA__NETWORK_DISK: "true" });
-    must((await scene.submit(life.url))?.status === 202, "it does not work where it was told to");
+    must((await scene.submit(life.url))?.status === 202, "it does not work although it was allowed");
     await scene.settles(life);
     await scene.stop(life);
     await scene.recovers();
@@ -177,10 +179,10 @@ const networkDisk = (world: RowWorld) =>
 
 export const STARTS: readonly Row[] = [
   { name: "read-only", says: "a directory that cannot be written: exit 78", play: readOnly },
-  { name: "damaged-page", says: "damaged pages: the start is refused and names a backup", play: damaged },
-  { name: "log-gone", says: "a log deleted after a crash: the start is refused, and verify tells it", play: logGone },
+  { name: "damaged-page", says: "damaged pages: the start is rejected and names a backup", play: damaged },
+  { name: "log-gone", says: "a log deleted after a crash: the start is rejected, and verify reports it", play: logGone },
   { name: "network-disk", says: "a network file system: exit 78, unless the operator allows it", play: networkDisk },
   { name: "second", says: "a second process: exit 75, and the first is unharmed", play: second },
-  { name: "descriptors", says: "64 descriptors: it does not end, loses nothing, and works again", play: descriptors },
+  { name: "descriptors", says: "64 descriptors: the service does not exit, loses nothing, and works again", play: descriptors },
   { name: "start-fails", says: "a disk that fails at the start: exit 70, and the next start is clean", play: failsAtStart },
 ];

@@ -1,4 +1,4 @@
-// The sweep: the n-th write or sync of a life fails, for one n after the other, each life on what the one before left behind.
+// The sweep: the n-th write or sync of a lifetime fails, for one n after the other, on the directory of the lifetime before.
 
 import { listening } from "../../src/torture/crash/crash-fixture.ts";
 import type { Ended } from "../../src/torture/crash/processes.ts";
@@ -8,28 +8,28 @@ import type { RowWorld } from "./table.ts";
 export type SweepKind = "WRITE" | "SYNC";
 export type SweepEnd = {
   faults: string[];
-  /** Lives; those that the fault struck; and how those ended: before they listened, with 70 under load, or not at all. */
+  /** All lifetimes; those that the fault hit; and how those ended: before they listened, with 70 under load, or not at all. */
   counts: { lives: number; struck: number; failedStarts: number; ended: number; survived: number };
 };
 
-/** About what a life of this sweep writes and syncs: the indices of a short sweep are spread over it. */
+/** Approximately what a lifetime of this sweep writes and syncs: the indices of a short sweep are spread over it. */
 const REACH: Record<SweepKind, number> = { WRITE: 320, SYNC: 64 };
 const SUBMISSIONS = 6;
-/** A life that the fault did not end brings everything to its end, in far less than this. */
+/** A lifetime that the fault did not end completes all generations in far less than this. */
 const LIFE_MS = 40_000;
 const LANES = 4;
-/** Lives on one directory; then everything settles, and the next begins on a new one. */
+/** Lifetimes on one directory; then everything settles, and the next one begins on a new directory. */
 const CHAIN = 10;
-/** How a start may end when its disk fails: outcome unknown, or a directory that cannot be used. */
+/** Permitted exit codes of a start on a failing disk: unknown outcome, or an unusable directory. */
 const LAWFUL_STARTS: readonly (number | null)[] = [70, 78];
 
-/** `count` indices, or all of 1 to `count` where that is more than a life has. */
+/** `count` indices, or all of 1 to `count` if that is more than a lifetime has. */
 export const indicesOf = (kind: SweepKind, count: number): number[] =>
   count >= REACH[kind]
     ? Array.from({ length: count }, (_, n) => n + 1)
     : [...new Set(Array.from({ length: count }, (_, n) => 1 + Math.round((n * (REACH[kind] - 1)) / Math.max(1, count - 1))))];
 
-/** One life with one fault. @returns how it ended; undefined: it came to the end of its work in spite of it. @throws when it did neither. */
+/** One lifetime with one fault. @returns how it ended; undefined if it completed its work. @throws if it did neither. */
 const live = async (
   scene: Scene,
   env: Record<string, string>,
@@ -91,6 +91,6 @@ export const playSweep = async (world: RowWorld, kind: SweepKind, count: number)
     for (let chain = chains.shift(); chain; chain = chains.shift()) await playChain(world, kind, chain, sweep);
   };
   await Promise.all(Array.from({ length: LANES }, lane));
-  if (sweep.counts.struck === 0) fail("no fault struck: the sweep is blind");
+  if (sweep.counts.struck === 0) fail("no fault was hit: the sweep proves nothing");
   return sweep;
 };

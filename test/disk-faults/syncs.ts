@@ -1,8 +1,10 @@
-// Rows about syncs that fail or take long, and what callers see of them.
+// Disk-fault rows about failing and slow syncs, and what callers see of them.
 import { must, type Scene, withScene } from "./fixture.ts";
 import type { Row, RowWorld } from "./table.ts";
 
-/** The first sync of the store after the start fails, and all that follow: nobody is answered, the process ends with 70. */
+/**
+ * The first sync of the store after the start fails, and all later ones: callers get no success, and the process exits with 70.
+ */
 const failing = (world: RowWorld, code: string) =>
   withScene(world, async (scene) => {
     const { env, board } = scene.faulty({ FAIL_SYNC_AT: "1", TIMES: "on", MATCH: "genrouter.db", ERRNO: code });
@@ -18,7 +20,7 @@ const failing = (world: RowWorld, code: string) =>
   });
 
 const GET_MS = 1000;
-/** Looks at a generation again and again until told to stop; how long each took. */
+/** Polls a generation until stopped, and measures the durations. */
 const watch = (scene: Scene, url: string) => {
   const tookMs: number[] = [];
   let isOver = false;
@@ -91,10 +93,10 @@ const slow5000 = (world: RowWorld) =>
 export const SYNCS: readonly Row[] = [
   {
     name: "sync-fails",
-    says: "a sync that fails: exit 70, and the next start verifies clean",
+    says: "a failing sync: exit 70, and the next start verifies clean",
     play: (world) => failing(world, "EIO"),
   },
-  { name: "sync-full", says: "a sync that finds no room: the same", play: (world) => failing(world, "ENOSPC") },
+  { name: "sync-full", says: "a sync without room: the same behaviour", play: (world) => failing(world, "ENOSPC") },
   { name: "sync-50ms", says: "syncs of 50 ms: reads stay quick, and no acknowledgement is lost", play: slow50 },
   {
     name: "sync-5s",

@@ -1,4 +1,4 @@
-// What users and operators were promised of the first minutes and of the service in earnest, each with the tests that hold it.
+// The acceptance criteria for users and operators, each with the tests that verify it.
 import type { Held } from "../security/table.ts";
 
 export type Criterion = { name: string; promise: string; held: readonly Held[] };
@@ -18,8 +18,8 @@ export const CRITERIA: readonly Criterion[] = [
     name: "A1",
     promise: "from the installed packages to a downloaded file in few commands, with nothing else needed",
     held: [
-      ["offline/offline.test.ts", "with the network cut it starts, generates, delivers and shows its pages"],
-      [SERVICE, "generate finds the service and its key by the data directory, and saves every file"],
+      ["offline/offline.test.ts", "without a network the service starts, generates, delivers and serves its pages"],
+      [SERVICE, "generate finds the service and its key through --data and saves every file"],
     ],
   },
   {
@@ -27,14 +27,14 @@ export const CRITERIA: readonly Criterion[] = [
     promise: "a start says where everything is; a port that is taken is reported in one line",
     held: [
       [PAGES, "the start says where the pages are"],
-      [SERVICE, "the port cannot be shared, nor the directory; neither is told with a stack"],
+      [SERVICE, "serve exits without a stack trace when the port or the data directory is in use"],
     ],
   },
   {
     name: "A3",
     promise: "all of it works without a network, and no page asks another host",
     held: [
-      ["offline/offline.test.ts", "with the network cut"],
+      ["offline/offline.test.ts", "without a network the service starts"],
       [PAGES, "%s asks no other host, breaks no rule of its policy and complains of nothing"],
     ],
   },
@@ -44,36 +44,36 @@ export const CRITERIA: readonly Criterion[] = [
     held: [
       ["simulator/files.test.ts", "test.each(CLIPS)"],
       [PAGES, "a video of the simulator plays and seeks"],
-      ["api/files.test.ts", "files have the type of their kind, and a link is the same file without a key"],
+      ["api/files.test.ts", "serves files with the content type of their kind, and the same file by its link without a key"],
     ],
   },
   {
     name: "A5",
     promise: "the same key again is the same generation; another body with it is 409",
     held: [
-      [SERVICE, "the same --idempotency-key makes one generation; get and download find it again"],
-      ["api/order.test.ts", "a replay is answered before balance, limit, catalogue, breakers and drain"],
+      [SERVICE, "the same --idempotency-key creates one generation, which get and download find"],
+      ["api/order.test.ts", "returns a replay before the checks of balance, limits, catalogue, circuit breakers and drain"],
     ],
   },
   {
     name: "A6",
     promise: "after a fallback only the route that delivered is charged, and the sum is the same at every poll",
-    held: [["api/fallback.test.ts", "%s: two attempts, the second route's price, the same sum at every poll"]],
+    held: [["api/fallback.test.ts", "falls back after %s, charges the second route's price and conserves credits at every poll"]],
   },
   {
     name: "A7",
     promise: "Ctrl-C ends with 130 and says how to go on",
-    held: [[SERVICE, "Ctrl-C ends the command with 130 and says how to go on; the generation goes on"]],
+    held: [[SERVICE, "Ctrl-C ends generate with exit code 130 and prints the download command while the generation continues"]],
   },
   {
     name: "A8",
     promise: "in a pipe: JSON lines on standard output, nothing else",
-    held: [[SERVICE, "with --json standard output is one generation per line"]],
+    held: [[SERVICE, "generate --json prints one generation per line on standard output"]],
   },
   {
     name: "A9",
     promise: "killed in the middle of a generation: it succeeds after the next start, charged once",
-    held: [["generation/restart.test.ts", "dead ${death.at} ${death.event}"]],
+    held: [["generation/restart.test.ts", "after a crash ${death.at} ${death.event}"]],
   },
   {
     name: "A10",
@@ -118,23 +118,26 @@ export const CRITERIA: readonly Criterion[] = [
     name: "B1",
     promise: "the binary runs where there is nothing but libc, from an empty directory",
     held: [
-      ["build/binary.test.ts", "is linked to libc and its parts only"],
-      ["build/binary.test.ts", "serves, and delivers a generation, where there is nothing else"],
+      ["build/binary.test.ts", "the binary is linked only to libc and its parts"],
+      [
+        "build/binary.test.ts",
+        "the binary serves and delivers a generation in a root directory with only its libraries and /proc",
+      ],
     ],
   },
   {
     name: "B2",
     promise: "SIGTERM drains: nothing is lost, exit 0",
     held: [
-      [SERVICE, "SIGTERM drains and ends with 0"],
-      ["cli/signals.test.ts", "one signal drains"],
+      [SERVICE, "SIGTERM drains and the service exits with 0"],
+      ["cli/signals.test.ts", "one signal drains and does not end the process"],
     ],
   },
   {
     name: "B3",
     promise: "a backup under load is one moment; every byte is checked before it is called verified",
     held: [
-      ["backup/load.test.ts", "backups under load are each one moment, and restore to a directory whose verify passes"],
+      ["backup/load.test.ts", "backups under load each contain one moment, and restore to a directory that verifies"],
       ["backup/damage.test.ts", "verify"],
     ],
   },
@@ -142,27 +145,27 @@ export const CRITERIA: readonly Criterion[] = [
     name: "B4",
     promise: "an upgrade makes a checked copy first; a downgrade is refused with a sentence",
     held: [
-      ["store/upgrade.test.ts", "a directory of the release before starts, after a copy of it was made and checked"],
-      ["store/upgrade.test.ts", "the release before refuses the directory in one line, exit 1, and changes nothing"],
+      ["store/upgrade.test.ts", "converts a directory of the former release after making and checking a copy"],
+      ["store/upgrade.test.ts", "is rejected by the former release in one line with exit code 1, without changes"],
     ],
   },
   {
     name: "B5",
     promise: "faults of a catalogue with file and line; a bad one at a reload changes nothing and is one line of the log",
     held: [
-      ["cli/catalogue.test.ts", "what is not JSON is told with line and column"],
-      ["cli/catalogue.test.ts", "keeps its catalogue when a bad file comes by SIGHUP, with one error in its log"],
+      ["cli/catalogue.test.ts", "reports a JSON syntax error with line and column"],
+      ["cli/catalogue.test.ts", "keeps its catalogue and logs one error when SIGHUP loads an invalid file"],
     ],
   },
   {
     name: "B6",
     promise: "providers' keys appear nowhere; the master key can be changed",
     held: [
-      ["security/canary.test.ts", "no answer tells one"],
-      ["security/canary.test.ts", "the metrics tell none, and no generation and no account"],
-      ["telemetry/traces.test.ts", "no secret is told"],
-      [SETTINGS, "print shows every setting, which read back are the same settings, and no credential"],
-      ["cli/providers.test.ts", "is sealed anew under another master key"],
+      ["security/canary.test.ts", "no HTTP response contains a secret"],
+      ["security/canary.test.ts", "the metrics contain no secret and no id of a generation, account, key or request"],
+      ["telemetry/traces.test.ts", "exports no prompt, key, authorization or media URL"],
+      [SETTINGS, "print prints every setting in a form that reads back as the same settings, without credentials"],
+      ["cli/providers.test.ts", "is sealed under a new master key by rotate-master-key"],
     ],
   },
   {
@@ -173,18 +176,18 @@ export const CRITERIA: readonly Criterion[] = [
       ["console/credits.test.ts", "the balance with what is held, the packs, and how credits are bought"],
       ["console/credits.test.ts", "%d USD are bought: credited once, with a receipt"],
       ["console/credits.test.ts", "%d USD are not bought"],
-      ["billing/payments.test.ts", "replayed three times credits once"],
-      ["billing/payments.test.ts", "%s is answered 400 and credits nothing"],
-      ["billing/payments.test.ts", "is asked for with the purchase's own key, an invoice, and addresses of this service"],
+      ["billing/payments.test.ts", "credits once when its event is delivered three times"],
+      ["billing/payments.test.ts", "with an event that is %s returns 400 and credits nothing"],
+      ["billing/payments.test.ts", "is requested with the purchase's idempotency key, an invoice, and URLs of this service"],
     ],
   },
   {
     name: "B8",
     promise: "/metrics is right for promtool, needs the token or this machine, and names no customer",
     held: [
-      ["telemetry/metrics.test.ts", "promtool has nothing to say against it"],
-      ["telemetry/requests.test.ts", "with a token it answers who sends it"],
-      ["telemetry/metrics.test.ts", "no label holds a generation, an account, a key, a request or a prompt"],
+      ["telemetry/metrics.test.ts", "promtool accepts the output without warnings"],
+      ["telemetry/requests.test.ts", "with an operator token, /metrics returns 200 for the token"],
+      ["telemetry/metrics.test.ts", "no label contains a generation id, an account id, a key, a request id or a prompt"],
     ],
   },
   {
@@ -192,7 +195,7 @@ export const CRITERIA: readonly Criterion[] = [
     promise: "completion, a manual page, an example in every --help",
     held: [
       ["cli/completion.test.ts", "bash completes commands, flags and choices"],
-      ["cli/completion.test.ts", "names every command with its examples, every setting and every exit code"],
+      ["cli/completion.test.ts", "lists every command with its examples, and has the settings, exit codes and files"],
       ["cli/flags.test.ts", "every command and every group of commands has an example"],
     ],
   },

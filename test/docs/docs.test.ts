@@ -1,4 +1,4 @@
-// The pages say what the code says: every printed part is current, and every name a page gives exists.
+// The documents match the code: every printed part is current, and every linked file exists.
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -36,7 +36,7 @@ const printInto = (text: string): string =>
   });
 
 for (const page of PAGES)
-  test(`${page} is current (UPDATE=1 prints it anew)`, () => {
+  test(`${page} has current printed parts (UPDATE=1 prints them again)`, () => {
     const path = join(root, page);
     const text = readFileSync(path, "utf8");
     const current = printInto(text);
@@ -44,12 +44,12 @@ for (const page of PAGES)
     else expect(current).toBe(text);
   });
 
-test("every part that can be printed is printed somewhere", () => {
+test("every entry of PRINTED is printed into a page", () => {
   const used = PAGES.flatMap((page) => [...readFileSync(join(root, page), "utf8").matchAll(MARK)].map((match) => match[1]));
   expect(Object.keys(PRINTED).filter((name) => !used.includes(name))).toEqual([]);
 });
 
-test("every file a page links to is there", () => {
+test("every file that a page links to exists", () => {
   const broken: string[] = [];
   for (const page of PAGES)
     for (const match of readFileSync(join(root, page), "utf8").matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g))

@@ -1,4 +1,4 @@
-// The examples as they stand, against a real service: each saves the files, charges once per key, and reports an error by its exit code.
+// The unchanged examples against a service: each saves the files, is charged once per key, and reports errors by its exit code.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const NEEDED: Readonly<Record<string, string>> = { curl: "curl", Python: "python
 const missing = ({ language }: (typeof PROGRAMS)[number]): boolean => {
   const tool = NEEDED[language];
   if (tool === undefined || Bun.which(tool) !== null) return false;
-  process.stdout.write(`skipped: the example in ${language} (${tool} is not installed)\n`);
+  process.stdout.write(`skipped: the ${language} example (${tool} is not installed)\n`);
   return true;
 };
 
@@ -45,7 +45,7 @@ for (const program of PROGRAMS) {
   };
 
   test.skipIf(missing(program))(
-    `the example in ${language} saves both pictures, and a repeated call is charged once`,
+    `the ${language} example saves both images, is charged once for a repeated call, and exits with an error code for a failure`,
     async () => {
       const [dir, tenant] = [freshDir(), await harness.newTenant()];
       const env = { GENROUTER_API_KEY: tenant.key, IDEMPOTENCY_KEY: "order-9" };
@@ -71,7 +71,7 @@ for (const program of PROGRAMS) {
     },
   );
 
-  test.skipIf(missing(program))(`the example in ${language} prints its head for --help`, async () => {
+  test.skipIf(missing(program))(`the ${language} example prints its usage comment for --help`, async () => {
     const { exit, out } = await run(["--help"], freshDir(), {});
     expect(exit).toBe(0);
     expect(out).toContain("export GENROUTER_URL=http://127.0.0.1:8080 GENROUTER_API_KEY=gr_test_...");

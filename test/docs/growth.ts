@@ -1,4 +1,4 @@
-// Prints into docs/GROWTH.md what generations were measured to cost, and what follows from it for 1 to 1,000 of them a second.
+// Tables of docs/GROWTH.md: measured costs of a generation, and the requirements of 1 to 1,000 generations per second.
 import { answerTo, JUDGED } from "../../src/cli/capacity/answer.ts";
 import { type Costs, costsOf, linearAt, MEASURED } from "../../src/cli/capacity/costs.ts";
 import { bytes, number } from "../../src/cli/capacity/lines.ts";
@@ -16,7 +16,7 @@ const ms = (value: number): string => (value === 0 ? "—" : value < 0.1 ? `${nu
 export const growthWhen = (): string =>
   `${MEASURED.at.slice(0, 10)}, ${MEASURED.machine}, commit ${MEASURED.commit}; a sync takes ${number(MEASURED.syncMs)} ms there.`;
 
-/** Rows and bytes of one generation, table by table. */
+/** Rows and bytes of one generation in each table. */
 export const growthTables = (): string => {
   const [sqlite, postgres] = STORES.map((name) => costsOf(MEASURED, name).tables);
   const names = [...new Set([...(postgres ?? []), ...(sqlite ?? [])].map((one) => one.table))];
@@ -36,7 +36,7 @@ export const growthTables = (): string => {
 };
 
 const COMMITS = [1, 10, 100] as const;
-/** Mutations, transactions, log and processor time of one generation. */
+/** Mutations, transactions, log bytes and processor time of one generation. */
 export const growthCosts = (): string => {
   const perLife = (name: "nodeMs" | "databaseMs" | "logBytes", size: number, show: (value: number) => string) =>
     both(({ commit, mutations }) => {
@@ -66,7 +66,7 @@ export const growthCosts = (): string => {
   return table(["of one generation", "SQLite", "PostgreSQL"], rows);
 };
 
-/** How far what commits cost in the store alone explains what whole lives cost the database. */
+/** Compares the database cost that follows from the cost of commits with the measured cost of whole generations. */
 export const growthCheck = (): string => {
   const costs = costsOf(MEASURED, "postgres");
   const rows = MEASURED.stores.postgres.lives.map((one) => {
@@ -95,7 +95,7 @@ export const GROWTH_ASK: Omit<CapacityRequest, "rate"> = {
 const LACKS = { thread: "its own thread", writer: "its writer", bytes: `a file above ${bytes(JUDGED.sqliteBytes)}` };
 const PARTS = { node: "nodes' threads", writer: "writers", database: "database" };
 
-/** What each rate needs. */
+/** Requirements of each rate. */
 export const growthRates = (): string => {
   const answers = RATES.map((rate) => answerTo({ ...GROWTH_ASK, rate }, null, 8));
   const shared = RATES.map((rate) => answerTo({ ...GROWTH_ASK, rate }, "postgres", 8));

@@ -1,4 +1,4 @@
-// Kite, the provider of the walkthrough, as its documentation there describes it: what it does not describe is refused.
+// Kite, the provider of the walkthrough: a server that accepts only what its documentation describes.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -6,7 +6,7 @@ type Clip = { id: string; state: string; tag: string; file?: string };
 
 const FIELDS = new Set(["engine", "text", "seconds", "size", "first_frame", "tag"]);
 const SIZES = ["1280x720", "720x1280"];
-/** Looks at a clip until it is ready. */
+/** Number of polls until a clip is ready. */
 const LOOKS = 2;
 
 export type Kite = {
@@ -22,8 +22,8 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
 };
 
 /**
- * Opens Kite. A text with `unsafe` is refused, one with `blocked` ends so, and of one with `lost` the answer never comes.
- * @param file what each of its clips is
+ * Opens Kite. A text with `unsafe` is rejected, one with `blocked` ends as blocked, and one with `lost` gets no response.
+ * @param file The content of every clip
  */
 export const openKite = async (key: string, file: Uint8Array): Promise<Kite> => {
   const clips: (Clip & { asked: Record<string, unknown>; looks: number })[] = [];

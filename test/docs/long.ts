@@ -1,10 +1,10 @@
-// Prints what the long setting has found so far, from the records of its parts: how much was run, at which commit, with which figures.
+// The table of long runs, from their records: amount, findings, duration, figures, and commit of each program.
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Glob } from "bun";
 import type { Part } from "../../scripts/long.ts";
 
-/** What is shown of each program's figures, and what one of its units is. */
+/** The figures that are shown for each program, and the name of its unit. */
 const SHOWN: Readonly<Record<string, { unit: string; figures: readonly string[] }>> = {
   simulate: { unit: "seeds", figures: ["generations", "lives", "crashes", "arrivals", "jobs", "happenings"] },
   properties: { unit: "runs", figures: [] },
@@ -40,14 +40,14 @@ const figureOf = (parts: readonly Part[], wanted: string): string[] => {
   return [`${wanted} ${number.format(isMost ? Math.max(...numbers) : numbers.reduce((sum, one) => sum + one, 0))}`];
 };
 
-/** Parts of the code that the newest part ran; other code is other evidence, and a part that was repeated counts once. */
+/** Parts with the same code as the newest part. A part that was repeated counts once. */
 const ofNewestCode = (parts: readonly Part[]): Part[] => {
   const code = parts.toSorted((a, b) => a.at.localeCompare(b.at)).at(-1)?.code;
   const own = parts.filter((part) => part.code === code);
   return own.filter(({ seed, failed }, at) => failed > 0 || own.findIndex((one) => one.seed === seed && one.failed === 0) === at);
 };
 
-/** A row per program. What is counted as run found nothing; what was found is counted beside it. */
+/** One row per program. Failed parts count as findings and not as runs. */
 export const longTable = (root = resolve(import.meta.dir, "../..")): string[][] => {
   const files = [...new Glob("test/long-runs/*.jsonl").scanSync({ cwd: root })].sort();
   const parts = files.flatMap((file) =>

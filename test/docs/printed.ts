@@ -1,4 +1,4 @@
-// Prints from the code what the documents say of it: statecharts, refusals, settings, models, events and metrics.
+// Parts of the documents that are printed from the code: statecharts, API errors, settings, models, events and metrics.
 
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { type AnyMachine, chartOf } from "../../actors/chart/chart.ts";
@@ -27,10 +27,10 @@ const table = (head: string[], rows: string[][]) =>
     .map((row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`)
     .join("\n");
 
-/** A statechart as a Mermaid state diagram, drawn from the machine itself. */
+/** A statechart as a Mermaid state diagram, drawn from the machine. */
 const diagram = (machine: AnyMachine): string => ["```mermaid", mermaidOf(chartOf(machine)), "```"].join("\n");
 
-/** Every state with what it means, and every event it answers to. */
+/** Every state with its meaning and the events that it handles. */
 const states = (machine: AnyMachine): string => {
   const chart = chartOf(machine);
   const answers = (state: string) =>
@@ -122,7 +122,7 @@ const exits = (): string =>
     [...Object.entries(EXITS), ["the outcome of a write is not known", 70] as const].map(([name, code]) => [String(code), name]),
   );
 
-/** What a page can have printed into it, by the name in its `<!-- printed: name -->` mark. */
+/** Printable parts by the name in the `<!-- printed: name -->` mark of a page. */
 export const PRINTED: Readonly<Record<string, () => string>> = {
   routes: routePages,
   providers: providerTable,

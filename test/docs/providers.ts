@@ -1,4 +1,4 @@
-// Prints what the service knows of every provider: how it answers, how a lost submission is settled, for how long, and what nobody has tried.
+// The table of providers: responses, confirmation of lost submissions, cancellation, retention, and what is not verified.
 import { providerSetting } from "../../src/config/schema.ts";
 import { WELL_KNOWN_KEYS } from "../../src/config/well-known-variables.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";

@@ -1,4 +1,4 @@
-// The recipes for contributors: every file, symbol and command that they name exists, and four of them are followed in a copy of the sources.
+// The recipes for contributors: files, symbols and commands that they name exist, and four recipes work in a copy of the sources.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -22,14 +22,14 @@ const proseOf = (page: string): string =>
     .replace(/\s+/g, " ");
 
 type Anchor = { symbol: string; file: string };
-/** What the page locates: `` `symbol` in [file](path) ``, also several symbols at once. */
+/** Symbols that the page locates as `` `symbol` in [file](path) ``, also several at once. */
 const anchorsOf = (page: string): Anchor[] =>
   [...proseOf(page).matchAll(/((?:`[^`]+`(?:, | and | of )?)+) in \[[^\]]+\]\(([^)#]+)\)/g)].flatMap(
     ([, symbols = "", path = ""]) =>
       [...symbols.matchAll(/`([^`]+)`/g)].map(([, symbol = ""]) => ({ symbol, file: join(dirname(page), path) })),
   );
 
-/** Commands of a page: lines of its console blocks, and code that begins like one. Comments and settings are left out. */
+/** Commands of a page: lines of its console blocks, and inline code that begins like one, without comments and settings. */
 const commandsOf = (page: string): string[] =>
   [
     ...[...read(page).matchAll(/^ *\$ (.+)$/gm)].map(([, line = ""]) => line),
@@ -39,7 +39,7 @@ const commandsOf = (page: string): string[] =>
 const SCRIPTS: Readonly<Record<string, string>> = packageJson.scripts;
 const commands = allOf(treeOf(buildProgram({ terminal: createTerminal({}, () => undefined), env: {}, exit: 0 })));
 
-/** A command of the service, by its words; undefined where the program has no such command or flag. */
+/** Why a command of the service would not run; undefined when its words and flags exist. */
 const faultOfService = (words: readonly string[]): string | undefined => {
   const found = commands
     .filter((node) => node.words.length > 0 && node.words.every((word, at) => words[at] === word))
@@ -57,7 +57,7 @@ const isTest = (path: string): boolean =>
     ? path.endsWith(".test.ts")
     : readdirSync(join(root, path), { recursive: true, encoding: "utf8" }).some((name) => name.endsWith(".test.ts")));
 
-/** Why a command would not run; undefined where it would. */
+/** Why a command would not run; undefined when it would run. */
 const faultOf = (command: string): string | undefined => {
   const [program, ...words] = command.split(" ");
   if (program === "genrouter") return faultOfService(words);
@@ -76,7 +76,7 @@ const faultOf = (command: string): string | undefined => {
   return flags.filter((flag) => source && !read(source).includes(flag)).map((flag) => `${name} has no ${flag}`)[0];
 };
 
-test("every recipe locates several symbols and ends with commands that prove it", () => {
+test("every recipe has numbered steps, locates at least three symbols and contains at least two commands", () => {
   expect(RECIPES).toHaveLength(8);
   for (const page of RECIPES) {
     const steps = [...read(page).matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number));
@@ -90,7 +90,7 @@ test("every recipe locates several symbols and ends with commands that prove it"
   }
 });
 
-test("every symbol that a page locates is in that file", () => {
+test("every symbol that a page locates is in the named file", () => {
   const anchors = PAGES.flatMap((page) => anchorsOf(page).map((anchor) => ({ page, ...anchor })));
   expect(anchors.length).toBeGreaterThan(80);
   const lacking = anchors.filter(({ symbol, file }) => {
@@ -100,7 +100,7 @@ test("every symbol that a page locates is in that file", () => {
   expect(lacking.map(({ page, symbol, file }) => `${page}: ${symbol} is not in ${file}`)).toEqual([]);
 });
 
-test("every path in code exists", () => {
+test("every path in the inline code of the pages exists", () => {
   const paths = PAGES.flatMap((page) =>
     [...proseOf(page).matchAll(/`((?:actors|catalogue|client|deploy|docs|examples|scripts|src|test|web)(?:\/[\w./-]+)?)`/g)].map(
       ([, path = ""]) => `${page}: ${path}`,
@@ -110,7 +110,7 @@ test("every path in code exists", () => {
   expect(paths.filter((line) => !existsSync(join(root, line.split(": ")[1] ?? "")))).toEqual([]);
 });
 
-test("every command that a page names would run", () => {
+test("every command that a page names exists with its flags", () => {
   const named = PAGES.flatMap((page) => commandsOf(page).map((command) => ({ page, command })));
   expect(named.length).toBeGreaterThan(60);
   expect(named.flatMap(({ page, command }) => (faultOf(command) === undefined ? [] : `${page}: ${faultOf(command)}`))).toEqual(
@@ -118,7 +118,7 @@ test("every command that a page names would run", () => {
   );
 });
 
-test("a page that names what is not there is found", () => {
+test("faultOf reports unknown scripts, tests, commands and flags", () => {
   expect(faultOf("npm run no-such-script")).toBe("no script no-such-script");
   expect(faultOf("npm test -- test/no-such")).toBe("no test test/no-such");
   expect(faultOf("npm run simulate -- --seedz 3")).toBe("simulate has no --seedz");
@@ -126,19 +126,19 @@ test("a page that names what is not there is found", () => {
   expect(faultOf("genrouter routes test a/b --bye")).toBe("routes test has no flag --bye");
 });
 
-/** Blocks of a recipe that go into a file, each right behind the text of `after`. */
+/** Code blocks of a recipe that belong into a file, each directly after the text of `after`. */
 const blocksOf = (page: string) =>
   [...read(page).matchAll(/^( *)```ts file=(\S+) after="([^"]+)"\n([\s\S]*?)^ *```$/gm)].map(
     ([, indent = "", file = "", after = "", code = ""]) => ({ file, after, code: code.replaceAll(`\n${indent}`, "\n") }),
   );
 
-/** Adds the blocks of a recipe to a copy of the sources, as the page shows them. @returns how many there were */
+/** Adds the blocks of a recipe to a copy of the sources. @returns the number of blocks */
 const follow = (page: string, copy: string): number => {
   const blocks = blocksOf(page);
   for (const { file, after, code } of blocks) {
     const path = join(copy, file);
     const text = readFileSync(path, "utf8");
-    // Lines may be broken in other places than in the page.
+    // The file may break lines in other places than the page.
     const words = after.split(" ").map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
     const found = new RegExp(words.join("\\s+")).exec(text);
     if (!found) throw new Error(`${page}: ${file} has no ${after}`);
@@ -148,7 +148,7 @@ const follow = (page: string, copy: string): number => {
   return blocks.length;
 };
 
-describe("followed in a copy of the sources", () => {
+describe("a copy of the sources after the recipes were followed", () => {
   const copy = makeScratch("recipes-");
   const COPIED = ["src", "actors", "catalogue", "client/src", "docs/reference.md", "scripts", "test", "package.json"];
   let reference = "";
@@ -166,7 +166,7 @@ describe("followed in a copy of the sources", () => {
   });
   afterAll(() => dropScratch(copy));
 
-  test("the setting has its default, is read, refuses what it does not allow, and is in the table of settings", async () => {
+  test("has the new setting with its default, its bounds and its row in the table of settings", async () => {
     const { examine, readSettings } = (await import(
       join(copy, "src/config/load.ts")
     )) as typeof import("../../src/config/load.ts");
@@ -177,7 +177,7 @@ describe("followed in a copy of the sources", () => {
     expect(reference).toContain(`| \`${NAME}\` | \`10485760\` | largest file that the service makes a thumbnail of, bytes |`);
   });
 
-  test("the log event is written with its field, is counted, and is in the tables of events and metrics", async () => {
+  test("writes the new log event with its field, counts it, and lists it in the tables of events and metrics", async () => {
     const code = `import { openLog } from "./src/logging/logger.ts";
       import { createEventCounters } from "./src/telemetry/event-counters.ts";
       import { createRegistry } from "./src/telemetry/registry.ts";
@@ -197,7 +197,7 @@ describe("followed in a copy of the sources", () => {
     expect(reference).toContain("| `genrouter_thumbnails_skipped_total` | counter |  | Files without a thumbnail");
   });
 
-  test("the route is taken by the catalogue, and a wrong one is refused with its place", () => {
+  test("loads the new route into the catalogue, and rejects a route without rates", () => {
     const [, file = "", json = ""] = /^ *```json route=(\S+)\n([\s\S]*?)^ *```$/m.exec(read(`${FOLDER}/add-a-route.md`)) ?? [];
     const model = JSON.parse(read(file)) as { id: string; routes: { id: string }[] };
     const dir = join(copy, "own");

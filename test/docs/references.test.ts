@@ -1,4 +1,4 @@
-// References that comments and documents make: sections of the interface, numbered decisions, and files, all inside the repository.
+// References in comments and documents: sections of the interface, numbered decisions, and files of the repository.
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -9,7 +9,7 @@ const list = (...patterns: string[]): string[] =>
   patterns.flatMap((pattern) => [...new Glob(pattern).scanSync({ cwd: root })]).filter((path) => !path.includes("node_modules/"));
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 const SOURCES = list("{src,actors,catalogue}/**/*.{ts,sql}", "web/**/*.{ts,tsx}").sort();
-// This very file names what it looks for.
+// This file contains the patterns that it searches for.
 const TESTS = list("test/**/*.ts", "scripts/*.{ts,mjs}")
   .filter((path) => path !== "test/docs/references.test.ts")
   .sort();
@@ -17,7 +17,7 @@ const PAGES = ["README.md", "CONTRIBUTING.md", "src/README.md", ...list("docs/**
 const DECISIONS = list("docs/decisions/[0-9]*.md").sort();
 const INTERFACE = "docs/interface.md";
 
-/** Text of the comments of a file: whole lines of them, as the formatter leaves them, and ends of lines. */
+/** Text of the comments of a file: comment lines and comments at the end of a line. */
 const commentsOf = (path: string): string =>
   read(path)
     .split("\n")
@@ -28,7 +28,7 @@ const sectionsIn = (text: string): string[] => [...text.matchAll(/§ ?(\d+(?:\.\
 test("comments and pages cite sections that docs/interface.md has", () => {
   const headings = new Set([...read(INTERFACE).matchAll(/^#{2,3} (\d+(?:\.\d+)*)\.? /gm)].map(([, number]) => number));
   expect(headings.size).toBeGreaterThan(20);
-  // Sections of a standard are named with its number.
+  // A reference to a section of a standard contains the number of the standard.
   const ownIn = (text: string): string[] => sectionsIn(text.replace(/§[\d.]+ (of|in) RFC \d+/g, ""));
   const cited = [
     ...[...SOURCES, ...TESTS].map((path) => [path, commentsOf(path)] as const),
@@ -60,7 +60,7 @@ test("decisions are numbered without gaps, dated, and have their four parts in o
   expect(faults).toEqual([]);
 });
 
-/** As GitHub makes them of headings. */
+/** Anchors of headings, as GitHub generates them. */
 const anchorsOf = (path: string): Set<string> =>
   new Set(
     [...read(path).matchAll(/^#{1,6} (.+)$/gm)].map(([, title = ""]) =>
@@ -71,7 +71,7 @@ const anchorsOf = (path: string): Set<string> =>
     ),
   );
 
-test("links of README.md, CONTRIBUTING.md, src/README.md and docs lead to files and headings of the repository", () => {
+test("links in README.md, CONTRIBUTING.md, src/README.md and docs point to files and headings of the repository", () => {
   const links = PAGES.flatMap((page) =>
     [...read(page).matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].map(([, path = "", anchor]) => ({
       page,
@@ -89,10 +89,10 @@ test("links of README.md, CONTRIBUTING.md, src/README.md and docs lead to files 
   expect(broken).toEqual([]);
 });
 
-test("no comment and no page points outside the repository", () => {
+test("no comment and no page refers to a file outside the repository", () => {
   const texts = [
     ...[...SOURCES, ...TESTS].map((path) => [path, commentsOf(path)] as const),
-    // What a planted bug stands for is printed, and read like a comment.
+    // The description of a mutant is printed, so it counts as a comment.
     ...list("test/mutants/*.ts").map((path) => [path, read(path)] as const),
     ...[...PAGES, ...list("*.md", "{src,actors,catalogue,test,deploy,client}/**/*.md")].map(
       (path) => [path, read(path)] as const,

@@ -1,4 +1,4 @@
-// Prints every route of the catalogue for its operator: what it costs, what it is sold for, what is left, where that was read and what nobody has checked.
+// The tables of routes: cost, price, margin, source of the cost, and what is not verified.
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { marginOf, marginText } from "../../catalogue/margin.ts";
 import { microUsd } from "../../catalogue/rates.ts";
@@ -44,5 +44,5 @@ const sectionOf = (model: Model): string =>
     ...model.routes.map(routeLine),
   ].join("\n");
 
-/** One section per model. */
+/** One section for each model. */
 export const routePages = (): string => builtInCatalogue().models.map(sectionOf).join("\n\n");

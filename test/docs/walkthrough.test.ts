@@ -1,4 +1,4 @@
-// The walkthrough of a provider of one's own is played word for word: its files, against its provider, by a service that is started with them.
+// The walkthrough for a custom provider: the files of the page, used by a service against a server that implements the provider.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -55,19 +55,19 @@ describe("the dialect of the walkthrough", () => {
     return taskFor({ ...wish, request: opened().compose(taskFor(wish)) });
   };
 
-  test("leaves out what has no value, and names the attempt", async () => {
+  test("omits fields without a value, and sends the attempt's reference as the tag", async () => {
     await opened().submit(begin("a kite"), never);
     expect(kite.clips[0]?.asked).toEqual({
       ...{ engine: "kite-1", text: "a kite", seconds: 5, size: "720x1280", tag: `walk${attempts}-1` },
     });
   });
-  test("finds the clip whose answer was lost, and proves that there is none", async () => {
+  test("finds the clip of a lost submission, and confirms that an unsent submission has no clip", async () => {
     const lost = begin("lost in the wind");
     expect((await opened().submit(lost, never)).kind).toBe("ambiguous");
     expect(await opened().find(lost, never)).toMatchObject({ kind: "found", job: { jobId: kite.clips[0]?.id } });
     expect((await opened().find(begin("never sent"), never)).kind).toBe("absent");
   });
-  test("knows what was refused before, and what after", async () => {
+  test("distinguishes a rejected input from a rejected output", async () => {
     const refused = await opened().submit(begin("unsafe"), never);
     expect(refused).toMatchObject({ kind: "rejected", failure: { class: "refused_input" } });
     const blocked = begin("blocked in the end");
@@ -79,7 +79,7 @@ describe("the dialect of the walkthrough", () => {
   });
 });
 
-test("a service that is started with its files lists the model, delivers a clip and charges for it", async () => {
+test("a service with the walkthrough's files lists the model, delivers a clip and charges for it", async () => {
   const data = join(scratch, "data");
   const json = async (...words: string[]) => {
     const { exit, out, err } = await runHere([...words, "--data", data, "--json"], { GENROUTER_CATALOGUE__DIR: catalogue });

@@ -1,4 +1,4 @@
-// Ids carry their row number, never repeat, and keys know a typing error by their tail.
+// Ids contain their row number and never repeat; API keys contain a checksum.
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -17,7 +17,7 @@ import {
 const NOW_MS = 1_790_000_000_000;
 
 describe("generation ids", () => {
-  test("an id carries its row number and is of the spec's form", () => {
+  test("contain their row number in the documented form", () => {
     fc.assert(
       fc.property(fc.nat(Number.MAX_SAFE_INTEGER), (seq) => {
         const id = generationId(seq);
@@ -26,13 +26,13 @@ describe("generation ids", () => {
       }),
     );
   });
-  test("ids sort as their row numbers do", () => {
+  test("sort in the order of their row numbers", () => {
     const seqs = [0, 1, 31, 32, 4096, 2 ** 40, Number.MAX_SAFE_INTEGER];
     expect(seqs.map((seq) => generationId(seq)).toSorted()).toEqual(
       seqs.map((seq) => expect.stringContaining(generationId(seq).slice(0, 15))),
     );
   });
-  test("two ids of one row number differ, so an id cannot be guessed from a neighbour", () => {
+  test("differ for the same row number, so that an id cannot be guessed", () => {
     expect(new Set(Array.from({ length: 1000 }, () => generationId(7))).size).toBe(1000);
   });
   test.each([
@@ -44,10 +44,10 @@ describe("generation ids", () => {
     `GEN_${"0".repeat(21)}`,
     `gen_${"0".repeat(22)}`,
     `gen_${"0".repeat(20)}\n`,
-  ])("%j is not an id", (text) => {
+  ])("%j is not a valid generation id", (text) => {
     expect(seqOfGenerationId(text)).toBeUndefined();
   });
-  test("row numbers rise while the clock stands still, goes back, and jumps", () => {
+  test("have increasing row numbers when the clock stops, goes back or jumps", () => {
     let last = -1;
     for (const ms of [NOW_MS, NOW_MS, NOW_MS - 3_600_000, 0, NOW_MS + 5, ...Array<number>(10_000).fill(NOW_MS + 5)]) {
       const seq = newGenerationSeq(ms);
@@ -56,12 +56,12 @@ describe("generation ids", () => {
     }
     expect(Number.isSafeInteger(last)).toBe(true);
   });
-  test("the first row number of a process whose clock is before all of them is 1: a hold is a transfer below zero, and 0 has no such", () => {
+  test("start at row number 1 when the clock is at zero, because a hold uses the negated row number", () => {
     const script = `import { newGenerationSeq } from ${JSON.stringify(join(import.meta.dir, "../../src/domain/ids.ts"))}; console.log(newGenerationSeq(0));`;
     expect(Bun.spawnSync([process.execPath, "-e", script]).stdout.toString()).toBe("1\n");
   });
-  test("row numbers follow those of the process before, whatever the clock says", () => {
-    // Others in this process may have made some already.
+  test("continue after the row numbers of the former process, whatever the clock shows", () => {
+    // Other tests in this process may already have used row numbers.
     const laterMs = msOfGenerationSeq(newGenerationSeq(NOW_MS)) + 10_000_000;
     const before = newGenerationSeq(laterMs);
     continueGenerationSeqAfter(before + 500);
@@ -70,7 +70,7 @@ describe("generation ids", () => {
   });
 });
 
-test("other ids are told apart by their beginning and sort by time", () => {
+test("other ids start with their type prefix and sort by time", () => {
   const ids = Array.from({ length: 200 }, () => newId("acc"));
   expect(new Set(ids).size).toBe(200);
   for (const id of ids) expect(id).toMatch(/^acc_[0-7][0-9a-hjkmnp-tv-z]{25}$/);
@@ -78,7 +78,7 @@ test("other ids are told apart by their beginning and sort by time", () => {
 });
 
 describe("API keys", () => {
-  test("a new key is well formed, of its mode, and never the same", () => {
+  test("are well formed, carry their mode and never repeat", () => {
     const keys = Array.from({ length: 500 }, (_, i) => newApiKey(i % 2 === 0 ? "test" : "live"));
     expect(new Set(keys).size).toBe(500);
     for (const [i, key] of keys.entries()) {
@@ -86,7 +86,7 @@ describe("API keys", () => {
       expect(isWellFormedApiKey(key)).toBe(true);
     }
   });
-  test("one changed character is known without a look into the store", () => {
+  test("are recognized as mistyped after one changed character, without a read of the store", () => {
     const key = newApiKey("test");
     for (let i = 0; i < key.length; i++) {
       const other = key[i] === "x" ? "y" : "x";
@@ -95,7 +95,7 @@ describe("API keys", () => {
     expect(isWellFormedApiKey(`${key} `)).toBe(false);
     expect(isWellFormedApiKey("")).toBe(false);
   });
-  test("only a SHA-256 of the key is kept", () => {
+  test("are hashed with SHA-256", () => {
     expect(hashApiKey("gr_test_a")).toBe(new Bun.CryptoHasher("sha256").update("gr_test_a").digest("hex"));
   });
 });

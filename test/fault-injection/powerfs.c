@@ -1,14 +1,14 @@
-// A disk that keeps only what was synced: a copy of a directory that grows with each fsync, and is what a power cut leaves.
+// Simulates a power cut: keeps a copy of a directory that contains only synced data.
 //
-// POWERFS_DIR is the directory, POWERFS_COPY an empty directory for the copy, POWERFS_DEAF part of the paths whose syncs do
-// nothing (to prove that a test would notice), POWERFS_SYNC_MS how long a sync takes before its bytes count. What is there
-// at the start counts as synced.
+// POWERFS_DIR: the directory. POWERFS_COPY: an empty directory for the copy. POWERFS_DEAF: a part of the paths whose syncs have
+// no effect (to prove that a test detects it). POWERFS_SYNC_MS: the duration of a sync before its bytes count. Files that exist
+// at the start count as synced.
 //
-// f<id>: the bytes of a file as of its last fsync or fdatasync. d<id>: the names in a directory as of its own last fsync:
-// lines of type, id, inode, mode and name; d0 is the directory itself. A name that was never synced is not there after the cut, a
-// file with a synced name and bytes that never were is empty, and a rename or removal that was not synced has not happened.
-// begun: there once the copy of what was there at the start is whole.
-// Real file systems keep more than that, never less. Not watched: memory maps (SQLite's -shm alone) and links.
+// f<id>: the bytes of a file as of its last fsync or fdatasync. d<id>: the names in a directory as of its last fsync:
+// lines of type, id, inode, mode and name; d0 is the directory itself. After the cut, an unsynced name is missing, a file with a
+// synced name but unsynced bytes is empty, and an unsynced rename or removal has no effect.
+// begun: exists once the copy of the initial files is complete.
+// Real file systems keep more than that, never less. Not watched: memory maps (only SQLite's -shm) and links.
 #include "under.h"
 #include <dirent.h>
 #include <time.h>
@@ -18,9 +18,9 @@ typedef struct node {
   struct node *next;
   ino_t inode;
   long id;
-  /** Never synced, or written in more places than are remembered: the next sync copies it whole. */
+  /** Never synced, or written in more places than `spans` holds: the next sync copies the whole file. */
   int is_whole;
-  /** The shortest it was cut to since the last sync; -1 for never. */
+  /** The shortest length to which it was truncated since the last sync; -1 for never. */
   off_t cut_to;
   size_t count;
   span spans[256];
@@ -41,7 +41,7 @@ static node *find_node(ino_t inode) {
   return one;
 }
 
-/** SQLite writes through the C library; what the runtime writes by itself is not seen, and is copied whole with each sync. */
+/** Whether writes are intercepted: SQLite uses the C library. Other files are copied whole with each sync. */
 static int is_watched(const char *path) { return ends_with(path, ".db") || ends_with(path, "-wal") || ends_with(path, "-journal"); }
 
 static node *add_node(ino_t inode) {
@@ -51,7 +51,7 @@ static node *add_node(ino_t inode) {
   return nodes[inode % BUCKETS] = one;
 }
 
-/** The number of a file may be used again once it is gone. */
+/** Removes the node of a deleted file, because its inode number may be reused. */
 static void forget(ino_t inode) {
   node **at = &nodes[inode % BUCKETS];
   while (*at != NULL && (*at)->inode != inode) at = &(*at)->next;
@@ -61,7 +61,7 @@ static void forget(ino_t inode) {
   free(gone);
 }
 
-/** The node of an open file of the directory; NULL for any other. */
+/** The node of an open file in the directory; NULL for any other file. */
 static node *node_of(int fd, struct stat *about, char path[PATH_MAX]) {
   if (watched_length == 0 || fstat(fd, about) != 0 || about->st_dev != device) return NULL;
   if (!S_ISREG(about->st_mode) && !S_ISDIR(about->st_mode)) return NULL;
@@ -97,7 +97,7 @@ static void sync_file(node *one, int fd, const char *name, off_t size) {
   snprintf(path, sizeof path, "%s/f%ld", copy_dir, one->id);
   int copy = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (copy < 0) abort();
-  // Read through a descriptor of our own: the caller's may be for writing only.
+  // Reads through a separate descriptor, because the caller's may be write-only.
   char link[40];
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   int source = open(link, O_RDONLY | O_CLOEXEC);
@@ -114,7 +114,7 @@ static void sync_file(node *one, int fd, const char *name, off_t size) {
   one->cut_to = -1;
 }
 
-/** Writes the list of a directory's names aside and moves it into place, so that a kill leaves the old list or the new one. */
+/** Writes the list of a directory's names to a temporary file and renames it, so that a kill leaves the old or the new list. */
 static void sync_names(node *one, int fd) {
   char path[PATH_MAX + 32], aside[PATH_MAX + 32], link[40];
   snprintf(path, sizeof path, "%s/d%ld", copy_dir, one->id);
@@ -152,7 +152,7 @@ static void sync_any(int fd) {
   pthread_mutex_unlock(&lock);
 }
 
-/** All that is there at the start is on disk. */
+/** Copies all files that exist at the start. */
 static void sync_tree(const char *path) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return;
@@ -180,13 +180,13 @@ __attribute__((constructor)) static void begin(void) {
   if (stat(watched_dir, &about) != 0) abort();
   device = about.st_dev;
   sync_tree(watched_dir);
-  // Until here the process has touched nothing; a copy without this file is not whole.
+  // Until here the process has changed nothing; a copy without this file is incomplete.
   char begun[PATH_MAX + 32];
   snprintf(begun, sizeof begun, "%s/begun", copy_dir);
   int mark = open(begun, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (mark < 0) abort();
   close(mark);
-  // Only now, so that a control has the same beginning.
+  // Set only now, so that a control run has the same initial copy.
   deaf = getenv("POWERFS_DEAF");
   const char *takes = getenv("POWERFS_SYNC_MS");
   sync_ms = takes == NULL ? 0 : strtol(takes, NULL, 10);
@@ -214,7 +214,7 @@ static void cut(int fd, off_t size) {
   pthread_mutex_unlock(&lock);
 }
 
-/** Takes a name away with the call, and forgets the file when that was its last name. */
+/** Removes a name with the call, and the node if it was the file's last name. */
 #define LOSING(directory, name, flags, call)                                              \
   struct stat lost;                                                                       \
   pthread_mutex_lock(&lock);                                                              \
@@ -245,6 +245,6 @@ ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at) { KEEPING_ERRNO
 ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at) { KEEPING_ERRNO(ssize_t, REAL(pwrite64)(fd, bytes, size, at), wrote(fd, at + result, result)) }
 int ftruncate(int fd, off_t size) { KEEPING_ERRNO(int, REAL(ftruncate)(fd, size), if (result == 0) cut(fd, size)) }
 int ftruncate64(int fd, off64_t size) { KEEPING_ERRNO(int, REAL(ftruncate64)(fd, size), if (result == 0) cut(fd, size)) }
-/** The real sync is left out: the copy is what counts, and a test has no second to lose to a disk. */
+/** Skips the real sync: only the copy counts, and tests stay fast. */
 int fsync(int fd) { sync_any(fd); return 0; }
 int fdatasync(int fd) { sync_any(fd); return 0; }

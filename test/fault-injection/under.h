@@ -1,4 +1,4 @@
-// What both shims share: the real calls, and which open file is one of the directory they watch.
+// Shared code of both shims: the real calls, and whether an open file is in the watched directory.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/** The next definition of a call: the C library's. Looked up at its first use, which may come before any constructor. */
+/** The C library's definition of a call, resolved at its first use, which may precede all constructors. */
 #define REAL(name)                                                              \
   ({                                                                            \
     static __typeof__(&name) real_##name;                                       \
@@ -25,7 +25,7 @@
 static char watched_dir[PATH_MAX];
 static size_t watched_length;
 
-/** Remembers the directory named by an environment variable; 0 when there is none, and the shim lets everything pass. */
+/** Stores the directory from an environment variable; returns 0 if there is none, and the shim then passes all calls on. */
 static int watch_directory(const char *variable) {
   const char *name = getenv(variable);
   if (name == NULL || realpath(name, watched_dir) == NULL) return 0;
@@ -39,8 +39,8 @@ static int ends_with(const char *text, const char *end) {
 }
 
 /**
- * Whether an open file lies in the directory, by the name the kernel has for it: the runtime opens files without the C
- * library, so opening cannot be watched. The index of SQLite's log is left out: it is made anew after a crash.
+ * Whether an open file is in the directory, by the kernel's name of it: the runtime opens files without the C library, so the
+ * shim cannot intercept open. SQLite's -shm index is excluded, because SQLite rebuilds it after a crash.
  */
 static int path_of(int fd, char path[PATH_MAX]) {
   char link[40];

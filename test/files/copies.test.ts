@@ -1,4 +1,4 @@
-// Copies of pinned inputs at a node that is not the first: what it brought from the bucket for a provider is its own to delete.
+// Copies of pinned inputs on a node: the node deletes the copies that it downloaded.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ const keep = async (local: LocalFiles, id: string, n: number): Promise<void> => 
 const [OVER, RUNNING] = ["gen_0over", "gen_0running"];
 const copy = (n: number) => ({ n, sha256: "", mime: "video/mp4" });
 
-test("a node deletes its own copies for generations that are over, and no others", async () => {
+test("deletes the local copies of completed generations and keeps all others", async () => {
   const local = await createLocalStorage(join(dir, "shared"));
   const bucket = await createLocalStorage(join(dir, "bucket"));
   for (const [id, n] of [
@@ -34,11 +34,11 @@ test("a node deletes its own copies for generations that are over, and no others
   await copies.sweep(async (id) => id === OVER);
   expect(await local.open(OVER, 2)).toBeUndefined();
   expect(await copies.open(RUNNING, copy(1))).toBeDefined();
-  // What nodes share is deleted by one of them, when no attempt is watched any more.
+  // The copies in the bucket are shared. One node deletes them when no attempt is watched any more.
   expect(await bucket.open(OVER, 2)).toBeDefined();
 });
 
-test("without a bucket the copies at the only node stay until they are removed", async () => {
+test("keeps the copies of a single node without a bucket until they are removed", async () => {
   const local = await createLocalStorage(join(dir, "alone"));
   await keep(local, OVER, 1);
   const copies = createInputCopies(local, null, () => 0);

@@ -1,4 +1,5 @@
-// Run by removed-home.test.ts in a process of its own, for it puts itself between the product and the disk: a sync that is held while others act.
+// Holds a sync of the result directory while other operations run.
+// removed-home.test.ts runs it in a separate process, because it replaces node:fs/promises.
 import { expect, mock, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,9 +8,12 @@ import { join } from "node:path";
 const real = { ...(await import("node:fs/promises")) };
 const root = mkdtempSync(join(tmpdir(), "held-sync-"));
 const dir = join(root, "files");
-/** What was done to directories and names, in the order in which the disk did it. */
+/** Operations on directories and names, in the order in which the disk performed them. */
 const done: string[] = [];
-/** Syncs of the directory of result files: the first is carried out and returns when it is let go, others are only then carried out. */
+/**
+ * Held syncs of the directory of result files. The first is performed and returns when it is released; later ones are performed
+ * only after their release.
+ */
 const held: (() => void)[] = [];
 let isHolding = false;
 
@@ -41,10 +45,10 @@ const { createLocalStorage } = await import("../../src/files/local.ts");
 
 /** Ids of the same minutes share a directory. */
 const id = (of: string) => `gen_abcde${of.repeat(16)}`;
-/** Time enough for what must not happen. */
+/** Waits long enough for a forbidden operation to happen. */
 const turns = () => Bun.sleep(20);
 
-test("a file is kept only once the name of its directory is durable, although another generation of those minutes failed meanwhile", async () => {
+test("keeps a file only after the name of its directory is durable, even if another generation of the same minutes fails meanwhile", async () => {
   const files = await createLocalStorage(dir);
   isHolding = true;
   const incoming = async (of: string) => {
@@ -68,7 +72,7 @@ test("a file is kept only once the name of its directory is durable, although an
     held.shift()?.();
   }
   await Promise.all(kept);
-  // What was made last was synced after that.
+  // The last directory was synced after it was made.
   for (const order of orders) expect(order.lastIndexOf("synced")).toBeGreaterThan(order.lastIndexOf("made"));
   expect(orders).toHaveLength(2);
   rmSync(root, { recursive: true });

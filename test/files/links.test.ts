@@ -1,4 +1,4 @@
-// Links to result files: they open one file until a moment, and nothing else by any change to them.
+// Signed links to result files: each opens one file until its expiry, and any change invalidates it.
 import { describe, expect, test } from "bun:test";
 import { createSignedLinks, type LinkOptions } from "../../src/files/signed-links.ts";
 
@@ -30,14 +30,14 @@ const world = (more: Partial<LinkOptions> = {}) => {
   };
 };
 
-test("a link is absolute, names one file, and is good", () => {
+test("signs an absolute link to one file that passes the check", () => {
   const { links, judge } = world();
   const url = links.sign("gen_1abc", 2);
   expect(url).toMatch(/^https:\/\/api\.example\/files\/gen_1abc\/2\?exp=\d{10}&kid=[\w-]{8}&sig=[\w-]{43}$/);
   expect(judge(url)).toBe("good");
 });
 
-test("changing any one character of what is signed, or of the signature, makes it bad", () => {
+test("rejects a link after a change of any character of its signed fields or its signature", () => {
   const { links, parts, judge } = world();
   const url = links.sign("gen_1abc", 2);
   const whole = parts(url);
@@ -53,7 +53,7 @@ test("changing any one character of what is signed, or of the signature, makes i
   expect(tried).toBeGreaterThan(400);
 });
 
-describe("what else is bad", () => {
+describe("invalid links", () => {
   const rows: [string, object][] = [
     ["another position", { n: 1 }],
     ["another generation", { id: "gen_1abd" }],
@@ -61,25 +61,25 @@ describe("what else is bad", () => {
     ["an unknown key id", { kid: "AAAAAAAA" }],
     ["no signature", { sig: "" }],
     ["half a signature", { sig: "abc" }],
-    ["a signature and more", { sig: `${"A".repeat(43)}=` }],
+    ["a signature with an appended character", { sig: `${"A".repeat(43)}=` }],
     ["no expiry", { exp: "" }],
-    ["an expiry with a zero before it", { exp: "01790003600" }],
-    ["an expiry that is no number", { exp: "1e12" }],
-    ["an expiry in another script", { exp: "١٧٩٠٠٠٣٦٠٠" }],
+    ["an expiry with a leading zero", { exp: "01790003600" }],
+    ["an expiry that is not a decimal number", { exp: "1e12" }],
+    ["an expiry in Arabic digits", { exp: "١٧٩٠٠٠٣٦٠٠" }],
   ];
-  test.each(rows)("%s", (_, change) => {
+  test.each(rows)("rejects a link with %s", (_, change) => {
     const { links, judge } = world();
     expect(judge(links.sign("gen_1abc", 2), change)).toBe("bad");
   });
 
-  test("a link of another service's key", () => {
+  test("rejects a link that is signed with the key of another service", () => {
     const mine = world();
     const theirs = world({ secretHex: OTHER });
     expect(mine.judge(theirs.links.sign("gen_1abc", 1))).toBe("bad");
     expect(mine.judge(theirs.links.sign("gen_1abc", 1), { kid: mine.parts(mine.links.sign("gen_1abc", 1)).kid })).toBe("bad");
   });
 
-  test("a link that would outlive what may be handed out", () => {
+  test("rejects a link that expires later than the longest validity", () => {
     const long = world();
     const short = world({ validS: 600 });
     expect(short.judge(long.links.sign("gen_1abc", 1))).toBe("bad");
@@ -87,7 +87,7 @@ describe("what else is bad", () => {
 });
 
 describe("time", () => {
-  test("good up to its second, expired after it, and a clock set back does not revive it", () => {
+  test("accepts a link until its expiry, and reports it as expired afterwards, even if the clock is set back", () => {
     const { links, parts, judge, moveTo } = world();
     const url = links.sign("gen_1abc", 1);
     const endsMs = Number(parts(url).exp) * 1000;
@@ -102,7 +102,7 @@ describe("time", () => {
     expect(judge(url, { sig: "A".repeat(43) })).toBe("bad");
   });
 
-  test("whenever it is asked for, a link has 55 to 60 minutes left, and it changes every five minutes only", () => {
+  test("gives a link 55 to 60 minutes of validity at any time, and changes it at most every five minutes", () => {
     const { links, parts, moveTo } = world();
     const seen = new Set<string>();
     for (let s = 0; s < 3600; s += 7) {
@@ -116,7 +116,7 @@ describe("time", () => {
     expect(seen.size).toBeLessThanOrEqual(13);
   });
 
-  test("a short validity still gives links that are good when they are made", () => {
+  test("signs valid links with a short validity", () => {
     for (const validS of [1, 2, 11, 12, 60]) {
       const { links, judge } = world({ validS });
       expect(judge(links.sign("gen_1abc", 1))).toBe("good");
@@ -125,7 +125,7 @@ describe("time", () => {
 });
 
 describe("keys", () => {
-  test("after a rotation former links stay good and new ones bear the new key", () => {
+  test("accepts links of the former key after a rotation and signs new links with the new key", () => {
     const before = world();
     const after = world({ secretHex: OTHER, formerSecretHex: SECRET });
     const former = before.links.sign("gen_1abc", 1);
@@ -134,11 +134,11 @@ describe("keys", () => {
     expect(after.parts(former).kid).not.toBe(after.parts(latter).kid);
   });
 
-  test.each(["", "abcd", "a1".repeat(31), "zz".repeat(32), `${"a1".repeat(32)}f`])("%p is no key", (secretHex) =>
+  test.each(["", "abcd", "a1".repeat(31), "zz".repeat(32), `${"a1".repeat(32)}f`])("rejects %p as a key", (secretHex) =>
     expect(() => world({ secretHex })).toThrow(RangeError),
   );
 
-  test("a link does not contain its key", () => {
+  test("does not include the key in a link", () => {
     const { links } = world();
     const url = links.sign("gen_1abc", 1);
     for (const form of ["hex", "base64url"] as const)
@@ -146,7 +146,7 @@ describe("keys", () => {
   });
 });
 
-test("signing for many generations keeps memory bounded and every link good", () => {
+test("signs a valid link after links to 50,000 other generations", () => {
   const { links, judge } = world();
   for (let n = 0; n < 50_000; n++) links.sign(`gen_${n.toString(36)}`, 1);
   expect(judge(links.sign("gen_0", 1))).toBe("good");

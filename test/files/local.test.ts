@@ -1,4 +1,4 @@
-// Files on local disk: nothing is seen before it is whole and durable, and no name leads anywhere else.
+// Local file storage: files become visible whole and durable, and names stay inside the directory.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
@@ -24,7 +24,7 @@ const textOf = async (files: Files, id: string, n: number) => (await files.open(
 const everything = async () =>
   (await readdir(dir, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).map((entry) => entry.name);
 
-test("a file is not there before it is kept, and whole afterwards", async () => {
+test("shows a file only after it is kept, and then whole", async () => {
   const files = await createLocalStorage(dir);
   const incoming = await files.receive("gen_1a", 1);
   await incoming.write(bytesOf("one "));
@@ -37,7 +37,7 @@ test("a file is not there before it is kept, and whole afterwards", async () => 
   expect(await textOf(await createLocalStorage(dir), "gen_1a", 1)).toBe("one two");
 });
 
-test("a file may come in as many pieces as it likes, empty ones among them", async () => {
+test("receives a file in any number of chunks, including empty ones", async () => {
   const files = await createLocalStorage(dir);
   const incoming = await files.receive("gen_1a", 1);
   const pieces = Array.from({ length: 2_500 }, (_, n) => `${n} `);
@@ -47,7 +47,7 @@ test("a file may come in as many pieces as it likes, empty ones among them", asy
   expect(await textOf(files, "gen_1a", 1)).toBe(pieces.join(""));
 });
 
-test("a file that is discarded leaves nothing", async () => {
+test("leaves nothing of a discarded file", async () => {
   const files = await createLocalStorage(dir);
   const incoming = await files.receive("gen_1a", 1);
   await incoming.write(bytesOf("half"));
@@ -57,7 +57,7 @@ test("a file that is discarded leaves nothing", async () => {
   expect(await everything()).toEqual([]);
 });
 
-test("the same file twice at once: whichever is kept last is there, whole", async () => {
+test("stores the file that is kept last when one file is received twice at once", async () => {
   const files = await createLocalStorage(dir);
   const [a, b] = [await files.receive("gen_1a", 1), await files.receive("gen_1a", 1)];
   await a.write(bytesOf("aaaa"));
@@ -69,7 +69,7 @@ test("the same file twice at once: whichever is kept last is there, whole", asyn
   expect(reading).toBeDefined();
 });
 
-test("what a former process was receiving is removed when the directory is opened", async () => {
+test("removes partly received files of a former process on open", async () => {
   const files = await createLocalStorage(dir);
   await put(files, "gen_1a", 1, "kept");
   const half = await files.receive("gen_1a", 2);
@@ -80,7 +80,7 @@ test("what a former process was receiving is removed when the directory is opene
   await half.discard();
 });
 
-test("removing takes every file of one generation and of no other, and twice is fine", async () => {
+test("removes every file of one generation and no other, also when called twice", async () => {
   const files = await createLocalStorage(dir);
   for (const n of [1, 2, 3]) await put(files, "gen_1a", n, "x");
   await put(files, "gen_1b", 1, "y");
@@ -90,7 +90,7 @@ test("removing takes every file of one generation and of no other, and twice is 
   expect(await textOf(files, "gen_1b", 1)).toBe("y");
 });
 
-test("generations of a few minutes share a directory, and it goes with the last of them", async () => {
+test("stores generations of a few minutes in one directory and removes it with the last of them", async () => {
   const files = await createLocalStorage(dir);
   const homes = async () => (await readdir(dir)).filter((name) => name !== "incoming").sort();
   const ids = ["gen_0abcd0xyz", "gen_0abcd1xyz", "gen_0abce0xyz"] as const;
@@ -101,12 +101,12 @@ test("generations of a few minutes share a directory, and it goes with the last 
   expect(await homes()).toEqual(["gen_0abcd", "gen_0abce"]);
   await files.remove(ids[1]);
   expect(await homes()).toEqual(["gen_0abce"]);
-  // One that comes late finds its directory gone, and makes it.
+  // A late file recreates its removed directory.
   await put(files, ids[0], 1, "late");
   expect(await textOf(files, ids[0], 1)).toBe("late");
 });
 
-test("files kept and removed all at once are each whole or gone, and no directory is lost under one", async () => {
+test("keeps each file whole or removes it when many are kept and removed concurrently", async () => {
   const files = await createLocalStorage(dir);
   const ids = Array.from({ length: 60 }, (_, n) => `gen_0abcd${n}z`);
   await Promise.all(
@@ -118,7 +118,7 @@ test("files kept and removed all at once are each whole or gone, and no director
   for (const [at, id] of ids.entries()) expect(await textOf(files, id, 1)).toBe(at % 2 === 0 ? undefined : id);
 });
 
-describe("names that are none", () => {
+describe("invalid names", () => {
   const names = [
     "",
     "gen_",
@@ -131,7 +131,7 @@ describe("names that are none", () => {
     "/etc/passwd",
     `gen_${"a".repeat(77)}`,
   ];
-  test.each(names)("%p", async (id) => {
+  test.each(names)("rejects the id %p without access outside the directory", async (id) => {
     const files = await createLocalStorage(join(dir, "inner"));
     await writeFile(join(dir, "1"), "secret");
     expect(await files.open(id, 1)).toBeUndefined();
@@ -140,19 +140,19 @@ describe("names that are none", () => {
     expect(await readFile(join(dir, "1"), "utf8")).toBe("secret");
     expect(await readdir(join(dir, "inner"))).toEqual(["incoming"]);
   });
-  test.each([0, -1, 1.5, Number.NaN])("position %p", async (n) => {
+  test.each([0, -1, 1.5, Number.NaN])("finds no file at position %p", async (n) => {
     expect(await (await createLocalStorage(dir)).open("gen_1a", n)).toBeUndefined();
   });
 });
 
-describe("a disk that refuses", () => {
+describe("disk errors", () => {
   const refusal = (work: Promise<unknown>) =>
     work.then(
       () => "nothing",
       (error: unknown) => (error instanceof StorageRefused ? error.message : error),
     );
 
-  test("a link laid where a file will be received is not followed", async () => {
+  test("does not follow a symbolic link at the path of a new file", async () => {
     const files = await createLocalStorage(dir);
     const probe = await files.receive("gen_1a", 1);
     const next = probe.path.replace(/\.(\d+)\.part$/, (_, count) => `.${Number(count) + 1}.part`);
@@ -163,7 +163,7 @@ describe("a disk that refuses", () => {
 
   const isRoot = process.getuid?.() === 0;
   test.skipIf(!isRoot)(
-    "a file system without room refuses the write, keeps what it has and works again when there is room",
+    "rejects a write on a full file system, keeps existing files and writes again when there is room",
     async () => {
       const small = join(dir, "small");
       await mkdir(small);
@@ -183,7 +183,7 @@ describe("a disk that refuses", () => {
     },
   );
 
-  test("a directory that cannot be made, and one that vanishes", async () => {
+  test("reports a directory that cannot be made and a directory that disappears", async () => {
     await writeFile(join(dir, "file"), "");
     expect(await refusal(createLocalStorage(join(dir, "file", "x")))).toBe("the disk refused: ENOTDIR");
     const files = await createLocalStorage(join(dir, "gone"));
@@ -194,13 +194,13 @@ describe("a disk that refuses", () => {
     expect(await refusal(files.receive("gen_1a", 1))).toBe("the disk refused: ENOENT");
   });
 
-  test("messages never hold a path", async () => {
+  test("does not include a path in an error message", async () => {
     const said = String(await refusal(createLocalStorage("/dev/null/x")));
     expect(said).not.toContain("/");
   });
 });
 
-test("kept files are for the owner's eyes", async () => {
+test("denies group and others access to files", async () => {
   const files = await createLocalStorage(dir);
   const incoming = await files.receive("gen_1a", 1);
   expect((await stat(incoming.path)).mode & 0o077).toBe(0);
@@ -222,14 +222,14 @@ describe("retention", () => {
     return { files, rows, expired, mark, left };
   };
 
-  test("everything past its time goes, batch by batch, and a second sweep finds nothing", async () => {
+  test("removes every expired file batch by batch, and finds nothing in a second sweep", async () => {
     const { files, expired, mark, left } = await world(25);
     expect(await sweepFiles({ expired, remove: files.remove, mark, batch: 10 })).toBe(25);
     expect(await left()).toBe(0);
     expect(await sweepFiles({ expired, remove: files.remove, mark, batch: 10 })).toBe(0);
   });
 
-  test("a crash between the file and its row leaves no file, and the next sweep marks the row", async () => {
+  test("after a crash between the removal of a file and the mark of its row, the next sweep marks the row", async () => {
     const { files, rows, expired, mark, left } = await world(3);
     const crashing = sweepFiles({ expired, remove: files.remove, mark: () => Promise.reject(new Error("killed")) });
     expect(await crashing.catch((error: unknown) => String(error))).toContain("killed");
@@ -238,12 +238,12 @@ describe("retention", () => {
     expect([await left(), rows.filter((row) => row.isMarked).length]).toEqual([0, 3]);
   });
 
-  test("a row that cannot be written now ends the sweep instead of turning round for ever", async () => {
+  test("stops the sweep when a row cannot be written", async () => {
     const { files, expired } = await world(3);
     expect(await sweepFiles({ expired, remove: files.remove, mark: async () => false, batch: 1 })).toBe(0);
   });
 
-  test("a drain stops the sweep between two generations", async () => {
+  test("stops the sweep between two generations during a drain", async () => {
     const { files, expired, mark, left } = await world(5);
     const stop = new AbortController();
     const swept = await sweepFiles({

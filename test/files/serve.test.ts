@@ -1,4 +1,4 @@
-// Serving result files over a real server: ranges, conditions, headers, and slow clients that cost no memory.
+// Serving result files: ranges, conditions, headers, and memory with slow clients.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -71,7 +71,7 @@ describe("ranges", () => {
     ["items=0-1", 200, TEN, null],
     ["bytes 0-1", 200, TEN, null],
   ];
-  test.each(rows)("%p: %d %p", async (range, status, text, contentRange) => {
+  test.each(rows)("Range %p: returns %d with body %p", async (range, status, text, contentRange) => {
     const answer = await ask(range ? { range } : {});
     expect([answer.status, answer.text, answer.headers.get("content-range")]).toEqual([status, text, contentRange]);
     expect(answer.headers.get("content-length")).toBe(String(text.length));
@@ -97,13 +97,13 @@ describe("conditions", () => {
     [{ "if-range": '"x"', range: "bytes=99-" }, 200, TEN],
     [{ "if-range": etag }, 200, TEN],
   ];
-  test.each(rows)("%p: %d", async (headers, status, text) => {
+  test.each(rows)("%p: returns %d", async (headers, status, text) => {
     const answer = await ask(headers);
     expect([answer.status, answer.text, answer.headers.get("etag")]).toEqual([status, text, etag]);
   });
 });
 
-test("HEAD says the same as GET, without the bytes", async () => {
+test("HEAD returns the headers of GET without the body", async () => {
   const [head, whole] = [await ask({}, "HEAD"), await ask()];
   expect([head.status, head.text]).toEqual([200, ""]);
   for (const name of ["content-length", "content-type", "etag", "accept-ranges", "content-disposition", "cache-control"])
@@ -112,7 +112,7 @@ test("HEAD says the same as GET, without the bytes", async () => {
   expect((await ask({ range: "bytes=2-4" }, "HEAD")).headers.get("content-length")).toBe("10");
 });
 
-describe("a browser never takes a file for a page of ours", () => {
+describe("headers that stop browsers from rendering a file as a page", () => {
   const rows: [string, string][] = [
     ["video/mp4", "inline"],
     ["image/webp", "inline"],
@@ -121,7 +121,7 @@ describe("a browser never takes a file for a page of ours", () => {
     ["image/svg+xml", "attachment"],
     ["application/octet-stream", "attachment"],
   ];
-  test.each(rows)("%s: %s", async (mime, disposition) => {
+  test.each(rows)("serves %s as %s", async (mime, disposition) => {
     for (const headers of [{}, { range: "bytes=1-2" }, { range: "bytes=1-2,3-4" }]) {
       const answer = await ask(headers, "GET", `ten?mime=${encodeURIComponent(mime)}`);
       expect(answer.headers.get("content-disposition")).toBe(`${disposition}; filename="gen_1abc-1.mp4"`);
@@ -135,10 +135,10 @@ describe("a browser never takes a file for a page of ours", () => {
 });
 
 test.each([
-  ["whole", ""],
-  ["a range", "bytes=1-"],
-  ["several ranges, so whole", "bytes=0-1,5-6"],
-])("200 clients that read nothing of 64 MiB (%s) cost next to no memory", async (_, range) => {
+  ["whole file", ""],
+  ["one range", "bytes=1-"],
+  ["several ranges, served as the whole file", "bytes=0-1,5-6"],
+])("keeps little memory for 200 clients that do not read their 64 MiB response (%s)", async (_, range) => {
   let open = 0;
   const sockets: { end: () => void }[] = [];
   Bun.gc(true);
@@ -149,7 +149,7 @@ test.each([
       port: server.port ?? 0,
       socket: {
         data: (socket) => {
-          // The first bytes have come: the answer is under way. Nothing more is read.
+          // The first bytes have arrived: the response has started. The client reads nothing more.
           open++;
           socket.pause();
         },
@@ -159,7 +159,7 @@ test.each([
     sockets.push(socket);
   }
   while (open < 200) await new Promise((resolve) => setImmediate(resolve));
-  // What is kept for them is what matters, not what passes through while the buffers of the connections fill.
+  // Only memory that stays counts, not what passes through while the connection buffers fill.
   let [grownMb, still] = [0, 0];
   await eventually(() => {
     Bun.gc(true);

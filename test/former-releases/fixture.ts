@@ -1,4 +1,4 @@
-// What two builds before the first release left: their databases, backups and archives, and what they said of them.
+// Artifacts of two builds before the first release: databases, backups and archives, and the values that those builds printed.
 import { Database } from "bun:sqlite";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -83,7 +83,7 @@ export const saidOf = async (store: Store): Promise<Pick<Said, "accounts" | "gen
   }
 };
 
-/** What a former build said, in the same form. */
+/** The values that a former build printed, in the same form. */
 export const expectedOf = ({ accounts, generations }: Said): Pick<Said, "accounts" | "generations"> => ({
   accounts: accounts.map(({ id, available, held, charged, owed, movements, lastHash }) => ({
     ...{ id, available, held, charged, owed, movements, lastHash },

@@ -60,7 +60,7 @@ const countsOf = (url: string, schema: string, tables: readonly string[]) =>
       counts.push([table, (await line.send<{ n: number }>(`SELECT count(*) AS n FROM ${schema}.${table}`)).rows[0]?.n ?? -1]);
     return new Map(counts);
   });
-/** A lease that an older node would hold. */
+/** A lease that a node of an older build would hold. */
 const LEASE = `INSERT INTO owner (pid, host, opened_at_ms, slot) VALUES (4711, 'older-node', 0, 63);
   INSERT INTO lease (epoch, ends_at_ms) SELECT max(epoch), now_ms() + 20000 FROM owner`;
 
@@ -76,7 +76,7 @@ onPostgres("databases of former releases", () => {
       expect(await catalogOf(url)).toEqual(await catalogOf(fresh.url));
       const { rows } = saidBy(former).postgres;
       expect(await countsOf(url, COPY_SCHEMA, Object.keys(rows))).toEqual(
-        // A mark of the copy: what a return to it must confirm with the providers.
+        // The copy has three additional marks: what a return to it must confirm with the providers.
         new Map(Object.entries({ ...rows, meta: (rows.meta ?? 0) + 3 })),
       );
       const kept = Object.entries(rows).filter(([name]) => !["migration", "meta", "owner", "lease", "usage_mark"].includes(name));

@@ -1,4 +1,4 @@
-// The account books as the database has them, read beside the running service: what an answer may and may not have moved.
+// Reads balances and transfers from the database of the running service, and checks them against its responses.
 import { Database } from "bun:sqlite";
 
 export type Standing = { available: number; held: number; charged: number; inProgress: number; chain: number };
@@ -6,7 +6,7 @@ export type Moved = { chain: number; kind: string; credits: number; generation: 
 
 export type Books = {
   standing(accountSeq: number): Standing;
-  /** The transfers of an account behind a position of its chain. */
+  /** The transfers of an account after a position of its chain. */
   since(accountSeq: number, chain: number): Moved[];
   generations(): number;
   close(): void;
@@ -41,8 +41,8 @@ export const openBooks = (path: string): Books => {
 };
 
 /**
- * What of the books does not go with an answer. Generations that were accepted before may settle at any time; new holds are
- * made by a 202 and by nothing else, exactly one, as large as it says.
+ * The contradictions between the ledger and a response. Earlier generations may settle at any time; only a 202 makes a new
+ * hold, exactly one, with the reserve of the response.
  */
 export const moneyFaults = (
   before: Standing,

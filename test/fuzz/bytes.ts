@@ -1,10 +1,10 @@
-// Requests that no HTTP client sends: odd methods, paths and headers in one whole request, broken framing, and plain noise.
+// Generates requests that no HTTP client sends: odd methods, paths and headers, broken framing, and noise.
 import fc from "fast-check";
 import type { Bytes } from "./case.ts";
 
 const BODY = '{"model":"sim-image-1","input":{"prompt":"prompt-canary-7f3a [sim:invalid]"}}';
 
-/** Bytes as characters, one each. */
+/** Bytes as text, one character for each byte. */
 const noise = fc.uint8Array({ minLength: 1, maxLength: 200 }).map((bytes) => String.fromCharCode(...bytes));
 const TOKEN = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const token = fc.string({ unit: fc.constantFrom(...TOKEN), minLength: 1, maxLength: 12 });
@@ -61,11 +61,11 @@ const headers = fc.oneof(
     .map(([name, value]) => `X-${name}: ${value.replace(/[^\x20-\x7e]/g, "")}`),
 );
 
-/** One whole request that asks for the connection to close: it has to be answered. */
+/** One complete request with Connection: close, which requires a response. */
 const framed: fc.Arbitrary<Bytes> = fc
   .record({ method: methods, path: paths, lines: fc.array(headers, { maxLength: 4 }), hasBody: fc.boolean() })
   .map(({ method, path, lines, hasBody }) => {
-    // HTTP has a meaning of its own for these, and their answers another form.
+    // HTTP defines special semantics and responses for these.
     const isBodied = hasBody && method !== "HEAD";
     const all = ["Host: localhost", "Connection: close", ...lines, ...(isBodied ? [`Content-Length: ${BODY.length}`] : [])];
     return {
@@ -78,7 +78,7 @@ const framed: fc.Arbitrary<Bytes> = fc
 const NEXT = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 const post = (...lines: string[]) =>
   `POST /v1/generations HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n${lines.map((line) => `${line}\r\n`).join("")}\r\n`;
-/** A request whose end two readers would see in two places, or that ends nowhere. */
+/** A request with an ambiguous or missing end. */
 const broken: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     `${post("Content-Length: 5", "Transfer-Encoding: chunked")}0\r\n\r\n${NEXT}`,
@@ -112,7 +112,7 @@ const broken: fc.Arbitrary<string> = fc.oneof(
     .map(([whole, at, odd]) => `${whole.slice(0, at)}${String.fromCharCode(...odd)}${whole.slice(at)}`),
 );
 
-/** Requests over a plain socket. */
+/** Requests for a plain socket. */
 export const rawRequests: fc.Arbitrary<Bytes> = fc.oneof(
   { weight: 3, arbitrary: framed },
   { weight: 1, arbitrary: broken.map((bytes): Bytes => ({ kind: "bytes", framed: false, bytes })) },

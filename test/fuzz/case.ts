@@ -1,29 +1,29 @@
-// What the fuzzer sends: cases as plain JSON, so that one that failed can be kept, and the words to send it again by hand.
-/** Whose key a call carries; `none` sends no Authorization, `nobody` a key that was never made. */
+// Defines the fuzzer's cases as plain JSON, so that a failed one can be kept, and shell commands that repeat them.
+/** The key that a call carries; `none` sends no Authorization, `nobody` a key that does not exist. */
 export const CALLERS = ["own", "none", "nobody", "reader", "paused", "poor", "revoked"] as const;
 export type CallerName = (typeof CALLERS)[number];
 
-/** A request over an HTTP client. Words in braces (`{own}`, `{picture}`) stand for what only the running service knows. */
+/** A request over an HTTP client. Words in braces (`{own}`, `{picture}`) are placeholders for values of the running service. */
 export type Call = {
   kind: "call";
   method: string;
   path: string;
   headers: [name: string, value: string][];
-  /** Text of the body, half surrogates only as escapes; null for none. */
+  /** Text of the body, with unpaired surrogates only as escapes; null for none. */
   body: string | null;
   as: CallerName;
-  /** What the model list promises of it: to be accepted or to be refused; null where it promises neither. */
+  /** Whether the model list requires acceptance or refusal; null if it requires neither. */
   expects: "accepted" | "refused" | null;
 };
 
-/** Bytes over a plain socket, one character a byte. `framed`: it is one whole request that asks for the connection to close. */
+/** Bytes over a plain socket, one character for each byte. `framed`: one complete request with Connection: close. */
 export type Bytes = { kind: "bytes"; bytes: string; framed: boolean };
 
-/** A life: submitted, polled, downloaded, sent again, sent changed, told from a stranger's, ended. */
+/** A life: submission, polls, download, replay, changed replay, access by another account, end. */
 export type Life = {
   kind: "life";
   body: string;
-  /** The same JSON in other words. */
+  /** The same JSON in another notation. */
   rewritten: string;
   /** Another request. */
   changed: string;
@@ -35,7 +35,7 @@ export type Case = Call | Bytes | Life;
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** A call as a line for a shell. */
+/** A call as a shell command. */
 export const curlOf = (url: string, call: Pick<Call, "method" | "headers" | "body">): string =>
   [
     `curl -sgi --path-as-is -X ${call.method}`,
@@ -44,7 +44,7 @@ export const curlOf = (url: string, call: Pick<Call, "method" | "headers" | "bod
     ...(call.body === null ? [] : [`--data-binary ${quoted(call.body)}`]),
   ].join(" ");
 
-/** Bytes as a line for a shell. */
+/** Bytes as a shell command. */
 export const printfOf = (url: string, bytes: string): string => {
   const { hostname, port } = new URL(url);
   const escaped = [...bytes].map((byte) => {

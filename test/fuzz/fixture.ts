@@ -1,4 +1,4 @@
-// What cases are played against: the service, its description and model list, callers of every sort, and generations that have ended.
+// Fixture of the fuzzer: the service, its OpenAPI document and model list, callers, and ended generations.
 import type { ModelEntry } from "../../catalogue/public-model.ts";
 import { newApiKey } from "../../src/domain/ids.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
@@ -9,12 +9,12 @@ import { type Oracle, openOracle } from "./oracle.ts";
 import type { Served } from "./served.ts";
 
 const RICH = 500_000_000;
-/** File links are good for an hour of the service's time, which passes in seconds. */
+/** File links are valid for an hour of the service's time, which passes in seconds. */
 const LINK_MS = 3_000;
 
 export type World = {
   served: Served;
-  /** Where requests go: the service, or what stands in front of it. */
+  /** The target of requests: the service or a proxy in front of it. */
   url: string;
   document: JsonObject;
   models: ModelEntry[];
@@ -28,13 +28,13 @@ export type World = {
   longestMs: number;
   requests: number;
   statuses: Map<number, number>;
-  /** How often a submission for each model was accepted. */
+  /** The number of accepted submissions for each model. */
   accepted: Map<string, number>;
 };
 
 /**
- * One worker: an account for single requests, one whose generations are followed to their end, one for requests that are so
- * broken that nobody waits for what becomes of them, and what it made last.
+ * One worker: an account for single requests, one for lives, one for broken requests whose results are not awaited, and its
+ * last generation.
  */
 export type Lane = {
   world: World;
@@ -62,7 +62,7 @@ const ended = async (url: string, key: string, id: string): Promise<string> => {
   }
 };
 
-/** @param front what requests are sent through instead; the service's own address by default. */
+/** @param front the target of requests; the service's address by default. */
 export const openWorld = async (served: Served, front = served.url): Promise<World> => {
   const { url } = served;
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as JsonObject;
@@ -112,7 +112,7 @@ export const openLane = async (world: World): Promise<Lane> => ({
   link: { words: "", atMs: Number.NEGATIVE_INFINITY },
 });
 
-/** The query of a good link to the file of `done`. */
+/** The query of a valid link to the file of `done`. */
 const linkWords = async (lane: Lane): Promise<string> => {
   const { world, link } = lane;
   if (performance.now() - link.atMs < LINK_MS) return link.words;
@@ -124,7 +124,7 @@ const linkWords = async (lane: Lane): Promise<string> => {
   return lane.link.words;
 };
 
-/** Replaces the words in braces by what they stand for at this moment. */
+/** Replaces the placeholders in braces by their current values. */
 export const fill = async (lane: Lane, text: string, key = lane.own.key): Promise<string> => {
   if (!text.includes("{")) return text;
   const { world } = lane;

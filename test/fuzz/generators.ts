@@ -1,4 +1,4 @@
-// Plays the fuzzer in parts, each with a service of its own: kept cases first, then new ones; judges, keeps and tells.
+// Runs the fuzzer in parts, each with a separate service: kept cases first, then new ones; judges, keeps and prints.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dropScratch, makeScratch } from "../scratch.ts";
@@ -9,9 +9,9 @@ import { type Finding, playKept, replay, runCases } from "./run.ts";
 import { spawnServed } from "./served.ts";
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-/** Memory that a service may have gained when all that was asked of it has ended, MB: caches have bounds, and are not full at first. */
+/** The memory that a service may gain after all work has ended, MB: its bounded caches are not full at first. */
 const GAIN_MB = 160;
-/** The memory of a service is measured anew after so many cases, when its caches are warm. */
+/** The baseline of memory is measured again after this number of cases, when caches are warm. */
 const WARM = 2_000;
 
 let plan: Pick<Plan, "keep"> = { keep: false };
@@ -32,7 +32,7 @@ const tellFinding = ({ seed, path, faults, case: one, line }: Finding) => {
   say(`       kept as test/regressions/${name}.json`);
 };
 
-/** Opens a service of its own for `work`, and ends it. */
+/** Opens a separate service for `work`, and stops it. */
 const inWorld = async (work: (world: World) => Promise<void>): Promise<void> => {
   const dir = makeScratch("fuzz-");
   const served = await spawnServed(dir, (code) => {
@@ -137,7 +137,7 @@ const playAll = async ({ cases, part, lanes, seed, replay: again }: Plan) => {
   say(`figures ${JSON.stringify({ ...figures, statuses: Object.fromEntries([...statuses].sort(([a], [b]) => a - b)) })}`);
 };
 
-/** Runs the whole of it; the exit code. */
+/** Runs everything. @returns the exit code. */
 export const runProgram = async (chosen: Plan): Promise<number> => {
   plan = chosen;
   await playAll(chosen).catch((fault: unknown) =>

@@ -1,23 +1,23 @@
-// Submissions that the model list promises to accept, built from each model's published options and nothing else.
+// Generates submissions that the model list promises to accept, only from each model's published options.
 import fc from "fast-check";
 import type { EntryOption, ModelEntry } from "../../catalogue/public-model.ts";
 import { MEDIA, PROMPT_CANARY, textOf } from "./values.ts";
 
-/** A JSON object as its members' names and texts, so that a member may be given twice, be `__proto__`, or hold `1e999`. */
+/** A JSON object as member names and texts, so that a member may occur twice, be `__proto__`, or contain `1e999`. */
 export type Members = [name: string, text: string][];
-/** A submission before it is written: the envelope without `input`, and the input. */
+/** A submission before serialization: the envelope without `input`, and the input. */
 export type Draft = { entry: ModelEntry; envelope: Members; input: Members };
 
 export const write = (members: Members): string =>
   `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}`;
 export const writeDraft = ({ envelope, input }: Omit<Draft, "entry">): string => write([...envelope, ["input", write(input)]]);
 
-/** Words in a prompt that make the simulator's part cheap or go wrong; most generations need not run to their end. */
+/** Prompt words that make the simulator's work cheap or fail; most generations need not end normally. */
 const WISHES = [...Array<string>(16).fill("[sim:invalid]"), "[sim:refuse]", "[sim:refuse]", "[sim:fal:invalid]", ""];
 
 const promptOf = (most: number, wishes: readonly string[]): fc.Arbitrary<string> =>
   fc.tuple(fc.constantFrom(...wishes), textOf(0, Math.max(0, most - 60))).map(([wish, text]) =>
-    // A model whose prompts are short gets a short one; the canary is in all others.
+    // A model with a short prompt limit gets a short prompt; all others contain the canary.
     most < 60 ? "x" : `${PROMPT_CANARY}${wish} ${text}`.slice(0, most).toWellFormed(),
   );
 
@@ -32,7 +32,7 @@ const optionValue = (name: string, option: EntryOption, wishes: readonly string[
   }
   if (option.max_items !== undefined) {
     if (!name.endsWith("_urls")) return fc.constant(mediaOf(name));
-    // Clips count by their length in all: three of five seconds fit everywhere, thirty pictures only where they are pictures.
+    // Clips count by their total duration: three of 5 s always fit, thirty pictures only in picture fields.
     const most = name === "image_urls" ? option.max_items : Math.min(3, option.max_items);
     return fc.oneof(
       { weight: 6, arbitrary: fc.constant([mediaOf(name)]) },
@@ -42,7 +42,7 @@ const optionValue = (name: string, option: EntryOption, wishes: readonly string[
   return name === "prompt" ? promptOf(option.max_length ?? 100, wishes) : textOf(0, option.max_length ?? 100);
 };
 
-/** Of the fields that exclude each other the first drawn stays; what lacks its companion goes. */
+/** Keeps the first of mutually exclusive fields, and removes fields without their required companion. */
 const settle = (entry: ModelEntry, drawn: Members): Members => {
   const optionOf = (name: string) => (entry.options as Record<string, EntryOption>)[name] ?? {};
   const kept: Members = [];
@@ -59,7 +59,7 @@ const settle = (entry: ModelEntry, drawn: Members): Members => {
 const inputOf = (entry: ModelEntry, wishes: readonly string[]): fc.Arbitrary<Members> => {
   const fields = Object.entries(entry.options).map(([name, option]) => {
     const value = optionValue(name, option, wishes).map((drawn): Members[number] | null => [name, JSON.stringify(drawn)]);
-    // Media is fetched and measured with every submission: a little of it goes a long way.
+    // Every submission fetches and measures its media, so media is rare.
     const weight = option.max_items === undefined ? 3 : 1;
     return option.required ? value : fc.oneof({ weight: 7 - weight, arbitrary: fc.constant(null) }, { weight, arbitrary: value });
   });
@@ -71,7 +71,7 @@ const inputOf = (entry: ModelEntry, wishes: readonly string[]): fc.Arbitrary<Mem
   );
 };
 
-/** A submission for one of the models. */
+/** A submission for any model. */
 export const draftOf = (models: readonly ModelEntry[], wishes: readonly string[] = WISHES): fc.Arbitrary<Draft> =>
   fc.oneof(
     ...models.map((entry) =>

@@ -1,13 +1,13 @@
-// Cases that once failed, kept as JSON in test/regressions, to be played before any new one.
+// Reads cases of earlier failures from test/regressions, which run before new ones.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject } from "../../src/domain/types.ts";
 import type { Case } from "./case.ts";
 
-/** Where they are; others keep theirs beside them under other names. */
+/** The directory of kept cases; other programs use it with other file names. */
 export const KEPT = join(import.meta.dir, "../regressions");
 
-/** A case that failed, as it is kept. */
+/** A kept case that failed. */
 export type Kept = { name: string; faults: string[]; case: Case };
 
 const readKept = (json: unknown): Kept => {
@@ -17,7 +17,7 @@ const readKept = (json: unknown): Kept => {
   return { name, faults: faults.map(String), case: kept };
 };
 
-/** All of them, by name. */
+/** All kept cases, sorted by name. */
 export const keptCases = (): Kept[] =>
   readdirSync(KEPT)
     .filter((name) => /^fuzz-.*\.json$/.test(name))

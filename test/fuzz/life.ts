@@ -1,4 +1,4 @@
-// Plays the life of one generation and holds every answer against what must be true of it, the balance to the credit included.
+// Plays the life of one generation and checks every response, including the exact balance.
 import type { Life } from "./case.ts";
 import { fill, type Lane } from "./fixture.ts";
 import type { Answer } from "./oracle.ts";
@@ -19,7 +19,7 @@ const isOver = ({ status }: Resource) => status === "succeeded" || status === "f
 const PATIENCE_MS = 60_000;
 const POLL_MS = 25;
 const credits = (usd: number) => Math.round(usd * 100);
-/** Without the links, which are made anew with every poll. */
+/** Without the links, which every poll renews. */
 const lasting = (shown: Resource): string =>
   JSON.stringify({ ...shown, output: shown.output && { ...shown.output, urls: shown.output.urls.length } });
 
@@ -67,7 +67,7 @@ export const playLife = async (lane: Lane, life: Life): Promise<string[]> => {
         must(lasting(next) === lasting(shown), `what had ended changed: ${lasting(shown)} became ${lasting(next)}`);
       else if (!isOver(next)) {
         const { held, charged } = world.books.standing(lives.accountSeq);
-        // It may have ended since the poll was answered; then nothing of it is held.
+        // The generation may have ended after the poll; then it has no hold.
         must(
           held === credits(reserved_usd ?? 0) || world.books.standing(lives.accountSeq).inProgress === 0,
           `held ${held}, reserved ${reserved_usd}, charged ${charged}`,

@@ -1,13 +1,13 @@
-// Connections that begin something and never finish it, held open beside the cases: the service has to end them by itself.
+// Opens connections that never finish their request: the service has to close them.
 import { connect } from "node:net";
 
 const DRIP_MS = 1_000;
 const OF_EACH = 5;
-/** Twice the runtime's idle time of half a minute, and room for a machine that does other things beside. */
+/** Twice the runtime's idle timeout of 30 s, plus a margin for a busy machine. */
 const CLOSED_WITHIN_MS = 90_000;
 
 const HEAD = "Host: x\r\n";
-/** What is said at first, and what is said every second after it. */
+/** The first bytes of a connection, and the bytes that follow every second. */
 const HABITS: Readonly<Record<string, readonly [first: string, drip: string]>> = {
   "says nothing": ["", ""],
   "half a header": [`GET /healthz HTTP/1.1\r\n${HEAD}`, ""],
@@ -25,7 +25,7 @@ const HABITS: Readonly<Record<string, readonly [first: string, drip: string]>> =
 };
 
 export type Lingering = {
-  /** Waits until all are closed; which are not. */
+  /** Waits until all connections are closed. @returns those that are not. */
   left(): Promise<string[]>;
 };
 
@@ -39,7 +39,7 @@ export const openLingering = (url: string, key: string): Lingering => {
       });
       const dripping = drip === "" ? null : setInterval(() => socket.write(drip), DRIP_MS);
       socket.on("error", () => undefined);
-      // Who does not read does not hear the end either.
+      // Without reading, the socket would not notice the close.
       socket.resume();
       const closing = new Promise<void>((closed) => {
         socket.on("close", () => {

@@ -1,14 +1,14 @@
-// Stateful cases: the life of one generation from submission to its files, with a model of what each answer must be.
+// Generates stateful cases: the life of one generation from submission to its files.
 import fc from "fast-check";
 import type { ModelEntry } from "../../catalogue/public-model.ts";
 import type { Life } from "./case.ts";
 import { draftOf, type Members, write } from "./inputs.ts";
 
-/** Most go well and are quick; some fall back, are refused, or fail on every route. */
+/** Most succeed quickly; some fall back, are refused, or fail on every route. */
 const WISHES = ["", "", "", "[sim:refuse]", "[sim:fal:fail]", "[sim:no-file]"] as const;
 const LOOKS = ["poll", "content", "second", "stranger", "replay", "change", "link"] as const;
 
-/** Lives of models whose results are quick to make: pictures and speech. */
+/** Lives of models with quickly generated results: pictures and speech. */
 export const lives = (models: readonly ModelEntry[]): fc.Arbitrary<Life> => {
   const quick = models.filter(
     ({ kind, options }) => kind !== "video" && !Object.values(options).some((option) => option.max_items && option.required),

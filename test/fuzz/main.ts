@@ -1,4 +1,4 @@
-// The HTTP fuzzer: `npm run fuzz -- [--cases N] [--seed N] [--part N] [--lanes N] [--replay SEED:PATH] [--kept] [--media N]`; ends with `N passed, N failed`.
+// Runs the HTTP fuzzer: `npm run fuzz -- [--cases N] [--seed N] [--replay SEED:PATH]`; ends with `N passed, N failed`.
 import { readFlags, refuse, wholeOf } from "../flags.ts";
 
 const HELP = `Sends generated requests to a whole service over HTTP and holds every answer against openapi.json, the model list and the ledger.
@@ -34,7 +34,7 @@ const values = readFlags({
   simulator: { type: "string", default: "" },
 });
 
-// The two sides of it load only what they need: the service's process must not carry the generators.
+// Each side loads only what it needs: the service's process must not contain the generators.
 if (values.help) process.stdout.write(`${HELP}\n`);
 else if (values.serve !== undefined) await (await import("./served.ts")).serveOverIpc(values.serve, values.simulator);
 else if (values.media !== undefined) {

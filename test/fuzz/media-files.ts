@@ -1,4 +1,4 @@
-// Real media that the fuzzer changes: pictures, clips and sound of every kind that can be made on the spot, kept ones, and small bombs.
+// Real media that the fuzzer mutates: generated pictures, clips and sound of every kind, kept files, and small bombs.
 import { Glob } from "bun";
 import {
   AdtsOutputFormat,
@@ -22,15 +22,15 @@ export type MediaFile = {
   name: string;
   field: "image" | "video" | "audio";
   bytes: Uint8Array;
-  /** Made to cost a reader much: that its child ends it is what the child is there for, and no finding. */
+  /** Made to be expensive: the end of its child process is intended and no finding. */
   isBomb?: true;
-  /** Bytes that say nothing of kind, size and length; undefined where none are known. */
+  /** Bytes without information about kind, size and length; undefined if unknown. */
   payload?: readonly [start: number, end: number];
 };
 
 const SECONDS = 5;
 const OPUS_HEAD = new Uint8Array([...Buffer.from("OpusHead"), 1, 1, 0x38, 1, 0x80, 0xbb, 0, 0, 0, 0, 0]);
-/** A clip of VP9, a sound of Opus or AAC; their packets are noise, as nothing here decodes them. */
+/** A VP9 clip, or Opus or AAC sound; the packets are noise, because nothing here decodes them. */
 const muxed = async (format: OutputFormat, has: { video?: "vp9"; audio?: "opus" | "aac" }): Promise<Uint8Array> => {
   const target = new BufferTarget();
   const output = new Output({ format, target });
@@ -53,7 +53,7 @@ const muxed = async (format: OutputFormat, has: { video?: "vp9"; audio?: "opus" 
   return new Uint8Array(target.buffer ?? new ArrayBuffer(0));
 };
 
-/** Where the media of an MP4 lies that has one `mdat`. */
+/** The range of the media in an MP4 with one `mdat`. */
 const mdatOf = (bytes: Uint8Array): readonly [number, number] | undefined => {
   const at = Buffer.from(bytes).indexOf("mdat");
   if (at < 4) return undefined;
@@ -99,7 +99,7 @@ const pictures = async (): Promise<MediaFile[]> => {
   return made.map(([name, bytes]) => ({ name, field: "image", bytes }));
 };
 
-/** As the simulator's providers deliver: with their real index, pictures and sound. */
+/** Files as the simulator delivers them, with real index, pictures and sound. */
 const delivered = async (): Promise<MediaFile[]> => {
   const studio = createMediaFactory();
   const size = { width: 320, height: 176, ms: SECONDS * 1000 };
@@ -117,7 +117,7 @@ const KINDS: Readonly<Record<string, MediaFile["field"]>> = {
   ...Object.fromEntries(["mp4", "mov", "webm", "mkv", "m4v", "3gp", "avi", "ts"].map((one) => [one, "video"])),
   ...Object.fromEntries(["mp3", "wav", "flac", "ogg", "opus", "aac", "m4a"].map((one) => [one, "audio"])),
 };
-/** Those of the corpus that are kept in the repository. */
+/** The files of the corpus in the repository. */
 const kept = async (): Promise<MediaFile[]> => {
   const root = `${import.meta.dir}/..`;
   const paths = [...new Glob("corpus/**/*").scanSync({ cwd: root, onlyFiles: true })].sort();
@@ -136,7 +136,7 @@ const bombs = (): MediaFile[] =>
     return { name: `bomb ${name}`, field, isBomb: true, bytes: slice(pieces, 0, Math.min(sizeOf(pieces), 64 * 1024)) };
   });
 
-/** All of them; the same each time. */
+/** All files; the same each time. */
 export const mediaFiles = async (): Promise<MediaFile[]> => [
   ...(await clips()),
   ...(await sounds()),

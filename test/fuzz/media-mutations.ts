@@ -1,14 +1,14 @@
-// How a media file is changed: bits, truncations, splices, parts that are gone or there twice, and numbers set to their extremes.
+// Mutates media files: flipped bits, truncation, splices, missing or repeated parts, and extreme numbers.
 import type { MediaFile } from "./media-files.ts";
 
 export type Dice = () => number;
 export type Mutant = { file: MediaFile; bytes: Uint8Array<ArrayBuffer>; how: string[] };
 
-/** What a field of a length, a count or a time is set to. */
+/** Values for fields of length, count or time. */
 const EXTREMES: readonly number[] = [
   0, 1, 2, 7, 8, 0x7f, 0x80, 0xff, 0x100, 0xffff, 0x1_0000, 0x00ff_ffff, 0x7fff_ffff, 0x8000_0000, 0xffff_fffe, 0xffff_ffff,
 ];
-/** Beginnings of what has a length before or behind it: the names of boxes, chunks and elements. */
+/** Names of boxes, chunks and elements, which have a length before or after them. */
 const NAMES = [
   "moov",
   "trak",
@@ -43,7 +43,7 @@ const NAMES = [
 ];
 
 const whole = (dice: Dice, below: number): number => Math.floor(dice() * below);
-/** Half of the places lie in the first kilobytes, where most of what is said stands. */
+/** Half of the positions are in the first kilobytes, which contain most metadata. */
 const placeIn = (dice: Dice, bytes: Uint8Array): number =>
   whole(dice, dice() < 0.5 ? Math.min(bytes.length, 2048) : bytes.length);
 
@@ -109,7 +109,7 @@ const NAMED = Object.entries(CHANGES);
 const MOST_BYTES = 4 * 1024 * 1024;
 
 const REAL_SHARE = 0.85;
-/** One to four changes of one of the files. */
+/** One to four mutations of one of the files. */
 export const mutantOf = (dice: Dice, files: readonly MediaFile[]): Mutant => {
   const isReal = dice() < REAL_SHARE;
   const some = files.filter(({ isBomb }) => (isBomb ?? false) !== isReal);
@@ -125,7 +125,7 @@ export const mutantOf = (dice: Dice, files: readonly MediaFile[]): Mutant => {
   return { file, bytes: new Uint8Array(bytes), how };
 };
 
-/** The same but for bytes that say nothing of what it is; undefined for a file of which none are known. */
+/** Changes only bytes without information about the file; undefined if none are known. */
 export const repaintedOf = (dice: Dice, files: readonly MediaFile[]): Mutant | undefined => {
   const known = files.filter(({ payload }) => payload !== undefined);
   const file = known[whole(dice, known.length)];

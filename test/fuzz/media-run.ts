@@ -1,4 +1,4 @@
-// Fuzzes media: changed files go to the service's own confined children, and as inputs to a whole service; what they may not do is a finding.
+// Fuzzes media: passes mutated files to the service's sandbox, and as inputs to a whole service.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Children, createChildPool } from "../../src/media/sandbox/child-pool.ts";
@@ -17,11 +17,11 @@ import { type Mutant, mutantOf, repaintedOf } from "./media-mutations.ts";
 export type MediaPlan = { cases: number; seed: number; only: number | undefined };
 
 const LANES = 2;
-/** One in so many is sent to the service, too: that takes a request and, where it is accepted, a generation. */
+/** One in this many is also sent to the service, which costs a request and possibly a generation. */
 const SENT_EVERY = 8;
-/** One in so many has changed bytes that mean nothing: it has to be what it was. */
+/** One in this many has only meaningless bytes changed: its measures must stay the same. */
 const REPAINTED_EVERY = 10;
-/** Reading an input takes 10 s at most, and it may wait for its turn. */
+/** Reading an input takes at most 10 s, and it may wait in a queue. */
 const ANSWER_MS = 25_000;
 const GROWS_MB = 300;
 const CHILD_MB = 256;
@@ -45,9 +45,9 @@ const inspected = (children: Children, bytes: Uint8Array, depth: "shallow" | "wh
 
 const sameOf = ({ kind, width, height, ms }: Inspection) => JSON.stringify({ kind, width, height, ms });
 
-/** What an ending may not be. @param before the same file unchanged */
+/** The faults of a result. @param before the result of the unchanged file */
 const faultOf = (mutant: Mutant, ending: Ending | undefined, depth: string, before: Ending | undefined): string | undefined => {
-  // Nothing is known of a file that the machine had no processor for.
+  // Nothing is known about a file that received no processor time.
   if (ending === undefined || (ending.kind === "over" && (ending.why === "starved" || ending.why === "unborn"))) return undefined;
   const isBoundPassed = ending.kind === "over" && (ending.why === "cpu" || ending.why === "wall" || ending.why === "memory");
   if (isBoundPassed && mutant.file.isBomb) return undefined;
@@ -76,7 +76,7 @@ const inChild = async (children: Children, mutant: Mutant, befores: Map<string, 
   return faults;
 };
 
-/** A server of changed files, each at its own address, with ranges for every second one. */
+/** Serves each mutated file at a separate URL, every second one with range requests. */
 const serveFiles = () => {
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   const server = Bun.serve({
@@ -101,7 +101,7 @@ const serveFiles = () => {
 };
 
 const FIELDS = { image: "image_urls", video: "video_urls", audio: "audio_urls" } as const;
-/** What a service may say to a request whose media may be anything. */
+/** The allowed responses to a request with arbitrary media. */
 const MAY_ANSWER = new Set([202, 402, 422, 429]);
 
 const asInput = async (

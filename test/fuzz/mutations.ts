@@ -1,9 +1,9 @@
-// One thing about a submission made wrong, or strange: each mutation says whether it must be refused.
+// Mutates one part of a submission; each mutation states whether the service must refuse it.
 import fc from "fast-check";
 import type { EntryOption } from "../../catalogue/public-model.ts";
 import { type Draft, type Members, write, writeDraft } from "./inputs.ts";
 
-/** `mustRefuse` is null where the text may be allowed after all. */
+/** `mustRefuse` is null if the text may still be valid. */
 export type Mutated = { body: string; mustRefuse: true | null };
 
 const TEXTS_OF_TYPE: Record<string, string[]> = {
@@ -34,7 +34,7 @@ const EXTRA = [
   "\u0000",
   "x".repeat(300),
 ];
-/** Texts that are numbers to some readers, and what JSON or the field makes of them. */
+/** Texts that some parsers read as numbers, and their meaning in JSON or in the field. */
 const NUMBERS = ["1e999", "-1e999", "-0", "5.0", "5e0", "1E1", "0.1e1", "9007199254740993", "4294967296", "1e-7", "-1", "0.5"];
 const NOT_JSON = ["NaN", "Infinity", "0x10", "05", "+5", ".5", "5.", "undefined", "'x'", "1_0"];
 const HALF = ['"\\ud800"', '"x\\udc00y"', '"\\ud83d x"'];
@@ -43,7 +43,7 @@ const STRANGE = ['"\\u0000"', '"\\ufeff"', '"\\u202e"', '"a\\r\\nb: c"', '"{own}
 const replaced = (members: Members, at: number, text: string): Members =>
   members.map(([name, was], i) => [name, i === at ? text : was]);
 
-/** Just outside of what an option allows. */
+/** Values just outside the allowed range of an option. */
 const outside = (name: string, option: EntryOption): string[] => {
   const { min, max, max_length, max_items } = option;
   if (option.values) return ['"no such value"', "99999"];
@@ -72,7 +72,7 @@ const inField = (draft: Draft): fc.Arbitrary<Mutated> =>
       fc.constantFrom(...outside(name, option)).map((made) => to(made, true)),
       fc.constantFrom(...HALF, ...NOT_JSON).map((made) => to(made, true)),
       fc.constantFrom(...NUMBERS, ...STRANGE).map((made) => to(made, null)),
-      // Of a name given twice the last counts.
+      // The last of two equal names counts.
       fc.constant<Mutated>({ body: writeDraft({ ...draft, input: [...draft.input, [name, "null"]] }), mustRefuse: true }),
       fc.constant<Mutated>({
         body: writeDraft({ ...draft, input: draft.input.filter((_, i) => i !== at) }),
@@ -128,7 +128,7 @@ const ofWhole = (draft: Draft): fc.Arbitrary<Mutated> => {
   );
 };
 
-/** A submission with one thing changed. */
+/** A submission with one mutation. */
 export const mutated = (drafts: fc.Arbitrary<Draft>): fc.Arbitrary<Mutated> =>
   drafts.chain((draft) =>
     fc.oneof(

@@ -1,11 +1,11 @@
-// What every answer must be, by the interface description alone: status, type, headers, body and code, and what it must not tell.
+// Checks every response against the OpenAPI document: status, type, headers, body, code and leaked internals.
 import Ajv2020, { type ValidateFunction } from "ajv/dist/2020";
 import type { Json, JsonObject } from "../../src/domain/types.ts";
 
-/** An answer and what it was the answer to. */
+/** A response with its request. */
 export type Answer = { method: string; path: string; status: number; headers: Headers; text: string };
 
-/** §7 by heart, so that a table that goes wrong in the service is not believed here; 405, 416 and 403 are our own additions. */
+/** A copy of §7, so that an error in the service's table is detected; 405, 416 and 403 are our additions. */
 const STATUSES: Readonly<Record<string, readonly number[]>> = {
   invalid_request: [400, 405, 416],
   unauthorized: [401],
@@ -27,10 +27,10 @@ const STATUSES: Readonly<Record<string, readonly number[]>> = {
   server_error: [500],
 };
 
-/** Answers that the runtime gives before any code of ours runs, with an empty body and a closed connection. */
+/** Statuses that the runtime returns before our code runs, with an empty body and a closed connection. */
 export const OF_RUNTIME: readonly number[] = [400, 413, 431, 505];
 
-/** Text that only comes from inside: stack frames, paths, modules, the database, credentials. */
+/** Text that only internals contain: stack frames, paths, modules, the database, credentials. */
 const INSIDE: readonly [what: string, pattern: RegExp][] = [
   ["a stack frame", /\bat (?:async )?[\w.<>]+ \(\S+:\d+|\n\s*at |:\d+:\d+\)?(?:\s|$)/],
   ["a path of the machine", /\/(?:work|tmp|home|root|usr|node_modules|\$bunfs)\//],
@@ -49,7 +49,7 @@ const member = (value: unknown, name: string): JsonObject => {
   const found = isObject(value) ? value[name] : undefined;
   return isObject(found) ? found : {};
 };
-/** The path that a request reaches: the runtime resolves dots, and a whole address, as the URL standard says. */
+/** The path that a request reaches: the runtime resolves dots and absolute URLs as the URL standard says. */
 const reached = (path: string): string => {
   const url = URL.parse(path, "http://localhost");
   return url === null || path.includes("#") ? path : url.pathname;
@@ -62,17 +62,17 @@ const FORMATS = {
   binary: true,
 } as const;
 
-/** Pages for people and for the operator's own programs: no part of the interface, and not described there. */
+/** Pages for people and for the operator's programs, which the OpenAPI document does not describe. */
 const FOR_PEOPLE = /^\/(?:metrics|(?:docs|assets|console|inspector)(?:\/.*)?|llms\.txt|webhooks\/stripe)?$/;
-/** What the console answers whoever is not signed in, or signs in wrongly; Stripe's words are for Stripe alone. */
+/** Codes of the console without a valid sign-in, and codes of the Stripe webhook. */
 const OF_CONSOLE: readonly number[] = [400, 409, 413, 422, 429];
 
 export type Oracle = {
-  /** Everything about an answer that must not be; empty when it is as described. */
+  /** All faults of a response; empty if it matches the document. */
   faultsOf(answer: Answer): string[];
 };
 
-/** @param document the interface description as served. */
+/** @param document the OpenAPI document as served. */
 export const openOracle = (document: JsonObject): Oracle => {
   const ajv = new Ajv2020({ strict: false, allErrors: false, formats: FORMATS });
   ajv.addSchema(document, "doc");
@@ -115,7 +115,7 @@ export const openOracle = (document: JsonObject): Oracle => {
     const faults = OF_ALL.filter((name) => !headers.has(name)).map((name) => `lacks the header ${name}`);
     for (const [name, value] of headers) {
       if (!OF_HTTP.has(name) && !described.has(name)) faults.push(`the header ${name} is not described`);
-      // A caller's own request id comes back, whatever it says.
+      // The caller's request id is returned unchanged.
       if (name !== "x-request-id" && /canary|gr_(?:live|test)_\w/.test(value)) faults.push(`the header ${name} tells a secret`);
     }
     const must: Record<number, string> = { 401: "www-authenticate", 405: "allow", 429: "retry-after", 503: "retry-after" };
@@ -142,7 +142,7 @@ export const openOracle = (document: JsonObject): Oracle => {
     const operation = isObject(own) ? own : status === 405 ? Object.values(item).find(isObject) : undefined;
     if (at !== undefined && operation === undefined) return [`${status}, but the method is not described`];
     const response = member(member(operation, "responses"), String(status));
-    // A path that there is not: 404, or the 400 of what is no path at all.
+    // An unknown path: 404, or 400 if it is no valid path.
     if (at === undefined && status !== 404) return [`${status} for a path that there is not`];
     if (at !== undefined && Object.keys(response).length === 0) return [`the status ${status} is not described`];
     const described = at === undefined ? new Set([...OF_ALL, "cache-control"]) : lower(member(response, "headers"));

@@ -1,4 +1,4 @@
-// The fuzzer can fail: behind a front that spoils answers or does more than it says, each defect is found; without one nothing is.
+// Tests that the fuzzer finds each defect that a proxy in front of the service plants, and nothing without one.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,9 +10,9 @@ import { playKept, runCases } from "./run.ts";
 import { openServed, type Served } from "./served.ts";
 
 type Passing = { request: Request; body: string | undefined; answer: Response; text: string };
-/** What the front does with an exchange; undefined lets it pass. */
+/** Changes a response; undefined passes it on. */
 type Plant = (passing: Passing) => Response | undefined | Promise<Response | undefined>;
-/** What the front does with a request before it passes it on. */
+/** Changes the headers of a request before the proxy passes it on. */
 type Twist = (headers: Headers, request: Request) => void;
 
 let plant: Plant = () => undefined;
@@ -32,7 +32,7 @@ const front = Bun.serve({
     const headers = new Headers(request.headers);
     headers.delete("host");
     twist(headers, request);
-    // As it travels: what is unpacked here would be handed on under the name of its coding.
+    // Unchanged: a decompressed body would be passed on with the Content-Encoding of the compressed one.
     const answer = await fetch(served.url + pathname + search, {
       decompress: false,
       method: request.method,
@@ -57,7 +57,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Plays until something is found, or as many cases as a defect of this kind may need. */
+/** Plays cases until one finds a defect, at most as many as a defect of this kind may need. */
 const found = async (): Promise<string> => {
   for (let seed = 1; seed <= 6; seed++) {
     const { findings } = await runCases(world, { cases: 80, lanes: 4, seed, shrinkMs: 0, enough: 1 });
@@ -66,7 +66,7 @@ const found = async (): Promise<string> => {
   return "";
 };
 
-/** An answer with another body, and the headers and status as they were unless given. */
+/** A response with another body, and unchanged headers and status unless given. */
 const made = (
   answer: Response,
   text: string,
@@ -82,7 +82,7 @@ const made = (
 };
 const jsonOf = (text: string): JsonObject => JSON.parse(text) as JsonObject;
 const isGeneration = (text: string) => text.includes('"object":"generation"');
-/** An error whose message says something else. */
+/** An error with another message. */
 const saying = (answer: Response, text: string, message: string) => {
   const { error } = jsonOf(text) as { error: JsonObject };
   return made(answer, JSON.stringify({ error: { ...error, message } }));
@@ -99,7 +99,7 @@ const order = (authorization: string) =>
     body: '{"model":"sim-image-1","input":{"prompt":"[sim:invalid]"}}',
   });
 
-test("without a defect nothing is found", async () => {
+test("finds nothing without a defect", async () => {
   plant = () => undefined;
   const { findings, done } = await runCases(world, { cases: 120, lanes: 4, seed: 1, shrinkMs: 0 });
   expect(findings).toEqual([]);
@@ -107,7 +107,7 @@ test("without a defect nothing is found", async () => {
 });
 
 test.each(keptCases().map((kept) => [kept.name, kept.case] as const))(
-  "once failed and does not any more: %s",
+  "passes the kept case of an earlier failure: %s",
   async (_name, kept) => {
     plant = () => undefined;
     expect(await playKept(world, kept)).toEqual([]);
@@ -115,9 +115,9 @@ test.each(keptCases().map((kept) => [kept.name, kept.case] as const))(
 );
 
 const SPOILED: [defect: string, spoil: Plant, says: RegExp][] = [
-  ["a status that is not described", onError("not_found", ({ answer, text }) => made(answer, text, { status: 410 })), /410/],
+  ["an undocumented status", onError("not_found", ({ answer, text }) => made(answer, text, { status: 410 })), /410/],
   [
-    "a 404 where it is 403 with a code of its own",
+    "a 404 in place of a documented 403",
     onError("account_disabled", ({ answer, text }) => made(answer, text, { status: 404 })),
     /not go with 404|is not described/,
   ],
@@ -127,18 +127,18 @@ const SPOILED: [defect: string, spoil: Plant, says: RegExp][] = [
     /^500/m,
   ],
   [
-    "a code that is another status's",
+    "a code of another status",
     onError("invalid_input", ({ answer, text }) => made(answer, text.replace("invalid_input", "invalid_request"))),
     /invalid_request/,
   ],
   [
-    "a field too many",
+    "an additional field",
     ({ answer, text }) =>
       isGeneration(text) ? made(answer, JSON.stringify({ ...jsonOf(text), account_id: "acc_1" })) : undefined,
     /additional properties/,
   ],
   [
-    "a field too few",
+    "a missing field",
     ({ answer, text }) => (isGeneration(text) ? made(answer, text.replace(/"attempts":\d+,/, "")) : undefined),
     /attempts/,
   ],
@@ -148,26 +148,26 @@ const SPOILED: [defect: string, spoil: Plant, says: RegExp][] = [
       isGeneration(text) ? made(answer, text.replace(/"quoted_usd":([\d.]+)/, '"quoted_usd":"$1"')) : undefined,
     /quoted_usd must be number/,
   ],
-  ["half a body", ({ answer, text }) => (isGeneration(text) ? made(answer, text.slice(0, -5)) : undefined), /no JSON/],
+  ["a truncated body", ({ answer, text }) => (isGeneration(text) ? made(answer, text.slice(0, -5)) : undefined), /no JSON/],
   [
-    "a page instead of JSON",
+    "an HTML page in place of JSON",
     onError("not_found", ({ answer }) => made(answer, "<h1>Not Found</h1>", { headers: { "content-type": "text/html" } })),
     /text\/html/,
   ],
   ["an empty error", onError("invalid_request", ({ answer }) => made(answer, "")), /no JSON/],
-  ["a message that says nothing", onError("invalid_input", ({ answer, text }) => saying(answer, text, " ")), /says nothing/],
+  ["an empty message", onError("invalid_input", ({ answer, text }) => saying(answer, text, " ")), /says nothing/],
   [
     "a stack frame",
     onError("invalid_input", ({ answer, text }) => saying(answer, text, "x\n    at checkInput (input.js:1:2)")),
     /stack frame/,
   ],
   [
-    "a path of the machine",
+    "a file system path",
     onError("invalid_input", ({ answer, text }) => saying(answer, text, "ENOENT: /tmp/harness-1/genrouter.db")),
     /path of the machine/,
   ],
   [
-    "the database's own words",
+    "a database error message",
     onError("insufficient_credits", ({ answer, text }) => saying(answer, text, "CHECK constraint failed: account")),
     /the database/,
   ],
@@ -183,17 +183,17 @@ const SPOILED: [defect: string, spoil: Plant, says: RegExp][] = [
     /x-debug/,
   ],
   [
-    "a header that is missing",
+    "a missing header",
     onError("not_found", ({ answer, text }) => made(answer, text, { headers: { "x-request-id": null } })),
     /lacks the header x-request-id/,
   ],
   [
-    "a 429 that does not say when",
+    "a 429 without Retry-After",
     onError("invalid_input", ({ answer }) => made(answer, '{"error":{"code":"rate_limited","message":"x"}}', { status: 429 })),
     /lacks the header retry-after/,
   ],
   [
-    "a refusal of what is offered",
+    "a rejection of an offered submission",
     ({ answer }) =>
       answer.status === 202
         ? made(answer, '{"error":{"code":"invalid_input","message":"no"}}', {
@@ -204,12 +204,12 @@ const SPOILED: [defect: string, spoil: Plant, says: RegExp][] = [
     /what the model list offers|without a 202|first submission/,
   ],
   [
-    "an acceptance of what must be refused",
+    "an acceptance of an invalid submission",
     onError("invalid_input", async ({ request }) => order(keyOf(request))),
     /had to be refused|made the holds|\b202\b/,
   ],
   [
-    "credits that a refusal holds",
+    "a rejection that holds credits",
     onError("invalid_input", async ({ request, answer, text }) => {
       await order(keyOf(request));
       return made(answer, text);
@@ -217,47 +217,43 @@ const SPOILED: [defect: string, spoil: Plant, says: RegExp][] = [
     /without a 202/,
   ],
   [
-    "a 202 that holds other credits than it says",
+    "a 202 that reports another reserve than was held",
     ({ answer, text }) =>
       answer.status === 202 ? made(answer, text.replace(/"reserved_usd":([\d.]+)/, '"reserved_usd":77')) : undefined,
     /reserved_usd 77|held/,
   ],
   [
-    "a charge that is not what was taken",
+    "a reported cost that differs from the charge",
     ({ answer, text }) => (isGeneration(text) ? made(answer, text.replace(/"cost_usd":[\d.]+/, '"cost_usd":0.01')) : undefined),
     /charged|cost/,
   ],
   [
-    "an end that changes",
+    "a final status that changes",
     ({ answer, text }) =>
       text.includes('"succeeded"') && Math.random() < 0.5 ? made(answer, text.replace('"succeeded"', '"running"')) : undefined,
     /became|changed|still/,
   ],
 ];
 
-test.each(SPOILED)("%s is found", async (_defect, spoil, says) => {
+test.each(SPOILED)("finds %s", async (_defect, spoil, says) => {
   plant = spoil;
   expect(await found()).toMatch(says);
 });
 
 const TWISTED: [defect: string, turn: Twist, says: RegExp][] = [
+  ["an ignored Idempotency-Key", (headers) => headers.delete("idempotency-key"), /the same key and request|with another request/],
   [
-    "an Idempotency-Key that is forgotten",
-    (headers) => headers.delete("idempotency-key"),
-    /the same key and request|with another request/,
-  ],
-  [
-    "a generation that a stranger may see",
+    "a generation that another account can read",
     (headers, { method, url }) => {
       if (method === "GET" && owners.has(url)) headers.set("authorization", owners.get(url) ?? "");
     },
     /a stranger was told/,
   ],
 ];
-/** Who asked for a generation first. */
+/** The credential that submitted each generation. */
 const owners = new Map<string, string>();
 
-test.each(TWISTED)("%s is found", async (_defect, turn, says) => {
+test.each(TWISTED)("finds %s", async (_defect, turn, says) => {
   plant = ({ request, answer, text }) => {
     if (answer.status === 202) owners.set(`${new URL(request.url).origin}/v1/generations/${jsonOf(text).id}`, keyOf(request));
     return undefined;

@@ -1,4 +1,4 @@
-// Plays one case against the world and tells everything that is wrong with what came back.
+// Plays one case against the service and returns all faults of its responses.
 import { METHODS } from "node:http";
 import { moneyFaults } from "./books.ts";
 import type { Bytes, Call, Case } from "./case.ts";
@@ -8,16 +8,16 @@ import { playLife } from "./life.ts";
 import { type Answer, OF_RUNTIME } from "./oracle.ts";
 import { sendBytes, sendCall } from "./send.ts";
 
-/** A whole request on a connection that is to close is waited for; what nobody can finish is given up soon. */
+/** A complete request with Connection: close is awaited; an incomplete one is given up soon. */
 const FRAMED_MS = 20_000;
 const BROKEN_MS = 60;
-/** The runtime reads about 16 kB of headers and no more than so many of them. */
+/** The runtime reads about 16 kB of headers and at most this number of them. */
 const HEADERS_AT_MOST = { bytes: 15_000, lines: 90 };
 
 export const keyOf = (lane: Lane, as: Call["as"]): string | null =>
   as === "none" ? null : as === "own" ? lane.own.key : lane.world.keys[as];
 
-/** What the model list promises, held against the answer. */
+/** Checks a response against the promise of the model list. */
 const promiseFaults = ({ expects, as }: Call, { status, text }: Answer): string[] => {
   if (expects === "refused") {
     const accepted = status === 202 || status === 200;
@@ -25,7 +25,7 @@ const promiseFaults = ({ expects, as }: Call, { status, text }: Answer): string[
   }
   if (expects !== "accepted" || as !== "own") return [];
   if (status === 202 || status === 200) return [];
-  // Health of routes moves, prices of long clips add up, and routes differ in what they take beside one another.
+  // Circuit breakers change, prices of long clips add up, and routes differ in the combinations that they accept.
   if (status === 503 && /"model_unavailable"/.test(text)) return [];
   if (status === 422 && (/"max_cost_exceeded"/.test(text) || /with the rest of this input/.test(text))) return [];
   return [`${status} ${text.slice(0, 200)}, but it is what the model list offers`];
@@ -68,13 +68,13 @@ const playCall = async (lane: Lane, call: Call): Promise<string[]> => {
   ];
 };
 
-/** Whether a whole request is such that the runtime may refuse it before our code: no token, no path, headers beyond its bounds. */
+/** Whether the runtime may refuse a complete request before our code: no token, no path, too many headers. */
 const isOutsideHttp = (bytes: string): boolean => {
   const [head = ""] = bytes.split("\r\n\r\n");
   const [line = "", ...lines] = head.split("\r\n");
   return (
     !/^[A-Za-z0-9!#$%&'*+.^_`|~-]+ [\x21-\x7e]+ HTTP\/1\.1$/.test(line) ||
-    // The runtime closes the connection on a method that it has never heard of.
+    // The runtime closes the connection on an unknown method.
     !METHODS.includes(line.split(" ")[0] ?? "") ||
     !/^[A-Z-]+ \//.test(line) ||
     /[^\t\x20-\x7e]/.test(lines.join("")) ||
@@ -97,7 +97,7 @@ const playBytes = async (lane: Lane, { bytes: template, framed }: Bytes): Promis
   for (const { status, headers, text } of answers) {
     world.statuses.set(status, (world.statuses.get(status) ?? 0) + 1);
     if (isOutside && OF_RUNTIME.includes(status) && text === "") continue;
-    // Two requests may stand in what is broken: only the first line says whose answer this is.
+    // Broken bytes may contain two requests: only the first line shows which one a response belongs to.
     if (framed) faults.push(...world.oracle.faultsOf({ method, path, status, headers, text }));
     else if (status >= 500 && status !== 503 && status !== 505) faults.push(`${status} ${text.slice(0, 200)}`);
     if (method === "POST") accepted ??= acceptedOf({ method, path, status, headers, text });
@@ -111,7 +111,7 @@ const playBytes = async (lane: Lane, { bytes: template, framed }: Bytes): Promis
   return [...faults, ...moneyFaults(before, after, world.books.since(accountSeq, before.chain), accepted)];
 };
 
-/** Plays a case; the faults found, none where all is well. */
+/** Plays a case. @returns its faults. */
 export const play = async (lane: Lane, one: Case): Promise<string[]> => {
   lane.serial += 1;
   switch (one.kind) {
@@ -124,7 +124,7 @@ export const play = async (lane: Lane, one: Case): Promise<string[]> => {
   }
 };
 
-/** A case as a line for a shell, as it would be sent now. */
+/** A case as a shell command, as it would be sent now. */
 export const lineOf = async (lane: Lane, one: Case): Promise<string> => {
   if (one.kind === "bytes") return printfOf(lane.world.served.url, await fill(lane, one.bytes));
   const key = one.kind === "life" ? lane.lives.key : keyOf(lane, one.as);

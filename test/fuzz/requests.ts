@@ -1,4 +1,4 @@
-// Calls of every operation of the interface description: valid by its schemas, or with one part of the request made wrong.
+// Generates calls of every operation of the OpenAPI document: valid by its schemas, or with one invalid part.
 import fc from "fast-check";
 import type { ModelEntry } from "../../catalogue/public-model.ts";
 import type { Json, JsonObject } from "../../src/domain/types.ts";
@@ -18,7 +18,7 @@ const pointed = (document: JsonObject, at: JsonObject): JsonObject =>
         .reduce<JsonObject>((value, name) => value[name] as JsonObject, document)
     : at;
 
-/** Every operation that the document describes. */
+/** Every operation of the document. */
 export const operationsOf = (document: JsonObject): Operation[] =>
   Object.entries(document.paths as JsonObject).flatMap(([template, item]) =>
     Object.entries(item as JsonObject).map(([method, operation]) => {
@@ -32,10 +32,10 @@ export const operationsOf = (document: JsonObject): Operation[] =>
     }),
   );
 
-/** Ids that mean something to the running service, and ids that only look like one. */
+/** Ids that exist in the running service, and ids that only look valid. */
 const KNOWN_IDS = ["{own}", "{done}", "{failed}", "{foreign}"];
 const NO_IDS = ["gen_00000000000000000000z", "x", "-", "_", "a".repeat(80), "gen_", "{done}x", "{Done}"];
-/** What is no id (§8: 1 to 80 word characters or hyphens), as it may stand in a path. */
+/** Invalid ids (§8: 1 to 80 word characters or hyphens) that a path can contain. */
 const BAD_IDS = [
   "a".repeat(81),
   "%2e%2e%2f",
@@ -100,7 +100,7 @@ const headerOf = (document: JsonObject, parameter: JsonObject, isValid: boolean)
 
 const queryOf = (parameters: JsonObject[], isValid: boolean): fc.Arbitrary<string> => {
   if (parameters.length === 0) return fc.constantFrom("", "", "", "?", "?debug=1", "?key={key}", "?n=2&id=..");
-  // A link as a poll hands it out, whole or with something changed, or words that are no link.
+  // A link from a poll, unchanged or changed, or text that is no link.
   const good = fc.constant("{link}");
   const spoiled = fc.constantFrom(
     "{link}x",
@@ -242,7 +242,7 @@ const TYPES = [
 ];
 const KEYS: [string, string][][] = [[], [], [["Idempotency-Key", "key-{serial}"]]];
 
-/** What a schema or the model list allows: all operations, and submissions in three grades of knowing the models. */
+/** Valid calls: all operations, and submissions at three levels of knowledge of the models. */
 export const validCalls = (document: JsonObject, models: readonly ModelEntry[]): fc.Arbitrary<Call> => {
   const others = operationsOf(document).filter(({ template, method }) => template !== "/v1/generations" || method !== "POST");
   const accepted = fc
@@ -263,7 +263,7 @@ export const validCalls = (document: JsonObject, models: readonly ModelEntry[]):
   );
 };
 
-/** One part of a request made wrong: a field of a submission, an id, a position, a header, a link, a method, a path. */
+/** Calls with one invalid part: a field of a submission, an id, a position, a header, a link, a method, a path. */
 export const mutatedCalls = (document: JsonObject, models: readonly ModelEntry[]): fc.Arbitrary<Call> => {
   const bodies = mutated(draftOf(models)).map(({ body, mustRefuse }) => post(body, { expects: mustRefuse ? "refused" : null }));
   const keys = fc

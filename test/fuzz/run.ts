@@ -1,4 +1,4 @@
-// Runs cases: several lanes side by side, each a property with a seed of its own, so that what fails is made small and can be replayed.
+// Runs cases in several concurrent lanes, each a property with its seed, so that failures shrink and can be replayed.
 import fc from "fast-check";
 import { rawRequests } from "./bytes.ts";
 import type { Case } from "./case.ts";
@@ -9,13 +9,13 @@ import { mutatedCalls, validCalls } from "./requests.ts";
 
 export type Finding = { seed: number; path: string; faults: string[]; case: Case; line: string };
 
-/** In which shares cases are drawn: valid by the schemas, with one part made wrong, raw bytes, lives. */
+/** Shares of the cases: valid by the schemas, with one invalid part, raw bytes, lives. */
 const SHARES = { valid: 50, mutated: 30, raw: 10, lives: 10 } as const;
-/** A lane that finds this much has found enough. */
+/** The number of findings after which a lane stops. */
 const FINDINGS_PER_LANE = 2;
-/** And all of them together with this much: what follows is mostly the same. */
+/** The number of findings after which all lanes stop: more are mostly the same. */
 const ENOUGH = 10;
-/** Smaller and smaller requests are tried for so long. */
+/** The time limit of shrinking. */
 const SHRINK_MS = 15_000;
 
 const casesOf = ({ document, models }: World): fc.Arbitrary<Case> =>
@@ -34,7 +34,7 @@ class Wrong extends Error {
   }
 }
 
-/** The seed of one lane: different for every lane and part, and a whole number that can be typed. */
+/** The seed of one lane: a different integer for every lane and part. */
 const seedOf = (seed: number, lane: number): number => (Math.imul(seed ^ (lane * 0x9e3779b1), 0x85ebca6b) >>> 1) ^ lane;
 
 type Check = {
@@ -55,7 +55,7 @@ const check = async (
   let last: string[] = [];
   let shrinkEndsMono = Number.POSITIVE_INFINITY;
   const property = fc.asyncProperty(casesOf(lane.world), async (one) => {
-    // What is not tried any more counts as right, so that shrinking stops at the smallest that failed.
+    // After the limit cases count as passed, so that shrinking stops at the smallest that failed.
     if (performance.now() > shrinkEndsMono || (isEnough() && shrinkEndsMono === Number.POSITIVE_INFINITY)) return;
     done += 1;
     played(one.kind);
@@ -75,7 +75,7 @@ const check = async (
   return { done, finding: { seed, path: told.counterexamplePath ?? "", faults, case: smallest, line } };
 };
 
-/** One case again, by what its failure printed. */
+/** Replays one case by the seed and path that its failure printed. */
 export const replay = async (world: World, seed: number, path: string): Promise<Finding | null> =>
   (
     await check(await openLane(world), {
@@ -88,12 +88,12 @@ export const replay = async (world: World, seed: number, path: string): Promise<
     })
   ).finding;
 
-/** A case that was kept. */
+/** Plays a kept case. */
 export const playKept = async (world: World, kept: Case): Promise<string[]> => play(await openLane(world), kept);
 
 /**
- * Plays so many cases on so many lanes at a time.
- * @param played called before every case.
+ * Plays `cases` cases on `lanes` concurrent lanes.
+ * @param played is called before every case.
  */
 export const runCases = async (
   world: World,

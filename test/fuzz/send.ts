@@ -1,12 +1,12 @@
-// Sends requests and hears answers: through the runtime's client, and byte by byte over a plain socket.
+// Sends requests and reads responses, through the runtime's client or as bytes over a plain socket.
 import { connect } from "node:net";
 import type { World } from "./fixture.ts";
 import type { Answer } from "./oracle.ts";
 
-/** Far longer than any answer may take on a machine that does other things beside. */
+/** Far longer than any response may take on a busy machine. */
 const PATIENCE_MS = 30_000;
 
-/** What was heard, or why nothing was. */
+/** The response, or the reason for its absence. */
 export type Heard = { answer: Answer } | { fault: string };
 
 export const sendCall = async (
@@ -37,17 +37,17 @@ export const sendCall = async (
   }
 };
 
-/** The path as the runtime's client sends it: dots resolved, odd characters escaped, of slashes at its beginning one. */
+/** The path as the runtime's client sends it: dots resolved, special characters escaped, one leading slash. */
 const pathOf = (url: string): string => {
   const { pathname, search } = new URL(url);
   return pathname.replace(/^\/+/, "/") + search;
 };
 
 export type RawAnswer = { status: number; headers: Headers; text: string };
-/** `rest`: what came behind the answers that could be read. */
+/** `rest`: the bytes after the parsed responses. */
 export type RawHeard = { answers: RawAnswer[]; rest: string; closed: boolean };
 
-/** Reads the answers in what a connection gave. */
+/** Parses the responses in the bytes of a connection. */
 const readAnswers = (text: string, isHead: boolean): Pick<RawHeard, "answers" | "rest"> => {
   const answers: RawAnswer[] = [];
   let rest = text;
@@ -64,12 +64,12 @@ const readAnswers = (text: string, isHead: boolean): Pick<RawHeard, "answers" | 
     const body = rest.slice(head[0].length, head[0].length + length);
     if (body.length < length) return { answers, rest };
     rest = rest.slice(head[0].length + length);
-    // 100 Continue is no answer yet.
+    // 100 Continue is no final response.
     if (status >= 200) answers.push({ status, headers, text: Buffer.from(body, "latin1").toString("utf8") });
   }
 };
 
-/** Writes bytes and reads until the connection closes or nobody has said anything for `waitMs`. */
+/** Writes bytes and reads until the connection closes or is silent for `waitMs`. */
 export const sendBytes = (url: string, bytes: string, waitMs: number): Promise<RawHeard> => {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
@@ -85,7 +85,7 @@ export const sendBytes = (url: string, bytes: string, waitMs: number): Promise<R
     socket.on("data", (chunk) => {
       text += chunk.toString("latin1");
     });
-    // A reset after an answer is a close as well: the runtime throws away what it did not read.
+    // A reset after a response counts as a close: the runtime discards unread bytes.
     socket.on("error", () => finish(true));
     socket.on("close", () => finish(true));
   });

@@ -1,4 +1,4 @@
-// The service that is fuzzed: the whole of it in a process of its own, its store on disk behind the writer's thread, time that runs fast.
+// The fuzzed service: complete, in a separate process, with its store on disk, a writer thread and a fast clock.
 import { join } from "node:path";
 import type { KeyScope } from "../../src/domain/types.ts";
 import { settingsLeadingTo } from "../../src/simulator/dialect-registry.ts";
@@ -8,17 +8,17 @@ import { type Harness, openHarness, type Tenant } from "../harness.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 import { killAtTheEnd } from "../scratch.ts";
 
-/** Credentials that must never come back from anywhere. */
+/** Credentials that no response may contain. */
 const PROVIDER_KEYS = {
   GENROUTER_PROVIDERS__FAL__KEY: "provider-canary-fal-92d1",
   GENROUTER_PROVIDERS__REPLICATE__KEY: "provider-canary-replicate-92d1",
 };
-/** Seconds pass in milliseconds here, so a commit that takes real time would look slow. */
+/** Seconds pass in milliseconds, so a commit in real time would look slow. */
 const NEVER_BUSY = { GENROUTER_LIMITS__SLOW_COMMIT_MS: "100000000", GENROUTER_LIMITS__MAX_PENDING_SUBMISSIONS: "100000" };
 const TIMES_LIFE = 100;
 const HALF_AN_HOUR_MS = 1_800_000;
 
-/** `cpuS`: what the process has worked since it began. */
+/** `cpuS`: CPU time of the process since its start. */
 export type Rested = { faults: string[]; rssMb: number; cpuS: number };
 export type Served = {
   url: string;
@@ -27,7 +27,7 @@ export type Served = {
   tenant(credits: number, scope: KeyScope): Promise<Tenant>;
   pause(tenant: Tenant): Promise<void>;
   revoke(keyId: string): Promise<void>;
-  /** Moves time on until every generation has ended, verifies the store, and tells the memory. */
+  /** Advances time until every generation has ended, verifies the store, and returns the memory. */
   rest(): Promise<Rested>;
   close(): Promise<void>;
 };
@@ -49,7 +49,7 @@ const restOf = async (harness: Harness): Promise<Rested> => {
   return { faults, rssMb: process.memoryUsage.rss() / 1_048_576, cpuS: (user + system) / 1e6 };
 };
 
-/** A simulator for the service of another process, as fast as the service's time. */
+/** A simulator for a service in another process, as fast as the service's clock. */
 const openOutside = () => {
   const catalogue = sampleCatalogue();
   return createSimulator({ speed: TIMES_LIFE, kindOf: kindsOf(() => catalogue) });
@@ -84,7 +84,7 @@ export const openServed = async (dir: string, simulatorUrl?: string): Promise<Se
 type Ask = { n: number; verb: "tenant" | "pause" | "revoke" | "rest" | "close"; words: unknown[] };
 type Told = { n: number; answer?: unknown; fault?: string };
 
-/** The other side of `spawnServed`: opens the service and does what the parent asks for. */
+/** The child side of `spawnServed`: opens the service and performs the parent's commands. */
 export const serveOverIpc = async (dir: string, simulator: string): Promise<void> => {
   const served = await openServed(dir, simulator);
   const tell = (told: Told) => process.send?.(told);
@@ -96,15 +96,15 @@ export const serveOverIpc = async (dir: string, simulator: string): Promise<void
       (fault: unknown) => tell({ n, fault: String(fault) }),
     );
   });
-  // A key press that ends is for whoever started it, and reaches both.
+  // Ctrl-C reaches both processes, and only the parent handles it.
   process.on("SIGINT", () => undefined);
-  // Whoever started it has gone.
+  // The parent has exited.
   process.on("disconnect", () => process.exit(0));
   const { url, simulatorUrl, database } = served;
   tell({ n: 0, answer: { url, simulatorUrl, database } });
 };
 
-/** Starts the service in a process of its own; `fell` is called when it ends unasked. */
+/** Starts the service in a separate process; `fell` is called if it exits unexpectedly. */
 export const spawnServed = async (dir: string, fell: (code: number | null) => void): Promise<Served> => {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let asked = 0;

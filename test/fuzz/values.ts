@@ -1,17 +1,17 @@
-// Values by a JSON schema: whatever the interface description allows, with its bounds drawn more often than what lies between.
+// Generates values for a JSON schema of the OpenAPI document, with bounds more often than values in between.
 import fc from "fast-check";
 import type { Json, JsonObject } from "../../src/domain/types.ts";
 
-/** Stands in every text that must never come back in an error, a log or a header. */
+/** Part of every text that no error, log or header may contain. */
 export const PROMPT_CANARY = "prompt-canary-7f3a";
-/** Addresses of the simulator's media; the query carries what a signed link would. */
+/** URLs of the simulator's media; the query contains a secret like that of a signed link. */
 export const MEDIA = {
   picture: "{sim}/samples/picture.png?width=16&height=16&sig=link-canary-51c0",
   clip: "{sim}/samples/clip.mp4?seconds=5&width=32&height=32&sig=link-canary-51c0",
   sound: "{sim}/samples/voice.wav?seconds=2&sig=link-canary-51c0",
 } as const;
 
-/** Links that are well made and lead nowhere: the guard or the resolver ends them at once. */
+/** Valid links to nowhere: the SSRF guard or the resolver rejects them at once. */
 const FAR_LINKS = [
   "https://no.such.host.invalid/a.png",
   "https://127.0.0.1/a.png?sig=link-canary-51c0",
@@ -30,7 +30,7 @@ const numberIn = (schema: JsonObject, name: string, absent: number): number => {
   return typeof found === "number" ? found : absent;
 };
 
-/** The schema behind a reference. */
+/** The target schema of a reference. */
 const resolved = (document: JsonObject, schema: JsonObject): JsonObject => {
   if (typeof schema.$ref !== "string") return schema;
   return schema.$ref
@@ -40,7 +40,7 @@ const resolved = (document: JsonObject, schema: JsonObject): JsonObject => {
 };
 
 const texts = new Map<string, fc.Arbitrary<string>>();
-/** Text of any script, often plain; `most` is reached now and then. Made once each: making one costs more than drawing from it. */
+/** Text of any script, often plain, sometimes of length `most`. Cached, because creating an arbitrary is expensive. */
 export const textOf = (least: number, most: number): fc.Arbitrary<string> => {
   const name = `${least} ${most}`;
   const made = texts.get(name) ?? makeText(least, most);
@@ -89,7 +89,7 @@ const numberOf = (schema: JsonObject): fc.Arbitrary<number> => {
   );
 };
 
-/** A value that a schema of the document allows. */
+/** A value that is valid by a schema of the document. */
 export const drawnBy = (document: JsonObject, from: JsonObject): fc.Arbitrary<Json> => {
   const schema = resolved(document, from);
   const choices = schema.anyOf ?? schema.oneOf;

@@ -1,4 +1,5 @@
-// Faults that only the operator can mend: a credential or an account that a provider turns down takes the route out at once, and says so.
+// Tests of faults that only the operator can fix: a rejected credential or an empty provider account.
+// The first such response opens the route's circuit breaker and is logged with the action that is needed.
 import { expect, test } from "bun:test";
 import { readSettings } from "../../src/config/load.ts";
 import { createInventory } from "../../src/routing/inventory.ts";
@@ -26,7 +27,7 @@ const FAULTS = [
 ] as const;
 
 test.each(FAULTS)(
-  "%s at submission: one is enough, the next route delivers, and the operator reads why (%s)",
+  "one %s at submission opens the route, the next route delivers, and the log names the cause (%s)",
   async (fault, cls) => {
     const scene = await openScene({ routes: [FAL, REPLICATE] });
     scene.simulator.script({ fault, endpoint: ROUTE, times: 1 });
@@ -40,7 +41,7 @@ test.each(FAULTS)(
     await scene.eventually(async () => (await shown(scene))?.state === "down");
     expect(await shown(scene)).toMatchObject({ state: "down", reason: expect.stringContaining(`${cls}: `) });
 
-    // While it lasts nobody is sent there; after its pause the route is tried by itself, and says so again or works.
+    // While the route is open, no plan uses it. After its pause it is tried again.
     expect((await scene.begin()).quoted_usd).toBe(0.25);
     scene.clock.skip(600_000);
     await scene.eventually(async () => (await shown(scene))?.state === "up");
@@ -52,7 +53,7 @@ test.each(FAULTS)(
   },
 );
 
-test("what customers do wrong raises no alarm, and neither does a provider that is busy", async () => {
+test('logs no "route needs operator" for invalid input, a refused input, 429 and 5xx', async () => {
   const scene = await openScene({ routes: [FAL, REPLICATE] });
   for (const fault of ["invalid", "429", "5xx", "refuse"] as const) {
     scene.simulator.script({ fault, endpoint: ROUTE, times: 1 });

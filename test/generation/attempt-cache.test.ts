@@ -1,4 +1,4 @@
-// What a generation is to deliver: from memory while it runs, from the store before this process knew it and after its end.
+// Tests of the attempt cache: what a generation is to deliver, from memory while it runs, otherwise from the store.
 import { expect, test } from "bun:test";
 import type { Ordered } from "../../src/domain/delivery-check.ts";
 import { createAttemptCache } from "../../src/generations/attempt-cache.ts";
@@ -20,7 +20,7 @@ const open = () => {
   return { asked, attempts: createAttemptCache({ attempt: async () => undefined, orderedOf: stored }) };
 };
 
-test("the order of a generation that was accepted here is known without the store until it ends", async () => {
+test("serves what a generation admitted by this process is to deliver from memory until it ends", async () => {
   const { asked, attempts } = open();
   attempts.admitted(admit(1, CLIP));
   attempts.stepped(step(1, null as unknown as ApplyTransition["settlement"]), "req");
@@ -31,7 +31,7 @@ test("the order of a generation that was accepted here is known without the stor
   expect(asked).toEqual([1]);
 });
 
-test("a generation without an order is not asked about again, one of another process is", async () => {
+test("caches that a generation has nothing to check, and reads the store for a generation of another process", async () => {
   const { asked, attempts } = open();
   attempts.admitted(admit(1));
   expect(await attempts.orderedOf(1)).toBeNull();

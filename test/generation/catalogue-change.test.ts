@@ -1,9 +1,9 @@
-// The catalogue is replaced while generations wait and run: what was agreed stays, what was not begun follows the new one.
+// Tests of a catalogue change while generations wait and run: quoted prices stay, new attempts follow the new catalogue.
 import { expect, test } from "bun:test";
 import { catalogueOf, FAL, INPUT, MODEL, REPLICATE, SPARE } from "./catalogue.ts";
 import { expectEnd, INITIAL_CREDITS, openScene } from "./fixture.ts";
 
-test("prices are those quoted at submission, on the first route and on every one after it", async () => {
+test("charges the price quoted at submission on the first route and on every fallback after a price change", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "late-ms", ms: 100_000 });
   scene.simulator.script({ fault: "forget", endpoint: "life/fal" });
@@ -17,7 +17,7 @@ test("prices are those quoted at submission, on the first route and on every one
   await scene.hurry(async () => (await scene.balance()).held === 0);
 });
 
-test("a route that is removed while its attempt runs: the attempt finishes and is charged", async () => {
+test("completes and charges a running attempt when its route is removed", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "late-ms", ms: 100_000 });
   const { id } = await scene.begin();
@@ -27,7 +27,7 @@ test("a route that is removed while its attempt runs: the attempt finishes and i
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
 });
 
-test("a route that is removed while its answer is lost and its provider answers nothing is given up after the usual time", async () => {
+test("gives up a lost submission after the usual time when its route is removed and its provider returns errors", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "5xx", endpoint: "life/fal" });
   scene.simulator.script({ fault: "list-5xx", provider: "fal" });
@@ -41,7 +41,7 @@ test("a route that is removed while its answer is lost and its provider answers 
   expect(tookMs).toBeLessThan(300_000);
 });
 
-test("a route that is removed before its turn is skipped, and does not count", async () => {
+test("skips a planned route that is removed before its attempt, and does not count it as an attempt", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "stuck", endpoint: "life/fal" });
   scene.simulator.script({ fault: "forget", endpoint: "life/fal" });
@@ -52,7 +52,7 @@ test("a route that is removed before its turn is skipped, and does not count", a
   await expectEnd(scene, id, { ends: 30, attempts: ["failed", "delivered"], received: ["fal", "spare"] });
 });
 
-test("every route left is removed: the attempts that were made have failed", async () => {
+test("fails with provider_failed when every remaining route is removed after a failed attempt", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "stuck", endpoint: "life/fal" });
   scene.simulator.script({ fault: "forget", endpoint: "life/fal" });
@@ -63,7 +63,7 @@ test("every route left is removed: the attempts that were made have failed", asy
   await expectEnd(scene, id, { ends: "provider_failed", attempts: ["failed"], received: ["fal"] });
 });
 
-test("queued, and every planned route is removed: no route could take it, nothing was tried or charged", async () => {
+test("fails a queued generation with provider_unavailable, without an attempt or a charge, when all its planned routes are removed", async () => {
   const scene = await openScene({ routes: [FAL], env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } });
   await scene.occupy();
   const { id } = await scene.begin();
@@ -72,7 +72,7 @@ test("queued, and every planned route is removed: no route could take it, nothin
   await expectEnd(scene, id, { ends: "provider_unavailable", attempts: [], received: ["fal"] });
 });
 
-test("queued, and the cheapest planned route is removed: it begins on the next one, at the price quoted for that", async () => {
+test("starts a queued generation on the next planned route at its quoted price when the cheapest route is removed", async () => {
   const scene = await openScene({ routes: [{ ...FAL, seats: 1 }, REPLICATE] });
   await scene.occupy();
   const { id } = await scene.begin();
@@ -82,7 +82,7 @@ test("queued, and the cheapest planned route is removed: it begins on the next o
   expect(ended.quoted_usd).toBe(0.2);
 });
 
-test("more seats are there as soon as the new catalogue says so", async () => {
+test("uses more places on a route immediately when the new catalogue allows more", async () => {
   const scene = await openScene({ routes: [{ ...FAL, seats: 1 }] });
   await scene.occupy();
   const { id } = await scene.begin();
@@ -91,7 +91,7 @@ test("more seats are there as soon as the new catalogue says so", async () => {
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal", "fal"] });
 });
 
-test("a model whose routes were all removed can no longer be ordered; what was accepted goes on", async () => {
+test("rejects submissions of a model without routes with 422 and completes its running generation", async () => {
   const scene = await openScene({ routes: [FAL] });
   scene.simulator.script({ fault: "late-ms", ms: 60_000 });
   const { id } = await scene.begin();

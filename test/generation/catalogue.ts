@@ -1,19 +1,19 @@
-// Small catalogues made for one test: one model of tiny pictures, with the routes that the test is about.
+// Small catalogues for one test: one model of tiny images with the routes that the test needs.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Catalogue, loadCatalogue } from "../../catalogue/load.ts";
 import type { JsonObject, MediaKind } from "../../src/domain/types.ts";
 
-/** The model of every catalogue made here, and an input that it takes. */
+/** The model of every catalogue made here, and a valid input for it. */
 export const MODEL = "life";
 export const INPUT = { prompt: "a red kite over dunes" };
 
-/** A route of a test. Its endpoint is `life/<name>`, its id `life/<name>`. */
+/** A route of a test. Its endpoint and its id are `life/<name>`. */
 export type TestRoute = {
   name: string;
   usd: string;
-  /** fal finds a lost job by our mark, replicate by its input. */
+  /** A lost job is found by our mark at fal, and by its input at replicate. */
   provider?: "fal" | "replicate";
   expectedS?: number;
   timeoutS?: number;
@@ -21,13 +21,13 @@ export type TestRoute = {
   seats?: number;
   onRefusal?: "fail" | "next";
   onLost?: "next" | "hold" | "fail";
-  /** fal only: the job carries no mark, so that it is looked for by its input. */
+  /** fal only: the job has no mark, so it is looked up by its input. */
   unmarked?: true;
   /** Its last day, as 2026-12-03. */
   ends?: string;
 };
 
-/** Cheapest first: what most tests run on. 20, 25 and 30 credits. */
+/** The routes of most tests, cheapest first: 20, 25 and 30 credits. */
 export const FAL: TestRoute = { name: "fal", usd: "0.20" };
 export const REPLICATE: TestRoute = { name: "replicate", usd: "0.25", provider: "replicate" };
 export const SPARE: TestRoute = { name: "spare", usd: "0.30" };
@@ -64,7 +64,7 @@ const routeOf = ({
 
 const TASKS: Record<MediaKind, string> = { image: "text-to-image", video: "text-to-video", audio: "text-to-speech" };
 
-/** A catalogue with one model of these routes; `files` pictures each, or clips, or sound. */
+/** A catalogue with one model of these routes; each job makes `files` images, videos or sounds. */
 export const catalogueOf = (routes: readonly TestRoute[], files = 1, kind: MediaKind = "image", allFiles?: true): Catalogue => {
   const model = {
     id: MODEL,

@@ -1,13 +1,13 @@
-// The machine's clock jumps while the service is down: time that no process has lived through proves nothing about a lost submission.
+// Tests of a clock that jumps while the service is down: only time during which a process ran counts for a lost submission.
 import { expect, test } from "bun:test";
 import { FAL, REPLICATE, SPARE } from "./catalogue.ts";
 import { expectEnd } from "./fixture.ts";
 import { openLasting } from "./lasting.ts";
 
-/** How long Replicate's list may be behind before "absent" is believed. */
+/** How far Replicate's list may lag before a missing job counts as absent. */
 const SETTLE_MS = 120_000;
 
-test("a lost submission is not proved absent by a jump of the clock, only by time lived through", async () => {
+test("proves a lost submission absent only after the settle time has passed since the restart, despite a clock jump", async () => {
   const routes = [{ ...REPLICATE, usd: "0.20", timeoutS: 2_000 }, SPARE];
   const lasting = await openLasting(routes, { death: { at: "after", event: "answerLost" } });
   lasting.first.simulator.script({ fault: "drop", provider: "replicate" });
@@ -26,7 +26,7 @@ test("a lost submission is not proved absent by a jump of the clock, only by tim
   await expectEnd(scene, id, { ends: 30, attempts: ["absent", "delivered"], received: ["replicate", "spare"] });
 });
 
-test("a job whose acceptance was lost is found after a jump of the clock, and is the only one", async () => {
+test("finds the job of a lost submission after a clock jump and submits no second job", async () => {
   const lasting = await openLasting([{ ...FAL, timeoutS: 2_000 }, SPARE], { death: { at: "after", event: "answerLost" } });
   lasting.first.simulator.script({ fault: "drop-after", times: 1 });
   lasting.first.simulator.script({ fault: "list-5xx" });

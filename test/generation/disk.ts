@@ -1,16 +1,16 @@
-// A disk for result files that refuses or takes its time when a test says so.
+// A storage wrapper for result files that refuses or delays writes on demand.
 import { type Files, StorageRefused } from "../../src/files/port.ts";
 
 export type TestDisk = {
   aroundFiles: (files: Files) => Files;
-  /** From now on every file is refused, until `accept`. */
+  /** Refuses every file until `accept`. */
   refuse(): void;
-  /** From now on files wait, until `accept`. */
+  /** Delays every file until `accept`. */
   hold(): void;
   accept(): void;
-  /** Files that came while it refused or held. */
+  /** The number of files that were refused or delayed. */
   turnedAway(): number;
-  /** Files that were kept. */
+  /** The number of files that were stored. */
   kept(): number;
 };
 

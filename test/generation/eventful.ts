@@ -1,9 +1,9 @@
-// A generation that had everything: dead while its first request may have been out, the next route, an answer lost and confirmed.
+// A generation with a long history: a crash during its first submission, a fallback, and a lost response that was confirmed.
 import { REPLICATE, SPARE } from "./catalogue.ts";
 import { expectEnd, type Scene } from "./fixture.ts";
 import { openLasting } from "./lasting.ts";
 
-/** The harness after the restart, in which it has succeeded by its second route, for 30 credits. */
+/** The harness after the restart, in which the generation succeeded on its second route for 30 credits. */
 export const eventful = async (): Promise<{ again: Scene; id: string }> => {
   const routes = [{ ...REPLICATE, usd: "0.20" }, SPARE];
   const lasting = await openLasting(routes, { death: { at: "after", event: "slotTaken" } });

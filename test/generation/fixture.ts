@@ -1,4 +1,4 @@
-// A scene of the life of a generation: a harness with a small catalogue, and how everything is looked at when it has ended.
+// Fixture of the generation tests: a harness with a small catalogue, and the checks of an ended generation.
 import { expect, onTestFinished, setDefaultTimeout } from "bun:test";
 import type { Attempt, MediaKind } from "../../src/domain/types.ts";
 import { MOVING_MS } from "../eventually.ts";
@@ -6,16 +6,16 @@ import { type Harness, type HarnessOptions, openHarness, type Shown, type Tenant
 import { catalogueOf, FAL, INPUT, MODEL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
 
 export type Scene = Harness & {
-  /** Submits the model of the scene. */
+  /** Submits a generation of the fixture's model. */
   begin(more?: Parameters<Harness["submit"]>[2]): Promise<Shown>;
-  /** Another account's generation, whose job on a route (the first) never ends, or ends after `ms`; resolves when it is there. */
+  /** Submits another account's generation, whose job on a route (default: the first) never ends or ends after `ms`. */
   occupy(more?: { on?: string; ms?: number }): Promise<string>;
-  /** The states it has rested in, in order. */
+  /** The states of the generation after each event, in order. */
   states(id: string): Promise<string[]>;
   attempts(id: string): Promise<Attempt[]>;
   /** Waits until the attempts are in these states, in order. */
   untilAttempts(id: string, ...states: string[]): Promise<Attempt[]>;
-  /** The same as `eventually`, with time moved on by `ms` at every look: for what waits for pauses, not for deadlines. */
+  /** Like `eventually`, but advances the clock by `ms` at every check: for conditions after pauses, not after deadlines. */
   hurry<T>(look: () => Promise<T | undefined | false | null> | T | undefined | false | null, ms?: number): Promise<T>;
   /** Names of the routes whose provider received a submission, in order. */
   received(): string[];
@@ -24,7 +24,7 @@ export type Scene = Harness & {
 
 export type SceneOptions = HarnessOptions & { routes?: readonly TestRoute[]; files?: number; allFiles?: true; kind?: MediaKind };
 
-// What does not come about is told by the harness itself, before the runner gives up.
+// The harness reports a condition that does not occur before this timeout ends the test.
 setDefaultTimeout(60_000);
 
 /** Opens a harness that is verified and closed at the end of the test. */
@@ -36,7 +36,7 @@ export const openScene = async ({
   ...options
 }: SceneOptions = {}): Promise<Scene> => {
   const harness = await openHarness({ catalogue: catalogueOf(routes, files, kind, allFiles), ...options });
-  // Not a hook of this module, which would be of the first file alone that imports it.
+  // A hook at module level would run only for the first file that imports this module.
   onTestFinished(() => harness.close());
   const seqOf = async (id: string) => (await harness.store.findGeneration(id))?.seq ?? 0;
   const attempts = async (id: string) => harness.store.attemptsOf(await seqOf(id));
@@ -55,7 +55,7 @@ export const openScene = async ({
       await harness.eventually(async () => {
         const last = (await attempts(id)).at(-1);
         return last?.state === "accepted" && last.route.endpoint === about.endpoint;
-      }, "the job that takes the seat");
+      }, "the job that takes the place");
       return id;
     },
     states: async (id) => (await harness.store.journalOf(await seqOf(id))).map(({ stateAfter }) => stateAfter),
@@ -84,9 +84,9 @@ export const openScene = async ({
 
 export const INITIAL_CREDITS = 100_000;
 
-/** How a generation ends, from the API to the provider's log. */
+/** The expected end of a generation, from the API to the provider's log. */
 export type End = {
-  /** Credits charged: the generation succeeded; or the code it failed with. */
+  /** The charged credits if it succeeded, or the error code if it failed. */
   ends: number | string;
   /** States of the attempt rows, in order. */
   attempts: string[];
@@ -94,7 +94,7 @@ export type End = {
   received: string[];
 };
 
-/** Holds an ended generation against what was promised, and the account against its charge. */
+/** Compares an ended generation with the expected end, and the balance with its charge. */
 export const expectEnd = async (scene: Scene, id: string, { ends, attempts, received }: End, tenant?: Tenant): Promise<Shown> => {
   const shown = await scene.until(id);
   const charged = typeof ends === "number" ? ends : 0;

@@ -1,4 +1,4 @@
-// A disk that is full for longer than every deadline: what was bought is kept, nothing is bought twice, nothing is sent too late.
+// Tests of a disk that is full for longer than every deadline: no job is lost, purchased twice or submitted too late.
 import { expect, test } from "bun:test";
 import { tmpdir } from "node:os";
 import { createAdminService } from "../../src/admin/admin-service.ts";
@@ -10,11 +10,11 @@ import { marketOver } from "../cli/catalogue-fixture.ts";
 import { FAL, REPLICATE } from "./catalogue.ts";
 import { expectEnd, openScene, type Scene, type SceneOptions } from "./fixture.ts";
 
-/** Far longer than the time for collecting, a route's time and a short wait. */
+/** Far longer than the time for collecting, the time of a route and a short wait. */
 const OUTAGE_MS = 1_500_000;
 const STEP_MS = 5_000;
 
-/** A disk that is full from the first step that an event of one type would make, until told otherwise. */
+/** A disk that is full from the first transition by an event of one type, until `isFull` is reset. */
 const fillingAt = (type: string) => {
   const disk = { type, isFull: false };
   const around = (store: Store): Store => ({
@@ -28,7 +28,7 @@ const fillingAt = (type: string) => {
   return { disk, around };
 };
 
-/** A generation whose disk fills up at a step and stays so for long. Polls are answered all the while. */
+/** Runs a generation whose disk fills up at a transition for `OUTAGE_MS`. The API serves polls meanwhile. */
 const outlast = async (type: string, more: SceneOptions & { body?: JsonObject } = {}): Promise<Ended> => {
   const { disk, around } = fillingAt(type);
   const { body, ...options } = more;
@@ -48,23 +48,23 @@ const outlast = async (type: string, more: SceneOptions & { body?: JsonObject } 
 type Ended = { scene: Scene; id: string; received: readonly string[] };
 
 for (const type of ["accepted", "announced", "collected"])
-  test(`the disk fills up at "${type}" for longer than every deadline: the one job bought is delivered and charged`, async () => {
+  test(`delivers and charges the one job when the disk is full from "${type}" on for longer than every deadline`, async () => {
     const { scene, id } = await outlast(type);
     await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
   });
 
-test("the disk fills up before a request is sent: it is sent when there is space, with the whole time of its route", async () => {
+test("submits when there is space again, with the full time of the route, if the disk was full before the submission", async () => {
   const { scene, id, received } = await outlast("slotTaken");
   expect(received).toEqual([]);
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
 });
 
-test("the disk fills up before a request is sent, past max_wait_s: nothing is sent any more", async () => {
+test("submits nothing and times out if the disk was full before the submission until max_wait_s had passed", async () => {
   const { scene, id } = await outlast("slotTaken", { body: { max_wait_s: 60 } });
   await expectEnd(scene, id, { ends: "timed_out", attempts: ["cancelled"], received: [] });
 });
 
-test("result files are refused, then the database is full as well: the files are fetched when both have space", async () => {
+test("downloads the result files when result storage and database have space again after both were full", async () => {
   let isRefusing = true;
   const { disk, around } = fillingAt("storageReturned");
   const scene = await openScene({
@@ -86,7 +86,7 @@ test("result files are refused, then the database is full as well: the files are
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
 });
 
-test("the process stands still past a route's time while the job ends: it looks once more before it gives the job up", async () => {
+test("polls once more before it gives up a job when the process was stalled past the route's time", async () => {
   const scene = await openScene({ routes: [FAL, REPLICATE], factor: 1 });
   scene.simulator.script({ fault: "late-ms", ms: 30_000, endpoint: "life/fal" });
   const { id } = await scene.begin();
@@ -96,7 +96,7 @@ test("the process stands still past a route's time while the job ends: it looks 
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
 });
 
-test("credits added while the disk is full are refused with nothing written, so that adding them again adds them once", async () => {
+test("rejects a balance adjustment without writing it while the disk is full, so a second one adds the credits once", async () => {
   let isFull = false;
   const around = (store: Store): Store => ({
     ...store,
@@ -116,7 +116,7 @@ test("credits added while the disk is full are refused with nothing written, so 
   expect(await scene.balance()).toEqual({ ...before, available: before.available + 2_500 });
 });
 
-test("result files refused for two hours are no violation, and are fetched in the end", async () => {
+test("downloads result files that storage refused for two hours, without a violation in verify meanwhile", async () => {
   let isRefusing = true;
   const scene = await openScene({
     ...{ routes: [FAL, REPLICATE], factor: 20 },

@@ -1,11 +1,11 @@
-// The health of routes as generations find it: what opens a route, what that changes, and how it comes back.
+// Tests of circuit breakers: which results of generations open a route, the effect on quotes, and recovery.
 import { expect, test } from "bun:test";
 import type { Rule } from "../../src/simulator/simulator.ts";
 import { FAL, REPLICATE } from "./catalogue.ts";
 import { openScene, type Scene } from "./fixture.ts";
 import { openLasting } from "./lasting.ts";
 
-/** Ends generations one after the other and says what each cost, in credits; 0: failed. */
+/** Runs generations one after the other and returns the cost of each in credits; 0 means failed. */
 const run = async (scene: Scene, times: number): Promise<number[]> => {
   const costs: number[] = [];
   for (let each = 0; each < times; each += 1) {
@@ -25,7 +25,7 @@ const stateOf = async (scene: Scene): Promise<string> => {
   return saved === undefined ? "never judged" : String(JSON.parse(saved).value);
 };
 
-test("five failures in a row open a route; on trial after its pause, a delivery closes it", async () => {
+test("opens a route after five consecutive failures, and closes it after a delivery in the half-open state", async () => {
   const scene = await openScene({ routes: [FAL, REPLICATE] });
   scene.simulator.script({ fault: "fail", endpoint: "life/fal", times: 5 });
   expect(await run(scene, 4)).toEqual([25, 25, 25, 25]);
@@ -39,7 +39,7 @@ test("five failures in a row open a route; on trial after its pause, a delivery 
   await scene.eventually(async () => (await stateOf(scene)) === "closed");
 });
 
-test("a failure on trial opens the route for twice as long", async () => {
+test("opens the route for twice as long after a failure in the half-open state", async () => {
   const scene = await openScene({ routes: [FAL, REPLICATE] });
   scene.simulator.script({ fault: "fail", endpoint: "life/fal", times: 6 });
   await run(scene, 5);
@@ -52,7 +52,7 @@ test("a failure on trial opens the route for twice as long", async () => {
   await scene.eventually(async () => (await stateOf(scene)) === "halfOpen");
 });
 
-test("a delivery in between begins the count anew", async () => {
+test("resets the count of failures after a delivery", async () => {
   const scene = await openScene({ routes: [FAL, REPLICATE] });
   for (let round = 0; round < 2; round += 1) {
     scene.simulator.script({ fault: "fail", endpoint: "life/fal", times: 4 });
@@ -63,7 +63,7 @@ test("a delivery in between begins the count anew", async () => {
 
 const SAYS_NOTHING: Rule[] = [{ fault: "refuse" }, { fault: "invalid" }];
 for (const rule of SAYS_NOTHING)
-  test(`${rule.fault}: says something about the input and nothing about the route`, async () => {
+  test(`does not count the fault ${rule.fault}, which is about the input, against the route`, async () => {
     const scene = await openScene({ routes: [FAL, REPLICATE] });
     scene.simulator.script({ ...rule, endpoint: "life/fal", times: 8 });
     await run(scene, 8);
@@ -72,12 +72,12 @@ for (const rule of SAYS_NOTHING)
   });
 
 const COUNTS: [promise: string, rules: Rule[]][] = [
-  ["answers that get lost", [{ fault: "drop" }]],
+  ["lost responses", [{ fault: "drop" }]],
   ["jobs that never end", [{ fault: "stuck" }]],
-  ["jobs that are forgotten", [{ fault: "stuck" }, { fault: "forget" }]],
+  ["jobs that the provider forgets", [{ fault: "stuck" }, { fault: "forget" }]],
 ];
 for (const [what, rules] of COUNTS)
-  test(`${what}: five of them open the route`, async () => {
+  test(`opens the route after five ${what}`, async () => {
     const scene = await openScene({ routes: [{ ...FAL, timeoutS: 100 }, REPLICATE] });
     for (const rule of rules) scene.simulator.script({ ...rule, endpoint: "life/fal" });
     const ids = await Promise.all(Array.from({ length: 5 }, async () => (await scene.begin()).id));
@@ -89,14 +89,14 @@ for (const [what, rules] of COUNTS)
     );
   });
 
-test("results that cannot be read, however often they are announced: five in a row open the route", async () => {
+test("opens the route after five consecutive unreadable results", async () => {
   const scene = await openScene({ routes: [FAL, REPLICATE] });
   scene.simulator.script({ fault: "html", endpoint: "life/fal" });
   expect(await run(scene, 5)).toEqual([25, 25, 25, 25, 25]);
   await scene.eventually(async () => (await stateOf(scene)) === "open");
 });
 
-test("a job that we cancelled ourselves says nothing about its route", async () => {
+test("does not count a job that the service cancelled against its route", async () => {
   const scene = await openScene({ routes: [{ ...FAL, timeoutS: 100 }, REPLICATE] });
   scene.simulator.script({ fault: "stuck", endpoint: "life/fal" });
   expect(await run(scene, 4)).toEqual([25, 25, 25, 25]);
@@ -106,7 +106,7 @@ test("a job that we cancelled ourselves says nothing about its route", async () 
   expect(await stateOf(scene)).toBe("never judged");
 });
 
-test("a route that is down after failures stays down over a restart, until its pause is over", async () => {
+test("keeps a route that opened after failures open over a restart until its pause ends", async () => {
   const lasting = await openLasting([FAL, REPLICATE]);
   lasting.first.simulator.script({ fault: "fail", endpoint: "life/fal", times: 5 });
   await run(lasting.first, 5);
@@ -123,7 +123,7 @@ test("a route that is down after failures stays down over a restart, until its p
   expect(await stateOf(again)).toBe("closed");
 });
 
-test("a route that is down for its operator's set-up is tried at once after a restart: the settings may be others", async () => {
+test("half-opens a route that opened for a configuration fault immediately after a restart", async () => {
   const lasting = await openLasting([FAL, REPLICATE]);
   lasting.first.simulator.script({ fault: "401", endpoint: "life/fal", times: 1 });
   await run(lasting.first, 1);
@@ -138,7 +138,7 @@ test("a route that is down for its operator's set-up is tried at once after a re
   expect(await stateOf(again)).toBe("closed");
 });
 
-test("a route that comes back while a start still reads a slow store does not end that start", async () => {
+test("completes a start during which a route half-opens while the store is still being read slowly", async () => {
   const lasting = await openLasting([FAL, REPLICATE]);
   lasting.first.simulator.script({ fault: "401", endpoint: "life/fal", times: 1 });
   await run(lasting.first, 1);
@@ -160,14 +160,14 @@ test("a route that comes back while a start still reads a slow store does not en
   await again.eventually(async () => (await stateOf(again)) === "halfOpen");
 });
 
-test("the expected time of a route is learnt from twenty deliveries, and remembered over a restart", async () => {
+test("derives the expected time of a route from twenty deliveries and keeps it over a restart", async () => {
   const lasting = await openLasting([{ ...FAL, expectedS: 10 }, REPLICATE]);
   const { first } = lasting;
   first.simulator.script({ fault: "late-ms", ms: 60_000, endpoint: "life/fal" });
   const ids = await Promise.all(Array.from({ length: 19 }, async () => (await first.begin()).id));
   await first.hurry(async () => (await first.balance()).inProgress === 0);
   const hurried = { body: { model: "life", input: { prompt: "x" }, max_wait_s: 50 } };
-  // Nineteen say nothing yet: the catalogue's figure counts.
+  // Nineteen deliveries are too few: the catalogue's value applies.
   const twentieth = await first.ask("POST", "/v1/generations", hurried);
   expect(twentieth.body.quoted_usd).toBe(0.2);
   await first.hurry(async () => (await first.balance()).inProgress === 0);

@@ -1,4 +1,4 @@
-// Results that are inside the answer: what cannot be read there is given up at once, for nobody can be asked again.
+// Tests of results inside the response: an unreadable one fails immediately, because it cannot be requested again.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { openHarness } from "../harness.ts";
@@ -9,7 +9,7 @@ setDefaultTimeout(60_000);
 const CATALOGUE = builtInCatalogue();
 
 for (const fault of ["unreadable", "truncated", "wrong-kind"] as const)
-  test(`${fault}: the route has failed within seconds, without a fault of ours, and nothing is charged`, async () => {
+  test(`fails the route within a minute, without a failed effect and without a charge, when an inline result is ${fault}`, async () => {
     const harness = await openHarness({ providers: ["openai"], catalogue: CATALOGUE });
     const model = CATALOGUE.models.find(({ id }) => id === "gpt-image-2");
     if (!model) throw new Error("no such model");
@@ -19,7 +19,7 @@ for (const fault of ["unreadable", "truncated", "wrong-kind"] as const)
     expect(ended).toMatchObject({ status: "failed", cost_usd: 0, error: { code: "provider_failed" } });
     const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
     const journal = await harness.store.journalOf(seq);
-    // What nobody but us is known to be unable to read is lost; the others are no file that could be used.
+    // A file that possibly only this service cannot read is lost; the other files are unusable for anyone.
     const end = fault === "unreadable" ? "resultLost" : "mismatched";
     expect(journal.map(({ event }) => event.type)).toEqual(["begun", "slotTaken", "announced", "resultUnreadable", end]);
     const [announcedMs = 0, lostMs = 0] = [2, 4].map((at) => journal[at]?.atMs);

@@ -1,4 +1,5 @@
-// "No such job" is believed after a minute of such answers, counted from question to question: a process that stood still reads an old answer late.
+// Tests of "no such job" responses: a job counts as gone after a minute of them, measured between the requests.
+// A stalled process reads an old response late, so the time of reading does not count.
 import { expect, test } from "bun:test";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { EffectsDeps } from "../../src/effects/deps.ts";
@@ -7,7 +8,7 @@ import { createPoll } from "../../src/effects/poll.ts";
 import type { Task, TaskRunner, TaskStep } from "../../src/effects/task-runner.ts";
 import { testClock } from "../clock.ts";
 
-/** Polls of one job whose provider says each time that it knows none; `whileAskedMs`: what passes between each question and the reading of its answer. */
+/** Polls a job that the provider reports as unknown. `whileAskedMs` passes between a request and the reading of its response. */
 const polled = async (turns: readonly { afterMs: number; whileAskedMs: number }[]): Promise<GenerationEvent[]> => {
   const clock = testClock();
   const reported: GenerationEvent[] = [];
@@ -32,7 +33,7 @@ const polled = async (turns: readonly { afterMs: number; whileAskedMs: number }[
   } as unknown as EffectsDeps;
   createPoll(parts, tasks, {} as Finding).poll(1, 1);
   const task: Task = { seq: 1, n: 1, signal: new AbortController().signal, pause: async () => undefined };
-  // The first turn only says when the first question is due.
+  // The first turn only returns when the first request is due.
   await turn?.(task);
   for (const { afterMs, whileAskedMs: ms } of turns) {
     clock.skip(afterMs);
@@ -44,15 +45,15 @@ const polled = async (turns: readonly { afterMs: number; whileAskedMs: number }[
 
 const AT_ONCE = { afterMs: 5_000, whileAskedMs: 30 };
 
-test("three answers within ten seconds, the last of them read after 70 s of standing still, prove nothing", async () => {
+test("does not report a job as gone after three responses within ten seconds, the last read after a stall of 70 s", async () => {
   expect(await polled([AT_ONCE, AT_ONCE, { afterMs: 5_000, whileAskedMs: 70_000 }])).toEqual([]);
 });
 
-test("nor does a first answer that was read late begin the minute before it was read", async () => {
+test("does not report a job as gone when the first of three responses was read after a stall of 70 s", async () => {
   expect(await polled([{ afterMs: 5_000, whileAskedMs: 70_000 }, AT_ONCE, AT_ONCE])).toEqual([]);
 });
 
-test("the next question, a minute after the first answer, does", async () => {
+test("reports a job as gone when a request more than a minute after the first one gets the same response", async () => {
   const reported = await polled([AT_ONCE, AT_ONCE, { afterMs: 5_000, whileAskedMs: 70_000 }, AT_ONCE]);
   expect(reported).toMatchObject([{ type: "jobFailed", failure: { class: "gone" } }]);
 });

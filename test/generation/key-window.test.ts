@@ -1,4 +1,4 @@
-// A lost submission to a provider that knows our keys: it is sent again while the key is known, and never after.
+// Tests of a lost submission to a provider with idempotency keys: it is resent only while the provider keeps the key.
 import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ const CATALOGUE = builtInCatalogue();
 const MODEL = CATALOGUE.models.find(({ id }) => id === "pixverse-v6");
 const HOUR_MS = 3_600_000;
 
-/** A submission that was accepted, and a process that died before it knew; another one is there so much later. */
+/** Crashes the process before it reads the response of an accepted submission, and restarts it after `downMs`. */
 const restartedAfter = async (downMs: number) => {
   const clock = testClock(100);
   const simulator = await createSimulator({ clock });
@@ -42,13 +42,13 @@ const restartedAfter = async (downMs: number) => {
   return { ended, simulator };
 };
 
-test("while the key is known the job is found by it, and is the only one", async () => {
+test("resends the submission and finds the one job while the provider still keeps the idempotency key", async () => {
   const { ended, simulator } = await restartedAfter(60_000);
   expect(ended).toMatchObject({ status: "succeeded", attempts: 1 });
   expect(simulator.jobs()).toHaveLength(1);
 });
 
-test("after a night in which the provider forgot the key nothing is sent again", async () => {
+test("does not resend the submission after 24 hours, when the provider has forgotten the idempotency key", async () => {
   const { ended, simulator } = await restartedAfter(24 * HOUR_MS);
   expect(ended).toMatchObject({ status: "failed", cost_usd: 0 });
   expect(simulator.submissions()).toHaveLength(1);

@@ -1,4 +1,4 @@
-// A scene that outlives its harness: the same directory, simulator and clock, before and after the process has died.
+// A fixture that survives a crash of its harness: the same directory, simulator and clock before and after.
 import { onTestFinished } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,31 +12,31 @@ import type { TestRoute } from "./catalogue.ts";
 import { testDisk } from "./disk.ts";
 import { openScene, type Scene } from "./fixture.ts";
 
-/** Where the process dies: before or after the first event of this type is written. */
+/** When the process dies: before or after the commit of the first event of this type. */
 export type Death = { at: "before" | "after"; event: string };
 
 export type Lasting = {
   first: Scene;
-  /** The account of the first harness; its key opens the second one too. */
+  /** The account of the first harness; its key is also valid in the second one. */
   tenant: Tenant;
-  /** Resolves when the process has come to the place where it dies. */
+  /** Resolves when the process has reached the point where it dies. */
   reached: Promise<void>;
-  /** The process dies. Nothing is finished, nothing is told. */
+  /** Crashes the process without completing or reporting anything. */
   die(): Promise<void>;
-  /** Opens the harness again, and shows it with the first one's account. */
+  /** Opens the harness again with the first account as its default. */
   reopen(more?: Pick<HarnessOptions, "around">): Promise<Scene>;
 };
 
 export const openLasting = async (
   routes: readonly TestRoute[],
-  /** `pragmas`, `around` and `diskRefuses` are of the first harness only. */
+  /** `pragmas`, `around` and `diskRefuses` apply to the first harness only. */
   options: {
     death?: Death;
     env?: Record<string, string>;
     diskRefuses?: true;
     pragmas?: HarnessOptions["pragmas"];
     around?: HarnessOptions["around"];
-    /** How many times faster than life its clock is. */
+    /** The speed of its clock, as a multiple of real time. */
     factor?: number;
   } = {},
 ): Promise<Lasting> => {
@@ -77,7 +77,7 @@ export const openLasting = async (
     ...(pragmas ? { pragmas } : {}),
   });
   const reopened: Scene[] = [];
-  // Whatever the order in which things are finished: the harnesses go before what they stand on.
+  // In any order of finish hooks, the harnesses close before the simulator, clock and directory that they use.
   onTestFinished(async () => {
     for (const scene of reopened) await scene.close();
     await first.crash();

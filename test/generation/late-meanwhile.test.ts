@@ -1,4 +1,4 @@
-// A given-up attempt delivers whatever the next one is doing at that moment: it alone is charged, and what was bought beside it is listed.
+// Tests of a late result in each state of the next attempt: only it is charged, and the other job is an orphan.
 import { expect, test } from "bun:test";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { Rule } from "../../src/simulator/simulator.ts";
@@ -8,7 +8,7 @@ import { type End, expectEnd, openScene, type Scene } from "./fixture.ts";
 const LATE_MS = 900_000;
 const REST_MS = 320_000;
 
-/** The first route's job ends after its time, which is over now. */
+/** Skips past the cap of the first attempt, whose job ends later. */
 const capFirst = async (scene: Scene): Promise<string> => {
   scene.simulator.script({ fault: "late-ms", ms: LATE_MS, endpoint: "life/fal", times: 1 });
   const { id } = await scene.begin();
@@ -25,13 +25,13 @@ type Row = {
   before?: (scene: Scene) => Promise<unknown>;
   rules?: Rule[];
   end: Pick<End, "attempts" | "received">;
-  /** Attempts that `orphans` lists at the end, with their fates. */
+  /** Attempts that `orphans` lists at the end, with the fate of each. */
   orphans: [n: number, fate: string][];
 };
 
 const ROWS: Row[] = [
   {
-    meanwhile: "waits for a seat",
+    meanwhile: "waits for a place in the run queue",
     rests: "running.awaitingSeat",
     routes: [FAL, { ...REPLICATE, seats: 1, timeoutS: 2400 }],
     before: (scene) => scene.occupy({ on: "replicate" }),
@@ -39,21 +39,21 @@ const ROWS: Row[] = [
     orphans: [],
   },
   {
-    meanwhile: "backs off, its request refused",
+    meanwhile: "backs off after a 429",
     rests: "running.backingOff",
     rules: [{ fault: "429", retry_after_s: 550, provider: "replicate" }],
     end: { attempts: ["delivered", "cancelled"], received: ["fal", "replicate"] },
     orphans: [],
   },
   {
-    meanwhile: "is being sent and has no answer",
+    meanwhile: "is being submitted and has no response",
     rests: "running.submitting.sending",
     rules: [{ fault: "hang", provider: "replicate" }],
     end: { attempts: ["delivered", "superseded"], received: ["fal", "replicate"] },
     orphans: [[2, "unknown"]],
   },
   {
-    meanwhile: "is being confirmed, its answer lost",
+    meanwhile: "is being confirmed after a lost response",
     rests: "running.confirming.acceptance",
     routes: [FAL, { ...REPLICATE, confirmS: 600 }, SPARE],
     rules: [
@@ -67,7 +67,7 @@ const ROWS: Row[] = [
 ];
 
 for (const { meanwhile, rests, routes = [FAL, REPLICATE, SPARE], before, rules = [], end, orphans } of ROWS)
-  test(`a late result comes while the next attempt ${meanwhile}`, async () => {
+  test(`charges only the late result that arrives while the next attempt ${meanwhile}`, async () => {
     const scene = await openScene({ routes });
     for (const rule of rules) scene.simulator.script(rule);
     await before?.(scene);
@@ -84,7 +84,7 @@ for (const { meanwhile, rests, routes = [FAL, REPLICATE, SPARE], before, rules =
     ]);
   });
 
-test("the job beside a late result is listed until its provider has said that it was cancelled", async () => {
+test("lists a capped attempt as an orphan until its result is charged and the other job is cancelled", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "stuck", provider: "replicate" });
   const id = await capFirst(scene);
@@ -96,7 +96,7 @@ test("the job beside a late result is listed until its provider has said that it
   await scene.eventually(async () => (await ofThis()).length === 0, "an empty list");
 });
 
-test("a late result that is told twice, and once more after the end, is charged once and changes nothing", async () => {
+test("charges a late result once and changes nothing when its events are reported again after the end", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "stuck", provider: "replicate" });
   const id = await capFirst(scene);
@@ -126,7 +126,7 @@ test("a late result that is told twice, and once more after the end, is charged 
   expect(scene.lines.map(({ event }) => event)).not.toContain("late result received");
 });
 
-test("a late result that is told twice before its files are in is fetched and charged once", async () => {
+test("charges a late result once when it is announced twice before its files are downloaded", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "stuck", provider: "replicate" });
   const id = await capFirst(scene);

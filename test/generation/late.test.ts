@@ -1,16 +1,16 @@
-// Results that come after their attempt was given up: wanted as long as the generation runs, the operator's loss after its end.
+// Tests of late results: accepted while the generation runs, and a loss of the operator after its end.
 import { expect, test } from "bun:test";
 import { FAL, REPLICATE, SPARE } from "./catalogue.ts";
 import { testDisk } from "./disk.ts";
 import { expectEnd, openScene, type Scene } from "./fixture.ts";
 
-/** When the first route's job ends, well after its route's time of 600 s; and from the end of that time to the job's, and more. */
+/** When the job of the first route ends, well after the route's time of 600 s; and more than the time between the two. */
 const LATE_MS = 900_000;
 const REST_MS = 320_000;
 
 const stateOf = (scene: Scene, name: string) => scene.simulator.jobs().find(({ endpoint }) => endpoint === `life/${name}`)?.state;
 
-/** The first route accepts, its answer is lost, and its job ends after the route's time; the second never ends. */
+/** The first route accepts, its response is lost, and its job ends after the route's time. */
 const loseFirst = async (scene: Scene, more: { max_wait_s?: number } = {}) => {
   scene.simulator.script({ fault: "drop-after", endpoint: "life/fal" });
   scene.simulator.script({ fault: "late-ms", ms: LATE_MS, endpoint: "life/fal" });
@@ -19,7 +19,7 @@ const loseFirst = async (scene: Scene, more: { max_wait_s?: number } = {}) => {
   scene.clock.skip(600_000);
   return id;
 };
-/** The first route's job goes on after the route's time is over. */
+/** The job of the first route continues after the route's time. */
 const capFirst = async (scene: Scene) => {
   scene.simulator.script({ fault: "late-ms", ms: LATE_MS, endpoint: "life/fal" });
   const { id } = await scene.begin();
@@ -30,9 +30,9 @@ const capFirst = async (scene: Scene) => {
 
 for (const [what, begin, given] of [
   ["a lost attempt", loseFirst, "lost"],
-  ["an attempt whose time was over", capFirst, "capped"],
+  ["a capped attempt", capFirst, "capped"],
 ] as const)
-  test(`${what} that delivers while the next route runs is charged at its own price, and the other job is cancelled`, async () => {
+  test(`charges ${what} that delivers while the next route runs at its own price, and cancels the other job`, async () => {
     const scene = await openScene();
     scene.simulator.script({ fault: "stuck", provider: "replicate" });
     const id = await begin(scene);
@@ -42,12 +42,12 @@ for (const [what, begin, given] of [
     expect(meanwhile.message).toBeUndefined();
     scene.clock.skip(REST_MS);
     await expectEnd(scene, id, { ends: 20, attempts: ["delivered", "superseded"], received: ["fal", "replicate"] });
-    await scene.eventually(() => stateOf(scene, "replicate") === "cancelled", "the cancelling of the other job");
-    // Once the provider has said so, nobody asks about it any more.
+    await scene.eventually(() => stateOf(scene, "replicate") === "cancelled", "the cancellation of the other job");
+    // When the provider has confirmed the cancellation, the service stops polling the job.
     await scene.eventually(async () => (await scene.attempts(id))[1]?.watchUntilMs === null, "the end of the watch");
   });
 
-test("a lost attempt that delivers after the end is marked late, and nothing changes for the customer", async () => {
+test("marks a lost attempt that delivers after the end as late and leaves the resource unchanged", async () => {
   const scene = await openScene();
   const id = await loseFirst(scene);
   const ended = await expectEnd(scene, id, { ends: 25, attempts: ["lost", "delivered"], received: ["fal", "replicate"] });
@@ -63,7 +63,7 @@ test("a lost attempt that delivers after the end is marked late, and nothing cha
   expect(stateOf(scene, "fal")).toBe("done");
 });
 
-test("a result that comes after the generation has failed is marked late and charged to nobody", async () => {
+test("marks a result that arrives after the generation has failed as late and charges nothing", async () => {
   const scene = await openScene();
   const id = await loseFirst(scene, { max_wait_s: 300 });
   await expectEnd(scene, id, { ends: "timed_out", attempts: ["lost"], received: ["fal"] });
@@ -72,15 +72,15 @@ test("a result that comes after the generation has failed is marked late and cha
   await expectEnd(scene, id, { ends: "timed_out", attempts: ["late"], received: ["fal"] });
 });
 
-test("what was given up is cancelled when another route has delivered", async () => {
+test("cancels the job of a capped attempt when another route has delivered", async () => {
   const scene = await openScene();
   const id = await capFirst(scene);
   await expectEnd(scene, id, { ends: 25, attempts: ["capped", "delivered"], received: ["fal", "replicate"] });
-  await scene.eventually(() => stateOf(scene, "fal") === "cancelled", "the cancelling of the first job");
+  await scene.eventually(() => stateOf(scene, "fal") === "cancelled", "the cancellation of the first job");
   await scene.eventually(async () => (await scene.attempts(id))[0]?.watchUntilMs === null, "the end of the watch");
 });
 
-test("every route has failed while a late result is being fetched: the late result wins", async () => {
+test("delivers and charges a late result that is being downloaded while every other route fails", async () => {
   const disk = testDisk();
   const scene = await openScene({ routes: [FAL, { ...REPLICATE, timeoutS: 640 }], aroundFiles: disk.aroundFiles });
   scene.simulator.script({ fault: "stuck", provider: "replicate" });
@@ -88,7 +88,7 @@ test("every route has failed while a late result is being fetched: the late resu
   await scene.untilAttempts(id, "capped", "accepted");
   disk.hold();
   scene.clock.skip(REST_MS);
-  await scene.eventually(() => disk.turnedAway() > 0, "the fetching of the late result");
+  await scene.eventually(() => disk.turnedAway() > 0, "the download of the late result");
   scene.clock.skip(REST_MS);
   await scene.untilAttempts(id, "accepted", "capped");
   expect(await scene.show(id)).toMatchObject({ status: "running", attempts: 2, cost_usd: null });
@@ -96,7 +96,7 @@ test("every route has failed while a late result is being fetched: the late resu
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered", "capped"], received: ["fal", "replicate"] });
 });
 
-test("a late result that is not what was ordered is paid for nothing, and does not disturb the route that runs", async () => {
+test("does not charge a late result that fails the delivery check, and continues the running route", async () => {
   const scene = await openScene({ routes: [FAL, { ...REPLICATE, timeoutS: 2000 }], files: 2, allFiles: true });
   scene.simulator.script({ fault: "fewer", endpoint: "life/fal" });
   scene.simulator.script({ fault: "late-ms", ms: 900_000, provider: "replicate" });
@@ -110,14 +110,14 @@ test("a late result that is not what was ordered is paid for nothing, and does n
   await expectEnd(scene, id, { ends: 25, attempts: ["mismatched", "delivered"], received: ["fal", "replicate"] });
 });
 
-test("a late result that is not what was ordered ends a generation that has nothing left but to wait for it", async () => {
+test("fails a generation with a single route when its result fails the delivery check", async () => {
   const scene = await openScene({ routes: [FAL], files: 2, allFiles: true });
   scene.simulator.script({ fault: "fewer" });
   const { id } = await scene.begin();
   await expectEnd(scene, id, { ends: "provider_failed", attempts: ["mismatched"], received: ["fal"] });
 });
 
-test("a late result that turns out to be no result gives way to the next route", async () => {
+test("tries the next route when the late result that it waited for is unreadable", async () => {
   const disk = testDisk();
   const scene = await openScene({ routes: [FAL, { ...REPLICATE, timeoutS: 640 }, SPARE], aroundFiles: disk.aroundFiles });
   scene.simulator.script({ fault: "stuck", provider: "replicate" });
@@ -126,7 +126,7 @@ test("a late result that turns out to be no result gives way to the next route",
   await scene.untilAttempts(id, "capped", "accepted");
   disk.hold();
   scene.clock.skip(REST_MS);
-  await scene.eventually(() => disk.turnedAway() > 0, "the fetching of the late result");
+  await scene.eventually(() => disk.turnedAway() > 0, "the download of the late result");
   scene.clock.skip(REST_MS);
   await scene.untilAttempts(id, "accepted", "capped");
   disk.accept();
@@ -137,7 +137,7 @@ test("a late result that turns out to be no result gives way to the next route",
   });
 });
 
-test("a late result that turns out to be no result does not disturb the route that runs", async () => {
+test("continues the running route when a late result is unreadable", async () => {
   const scene = await openScene({ routes: [FAL, { ...REPLICATE, timeoutS: 2000 }] });
   scene.simulator.script({ fault: "unreadable", endpoint: "life/fal" });
   scene.simulator.script({ fault: "late-ms", ms: 900_000, provider: "replicate" });
@@ -149,7 +149,7 @@ test("a late result that turns out to be no result does not disturb the route th
   await expectEnd(scene, id, { ends: 25, attempts: ["capped", "delivered"], received: ["fal", "replicate"] });
 });
 
-test("two attempts deliver at the same moment: one of them is charged, once", async () => {
+test("charges exactly one of two attempts that deliver at the same moment", async () => {
   const disk = testDisk();
   const scene = await openScene({ aroundFiles: disk.aroundFiles });
   scene.simulator.script({ fault: "late-ms", ms: REST_MS, provider: "replicate" });
@@ -169,7 +169,7 @@ test("two attempts deliver at the same moment: one of them is charged, once", as
 });
 
 for (const fault of ["slow-answer", "drop-after"] as const)
-  test(`the same input sent again after the first one's end keeps its own job, whatever the first one's lost attempt finds (${fault})`, async () => {
+  test(`does not assign the job of a later generation to a lost attempt with the same input (${fault})`, async () => {
     const scene = await openScene({ routes: [{ ...REPLICATE, usd: "0.20", timeoutS: 120 }, SPARE], factor: 5 });
     scene.simulator.script({ fault: "drop", provider: "replicate", times: 1 });
     scene.simulator.script({ fault: "list-5xx", provider: "replicate" });
@@ -182,7 +182,7 @@ for (const fault of ["slow-answer", "drop-after"] as const)
     scene.simulator.script({ fault, provider: "replicate", times: 1, ...(fault === "slow-answer" ? { ms: 400 } : {}) });
     scene.simulator.script({ fault: "late-ms", ms: 60_000, provider: "replicate" });
     const second = await scene.begin();
-    // Time enough for the first one's watch to look, and for the second one's time not to be over.
+    // Long enough for the lost attempt to look for its job, and shorter than the time of the second attempt.
     for (let passedMs = 0; passedMs < 40_000; passedMs += 1_000) {
       scene.clock.skip(1_000);
       await scene.show(second.id);

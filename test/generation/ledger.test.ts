@@ -1,4 +1,4 @@
-// What the ledger cannot write: a full disk, a commit in doubt, a settlement that is refused, a read that fails.
+// Tests of store failures: a full disk, an unknown commit outcome, a refused settlement and a failing read.
 import { expect, test } from "bun:test";
 import { type Mutation, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -8,7 +8,7 @@ import { openLasting } from "./lasting.ts";
 
 const order = (prompt: string = INPUT.prompt) => ({ model: MODEL, input: { prompt } });
 
-test("the disk is full: submissions are busy, reads go on, what runs waits, and settles once when there is space", async () => {
+test("rejects submissions with 503 busy while the disk is full, still serves reads, and settles once when there is space", async () => {
   let isFull = false;
   const around = (store: Store): Store => ({
     ...store,
@@ -38,7 +38,7 @@ test("the disk is full: submissions are busy, reads go on, what runs waits, and 
   expect(again.status).toBe(202);
 });
 
-test("a database that may not grow says busy, keeps its books, and goes on in a larger one", async () => {
+test("rejects submissions with 503 busy when the database reaches its maximum size, and completes all after a restart with more space", async () => {
   const lasting = await openLasting([{ ...FAL, seats: 1 }], { pragmas: { maxPages: 160 } });
   const { first } = lasting;
   first.simulator.script({ fault: "late-ms", ms: 500_000, times: 1 });
@@ -68,7 +68,7 @@ test("a database that may not grow says busy, keeps its books, and goes on in a 
   expect(again.received()).toHaveLength(ids.length);
 });
 
-test("a commit whose outcome is unknown: the process is told to end, nobody hears that it was done, nothing further is written", async () => {
+test("returns 500, requests a stop of the process and commits nothing more after an unknown commit outcome", async () => {
   let commits = 0;
   let inDoubt = false;
   const around = (store: Store): Store => ({
@@ -76,7 +76,7 @@ test("a commit whose outcome is unknown: the process is told to end, nobody hear
     commit: async (mutations: readonly Mutation[]) => {
       commits += 1;
       const outcomes = await store.commit(mutations);
-      // What a failed fsync leaves: an error, and rows that are there after all.
+      // A failed fsync: an error, although the rows are written.
       if (inDoubt) throw new StoreUnknown("fsync failed");
       return outcomes;
     },
@@ -89,7 +89,7 @@ test("a commit whose outcome is unknown: the process is told to end, nobody hear
   inDoubt = true;
   const headers = { "idempotency-key": "in doubt" };
   const answered = await first.ask("POST", "/v1/generations", { body: order(), headers });
-  // Neither accepted nor refused: the caller may only send it again with its key.
+  // The submission is neither accepted nor rejected: the client can only resend it with the same idempotency key.
   expect(answered).toMatchObject({ status: 500, body: { error: { code: "server_error" } } });
   expect(first.lines.filter(({ event }) => event === "commit outcome unknown").length).toBeGreaterThan(0);
   const after = commits;
@@ -107,9 +107,9 @@ test("a commit whose outcome is unknown: the process is told to end, nobody hear
   expect(again.received()).toEqual(["fal", "fal"]);
 });
 
-test("a settlement that is refused parks the generation: running, the hold kept, the seat freed, told by log, gauge and verify, and the service takes work", async () => {
+test("parks a generation whose settlement the store refuses, keeps its hold, frees its place, and reports it in log, gauge and verify", async () => {
   let isTampered = true;
-  // A capture that is not the quote: what a defect would ask for.
+  // A capture that differs from the quote, as a defect would cause.
   const tamper = (mutation: Mutation): Mutation => {
     if (!isTampered || mutation.mutation !== "step" || mutation.settlement?.kind !== "capture") return mutation;
     isTampered = false;
@@ -130,7 +130,7 @@ test("a settlement that is refused parks the generation: running, the hold kept,
     expect(broken).toMatchObject([{ invariant: 9, offending: [{ generation: id }] }]);
   };
   await isTold(first);
-  // Its seat is free: the next one runs and ends.
+  // Its place is free: the next generation runs and ends.
   const next = await first.begin();
   expect((await first.until(next.id)).status).toBe("succeeded");
   await lasting.die();
@@ -142,7 +142,7 @@ test("a settlement that is refused parks the generation: running, the hold kept,
   await again.crash();
 });
 
-test("reads that fail for a while strand nobody: what they were for is done when they work again", async () => {
+test("repeats an effect whose read of the store fails, until the read succeeds", async () => {
   let failing = 6;
   const around = (store: Store): Store => ({
     ...store,

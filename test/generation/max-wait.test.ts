@@ -1,11 +1,11 @@
-// Waiting times: what `max_wait_s` forbids and what it does not, and the time that a route may take.
+// Tests of `max_wait_s`: which attempts it prevents, and the time limit of a route.
 import { expect, test } from "bun:test";
 import { FAL, INPUT, MODEL, REPLICATE } from "./catalogue.ts";
 import { expectEnd, INITIAL_CREDITS, openScene } from "./fixture.ts";
 
 const ONE_SEAT = { GENROUTER_LIMITS__MAX_RUNNING: "1" };
 
-test("queued until the waiting time is over: timed out, never tried, the whole hold released", async () => {
+test("times out a generation that is queued for max_wait_s, without an attempt, and releases the whole hold", async () => {
   const scene = await openScene({
     routes: [
       { ...FAL, timeoutS: 2400 },
@@ -24,7 +24,7 @@ test("queued until the waiting time is over: timed out, never tried, the whole h
   expect(waitedMs).toBeGreaterThanOrEqual(600_000);
 });
 
-test("without `max_wait_s` no attempt begins after the time that is set for that", async () => {
+test("times out a queued generation without `max_wait_s` after default_max_wait_s", async () => {
   const scene = await openScene({
     routes: [{ ...FAL, timeoutS: 2400 }],
     env: { ...ONE_SEAT, GENROUTER_LIMITS__DEFAULT_MAX_WAIT_S: "300" },
@@ -37,7 +37,7 @@ test("without `max_wait_s` no attempt begins after the time that is set for that
   await expectEnd(scene, id, { ends: "timed_out", attempts: [], received: ["fal"] });
 });
 
-test("the waiting time passes while an attempt runs: it may finish, and is charged", async () => {
+test("completes and charges an attempt that is running when max_wait_s passes", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "late-ms", ms: 400_000 });
   const { id } = await scene.begin({ max_wait_s: 60 });
@@ -48,7 +48,7 @@ test("the waiting time passes while an attempt runs: it may finish, and is charg
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
 });
 
-test("the waiting time passes while a lost answer is being confirmed: the job that is found is charged", async () => {
+test("charges a job that is found after max_wait_s passed while a lost response was being confirmed", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "drop-after" });
   scene.simulator.script({ fault: "late-ms", ms: 200_000 });
@@ -58,7 +58,7 @@ test("the waiting time passes while a lost answer is being confirmed: the job th
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
 });
 
-test("the waiting time is over when a route fails: timed out, and no other route is tried", async () => {
+test("times out without a fallback when a route fails after max_wait_s", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "late-ms", ms: 100_000 });
   scene.simulator.script({ fault: "forget", after_polls: 1 });
@@ -68,7 +68,7 @@ test("the waiting time is over when a route fails: timed out, and no other route
   await expectEnd(scene, id, { ends: "timed_out", attempts: ["failed"], received: ["fal"] });
 });
 
-test("the waiting time is over when the last route fails: every route was tried, so the providers have failed", async () => {
+test("fails with provider_failed, not timed_out, when the last route fails after max_wait_s", async () => {
   const scene = await openScene({ routes: [FAL] });
   scene.simulator.script({ fault: "forget", after_polls: 1 });
   scene.simulator.script({ fault: "stuck" });
@@ -77,7 +77,7 @@ test("the waiting time is over when the last route fails: every route was tried,
   await expectEnd(scene, id, { ends: "provider_failed", attempts: ["failed"], received: ["fal"] });
 });
 
-test("the waiting time passes while the next route is full: timed out, and the failed attempt costs nothing", async () => {
+test("times out without a charge when max_wait_s passes while the fallback waits for a place on a full route", async () => {
   const scene = await openScene({ routes: [FAL, { ...REPLICATE, seats: 1, timeoutS: 2000 }] });
   await scene.occupy({ on: "replicate" });
   scene.simulator.script({ fault: "fail", endpoint: "life/fal" });
@@ -88,7 +88,7 @@ test("the waiting time passes while the next route is full: timed out, and the f
   await expectEnd(scene, id, { ends: "timed_out", attempts: ["failed"], received: ["fal", "replicate", "fal"] });
 });
 
-test("routes that are expected to take longer than the caller waits are skipped, and do not count for the reserve", async () => {
+test("excludes routes whose expected time is longer than max_wait_s from the plan and from the hold", async () => {
   const scene = await openScene({
     routes: [{ ...FAL, expectedS: 100 }, REPLICATE, { name: "slow", usd: "0.90", expectedS: 51 }],
   });
@@ -97,7 +97,7 @@ test("routes that are expected to take longer than the caller waits are skipped,
   await expectEnd(scene, queued.id, { ends: 25, attempts: ["delivered"], received: ["replicate"] });
 });
 
-test("no route is quick enough: refused before anything is held, naming the shortest time", async () => {
+test("rejects a submission with 422 and the shortest expected time, without a hold, when every route is slower than max_wait_s", async () => {
   const scene = await openScene({
     routes: [
       { ...FAL, expectedS: 100 },
@@ -110,7 +110,7 @@ test("no route is quick enough: refused before anything is held, naming the shor
   expect(await scene.balance()).toEqual({ available: INITIAL_CREDITS, held: 0, charged: 0, inProgress: 0 });
 });
 
-test("a route's time counts from its first sending, over backing off and confirming, and is never started again", async () => {
+test("measures the time of a route from its first submission, including backoff and confirmation, without a restart", async () => {
   const scene = await openScene({ routes: [FAL, REPLICATE] });
   scene.simulator.script({ fault: "429", retry_after_s: 200, times: 1 });
   scene.simulator.script({ fault: "drop-after", endpoint: "life/fal" });
@@ -123,7 +123,7 @@ test("a route's time counts from its first sending, over backing off and confirm
   await scene.until(id, ({ message }) => message !== undefined);
   const again = (await scene.attempts(id))[0];
   expect(again?.endsAtMs).toBe(first?.endsAtMs ?? 0);
-  // What a look-up may conclude counts from the sending that could have made a job.
+  // The lookup window counts from the sending that could have created a job.
   expect(again?.sentAtMs ?? 0).toBeGreaterThanOrEqual((first?.sentAtMs ?? 0) + 200_000);
   scene.clock.skip((first?.endsAtMs ?? 0) - scene.clock.nowMs());
   await expectEnd(scene, id, { ends: 25, attempts: ["lost", "delivered"], received: ["fal", "fal", "replicate"] });

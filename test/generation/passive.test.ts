@@ -1,24 +1,24 @@
-// Machines put away while nothing happens to them: fewer in memory than generations that run, and nobody notices.
+// Tests of passivation: idle statecharts leave memory while their generations run, without an effect on the result.
 import { expect, test } from "bun:test";
 import { REST_MS } from "../../actors/supervisor/passivation.ts";
 import { FAL, REPLICATE } from "./catalogue.ts";
 import { INITIAL_CREDITS, openScene } from "./fixture.ts";
 
-test("ten generations run with two machines in memory, fail over, and all end well", async () => {
+test("ten generations run, fall back and succeed with at most two statecharts in memory", async () => {
   const scene = await openScene({ routes: [FAL, REPLICATE], factor: 1, env: { GENROUTER_LIMITS__MAX_LIVE_ACTORS: "2" } });
   scene.simulator.script({ fault: "late-ms", ms: 400_000 });
   const ids = await Promise.all(Array.from({ length: 10 }, async () => (await scene.begin()).id));
   for (const id of ids) await scene.untilAttempts(id, "accepted");
   const { supervisor } = scene.rooms;
   const seq = await scene.seqOf(ids[0] ?? "");
-  // Whoever was busy when the others came to rest is looked at with the next sign of life of any of them.
+  // An actor that was busy during the last pass is passivated after the next event of any actor.
   await scene.eventually(() => {
     supervisor.report(seq, { type: "woken", n: 99, atMs: scene.clock.nowMs() });
     return supervisor.counts().live <= 2;
-  }, "that the machines are put away");
+  }, "the passivation");
   expect(scene.rooms.supervisor.counts()).toMatchObject({ running: 10, deadlines: 10 });
   expect(scene.rooms.supervisor.counts().live).toBeLessThanOrEqual(2);
-  // Half of the jobs are forgotten: their generations wake, and move on.
+  // The provider forgets half of the jobs: their actors are restored and fall back.
   scene.simulator.jobs().forEach((job, at) => {
     if (at % 2 === 0) job.faults.poll = { name: "forget", after_polls: 0 };
   });
@@ -32,7 +32,7 @@ test("ten generations run with two machines in memory, fail over, and all end we
   expect(scene.rooms.supervisor.counts()).toEqual({ queued: 0, running: 0, live: 0, deadlines: 0 });
 });
 
-test("a machine to which nothing has happened for a minute is put away, and wakes when its result is there", async () => {
+test("passivates a statechart after one minute without events, and restores it when its result arrives", async () => {
   const scene = await openScene({ routes: [FAL], factor: 0 });
   scene.simulator.script({ fault: "late-ms", ms: 4 * REST_MS });
   const first = await scene.begin();
@@ -47,7 +47,7 @@ test("a machine to which nothing has happened for a minute is put away, and wake
   expect(await scene.show(first.id)).toMatchObject({ status: "succeeded", cost_usd: 0.2 });
 });
 
-test("a read that fails when a machine wakes is tried again: its result is not lost", async () => {
+test("retries a failed read while it restores a statechart, without losing the result", async () => {
   let failures = 0;
   let isFailing = false;
   const scene = await openScene({

@@ -1,4 +1,4 @@
-// Polls that say nothing, the wrong thing or the same thing twice: only what proves something changes anything.
+// Tests of poll responses that are missing, wrong or repeated: only a conclusive response changes the attempt.
 import { expect, test } from "bun:test";
 import type { Rule } from "../../src/simulator/simulator.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -7,20 +7,20 @@ import { expectEnd, openScene } from "./fixture.ts";
 
 const DELIVERED = { ends: 20, attempts: ["delivered"], received: ["fal"] };
 const CHEAP_REPLICATE: TestRoute = { ...REPLICATE, usd: "0.20" };
-/** What must not disturb a job that delivers. */
+/** Poll faults that must not affect a job that delivers. */
 const UNDISTURBED: [promise: string, rule: Rule][] = [
-  ["a status that nobody has heard of", { fault: "unknown-status", polls: 4 }],
+  ["an unknown status", { fault: "unknown-status", polls: 4 }],
   ["server errors", { fault: "poll-5xx", polls: 4 }],
-  ["too many polls", { fault: "poll-429", polls: 2 }],
+  ["429 responses", { fault: "poll-429", polls: 2 }],
   ["broken connections", { fault: "poll-drop", polls: 4 }],
   ["pages that are not JSON", { fault: "poll-rubbish", polls: 4 }],
-  ["an answer that never comes", { fault: "poll-hang", polls: 1 }],
-  ["done, before the result is there", { fault: "early-done", polls: 3 }],
-  ["done, then running again", { fault: "out-of-order", polls: 3 }],
+  ["a response that never arrives", { fault: "poll-hang", polls: 1 }],
+  ["success before the result exists", { fault: "early-done", polls: 3 }],
+  ["success, then running again", { fault: "out-of-order", polls: 3 }],
 ];
 for (const [what, rule] of UNDISTURBED)
   for (const route of [FAL, CHEAP_REPLICATE])
-    test(`${what}: ${route.name} is asked again, its job delivers, and it is the only one`, async () => {
+    test(`polls ${route.name} again after ${what}, delivers its job and submits no other`, async () => {
       const scene = await openScene({ routes: [route, SPARE], callTimes: { pollMs: 150 } });
       scene.simulator.script(rule);
       scene.simulator.script({ fault: "late-ms", ms: 20_000 });
@@ -29,14 +29,14 @@ for (const [what, rule] of UNDISTURBED)
       expect(scene.simulator.jobs()).toHaveLength(1);
     });
 
-test("done, but the result's own address answers a server error for a while: it is asked again", async () => {
+test("requests the result again while its URL returns server errors", async () => {
   const scene = await openScene({ routes: [FAL, SPARE] });
   scene.simulator.script({ fault: "result-5xx", polls: 3 });
   const { id } = await scene.begin();
   await expectEnd(scene, id, DELIVERED);
 });
 
-test("an answer larger than any answer about a job is not read, and the route's time ends it", async () => {
+test("does not read an oversized poll response, and falls back at the end of the route's time", async () => {
   const scene = await openScene({ routes: [FAL, REPLICATE] });
   scene.simulator.script({ fault: "poll-huge", mb: 2, endpoint: "life/fal" });
   const { id } = await scene.begin();
@@ -45,13 +45,13 @@ test("an answer larger than any answer about a job is not read, and the route's 
   await expectEnd(scene, id, { ends: 25, attempts: ["capped", "delivered"], received: ["fal", "replicate"] });
 });
 
-test("a job that the provider has forgotten is believed gone after three answers over a minute, not before", async () => {
+test("treats a job as gone after the provider reports it as unknown for at least one minute", async () => {
   const scene = await openScene({ routes: [FAL, REPLICATE] });
   scene.simulator.script({ fault: "forget", endpoint: "life/fal" });
   scene.simulator.script({ fault: "stuck", endpoint: "life/fal" });
   const { id } = await scene.begin();
   const begun = await scene.eventually(() => scene.simulator.jobs()[0]?.polls === 2 && scene.clock.nowMs());
-  // Many more than three answers within the minute: it may come back.
+  // More than three such responses within the minute: the job may reappear.
   await scene.eventually(() => (scene.simulator.jobs()[0]?.polls ?? 0) >= 6);
   if (scene.clock.nowMs() - begun < 55_000) expect(scene.received()).toEqual(["fal"]);
   await expectEnd(scene, id, { ends: 25, attempts: ["failed", "delivered"], received: ["fal", "replicate"] });
@@ -60,20 +60,20 @@ test("a job that the provider has forgotten is believed gone after three answers
   expect((second?.sentAtMs ?? 0) - begun).toBeGreaterThanOrEqual(60_000);
 });
 
-test("a job that is unknown for a while and then known again goes on", async () => {
+test("continues a job that the provider reports as unknown for a while and then knows again", async () => {
   const scene = await openScene({ routes: [FAL, SPARE], factor: 50 });
   const rule = scene.simulator.script({ fault: "forget", after_polls: 1 });
   scene.simulator.script({ fault: "late-ms", ms: 40_000 });
   const { id } = await scene.begin();
   await scene.eventually(() => (scene.simulator.jobs()[0]?.polls ?? 0) >= 4);
-  // The provider remembers: the fault is taken off the job it was chosen for.
+  // The provider knows the job again: the fault of this job is removed.
   const job = scene.simulator.jobs()[0];
   expect(rule.fault).toBe("forget");
   if (job) job.faults.poll = { name: "poll-5xx", polls: 0 };
   await expectEnd(scene, id, DELIVERED);
 });
 
-test("waiting writes nothing: neither polls of the API nor polls of the provider make a commit", async () => {
+test("commits nothing for polls of the API or polls of the provider", async () => {
   let commits = 0;
   const around = (store: Store): Store => ({
     ...store,

@@ -1,4 +1,4 @@
-// Random faults over random small plans: whatever providers do, every generation ends in time and the books are right.
+// Property test of random faults over random plans: every generation ends in time and the ledger is correct.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { FAULTS, type FaultName } from "../../src/simulator/faults.ts";
@@ -10,13 +10,13 @@ const CREDITS = 100_000;
 /** Another seed or more runs: SEED=7 RUNS=500. */
 const SEED = Number(process.env.SEED ?? 20_261_019);
 const RUNS = Number(process.env.RUNS ?? 25);
-/** Longest waiting time of an order, s. */
+/** Longest `max_wait_s` of a submission. */
 const LONGEST_WAIT_S = 2000;
 const LONGEST_ROUTE_S = 300;
-/** Collecting may take ten minutes after a route's time; three routes one after the other, and a late result at the end. */
+/** Collecting can take ten minutes after a route's time; up to three routes in sequence, and a late result at the end. */
 const BOUND_MS = (LONGEST_WAIT_S + 4 * (LONGEST_ROUTE_S + 600)) * 1000;
 
-/** Faults that need a second address, or more memory than a test should take, are left to tests of their own. */
+/** Faults that need a second address or much memory have separate tests. */
 const NAMES = (Object.keys(FAULTS) as FaultName[]).filter((name) => !["elsewhere", "redirect", "poll-huge"].includes(name));
 
 const route = fc.record({
@@ -38,7 +38,7 @@ const world = fc.record({
   rules: fc.array(rule, { minLength: 0, maxLength: 8 }),
   orders: fc.array(order, { minLength: 1, maxLength: 4 }),
   stepMs: fc.constantFrom(300, 1000, 3000),
-  /** All orders ask for the same, so that a provider's list cannot tell their jobs apart. */
+  /** All submissions have the same input, so a provider's list cannot distinguish their jobs. */
   areTwins: fc.boolean(),
 });
 type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
@@ -51,7 +51,7 @@ const routesOf = ({ routes }: World): TestRoute[] =>
     expectedS: 1,
   }));
 
-/** What must be true of a world in which everything has ended, by the database, the API and the providers' own log. */
+/** Checks a world in which everything has ended, by the database, the API and the providers' log. */
 const audit = async (scene: Scene, { routes, areTwins }: World, generations: readonly { id: string; prompt: string }[]) => {
   let charged = 0;
   const submissions = scene.simulator.submissions();
@@ -69,7 +69,7 @@ const audit = async (scene: Scene, { routes, areTwins }: World, generations: rea
     for (const { ref, state, request, route } of areTwins ? [] : attempts) {
       const seen = submissions.filter(({ endpoint, input }) => endpoint === route.endpoint && input?.prompt === prompt);
       if (route.provider === "fal") expect(seen.every((submission) => submission.ref === ref)).toBe(true);
-      // Only what was proved not to be accepted is ever sent again, and what is proved absent was never accepted.
+      // A submission is resent only if it was provably not accepted, and an absent attempt was never accepted.
       expect(seen.filter(({ accepted }) => accepted).length).toBeLessThanOrEqual(1);
       if (state === "absent") expect(seen.some(({ accepted }) => accepted)).toBe(false);
       if (request === null) expect(seen).toEqual([]);
@@ -83,7 +83,7 @@ const audit = async (scene: Scene, { routes, areTwins }: World, generations: rea
   await scene.verify();
 };
 
-test("random faults over random plans: always an end in time, credits conserved, no job taken twice", async () => {
+test("every generation ends in time, credits are conserved and no job is used twice, with random faults and plans", async () => {
   let ended = 0;
   const ends = new Map<string, number>();
   await fc.assert(
@@ -99,7 +99,7 @@ test("random faults over random plans: always an end in time, credits conserved,
         const prompt = drawn.areTwins ? "twins" : `number ${at}`;
         const body = { model: MODEL, input: { prompt }, max_wait_s: waitS };
         const answered = await scene.ask("POST", "/v1/generations", { body });
-        // A route may be down by now, and with it the model.
+        // The circuit breakers of all routes of the model may be open by now.
         if (answered.status === 202) generations.push({ id: String(answered.body.id), prompt });
         else expect(answered).toMatchObject({ status: 503, body: { error: { code: "model_unavailable" } } });
       }
@@ -107,7 +107,7 @@ test("random faults over random plans: always an end in time, credits conserved,
       await scene.hurry(async () => (await scene.balance()).inProgress === 0, drawn.stepMs);
       expect(scene.clock.nowMs() - begunAtMs).toBeLessThan(BOUND_MS);
       await audit(scene, drawn, generations);
-      // What was given up may still come: nothing changes for the customer.
+      // Late results may still arrive. They must not change the resource.
       const showAll = () => Promise.all(generations.map(({ id }) => scene.show(id)));
       const before = await showAll();
       let turns = 0;

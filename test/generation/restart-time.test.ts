@@ -1,10 +1,10 @@
-// What a restart must not change: deadlines, the order of the line, what is watched, what a person has to look at.
+// Tests of state that a restart must preserve: deadlines, the order of the run queue and watched attempts.
 import { expect, test } from "bun:test";
 import { FAL, REPLICATE } from "./catalogue.ts";
 import { expectEnd } from "./fixture.ts";
 import { openLasting } from "./lasting.ts";
 
-test("forty minutes stay forty minutes over a restart: the cap of an attempt is a time, not a timer", async () => {
+test("keeps the absolute cap of an attempt over a restart", async () => {
   const lasting = await openLasting([{ ...FAL, timeoutS: 2400 }, REPLICATE]);
   const { clock } = lasting.first;
   lasting.first.simulator.script({ fault: "stuck", endpoint: "life/fal" });
@@ -24,7 +24,7 @@ test("forty minutes stay forty minutes over a restart: the cap of an attempt is 
   expect((await again.attempts(id))[0]?.endedAtMs).toBeGreaterThanOrEqual(endsAtMs);
 });
 
-test("a cap that passed while nobody ran is honoured at once", async () => {
+test("applies a cap that passed during the downtime immediately after the restart", async () => {
   const lasting = await openLasting([FAL, REPLICATE]);
   lasting.first.simulator.script({ fault: "stuck", endpoint: "life/fal" });
   const { id } = await lasting.first.begin();
@@ -36,25 +36,22 @@ test("a cap that passed while nobody ran is honoured at once", async () => {
 });
 
 test.each([
-  ["meanwhile", 1_000_000],
-  ["as soon as somebody ran again", -1_000],
-])(
-  "a job that delivered while nobody ran, and whose cap passed %s, is looked at once more and charged",
-  async (_, afterCapMs) => {
-    // The last look has to come within half a minute of this clock, on a busy machine too.
-    const lasting = await openLasting([FAL, REPLICATE], { factor: 10 });
-    lasting.first.simulator.script({ fault: "late-ms", ms: 100_000 });
-    const { id } = await lasting.first.begin();
-    await lasting.first.untilAttempts(id, "accepted");
-    const capMs = (await lasting.first.attempts(id))[0]?.endsAtMs ?? 0;
-    await lasting.die();
-    lasting.first.clock.skip(capMs + afterCapMs - lasting.first.clock.nowMs());
-    const again = await lasting.reopen();
-    await expectEnd(again, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
-  },
-);
+  ["during the downtime", 1_000_000],
+  ["right after the restart", -1_000],
+])("polls a job that ended during the downtime once more and charges it when its cap passed %s", async (_, afterCapMs) => {
+  // The last poll must happen within half a minute of this clock, also on a busy machine.
+  const lasting = await openLasting([FAL, REPLICATE], { factor: 10 });
+  lasting.first.simulator.script({ fault: "late-ms", ms: 100_000 });
+  const { id } = await lasting.first.begin();
+  await lasting.first.untilAttempts(id, "accepted");
+  const capMs = (await lasting.first.attempts(id))[0]?.endsAtMs ?? 0;
+  await lasting.die();
+  lasting.first.clock.skip(capMs + afterCapMs - lasting.first.clock.nowMs());
+  const again = await lasting.reopen();
+  await expectEnd(again, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+});
 
-test("a waiting time that passed while nobody ran: the queued generation is timed out, the running one may finish", async () => {
+test("times out a queued generation and continues a running one when max_wait_s passed during the downtime", async () => {
   const lasting = await openLasting([{ ...FAL, timeoutS: 2400 }], { env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } });
   lasting.first.simulator.script({ fault: "late-ms", ms: 200_000, times: 1 });
   const running = await lasting.first.begin({ max_wait_s: 60 });
@@ -70,7 +67,7 @@ test("a waiting time that passed while nobody ran: the queued generation is time
   await expectEnd(again, running.id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
 });
 
-test("those who waited in line wait on in the same order, behind those who were running", async () => {
+test("keeps the order of the run queue over a restart, behind the generations that were running", async () => {
   const lasting = await openLasting([{ ...FAL, seats: 1 }]);
   const { first } = lasting;
   first.simulator.script({ fault: "late-ms", ms: 60_000 });
@@ -86,7 +83,7 @@ test("those who waited in line wait on in the same order, behind those who were 
   expect(await again.balance()).toMatchObject({ held: 0, charged: 80 });
 });
 
-test("a generation whose fallback was full keeps waiting as running, and its turn comes", async () => {
+test("keeps a generation that waits for a full fallback route running over a restart, and then starts it", async () => {
   const lasting = await openLasting([FAL, { ...REPLICATE, seats: 1 }]);
   const { first } = lasting;
   await first.occupy({ on: "replicate", ms: 100_000 });
@@ -104,7 +101,7 @@ test("a generation whose fallback was full keeps waiting as running, and its tur
   });
 });
 
-test("an attempt that was given up is watched on: its result is taken while the next route runs", async () => {
+test("still watches a capped attempt after a restart and accepts its result while the next route runs", async () => {
   const lasting = await openLasting([FAL, REPLICATE]);
   const { first } = lasting;
   first.simulator.script({ fault: "late-ms", ms: 700_000, endpoint: "life/fal" });
@@ -119,7 +116,7 @@ test("an attempt that was given up is watched on: its result is taken while the 
   await expectEnd(again, id, { ends: 20, attempts: ["delivered", "superseded"], received: ["fal", "replicate"] });
 });
 
-test("an attempt of a generation that has ended is watched on, and marked late", async () => {
+test("still watches the lost attempt of an ended generation after a restart and marks it late", async () => {
   const lasting = await openLasting([FAL, REPLICATE]);
   const { first } = lasting;
   first.simulator.script({ fault: "drop-after", endpoint: "life/fal" });
@@ -135,7 +132,7 @@ test("an attempt of a generation that has ended is watched on, and marked late",
   await expectEnd(again, id, { ends: 25, attempts: ["late", "delivered"], received: ["fal", "replicate"] });
 });
 
-test("a result that our own disk refused before the restart is taken after it", async () => {
+test("collects a result after a restart that result storage had refused before it", async () => {
   const lasting = await openLasting([FAL, REPLICATE], { death: { at: "after", event: "storageRefused" }, diskRefuses: true });
   const { id } = await lasting.first.begin();
   await lasting.reached;

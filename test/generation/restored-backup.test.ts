@@ -1,4 +1,4 @@
-// A backup is put back in place of a service that went on after it: nothing that the service bought meanwhile is bought again.
+// Tests of restoring a backup after the service had continued: no job that was purchased meanwhile is purchased again.
 import { Database } from "bun:sqlite";
 import { expect, onTestFinished, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -14,7 +14,7 @@ import { testClock } from "../clock.ts";
 import { FAL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
 import { type End, expectEnd, openScene, type Scene } from "./fixture.ts";
 
-// Numbers of generations run ahead of the clock here, as they do where it was set back: nothing may be read from their time.
+// Generation numbers are ahead of the clock here, as after a clock that was set back: code must not read a time from them.
 newGenerationSeq(Date.UTC(2030, 0, 1));
 
 const CHEAP_REPLICATE: TestRoute = { ...REPLICATE, usd: "0.20" };
@@ -22,20 +22,20 @@ const PUT_BACK_AFTER_MS = 300_000;
 
 type Story = {
   routes: readonly TestRoute[];
-  /** The event right before or after which the backup is taken. */
+  /** The event, and whether the backup is taken before or after its commit. */
   at: "before" | "after";
   event: string;
-  /** What the providers do in the first life. */
+  /** Faults of the providers before the restore. */
   rules?: readonly Rule[];
-  /** The first life ends right after the backup, with nothing sent. */
+  /** The first process ends right after the backup, before it submits anything. */
   dies?: true;
-  /** A route that the operator has switched off before the second life. */
+  /** A route that the operator disables before the restored service starts. */
   off?: string;
-  /** How long after the first life the backup is put in place. */
+  /** The time between the end of the first process and the restore. */
   laterMs?: number;
 };
 
-/** Lives a first life, takes a backup in the middle of it, and opens a second life on the backup with the same providers. */
+/** Runs a service, takes a backup during a generation, and starts a second service on the backup with the same providers. */
 const restore = async ({
   routes,
   at,
@@ -84,7 +84,7 @@ const restore = async ({
   else await first.until(id);
   await first.crash();
   simulator.clearScript();
-  // Whoever puts a backup in place does so a while later; the customer's money is where the backup has it.
+  // A restore takes place some time later. The balance is the one in the backup.
   clock.skip(laterMs);
   const db = new Database(join(copyDir, "genrouter.db"));
   markRestored(db, { takenAtMs: takenAtMs ?? 0, nowMs: clock.nowMs() });
@@ -109,7 +109,7 @@ const restore = async ({
 const MEANS: [string, TestRoute][] = [
   ["our mark", FAL],
   ["its input", { ...FAL, unmarked: true }],
-  ["its input, on another provider's list", CHEAP_REPLICATE],
+  ["its input in another provider's list", CHEAP_REPLICATE],
 ];
 const MOMENTS: Pick<Story, "at" | "event">[] = [
   { at: "before", event: "begun" },
@@ -121,7 +121,7 @@ const MOMENTS: Pick<Story, "at" | "event">[] = [
 
 for (const moment of MOMENTS)
   for (const [by, route] of MEANS)
-    test(`taken ${moment.at} "${moment.event}": what was bought after it is found by ${by}, delivered and charged once`, async () => {
+    test(`finds a job purchased after a backup ${moment.at} "${moment.event}" by ${by}, delivers it and charges it once`, async () => {
       const { again, id } = await restore({ ...moment, routes: [route, SPARE] });
       await again.hurry(async () => (await again.show(id)).completed_at !== null);
       const end: End = { ends: 20, attempts: ["delivered"], received: [route.name] };
@@ -129,7 +129,7 @@ for (const moment of MOMENTS)
       expect(again.simulator.jobs()).toHaveLength(1);
     });
 
-test("what failed and what delivered after the backup are both found, in their order", async () => {
+test("finds both the failed and the delivered job of the time after the backup, in order", async () => {
   const rules: Rule[] = [{ fault: "fail", endpoint: "life/replicate" }];
   const { again, id } = await restore({ at: "before", event: "begun", routes: [CHEAP_REPLICATE, SPARE], rules });
   await again.hurry(async () => (await again.show(id)).completed_at !== null);
@@ -137,7 +137,7 @@ test("what failed and what delivered after the backup are both found, in their o
   expect(again.simulator.jobs()).toHaveLength(2);
 });
 
-test("what delivered on a later route is found there, though the first refused and would take it now", async () => {
+test("finds a job on a later route without a new purchase on the first route, which would accept now", async () => {
   const rules: Rule[] = [{ fault: "403", endpoint: "life/replicate" }];
   const { again, id } = await restore({ at: "before", event: "begun", routes: [CHEAP_REPLICATE, SPARE], rules });
   await again.hurry(async () => (await again.show(id)).completed_at !== null);
@@ -145,7 +145,7 @@ test("what delivered on a later route is found there, though the first refused a
   expect(again.simulator.jobs()).toHaveLength(1);
 });
 
-test("what was its second attempt is found by the first one here: a route is off now that was not then", async () => {
+test("finds the job of the former second attempt with the first attempt when the first route is disabled after the restore", async () => {
   const rules: Rule[] = [{ fault: "403", endpoint: "life/replicate" }];
   const routes = [CHEAP_REPLICATE, { ...FAL, usd: "0.25" }];
   const { again, id } = await restore({ at: "before", event: "begun", routes, rules, off: "life/replicate" });
@@ -154,7 +154,7 @@ test("what was its second attempt is found by the first one here: a route is off
   expect(again.simulator.jobs()).toHaveLength(1);
 });
 
-test("what was accepted before the backup and can be asked about no more is not bought on the next route", async () => {
+test("does not purchase on the next route when a job accepted before the backup can no longer be looked up", async () => {
   const story = { at: "after", event: "accepted", routes: [CHEAP_REPLICATE, SPARE], laterMs: 36_000_000 } as const;
   const { again, id } = await restore(story);
   await again.hurry(async () => (await again.show(id)).completed_at !== null, 10_000);
@@ -162,7 +162,7 @@ test("what was accepted before the backup and can be asked about no more is not 
   expect(await again.balance()).toMatchObject({ held: 0 });
 });
 
-test("whoever comes new does not wait for what is being confirmed", async () => {
+test("runs a new generation while a restored attempt is being confirmed", async () => {
   const { again } = await restore({ at: "before", event: "begun", dies: true, routes: [FAL] });
   const { key } = await again.newTenant();
   const answered = await again.ask("POST", "/v1/generations", { key, body: { model: "life", input: { prompt: "a new one" } } });
@@ -171,7 +171,7 @@ test("whoever comes new does not wait for what is being confirmed", async () => 
   expect((await again.show(id, key)).status).toBe("succeeded");
 });
 
-test("what was never sent is sent, once it is proved that nobody sent it", async () => {
+test("submits a restored attempt after it is proved absent at the provider", async () => {
   const { again, id } = await restore({ at: "before", event: "begun", dies: true, routes: [CHEAP_REPLICATE, SPARE] });
   expect(again.simulator.submissions()).toHaveLength(0);
   await again.hurry(async () => (await again.show(id)).completed_at !== null);
@@ -180,7 +180,7 @@ test("what was never sent is sent, once it is proved that nobody sent it", async
   expect(told.map(({ fields }) => fields.state)).toEqual(["absent"]);
 });
 
-test("where the provider cannot be asked nothing is sent a second time: the next route has its turn", async () => {
+test("does not resubmit to a provider whose list is unavailable", async () => {
   const { again, id } = await restore({ at: "before", event: "begun", routes: [CHEAP_REPLICATE, SPARE] });
   again.simulator.script({ fault: "list-5xx", endpoint: "life/replicate" });
   again.simulator.script({ fault: "list-5xx", provider: "replicate" });
@@ -189,7 +189,7 @@ test("where the provider cannot be asked nothing is sent a second time: the next
   expect(sent.filter((endpoint) => endpoint === "life/replicate")).toHaveLength(1);
 });
 
-test("what is submitted after the restore is sent without asking", async () => {
+test("submits a generation that was accepted after the restore without a lookup", async () => {
   const { again } = await restore({ at: "after", event: "accepted", routes: [CHEAP_REPLICATE, SPARE] });
   const { key } = await again.newTenant();
   const answered = await again.ask("POST", "/v1/generations", { key, body: { model: "life", input: { prompt: "a new one" } } });
@@ -202,7 +202,7 @@ test("what is submitted after the restore is sent without asking", async () => {
   expect((await again.show(id, key)).status).toBe("succeeded");
 });
 
-test("a copy of a copy asks since the first backup, as long as something is on its way since then", () => {
+test("keeps the time of the first backup in a second restore while generations of that time are still open", () => {
   const db = new Database(":memory:");
   db.run("CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID");
   db.run("CREATE TABLE generation (seq INTEGER PRIMARY KEY, completed_at_ms INTEGER)");

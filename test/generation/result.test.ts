@@ -1,4 +1,4 @@
-// Results that cannot be had at once, or at all: fetched again with fresh links, never charged before every file is safe.
+// Tests of results that cannot be downloaded at once or at all: retried with fresh links, never charged before files are stored.
 import { afterEach, expect, test } from "bun:test";
 import type { FailureClass } from "../../src/domain/types.ts";
 import type { Rule } from "../../src/simulator/simulator.ts";
@@ -11,7 +11,7 @@ const stops: (() => unknown)[] = [];
 afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
-/** A server of files beside the simulator. */
+/** Starts a file server beside the simulator. */
 const serve = (answer: (request: Request) => Response | Promise<Response>) => {
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
   stops.push(() => server.stop(true));
@@ -23,7 +23,7 @@ const picture = async ({ simulator }: Scene) => (await fetch(`${simulator.url}/s
 const CONFIRMING = "Confirming the result with the provider.";
 const CHEAP_REPLICATE: TestRoute = { ...REPLICATE, usd: "0.20" };
 
-/** What never becomes a result. */
+/** Faults of files that never become a result. */
 const HOPELESS: Rule[] = [
   { fault: "no-file" },
   { fault: "missing" },
@@ -38,13 +38,13 @@ const HOPELESS: Rule[] = [
   { fault: "redirect", url: "http://127.0.0.1:1/gone" },
   { fault: "elsewhere", url: "file:///etc/passwd" },
 ];
-/** Where nothing came at all, or what nobody but us is known to be unable to read; all else is no usable file: not what was ordered. */
+/** The failure class if no file arrived, or if possibly only this service cannot read it; otherwise the class is `mismatched`. */
 const FAILURE_OF: Partial<Record<Rule["fault"], FailureClass>> = {
   ...{ missing: "result_expired", expired: "result_expired" },
   ...{ unreadable: "result_unreadable", redirect: "result_unreadable" },
 };
 for (const rule of HOPELESS)
-  test(`${rule.fault} ${rule.status ?? ""}: asked for again and again, then the next route delivers and only that is charged`, async () => {
+  test(`falls back and charges only the second route after retries of a result with the fault ${rule.fault} ${rule.status ?? ""}`, async () => {
     const scene = await openScene({ routes: [FAL, REPLICATE] });
     scene.simulator.script({ ...rule, endpoint: "life/fal" });
     const { id } = await scene.begin();
@@ -58,14 +58,14 @@ for (const rule of HOPELESS)
     expect(failed?.failure?.class).toBe(failure);
   });
 
-/** What becomes a result when it is asked for again. */
+/** Faults of files that a retry resolves. */
 const PASSING: [promise: string, rule: Rule][] = [
-  ["a file whose server is down for a moment", { fault: "file-5xx", fetches: 2 }],
+  ["a file whose server returns errors twice", { fault: "file-5xx", fetches: 2 }],
   ["a file whose connection breaks twice", { fault: "file-cut", fetches: 2 }],
 ];
 for (const [what, rule] of PASSING)
   for (const route of [FAL, CHEAP_REPLICATE])
-    test(`${what} is fetched again from ${route.name}: the same job, charged once`, async () => {
+    test(`downloads ${what} again from ${route.name}, from the same job, and charges once`, async () => {
       const scene = await openScene({ routes: [route, SPARE] });
       scene.simulator.script(rule);
       const { id } = await scene.begin();
@@ -75,7 +75,7 @@ for (const [what, rule] of PASSING)
       expect(job?.fetches).toBe(3);
     });
 
-test("success that is announced before there is a file is confirmed, and the file that comes is taken", async () => {
+test("confirms a success that is announced before its file exists, and collects the file that follows", async () => {
   const scene = await openScene({ routes: [CHEAP_REPLICATE, SPARE] });
   scene.simulator.script({ fault: "early-done", polls: 2 });
   scene.simulator.script({ fault: "late-ms", ms: 15_000 });
@@ -84,14 +84,14 @@ test("success that is announced before there is a file is confirmed, and the fil
   expect(await scene.states(id)).toContain("running.confirming.result");
 });
 
-test("a link that has expired is replaced by a fresh one, asked for at the provider", async () => {
+test("requests a fresh link from the provider when the link of a file has expired", async () => {
   const asked: string[] = [];
   const server = serve(async ({ url }) => {
     const { pathname } = new URL(url);
     asked.push(pathname);
     if (pathname === "/fresh") return new Response(await picture(scene));
     const [job] = scene.simulator.jobs();
-    // From now on the provider announces another address.
+    // After this request, the provider announces another URL.
     if (job) job.faults.file = { name: "elsewhere", url: `${server.url.origin}/fresh` };
     return new Response("over", { status: 403 });
   });
@@ -102,7 +102,7 @@ test("a link that has expired is replaced by a fresh one, asked for at the provi
   expect(asked).toEqual(["/stale", "/fresh"]);
 });
 
-test("two pictures were ordered: both are delivered in their order, and the price is charged once", async () => {
+test("delivers two ordered images in order and charges the price once", async () => {
   const scene = await openScene({ routes: [FAL], files: 2 });
   const { id } = await scene.begin();
   const shown = await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
@@ -115,7 +115,7 @@ test("two pictures were ordered: both are delivered in their order, and the pric
   expect(first.text).not.toBe(second.text);
 });
 
-test("one of two pictures stays missing: the other is delivered and charged, and the operator is told which is not there", async () => {
+test("delivers and charges one of two images and logs the missing file when the other stays unavailable", async () => {
   const asked: string[] = [];
   const server = serve(async ({ url }) => {
     asked.push(new URL(url).pathname);
@@ -135,7 +135,7 @@ test("one of two pictures stays missing: the other is delivered and charged, and
   expect(line?.fields).toMatchObject({ generation_id: id, count: 1, detail: "file 2: its server answers 404" });
 });
 
-test("both of two pictures are missing: nothing is delivered and nothing charged, and the next route delivers both", async () => {
+test("falls back without a charge when both of two images are unavailable", async () => {
   const server = serve(() => new Response("no such file", { status: 404 }));
   const scene = await openScene({ routes: [FAL, REPLICATE], files: 2, env: allow(server) });
   scene.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/x.png`, endpoint: "life/fal" });
@@ -146,7 +146,7 @@ test("both of two pictures are missing: nothing is delivered and nothing charged
   expect(shown.output?.urls).toHaveLength(2);
 });
 
-test("a file that never stops coming is given up after ten minutes, and the next route delivers", async () => {
+test("aborts the download of an endless file after ten minutes and falls back", async () => {
   const server = serve(() => {
     let timer: ReturnType<typeof setInterval>;
     const start = new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, ...new Array<number>(64).fill(0)]);
@@ -163,7 +163,7 @@ test("a file that never stops coming is given up after ten minutes, and the next
   scene.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/endless.png`, endpoint: "life/fal" });
   const { id } = await scene.begin();
   await scene.eventually(async () => ((await scene.attempts(id))[0]?.results?.length ?? 0) > 0);
-  // The route's own time ends meanwhile; it does not end a collecting.
+  // The route's time ends meanwhile, which does not end the collection.
   scene.clock.skip(400_000);
   await scene.untilAttempts(id, "accepted");
   expect(await scene.show(id)).toMatchObject({ status: "running", attempts: 1 });
@@ -172,14 +172,14 @@ test("a file that never stops coming is given up after ten minutes, and the next
   expect((await scene.attempts(id))[0]?.failure?.class).toBe("result_unreadable");
 });
 
-test("a result that comes in the moment its time is over does not stand in the way of the next route", async () => {
+test("falls back when the files arrive while the end of the collect time is being committed", async () => {
   const disk = testDisk();
   let isHeld = false;
   let goOn: () => void = () => undefined;
   const held = new Promise<void>((resolve) => {
     goOn = resolve;
   });
-  // The end of collecting is being written, slowly, while the files come in after all.
+  // The commit of the end of collecting is delayed until the files have arrived.
   const around = (store: Store): Store => ({
     ...store,
     commit: async (mutations) => {
@@ -195,14 +195,14 @@ test("a result that comes in the moment its time is over does not stand in the w
   const { id } = await scene.begin();
   await scene.eventually(() => disk.turnedAway() === 1);
   scene.clock.skip(600_000);
-  await scene.eventually(() => isHeld, "the end of the collecting");
+  await scene.eventually(() => isHeld, "the end of the collect time");
   disk.accept();
   await scene.eventually(() => disk.kept() === 1, "the files");
   goOn();
   await expectEnd(scene, id, { ends: 25, attempts: ["failed", "delivered"], received: ["fal", "replicate"] });
 });
 
-test("our own disk refuses for an hour: the route is not to blame, nobody else is tried, and then the result is taken", async () => {
+test("collects a result after result storage refused it for an hour, without a fallback or a failure of the route", async () => {
   const disk = testDisk();
   const scene = await openScene({ routes: [FAL, SPARE], aroundFiles: disk.aroundFiles });
   disk.refuse();
@@ -211,7 +211,7 @@ test("our own disk refuses for an hour: the route is not to blame, nobody else i
   for (let minute = 0; minute < 60; minute += 10) {
     const before = disk.turnedAway();
     scene.clock.skip(600_000);
-    await scene.eventually(() => disk.turnedAway() > before, "another try");
+    await scene.eventually(() => disk.turnedAway() > before, "another retry");
   }
   const shown = await scene.show(id);
   expect(shown).toMatchObject({ status: "running", attempts: 1, cost_usd: null });
@@ -221,7 +221,7 @@ test("our own disk refuses for an hour: the route is not to blame, nobody else i
   expect(await scene.store.routeHealth()).toEqual(new Map());
 });
 
-test("our own disk refuses a late result: it waits too, and is charged when there is space", async () => {
+test("collects and charges a late result after result storage refused it", async () => {
   const disk = testDisk();
   const scene = await openScene({ routes: [FAL, REPLICATE], aroundFiles: disk.aroundFiles });
   scene.simulator.script({ fault: "late-ms", ms: 700_000, endpoint: "life/fal" });
@@ -232,7 +232,7 @@ test("our own disk refuses a late result: it waits too, and is charged when ther
   scene.clock.skip(600_000);
   await scene.untilAttempts(id, "capped", "accepted");
   scene.clock.skip(150_000);
-  await scene.eventually(() => disk.turnedAway() >= 2, "a second try");
+  await scene.eventually(() => disk.turnedAway() >= 2, "a retry");
   disk.accept();
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered", "superseded"], received: ["fal", "replicate"] });
 });

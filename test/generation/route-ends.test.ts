@@ -1,4 +1,4 @@
-// Routes whose providers have named a last day: the operator is told before, and after it no plan has them.
+// Tests of routes with an end date: the service warns the operator before it, and no plan contains them after it.
 import { expect, test } from "bun:test";
 import { testClock } from "../clock.ts";
 import { catalogueOf, FAL, MODEL, REPLICATE } from "./catalogue.ts";
@@ -16,7 +16,7 @@ const pricesShown = async (scene: Scene) => {
 };
 const openAt = (atMs: number, routes = [{ ...FAL, ends: ENDS }, REPLICATE]) => openScene({ routes, clock: testClock(100, atMs) });
 
-test("on its last day a route is used as ever; a moment after it the next one is quoted, planned and shown", async () => {
+test("uses a route on its last day, and quotes, plans and lists the next route right after it", async () => {
   const scene = await openAt(OVER_MS - 600_000);
   const { id, quoted_usd } = await scene.begin();
   expect(quoted_usd).toBe(0.2);
@@ -30,7 +30,7 @@ test("on its last day a route is used as ever; a moment after it the next one is
   expect(await pricesShown(scene)).toEqual([0.25]);
 });
 
-test("what was planned before and not begun passes it over, and nothing is tried there", async () => {
+test("skips an ended route in a plan that was made before its end", async () => {
   const scene = await openScene({
     routes: [{ ...FAL, ends: ENDS }, REPLICATE],
     clock: testClock(100, OVER_MS - 600_000),
@@ -45,7 +45,7 @@ test("what was planned before and not begun passes it over, and nothing is tried
   expect(JSON.stringify(journal)).toContain('"reason":"ended"');
 });
 
-test("a model whose last route has ended is not offered any more", async () => {
+test("rejects a submission with 422 and removes the model from the list when its last route has ended", async () => {
   const scene = await openAt(OVER_MS, [{ ...FAL, ends: ENDS }]);
   const answered = await scene.ask("POST", "/v1/generations", { body: { model: MODEL, input: { prompt: "x" } } });
   expect(answered.status).toBe(422);
@@ -53,7 +53,7 @@ test("a model whose last route has ended is not offered any more", async () => {
   expect((await scene.ask("GET", "/v1/models", { key: null })).body.data).toEqual([]);
 });
 
-test("the operator is told from 30 days before, at the start and when another catalogue is taken", async () => {
+test('logs "route retiring" from 30 days before the end, at the start and after a catalogue change', async () => {
   expect(told(await openAt(OVER_MS - 30 * DAY_MS - 600_000))).toEqual([]);
   const scene = await openAt(OVER_MS - 30 * DAY_MS);
   expect(told(scene)).toEqual([`${MODEL}/fal: its last day is ${ENDS}`]);

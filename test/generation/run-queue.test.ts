@@ -1,4 +1,4 @@
-// Seats: who waits, whose turn is next, and what waiting looks like from outside.
+// Tests of the run queue: which generation waits, which is next, and the resource of a waiting generation.
 import { expect, test } from "bun:test";
 import type { Tenant } from "../harness.ts";
 import { FAL, INPUT, MODEL, REPLICATE } from "./catalogue.ts";
@@ -13,10 +13,10 @@ const beginAs = async (scene: Scene, { key }: Tenant): Promise<string> => {
 
 for (const [what, options] of [
   ["of the route", { routes: [{ ...FAL, seats: 1 }, REPLICATE] }],
-  ["of every route, by the setting", { env: { GENROUTER_LIMITS__MAX_RUNNING_PER_ROUTE: "1" } }],
-  ["of the process", { env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } }],
+  ["of every route (max_running_per_route)", { env: { GENROUTER_LIMITS__MAX_RUNNING_PER_ROUTE: "1" } }],
+  ["of the process (max_running)", { env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } }],
 ] as const)
-  test(`the seats ${what} are taken: a generation stays queued, untried, until one is free`, async () => {
+  test(`keeps a generation queued without an attempt while all places ${what} are taken`, async () => {
     const scene = await openScene(options);
     await scene.occupy({ ms: 200_000 });
     const { id } = await scene.begin();
@@ -30,7 +30,7 @@ for (const [what, options] of [
     await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal", "fal"] });
   });
 
-test("whose turn it is goes round the accounts, and within one the oldest is first", async () => {
+test("serves accounts in turn, and the oldest generation first within an account", async () => {
   const scene = await openScene({ routes: [{ ...FAL, seats: 1 }] });
   await scene.occupy({ ms: 100_000 });
   const [a, b, c] = [await scene.newTenant(), await scene.newTenant(), await scene.newTenant()];
@@ -52,7 +52,7 @@ test("whose turn it is goes round the accounts, and within one the oldest is fir
   await scene.hurry(() => scene.rooms.supervisor.counts().running === 0);
 });
 
-test("a fallback whose route is full waits as running, goes before those still queued, and is not sent back", async () => {
+test("keeps a fallback that waits for a full route in status running until it gets a place", async () => {
   const scene = await openScene({ routes: [FAL, { ...REPLICATE, seats: 1 }] });
   await scene.occupy({ on: "replicate", ms: 300_000 });
   scene.simulator.script({ fault: "fail", endpoint: "life/fal", times: 1 });
@@ -66,12 +66,12 @@ test("a fallback whose route is full waits as running, goes before those still q
   await expectEnd(scene, id, { ends: 25, attempts: ["failed", "delivered"], received: ["fal", "replicate", "fal", "replicate"] });
 });
 
-test("a planned route that is down when its turn comes is passed over and does not count", async () => {
+test("skips a planned route whose circuit breaker is open, and does not count it as an attempt", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "late-ms", ms: 60_000, endpoint: "life/fal", times: 1 });
   const { id } = await scene.begin();
   await scene.untilAttempts(id, "accepted");
-  // Another generation finds out that the second route's credential is no good.
+  // Another generation opens the second route with a rejected credential.
   scene.simulator.script({ fault: "fail", endpoint: "life/fal", times: 1 });
   scene.simulator.script({ fault: "401", provider: "replicate", times: 1 });
   const other = await scene.begin();
@@ -87,7 +87,7 @@ test("a planned route that is down when its turn comes is passed over and does n
   expect(scene.received()).toEqual(["fal", "fal", "replicate", "spare", "spare"]);
 });
 
-test("more generations than seats, over several accounts: all are served, each charged once", async () => {
+test("serves more generations than places over several accounts and charges each once", async () => {
   const scene = await openScene({ routes: [{ ...FAL, seats: 2 }, REPLICATE], env: { GENROUTER_LIMITS__MAX_RUNNING: "3" } });
   const tenants = await Promise.all(Array.from({ length: 3 }, () => scene.newTenant()));
   const ids = await Promise.all(Array.from({ length: 18 }, (_, at) => beginAs(scene, tenants[at % 3] as Tenant)));

@@ -1,11 +1,11 @@
-// Jobs that a provider has accepted: how they deliver, fail or are refused, and which of that is charged.
+// Tests of accepted jobs that deliver, fail or are refused, and of what is charged.
 import { expect, test } from "bun:test";
 import type { Rule } from "../../src/simulator/simulator.ts";
 import { openHarness } from "../harness.ts";
 import { FAL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
 import { type End, expectEnd, openScene } from "./fixture.ts";
 
-test("a generation is charged the quoted price of the route that delivered, and its file is what it says", async () => {
+test("charges the quoted price of the route that delivers, and serves the file that the resource describes", async () => {
   const harness = await openHarness();
   const { submit, until, ask, balance } = harness;
   const queued = await submit("vidmodel-2.0-fast", { prompt: "a red kite over dunes", resolution: "480p", duration: 4 });
@@ -31,51 +31,51 @@ const CHEAP_REPLICATE: TestRoute = { ...REPLICATE, usd: "0.20" };
 
 const ROWS: Row[] = [
   {
-    promise: "a job that fails at once is followed by the next route, and only that one is charged",
+    promise: "falls back after a job that fails at once, and charges only the second route",
     rules: [on("fal", "fail")],
     end: FAILED_OVER,
   },
   {
-    promise: "a job that fails at the end of its time is followed by the next route, and only that one is charged",
+    promise: "falls back after a job that fails at the end of its run, and charges only the second route",
     rules: [on("fal", "fail-later")],
     end: FAILED_OVER,
   },
   {
-    promise: "a job that the provider stops half way is followed by the next route",
+    promise: "falls back after a job that the provider aborts",
     rules: [on("fal", "aborted")],
     end: FAILED_OVER,
   },
-  { promise: "an output that is refused is followed by the next route", rules: [on("fal", "refuse-output")], end: FAILED_OVER },
+  { promise: "falls back after a refused output", rules: [on("fal", "refuse-output")], end: FAILED_OVER },
   {
-    promise: "an output that is refused, told in words only, is followed by the next route",
+    promise: "falls back after a refused output that only the provider's message indicates",
     rules: [on("replicate", "refuse-output")],
     routes: [CHEAP_REPLICATE, SPARE],
     end: { ends: 30, attempts: ["failed", "delivered"], received: ["replicate", "spare"] },
   },
   {
-    promise: "input media that the provider could not fetch are left to the next route",
+    promise: "falls back when the provider cannot download the input media",
     rules: [on("fal", "input-unreachable")],
     end: FAILED_OVER,
   },
   {
-    promise: "an input that is refused ends the generation, and nobody else is asked",
+    promise: "fails the generation without a fallback when the input is refused",
     rules: [on("fal", "refuse")],
     end: REFUSED,
   },
   {
-    promise: "an input that is refused, told in words only, ends the generation, and nobody else is asked",
+    promise: "fails the generation without a fallback when only the provider's message indicates a refused input",
     rules: [on("replicate", "refuse")],
     routes: [CHEAP_REPLICATE, SPARE],
     end: { ...REFUSED, received: ["replicate"] },
   },
   {
-    promise: "`on_refusal: next`: an input that one provider refuses is left to the next route",
+    promise: "falls back after a refused input when the route has `on_refusal: next`",
     rules: [on("fal", "refuse")],
     routes: [{ ...FAL, onRefusal: "next" }, REPLICATE],
     end: FAILED_OVER,
   },
   {
-    promise: "`on_refusal: next`: an input that every provider refuses is refused",
+    promise: "fails with input_refused when every route has `on_refusal: next` and refuses the input",
     rules: [{ fault: "refuse" }],
     routes: [
       { ...FAL, onRefusal: "next" },
@@ -84,23 +84,23 @@ const ROWS: Row[] = [
     end: { ends: "input_refused", attempts: ["failed", "failed"], received: ["fal", "replicate"] },
   },
   {
-    promise: "an input that one provider refuses and at which another fails is a failure of the providers",
+    promise: "fails with provider_failed when one route refuses the input and another fails",
     rules: [on("fal", "refuse"), on("replicate", "fail")],
     routes: [{ ...FAL, onRefusal: "next" }, REPLICATE],
     end: { ends: "provider_failed", attempts: ["failed", "failed"], received: ["fal", "replicate"] },
   },
   {
-    promise: "two routes fail and the third delivers: its price is charged, though it is not the one that was quoted",
+    promise: "charges the price of the third route when two routes fail, even if it is higher than the quote",
     rules: [on("fal", "fail"), on("replicate", "fail-later")],
     end: { ends: 30, attempts: ["failed", "failed", "delivered"], received: ["fal", "replicate", "spare"] },
   },
   {
-    promise: "every route fails: the generation has failed, nothing is charged, the whole hold goes back",
+    promise: "fails with provider_failed, without a charge, and releases the whole hold when every route fails",
     rules: [{ fault: "fail" }],
     end: { ends: "provider_failed", attempts: ["failed", "failed", "failed"], received: ["fal", "replicate", "spare"] },
   },
   {
-    promise: "a job that takes longer than expected is waited for",
+    promise: "waits for a job that takes longer than expected",
     rules: [on("fal", "slow", { factor: 20 })],
     end: { ends: 20, attempts: ["delivered"], received: ["fal"] },
   },
@@ -114,7 +114,7 @@ for (const { promise, rules, routes, end } of ROWS)
     await expectEnd(scene, id, end);
   });
 
-test("a job that never ends is given up when its route's time is over, stopped at the end, and charged to nobody", async () => {
+test("caps a job that never ends at its route's time, cancels it and charges nothing", async () => {
   const scene = await openScene({ routes: [FAL, REPLICATE] });
   scene.simulator.script({ fault: "stuck" });
   const { id } = await scene.begin();
@@ -123,10 +123,13 @@ test("a job that never ends is given up when its route's time is over, stopped a
   await scene.untilAttempts(id, "capped", "accepted");
   scene.clock.skip(600_000);
   await expectEnd(scene, id, { ends: "provider_failed", attempts: ["capped", "capped"], received: ["fal", "replicate"] });
-  await scene.eventually(() => scene.simulator.jobs().every(({ state }) => state === "cancelled"), "the cancelling of both jobs");
+  await scene.eventually(
+    () => scene.simulator.jobs().every(({ state }) => state === "cancelled"),
+    "the cancellation of both jobs",
+  );
 });
 
-test("what providers say about a failure is kept for the operator and never shown to the caller", async () => {
+test("stores a provider's failure text for the operator and omits it from the resource", async () => {
   const scene = await openScene({ routes: [REPLICATE] });
   scene.simulator.script({ fault: "fail" });
   const { id } = await scene.begin();

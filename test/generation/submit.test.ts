@@ -1,4 +1,4 @@
-// What a provider can do to a submission before it has accepted anything: who is tried next, what is sent again, what is charged.
+// Tests of submissions that a provider rejects: fallback, resending and charges.
 import { expect, test } from "bun:test";
 import type { Rule } from "../../src/simulator/simulator.ts";
 import type { HarnessOptions } from "../harness.ts";
@@ -12,7 +12,7 @@ type Row = {
   order?: { max_wait_s?: number };
   harness?: HarnessOptions;
   end: End;
-  /** States of routes that are not as they were. */
+  /** Routes whose circuit breaker is open at the end. */
   down?: string[];
 };
 
@@ -21,63 +21,63 @@ const on = (name: string, fault: Rule["fault"], more: Partial<Rule> = {}): Rule 
 
 const ROWS: Row[] = [
   {
-    promise: "an unknown credential closes all routes of the account at once, and the next one delivers",
+    promise: "opens all routes of the provider account after a 401, and falls back",
     rules: [on("fal", "401")],
     end: NEXT_ROUTE,
     down: ["life/fal", "life/spare"],
   },
   {
-    promise: "an empty balance with the provider closes all routes of the account at once, and the next one delivers",
+    promise: "opens all routes of the provider account after a 402, and falls back",
     rules: [on("fal", "402")],
     end: NEXT_ROUTE,
     down: ["life/fal", "life/spare"],
   },
   {
-    promise: "a model that is not allowed closes the route at once, and the next one delivers",
+    promise: "opens the route after a 403, and falls back",
     rules: [on("fal", "403")],
     end: NEXT_ROUTE,
     down: ["life/fal"],
   },
   {
-    promise: "a model that the provider does not know closes the route at once, and the next one delivers",
+    promise: "opens the route after a 404, and falls back",
     rules: [on("fal", "404")],
     end: NEXT_ROUTE,
     down: ["life/fal"],
   },
   {
-    promise: "an input that this provider cannot take says nothing about the route, and the next one delivers",
+    promise: "falls back without opening the route after a response that the input is invalid",
     rules: [on("fal", "invalid")],
     end: NEXT_ROUTE,
   },
   {
-    promise: "too many requests: the same attempt is sent again when the provider says, and no other route is tried",
+    promise: "resends the same attempt after the Retry-After of a 429, without a fallback",
     rules: [on("fal", "429", { retry_after_s: 2, times: 2 })],
     end: { ends: 20, attempts: ["delivered"], received: ["fal", "fal", "fal"] },
   },
   {
-    promise: "too many requests again and again: after five sendings the next route has its turn",
+    promise: "falls back after five submissions with 429",
     rules: [on("fal", "429")],
     end: { ends: 25, attempts: ["rejected", "delivered"], received: ["fal", "fal", "fal", "fal", "fal", "replicate"] },
   },
   {
-    promise: "too many requests for longer than the caller waits: the next route has its turn at once",
+    promise: "falls back at once when the Retry-After of a 429 is longer than max_wait_s",
     rules: [on("fal", "429", { retry_after_s: 120 })],
     order: { max_wait_s: 100 },
     end: NEXT_ROUTE,
   },
   {
-    promise: "too many requests for longer than the route may take: the next route has its turn at once",
+    promise: "falls back at once when the Retry-After of a 429 is longer than the route's time",
     rules: [on("fal", "429", { retry_after_s: 700 })],
     end: NEXT_ROUTE,
   },
   {
-    promise: "a provider that cannot be connected to is tried twice, then the next route delivers",
+    promise: "falls back to a route of another provider when a provider refuses connections",
     rules: [],
     harness: { env: { GENROUTER_PROVIDERS__FAL__BASE_URL: "http://127.0.0.1:1/fal" } },
     end: { ends: 25, attempts: ["rejected", "delivered"], received: ["replicate"] },
   },
   {
-    promise: "no provider can be connected to: every route was tried, nothing is charged",
+    promise: "fails with provider_failed, without a charge, when every provider refuses connections",
     rules: [],
     harness: {
       env: {
@@ -88,12 +88,12 @@ const ROWS: Row[] = [
     end: { ends: "provider_failed", attempts: ["rejected", "rejected", "rejected"], received: [] },
   },
   {
-    promise: "every route refuses the submission: the generation fails and the whole hold goes back",
+    promise: "fails with provider_failed and releases the whole hold when every route rejects the submission",
     rules: [{ fault: "invalid" }],
     end: { ends: "provider_failed", attempts: ["rejected", "rejected", "rejected"], received: ["fal", "replicate", "spare"] },
   },
   {
-    promise: "a single route that refuses the submission: nothing else is tried",
+    promise: "fails with provider_failed when the only route rejects the submission with 402",
     rules: [{ fault: "402" }],
     routes: [FAL],
     end: { ends: "provider_failed", attempts: ["rejected"], received: ["fal"] },
@@ -113,7 +113,7 @@ for (const { promise, rules, routes = [FAL, REPLICATE, SPARE], order, harness, e
     expect(closed.map(([routeId]) => routeId)).toEqual(down);
   });
 
-test("a route without credit at its provider leaves the model list while it is the only one, and comes back", async () => {
+test("removes a model from the list while its only route is open after a 402, and restores it after the pause", async () => {
   const scene = await openScene({ routes: [FAL] });
   const listed = async () =>
     ((await scene.ask("GET", "/v1/models", { key: null })).body.data as { id: string }[]).map(({ id }) => id);
@@ -131,7 +131,7 @@ test("a route without credit at its provider leaves the model list while it is t
   expect((await scene.until(again.id)).status).toBe("succeeded");
 });
 
-test("a re-sent submission is the same request, byte for byte, under the same reference", async () => {
+test("resends a submission as the same bytes with the same reference", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "429", times: 1 });
   const { id } = await scene.begin();
@@ -143,7 +143,7 @@ test("a re-sent submission is the same request, byte for byte, under the same re
   expect(second?.accepted).toBe(true);
 });
 
-test("while a provider makes us wait the generation is running, without a message, and its credits are held", async () => {
+test("shows a generation that backs off after a 429 as running, without a message and with its hold", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "429", retry_after_s: 300, times: 1 });
   const { id } = await scene.begin();
@@ -156,7 +156,7 @@ test("while a provider makes us wait the generation is running, without a messag
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal", "fal"] });
 });
 
-test("jobs that are under way occupy no connection of the provider's pool: more of them than connections", async () => {
+test("runs more jobs than the provider's bulkhead has places, because an accepted job occupies none", async () => {
   const scene = await openScene({ routes: [FAL], env: { GENROUTER_LIMITS__MAX_RUNNING_PER_ROUTE: "1000" } });
   scene.simulator.script({ fault: "stuck" });
   await Promise.all(Array.from({ length: 80 }, () => scene.begin()));

@@ -1,4 +1,4 @@
-// What is added up of generations survives what happens between two turns of adding: a crash, and going back to a backup.
+// Tests that usage totals stay correct after a crash and after a restore between two roll-ups.
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { backUp } from "../backup/fixture.ts";
@@ -35,7 +35,7 @@ const recount = async ({ store }: Harness, ids: readonly string[]) => {
   return sums;
 };
 
-test("usage goes on where it was after a crash, and after going back to a backup of a moment between", async () => {
+test("rolls up usage correctly after a crash between two roll-ups, and after a restore of a backup from that moment", async () => {
   const dir = freshDir();
   let harness = await openHarness({ dir, factor: 1000 });
   const before = await live(harness, 9);
@@ -58,7 +58,7 @@ test("usage goes on where it was after a crash, and after going back to a backup
   await harness.close();
 });
 
-test("many who look at once while generations end find all that had ended before they asked", async () => {
+test("includes every generation that ended before the request in concurrent usage reads", async () => {
   const harness = await openHarness({ factor: 1000 });
   const first = await live(harness, 6);
   const others = live(harness, 12);

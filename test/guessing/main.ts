@@ -1,4 +1,4 @@
-// Strangers who try passwords from many networks at the real binary: `node scripts/bun.mjs test/guessing/main.ts`; ends with `N passed, N failed`.
+// Tests password guessing from many networks: `node scripts/bun.mjs test/guessing/main.ts`; ends with `N passed, N failed`.
 import { killAll } from "../../src/torture/crash/processes.ts";
 import { openPlace, type Place } from "../bombs/fixture.ts";
 import { builtBinary } from "../built.ts";
@@ -34,10 +34,10 @@ const EMAIL = "ada@example.com";
 const PASSWORD = "correct horse battery staple";
 const OPERATOR = "o".repeat(40);
 const LOOK_MS = 4_000;
-/** What Retry-After says to whoever is sent away because many wait. */
+/** The Retry-After of a sign-in that is rejected because too many wait. */
 const BUSY_MS = 5_000;
 
-/** One that was sent away because many wait comes again: its password was not looked at. */
+/** The delay of the attack's retry after such a rejection, which does not check the password. */
 const AGAIN_MS = 200;
 
 type Answer = { status: number; ms: number; cookies: string; isBusy: boolean };
@@ -61,7 +61,7 @@ const post = async (url: string, path: string, body: object, address: string, co
   };
 };
 
-/** An address of the network with this number; 100.64.0.0/10 has room for 16,384 of them. */
+/** An address of the network with this number; 100.64.0.0/10 contains 16,384 networks. */
 const addressOf = (network: number, host: number): string => `100.${64 + (network >> 8)}.${network & 255}.${1 + (host % 254)}`;
 
 const refusedOf = async (url: string): Promise<Record<string, number>> => {
@@ -74,7 +74,7 @@ const refusedOf = async (url: string): Promise<Record<string, number>> => {
   );
 };
 
-/** All tries, so many at a time. @returns how many got each status, and how often one was sent away and came again */
+/** Runs all tries, `atOnce` at a time. @returns the counts of statuses, and the number of retries because too many waited */
 const attack = async (url: string): Promise<{ statuses: Record<number, number>; busy: number }> => {
   const statuses: Record<number, number> = {};
   let busy = 0;
@@ -102,7 +102,7 @@ const play = async (place: Place): Promise<[boolean, string][]> => {
   const accepted = await post(url, "link/accept", { token, email: EMAIL, name: "Ada", password: PASSWORD }, "198.51.100.4");
   if (accepted.status !== 200) throw new Error(`the set-up link answered ${accepted.status}: ${link}`);
   const signIn = (address: string, cookie = "") => post(url, "session", { email: EMAIL, password: PASSWORD }, address, cookie);
-  /** As a person does: where many wait at this moment, the answer says to come again in a few seconds. */
+  /** Signs in like a person, and retries after Retry-After while too many wait. */
   const comeIn = async (address: string): Promise<Answer> => {
     const startMono = performance.now();
     let answer = await signIn(address);
@@ -124,7 +124,7 @@ const play = async (place: Place): Promise<[boolean, string][]> => {
     isOver = true;
   });
   while (!isOver) {
-    // Even from an address that strangers use.
+    // Also from an address that the attack uses.
     known.push(await signIn(addressOf(0, 0), mark));
     if (fresh.length < 5) fresh.push(await comeIn(`203.0.${113 + fresh.length}.9`));
     await Promise.race([attacked, new Promise((wake) => setTimeout(wake, LOOK_MS))]);
@@ -140,24 +140,27 @@ const play = async (place: Place): Promise<[boolean, string][]> => {
   const affectedS = (performance.now() - slowedMono) / 1000;
   const refused = await refusedOf(url);
   const counted = Object.entries(refused).reduce((sum, [outcome, n]) => (outcome === "succeeded" ? sum : sum + n), 0);
-  // Those that came too early of the new browser in a network of theirs are among them.
+  // Includes the early tries of the new browser in a network of the attack.
   const own = Math.max(0, counted - busy - ownBusy - (statuses[422] ?? 0) - (statuses[429] ?? 0));
   const lines = (child?.output() ?? "").split("\n").filter((line) => line.includes('"sign-in rejected"')).length;
   const worst = (answers: readonly Answer[]) => Math.max(...answers.map(({ ms }) => ms));
   const all200 = (answers: readonly Answer[]) => answers.every(({ status }) => status === 200);
   say(`figures ${JSON.stringify({ tries, networks, atOnce, tookS: Math.round(tookS), statuses, refused, lines, own })}`);
   return [
-    [
-      all200(known),
-      `from the known browser ${known.length} of ${known.length} sign-ins were let in at once, the slowest after ${worst(known)} ms`,
-    ],
+    [all200(known), `all ${known.length} sign-ins from the known browser succeed at once, the slowest after ${worst(known)} ms`],
     [
       all200(fresh),
-      `from new browsers in networks that no try came from ${fresh.length} of ${fresh.length}, the slowest after ${worst(fresh)} ms`,
+      `all ${fresh.length} sign-ins from new browsers in other networks succeed, the slowest after ${worst(fresh)} ms`,
     ],
-    [affected.status === 200 && affectedS <= 60, `from a new browser in a network of theirs after ${affectedS.toFixed(0)} s`],
-    [own <= affectedS + 1 && counted >= tries && statuses[422] !== undefined, `${counted} refused sign-ins are in the counter`],
-    [lines === counted, `${lines} lines of the log say so`],
+    [
+      affected.status === 200 && affectedS <= 60,
+      `a sign-in from a new browser in an attacking network succeeds within 60 s (${affectedS.toFixed(0)} s)`,
+    ],
+    [
+      own <= affectedS + 1 && counted >= tries && statuses[422] !== undefined,
+      `the metric counts all rejected sign-ins (${counted})`,
+    ],
+    [lines === counted, `the log has a line for each rejected sign-in (${lines})`],
   ];
 };
 

@@ -1,4 +1,4 @@
-// The ten defects that were read in peers' code, and the promise here that each would break: every one is held by a test.
+// Ten defects found in the code of similar services, and the tests here that would detect each.
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,84 +8,84 @@ const root = join(import.meta.dir, "../..");
 type Row = {
   defect: string;
   peers: string;
-  /** Files of tests, each with words of the test that would fail. */
+  /** Test files, each with parts of the titles or code that would fail. */
   heldBy: readonly (readonly [file: string, ...words: string[]])[];
 };
 
 const ROWS: readonly Row[] = [
   {
     defect: "D1",
-    peers: "the provider is paid before anything is written down",
+    peers: "the provider is paid before anything is stored",
     heldBy: [
-      ["test/crash/points.ts", "after C, before bytes leave", "after bytes, before the answer", "answer read, before D"],
-      ["test/crash/points.test.ts", "for (const point of POINTS)"],
+      ["test/crash/points.ts", "after C, before bytes leave", "bytes sent, before the response", "response read, before D"],
+      ["test/crash/points.test.ts", "points of a crash"],
     ],
   },
   {
     defect: "D2",
-    peers: "generations are failed in bulk and nothing is given back",
+    peers: "generations are failed in bulk and no hold is released",
     heldBy: [
       ["test/store/violations.ts", "the generation does not have exactly one settlement of its whole hold, at its end"],
-      ["test/generation/catalogue-change.test.ts", "every route left is removed: the attempts that were made have failed"],
-    ],
-  },
-  {
-    defect: "D3",
-    peers: "the end and the refund are two transactions",
-    heldBy: [["test/crash/points.test.ts", "all of it is there or nothing"]],
-  },
-  {
-    defect: "D4",
-    peers: "a poll by the user can fail a generation",
-    heldBy: [
       [
-        "test/generation/poll.test.ts",
-        "waiting writes nothing: neither polls of the API nor polls of the provider make a commit",
+        "test/generation/catalogue-change.test.ts",
+        "fails with provider_failed when every remaining route is removed after a failed attempt",
       ],
     ],
   },
   {
+    defect: "D3",
+    peers: "completion and refund are two transactions",
+    heldBy: [["test/crash/points.test.ts", "all of it is stored or nothing"]],
+  },
+  {
+    defect: "D4",
+    peers: "a poll by the client can fail a generation",
+    heldBy: [["test/generation/poll.test.ts", "commits nothing for polls of the API or polls of the provider"]],
+  },
+  {
     defect: "D5",
-    peers: "a poll answer that is not understood is a failure",
-    heldBy: [["test/hardening/unknown-poll.test.ts", "is asked on, delivers, and is charged once", "nothing has failed"]],
+    peers: "an unknown poll response is a failure",
+    heldBy: [["test/hardening/unknown-poll.test.ts", "continues to poll, delivers and charges once", "is unclear or pending"]],
   },
   {
     defect: "D6",
     peers: "five poll errors are a failure",
-    heldBy: [["test/hardening/poll-outage.test.ts", "the job delivers, and is charged once"]],
+    heldBy: [["test/hardening/poll-outage.test.ts", "the job delivers and is charged once"]],
   },
   {
     defect: "D7",
-    peers: "jobs of one route are polled one after the other",
-    heldBy: [["test/hardening/poll-lag.test.ts", "their ends are noticed within seconds, their polls stay spread"]],
+    peers: "jobs of one route are polled sequentially",
+    heldBy: [["test/hardening/poll-lag.test.ts", "ends are detected within seconds and polls stay evenly spread"]],
   },
   {
     defect: "D8",
-    peers: "a download is cut off after a minute, and the upstream's headers are copied",
-    heldBy: [["test/hardening/slow-download.test.ts", "that take five minutes to come are collected", "const ALLOWED"]],
+    peers: "a download is aborted after one minute, and the headers of the provider are copied",
+    heldBy: [
+      ["test/hardening/slow-download.test.ts", "collects a result of 240 MB that arrives within five minutes", "const ALLOWED"],
+    ],
   },
   {
     defect: "D9",
-    peers: "a whole clip is held in memory",
-    heldBy: [["test/hardening/parallel-downloads.test.ts", "two hundred slow downloads of a large file at once"]],
+    peers: "a whole file is kept in memory",
+    heldBy: [["test/hardening/parallel-downloads.test.ts", "two hundred concurrent slow downloads of a large file"]],
   },
   {
     defect: "D10",
-    peers: "a submission is sent again after a server error",
+    peers: "a submission is resent after a server error",
     heldBy: [
-      ["test/hardening/single-send.test.ts", "sent once, whatever follows"],
-      ["test/providers/providers.test.ts", "and is sent once"],
-      ["test/providers/call.test.ts", "which is not sent again"],
+      ["test/hardening/single-send.test.ts", "sends the submission once"],
+      ["test/providers/providers.test.ts", "and sends one request"],
+      ["test/providers/call.test.ts", "and does not resend it"],
     ],
   },
 ];
 
-test("all ten are here", () => {
+test("the table has the ten defects D1 to D10", () => {
   expect(ROWS.map(({ defect }) => defect)).toEqual(Array.from({ length: 10 }, (_, n) => `D${n + 1}`));
 });
 
 for (const { defect, peers, heldBy } of ROWS)
-  test(`${defect}, ${peers}: the tests that would fail are there`, () => {
+  test(`${defect}, ${peers}: the named tests exist`, () => {
     for (const [file, ...words] of heldBy) {
       const text = readFileSync(join(root, file), "utf8");
       expect(words.filter((said) => !text.includes(said))).toEqual([]);

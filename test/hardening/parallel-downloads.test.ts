@@ -1,4 +1,4 @@
-// D9: two hundred callers download a large file at once, slowly: each is streamed from disk, and memory stays what it was.
+// D9: two hundred concurrent slow downloads of a large file are streamed from disk in bounded memory.
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } from "node:fs";
@@ -11,9 +11,9 @@ import { PROGRAM } from "../built.ts";
 const MB = 1024 * 1024;
 const CALLERS = 200;
 const FILE_BYTES = 8 * MB;
-/** All at once in memory would be 1,600 MB. What a socket's buffers hold counts against nobody but the kernel. */
+/** All files in memory would take 1,600 MB. Socket buffers belong to the kernel and do not count. */
 const MOST_GROWTH_MB = 160;
-/** After this much a caller reads no further until all have come so far. */
+/** After this many bytes a client stops reading until all clients have received as many. */
 const FIRST_PART = MB;
 
 const dir = mkdtempSync(join(tmpdir(), "parallel-"));
@@ -21,10 +21,10 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const rssMb = (pid: number) => Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
 
-/** The ways to ask for all of it: whole, from its first byte, several parts at once (answered whole), by a link. */
+/** Requests for the whole file: without a range, from byte 0, and with several ranges, which are answered with the whole. */
 const RANGES = ["", "Range: bytes=0-\r\n", "Range: bytes=0-1,4-9999999\r\n"];
 
-/** What is on disk and what the books say of it grow to the size of a clip, with nothing in it, while no service runs. */
+/** Enlarges the file on disk and its stored size while no service runs. */
 const grow = (id: string): void => {
   const files = readdirSync(join(dir, "files"), { recursive: true }).map(String);
   truncateSync(join(dir, "files", files.find((name) => name.endsWith(`${id}.1`)) ?? ""), FILE_BYTES);
@@ -42,7 +42,7 @@ const grow = (id: string): void => {
 
 type Caller = { socket: Socket; came: () => number; ended: Promise<void> };
 
-/** Asks over a socket of its own and stops reading after the first part. */
+/** Sends a request over a separate socket and stops reading after the first part. */
 const call = (url: URL, path: string, headers: string): Caller => {
   const socket = connect(Number(url.port), url.hostname);
   let bytes = 0;
@@ -69,7 +69,7 @@ const call = (url: URL, path: string, headers: string): Caller => {
   return { socket, came: () => bytes, ended };
 };
 
-test("two hundred slow downloads of a large file at once grow the service by a fraction of one tenth of it", async () => {
+test("two hundred concurrent slow downloads of a large file grow the service by less than 160 MB", async () => {
   const serve = async () => {
     const service = start([...PROGRAM, "serve", "--simulate", "--port", "0", "--data", dir], {
       GENROUTER_SIMULATOR__SPEED: "1000",
@@ -110,7 +110,7 @@ test("two hundred slow downloads of a large file at once grow the service by a f
     const look = () => {
       most = Math.max(most, rssMb(service.pid));
     };
-    await until("every caller has its first part", () => {
+    await until("the first part at every client", () => {
       look();
       return callers.every(({ came }) => came() >= FIRST_PART);
     });
@@ -123,7 +123,7 @@ test("two hundred slow downloads of a large file at once grow the service by a f
       () => (isDone = true),
     );
     await until(
-      "every caller has the whole file",
+      "the whole file at every client",
       () => {
         look();
         return isDone;

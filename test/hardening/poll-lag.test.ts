@@ -1,4 +1,4 @@
-// D7: thousands of jobs on one route are polled side by side and evenly spread: none waits long to be noticed when it is done.
+// D7: thousands of jobs on one route are polled concurrently and evenly, so each end is detected soon.
 import { expect, test } from "bun:test";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { Attempt } from "../../src/domain/types.ts";
@@ -12,17 +12,17 @@ import { answer, taskFor } from "../providers/task.ts";
 
 const JOBS = 5_000;
 const SEED = 7;
-/** What a provider takes to answer a poll, ms: between these. */
+/** Minimum and maximum duration of a poll response, in ms. */
 const ANSWER_MS = [50, 150] as const;
-/** When jobs end, s after all were taken up at once, as after a restart. */
+/** Minimum and maximum end of a job, in s after all jobs were resumed at once. */
 const ENDS_S = [60, 240] as const;
 const MOST_S = 900;
-/** What a service that serves has raised its bound of requests to. */
+/** The number of concurrent requests that a running service allows. */
 const RAISED = 4_096;
-/** The longest pause between polls is 5 s, and up to 15 % more. */
+/** The longest pause between polls is 5 s plus at most 15 %. */
 const LONGEST_PAUSE_S = 5.75;
 
-test(`${JOBS} jobs on one route, all taken up at one moment: their ends are noticed within seconds, their polls stay spread`, () => {
+test(`${JOBS} jobs on one route, resumed at the same moment: ends are detected within seconds and polls stay evenly spread`, () => {
   const timeline = createTimeline();
   const roll = chance(SEED);
   const between = ([from, to]: readonly [number, number]) => from + roll() * (to - from);
@@ -89,7 +89,7 @@ test(`${JOBS} jobs on one route, all taken up at one moment: their ends are noti
   for (let seq = 0; seq < JOBS; seq += 1) timeline.after(0, () => effects.perform(seq, { type: "effect.poll", n: 1 }));
   while (lagsS.length < JOBS && timeline.nowMs() < beginsMs + MOST_S * 1000) timeline.step();
   expect(lagsS.length).toBe(JOBS);
-  // A prompt may be long, and a job may run for long: what a poll needs is in memory, and no more.
+  // A poll does not read the stored input, because prompts can be long and jobs can run for a long time.
   expect(inputsRead).toBe(0);
 
   const sorted = lagsS.toSorted((a, b) => a - b);

@@ -1,10 +1,10 @@
-// D10: a submission is never sent again by ourselves after a server error or a broken connection: the job may exist.
+// D10: a submission is never resent after a server error or a broken connection, as the job may exist.
 import { expect, test } from "bun:test";
 import type { Rule } from "../../src/simulator/simulator.ts";
 import { FAL, REPLICATE, SPARE } from "../generation/catalogue.ts";
 import { openScene } from "../generation/fixture.ts";
 
-/** What vendors' own clients send again. `-after`: the job was accepted all the same. */
+/** Errors after which the clients of vendors resend. `-after`: the job was accepted. */
 const RETRIED: Rule[] = [
   ...[502, 503, 504].map((status): Rule => ({ fault: "5xx", status })),
   ...[502, 503, 504].map((status): Rule => ({ fault: "5xx-after", status })),
@@ -16,7 +16,7 @@ const MINUTES = 20;
 
 for (const rule of RETRIED)
   for (const route of [FAL, { ...REPLICATE, usd: "0.20" }])
-    test(`${rule.fault} ${rule.status ?? ""} on ${route.name}: sent once, whatever follows`, async () => {
+    test(`${rule.fault} ${rule.status ?? ""} on ${route.name}: sends the submission once within ${MINUTES} minutes`, async () => {
       const scene = await openScene({ routes: [route, SPARE] });
       scene.simulator.script({ ...rule, endpoint: `life/${route.name}` });
       const { id } = await scene.begin();

@@ -1,4 +1,4 @@
-// D8: a large result that comes slowly is fetched for minutes, and no header of whoever served it is passed on.
+// D8: a large, slow result is downloaded for minutes, and no header of its server is passed on.
 import { expect, test } from "bun:test";
 import type { TestClock } from "../clock.ts";
 import { FAL, SPARE } from "../generation/catalogue.ts";
@@ -8,10 +8,10 @@ import { png } from "../media/made.ts";
 const MB = 1024 * 1024;
 const PIECES = 240;
 const PAUSE_MS = 1_250;
-/** The signature of a PNG and its first chunk, which says how large the picture is. */
+/** The signature of a PNG and its first chunk, which contains the size of the image. */
 const HEAD_BYTES = 33;
 
-/** A good picture of 240 MB: what a program that does not know a chunk passes over lies between its size and its pixels. */
+/** A valid PNG of 240 MB with an ignorable chunk between its header and its image data. */
 const hugePicture = async (): Promise<{ head: Uint8Array; piece: Uint8Array; tail: Uint8Array; bytes: number }> => {
   const picture = await png();
   const opening = Buffer.alloc(8);
@@ -36,7 +36,7 @@ const FOREIGN = {
   etag: '"theirs"',
   "last-modified": "Thu, 01 Jan 2026 00:00:00 GMT",
 };
-/** Everything that a file may be answered with. */
+/** All response headers that a file may have. */
 const ALLOWED = [
   "access-control-allow-origin",
   "access-control-expose-headers",
@@ -55,7 +55,7 @@ const ALLOWED = [
   "x-request-id",
 ];
 
-test("240 MB that take five minutes to come are collected, not cut off after one, and held in files, not in memory", async () => {
+test("collects a result of 240 MB that arrives within five minutes, in files instead of memory", async () => {
   const { head, piece, tail, bytes } = await hugePicture();
   let clock: TestClock | undefined;
   const server = Bun.serve({
@@ -95,7 +95,7 @@ test("240 MB that take five minutes to come are collected, not cut off after one
     const before = process.memoryUsage().rss;
     const shown = await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
     expect(scene.clock.nowMs() - began).toBeGreaterThanOrEqual(PIECES * PAUSE_MS * 0.9);
-    // What was read and is not swept up yet is some of it, never most of it.
+    // Memory that is not yet garbage-collected is less than half of the file.
     expect(process.memoryUsage().rss - before).toBeLessThan((PIECES / 2) * MB);
 
     const link = new URL(shown.output?.urls[0] ?? "");

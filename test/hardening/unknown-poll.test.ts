@@ -1,4 +1,4 @@
-// D5: an answer about a job that nobody understands is no end of the job: it is asked again until its route's time is over.
+// D5: an unknown poll response does not end a job; polling continues until the route times out.
 import { expect, test } from "bun:test";
 import { createProviders } from "../../src/providers/providers.ts";
 import type { Rule } from "../../src/simulator/simulator.ts";
@@ -9,13 +9,13 @@ import { answerOf, openWire } from "../providers/wire.ts";
 
 const MANY = 40;
 const UNKNOWN: [what: string, rule: Rule][] = [
-  ["a status that nobody has heard of", { fault: "unknown-status", polls: MANY }],
-  ["a page instead of JSON", { fault: "poll-rubbish", polls: MANY }],
+  ["an unknown status", { fault: "unknown-status", polls: MANY }],
+  ["an HTML page instead of JSON", { fault: "poll-rubbish", polls: MANY }],
 ];
 
 for (const [what, rule] of UNKNOWN)
   for (const route of [FAL, { ...REPLICATE, usd: "0.20" }])
-    test(`${what}, forty times: ${route.name} is asked on, delivers, and is charged once`, async () => {
+    test(`after forty polls with ${what} ${route.name} continues to poll, delivers and charges once`, async () => {
       const scene = await openScene({ routes: [{ ...route, timeoutS: 2_000 }, SPARE], factor: 400 });
       scene.simulator.script(rule);
       scene.simulator.script({ fault: "late-ms", ms: 100_000 });
@@ -26,7 +26,7 @@ for (const [what, rule] of UNKNOWN)
       expect(job?.polls).toBeGreaterThan(MANY);
     });
 
-test("an answer that is never understood: not the answer but the route's time ends the attempt, and the next route delivers", async () => {
+test("an unknown status in every poll: the timeout of the route ends the attempt, and the next route delivers", async () => {
   const scene = await openScene({ routes: [FAL, SPARE], factor: 400 });
   scene.simulator.script({ fault: "unknown-status", polls: 100_000, endpoint: "life/fal" });
   const { id } = await scene.begin();
@@ -49,7 +49,7 @@ const ODD: readonly unknown[] = [
 for (const provider of ["fal", "replicate"] as const)
   for (const status of [200, 202, 299])
     for (const body of ODD)
-      test(`${provider} says ${status} ${JSON.stringify(body)}: nothing is known of the job, and nothing has failed`, async () => {
+      test(`a poll of ${provider} with ${status} ${JSON.stringify(body)} is unclear or pending`, async () => {
         using wire = openWire({ asked: (s) => void s.write(answerOf(status, body as object)) });
         const settings = { [provider]: { base_url: wire.url, key: "s3cr3t-0123456789" } };
         const providers = createProviders({ settings, isOwned: async () => false });

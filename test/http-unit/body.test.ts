@@ -1,4 +1,4 @@
-// Promises of the size limit (§8): exactly 1 MiB passes, one byte more does not, and the connection outlives both.
+// Tests of the body size limit (§8): accepts 1 MiB, rejects one byte more and keeps the connection open.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { BODY_AT_MOST_BYTES } from "../../src/http/body.ts";
@@ -30,16 +30,16 @@ for (const [way, send] of [
   ["with Content-Length", (bytes: Uint8Array) => bytes],
   ["in chunks", chunked],
 ] as const) {
-  test(`exactly 1,048,576 bytes pass ${way}`, async () => {
+  test(`accepts a body of exactly 1,048,576 bytes ${way}`, async () => {
     expect((await harness.submit(send(ofBytes(BODY_AT_MOST_BYTES)))).status).toBe(202);
   });
-  test.each([BODY_AT_MOST_BYTES + 1, 3_000_000])(`%d bytes are 413 ${way}`, async (bytes) => {
+  test.each([BODY_AT_MOST_BYTES + 1, 3_000_000])(`rejects a body of %d bytes ${way} with 413`, async (bytes) => {
     const error = await errorOf(await harness.submit(send(ofBytes(bytes))));
     expect(error).toMatchObject({ status: 413, code: "body_too_large" });
   });
 }
 
-test("an endless body in chunks is cut off, and nothing of it is kept", async () => {
+test("rejects an endless chunked body with 413", async () => {
   let sent = 0;
   const endless = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -51,7 +51,7 @@ test("an endless body in chunks is cut off, and nothing of it is kept", async ()
   expect((await errorOf(await harness.submit(endless))).status).toBe(413);
 });
 
-test("a connection stays usable after a body that was too large, by length and in chunks", async () => {
+test("keeps the connection usable after a body that is too large, with Content-Length or in chunks", async () => {
   const over = "x".repeat(BODY_AT_MOST_BYTES + 1);
   const head = `POST /v1/generations HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${harness.key}\r\n`;
   const last = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
@@ -64,19 +64,19 @@ test("a connection stays usable after a body that was too large, by length and i
   expect(inChunks.statuses).toEqual([413, 200]);
 });
 
-test("who has no key is told so before the body is looked at", async () => {
+test("returns 401 for a missing key before it reads the body", async () => {
   const response = await harness.call("/v1/generations", { method: "POST", body: chunked(ofBytes(3_000_000)), key: null });
   expect((await errorOf(response)).status).toBe(401);
 });
 
-test("a caller that hangs up half-way leaves no defect in the log", async () => {
+test("logs no failed request when the client disconnects in the middle of a body", async () => {
   const { hostname, port } = new URL(harness.url);
   const before = harness.lines.filter((line) => line.event === "request completed").length;
   const socket = connect(Number(port), hostname);
   await new Promise<void>((resolve) => socket.once("connect", () => resolve()));
   const head = `POST /v1/generations HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${harness.key}\r\n`;
   await new Promise<void>((resolve) => socket.write(`${head}Content-Length: 100\r\n\r\n{"model"`, () => resolve()));
-  // The door has begun to read when it has answered somebody who came later.
+  // When a later request has its response, the server has begun to read this body.
   await harness.call("/healthz");
   socket.destroy();
   const isOver = () => harness.lines.filter((line) => line.event === "request completed").length > before;

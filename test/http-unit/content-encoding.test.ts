@@ -1,4 +1,4 @@
-// Bodies that came compressed unasked: decoded within a bound, left alone where they are plain whatever their server says of them.
+// Tests of decoding compressed responses that were not requested: within a size bound, by content and not only by header.
 import { describe, expect, test } from "bun:test";
 import * as zlib from "node:zlib";
 import { decoded, Undecodable } from "../../src/http-client/content-encoding.ts";
@@ -6,7 +6,7 @@ import { decoded, Undecodable } from "../../src/http-client/content-encoding.ts"
 const JSON_TEXT = Buffer.from(
   JSON.stringify({ id: "job-1", words: Array.from({ length: 400 }, (_, at) => `word ${at * 7919}`) }),
 );
-/** Bytes that cannot be compressed, the same in every run. */
+/** Incompressible bytes, the same in every run. */
 const noise = (bytes: number): Uint8Array => {
   const made = Buffer.alloc(bytes);
   for (let at = 0, state = 1; at < bytes; at++) {
@@ -50,19 +50,19 @@ const refusalOf = async (work: Promise<unknown>): Promise<Undecodable> => {
     () => undefined,
     (error: unknown) => error,
   );
-  if (!(fault instanceof Undecodable)) throw new Error(`expected a body that cannot be decoded, got ${String(fault)}`);
+  if (!(fault instanceof Undecodable)) throw new Error(`expected an Undecodable error, got ${String(fault)}`);
   return fault;
 };
 
-describe("what is compressed is decoded", () => {
+describe("decodes a compressed body", () => {
   for (const [name, pack] of Object.entries(packers))
     for (const size of [1, 7, 100_000])
-      test(`${name}, in pieces of ${size}`, async () => {
+      test(`encoded as ${name}, read in chunks of ${size} bytes`, async () => {
         const { codings, bytes } = await readAll(pack(JSON_TEXT), name.split(",")[0] ?? "", 1 << 20, size);
         expect(bytes).toEqual(JSON_TEXT);
         expect(codings).toHaveLength(1);
       });
-  test("twice, in the order that the header names", async () => {
+  test("encoded twice, in the order that the header lists", async () => {
     const twice = zlib.gzipSync(zlib.brotliCompressSync(JSON_TEXT));
     expect(await readAll(twice, "br, gzip")).toEqual({ codings: ["gzip", "br"], bytes: JSON_TEXT });
     expect(await readAll(zlib.gzipSync(zlib.gzipSync(JSON_TEXT)), "gzip")).toEqual({
@@ -70,20 +70,20 @@ describe("what is compressed is decoded", () => {
       bytes: JSON_TEXT,
     });
   });
-  test("whatever the header says of gzip and zstd, which say it themselves", async () => {
+  test("in gzip or zstd, which it detects by content, even if the header is missing or wrong", async () => {
     for (const header of [null, "identity", "br", "utf-8"]) {
       expect((await readAll(zlib.gzipSync(JSON_TEXT), header)).bytes).toEqual(JSON_TEXT);
       expect((await readAll(zlib.zstdCompressSync(JSON_TEXT), header)).bytes).toEqual(JSON_TEXT);
     }
   });
-  test("one member after the other, as streams that are flushed are written", async () => {
+  test("that consists of several gzip members, as a flushed stream does", async () => {
     const half = JSON_TEXT.length >> 1;
     const members = [zlib.gzipSync(JSON_TEXT.subarray(0, half)), zlib.gzipSync(JSON_TEXT.subarray(half))];
     expect((await readAll(Buffer.concat(members), "gzip")).bytes).toEqual(JSON_TEXT);
   });
 });
 
-describe("what is plain stays as it is", () => {
+describe("leaves a plain body unchanged", () => {
   const headers = [
     "gzip",
     "deflate",
@@ -100,7 +100,7 @@ describe("what is plain stays as it is", () => {
   ];
   for (const [name, file] of Object.entries(plainFiles))
     for (const header of headers)
-      test(`${name} as ${header}`, async () => {
+      test(`${name} with the header Content-Encoding: ${header}`, async () => {
         for (const size of [3, 100_000]) {
           const read = await readAll(file, header, 1 << 20, size);
           expect(read.codings).toEqual([]);
@@ -109,9 +109,9 @@ describe("what is plain stays as it is", () => {
       });
 });
 
-describe("the bound holds", () => {
+describe("the decoded size limit", () => {
   for (const [name, pack] of Object.entries(packers))
-    test(`a bomb of ${name} stops at it`, async () => {
+    test(`stops a ${name} decompression bomb`, async () => {
       const header = name.split(",")[0] ?? "";
       const bomb = pack(Buffer.alloc(8 << 20));
       expect(bomb.length).toBeLessThan(1 << 20);
@@ -125,24 +125,24 @@ describe("the bound holds", () => {
       expect(fault.isTooLarge).toBe(true);
       expect(came).toBeLessThanOrEqual(1 << 20);
     });
-  test("a bomb within a bomb, too", async () => {
+  test("stops a decompression bomb inside another one", async () => {
     const bomb = zlib.gzipSync(zlib.gzipSync(Buffer.alloc(64 << 20)));
     expect((await refusalOf(readAll(bomb, "gzip", 1 << 20))).isTooLarge).toBe(true);
   });
-  test("exactly the bound is within it", async () => {
+  test("accepts a body of exactly the limit and rejects one byte more", async () => {
     expect((await readAll(zlib.gzipSync(JSON_TEXT), "gzip", JSON_TEXT.length)).bytes).toEqual(JSON_TEXT);
     expect((await refusalOf(readAll(zlib.gzipSync(JSON_TEXT), "gzip", JSON_TEXT.length - 1))).isTooLarge).toBe(true);
   });
 });
 
-describe("what is broken says so", () => {
+describe("a broken or unfinished body", () => {
   for (const [name, pack] of Object.entries(packers))
-    test(`${name} that was cut`, async () => {
+    test(`that is truncated ${name} is rejected as undecodable`, async () => {
       const packed = pack(JSON_TEXT);
       const cut = packed.subarray(0, packed.length - 20);
       expect((await refusalOf(readAll(cut, name.split(",")[0] ?? ""))).isTooLarge).toBe(false);
     });
-  test("a connection that broke is told as it broke", async () => {
+  test("passes on the error of a broken connection", async () => {
     const packed = zlib.gzipSync(noise(100_000));
     const breaks = async function* () {
       yield packed.subarray(0, 50_000);
@@ -155,7 +155,7 @@ describe("what is broken says so", () => {
     expect(work).rejects.toThrow("reset");
     await work.catch(() => {});
   });
-  test("whoever stops reading lets the source go, plain or not", async () => {
+  test("releases its source when the reader stops, compressed or plain", async () => {
     for (const [bytes, header] of [
       [zlib.gzipSync(noise(1_000_000)), "gzip"],
       [noise(1_000_000), null],

@@ -1,4 +1,4 @@
-// Promises of downloads (§4.3, §4.4) and of signed links: which no comes first, and what a yes carries.
+// Tests of downloads (§4.3, §4.4) and signed links: precedence of errors, and headers of a successful response.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { GenerationRecord, Output } from "../../src/domain/types.ts";
 import { errorOf, type Harness, keepFile, openHarness } from "./harness.ts";
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness[Symbol.asyncDispose]());
 
-describe("the noes of /content", () => {
+describe("errors of /content", () => {
   const BAD_N = ["0", "1", "100", "999", "02", "2.0", "+2", "-2", "2e0", "0x2", "%202", "2%20", "%D9%A2", "two", "2%2F3", "%00"];
   const make = (more: Partial<GenerationRecord> = {}) => harness.addRecord(more).id;
   const STATES: [name: string, id: () => string][] = [
@@ -34,7 +34,7 @@ describe("the noes of /content", () => {
     ["expired", () => make({ ...succeeded, filesExpiredAtMs: 2 })],
     ["succeeded", () => done.id],
   ];
-  test.each(STATES)("an n that is not plain digits 2 to 99 is 404 whatever the generation: %s", async (_name, id) => {
+  test.each(STATES)("returns 404 for an n other than 2 to 99 in plain digits, for a generation that is %s", async (_name, id) => {
     for (const n of BAD_N)
       expect(await errorOf(await harness.call(`/v1/generations/${id()}/content/${n}`))).toMatchObject({
         status: 404,
@@ -50,7 +50,7 @@ describe("the noes of /content", () => {
     ["failed", [404, "not_found"], [404, "not_found"]],
     ["expired", [404, "not_found"], [404, "not_found"]],
   ];
-  test.each(ANSWERS)("a generation that is %s", async (state, first, second) => {
+  test.each(ANSWERS)("returns the specified error for a generation that is %s", async (state, first, second) => {
     const id = STATES.find(([name]) => name === state)?.[1]() ?? "";
     for (const [path, [status, code]] of [
       ["/content", first],
@@ -60,17 +60,17 @@ describe("the noes of /content", () => {
       expect(await errorOf(await harness.call(`/v1/generations/${id}${path}`))).toMatchObject({ status, code });
   });
 
-  test("fewer files than n is 404", async () => {
+  test("returns 404 when n is greater than the number of files", async () => {
     expect((await harness.call(`/v1/generations/${done.id}/content/3`)).status).toBe(200);
     expect((await errorOf(await harness.call(`/v1/generations/${done.id}/content/4`))).status).toBe(404);
   });
 
-  test("files past their retention say so", async () => {
+  test('returns the message "files expired" when the retention of the files has ended', async () => {
     const id = make({ ...succeeded, filesExpiredAtMs: 2 });
     expect((await errorOf(await harness.call(`/v1/generations/${id}/content`))).message).toBe("files expired");
   });
 
-  test("a foreign generation cannot be told from one that does not exist, on any path", async () => {
+  test("returns the same body for another account's generation as for one that does not exist, on every path", async () => {
     const foreign = make({ ...succeeded, accountSeq: 99 });
     for (const path of ["", "/content", "/content/2"]) {
       const answers = await Promise.all(
@@ -91,18 +91,18 @@ describe("the noes of /content", () => {
     "a.b",
     "a%2Fcontent",
   ];
-  test.each(BAD_IDS)("an id that is none is 404: %s", async (id) => {
+  test.each(BAD_IDS)("returns 404 for the malformed id %s", async (id) => {
     for (const path of ["", "/content", "/content/2"])
       expect(await errorOf(await harness.call(`/v1/generations/${id}${path}`))).toMatchObject({ status: 404, code: "not_found" });
   });
 
-  test("a file that should be there and is not is told to be missing, and logged without its path", async () => {
+  test("returns 404 and logs the generation and file number when a file is missing before its retention ends", async () => {
     const id = make({ ...succeeded, completedAtMs: Date.now() });
     expect(await errorOf(await harness.call(`/v1/generations/${id}/content`))).toMatchObject({ status: 404, code: "not_found" });
     expect(harness.lines.at(-3)).toMatchObject({ event: "file missing", fields: { generation_id: id, file_no: 1 } });
   });
 
-  test("a file past its retention that was deleted and is not marked so yet has expired", async () => {
+  test('returns "files expired" when a file past its retention is deleted but its record is not marked yet', async () => {
     const id = make(succeeded);
     expect(await errorOf(await harness.call(`/v1/generations/${id}/content`))).toMatchObject({
       status: 404,
@@ -114,7 +114,7 @@ describe("the noes of /content", () => {
 describe("a file", () => {
   const path = () => `/v1/generations/${done.id}/content`;
 
-  test("comes whole, with its type, length, tag and name, and never as a page", async () => {
+  test("is returned whole, with its type, length, ETag and file name, and with nosniff", async () => {
     const response = await harness.call(path());
     expect(response.status).toBe(200);
     expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true);
@@ -138,26 +138,26 @@ describe("a file", () => {
     ["bytes=990-5000", 206, "bytes 990-999/1000", 10],
     ["bytes=0-0,5-6", 200, null, 1000],
     ["pages=1-2", 200, null, 1000],
-  ] as const)("Range %s → %d", async (range, status, contentRange, length) => {
+  ] as const)("with Range %s returns %d", async (range, status, contentRange, length) => {
     const response = await harness.call(path(), { headers: { range } });
     expect(response.status).toBe(status);
     expect(response.headers.get("content-range")).toBe(contentRange);
     expect((await response.arrayBuffer()).byteLength).toBe(length);
   });
 
-  test("a range past the end is 416 with the spec's error body", async () => {
+  test("with a range past the end returns 416 with the specified error body", async () => {
     const response = await harness.call(path(), { headers: { range: "bytes=1000-" } });
     expect(response.headers.get("content-range")).toBe("bytes */1000");
     expect(await errorOf(response)).toMatchObject({ status: 416, code: "invalid_request" });
   });
 
-  test("is not sent again to who has it", async () => {
+  test("returns 304 when If-None-Match contains its ETag", async () => {
     const response = await harness.call(path(), { headers: { "if-none-match": `W/"x", "${sha256}"` } });
     expect([response.status, await response.text()]).toEqual([304, ""]);
     expect((await harness.call(path(), { headers: { "if-none-match": '"other"' } })).status).toBe(200);
   });
 
-  test("HEAD tells its length and sends nothing", async () => {
+  test("returns its length without a body for HEAD", async () => {
     const response = await harness.call(path(), { method: "HEAD" });
     expect([response.status, response.headers.get("content-length"), await response.text()]).toEqual([200, "1000", ""]);
   });
@@ -167,7 +167,7 @@ describe("a signed link", () => {
   const link = () => harness.links.sign(done.id, 2);
   const open = (url: string, init: RequestInit = {}) => harness.call(url.slice(harness.url.length), { ...init, key: null });
 
-  test("opens its file without a key, for pages of any site, and passes nothing on", async () => {
+  test("returns its file without a key, to pages of any origin, and with no referrer", async () => {
     const response = await open(link());
     expect(response.status).toBe(200);
     expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true);
@@ -177,7 +177,7 @@ describe("a signed link", () => {
     expect((await open(link(), { method: "HEAD" })).headers.get("content-length")).toBe("1000");
   });
 
-  test("is the one that a poll hands out", async () => {
+  test("equals the link that a poll returns", async () => {
     const polled = (await (await harness.call(`/v1/generations/${done.id}`)).json()) as { output: { urls: string[] } };
     expect(polled.output.urls[1]).toBe(link());
   });
@@ -191,23 +191,23 @@ describe("a signed link", () => {
     ["no signature", (url) => url.replace(/&sig=.*/, "")],
     ["no query", (url) => url.replace(/\?.*/, "")],
   ];
-  test.each(ALTERED)("with %s is 403 in the spec's error body", async (_name, of) => {
+  test.each(ALTERED)("with %s returns 403 with the specified error body", async (_name, of) => {
     expect(await errorOf(await open(of(link())))).toMatchObject({ status: 403, code: "not_found" });
   });
 
   test.each(["/files/x/1", `/files/gen_00000000000000000000z/0`, "/files/gen_00000000000000000000z/100", "/files/..%2f/1"])(
-    "to what is no file is 404: %s",
+    "returns 404 for %s, which names no file",
     async (path) => {
       expect(await errorOf(await harness.call(path, { key: null }))).toMatchObject({ status: 404, code: "not_found" });
     },
   );
 
-  test("is 404 once the files are past their retention, though its signature is good", async () => {
+  test("returns 404 after the retention of the files has ended, even if its signature is valid", async () => {
     const gone = harness.addRecord({ ...succeeded, filesExpiredAtMs: 3 });
     expect(await errorOf(await open(harness.links.sign(gone.id, 1)))).toMatchObject({ status: 404, message: "files expired" });
   });
 
-  test("is good for an hour at most and 403 after it, with no way back", async () => {
+  test("is valid for at most one hour and returns 403 afterwards", async () => {
     const url = link();
     harness.advance(54 * 60_000);
     expect((await open(url)).status).toBe(200);

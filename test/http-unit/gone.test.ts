@@ -1,4 +1,4 @@
-// Promises about connections that the runtime ends while a submission is worked on: no charge where that can be known.
+// Tests of connections that the runtime closes during a submission: no charge if the server notices it in time.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Presence } from "../../src/generations/submit.ts";
 import { openHarness as openService, type Harness as Service } from "../harness.ts";
@@ -17,36 +17,36 @@ const post = (key: string, idempotencyKey: string, input = '{"prompt":"a hill"}'
 };
 const NEXT = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-// What the runtime says is its own: when it learns to wait with such bytes, these expectations are the ones to turn round.
+// The runtime closes such connections itself. If a later version buffers the bytes, change these expectations.
 const FOLLOWED: [what: string, tail: string, statuses: number[]][] = [
   ["a line break", "\r\n", [400]],
   ["a further request", NEXT, []],
 ];
 
-describe("a submission followed, before its answer, by", () => {
-  test.each(FOLLOWED)("%s is not admitted and holds nothing, however often it is sent", async (what, tail, statuses) => {
+describe("a submission that is followed, before its response, by", () => {
+  test.each(FOLLOWED)("%s is not admitted and holds no credits, even if it is sent twice", async (what, tail, statuses) => {
     const { accountSeq, key, ...tenant } = await service.newTenant();
     for (let time = 0; time < 2; time++) {
       const said = await talk(service.url, [post(key, what) + tail]);
       expect([said.statuses, said.closed]).toEqual([statuses, true]);
     }
-    // A submission of its own is a fence: what was posted to the store before it has been written when it is answered.
+    // This submission is a fence: when it has its response, every mutation posted before it is committed.
     await service.ask("POST", "/v1/generations", { body: { model: "sim-image-1", input: { prompt: "after" } } });
     expect(await service.store.generationByKey(accountSeq, what)).toBeUndefined();
     expect(await service.balance({ accountSeq, key, ...tenant })).toMatchObject({ held: 0, charged: 0, inProgress: 0 });
-    // The same request sent as it should be is the first one.
+    // The same request without trailing bytes is the first one that is admitted.
     const right = await talk(service.url, [post(key, what), NEXT.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n")]);
     expect(right.statuses).toEqual([202, 200]);
   });
 
-  test.each(FOLLOWED)("%s is still answered when nothing had to be asked of the store: a refusal", async (_what, tail) => {
+  test.each(FOLLOWED)("%s receives its API error when it is rejected without a read of the store", async (_what, tail) => {
     const { key } = await service.newTenant();
     const refusal = await talk(service.url, [post(key, "other", '{"nonsense":1}') + tail], 300);
     expect(refusal.statuses[0]).toBe(422);
   });
 
   test.each(FOLLOWED)(
-    "%s changes nothing of what its key made before, and finds it when it is sent as it should be",
+    "%s does not change the earlier generation of its key, and a well-formed replay returns that generation",
     async (what, tail) => {
       const { accountSeq, key, ...tenant } = await service.newTenant();
       const known = await talk(service.url, [post(key, what)], 300);
@@ -63,7 +63,7 @@ describe("a submission followed, before its answer, by", () => {
   );
 });
 
-test("a caller that closed its sending side and heard nothing learns what became of it by sending the same key again", async () => {
+test("returns the outcome to a client that half-closed its connection and sends the same idempotency key again", async () => {
   const { key, accountSeq } = await service.newTenant();
   await talk(service.url, [post(key, "half")], 3000, true);
   const again = await service.ask("POST", "/v1/generations", {
@@ -71,20 +71,20 @@ test("a caller that closed its sending side and heard nothing learns what became
     headers: { "idempotency-key": "half" },
     body: { model: "sim-image-1", input: { prompt: "a hill" } },
   });
-  // 202 where the end was noticed in time and nothing had been made, 200 where the generation was there.
+  // 202 if the server noticed the close before admission, 200 if the generation already existed.
   expect([200, 202]).toContain(again.status);
   const made = await service.store.generationByKey(accountSeq, "half");
   expect(made?.record.id).toBe(String(again.body.id));
 });
 
-/** What the corridor asks right before it admits. */
+/** The check that a submission makes right before its admission. */
 const isGone = async (presence: Presence | undefined): Promise<boolean | undefined> => {
   await presence?.heard();
   return presence?.isGone();
 };
 
-describe("the corridor is told right before the admission", () => {
-  test("that the caller is gone, when the connection ended while media was looked at", async () => {
+describe("the presence check right before admission", () => {
+  test("reports that the client is gone when the connection closed during the check of its media", async () => {
     await using harness = await openHarness();
     const ended = Promise.withResolvers<void>();
     const told = Promise.withResolvers<boolean | undefined>();
@@ -99,7 +99,7 @@ describe("the corridor is told right before the admission", () => {
     expect(await told.promise).toBe(true);
   });
 
-  test("that the caller is there, when it only waits", async () => {
+  test("reports that the client is present when it waits for its response", async () => {
     await using harness = await openHarness();
     const told: (boolean | undefined)[] = [];
     harness.onSubmit(async (_order, presence) => {

@@ -1,4 +1,4 @@
-// The door on a real port with small honest rooms behind it: records in a map, files on disk, links that are signed.
+// An HTTP server on a real port with small working dependencies: records in a map, files on disk, signed links.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,11 +23,11 @@ export const START_MS = Date.UTC(2026, 9, 19, 12);
 export type Harness = {
   url: string;
   http: Http;
-  /** The key of an account that may do everything. */
+  /** The key of an account without restrictions. */
   key: string;
   files: Files;
   links: Links;
-  /** Orders that came through the door, in order. */
+  /** Submit requests that the server parsed, in order. */
   orders: SubmitRequest[];
   lines: { event: EventName; fields: EventFields }[];
   advance(ms: number): void;
@@ -37,11 +37,11 @@ export type Harness = {
   setModels(entries: ModelEntry[]): void;
   setStoreOpen(open: boolean): void;
   setReadiness(value: { ready: boolean; faults: string[] }): void;
-  /** What the corridor does with an order instead of accepting it. */
+  /** Replaces the submit function, which accepts every request. */
   onSubmit(then: Submit | null): void;
-  /** Makes every read of a generation fail as a defect would. */
+  /** Makes every read of a generation throw, as a defect would. */
   breakReads(fault: unknown): void;
-  /** How often the store was asked for a key. */
+  /** How often the server read a key from the store. */
   keyReads(): number;
   call(path: string, init?: RequestInit & { key?: string | null }): Promise<Response>;
   submit(body: string | Uint8Array | ReadableStream, headers?: Record<string, string>): Promise<Response>;
@@ -209,14 +209,14 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
   };
 };
 
-/** Puts the bytes of file `n` of a generation on disk. */
+/** Stores the bytes of file `n` of a generation on disk. */
 export const keepFile = async (files: Files, id: string, n: number, bytes: Uint8Array): Promise<void> => {
   const incoming = await files.receive(id, n);
   await incoming.write(bytes);
   await incoming.keep({ n, sha256: Bun.SHA256.hash(bytes, "hex"), bytes: bytes.length, mime: "video/mp4" });
 };
 
-/** The error of an answer, or a failing assertion when its body is not the spec's. */
+/** The error of a response. Throws if the body is not the specified error body. */
 export const errorOf = async (response: Response): Promise<{ status: number; code: string; message: string }> => {
   const text = await response.text();
   if (response.headers.get("content-type") !== "application/json") throw new Error(`not JSON: ${response.status} ${text}`);

@@ -1,4 +1,4 @@
-// Promises of the keyed door (§5, §8): who is let in, in which order the noes come, and how bursts are held back.
+// Tests of authentication (§5, §8): accepted keys, precedence of errors, and the rate limit.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { newApiKey } from "../../src/domain/ids.ts";
 import type { Caller } from "../../src/domain/types.ts";
@@ -30,11 +30,11 @@ describe("401 unauthorized", () => {
     ["two keys in one header", (key) => `Bearer ${key}, Bearer ${key}`],
     ["two keys after one scheme", (key) => `Bearer ${key} ${key}`],
     ["something after the key", (key) => `Bearer ${key};x`],
-    ["a key that nobody has", () => `Bearer ${newApiKey("test")}`],
+    ["a key that does not exist", () => `Bearer ${newApiKey("test")}`],
     ["a key with a typing error", (key) => `Bearer ${typo(key)}`],
     ["a key of 10 kB", (key) => `Bearer ${key}${"a".repeat(10_000)}`],
   ];
-  test.each(HEADERS)("for %s, on every keyed path", async (_name, of) => {
+  test.each(HEADERS)("is returned for %s, on every endpoint that requires a key", async (_name, of) => {
     for (const [method, path] of KEYED) {
       const authorization = of(harness.key);
       const headers: Record<string, string> = authorization === null ? {} : { authorization };
@@ -44,21 +44,21 @@ describe("401 unauthorized", () => {
     }
   });
 
-  test("for a key in the query", async () => {
+  test("is returned for a key in the query", async () => {
     const response = await harness.call(`/v1/generations/gen_x?key=${harness.key}&authorization=Bearer%20${harness.key}`, {
       key: null,
     });
     expect((await errorOf(response)).status).toBe(401);
   });
 
-  test("and what no key can be is never asked of the store", async () => {
+  test("is returned without a read of the store when the checksum of the key is wrong", async () => {
     const before = harness.keyReads();
     await harness.call("/v1/generations/gen_x", { key: typo(harness.key) });
     expect(harness.keyReads()).toBe(before);
   });
 });
 
-test.each(["bearer", "BEARER", "bEaReR", "Bearer  "])("the scheme may be written %p", async (scheme) => {
+test.each(["bearer", "BEARER", "bEaReR", "Bearer  "])("accepts the authentication scheme written as %p", async (scheme) => {
   const response = await harness.call("/v1/generations/gen_x", {
     headers: { authorization: `${scheme} ${harness.key}` },
     key: null,
@@ -66,14 +66,14 @@ test.each(["bearer", "BEARER", "bEaReR", "Bearer  "])("the scheme may be written
   expect(response.status).toBe(404);
 });
 
-describe("the order of the noes", () => {
+describe("the precedence of errors", () => {
   const over = "x".repeat(1_048_577);
 
-  test("401 before everything else", async () => {
+  test("returns 401 before any other error", async () => {
     expect((await harness.call("/v1/generations", { method: "POST", body: over, key: null })).status).toBe(401);
   });
 
-  test("403 account_disabled before 403 generation_not_enabled, and both before the burst guard and 413", async () => {
+  test("returns 403 account_disabled before 403 generation_not_enabled, and both before the rate limit and 413", async () => {
     const key = harness.addCaller({ paused: true, scope: "read", burstPerS: 1 });
     for (let i = 0; i < 3; i++)
       expect(await errorOf(await harness.call("/v1/generations", { method: "POST", body: over, key }))).toMatchObject({
@@ -88,14 +88,14 @@ describe("the order of the noes", () => {
       );
   });
 
-  test("a key that may only read polls and downloads", async () => {
+  test("allows polls and downloads with a read-only key", async () => {
     const key = harness.addCaller({ scope: "read", accountSeq: 4242 });
     const record = harness.addRecord({ accountSeq: 4242 });
     expect((await harness.call(`/v1/generations/${record.id}`, { key })).status).toBe(200);
     expect((await errorOf(await harness.call(`/v1/generations/${record.id}/content`, { key }))).code).toBe("not_ready");
   });
 
-  test("429 before 413, 413 before 400, 400 of the key before that of the body", async () => {
+  test("returns 429 before 413, 413 before 400, and 400 for the idempotency key before 400 for the body", async () => {
     const key = harness.addCaller({ burstPerS: 2 });
     const post = (body: string, headers = {}) => harness.call("/v1/generations", { method: "POST", body, key, headers });
     expect((await errorOf(await post(over, { "idempotency-key": "" }))).status).toBe(413);
@@ -103,7 +103,7 @@ describe("the order of the noes", () => {
     expect((await errorOf(await post(over))).code).toBe("rate_limited");
   });
 
-  test("503 restarting before all of it while the store is not open; the public paths answer", async () => {
+  test("returns 503 restarting before any other error while the store is not open, except on public paths", async () => {
     harness.setStoreOpen(false);
     for (const [method, path] of [...KEYED, ["GET", "/files/gen_00000000000000000000a/1"] as const]) {
       const response = await harness.call(path, { method, key: null });
@@ -116,8 +116,8 @@ describe("the order of the noes", () => {
   });
 });
 
-describe("what is remembered of a key", () => {
-  test("saves the store a look-up for a minute, and not longer", async () => {
+describe("the key cache", () => {
+  test("serves a key without a read of the store for one minute", async () => {
     const key = harness.addCaller();
     const before = harness.keyReads();
     for (let i = 0; i < 5; i++) await harness.call("/v1/generations/gen_x", { key });
@@ -127,7 +127,7 @@ describe("what is remembered of a key", () => {
     expect(harness.keyReads()).toBe(before + 2);
   });
 
-  test("is dropped at once when told of a change", async () => {
+  test("is invalidated immediately by callersChanged", async () => {
     const key = harness.addCaller();
     expect((await harness.call("/v1/generations/gen_x", { key })).status).toBe(404);
     harness.changeCaller(key, { paused: true });
@@ -135,15 +135,15 @@ describe("what is remembered of a key", () => {
     expect((await harness.call("/v1/generations/gen_x", { key })).status).toBe(403);
   });
 
-  test("never holds a key back that was made after it had been refused", async () => {
+  test("accepts a new key after another, unknown key was rejected", async () => {
     const key = newApiKey("test");
     expect((await harness.call("/v1/generations/gen_x", { key })).status).toBe(401);
     expect((await harness.call("/v1/generations/gen_x", { key: harness.addCaller() })).status).toBe(404);
   });
 });
 
-describe("the burst guard", () => {
-  test("lets 20 requests of an account through in a second, over all keyed paths, and says when to come back", async () => {
+describe("the rate limit", () => {
+  test("allows 20 requests per account and second over all keyed paths, then returns 429 with Retry-After", async () => {
     await using small = await openHarness({ GENROUTER_LIMITS__BURST_PER_S: "20" });
     const record = small.addRecord();
     const paths = [`/v1/generations/${record.id}`, `/v1/generations/${record.id}/content`, "/v1/generations/nobody"];
@@ -181,19 +181,19 @@ describe("the burst guard", () => {
     }
   };
 
-  test("takes an account's own limit, higher or lower", () => {
+  test("uses the limit of the account if it has one, higher or lower than the default", () => {
     const guard = new BurstGuard(20);
     expect(Array.from({ length: 5 }, () => passes(guard, caller(1, 3), 0)).filter(Boolean).length).toBe(3);
     expect(Array.from({ length: 50 }, () => passes(guard, caller(2, 40), 0)).filter(Boolean).length).toBe(40);
   });
 
-  test("remembers only the accounts of the last seconds, however many there have been", () => {
+  test("keeps only the accounts of the last seconds in memory, regardless of the total number", () => {
     const guard = new BurstGuard(20);
     for (let i = 0; i < 200_000; i++) void guard.take(caller(i), i);
     expect(guard.size).toBeLessThanOrEqual(20_000);
   });
 
-  test("does not forget an account that keeps coming while others come and go", () => {
+  test("keeps the count of an active account while other accounts are evicted", () => {
     const guard = new BurstGuard(1);
     let taken = 0;
     for (let atMs = 0; atMs < 10_000; atMs += 10) {

@@ -1,4 +1,4 @@
-// Promises of the interface description: it is valid, committed, complete, and says what the door really does.
+// Tests of openapi.json: valid, committed, complete, and equal to the behaviour of the server.
 import { expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ type Operation = {
 };
 const paths = document.paths as unknown as Record<string, Record<string, Operation>>;
 
-test("the committed openapi.json is the one the service serves (UPDATE=1 rewrites it)", async () => {
+test("the committed openapi.json equals the document that the service serves (UPDATE=1 rewrites it)", async () => {
   const printed = `${JSON.stringify(document, null, 2)}\n`;
   if (process.env.UPDATE === "1") writeFileSync(FILE, printed);
   expect(readFileSync(FILE, "utf8")).toBe(printed);
@@ -31,14 +31,14 @@ test("the committed openapi.json is the one the service serves (UPDATE=1 rewrite
   expect((document.info as JsonObject).version).toBe("2026-10-19");
 });
 
-test("a linter with the recommended rules finds nothing", () => {
+test("openapi.json passes the linter with its recommended rules", () => {
   const { stdout, stderr } = spawnSync(
     join(ROOT, "node_modules/.bin/redocly"),
     ["lint", FILE, "--config", join(import.meta.dir, "redocly.yaml"), "--format", "json"],
     { encoding: "utf8", env: { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", CI: "1" } },
   );
   const start = stdout.indexOf("{");
-  if (start === -1) throw new Error(`the linter said nothing: ${stdout}${stderr}`);
+  if (start === -1) throw new Error(`the linter printed no report: ${stdout}${stderr}`);
   const { totals, problems } = JSON.parse(stdout.slice(start)) as {
     totals: { errors: number; warnings: number };
     problems: object[];
@@ -47,7 +47,7 @@ test("a linter with the recommended rules finds nothing", () => {
   expect(totals).toMatchObject({ errors: 0, warnings: 0 });
 }, 60_000);
 
-test("every route of the door is described except the providers' own and the operator's, and nothing else is", async () => {
+test("describes exactly the endpoints of the server, without callbacks, inputs and metrics", async () => {
   const all: Route[] = routesOf(
     { settings: { limits: {} } } as unknown as Parameters<typeof createHttpServer>[0],
     { keyed: () => () => new Response() } as never,
@@ -66,7 +66,7 @@ test("every route of the door is described except the providers' own and the ope
   expect(described.sort()).toEqual(open.sort());
 });
 
-test("what goes beyond the specification is marked, and what does not is not", () => {
+test("marks exactly the operations beyond the specification with x-extension", () => {
   for (const [path, item] of Object.entries(paths))
     for (const [method, operation] of Object.entries(item))
       expect([path, method, operation["x-extension"] === true]).toEqual([
@@ -76,7 +76,7 @@ test("what goes beyond the specification is marked, and what does not is not", (
       ]);
 });
 
-test("every code of the error table is described on a path, with its status", () => {
+test("describes every code of the error table with its status on some path", () => {
   const described = new Set<string>();
   for (const item of Object.values(paths))
     for (const operation of Object.values(item))
@@ -87,7 +87,7 @@ test("every code of the error table is described on a path, with its status", ()
   for (const [code, { status }] of Object.entries(REFUSALS)) expect(described).toContain(`${status} ${code}`);
 });
 
-/** Headers that the runtime adds by itself and that mean nothing to a caller. */
+/** Headers that the runtime adds and that mean nothing to a client. */
 const BY_THE_RUNTIME = ["date", "content-length", "content-type", "transfer-encoding", "connection", "keep-alive"];
 
 const seen = async (harness: Harness): Promise<[path: string, method: string, response: Response][]> => {
@@ -143,7 +143,7 @@ const seen = async (harness: Harness): Promise<[path: string, method: string, re
   return list;
 };
 
-test("every status, type, code and header that the door answers is described", async () => {
+test("describes every status, content type, error code and header that the server returns", async () => {
   await using harness = await openHarness();
   const list = await seen(harness);
   for (const [path, method, response] of list) {

@@ -1,4 +1,4 @@
-// Promises of the pages for people: whole, closed to other hosts, current with the codes, and kept by browsers for as long as they may be.
+// Tests of the documentation pages: content security policy, all error codes, and caching in browsers.
 import { expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
 import { REFUSALS } from "../../src/domain/api-errors.ts";
@@ -9,10 +9,10 @@ import { openHarness } from "./harness.ts";
 const PAGES = ["/docs", "/docs/errors"] as const;
 const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 const open = { key: null } as const;
-/** Bodies as they are sent. */
+/** Keeps the body encoded as it was sent. */
 const raw = { decompress: false };
 
-/** Sources of each directive of an answer's policy. */
+/** Sources of each directive of a response's content security policy. */
 const policyOf = (response: Response): Map<string, string[]> =>
   new Map(
     (response.headers.get("content-security-policy") ?? "").split("; ").map((directive) => {
@@ -21,7 +21,7 @@ const policyOf = (response: Response): Map<string, string[]> =>
     }),
   );
 
-test.each(PAGES)("%s lets nothing in from another host and runs nothing that stands in the page", async (path) => {
+test.each(PAGES)("%s loads nothing from another host and runs no inline script", async (path) => {
   await using harness = await openHarness();
   const response = await harness.call(path, open);
   expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
@@ -44,7 +44,7 @@ test.each(PAGES)("%s lets nothing in from another host and runs nothing that sta
   for (const part of parts) expect([part, (await harness.call(part, open)).status]).toEqual([part, 200]);
 });
 
-test("a service that is reached over https tells browsers to stay with it", async () => {
+test("sends Strict-Transport-Security when the public URL of the service is https", async () => {
   await using harness = await openHarness({ GENROUTER_SERVER__PUBLIC_URL: "https://api.example.org" });
   for (const path of PAGES) {
     const { headers } = await harness.call(path, open);
@@ -52,7 +52,7 @@ test("a service that is reached over https tells browsers to stay with it", asyn
   }
 });
 
-test("the page's program is the published one, leaves packed where it may, and is kept for ever under its own name", async () => {
+test("serves the published page script, compressed if the client accepts gzip, as immutable under a hashed name", async () => {
   await using harness = await openHarness();
   const html = await (await harness.call("/docs", open)).text();
   const [path = ""] = /\/docs\/assets\/scalar-\w+\.js/.exec(html) ?? [];
@@ -72,7 +72,7 @@ test("the page's program is the published one, leaves packed where it may, and i
     expect((await harness.call(`/docs/assets/${other}`, open)).status).toBe(404);
 });
 
-test("the catalogue has one anchor for every code, with status, meaning, remedy and waiting time", async () => {
+test("/docs/errors has one section for every code, with status, cause, remedy and Retry-After", async () => {
   await using harness = await openHarness();
   const html = await (await harness.call("/docs/errors", open)).text();
   const ids = [...html.matchAll(/\bid="([^"]+)"/g)].map((match) => match[1] ?? "");
@@ -89,7 +89,7 @@ test("the catalogue has one anchor for every code, with status, meaning, remedy 
   }
 });
 
-test("/llms.txt names every code and every path of /v1, and stays short", async () => {
+test("/llms.txt lists every error code and every path of /v1 in less than 8,000 characters", async () => {
   await using harness = await openHarness();
   const response = await harness.call("/llms.txt", open);
   expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
@@ -100,7 +100,7 @@ test("/llms.txt names every code and every path of /v1, and stays short", async 
   expect(text.length).toBeLessThan(8_000);
 });
 
-test("/ shows a browser to the reference, and is no path to anything else", async () => {
+test("/ redirects a browser to /docs and returns 404 to every other client", async () => {
   await using harness = await openHarness();
   const browser = await harness.call("/", { ...open, headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" } });
   expect([browser.status, browser.headers.get("location")]).toEqual([302, "/docs"]);
@@ -109,7 +109,7 @@ test("/ shows a browser to the reference, and is no path to anything else", asyn
   expect((await harness.call("/", { ...open, method: "POST", headers: { accept: "text/html" } })).status).toBe(404);
 });
 
-test("pages take GET and HEAD, and tell which methods they take", async () => {
+test("pages accept GET and HEAD, and return 405 with Allow for other methods", async () => {
   await using harness = await openHarness();
   for (const path of [...PAGES, "/llms.txt"]) {
     expect((await harness.call(path, { ...open, method: "HEAD" })).status).toBe(200);

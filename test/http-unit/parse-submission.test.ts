@@ -1,4 +1,4 @@
-// Promises of the envelope (§2.5, §4.1): both sides of every boundary, on a real port.
+// Tests of the submission envelope (§2.5, §4.1): both sides of every limit, on a real port.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Json, JsonObject } from "../../src/domain/types.ts";
@@ -59,7 +59,7 @@ const REFUSED: [name: string, body: string | Uint8Array, says: RegExp][] = [
   ),
 ];
 
-describe("a body that is refused with 400 reaches no corridor and says why:", () => {
+describe("rejects with 400 and a reason, before the submit function, a submission with", () => {
   test.each(REFUSED)("%s", async (_name, body, says) => {
     const before = harness.orders.length;
     const error = await errorOf(await harness.submit(body));
@@ -71,11 +71,11 @@ describe("a body that is refused with 400 reaches no corridor and says why:", ()
 
 const TAKEN: [name: string, body: string, order: object][] = [
   [
-    "the least",
+    "the required fields only",
     JSON.stringify(good),
     { model: "vidmodel-2.0", input: { prompt: "a kite" }, maxCostCredits: 10_000, maxWaitMs: null },
   ],
-  ["an empty model (the catalogue says 422)", '{"model":"","input":{}}', { model: "" }],
+  ["an empty model (422 by the catalogue)", '{"model":"","input":{}}', { model: "" }],
   ["max_cost_usd 100", '{"model":"m","input":{},"max_cost_usd":100}', { maxCostCredits: 10_000 }],
   ["max_cost_usd 0.29", '{"model":"m","input":{},"max_cost_usd":0.29}', { maxCostCredits: 29 }],
   ["max_cost_usd 1e-7", '{"model":"m","input":{},"max_cost_usd":1e-7}', { maxCostCredits: 0 }],
@@ -84,15 +84,27 @@ const TAKEN: [name: string, body: string, order: object][] = [
   ["max_wait_s 1", '{"model":"m","input":{},"max_wait_s":1}', { maxWaitMs: 1000 }],
   ["max_wait_s 86400", '{"model":"m","input":{},"max_wait_s":86400}', { maxWaitMs: 86_400_000 }],
   ["max_wait_s 5.0", '{"model":"m","input":{},"max_wait_s":5.0}', { maxWaitMs: 5000 }],
-  ["of a key given twice the last", '{"model":"x","model":"m","input":{"a":1},"input":{"b":2}}', { model: "m", input: { b: 2 } }],
+  [
+    "a repeated key, of which the last counts",
+    '{"model":"x","model":"m","input":{"a":1},"input":{"b":2}}',
+    { model: "m", input: { b: 2 } },
+  ],
   ["64 levels", nested(64), { model: "m" }],
-  ["brackets inside strings are no levels", `{"model":"m","input":{"prompt":"${'[{\\"'.repeat(90)}"}}`, { model: "m" }],
+  [
+    "brackets inside strings, which do not count as levels",
+    `{"model":"m","input":{"prompt":"${'[{\\"'.repeat(90)}"}}`,
+    { model: "m" },
+  ],
   ["a byte order mark", `\ufeff${JSON.stringify(good)}`, { model: "vidmodel-2.0" }],
-  ["half a surrogate pair inside input (the quote room says 422)", '{"model":"m","input":{"prompt":"\\ud800"}}', { model: "m" }],
-  ["a number without bounds inside input (the quote room says 422)", '{"model":"m","input":{"seed":1e999}}', { model: "m" }],
+  [
+    "half a surrogate pair inside input (422 by the input validation)",
+    '{"model":"m","input":{"prompt":"\\ud800"}}',
+    { model: "m" },
+  ],
+  ["an infinite number inside input (422 by the input validation)", '{"model":"m","input":{"seed":1e999}}', { model: "m" }],
 ];
 
-describe("a body that passes arrives as the order it means:", () => {
+describe("passes to the submit function a submission with", () => {
   test.each(TAKEN)("%s", async (_name, body, order) => {
     const response = await harness.submit(body);
     expect(response.status).toBe(202);
@@ -100,7 +112,7 @@ describe("a body that passes arrives as the order it means:", () => {
     expect(harness.orders.at(-1)?.body.length).toBeGreaterThan(0);
   });
 
-  test("__proto__ inside input stays a member that the quote room can refuse", async () => {
+  test("__proto__ inside input, which remains a member that the input validation can reject", async () => {
     await harness.submit('{"model":"m","input":{"__proto__":{"prompt":"x"}}}');
     expect(Object.keys(harness.orders.at(-1)?.input ?? {})).toEqual(["__proto__"]);
     expect(harness.orders.at(-1)?.input.prompt).toBeUndefined();
@@ -113,7 +125,7 @@ describe("a body that passes arrives as the order it means:", () => {
     "Application/JSON",
     "multipart/form-data",
     "application/x-www-form-urlencoded",
-  ])("whatever the Content-Type says: %p", async (type) => {
+  ])("any Content-Type: %p", async (type) => {
     const body = new Blob([JSON.stringify(good)]).stream();
     const response = await harness.submit(body, type === "" ? {} : { "content-type": type });
     expect(response.status).toBe(202);
@@ -128,7 +140,7 @@ describe("Idempotency-Key", () => {
     ["200 characters outside the basic plane", Buffer.from("😀".repeat(200)).toString("latin1")],
     ["200 characters of Latin-1", "é".repeat(200)],
   ];
-  test.each(RIGHT)("passes with %s", async (_name, key) => {
+  test.each(RIGHT)("is accepted with %s", async (_name, key) => {
     const response = await harness.submit(JSON.stringify(good), { "idempotency-key": key });
     expect(response.status).toBe(202);
     expect([...(harness.orders.at(-1)?.idempotencyKey ?? "")].length).toBe(key === "k" ? 1 : 200);
@@ -136,28 +148,28 @@ describe("Idempotency-Key", () => {
 
   const WRONG: [string, string][] = [
     ["empty", ""],
-    ["only blanks", "  "],
+    ["blanks only", "  "],
     ["201 characters", "k".repeat(201)],
     ["201 characters of several bytes each", Buffer.from("é".repeat(201)).toString("latin1")],
     ["2,000 characters", "k".repeat(2000)],
   ];
-  test.each(WRONG)("is refused when %s", async (_name, key) => {
+  test.each(WRONG)("is rejected with 400 when it is %s", async (_name, key) => {
     const error = await errorOf(await harness.submit(JSON.stringify(good), { "idempotency-key": key }));
     expect(error).toMatchObject({ status: 400, code: "invalid_request" });
     expect(error.message).toStartWith("Idempotency-Key:");
   });
 
-  test("is null where none was sent", async () => {
+  test("is null when the client sends none", async () => {
     await harness.submit(JSON.stringify(good));
     expect(harness.orders.at(-1)?.idempotencyKey).toBeNull();
   });
 });
 
 describe.each([
-  ["by their fingerprints", isSame],
-  ["by their bodies", isSameAsEarlier],
-])("the same request, %s,", (_, compare) => {
-  test("is one with another order of members, other white space, escapes or ways to write a number", () => {
+  ["fingerprints", isSame],
+  ["bodies", isSameAsEarlier],
+])("the comparison of requests by their %s", (_, compare) => {
+  test("ignores the order of members, white space, escapes and the notation of numbers", () => {
     const one = '{"model":"m","input":{"b":1.0,"a":"\\u0041"}}';
     expect(compare('{ "input" : { "a" : "A", "b" : 1e0 },\n "model":"m" }', one)).toBe(true);
     expect(compare('{"model":"x","model":"m","input":{"a":"A","b":1}}', one)).toBe(true);
@@ -171,12 +183,12 @@ describe.each([
     '{"model":"m","input":{"a":1},"max_wait_s":86400}',
     '{"model":"m","input":{"a":1e999}}',
     '{"model":"m","input":{"a":"\\ud800"}}',
-  ])("is not %s", (text) => {
+  ])("treats %s as a different request", (text) => {
     expect(compare(text, '{"model":"m","input":{"a":1}}')).toBe(false);
     expect(compare('{"model":"m","input":{"a":1}}', text)).toBe(false);
   });
 
-  test("is any JSON that parsed with its members turned round", () => {
+  test("treats any JSON with its members in reverse order as the same request", () => {
     const turned = (value: Json): Json => {
       if (Array.isArray(value)) return value.map(turned);
       if (typeof value !== "object" || value === null) return value;
@@ -190,7 +202,7 @@ describe.each([
       fc.property(fc.dictionary(fc.oneof(fc.string(), fc.constant("__proto__")), fc.jsonValue()), (made) => {
         const text = JSON.stringify(made);
         const other = JSON.stringify(turned(JSON.parse(text) as JsonObject));
-        // Halves of surrogate pairs have no canonical form: only the very text is the same.
+        // Unpaired surrogates have no canonical form: only identical text is the same.
         if (text.isWellFormed() && !/\\ud[89a-f]/.test(text)) expect(compare(other, text)).toBe(true);
         expect(compare(text, text)).toBe(true);
       }),
@@ -198,7 +210,7 @@ describe.each([
     );
   });
 
-  test("is kept in one line, and without the white space of a long one", async () => {
+  test("uses a body that is stored in one line and, if it is long, without white space", async () => {
     await harness.submit('{"model":\n"m",\r\n"input":{"prompt":"two\\nlines"}}');
     expect(harness.orders.at(-1)?.body).toBe('{"model":"m","input":{"prompt":"two\\nlines"}}');
     await harness.submit(`{"model":"m",${" ".repeat(100_000)}"input":{}}`);
@@ -206,12 +218,12 @@ describe.each([
   });
 });
 
-test("a field of the envelope that is left out and its default are the same request", () => {
+test("treats an omitted envelope field and its explicit default as the same request", () => {
   const [without, withDefault] = ['{"model":"m","input":{}}', '{"model":"m","input":{},"max_cost_usd":100.0}'];
   expect([isSame(without, withDefault), isSame(withDefault, without)]).toEqual([true, true]);
 });
 
-test("max_cost_usd is floored as its decimals say, for every cent and every tenth of a cent up to 100 USD", () => {
+test("rounds max_cost_usd down by its decimal digits, for every tenth of a cent up to 100 USD", () => {
   for (let mills = 1; mills <= 100_000; mills++) {
     const written = `${Math.floor(mills / 1000)}.${String(mills % 1000).padStart(3, "0")}`;
     if (floorCredits(Number(written)) !== Math.floor(mills / 10))

@@ -1,4 +1,4 @@
-// Promises of the public paths and of every answer: the model list, health, methods, request ids, faults of the framework.
+// Tests of public paths and of every response: the model list, health, methods, request ids and defects.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ModelEntry } from "../../catalogue/public-model.ts";
 import { ApiError, REFUSALS } from "../../src/domain/api-errors.ts";
@@ -24,7 +24,7 @@ const entry = (id: string): ModelEntry => ({
 const open = (path: string, init: RequestInit = {}) => harness.call(path, { ...init, key: null });
 
 describe.each(["/v1/models", "/models.json"])("%s", (path) => {
-  test("lists the models for anybody, with or without a key, also a wrong one", async () => {
+  test("lists the models without a key, with a key and with an invalid key", async () => {
     harness.setModels([entry("a"), entry("b")]);
     for (const headers of [{}, { authorization: `Bearer ${harness.key}` }, { authorization: "Bearer nonsense" }]) {
       const response = await open(path, { headers: headers as Record<string, string> });
@@ -36,7 +36,7 @@ describe.each(["/v1/models", "/models.json"])("%s", (path) => {
     }
   });
 
-  test("answers 304 to who has it, and the new list with a new tag once it has changed", async () => {
+  test("returns 304 when If-None-Match matches, and the new list with a new ETag after a change", async () => {
     harness.setModels([entry("a")]);
     const etag = (await open(path)).headers.get("etag") ?? "";
     for (const tags of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
@@ -52,7 +52,7 @@ describe.each(["/v1/models", "/models.json"])("%s", (path) => {
     expect(changed.headers.get("etag")).not.toBe(etag);
   });
 
-  test("lets pages of any site ask first", async () => {
+  test("answers a CORS preflight from any origin", async () => {
     const response = await open(path, { method: "OPTIONS", headers: { origin: "https://x.example" } });
     expect([response.status, await response.text()]).toEqual([204, ""]);
     expect(response.headers.get("access-control-allow-origin")).toBe("*");
@@ -61,11 +61,11 @@ describe.each(["/v1/models", "/models.json"])("%s", (path) => {
 });
 
 describe("health", () => {
-  test("/healthz is 200 as long as the process answers", async () => {
+  test("/healthz returns 200 even if the service is not ready", async () => {
     harness.setReadiness({ ready: false, faults: ["x"] });
     expect((await open("/healthz")).status).toBe(200);
   });
-  test("/readyz is 200 when ready and 503 with the faults when not", async () => {
+  test("/readyz returns 200 when the service is ready, and 503 with the faults when it is not", async () => {
     harness.setReadiness({ ready: true, faults: [] });
     expect(await (await open("/readyz")).json()).toEqual({ status: "ready", faults: [] });
     harness.setReadiness({ ready: false, faults: ["a generation is parked"] });
@@ -91,7 +91,7 @@ describe("paths and methods", () => {
     ["/healthz", "GET, HEAD"],
     ["/readyz", "GET, HEAD"],
   ];
-  test.each(ALLOWED)("%s answers 405 to every method but %s", async (path, allow) => {
+  test.each(ALLOWED)("%s returns 405 for every method except %s", async (path, allow) => {
     for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"]) {
       if (allow.split(", ").includes(method)) continue;
       const response = await open(path, { method });
@@ -118,13 +118,13 @@ describe("paths and methods", () => {
     "/%",
     "/?debug",
     "/v1/generations%2Fgen_x",
-  ])("an unknown path is 404 with the spec's error body: %s", async (path) => {
+  ])("returns 404 with the specified error body for the unknown path %s", async (path) => {
     expect(await errorOf(await open(path))).toMatchObject({ status: 404, code: "not_found" });
   });
 
-  test("HEAD answers what GET would, without the body", async () => {
+  test("returns the status and headers of GET for HEAD, without the body", async () => {
     const record = harness.addRecord();
-    // Else what arrives here has been unpacked.
+    // Otherwise the client decompresses the body, and its length differs.
     const headers = { "accept-encoding": "identity" };
     for (const path of ["/v1/models", "/openapi.json", "/healthz", `/v1/generations/${record.id}`, "/v1/generations/gen_x"]) {
       const [get, head] = await Promise.all([harness.call(path, { headers }), harness.call(path, { method: "HEAD", headers })]);
@@ -136,16 +136,16 @@ describe("paths and methods", () => {
     }
   });
 
-  test("keyed paths allow no page to read them", async () => {
+  test("paths that require a key send no CORS headers", async () => {
     const record = harness.addRecord();
     const response = await harness.call(`/v1/generations/${record.id}`, { headers: { origin: "https://x.example" } });
     expect(response.headers.get("access-control-allow-origin")).toBeNull();
   });
 });
 
-describe("headers of every answer", () => {
+describe("every response", () => {
   const PATHS = ["/v1/models", "/healthz", "/nowhere", "/v1/generations/gen_x", "/files/x/1"];
-  test("carry the request's id: the caller's when it is usable, a new one otherwise", async () => {
+  test("has the client's request id if it is valid, and a new one otherwise", async () => {
     for (const path of PATHS) {
       for (const id of ["a", "A-b_9", "x".repeat(80)])
         expect((await harness.call(path, { headers: { "x-request-id": id } })).headers.get("x-request-id")).toBe(id);
@@ -158,7 +158,7 @@ describe("headers of every answer", () => {
     expect(new Set(ids).size).toBe(100);
   });
 
-  test("carry the version of the interface and forbid guessing of types", async () => {
+  test("has the API version and X-Content-Type-Options: nosniff", async () => {
     for (const path of PATHS) {
       const { headers } = await harness.call(path);
       expect(headers.get("genrouter-version")).toBe("2026-10-19");
@@ -166,7 +166,7 @@ describe("headers of every answer", () => {
     }
   });
 
-  test("the request's id reaches the corridor and the log", async () => {
+  test("is logged with the request id that the submit function received", async () => {
     await harness.submit('{"model":"m","input":{}}', { "x-request-id": "mine-1" });
     expect(harness.orders.at(-1)?.requestId).toBe("mine-1");
     expect(harness.lines.at(-1)).toMatchObject({
@@ -178,7 +178,7 @@ describe("headers of every answer", () => {
 
 describe("a submission", () => {
   const body = '{"model":"m","input":{}}';
-  test("is 202 with where and when to poll, and may be kept by nobody", async () => {
+  test("returns 202 with Location, Retry-After and Cache-Control: no-store", async () => {
     const response = await harness.submit(body);
     const { id } = (await response.json()) as { id: string };
     expect(response.status).toBe(202);
@@ -187,7 +187,7 @@ describe("a submission", () => {
     expect(response.headers.get("cache-control")).toBe("no-store");
   });
 
-  test("that is a replay is 200", async () => {
+  test("returns 200 when it is a replay", async () => {
     const record = harness.addRecord();
     harness.onSubmit(async () => ({ record, replayed: true }));
     const response = await harness.submit(body);
@@ -197,7 +197,7 @@ describe("a submission", () => {
   });
 
   const codes = Object.entries(REFUSALS) as [keyof typeof REFUSALS, { status: number; retryAfterS?: number }][];
-  test.each(codes)("refused with %s answers its status, its message and whether to come back", async (code, rule) => {
+  test.each(codes)("that is rejected with %s returns the status, message and Retry-After of that code", async (code, rule) => {
     harness.onSubmit(async () => {
       throw new ApiError(code, "input.x: half a pair \ud800 and more");
     });
@@ -216,10 +216,10 @@ describe("a defect", () => {
     ["null", null],
     ["undefined", undefined],
     ["a string", secret],
-    ["a StoreFull that the corridor let through", new StoreFull(secret)],
+    ["a StoreFull that the submit function did not catch", new StoreFull(secret)],
   ];
   test.each(FAULTS)(
-    "thrown as %s is 500 server_error and one logged line, and neither says what was asked",
+    "thrown as %s returns 500 server_error and logs one line, without content of the request",
     async (_name, fault) => {
       harness.onSubmit(() => {
         throw fault;
@@ -236,7 +236,7 @@ describe("a defect", () => {
     },
   );
 
-  test("of a read is the same", async () => {
+  test("in a read returns 500", async () => {
     await using other = await openHarness();
     const record = other.addRecord();
     other.breakReads(new TypeError("x"));
@@ -245,7 +245,7 @@ describe("a defect", () => {
   });
 });
 
-test("without debug a poll leaves no line and a submission leaves one", async () => {
+test("logs one line for a submission and none for a poll at level info", async () => {
   await using quiet = await openHarness({ GENROUTER_LOG__LEVEL: "info" });
   const record = quiet.addRecord();
   await quiet.call(`/v1/generations/${record.id}`);
@@ -255,7 +255,7 @@ test("without debug a poll leaves no line and a submission leaves one", async ()
   expect(quiet.lines.map((line) => line.event)).toEqual(["request completed"]);
 });
 
-test("a request can be answered without a socket", async () => {
+test("handles a Request object without a socket", async () => {
   const response = await harness.http.handle(new Request("http://localhost/healthz"));
   expect(response.status).toBe(200);
   const posted = await harness.http.handle(

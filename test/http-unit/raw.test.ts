@@ -1,4 +1,4 @@
-// Promises against requests that no client sends: smuggling is refused and the connection closed, headers have a bound.
+// Tests of malformed requests over a plain socket: request smuggling and the limit of headers.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Harness, openHarness } from "./harness.ts";
 import { talk } from "./raw.ts";
@@ -20,17 +20,17 @@ const CASES: [name: string, request: () => string][] = [
   ["two lengths", () => `${post(`Content-Length: ${body.length}`, "Content-Length: 0")}${body}${SMUGGLED}`],
   ["a length with a sign", () => `${post(`Content-Length: +${body.length}`)}${body}${SMUGGLED}`],
   ["a negative length", () => `${post("Content-Length: -1")}${SMUGGLED}`],
-  ["a length that is no number", () => `${post("Content-Length: 0x10")}${SMUGGLED}`],
+  ["a length that is not a number", () => `${post("Content-Length: 0x10")}${SMUGGLED}`],
   ["lines that end in LF alone", () => `${post(`Content-Length: ${body.length}`).replaceAll("\r\n", "\n")}${body}`],
   ["no Host", () => `GET /v1/generations/gen_x HTTP/1.1\r\nAuthorization: Bearer ${harness.key}\r\n\r\n${SMUGGLED}`],
   ["a folded header", () => `${post("X-A: 1", " folded: 2")}${SMUGGLED}`],
   ["a blank before the colon", () => `${post(`Content-Length : ${body.length}`)}${body}${SMUGGLED}`],
-  ["a chunk whose size is no number", () => `${post("Transfer-Encoding: chunked")}zz\r\n${body}\r\n0\r\n\r\n${SMUGGLED}`],
-  ["a version that there is none of", () => `GET /healthz HTTP/9.9\r\nHost: localhost\r\n\r\n${SMUGGLED}`],
-  ["a request line that is none", () => `HELLO\r\n\r\n${SMUGGLED}`],
+  ["a chunk size that is not a number", () => `${post("Transfer-Encoding: chunked")}zz\r\n${body}\r\n0\r\n\r\n${SMUGGLED}`],
+  ["an unknown HTTP version", () => `GET /healthz HTTP/9.9\r\nHost: localhost\r\n\r\n${SMUGGLED}`],
+  ["a malformed request line", () => `HELLO\r\n\r\n${SMUGGLED}`],
 ];
 
-describe("a request that could mean two things is refused, closed, and nothing after it is answered:", () => {
+describe("rejects an ambiguous or malformed request and closes the connection without a response to what follows:", () => {
   test.each(CASES)("%s", async (_name, request) => {
     const before = harness.orders.length;
     const { statuses, closed } = await talk(harness.url, [request()]);
@@ -41,26 +41,26 @@ describe("a request that could mean two things is refused, closed, and nothing a
   });
 });
 
-describe("headers", () => {
-  test("of 15 kB are read, of 20 kB are refused by the runtime with 431", async () => {
+describe("the limit and the meaning of headers", () => {
+  test("accepts 15 kB of headers and rejects 20 kB with 431", async () => {
     const of = (bytes: number) =>
       `GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Long: ${"x".repeat(bytes)}\r\n\r\n`;
     expect((await talk(harness.url, [of(15_000)])).statuses).toEqual([200]);
     expect((await talk(harness.url, [of(20_000)])).statuses).toEqual([431]);
   });
 
-  test("300 of them are refused", async () => {
+  test("rejects 300 headers with 431", async () => {
     const many = Array.from({ length: 300 }, (_, i) => `X-${i}: 1\r\n`).join("");
     const { statuses, closed } = await talk(harness.url, [`GET /healthz HTTP/1.1\r\nHost: localhost\r\n${many}\r\n`]);
     expect([statuses, closed]).toEqual([[431], true]);
   });
 
-  test("a second Authorization is nobody's key", async () => {
+  test("returns 401 for two Authorization headers", async () => {
     const twice = `GET /v1/generations/gen_x HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${harness.key}\r\nAuthorization: Bearer ${harness.key}\r\nConnection: close\r\n\r\n`;
     expect((await talk(harness.url, [twice])).statuses).toEqual([401]);
   });
 
-  test("a Host of one letter, a foreign Host and none at all in HTTP/1.0 reach the same paths and change no link", async () => {
+  test("ignores a foreign or missing Host header for routing and for links", async () => {
     const record = harness.addRecord({
       status: "succeeded",
       costCredits: 1,
@@ -89,7 +89,7 @@ test.each([
   ["TRACE /v1/models", 405],
   ["PROPFIND /v1/generations", 405],
   ["GET //nowhere", 404],
-] as const)("%s, which only a socket can send, gets the spec's error body too", async (line, status) => {
+] as const)("returns the specified error body for %s, which only a plain socket can send", async (line, status) => {
   const { statuses, text } = await talk(harness.url, [`${line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`]);
   expect(statuses).toEqual([status]);
   expect(text).toContain('{"error":{"code":"');

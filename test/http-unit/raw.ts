@@ -1,11 +1,11 @@
-// Talks bytes to the door over a plain socket, for what no HTTP client would send.
+// A client that sends bytes over a plain socket, for requests that no HTTP client sends.
 import { connect } from "node:net";
 
 export type Talk = { statuses: number[]; text: string; closed: boolean };
 
 /**
- * Sends each part once the answer to the one before has begun, then reads to the end; gives up waiting after `waitMs`.
- * With `isHalfClosed` the sending side ends with the last part.
+ * Sends each part when the response to the previous part has begun, then reads to the end. Stops waiting after `waitMs`.
+ * With `isHalfClosed`, the client closes its sending side after the last part.
  */
 export const talk = (url: string, parts: readonly string[], waitMs = 3000, isHalfClosed = false): Promise<Talk> => {
   const { hostname, port } = new URL(url);
@@ -31,7 +31,7 @@ export const talk = (url: string, parts: readonly string[], waitMs = 3000, isHal
       text += chunk.toString("latin1");
       if (statuses().length >= sent) sendNext();
     });
-    // A reset after an answer is a close as well: the runtime throws away what it did not read.
+    // A reset after a response counts as a close: the runtime discards what it did not read.
     socket.on("error", () => finish(true));
     socket.on("close", () => finish(true));
   });

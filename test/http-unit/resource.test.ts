@@ -1,4 +1,4 @@
-// Promises of the resource (§2.1, §2.2): every shape of a generation, as the schema of the interface has it.
+// Tests of the generation resource (§2.1, §2.2): every state conforms to the schema of the API.
 import { describe, expect, test } from "bun:test";
 import { FormatRegistry } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
@@ -79,7 +79,7 @@ const SHAPES: [name: string, more: Partial<GenerationRecord>, has: object, hasNo
     ["message"],
   ],
   [
-    "succeeded with three pictures",
+    "succeeded with three images",
     ended({ status: "succeeded", costCredits: 9, output: { kind: "image", files: files(3, "image/png"), width: 8, height: 9 } }),
     { output: { urls: [1, 2, 3].map((n) => linkTo(record().id, n)), width: 8, height: 9 } },
     [],
@@ -91,7 +91,7 @@ const SHAPES: [name: string, more: Partial<GenerationRecord>, has: object, hasNo
     [],
   ],
   [
-    "succeeded, its message of before gone",
+    "succeeded after it had a message",
     ended({ status: "succeeded", costCredits: 22, output: video, message: "Confirming" }),
     {},
     ["message"],
@@ -104,8 +104,8 @@ const SHAPES: [name: string, more: Partial<GenerationRecord>, has: object, hasNo
   ],
 ];
 
-describe("a generation that is", () => {
-  test.each(SHAPES)("%s", (_name, more, has, hasNot) => {
+describe("the resource of a generation", () => {
+  test.each(SHAPES)('in the state "%s" has the specified fields and conforms to the schema', (_name, more, has, hasNot) => {
     const made = resource(more);
     expect(made).toMatchObject(has);
     if ("output" in has) expect(made.output).toEqual(has.output);
@@ -115,14 +115,14 @@ describe("a generation that is", () => {
   });
 });
 
-test("every whole number of credits up to 10,000 USD is printed with at most two decimals and reads back as itself", () => {
+test("prints every number of credits up to 10,000 USD with at most two decimals, without loss", () => {
   for (let credits = 0; credits <= 1_000_000; credits++) {
     const printed = String(usd(credits));
     if (!/^\d+(\.\d{1,2})?$/.test(printed) || Math.round(Number(printed) * 100) !== credits) throw new Error(printed);
   }
 });
 
-test("any model name, message and error survive the printing", () => {
+test("preserves any model name, message and error message in its JSON", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.string({ unit: "binary" }), (model, message) => {
       const running = resource({ model, message, status: "running" });

@@ -1,15 +1,15 @@
-// Whether two bodies under one Idempotency-Key are the same request, as both ways of comparing say it.
+// The two comparisons of request bodies under one idempotency key.
 
 import { isSameRequest } from "../../src/domain/idempotency.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { fingerprintedRequest } from "../../src/http/parse-submission.ts";
 
-/** As since fingerprints are kept. */
+/** Compares two requests that are stored with fingerprints. */
 export const isSame = (one: string, other: string): boolean => {
   const kept = (text: string) => fingerprintedRequest(text, JSON.parse(text) as JsonObject, "key");
   return isSameRequest(kept(one), kept(other));
 };
-/** As with a request that was accepted before, and the other way round. */
+/** Compares two requests that are stored without fingerprints, by their bodies. */
 export const isSameAsEarlier = (one: string, other: string): boolean => {
   const earlier = (body: string) => ({ body, fingerprint: null });
   return isSameRequest(earlier(one), earlier(other));

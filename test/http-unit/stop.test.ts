@@ -1,9 +1,9 @@
-// Promises of listening and stopping: the port is nobody else's, and who is being answered is answered to the end.
+// Tests of listening and stopping: exclusive use of the port, and completion of requests in progress.
 import { describe, expect, test } from "bun:test";
 import { keepFile, openHarness } from "./harness.ts";
 
-describe("stopping", () => {
-  test("lets answers under way finish and refuses new connections", async () => {
+describe("the HTTP server", () => {
+  test("completes requests in progress and refuses new connections when it stops", async () => {
     const other = await openHarness();
     const { promise: mayFinish, resolve: finish } = Promise.withResolvers<void>();
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
@@ -26,7 +26,7 @@ describe("stopping", () => {
     await other[Symbol.asyncDispose]();
   });
 
-  test("does not wait for connections that are idle, nor for a body that was answered before it was read", async () => {
+  test("does not wait for idle connections or for a request body that it did not read when it stops", async () => {
     for (const key of [null, "own"]) {
       const other = await openHarness();
       const body = "x".repeat(1_048_577);
@@ -37,14 +37,14 @@ describe("stopping", () => {
     }
   });
 
-  test("an address that is taken is a rejection, not a crash", async () => {
+  test("rejects listen() when the address is in use", async () => {
     await using holder = await openHarness();
     const other = await openHarness();
     await expect(other.http.listen({ host: "127.0.0.1", port: Number(new URL(holder.url).port) })).rejects.toThrow();
     await other[Symbol.asyncDispose]();
   });
 
-  test("lets a download that is under way finish", async () => {
+  test("completes a download in progress when it stops", async () => {
     const other = await openHarness();
     const bytes = new Uint8Array(8 * 1_048_576).fill(7);
     const record = other.addRecord({

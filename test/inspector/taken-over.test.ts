@@ -1,6 +1,6 @@
 // A generation that this node has taken over: its steps wait on stage until what the node before it wrote has been read.
 import { beforeEach, expect, test } from "bun:test";
-import type { RemoteChange, Follower } from "../../src/cluster/remote-changes.ts";
+import type { Follower, RemoteChange } from "../../src/cluster/remote-changes.ts";
 import type { GenerationRecord } from "../../src/domain/types.ts";
 import type { CommitListener } from "../../src/generations/post-commit.ts";
 import { createActorRegistry } from "../../src/inspector/actor-registry.ts";

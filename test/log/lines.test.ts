@@ -1,4 +1,4 @@
-// What the log tells of a request: who, what came of it, and the request id on every line, to the ledger and the provider's call; no prompts.
+// Log lines of requests: caller, outcome and request id on every line, and no prompts.
 import { expect, onTestFinished, test } from "bun:test";
 import type { EventFields } from "../../src/logging/events.ts";
 import { createTelemetry } from "../../src/telemetry/telemetry.ts";
@@ -19,7 +19,7 @@ const answered = (harness: Harness, requestId: string): EventFields => {
   return found[0]?.fields ?? {};
 };
 
-test("one line for a submission: who, which generation, how it ended", async () => {
+test("logs one line per submission with account, key, generation, status and error code", async () => {
   const harness = await opened();
   const { accountId, keyId } = harness.tenant;
   const headers = { "x-request-id": "mine-1", "idempotency-key": "k" };
@@ -58,7 +58,7 @@ test("one line for a submission: who, which generation, how it ended", async () 
   await harness.until(String(made.body.id));
 });
 
-test("polls have no line, but for the one who asks for all", async () => {
+test("logs polls only at level debug", async () => {
   const harness = await opened();
   const { id } = await harness.submit("sim-image-1", { prompt: CANARY });
   await harness.until(id);
@@ -72,7 +72,7 @@ test("polls have no line, but for the one who asks for all", async () => {
   });
 });
 
-test("the request id goes through to the ledger, the attempt and the provider's call", async () => {
+test("transfers, attempts and provider calls have the request id of the submission", async () => {
   const harness = await opened();
   const made = await submit(harness, { "x-request-id": "through-and-through" });
   const id = String(made.body.id);
@@ -94,7 +94,7 @@ test("the request id goes through to the ledger, the attempt and the provider's 
   expect(told("provider call completed")[0]).toMatchObject({ attempt: 1, method: "POST" });
 });
 
-test("a failed attempt is told with its route and the class of its failure, and not with what the provider said", async () => {
+test("logs a failed attempt with its number and error code but without the prompt", async () => {
   const harness = await opened();
   harness.simulator.script({ fault: "fail", times: 1 });
   const { id } = await harness.submit("sim-image-1", { prompt: CANARY });
@@ -104,7 +104,7 @@ test("a failed attempt is told with its route and the class of its failure, and 
   expect(JSON.stringify(failed)).not.toContain(CANARY);
 });
 
-test("prompts are told only where the operator has switched it on", async () => {
+test("logs prompts only with log.prompts", async () => {
   const harness = await opened();
   await harness.until((await harness.submit("sim-image-1", { prompt: CANARY })).id);
   expect(JSON.stringify(harness.lines)).not.toContain(CANARY);
@@ -116,7 +116,7 @@ test("prompts are told only where the operator has switched it on", async () => 
   });
 });
 
-test("lines about a generation name its trace while traces are sent, and only then", () => {
+test("lines about a generation have a trace_id only if traces are exported", () => {
   const about = { version: "1", revision: "r", bunVersion: "b", interfaceVersion: "i" };
   const linesWith = (env: Record<string, string>): EventFields[] => {
     const lines: EventFields[] = [];

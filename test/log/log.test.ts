@@ -1,11 +1,11 @@
-// The log: JSON lines for programs, lines for people on a terminal, each line whole and none lost at the end.
+// Log output: JSON lines or pretty lines, each complete, and none lost at process exit.
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { prettyLine } from "../../src/logging/pretty.ts";
 
 const LOG = join(import.meta.dir, "../../src/logging/logger.ts");
 
-/** What a process writes that logs two lines and ends at once. */
+/** The output of a process that logs four lines and exits at once. */
 const linesOf = (settings: object, place: object): string[] => {
   const code = `import { openLog } from ${JSON.stringify(LOG)};
     const log = openLog(${JSON.stringify(settings)}, ${JSON.stringify(place)});
@@ -18,7 +18,7 @@ const linesOf = (settings: object, place: object): string[] => {
   return ran.stderr.toString().trimEnd().split("\n");
 };
 
-test("is JSON where nobody watches: one object on each line, with time, level and fields", () => {
+test("writes one JSON object per line with time, level and fields when the output is not a terminal", () => {
   const lines = linesOf({ level: "info", format: "auto", prompts: false }, { isTty: false, colour: false });
   expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
     { level: "info", time: expect.stringMatching(/^\d{4}-.*Z$/), url: "http://h", pid: 1, msg: "service listening" },
@@ -31,13 +31,13 @@ test.each([
   [{ format: "auto" }, { isTty: true, colour: false }, false],
   [{ format: "pretty" }, { isTty: false, colour: false }, false],
   [{ format: "json" }, { isTty: true, colour: true }, true],
-])("%p at %p: JSON %p", (settings, place, isJson) => {
+])("with settings %p and output %p the lines are JSON: %p", (settings, place, isJson) => {
   const lines = linesOf({ level: "info", prompts: false, ...settings }, place);
   expect(lines).toHaveLength(3);
   expect(lines.every((line) => line.startsWith("{"))).toBe(isJson);
 });
 
-test("is one line for people whatever a field holds, in colours only where they are wanted", () => {
+test("prettyLine escapes line breaks in fields and uses colours only on request", () => {
   const json = JSON.stringify({
     level: "warn",
     time: "2026-11-21T12:00:01.250Z",

@@ -1,4 +1,4 @@
-// The charts are drawn from the machines themselves: their places are current, everything has one, and nothing lies on anything else.
+// Tests the drawn statecharts: the stored layout matches the machines, is complete and has no overlaps.
 import { expect, test } from "bun:test";
 import { arrowsOf, type Chart, chartOf } from "../../actors/chart/chart.ts";
 import { drawingOf } from "../../actors/chart/drawing.ts";
@@ -16,7 +16,7 @@ const placesOf = (chart: Chart): Layout => {
 const contains = ([x, y, width, height]: Box, [px, py, pwidth, pheight]: Box) =>
   px >= x && py >= y && px + pwidth <= x + width && py + pheight <= y + height;
 const overlap = ([ax, ay, aw, ah]: Box, [bx, by, bw, bh]: Box) => ax < bx + bw && bx < ax + aw && ay < by + bh && by < ay + ah;
-/** On the edge of a box, as far as rounding lets it be. */
+/** Whether a point is on the edge of a box, up to rounding. */
 const isOnEdge = ([px, py]: [number, number], [x, y, width, height]: Box) =>
   contains([x - 1, y - 1, width + 2, height + 2], [px, py, 0, 0]) &&
   [px - x, x + width - px, py - y, y + height - py].some((distance) => Math.abs(distance) <= 1);
@@ -25,49 +25,46 @@ const siblings = (chart: Chart) =>
     chart.states.slice(at + 1).flatMap((b) => (a.parent === b.parent ? [[a.id, b.id] as const] : [])),
   );
 
-test.each(CHARTS)("%s: the places kept are of the machine as it is (npm run charts finds them anew)", (_, chart) => {
+test.each(CHARTS)("%s: the stored layout matches the current machine (npm run charts updates it)", (_, chart) => {
   const { states, arrows, starts } = placesOf(chart);
   const placed = { states: Object.keys(states), arrows: Object.keys(arrows), starts: Object.keys(starts) };
   expect(placed).toEqual(placedOf(chart));
 });
 
-test.each(CHARTS)(
-  "%s: states lie inside the ones they are in and beside the others, arrows lead from edge to edge",
-  (_, chart) => {
-    const layout = placesOf(chart);
-    const placeOf = (state: string): Box =>
-      state === "" ? [0, 0, layout.width, layout.height] : (layout.states[state] ?? [0, 0, 0, 0]);
-    for (const { id, parent } of chart.states) {
-      const [, , width, height] = placeOf(id);
-      const needed = sizeOf(chart, id);
-      expect([id, width >= needed.width && height >= needed.height, contains(placeOf(parent), placeOf(id))]).toEqual([
-        id,
-        true,
-        true,
-      ]);
-    }
-    expect(siblings(chart).filter(([a, b]) => overlap(placeOf(a), placeOf(b)))).toEqual([]);
-    const labels: [string, Box][] = [];
-    for (const arrow of arrowsOf(chart)) {
-      const way = layout.arrows[arrow.id];
-      const [first, last] = [way?.points[0], way?.points.at(-1)];
-      expect([
-        arrow.id,
-        !!first && isOnEdge(first, placeOf(arrow.source)),
-        !!last && isOnEdge(last, placeOf(arrow.target)),
-      ]).toEqual([arrow.id, true, true]);
-      const { width, height } = labelSize(arrow);
-      expect(way?.label?.slice(2)).toEqual([width, height]);
-      if (way?.label) labels.push([arrow.id, way.label]);
-    }
-    const clashes = labels.flatMap(([a, boxA], at) =>
-      labels.slice(at + 1).flatMap(([b, boxB]) => (overlap(boxA, boxB) ? [`${a} / ${b}`] : [])),
-    );
-    expect(clashes).toEqual([]);
-  },
-);
+test.each(CHARTS)("%s: places each state inside its parent without overlaps, and each arrow from edge to edge", (_, chart) => {
+  const layout = placesOf(chart);
+  const placeOf = (state: string): Box =>
+    state === "" ? [0, 0, layout.width, layout.height] : (layout.states[state] ?? [0, 0, 0, 0]);
+  for (const { id, parent } of chart.states) {
+    const [, , width, height] = placeOf(id);
+    const needed = sizeOf(chart, id);
+    expect([id, width >= needed.width && height >= needed.height, contains(placeOf(parent), placeOf(id))]).toEqual([
+      id,
+      true,
+      true,
+    ]);
+  }
+  expect(siblings(chart).filter(([a, b]) => overlap(placeOf(a), placeOf(b)))).toEqual([]);
+  const labels: [string, Box][] = [];
+  for (const arrow of arrowsOf(chart)) {
+    const way = layout.arrows[arrow.id];
+    const [first, last] = [way?.points[0], way?.points.at(-1)];
+    expect([
+      arrow.id,
+      !!first && isOnEdge(first, placeOf(arrow.source)),
+      !!last && isOnEdge(last, placeOf(arrow.target)),
+    ]).toEqual([arrow.id, true, true]);
+    const { width, height } = labelSize(arrow);
+    expect(way?.label?.slice(2)).toEqual([width, height]);
+    if (way?.label) labels.push([arrow.id, way.label]);
+  }
+  const clashes = labels.flatMap(([a, boxA], at) =>
+    labels.slice(at + 1).flatMap(([b, boxB]) => (overlap(boxA, boxB) ? [`${a} / ${b}`] : [])),
+  );
+  expect(clashes).toEqual([]);
+});
 
-test.each(CHARTS)("%s: the SVG shows every state and every transition and stands by itself", (name, chart) => {
+test.each(CHARTS)("%s: the SVG shows every state and every transition and has no external references", (name, chart) => {
   const svg = svgOf(chart, { active: [chart.initial], coverage: [] });
   for (const { id, description } of chart.states) {
     expect(svg).toContain(`data-state="${id}"`);
@@ -80,7 +77,7 @@ test.each(CHARTS)("%s: the SVG shows every state and every transition and stands
   expect(svg).toContain(`Statechart of ${name}`);
 });
 
-test("what is marked is marked where it is: the state with those around it, the last way, what no test takes", () => {
+test("marks the active state with its parents, the last transition, the taken ones and the uncovered ones", () => {
   const chart = chartOf(MACHINES.generation.machine);
   const accepted = "running.submitting.sending/accepted/0";
   const all = chart.transitions.map(({ id }) => id);
@@ -103,14 +100,14 @@ test("what is marked is marked where it is: the state with those around it, the 
   expect(JSON.stringify(drawn)).toContain('"12"');
 });
 
-test("a machine of somebody else that bears the name of ours has no places here", () => {
+test("returns no layout for a machine with another name or another structure", () => {
   const chart = chartOf(MACHINES.ledger.machine);
   expect(layoutOf(chart)).not.toBeNull();
   expect(layoutOf({ ...chart, machine: "their-ledger" })).toBeNull();
   expect(layoutOf({ ...chart, machine: "route-health" })).toBeNull();
 });
 
-test("a Mermaid diagram of a replay numbers the arrows that were taken, and only those", () => {
+test("numbers only the taken transitions in the Mermaid diagram of a replay", () => {
   const chart = chartOf(MACHINES["route-health"].machine);
   const text = mermaidOf(
     chart,

@@ -1,4 +1,4 @@
-// Coverage of the statecharts: every transition there is, is taken by the tests, and the inspector shows which are (UPDATE=1 notes it anew).
+// Tests that every transition of the statecharts is covered, and that the inspector's list is current (UPDATE=1 rewrites it).
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -16,12 +16,12 @@ import { taking } from "./recorder.ts";
 const FILE = resolve(import.meta.dir, "../../actors/chart/coverage.json");
 const ROUTE = "model/route";
 
-/** Every situation with every event: what pairs.test.ts takes through the real host and the real store. */
+/** Every situation with every event, as pairs.test.ts runs them through the real host and store. */
 const everyPair = () => {
   for (const plan of PLANS) explore(plan);
 };
 
-/** The rows of route-health.test.ts, and a route that its operator has seen to. */
+/** The rows of circuit-breaker-table.ts, and a route that an operator resets. */
 const everyVerdict = () => {
   for (const [, steps] of [...HEALTH_TABLE, ["", ["faulty"], ""] as const]) {
     const clock = testClock(0);
@@ -37,7 +37,7 @@ const everyVerdict = () => {
 };
 
 const MUTATION: Mutation = { mutation: "beat", atMs: 0 };
-/** A ledger that writes, rests, finds the disk full, goes on, and ends in doubt. */
+/** A ledger that commits, becomes idle, meets a full disk, continues, and ends with an unknown outcome. */
 const everyCommit = async () => {
   const clock = testClock(0);
   const answers: (() => MutationResult)[] = [
@@ -78,7 +78,7 @@ const WAYS: Record<MachineName, () => Promise<void> | void> = {
 };
 
 for (const [name, way] of Object.entries(WAYS) as [MachineName, () => Promise<void> | void][])
-  test(`${name}: every transition is taken, and that is what the inspector shows`, async () => {
+  test(`${name}: the tests take every transition, and the inspector's coverage list is current`, async () => {
     const machine = MACHINES[name].machine as AnyStateMachine;
     const taken = await taking(machine, way);
     const all = chartOf(machine).transitions.map(({ id }) => id);

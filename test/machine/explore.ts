@@ -1,4 +1,4 @@
-// Finds every situation the generation machine can be in, and what each event does there, by walking it breadth first.
+// Explores the generation machine breadth first: every reachable situation, and the effect of each event there.
 import { createActor, transition } from "xstate";
 import { generationMachine } from "../../actors/generation/machine.ts";
 import { deadlineOf, type GenerationSnapshot, isStaleDeadline, leafOf } from "../../actors/generation/snapshot.ts";
@@ -17,22 +17,22 @@ const route = (routeId: string, priceCredits: number, more: Partial<PlannedRoute
   onLost: "next",
   ...more,
 });
-/** Plans that between them hold every policy a route can have. */
+/** Plans that together contain every policy of a route. */
 export const PLANS: readonly PlannedRoute[][] = [
   [route("a", 20), route("b", 22, { onRefusal: "next" })],
   [route("c", 20, { onLost: "hold", onRefusal: "next" }), route("d", 30, { onLost: "fail" })],
   [route("e", 7)],
 ];
 
-/** How an event is told: to the attempt in hand, to a watched one, to one long gone; in time or after the wait. */
+/** A variant of an event: about the current attempt, a watched one or an unknown one; in time or after the wait. */
 export type Variant = {
   type: GenerationEventType;
   of: "current" | "watched" | "stranger" | "none";
   failure?: Failure["class"];
   late?: true;
-  /** Of another try: the job of the attempt in hand is known. */
+  /** For a retry: the job of the current attempt is known. */
   hasJob?: true;
-  /** Of a mismatch: how many the operator allows. */
+  /** For a mismatch: the number that the operator allows. */
   atMost?: number;
 };
 
@@ -61,7 +61,7 @@ const WITH_FAILURE: readonly GenerationEventType[] = ["rejected", "jobFailed", "
 export const VARIANTS: readonly Variant[] = [
   ...ABOUT_AN_ATTEMPT.flatMap((type) => NS.map((of): Variant => ({ type, of }))),
   ...WITH_FAILURE.flatMap((type) => FAILURES.flatMap((failure) => NS.map((of): Variant => ({ type, of, failure })))),
-  // After the waiting time no new route is tried: the same ends of an attempt, late.
+  // After the waiting time no new route is tried: the same ends of an attempt, but late.
   { type: "jobFailed", of: "current", failure: "job_failed", late: true },
   { type: "rejected", of: "current", failure: "rate_limited", late: true },
   { type: "attemptTimeEnded", of: "current", late: true },
@@ -95,7 +95,7 @@ export const nameOf = (variant: Variant) =>
     .filter(Boolean)
     .join(":");
 
-/** The event a variant means in a situation; null where there is no such attempt to speak of. */
+/** The event of a variant in a situation; null if there is no such attempt. */
 export const eventFor = (variant: Variant, snapshot: GenerationSnapshot, step: number): GenerationEvent | null => {
   const { current, watched, tried, nextRoute, plan } = snapshot.context;
   const atMs = STARTED_AT_MS + (variant.late ? WAIT_MS : 0) + step;
@@ -117,7 +117,7 @@ export const eventFor = (variant: Variant, snapshot: GenerationSnapshot, step: n
       return { type: "pinLost", n, why: "input.video_url: it is gone.", atMs };
     case "skipped":
       return { type: "skipped", passed: [], atMs };
-    // A deadline comes when it is due, not before.
+    // A deadline fires when it is due, not before.
     case "waitEnded":
       return { type: "waitEnded", atMs: Math.max(atMs, deadlineOf(snapshot)?.dueAtMs ?? 0) };
     case "attemptTimeEnded":
@@ -129,7 +129,7 @@ export const eventFor = (variant: Variant, snapshot: GenerationSnapshot, step: n
       return { type: "failedByOperator", ...WHY, atMs };
     case "retriedByOperator":
       return { type: "retriedByOperator", ...WHY, hasJob: variant.hasJob ?? false, atMs };
-    // Of an attempt that never was the admin service says that it is on no route.
+    // For an attempt that does not exist, the admin service passes route -1.
     case "settledByOperator": {
       const route = variant.of === "stranger" ? -1 : ([current, ...watched].find((one) => one?.n === n)?.route ?? -1);
       return { type: "settledByOperator", n, route, job: { jobId: `job-${n}` }, ...WHY, atMs };
@@ -166,7 +166,7 @@ export const eventFor = (variant: Variant, snapshot: GenerationSnapshot, step: n
   }
 };
 
-/** What tells two situations apart as far as the machine's answers go. */
+/** A key that distinguishes situations in which the machine behaves differently. */
 export const situationOf = (snapshot: GenerationSnapshot): string => {
   const { current, watched, nextRoute, plan, tried, inputRefusals } = snapshot.context;
   return [
@@ -188,7 +188,7 @@ export const situationOf = (snapshot: GenerationSnapshot): string => {
 export type Path = Variant[];
 export type Situation = { plan: readonly PlannedRoute[]; path: Path; snapshot: GenerationSnapshot };
 
-/** An actor brought to the end of a path. */
+/** An actor at the end of a path. */
 export const walk = (plan: readonly PlannedRoute[], path: Path) => {
   const actor = createActor(generationMachine, {
     input: { plan, waitEndsAtMs: STARTED_AT_MS + WAIT_MS, collectMs: COLLECT_MS },
@@ -197,19 +197,19 @@ export const walk = (plan: readonly PlannedRoute[], path: Path) => {
   actor.start();
   path.forEach((variant, step) => {
     const event = eventFor(variant, actor.getSnapshot(), step);
-    // As its host does: what is of a deadline that does not stand is not told.
+    // As the host does: an event of a stale deadline is dropped.
     if (event && !isStaleDeadline(actor.getSnapshot(), event)) actor.send(event);
   });
   return actor;
 };
 
-/** The snapshot one event after another, as the host would tell it. */
+/** The snapshot after one event, as the host would send it. */
 export const after = ({ snapshot, path }: Situation, variant: Variant): GenerationSnapshot => {
   const event = eventFor(variant, snapshot, path.length);
   return event && !isStaleDeadline(snapshot, event) ? transition(generationMachine, snapshot, event)[0] : snapshot;
 };
 
-/** Every situation that can be reached under a plan, each with a shortest path to it. */
+/** Every reachable situation of a plan, each with a shortest path. */
 export const explore = (plan: readonly PlannedRoute[]): Map<string, Situation> => {
   const found = new Map<string, Situation>();
   const first = walk(plan, []).getSnapshot();
@@ -219,7 +219,7 @@ export const explore = (plan: readonly PlannedRoute[]): Map<string, Situation> =
     if (snapshot.status !== "active") continue;
     for (const variant of VARIANTS) {
       const event = eventFor(variant, snapshot, path.length);
-      // Only the supervisor begins, and only while a route is left.
+      // Only the supervisor sends begun, and only while a route is left.
       if (!event || (variant.type === "begun" && snapshot.context.nextRoute >= plan.length)) continue;
       const reached = after(situation, variant);
       if (reached.status === "error") throw reached.error;

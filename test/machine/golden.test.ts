@@ -1,4 +1,4 @@
-// Snapshots that were once written can be continued for ever: one of each state of each released version is kept here.
+// Tests that stored snapshots can be restored: one golden snapshot of each state of each released version.
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { EFFECT_ON_ENTRY, generationMachine } from "../../actors/generation/mach
 import { deadlineOf, effectsOnRestore, freeze, leafOf, SNAPSHOT_VERSION, thaw } from "../../actors/generation/snapshot.ts";
 import { explore, PLANS } from "./explore.ts";
 
-/** What was frozen, and what a restored generation must wait for. */
+/** A frozen snapshot, and the effects and deadline of the restored generation. */
 type Golden = { leaf: string; plan: number; frozen: string; asks: unknown; deadline: unknown };
 
 const fileOf = (version: number) => join(import.meta.dir, `golden-v${version}.json`);
@@ -35,12 +35,12 @@ if (process.env.UPDATE === "1" && !existsSync(fileOf(SNAPSHOT_VERSION)))
 for (let version = 1; version <= SNAPSHOT_VERSION; version += 1) {
   const golden = JSON.parse(readFileSync(fileOf(version), "utf8")) as Golden[];
 
-  test(`version ${version} has a snapshot of every resting state`, () => {
+  test(`version ${version} has a golden snapshot of every persisted state`, () => {
     expect(golden.map(({ leaf }) => leaf)).toEqual(Object.keys(EFFECT_ON_ENTRY).sort());
   });
 
   test.each(golden)(
-    `version ${version}: a generation in $leaf goes on where it was`,
+    `version ${version}: restores a generation in $leaf with the same state, effects and deadline`,
     ({ leaf, plan, frozen, asks, deadline }) => {
       const snapshot = thaw(frozen, PLANS[plan] ?? []);
       const actor = createActor(generationMachine, {
@@ -56,13 +56,13 @@ for (let version = 1; version <= SNAPSHOT_VERSION; version += 1) {
   );
 }
 
-test("a snapshot of an unknown version or state is refused, not guessed at", () => {
+test("rejects a snapshot of an unknown version or state", () => {
   const [plan = []] = PLANS;
   expect(() => thaw(JSON.stringify({ v: SNAPSHOT_VERSION + 1, value: "queued", memory: {} }), plan)).toThrow("version");
   expect(() => thaw(JSON.stringify({ v: SNAPSHOT_VERSION, value: { running: "nowhere" }, memory: {} }), plan)).toThrow();
 });
 
-test("the statecharts are whole in a browser: they bundle without anything of node or Bun", async () => {
+test("bundles the statecharts for a browser without node or Bun imports", async () => {
   const built = await Bun.build({
     entrypoints: [
       "generation/snapshot",

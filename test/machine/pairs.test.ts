@@ -1,4 +1,4 @@
-// Every reachable pair of situation and event, run through the real host and the real store, the money checked after each step.
+// Runs every reachable pair of situation and event through the real host and store, and checks the money after each transition.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { EFFECT_ON_ENTRY } from "../../actors/generation/machine.ts";
 import { leafOf } from "../../actors/generation/snapshot.ts";
@@ -53,13 +53,13 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-/** A generation in the store with its host, told events one by one. */
+/** Admits a generation to the store and opens its host, which receives events one by one. */
 const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
   const seq = newGenerationSeq(STARTED_AT_MS);
   const id = generationId(seq);
   const prices = plan.map((route) => route.priceCredits);
   const { seq: accountSeq } = await accountOf();
-  // Jobs and references are the provider's and ours alone: each subject has its own.
+  // Job ids and references are unique: each subject has different ones.
   const own = (event: GenerationEvent): GenerationEvent => {
     if (event.type === "accepted" || event.type === "announced" || event.type === "settledByOperator")
       return event.job ? { ...event, job: { jobId: `${serial}-${event.job.jobId}` } } : event;
@@ -120,7 +120,7 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
   host.wake({ version: 0, plan, waitEndsAtMs: STARTED_AT_MS + WAIT_MS, snapshot: null });
   return {
     seq,
-    /** Tells an event, waits until it is on disk or known to mean nothing; whether it made a step. */
+    /** Sends an event and waits until it is on disk or ignored. @returns whether it made a transition. */
     tell: async (event: GenerationEvent): Promise<boolean> => {
       const before = stepped;
       host.send(own(event));
@@ -129,16 +129,16 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
     },
     record: () => record,
     leaf: () => leaf,
-    /** What it asked for at its last step. */
+    /** The effects of its last transition. */
     asks: () => asks,
     lost: () => lost,
-    /** Ends it in a lawful way, so that thousands of subjects do not pile up. */
+    /** Stops its host, so that thousands of subjects do not accumulate. */
     end: () => host.end(),
   };
 };
 type Subject = Awaited<ReturnType<typeof openSubject>>;
 
-/** What must hold of the money and the record after each step, whatever the step was. */
+/** Checks what must hold of the money and the record after every transition. */
 const checkMoney = async (subject: Subject, heldBefore: number): Promise<string[]> => {
   const faults: string[] = [];
   const account = await accountOf();
@@ -150,18 +150,19 @@ const checkMoney = async (subject: Subject, heldBefore: number): Promise<string[
     faults.push("credits are not conserved");
   if (moved("hold").length !== 1 || sum("hold") !== record.reservedCredits) faults.push("not exactly one hold");
   const hasEnded = record.completedAtMs !== null;
-  if (account.heldCredits !== heldBefore + (hasEnded ? 0 : record.reservedCredits)) faults.push("held is not the reserve");
+  if (account.heldCredits !== heldBefore + (hasEnded ? 0 : record.reservedCredits))
+    faults.push("the held credits are not the reserve");
   if (record.status === "succeeded" && (sum("capture") !== record.costCredits || moved("capture").length !== 1))
-    faults.push("capture is not the cost");
-  if (record.status !== "succeeded" && sum("capture") !== 0) faults.push("captured without success");
-  if (hasEnded && sum("capture") + sum("release") !== record.reservedCredits) faults.push("settlement is not the hold");
-  if (!hasEnded && sum("release") !== 0) faults.push("released before the end");
+    faults.push("the capture is not the cost");
+  if (record.status !== "succeeded" && sum("capture") !== 0) faults.push("credits were captured without success");
+  if (hasEnded && sum("capture") + sum("release") !== record.reservedCredits) faults.push("the settlement is not the hold");
+  if (!hasEnded && sum("release") !== 0) faults.push("credits were released before the end");
   const delivered = (await store.attemptsOf(subject.seq)).filter((attempt) => attempt.state === "delivered");
   if (delivered.length !== (record.status === "succeeded" ? 1 : 0)) faults.push(`${delivered.length} attempts delivered`);
   if (record.status === "succeeded" && delivered[0]?.priceCredits !== record.costCredits)
-    faults.push("cost is not the quote of the route that delivered");
+    faults.push("the cost is not the quote of the route that delivered");
   if (delivered[0] && !subject.asks().some((ask) => ask.type === "effect.letGo" && ask.n === delivered[0]?.n))
-    faults.push("what is under way for the attempt that delivered goes on");
+    faults.push("effects of the attempt that delivered were not cancelled");
   return faults;
 };
 
@@ -177,7 +178,7 @@ const bring = async (plan: readonly PlannedRoute[], path: Path, situation: Situa
   }
   return subject;
 };
-/** Ends a subject that is left over, so that it neither holds credits nor counts as stuck. */
+/** Ends a remaining subject, so that it neither holds credits nor counts as stuck. */
 const settle = async (subject: Subject): Promise<void> => {
   const found = (await store.unfinished(subject.seq - 1, 1))[0];
   subject.end();
@@ -202,7 +203,7 @@ const settle = async (subject: Subject): Promise<void> => {
       settlement: { kind: "release", error: { code: "timed_out", message: "the test is over" } },
     },
   ]);
-  if (outcome?.kind !== "stepped") throw new Error(`a left-over subject could not be ended: ${JSON.stringify(outcome)}`);
+  if (outcome?.kind !== "stepped") throw new Error(`cannot end a remaining subject: ${JSON.stringify(outcome)}`);
 };
 const snapshots = new Map<string, Situation["snapshot"]>();
 const situationsOnPath = (plan: readonly PlannedRoute[], path: Path): Situation["snapshot"] => {
@@ -214,7 +215,7 @@ const situationsOnPath = (plan: readonly PlannedRoute[], path: Path): Situation[
 
 const explored = new Map(PLANS.map((plan) => [plan, explore(plan)]));
 for (const [nth, plan] of PLANS.entries())
-  test(`plan ${nth + 1}: in every situation every event keeps the books right and does what the machine says`, async () => {
+  test(`plan ${nth + 1}: every event in every situation keeps the ledger correct and reaches the machine's state`, async () => {
     const situations = explored.get(plan) ?? new Map<string, Situation>();
     let pairs = 0;
     let steps = 0;
@@ -238,7 +239,7 @@ for (const [nth, plan] of PLANS.entries())
         pairs += 1;
         seen.add(`${leafOf(situation.snapshot)} ${variant.type}`);
         const where = `${name} + ${nameOf(variant)}`;
-        // What an event wrote that should have done nothing is found at the latest with the subject's last event.
+        // If an event that should be ignored wrote something, the check of the subject's last event finds it.
         if (hasStepped || at === possible.length - 1)
           faults.push(...(await checkMoney(subject, heldBefore)).map((fault) => `${where}: ${fault}`));
         if (subject.lost() !== null) faults.push(`${where}: lost: ${subject.lost()}`);
@@ -271,7 +272,7 @@ for (const [nth, plan] of PLANS.entries())
     expect(broken).toEqual([]);
   }, 60_000);
 
-test("together the plans reach every state of the machine", () => {
+test("the plans together reach every state of the machine", () => {
   const reached = new Set(
     [...explored.values()].flatMap((plan) => [...plan.values()].map(({ snapshot }) => leafOf(snapshot) as string)),
   );

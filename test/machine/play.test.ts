@@ -1,11 +1,11 @@
-// Playing the machines by hand: what is offered is what the machine answers to, and every state and every transition can be come to.
+// Tests the playground: offered events match the machine, and reach every state and every transition.
 import { expect, test } from "bun:test";
 import { chartOf } from "../../actors/chart/chart.ts";
 import { MACHINE_NAMES, MACHINES, type MachineName } from "../../actors/chart/machines.ts";
 import { newPlayground, offeredEvents, type PlaygroundState, play, stateOf, wait } from "../../actors/replay/playground.ts";
 import { situationOf } from "./explore.ts";
 
-/** Longer than anything waits in a sample. */
+/** Longer than any wait in a sample. */
 const LONG_MS = 2 * 3_600_000;
 const isLate = ({ snapshot, nowMs }: PlaygroundState): boolean => {
   const { waitEndsAtMs = 0, openUntilMs = 0 } = snapshot.context as { waitEndsAtMs?: number; openUntilMs?: number };
@@ -21,7 +21,7 @@ const keyOf = (machine: MachineName, standing: PlaygroundState) => {
   return `${situation} ${isLate(standing)}`;
 };
 
-/** Plays everything that is offered, everywhere it can be offered. */
+/** Plays every offered event in every reachable situation. */
 const playEverything = (machine: MachineName) => {
   const found = new Map<string, PlaygroundState>([["", newPlayground(machine)]]);
   const taken = new Set<string>();
@@ -44,7 +44,7 @@ const playEverything = (machine: MachineName) => {
 };
 
 test.each([...MACHINE_NAMES])(
-  "%s: every state and every transition can be come to by what is offered, and nothing offered breaks it",
+  "%s: the offered events reach every state and every transition without a fault",
   (machine) => {
     const chart = chartOf(MACHINES[machine].machine);
     const { states, taken, faults } = playEverything(machine);
@@ -61,7 +61,7 @@ test.each([...MACHINE_NAMES])(
   60_000,
 );
 
-test("an event that the machine has no answer to leaves it where it is", () => {
+test("does not change the state for an event that the machine does not accept", () => {
   const standing = newPlayground("generation");
   const refused = offeredEvents("generation", standing).filter(({ answer }) => answer === null);
   expect(refused.length).toBeGreaterThan(10);
@@ -71,7 +71,7 @@ test("an event that the machine has no answer to leaves it where it is", () => {
   }
 });
 
-test("a game is played to its end as a user would: a route fails, the next one delivers, one price is charged", () => {
+test("plays a generation to its end: a route fails, the next one delivers, and one price is charged", () => {
   let standing = newPlayground("generation");
   const told: string[] = [];
   for (const id of ["begun", "slotTaken", "accepted", "jobFailed", "begun", "slotTaken", "accepted", "announced", "collected"]) {

@@ -1,8 +1,8 @@
-// Records which transitions of a machine are taken, by whatever runs it meanwhile in this process.
+// Records the transitions of a machine that are taken in this process while a piece of work runs.
 import type { AnyStateMachine } from "xstate";
 import { transitionId } from "../../actors/chart/chart.ts";
 
-/** Runs work, and resolves with the transitions that were taken meanwhile, as the chart names them. */
+/** Runs work and resolves with the ids of the transitions that were taken meanwhile, as in the chart. */
 export const taking = async (machine: AnyStateMachine, work: () => Promise<void> | void): Promise<Set<string>> => {
   const taken = new Set<string>();
   const { transition } = machine;

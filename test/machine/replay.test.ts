@@ -1,4 +1,4 @@
-// Replaying a generation: the real machine over a real journal says what was written, line by line, and a journal that was changed is told.
+// Tests replay: the real machine over stored events reproduces every event, and replay reports stored events that were changed.
 import { expect, test } from "bun:test";
 import { chartOf } from "../../actors/chart/chart.ts";
 import { applyEvent } from "../../actors/generation/apply-event.ts";
@@ -24,12 +24,12 @@ const replayable = async () => {
   return { again, given: await stored(again.store, id) };
 };
 
-test("a restart, a fallback and a confirmation are told step by step, as the journal, the attempts and the ledger have them", async () => {
+test("replays a restart, a fallback and a confirmation in agreement with events, attempts and ledger", async () => {
   const { again, given } = await replayable();
   const { steps, agrees, faults } = replay(given);
   expect({ agrees, faults }).toEqual({ agrees: true, faults: [] });
 
-  // Every line of the journal, in its order, and nothing else.
+  // The steps are exactly the stored events, in their order.
   expect(steps.slice(1).map(({ version, atMs, event, to }) => ({ version, atMs, event, stateAfter: to }))).toEqual([
     ...given.journal,
   ]);
@@ -46,7 +46,7 @@ test("a restart, a fallback and a confirmation are told step by step, as the jou
     "running.polling announced running.collecting.fetching",
     "running.collecting.fetching collected succeeded",
   ]);
-  // Each took a transition of the chart that leads there, and what was considered before it did not hold.
+  // Each step took a transition of the chart that leads to its state; the guards before it did not hold.
   const { transitions } = chartOf(generationMachine);
   for (const step of steps.slice(1)) {
     const taken = transitions.find(({ id }) => id === step.transition);
@@ -64,13 +64,13 @@ test("a restart, a fallback and a confirmation are told step by step, as the jou
   expect(told).toContain("the answer about attempt 2 was lost");
   expect(told).toContain("confirmed: the provider has attempt 2");
 
-  // The money stands beside the step that moved it.
+  // Each transfer is beside the step that made it.
   expect(steps.flatMap(({ version, transfers }) => transfers.map(({ kind, credits }) => [version, kind, credits]))).toEqual([
     [0, "hold", 30],
     [10, "capture", 30],
   ]);
   expect(steps.at(-1)?.settlement).toEqual({ kind: "capture", n: 2, credits: 30 });
-  // What the replay says was written of the attempts is what is on disk.
+  // The attempt states of the replay are the stored ones.
   const states = new Map<number, string>();
   for (const { notes } of steps) for (const { n, state } of notes) if (state) states.set(n, state);
   expect([...states]).toEqual((await again.store.attemptsOf(given.seq)).map(({ n, state }) => [n, state]));
@@ -81,7 +81,7 @@ test("a restart, a fallback and a confirmation are told step by step, as the jou
 const changed = (journal: readonly WrittenStep[], version: number, change: Partial<WrittenStep> | null): WrittenStep[] =>
   journal.flatMap((line) => (line.version !== version ? [line] : change === null ? [] : [{ ...line, ...change }]));
 
-test("a journal or ledger that was changed does not agree, and the step is named", async () => {
+test("names the step at which changed events or transfers disagree with the machine", async () => {
   const { given } = await replayable();
   const faultsOf = (change: Partial<Replayed>) => replay({ ...given, ...change }).faults;
   const { journal, transfers } = given;
@@ -103,17 +103,17 @@ test("a journal or ledger that was changed does not agree, and the step is named
     ],
     ["a line", { journal: changed(journal, 3, null) }, /^step 4: step 3 is missing from the journal$/],
     [
-      "a route there is not",
+      "an unknown route",
       { journal: changed(journal, 5, { event: { type: "begun", n: 2, route: 7 } }) },
       /^step 5: the machine cannot take this event/,
     ],
     [
-      "an event there is not",
+      "an unknown event",
       { journal: changed(journal, 7, { event: { type: "granted", n: 2 } }) },
       /^step 7: the machine has no answer/,
     ],
     [
-      "a state there is not",
+      "an unknown state",
       { journal: changed(journal, 9, { stateAfter: "running.flying" }) },
       /^step 9: .* the journal to running.flying$/,
     ],
@@ -130,12 +130,12 @@ test("a journal or ledger that was changed does not agree, and the step is named
     ],
   ];
   for (const [name, change, fault] of TAMPERED) {
-    const [first = "nothing is told"] = faultsOf(change);
+    const [first = "no fault"] = faultsOf(change);
     expect(`${name}: ${first}`).toMatch(new RegExp(fault.source.replace("^", `^${name}: `)));
   }
 });
 
-test("every way into every situation of the machine replays to itself", () => {
+test("replays a path into every situation of the machine to the same state", () => {
   const { transitions } = chartOf(generationMachine);
   const ids = new Set(transitions.map(({ id }) => id));
   let replayed = 0;
@@ -154,7 +154,7 @@ test("every way into every situation of the machine replays to itself", () => {
       }
       const held = Math.max(...plan.map(({ priceCredits }) => priceCredits));
       const hold = { atMs: STARTED_AT_MS, kind: "hold", credits: held, from: "available", to: "held", attemptN: null } as const;
-      // Only the machine's own part is looked at: nothing has settled these.
+      // Only the machine's part is checked: no transfer has settled these generations.
       const { steps } = replay({ ...given, createdAtMs: STARTED_AT_MS, journal, transfers: [hold] });
       expect(steps.at(-1)?.to).toBe(leafOf(snapshot));
       for (const { fault, transition, version, description: told } of steps) {

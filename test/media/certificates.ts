@@ -1,4 +1,4 @@
-// Certificates of an authority made for these tests alone: it vouches for media.example, for a hundred years, and nobody trusts it.
+// TLS certificates of a test authority for media.example, valid for a hundred years. No trust store contains the authority.
 
 export const AUTHORITY = `-----BEGIN CERTIFICATE-----
 MIIBiTCCAS+gAwIBAgIUIUwWLGo4jR1Te2yhigFS8mC8NGAwCgYIKoZIzj0EAwIw
@@ -12,7 +12,7 @@ pwE2oVgTCooh1Owp1vyVzaQbGUeCCawwFmeKAiAeSRuoVejntaKkBRz+Bam5j1Lh
 KyNNF/iSwRhghGbCtg==
 -----END CERTIFICATE-----`;
 
-/** Of media.example. */
+/** The certificate of media.example. */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBnDCCAUKgAwIBAgIUDiLzubSs32G47UlFx120qJwth+YwCgYIKoZIzj0EAwIw
 GTEXMBUGA1UEAwwOdGVzdCBhdXRob3JpdHkwIBcNMjYxMTIxMTIxNTI4WhgPMjEy
@@ -25,7 +25,7 @@ SM49BAMCA0gAMEUCIDyzhogO5Rwl5tCKSkDSB0SoDQ02YSVlSyPH7Z1yjVvYAiEA
 w7knH595cdYc7h9+vrW5YHyUHpKYnf7KLWzj89llTmw=
 -----END CERTIFICATE-----`;
 
-/** The key to it; it opens nothing but this test. */
+/** The private key of the certificate. Only these tests use it. */
 export const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgx4EP4zcRvtB+i0qK
 BLDEvBFRPZxl3tWZk2Gv37Dh0KWhRANCAAQTdOagZ6lWJ3sKo3mn8z805KcnevW0

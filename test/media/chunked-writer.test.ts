@@ -1,8 +1,8 @@
-// Pieces of a file: few calls while it is small, one for each piece once it is large or drips in.
+// Chunked writer: one write for a small file, one write per chunk for a large or slow one.
 import { expect, test } from "bun:test";
 import { gathering } from "../../src/media/chunked-writer.ts";
 
-/** Writes pieces. @returns how many each call was handed, and what was kept of the whole. */
+/** Writes chunks. @returns the number of chunks in each write call, and whether the whole file was kept in memory. */
 const written = async (pieces: number, bytesEach: number) => {
   const calls: number[] = [];
   const bytes: number[] = [];
@@ -18,15 +18,15 @@ const written = async (pieces: number, bytesEach: number) => {
   return { calls, isKept: whole !== undefined };
 };
 
-test("a small file is written in one call and kept to be measured", async () => {
+test("writes a small file in one call and keeps its bytes for measurement", async () => {
   expect(await written(2, 50_000)).toEqual({ calls: [2], isKept: true });
 });
 
-test("a large one is written in one call up to its first MiB, then piece by piece", async () => {
+test("writes a large file in one call up to its first MiB, then chunk by chunk", async () => {
   expect(await written(20, 65_536)).toEqual({ calls: [17, 1, 1, 1], isKept: false });
 });
 
-test("one that drips in is never handed on by more pieces than a call takes", async () => {
+test("passes at most 1,000 chunks to one write call when a body arrives byte by byte", async () => {
   const { calls, isKept } = await written(150_000, 1);
   expect([Math.max(...calls) <= 1_000, calls.length, isKept]).toEqual([true, 149_001, false]);
 });

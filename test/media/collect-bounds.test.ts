@@ -1,4 +1,4 @@
-// Bringing results home within bounds: whose hosts may deliver, a full disk, memory, open files.
+// Bounds on collecting results: allowed hosts, a full disk, memory and open files.
 import { describe, expect, test } from "bun:test";
 import { openSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -16,8 +16,8 @@ const collect = (scene: Scene, kind: MediaKind, urls: string[]): Promise<Collect
     AbortSignal.timeout(10_000),
   );
 
-describe("whose hosts may deliver", () => {
-  test("the host of the provider's base URL, for that provider only", async () => {
+describe("hosts that may deliver results", () => {
+  test("allows the host of the provider's base URL for that provider only", async () => {
     const allowsResult = (provider: string, host: string) => provider === "fal" && host.startsWith("127.0.0.1:");
     await inScene({ allows: () => false, allowsResult }, async (scene) => {
       const results = [{ url: scene.at("/r", rangeless(await png())) }];
@@ -29,7 +29,7 @@ describe("whose hosts may deliver", () => {
     });
   });
 
-  test("a provider whose server hangs does not keep another's files waiting", async () => {
+  test("collects from one provider while the server of another provider hangs", async () => {
     await inScene({}, async (scene) => {
       const hanging = scene.at("/hang", () => new Promise<Response>(() => {}));
       const stop = new AbortController();
@@ -46,9 +46,9 @@ describe("whose hosts may deliver", () => {
   });
 });
 
-describe("our own storage refuses", () => {
-  test("the disk is full: the result waits, the route is not to blame", async () => {
-    // A file system that is always full, so the refusal is the system's own ENOSPC.
+describe("storage refuses a file", () => {
+  test("reports storage-refused when the disk is full", async () => {
+    // `/dev/full` is always full, so the error is the system's own ENOSPC.
     const full: Pick<Files, "receive"> = {
       receive: async () => {
         const device = await open("/dev/full", "w");
@@ -71,15 +71,15 @@ describe("our own storage refuses", () => {
   });
 });
 
-test("a large result is streamed: memory does not grow with it", async () => {
+test("streams a large result: memory grows by less than half of its size", async () => {
   const clip = await mp4({ seconds: 1 });
   const piece = new Uint8Array(65_536);
   const pieces = 3000;
-  // A box of filling at the end, announced as long as all the pieces together.
+  // A `free` box at the end announces the length of all pieces together.
   const filling = Buffer.alloc(8);
   filling.writeUInt32BE(8 + pieces * piece.length);
   filling.write("free", 4, "latin1");
-  /** What nobody needs any more is swept up often: without that, memory shows only how busy the machine is. */
+  /** Collects garbage first: otherwise memory shows only how busy the machine is. */
   const rss = () => {
     Bun.gc(true);
     return process.memoryUsage().rss;
@@ -100,7 +100,7 @@ test("a large result is streamed: memory does not grow with it", async () => {
   });
 });
 
-test("no file stays open", async () => {
+test("closes every file descriptor after collecting", async () => {
   await inScene({}, async (scene) => {
     const good = scene.at("/good", rangeless(await png()));
     const bad = scene.at("/bad", rangeless(new Uint8Array(100)));

@@ -1,4 +1,4 @@
-// Bringing results home: every outcome, what is measured, and that nothing half-done is ever seen.
+// Collecting results: every outcome, the measurements, and no partial files.
 import { describe, expect, test } from "bun:test";
 import type { MediaKind, Output } from "../../src/domain/types.ts";
 import type { CollectOutcome } from "../../src/media/port.ts";
@@ -21,12 +21,12 @@ const nothingKept = async (scene: Scene) => {
   expect(await scene.files.open(ID, 1)).toBeUndefined();
 };
 
-describe("collected", () => {
+describe("collecting valid results", () => {
   const rows: [string, MediaKind, () => Promise<Uint8Array> | Uint8Array, string, Partial<Output>][] = [
     ["png", "image", () => png(64, 48), "image/png", { width: 64, height: 48 }],
     ["jpeg", "image", () => jpeg(640, 360), "image/jpeg", { width: 640, height: 360 }],
     [
-      "jpeg behind 240 kB of notes",
+      "jpeg behind 240 kB of metadata",
       "image",
       async () => noted(await jpeg(640, 360), 4),
       "image/jpeg",
@@ -48,7 +48,7 @@ describe("collected", () => {
       { width: 1280, height: 720, durationMs: 6000, hasAudio: true },
     ],
     [
-      "clip in fragments",
+      "fragmented clip",
       "video",
       () => mp4({ seconds: 4, index: "fragments" }),
       "video/mp4",
@@ -57,7 +57,7 @@ describe("collected", () => {
     ["mp3", "audio", () => mp3(4), "audio/mpeg", {}],
     ["wav", "audio", () => wav(2), "audio/wav", {}],
   ];
-  test.each(rows)("%s, measured from the file and hashed", async (_name, kind, make, mime, measured) => {
+  test.each(rows)("measures and hashes the stored file: %s", async (_name, kind, make, mime, measured) => {
     const bytes = await make();
     const { hasAudio: _, ...shown } = measured;
     const ofFile = kind === "audio" ? { durationMs: mime === "audio/wav" ? 2000 : 4008 } : shown;
@@ -72,7 +72,7 @@ describe("collected", () => {
     });
   });
 
-  test("several pictures keep their order", async () => {
+  test("keeps several pictures in their order", async () => {
     const pictures = [await png(10, 20), await jpeg(30, 40), await webp(50, 60)];
     await inScene({}, async (scene) => {
       const urls = pictures.map((bytes, n) => scene.at(`/${n}`, rangeless(bytes)));
@@ -85,7 +85,7 @@ describe("collected", () => {
     });
   });
 
-  test("twice is the same as once, and the later bytes count", async () => {
+  test("returns the same output when collected twice, and stores the bytes of the last collection", async () => {
     const [first, second] = [await png(10, 10), await png(20, 20)];
     await inScene({}, async (scene) => {
       let bytes = first;
@@ -99,7 +99,7 @@ describe("collected", () => {
     });
   });
 
-  test("two deliveries of one generation at once do not mix their files", async () => {
+  test("does not mix the files of two concurrent collections of one generation", async () => {
     const [small, large] = [await png(10, 10), await png(20, 20)];
     await inScene({}, async (scene) => {
       const all = (bytes: Uint8Array, path: string) => [1, 2, 3].map((n) => scene.at(`${path}/${n}`, rangeless(bytes)));
@@ -111,35 +111,35 @@ describe("collected", () => {
   });
 });
 
-describe("unreadable, and nothing is kept", () => {
+describe("collecting unreadable results", () => {
   const page = new TextEncoder().encode("<!doctype html><title>An error occurred</title>".padEnd(600));
   const cases: [string, MediaKind, () => Answer | Promise<Answer>, string][] = [
-    ["a page with 200", "video", () => rangeless(page), "a web page, not video"],
-    ["zero bytes", "image", () => rangeless(new Uint8Array(0)), "empty"],
-    ["three bytes", "image", () => rangeless(Uint8Array.of(0x89, 0x50, 0x4e)), "nothing known"],
+    ["a web page with status 200", "video", () => rangeless(page), "a web page, not video"],
+    ["an empty file", "image", () => rangeless(new Uint8Array(0)), "empty"],
+    ["a file of three bytes", "image", () => rangeless(Uint8Array.of(0x89, 0x50, 0x4e)), "nothing known"],
     ["a picture instead of a clip", "video", async () => rangeless(await png()), "image/png, not video"],
     ["a clip instead of a picture", "image", async () => rangeless(await mp4({ seconds: 1 })), "video/mp4, not image"],
-    ["sound instead of a clip", "video", () => rangeless(wav(1)), "audio/wav, not video"],
-    ["a picture cut short", "image", async () => rangeless((await png(800, 600)).slice(0, -20)), "cut short"],
-    ["a photo cut short", "image", async () => rangeless((await jpeg(800, 600)).slice(0, -2)), "cut short"],
-    ["a webp cut short", "image", async () => rangeless((await webp(800, 600)).slice(0, -10)), "cut short"],
+    ["audio instead of a clip", "video", () => rangeless(wav(1)), "audio/wav, not video"],
+    ["a truncated PNG", "image", async () => rangeless((await png(800, 600)).slice(0, -20)), "cut short"],
+    ["a truncated JPEG", "image", async () => rangeless((await jpeg(800, 600)).slice(0, -2)), "cut short"],
+    ["a truncated WebP", "image", async () => rangeless((await webp(800, 600)).slice(0, -10)), "cut short"],
     [
-      "a clip cut short",
+      "a truncated clip",
       "video",
       async () => rangeless((await mp4({ seconds: 5, frameBytes: 500 })).slice(0, -700)),
       "cut short",
     ],
-    ["sound cut short", "audio", () => rangeless(wav(3).slice(0, -100)), "cut short"],
+    ["truncated audio", "audio", () => rangeless(wav(3).slice(0, -100)), "cut short"],
     [
-      "a clip without pictures in it",
+      "a clip without an index",
       "video",
       () => rangeless(Buffer.from("00000010667479706d70343200000000".padEnd(160, "0"), "hex")),
       "no index",
     ],
-    ["500", "image", () => () => new Response("no", { status: 500 }), "answers 500"],
-    ["429", "image", () => () => new Response("no", { status: 429 }), "answers 429"],
+    ["a response with status 500", "image", () => () => new Response("no", { status: 500 }), "answers 500"],
+    ["a response with status 429", "image", () => () => new Response("no", { status: 429 }), "answers 429"],
     [
-      "206 that nobody asked for",
+      "a response with status 206 to a request without a range",
       "image",
       async () => {
         const bytes = await png();
@@ -149,7 +149,7 @@ describe("unreadable, and nothing is kept", () => {
       "answers 206",
     ],
     [
-      "a compressed body cut short",
+      "a truncated gzip body",
       "image",
       async () => {
         const zipped = Bun.gzipSync(new Uint8Array(await png())).slice(0, -9);
@@ -157,9 +157,14 @@ describe("unreadable, and nothing is kept", () => {
       },
       "its gzip is damaged or cut short",
     ],
-    ["a file larger than the setting, announced", "image", () => rangeless(new Uint8Array(70_000)), "larger than 65536 bytes"],
     [
-      "a file larger than the setting, not announced",
+      "a file larger than the limit, with Content-Length,",
+      "image",
+      () => rangeless(new Uint8Array(70_000)),
+      "larger than 65536 bytes",
+    ],
+    [
+      "a file larger than the limit, without Content-Length,",
       "video",
       async () => {
         const first = await mp4({ seconds: 1 });
@@ -174,7 +179,7 @@ describe("unreadable, and nothing is kept", () => {
       "no public address",
     ],
   ];
-  test.each(cases)("%s", async (_, kind, answer, why) => {
+  test.each(cases)("reports %s as unreadable and stores no file", async (_, kind, answer, why) => {
     await inScene({ resultBytes: 65_536 }, async (scene) => {
       const outcome = await collect(scene, kind, [scene.at("/r", await answer())]);
       expect(outcome.kind).toBe("unreadable");
@@ -183,7 +188,7 @@ describe("unreadable, and nothing is kept", () => {
     });
   });
 
-  /** A server below HTTP: sends the head and the bytes as they are, then hangs up. */
+  /** A server below HTTP: sends the head and the bytes unchanged, then closes the connection. */
   const raw = async (head: string, bytes: Uint8Array): Promise<CollectOutcome> => {
     let outcome: CollectOutcome = { kind: "unreadable", detail: "not run" };
     await inScene({}, async (scene) => {
@@ -205,20 +210,20 @@ describe("unreadable, and nothing is kept", () => {
     return outcome;
   };
 
-  test("fewer bytes than were announced", async () => {
+  test("reports a body shorter than its Content-Length as unreadable", async () => {
     const bytes = await png();
     expect((await raw(`Content-Length: ${bytes.length + 1}`, bytes)).kind).toBe("unreadable");
     expect((await raw(`Content-Length: ${bytes.length}`, bytes)).kind).toBe("collected");
   });
 
-  test("a body in chunks whose end never came", async () => {
+  test("reports a chunked body without its last chunk as unreadable", async () => {
     const bytes = await png();
     const chunk = Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
     expect((await raw("Transfer-Encoding: chunked", chunk)).kind).toBe("unreadable");
     expect((await raw("Transfer-Encoding: chunked", Buffer.concat([chunk, Buffer.from("0\r\n\r\n")]))).kind).toBe("collected");
   });
 
-  test("a server that cannot be reached", async () => {
+  test("reports a result on an unreachable server as unreadable", async () => {
     await inScene({}, async (scene) => {
       const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => {} } });
       const { port } = listener;
@@ -230,7 +235,7 @@ describe("unreadable, and nothing is kept", () => {
     });
   });
 
-  test("the second of three files is bad: the first is not kept either", async () => {
+  test("stores none of three files when the second is unreadable", async () => {
     await inScene({}, async (scene) => {
       const good = scene.at("/good", rangeless(await png()));
       const outcome = await collect(scene, "image", [good, scene.at("/bad", rangeless(page)), good]);
@@ -239,11 +244,11 @@ describe("unreadable, and nothing is kept", () => {
     });
   });
 
-  test("no files at all", async () => {
+  test("reports a delivery without files as unreadable", async () => {
     await inScene({}, async (scene) => expect((await collect(scene, "image", [])).kind).toBe("unreadable"));
   });
 
-  test("a server that falls silent is given up", async () => {
+  test("gives up on a server that stops sending", async () => {
     const bytes = await png(400, 400);
     await inScene({ timeouts: { idleMs: 100 } }, async (scene) => {
       const url = scene.at("/r", () =>
@@ -256,7 +261,7 @@ describe("unreadable, and nothing is kept", () => {
     });
   });
 
-  test("the deadline ends a drip that never falls silent, and a collecting that was called off keeps nothing", async () => {
+  test("gives up on a slow body at the deadline, and stores nothing after an abort", async () => {
     await inScene({}, async (scene) => {
       const first = (await png(400, 400)).slice(0, 100);
       const url = scene.at("/r", () => streaming((n) => Bun.sleep(10).then(() => (n === 0 ? first : Uint8Array.of(0)))));
@@ -268,7 +273,7 @@ describe("unreadable, and nothing is kept", () => {
   });
 });
 
-test.each([403, 404, 410])("%d means that the link is over", async (status) => {
+test.each([403, 404, 410])("reports the link as expired when the server returns %d", async (status) => {
   await inScene({}, async (scene) => {
     const outcome = await collect(scene, "video", [scene.at("/r", () => new Response("over", { status }))]);
     expect(outcome).toEqual({ kind: "expired", detail: `file 1: its server answers ${status}` });

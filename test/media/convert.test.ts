@@ -1,4 +1,4 @@
-// Results that are brought into another kind: the same pictures and sound, and what cannot be without loss stays as it is.
+// Conversion of results to other formats: lossless, or the original is kept.
 import { expect, test } from "bun:test";
 import { ALL_FORMATS, BufferSource, EncodedPacketSink, Input } from "mediabunny";
 import type { MediaKind } from "../../src/domain/types.ts";
@@ -10,7 +10,7 @@ import { bmp, mp4 } from "./made.ts";
 const ID = "gen_1abc";
 const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 
-/** Collects a file, and holds the record of it against what is kept. */
+/** Collects a file and checks its record against the stored bytes. */
 const bring = async (scene: Scene, kind: MediaKind, bytes: Uint8Array): Promise<{ mime: string; kept: Uint8Array }> => {
   const what = { generationId: ID, attempt: 1, kind, provider: "fal", results: [{ url: scene.at("/r", honest(bytes)) }] };
   const outcome = await scene.media.collect(what, AbortSignal.timeout(20_000));
@@ -18,7 +18,7 @@ const bring = async (scene: Scene, kind: MediaKind, bytes: Uint8Array): Promise<
   const kept = await (await scene.files.open(ID, 1))?.bytes();
   if (!file || !kept) throw new Error(`nothing was kept: ${JSON.stringify(outcome)}`);
   expect([file.sha256, file.bytes]).toEqual([sha256(kept), kept.length]);
-  // Nothing is left of what it was made from.
+  // No intermediate file is left.
   expect(await scene.leftovers()).toEqual([]);
   return { mime: file.mime, kept };
 };
@@ -39,7 +39,7 @@ const tracksOf = async (bytes: Uint8Array): Promise<Track[]> => {
 };
 
 for (const kind of ["mov", "mkv", "webm"] as const)
-  test(`${kind}: every packet of pictures and sound is in the MP4, in its order and at its time`, async () => {
+  test(`remuxes ${kind} to MP4 with every packet of picture and sound, in the same order and at the same time`, async () => {
     const bytes = await OTHER_KINDS[kind].make({ width: 640, height: 360, ms: 4000, sound: true }, 3);
     await inScene({}, async (scene) => {
       const { mime, kept } = await bring(scene, "video", bytes);
@@ -56,7 +56,7 @@ for (const kind of ["mov", "mkv", "webm"] as const)
     });
   });
 
-/** Pixels, as the same writer packs them. */
+/** Pixels, packed by one encoder so that two pictures can be compared. */
 const pixelsOf = (bytes: Uint8Array) => new Bun.Image(bytes).png().bytes();
 
 const STILLS: [what: string, bytes: () => Promise<Uint8Array> | Uint8Array][] = [
@@ -64,7 +64,7 @@ const STILLS: [what: string, bytes: () => Promise<Uint8Array> | Uint8Array][] = 
   ["GIF", () => OTHER_KINDS.gif.make({ width: 301, height: 211, ms: 0, sound: false }, 2)],
 ];
 for (const [what, make] of STILLS)
-  test(`${what}: the PNG has the same pixels, and one of more pixels than the setting stays as it is`, async () => {
+  test(`converts a ${what} to a PNG with the same pixels, and keeps the original above the pixel limit`, async () => {
     const bytes = await make();
     await inScene({}, async (scene) => {
       const { mime, kept } = await bring(scene, "image", bytes);
@@ -78,7 +78,7 @@ for (const [what, make] of STILLS)
     });
   });
 
-test("AVIF: the PNG has its colour, and a quarter of the pixels of the setting is the bound", async () => {
+test("converts an AVIF to a PNG with its colour, and keeps the original above a quarter of the pixel limit", async () => {
   await inScene({}, async (scene) => {
     const { mime, kept } = await bring(scene, "image", oddFile("avif"));
     expect(mime).toBe("image/png");
@@ -91,15 +91,15 @@ test("AVIF: the PNG has its colour, and a quarter of the pixels of the setting i
   });
 });
 
-/** AVIFs that would lose by becoming a PNG of eight bits: their properties are changed in place. */
+/** AVIFs that would lose data as an 8-bit PNG: their properties are changed in place. */
 const LOSING: [what: string, change: (file: Buffer) => void][] = [
-  ["ten bits a channel", (file) => file.writeUInt8((file[file.indexOf("av1C") + 6] ?? 0) | 0x40, file.indexOf("av1C") + 6)],
-  ["a wider range of brightness", (file) => file.writeUInt16BE(16, file.indexOf("nclx") + 6)],
+  ["10 bits per channel", (file) => file.writeUInt8((file[file.indexOf("av1C") + 6] ?? 0) | 0x40, file.indexOf("av1C") + 6)],
+  ["a high dynamic range", (file) => file.writeUInt16BE(16, file.indexOf("nclx") + 6)],
 ];
 for (const [what, change] of LOSING)
-  test(`AVIF of ${what} stays as it is`, async () => {
+  test(`keeps an AVIF with ${what} unchanged`, async () => {
     const file = Buffer.from(oddFile("avif"));
-    if (file.indexOf("nclx") < 0) throw new Error("the sample has lost its colours");
+    if (file.indexOf("the sample has no nclx box") < 0) throw new Error("the sample has lost its colours");
     change(file);
     await inScene({}, async (scene) => {
       const { mime, kept } = await bring(scene, "image", file);
@@ -108,7 +108,7 @@ for (const [what, change] of LOSING)
     });
   });
 
-test("a clip that MP4 has no place for, and a picture that moves, stay as they are", async () => {
+test("keeps VP8 clips, animated GIFs and MP4 clips unchanged", async () => {
   for (const [kind, bytes, type] of [
     ["video", oddFile("vp8"), "video/webm"],
     ["image", oddFile("movingGif"), "image/gif"],

@@ -1,4 +1,4 @@
-// A scene for media tests: a file store in a new directory, a web server whose answers the test writes, and the room itself.
+// Fixture of the media tests: file storage, a scripted web server and the media component.
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,15 +15,15 @@ export type Answer = (request: Request) => Response | Promise<Response>;
 export type Scene = {
   media: Media;
   files: Files;
-  /** Puts an answer at a path and returns its URL. */
+  /** Serves an answer at a path and returns its URL. */
   at: (path: string, answer: Answer) => string;
-  /** What was asked so far: `GET /path` or `GET /path bytes=0-1`. */
+  /** Requests so far: `GET /path` or `GET /path bytes=0-1`. */
   asked: string[];
   /** Names in the directory of files being received. */
   leftovers: () => Promise<string[]>;
 };
 
-/** The whole of a file, or the range asked for, as an honest server does it. */
+/** Serves the whole file or the requested range, as a correct server does. */
 export const honest =
   (bytes: Uint8Array, mime = "application/octet-stream"): Answer =>
   (request) => {
@@ -36,13 +36,13 @@ export const honest =
     return new Response(bytes.slice(start, end), { status: 206, headers });
   };
 
-/** The whole of a file whatever is asked. */
+/** Serves the whole file for every request. */
 export const rangeless =
   (bytes: Uint8Array): Answer =>
   () =>
     new Response(bytes);
 
-/** Sends pieces as they are asked for; `undefined` ends the body, a piece may come late. */
+/** Sends chunks on demand; `undefined` ends the body, and a chunk may be delayed. */
 export const streaming = (
   next: (n: number) => Promise<Uint8Array | undefined>,
   headers: Record<string, string> = {},

@@ -1,4 +1,4 @@
-// Clips made to hurt a parser: a few bytes that ask for endless work or for somebody else's addresses end in a refusal, at once.
+// Malicious clips, whose tables announce endless work, are rejected at once.
 import { describe, expect, test } from "bun:test";
 import { Unreadable } from "../../src/media/byte-source.ts";
 import { inspect } from "../../src/media/formats/inspect.ts";
@@ -8,7 +8,7 @@ import { mp4 } from "./made.ts";
 const measure = (bytes: Uint8Array): Promise<unknown> =>
   inspect(inMemory(bytes), { signal: AbortSignal.timeout(5000), depth: "whole" }).catch((error: unknown) => error);
 
-/** A refusal, or the length of what is really there: a step for each number in the table would not end. */
+/** Expects a rejection or the length of the actual data: one step for each announced number would not end. */
 const endsWell = (said: unknown, ms: number) =>
   said instanceof Unreadable
     ? expect(said.message).toBe("its index is not one of a real clip")
@@ -26,7 +26,7 @@ const words = (...values: number[]): Uint8Array => {
   return bytes;
 };
 
-/** Replaces the table `name` of the first track, and mends the lengths of the boxes around it. */
+/** Replaces the table `name` of the first track and corrects the lengths of the boxes around it. */
 const withTable = (clip: Uint8Array, name: string, ...tables: Uint8Array[]): Uint8Array => {
   const path = ["moov", "trak", "mdia", "minf", "stbl"];
   const rebuild = (bytes: Buffer, depth: number): Buffer => {
@@ -53,7 +53,7 @@ const withTable = (clip: Uint8Array, name: string, ...tables: Uint8Array[]): Uin
 
 const MANY = 0xffffffff;
 
-describe("index of a clip", () => {
+describe("the index of a malicious clip", () => {
   const bombs: [string, (clip: Uint8Array) => Uint8Array][] = [
     [
       "4,294,967,295 reordered frames",
@@ -74,17 +74,14 @@ describe("index of a clip", () => {
     ],
     ["4,294,967,295 samples in one chunk", (clip) => withTable(clip, "stsc", box("stsc", words(0, 1, 1, MANY, 1)))],
     ["a chunk number of 4,294,967,295", (clip) => withTable(clip, "stsc", box("stsc", words(0, 2, 1, 1, 1, MANY, 1, 1)))],
-    [
-      "a table hidden where tables do not belong",
-      (clip) => withTable(clip, "udta", box("udta", box("stts", words(0, 1, MANY, 1)))),
-    ],
+    ["a sample table inside a udta box", (clip) => withTable(clip, "udta", box("udta", box("stts", words(0, 1, MANY, 1))))],
   ];
-  test.each(bombs)("%s", async (_, make) => {
+  test.each(bombs)("rejects or measures a clip with %s", async (_, make) => {
     const bomb = make(await mp4({ seconds: 1 }));
     endsWell(await measure(bomb), 1000);
   });
 
-  test("the same surgery with honest numbers still measures", async () => {
+  test("measures a clip whose table is replaced with valid numbers", async () => {
     const clip = await mp4({ seconds: 1 });
     const honest = withTable(clip, "stts", box("stts", words(0, 1, 25, 2304)));
     expect(await measure(honest)).toMatchObject({ kind: "video", width: 320 });
@@ -92,12 +89,12 @@ describe("index of a clip", () => {
 
   const fragments: [string, Uint8Array][] = [
     ["4,294,967,295 samples in one run", box("trun", words(0, MANY))],
-    ["a hundred thousand samples, ten times", Buffer.concat(Array.from({ length: 10 }, () => box("trun", words(0, 100_000))))],
+    ["ten runs of a hundred thousand samples", Buffer.concat(Array.from({ length: 10 }, () => box("trun", words(0, 100_000))))],
     ["a table of an encrypted clip", box("senc", words(0, MANY))],
   ];
-  test.each(fragments)("fragments with %s", async (_, run) => {
+  test.each(fragments)("rejects fragments with %s", async (_, run) => {
     const clip = Buffer.from(await mp4({ seconds: 3, index: "fragments" }));
-    // Without its last box, which lists the fragments: so the parser walks them, the first and its bomb included.
+    // The last box lists the fragments. Without it, the parser walks them, including the first and its bomb.
     const start = clip.indexOf("moof", 0, "latin1") - 4;
     const track = clip.subarray(clip.indexOf("tfhd", 0, "latin1") - 4);
     const head = track.subarray(0, track.readUInt32BE(0));
@@ -110,7 +107,7 @@ describe("index of a clip", () => {
   });
 });
 
-test("a file that names itself a clip and holds nothing is refused", async () => {
+test("rejects a file that has the header of a clip and no content", async () => {
   for (const bytes of [
     box("ftyp", Buffer.from("isom"), words(0, 0)),
     Buffer.concat([box("ftyp", Buffer.from("isom"), words(0, 0)), box("moov", box("mvhd", Buffer.alloc(100)))]),
@@ -120,7 +117,7 @@ test("a file that names itself a clip and holds nothing is refused", async () =>
     expect(await measure(bytes)).toBeInstanceOf(Unreadable);
 });
 
-test("thousands of mangled clips end in a length or a refusal, never in anything else", async () => {
+test("measures or rejects 1,500 mutated clips without any other error", async () => {
   const seed = 20261019;
   let state = seed;
   const random = (below: number) => {

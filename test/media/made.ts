@@ -1,4 +1,4 @@
-// Small media files made on the spot: pictures, sound and clips of a size and length that the tests choose.
+// Builders of small media files with a chosen size and length.
 import {
   BufferTarget,
   EncodedAudioPacketSource,
@@ -10,7 +10,7 @@ import {
 
 const le32 = (value: number) => [value & 255, (value >> 8) & 255, (value >> 16) & 255, (value >> 24) & 255];
 
-/** A black BMP of 24 bits per pixel: the plainest picture there is, and what the others are made from. */
+/** A black BMP of 24 bits per pixel, from which the other pictures are made. */
 export const bmp = (width: number, height: number): Uint8Array => {
   const rowBytes = Math.ceil((width * 3) / 4) * 4;
   const file = new Uint8Array(54 + rowBytes * height);
@@ -21,7 +21,7 @@ export const bmp = (width: number, height: number): Uint8Array => {
 
 export const png = (width = 64, height = 48): Promise<Uint8Array> => new Bun.Image(bmp(width, height)).png().bytes();
 export const jpeg = (width = 64, height = 48): Promise<Uint8Array> => new Bun.Image(bmp(width, height)).jpeg().bytes();
-/** A picture with so many notes of its writer before its size. */
+/** Inserts `notes` metadata segments before the size of a JPEG. */
 export const noted = (picture: Uint8Array, notes: number): Uint8Array => {
   const note = Buffer.alloc(60_002);
   note.set([0xff, 0xe1, 0xea, 0x60]);
@@ -92,17 +92,17 @@ type ClipWish = {
   width?: number;
   height?: number;
   audio?: boolean;
-  /** Where the index stands. */
+  /** The position of the index. */
   index?: "front" | "end" | "fragments";
   /** Size of each of the 25 frames in a second: makes the file as large as a test needs. */
   frameBytes?: number;
   /** Frames in a second. */
   rate?: number;
-  /** Length of its sound, where it is another than that of its pictures. */
+  /** Length of the sound, if it differs from that of the picture. */
   soundSeconds?: number;
 };
 
-/** An MP4 with H.264 packets of the wished number (their pictures are noise; nothing here decodes them). */
+/** An MP4 with the given number of H.264 packets. Their content is noise, because no test decodes them. */
 export const mp4 = async (wish: ClipWish) => {
   const { seconds, width = 320, height = 176, audio = false, index = "front", frameBytes = 64, rate = 25 } = wish;
   const { soundSeconds = seconds } = wish;

@@ -1,4 +1,4 @@
-// A small plain picture is read in the main thread as a child would read it; everything else about it is left to a child.
+// Reading a small plain picture in the main thread gives the same result as a child process.
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,30 +16,36 @@ const pictures = readdirSync(FILES)
   .map((name) => ({ name, bytes: new Uint8Array(readFileSync(join(FILES, name))) }))
   .filter(({ bytes }) => bytes.length <= SMALL_BYTES);
 
-test.each(pictures.map(({ name, bytes }) => [name, bytes] as const))("%s is read as a child reads it", async (_, bytes) => {
-  const asChild = await inspect(inMemory(bytes), whole);
-  const found = await readPlainPicture([bytes]);
-  if (asChild.isComplete && asChild.ms === undefined) expect(found).toEqual(asChild);
-  else expect(found).toBeUndefined();
-});
+test.each(pictures.map(({ name, bytes }) => [name, bytes] as const))(
+  "reads %s with the same result as a child process, or leaves it to one",
+  async (_, bytes) => {
+    const asChild = await inspect(inMemory(bytes), whole);
+    const found = await readPlainPicture([bytes]);
+    if (asChild.isComplete && asChild.ms === undefined) expect(found).toEqual(asChild);
+    else expect(found).toBeUndefined();
+  },
+);
 
-/** As a socket gives it: in chunks that end anywhere. */
+/** Splits a file into chunks of one length, as a socket delivers it. */
 const inChunks = (bytes: Uint8Array, length: number): Uint8Array[] =>
   Array.from({ length: Math.ceil(bytes.length / length) }, (_, n) => bytes.subarray(n * length, (n + 1) * length));
 
 test.each(pictures.map(({ name, bytes }) => [name, bytes] as const))(
-  "%s in chunks of any size is read alike",
+  "reads %s in chunks of any size with the same result",
   async (_, bytes) => {
     const found = await readPlainPicture([bytes]);
     for (const length of [61, 100, 1000, 1001, 4096]) expect(await readPlainPicture(inChunks(bytes, length))).toEqual(found);
   },
 );
 
-test.each(pictures.map(({ name, bytes }) => [name, bytes] as const))("%s cut in its middle is none", async (_, bytes) => {
-  expect(await readPlainPicture([bytes.subarray(0, bytes.length >> 1)])).toBeUndefined();
-});
+test.each(pictures.map(({ name, bytes }) => [name, bytes] as const))(
+  "does not read %s when its second half is missing",
+  async (_, bytes) => {
+    expect(await readPlainPicture([bytes.subarray(0, bytes.length >> 1)])).toBeUndefined();
+  },
+);
 
-test("what is no picture, and what takes more steps than a picture does, is left to a child", async () => {
+test("leaves files that are not pictures, and pictures that take too many steps, to a child process", async () => {
   expect(await readPlainPicture([new TextEncoder().encode("<!doctype html>".padEnd(700))])).toBeUndefined();
   expect(await readPlainPicture([])).toBeUndefined();
   const picture = await png();
@@ -48,7 +54,7 @@ test("what is no picture, and what takes more steps than a picture does, is left
   const many = Buffer.concat([picture.subarray(0, 33), notes, picture.subarray(33)]);
   expect((await inspect(inMemory(many), whole)).isComplete).toBe(true);
   expect(await readPlainPicture([many])).toBeUndefined();
-  // Bytes of coded data that look like marks, as many as fit, where more scans may follow.
+  // A progressive JPEG with as many marker-like bytes in its data as fit, where more scans may follow.
   const progressive = Buffer.from(await jpeg());
   progressive[progressive.indexOf(Uint8Array.of(0xff, 0xc0)) + 1] = 0xc2;
   const marks = Buffer.concat([

@@ -1,11 +1,11 @@
-// Measuring what a request links to: every kind, every way a server can be unhelpful, and bounds in bytes, requests and time.
+// Measuring linked inputs: formats, faulty servers, and bounds on bytes, requests and time.
 import { describe, expect, test } from "bun:test";
 import { ApiError } from "../../src/domain/api-errors.ts";
 import type { Measured, MediaKind, MediaLink } from "../../src/domain/types.ts";
 import { type Answer, honest, inScene, rangeless, type Scene, streaming } from "./fixture.ts";
 import { bmp, jpeg, mp3, mp4, png, wav, webp } from "./made.ts";
 
-/** The refusal of measuring one link, as `code message`; or what was measured. */
+/** Measures one link. @returns the measurement, or the API error as `code message`. */
 const measureOne = async (scene: Scene, kind: MediaKind, url: string, field = "input.video_url") => {
   try {
     return (await scene.media.measure([{ field, url, kind }], "acc"))[0];
@@ -28,7 +28,7 @@ const one = async (kind: MediaKind, answer: Answer, options = {}) => {
   return { found, requests };
 };
 
-describe("what is measured", () => {
+describe("measuring a link", () => {
   const rows: [string, MediaKind, () => Promise<Uint8Array> | Uint8Array, object][] = [
     ["png", "image", () => png(64, 48), { width: 64, height: 48 }],
     ["jpeg", "image", () => jpeg(320, 200), { width: 320, height: 200 }],
@@ -53,17 +53,17 @@ describe("what is measured", () => {
     ],
   ];
   for (const [name, kind, make, expected] of rows) {
-    test(`${name} by ranges`, async () => {
+    test(`measures with range requests: ${name}`, async () => {
       const { found, requests } = await one(kind, honest(await make()));
       expect(found).toEqual({ kind, ...expected });
       expect(requests).toBeLessThanOrEqual(8);
     });
-    test(`${name} from a server without ranges`, async () => {
+    test(`measures from a server without ranges: ${name}`, async () => {
       const { found, requests } = await one(kind, rangeless(await make()));
       expect(found).toEqual({ kind, ...expected });
       expect(requests).toBe(1);
     });
-    test(`${name} from a server that does not say how long it is`, async () => {
+    test(`measures from a server that sends no Content-Length: ${name}`, async () => {
       const bytes = await make();
       const { found } = await one(kind, () =>
         streaming(async (n) => (n * 50_000 < bytes.length ? bytes.slice(n * 50_000, (n + 1) * 50_000) : undefined)),
@@ -72,7 +72,7 @@ describe("what is measured", () => {
     });
   }
 
-  test("a picture whose size comes late in the file", async () => {
+  test("measures a picture whose size comes late in the file", async () => {
     const plain = await jpeg(40, 30);
     const note = new Uint8Array(65_000);
     note.set([0xff, 0xe1, (note.length - 2) >> 8, (note.length - 2) & 255]);
@@ -80,31 +80,31 @@ describe("what is measured", () => {
     expect((await one("image", honest(noted))).found).toEqual({ kind: "image", width: 40, height: 30 });
   });
 
-  test("the type that a server claims does not matter, the bytes do", async () => {
+  test("ignores the Content-Type of the server and reads the type from the bytes", async () => {
     expect((await one("image", honest(await png(), "text/html"))).found).toEqual({ kind: "image", width: 64, height: 48 });
   });
 });
 
-describe("what is refused, naming the field", () => {
+describe("links that cannot be measured", () => {
   const page = new TextEncoder().encode("<!doctype html><title>SECRET of the server</title>".padEnd(500));
   const svg = new TextEncoder().encode('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>');
   const playlist = new TextEncoder().encode(
     "#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\nhttp://127.0.0.1:1/a.ts\n#EXT-X-ENDLIST\n",
   );
   const cases: [string, MediaKind, () => Answer | Promise<Answer>, string][] = [
-    ["a page for a picture", "image", () => honest(page), "not a picture"],
-    ["a drawing in text", "image", () => honest(svg), "not a picture"],
-    ["a bitmap, which providers do not take", "image", () => honest(bmp(9, 9)), "not a picture"],
-    ["a playlist for a clip", "video", () => honest(playlist), "not a clip"],
-    ["nothing at all", "video", () => rangeless(new Uint8Array(0)), "not a clip"],
-    ["a picture for a clip", "video", async () => honest(await png()), "not a clip"],
-    ["a clip for a picture", "image", async () => honest(await mp4({ seconds: 1 })), "not a picture"],
-    ["sound for a clip", "video", () => honest(wav(1)), "not a clip"],
-    ["a clip for sound", "audio", async () => honest(await mp4({ seconds: 1, audio: true })), "not sound"],
-    ["half a picture's header", "image", async () => honest((await png()).slice(0, 20)), "its header is not that of a PNG"],
-    ["a clip cut short", "video", async () => honest((await mp4({ seconds: 9, index: "end" })).slice(0, 9000)), "no index"],
-    ["404", "video", () => () => new Response("gone", { status: 404 }), "answers 404"],
-    ["500", "video", () => () => new Response("SECRET", { status: 500 }), "answers 500"],
+    ["a web page instead of a picture", "image", () => honest(page), "not a picture"],
+    ["an SVG instead of a picture", "image", () => honest(svg), "not a picture"],
+    ["an unsupported BMP picture", "image", () => honest(bmp(9, 9)), "not a picture"],
+    ["a playlist instead of a clip", "video", () => honest(playlist), "not a clip"],
+    ["an empty file", "video", () => rangeless(new Uint8Array(0)), "not a clip"],
+    ["a picture instead of a clip", "video", async () => honest(await png()), "not a clip"],
+    ["a clip instead of a picture", "image", async () => honest(await mp4({ seconds: 1 })), "not a picture"],
+    ["audio instead of a clip", "video", () => honest(wav(1)), "not a clip"],
+    ["a clip instead of audio", "audio", async () => honest(await mp4({ seconds: 1, audio: true })), "not sound"],
+    ["half of a PNG header", "image", async () => honest((await png()).slice(0, 20)), "its header is not that of a PNG"],
+    ["a truncated clip", "video", async () => honest((await mp4({ seconds: 9, index: "end" })).slice(0, 9000)), "no index"],
+    ["a response with status 404", "video", () => () => new Response("gone", { status: 404 }), "answers 404"],
+    ["a response with status 500", "video", () => () => new Response("SECRET", { status: 500 }), "answers 500"],
     [
       "a compressed body",
       "image",
@@ -115,7 +115,7 @@ describe("what is refused, naming the field", () => {
       "compressed",
     ],
   ];
-  test.each(cases)("%s", async (_, kind, answer, why) => {
+  test.each(cases)("rejects %s with invalid_input and names the field", async (_, kind, answer, why) => {
     await inScene({}, async (scene) => {
       const said = await measureOne(scene, kind, scene.at("/media", await answer()), "input.image_urls[2]");
       expect(said).toStartWith("invalid_input input.image_urls[2]: ");
@@ -125,7 +125,7 @@ describe("what is refused, naming the field", () => {
     });
   });
 
-  test("an address that is not public, and nobody is connected to", async () => {
+  test("rejects an address that is not public and opens no connection", async () => {
     await inScene({ allows: () => false }, async (scene) => {
       const url = scene.at("/media", honest(await png())).replace("http:", "https:");
       expect(await measureOne(scene, "image", url)).toContain("port 443");
@@ -134,7 +134,7 @@ describe("what is refused, naming the field", () => {
     });
   });
 
-  test("of several bad links the first in the order of the request is named", async () => {
+  test("reports the first of several bad links, in the order of the request", async () => {
     await inScene({}, async (scene) => {
       const good = scene.at("/good", honest(await png()));
       const slow = scene.at("/slow", async () => {
@@ -151,7 +151,7 @@ describe("what is refused, naming the field", () => {
     });
   });
 
-  test("the same link in two fields is opened once and reported twice", async () => {
+  test("fetches a link used in two fields once and reports it for both", async () => {
     await inScene({}, async (scene) => {
       const url = scene.at("/p", honest(await png()));
       const measured = await scene.media.measure(
@@ -170,10 +170,10 @@ describe("what is refused, naming the field", () => {
   });
 });
 
-describe("servers that lie", () => {
+describe("incorrect servers", () => {
   const big = () => mp4({ seconds: 30, audio: true, index: "end", frameBytes: 4000 });
 
-  /** The index lies behind 400 KiB of itself: a `free` box inside it that a parser has to skip. */
+  /** A clip whose index contains a `free` box of 400 KiB, which a parser has to skip. */
   const padded = async () => {
     const clip = await mp4({ seconds: 1, index: "end" });
     const moov = Buffer.from(clip).lastIndexOf("moov") - 4;
@@ -185,7 +185,7 @@ describe("servers that lie", () => {
     return whole;
   };
 
-  test("no more is read of a link than the bound, with ranges and without", async () => {
+  test("reads no more of a link than the byte limit, with and without ranges", async () => {
     const clip = await padded();
     const most = 256 * 1024;
     let served = 0;
@@ -200,7 +200,7 @@ describe("servers that lie", () => {
     expect((await one("video", rangeless(clip), { budget: { bytes: most } })).found).toBe(byRanges.found);
   });
 
-  test("a large index is read within the bound, with ranges and without", async () => {
+  test("reads a large index within the byte limit, with and without ranges", async () => {
     const clip = await padded();
     const { found, requests } = await one("video", honest(clip));
     expect(found).toEqual({ kind: "video", ms: 1000, width: 320, height: 176 });
@@ -208,7 +208,7 @@ describe("servers that lie", () => {
     expect((await one("video", rangeless(clip))).found).toEqual(found);
   });
 
-  test("short answers to ranges end with the budget of requests", async () => {
+  test("stops at the request limit when a server returns short ranges", async () => {
     const clip = await big();
     const { found, requests } = await one("video", (request) => {
       const [start = 0, last = 0] = (request.headers.get("range") ?? "").match(/\d+/g)?.map(Number) ?? [];
@@ -221,18 +221,18 @@ describe("servers that lie", () => {
 
   const wrong: [string, Record<string, string>][] = [
     ["no Content-Range", {}],
-    ["another place", { "content-range": "bytes 5-99/1000" }],
+    ["another position", { "content-range": "bytes 5-99/1000" }],
     ["an end before the start", { "content-range": "bytes 0-0/0" }],
-    ["a size beyond reason", { "content-range": "bytes 0-99/99999999999999999999" }],
+    ["an impossible size", { "content-range": "bytes 0-99/99999999999999999999" }],
   ];
-  test.each(wrong)("a range with %s is not believed", async (_, headers) => {
+  test.each(wrong)("rejects a range with %s", async (_, headers) => {
     const clip = await big();
     const { found, requests } = await one("video", () => new Response(clip.slice(0, 100), { status: 206, headers }));
     expect(found).toContain("answers ranges wrongly");
     expect(requests).toBe(1);
   });
 
-  test("a server that forgets its ranges half way, or changes the size", async () => {
+  test("rejects a server that stops serving ranges or changes the file size between requests", async () => {
     const clip = await big();
     const answer = honest(clip);
     let n = 0;
@@ -245,7 +245,7 @@ describe("servers that lie", () => {
     );
   });
 
-  test("an endless body without ranges ends at the bound", async () => {
+  test("stops reading an endless body without ranges at the byte limit", async () => {
     const first = (await mp4({ seconds: 1, index: "end" })).slice(0, 600);
     let sent = 0;
     const { found } = await one(
@@ -258,13 +258,13 @@ describe("servers that lie", () => {
       { budget: { bytes: 2 * 1024 * 1024 } },
     );
     expect(found).toContain("within 2 MiB");
-    // What the sockets of both sides hold comes on top.
+    // The socket buffers of both sides are added to the limit.
     expect(sent).toBeLessThan(32 * 1024 * 1024);
   });
 
   const slow: [string, Answer][] = [
-    ["never answers", () => new Promise<Response>(() => {})],
-    ["sends a byte now and then", () => streaming(() => Bun.sleep(20).then(() => Uint8Array.of(0)))],
+    ["never responds", () => new Promise<Response>(() => {})],
+    ["sends one byte at a time", () => streaming(() => Bun.sleep(20).then(() => Uint8Array.of(0)))],
     [
       "stops half way",
       async () => {
@@ -275,14 +275,14 @@ describe("servers that lie", () => {
       },
     ],
   ];
-  test.each(slow)("one that %s is given up when the time is over", async (_, answer) => {
+  test.each(slow)("gives up after the time limit on a server that %s", async (_, answer) => {
     const began = performance.now();
     const { found } = await one("video", answer, { timeouts: { measureMs: 200 } });
     expect(found).toContain("not read within 0.2 s");
     expect(performance.now() - began).toBeLessThan(3000);
   });
 
-  test("all links together get one time, not one each", async () => {
+  test("applies one time limit to all links of a request together", async () => {
     await inScene({ timeouts: { measureMs: 300 } }, async (scene) => {
       const links: MediaLink[] = Array.from({ length: 30 }, (_, n) => ({
         field: `input.image_urls[${n}]`,

@@ -1,4 +1,4 @@
-// A file on a server that sends a range and does not say how large the whole is: the whole is asked for instead.
+// Range reader: requests the whole file when the server omits its size.
 import { expect, test } from "bun:test";
 import { createRangeReader, READ_BUDGET } from "../../src/media/range-reader.ts";
 
@@ -19,7 +19,7 @@ const open = (answer: (isRange: boolean) => Response) => {
   return { asked, remote };
 };
 
-test("a range without the size of the whole: the whole is asked for, and read", async () => {
+test("requests and reads the whole file when the server sends a range without the total size", async () => {
   const { asked, remote } = open((isRange) => (isRange ? unsized() : new Response(BYTES)));
   const file = await remote;
   expect(await file.sizeBytes()).toBe(BYTES.length);
@@ -28,7 +28,7 @@ test("a range without the size of the whole: the whole is asked for, and read", 
   await file.close();
 });
 
-test("a server that sends a range although none was asked for is not believed", async () => {
+test("rejects a server that sends a range that was not requested", async () => {
   const { asked, remote } = open(unsized);
   expect(await remote.catch((error: Error) => error.message)).toBe("its server answers ranges wrongly");
   expect(asked).toHaveLength(2);

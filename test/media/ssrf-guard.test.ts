@@ -1,4 +1,4 @@
-// What the guard lets out: tables of addresses, spellings, schemes and ports, and a listener that must see nobody.
+// SSRF guard: addresses, spellings, schemes, ports, and a listener that must get no connection.
 import { describe, expect, test } from "bun:test";
 import { type FetchOptions, guardedFetch } from "../../src/media/guarded-fetch.ts";
 import { BadAllowEntry, readAllowed } from "../../src/media/host-allowlist.ts";
@@ -19,10 +19,10 @@ const PUBLIC =
 describe("addresses", () => {
   test.each(NOT_PUBLIC)("%s is not public", (address) => expect(isPublicAddress(address)).toBe(false));
   test.each(PUBLIC)("%s is public", (address) => expect(isPublicAddress(address)).toBe(true));
-  test.each(["", "example.com", "1.2.3", "1.2.3.4.5", "::g", "256.1.1.1"])("%p is no address, so not public", (text) =>
+  test.each(["", "example.com", "1.2.3", "1.2.3.4.5", "::g", "256.1.1.1"])("%p is neither an address nor public", (text) =>
     expect(isPublicAddress(text)).toBe(false),
   );
-  test("the tables are as long as they claim", () => {
+  test("the table of addresses that are not public has at least 34 entries and no duplicate", () => {
     expect(NOT_PUBLIC.length).toBeGreaterThanOrEqual(34);
     expect(new Set(NOT_PUBLIC).size).toBe(NOT_PUBLIC.length);
   });
@@ -53,10 +53,10 @@ const LOOPBACK = [
 ];
 
 describe("URLs", () => {
-  test.each(LOOPBACK)("loopback written as %s is refused", (host) => {
+  test.each(LOOPBACK)("rejects loopback written as %s", (host) => {
     expect(vetUrl(`https://${host}/x.png`, nobody)).toEqual({ kind: "forbidden", why: "its host has no public address" });
   });
-  test.each(NOT_PUBLIC.filter((address) => !address.includes("%")))("a literal %s is refused", (address) => {
+  test.each(NOT_PUBLIC.filter((address) => !address.includes("%")))("rejects the literal address %s", (address) => {
     expect(vetUrl(`https://${address.includes(":") ? `[${address}]` : address}/`, nobody).kind).toBe("forbidden");
   });
 
@@ -79,7 +79,7 @@ describe("URLs", () => {
     ["not a url", "not a URL"],
     ["", "not a URL"],
   ];
-  test.each(refused)("%s is refused", (url, why) => {
+  test.each(refused)("rejects %s", (url, why) => {
     const verdict = vetUrl(url, nobody);
     expect(verdict.kind).toBe("forbidden");
     expect(verdict.kind === "forbidden" && verdict.why).toContain(why);
@@ -93,12 +93,12 @@ describe("URLs", () => {
     ["https://[2606:4700::1111]/", "https://[2606:4700::1111]/"],
     ["https://bücher.example/", "https://xn--bcher-kva.example/"],
   ];
-  test.each(taken)("%s is taken", (url, href) => {
+  test.each(taken)("accepts %s", (url, href) => {
     const verdict = vetUrl(url, nobody);
     expect(verdict.kind === "vetted" && [verdict.url.href, verdict.trusted]).toEqual([href, false]);
   });
 
-  test("one private address among public ones spoils a name", async () => {
+  test("rejects a name if one of its addresses is private", async () => {
     const vetted = vetUrl("https://example.com/", nobody);
     if (vetted.kind !== "vetted") throw new Error("not vetted");
     const verdict = (addresses: string[]) => vetAddresses(vetted, async () => addresses);
@@ -111,7 +111,7 @@ describe("URLs", () => {
   });
 });
 
-describe("the operator's list", () => {
+describe("host allowlist", () => {
   const rows: [string, string, boolean][] = [
     ["localhost", "localhost", true],
     ["localhost", "localhost:9000", true],
@@ -130,13 +130,16 @@ describe("the operator's list", () => {
     [" a.example , b.example:8080 ", "b.example:8080", true],
     ["", "example.com", false],
   ];
-  test.each(rows)("%p and %p: %p", (setting, host, isAllowed) => expect(readAllowed(setting)(host)).toBe(isAllowed));
-  test.each(["http://a.example", "a.example/x", "a b", "user@a.example", "a.example:99999", "::1"])("%p is no entry", (entry) =>
-    expect(() => readAllowed(entry)).toThrow(BadAllowEntry),
+  test.each(rows)("allowlist %p, host %p: allowed is %p", (setting, host, isAllowed) =>
+    expect(readAllowed(setting)(host)).toBe(isAllowed),
+  );
+  test.each(["http://a.example", "a.example/x", "a b", "user@a.example", "a.example:99999", "::1"])(
+    "rejects the entry %p",
+    (entry) => expect(() => readAllowed(entry)).toThrow(BadAllowEntry),
   );
 });
 
-describe("a listener at a forbidden address", () => {
+describe("guardedFetch()", () => {
   const listen = async (visit: (port: number, seen: () => number) => Promise<void>) => {
     let connections = 0;
     const listener = Bun.listen({
@@ -162,7 +165,7 @@ describe("a listener at a forbidden address", () => {
     ...more,
   });
 
-  test("sees nobody directly, and with the guard off it does", async () => {
+  test("opens no direct connection to a forbidden address, unless the guard is off", async () => {
     await listen(async (port, seen) => {
       const url = `http://127.0.0.1:${port}/`;
       expect((await guardedFetch(url, options())).kind).toBe("forbidden");
@@ -174,7 +177,7 @@ describe("a listener at a forbidden address", () => {
     });
   });
 
-  test("sees nobody by redirect, and with the guard off it does", async () => {
+  test("follows no redirect to a forbidden address, unless the guard is off", async () => {
     await listen(async (port, seen) => {
       using server = Bun.serve({
         port: 0,
@@ -190,7 +193,7 @@ describe("a listener at a forbidden address", () => {
     });
   });
 
-  test("sees nobody through a name that changes its address, and with the guard off it does", async () => {
+  test("opens no connection to a name that later resolves to a forbidden address, unless the guard is off", async () => {
     await listen(async (port, seen) => {
       let asked = 0;
       const rebinding: Resolve = async () => (asked++ === 0 ? ["8.8.8.8", "127.0.0.1"] : ["127.0.0.1"]);
@@ -204,7 +207,7 @@ describe("a listener at a forbidden address", () => {
     });
   });
 
-  test("each redirect is looked up and judged anew, on the address that is then connected to", async () => {
+  test("resolves and checks the host of each redirect again, on the address that it connects to", async () => {
     await listen(async (_, seen) => {
       const names: string[] = [];
       using server = Bun.serve({
@@ -224,7 +227,7 @@ describe("a listener at a forbidden address", () => {
     });
   });
 
-  test("three redirects are followed, a fourth is not", async () => {
+  test("follows three redirects and rejects a fourth", async () => {
     using server = Bun.serve({
       port: 0,
       hostname: "127.0.0.1",
@@ -238,7 +241,7 @@ describe("a listener at a forbidden address", () => {
     expect((await guardedFetch(`${server.url.href}4`, options({ allows }))).kind).toBe("unreachable");
   });
 
-  test("a look-up that never answers ends with the deadline", async () => {
+  test("stops a DNS lookup without a response at the deadline", async () => {
     const began = performance.now();
     const fetched = await guardedFetch(
       "https://slow.example/",
@@ -248,7 +251,7 @@ describe("a listener at a forbidden address", () => {
     expect(performance.now() - began).toBeLessThan(2000);
   });
 
-  test("a proxy in the environment is not used", async () => {
+  test("ignores a proxy in the environment", async () => {
     await listen(async (port, seen) => {
       using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("straight") });
       const former = process.env.HTTP_PROXY;
@@ -264,7 +267,7 @@ describe("a listener at a forbidden address", () => {
     });
   });
 
-  test("when the first address does not answer, the next one is tried", async () => {
+  test("connects to the next address when the first one does not answer", async () => {
     using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("second") });
     const resolve: Resolve = async () => ["127.0.0.2", "127.0.0.1"];
     const allows = readAllowed("two.example");

@@ -1,4 +1,4 @@
-// A pinned connection still proves the name: the certificate is checked against the host of the URL, not against the address.
+// TLS of pinned connections: the certificate is checked against the host of the URL, not the address.
 import { expect, test } from "bun:test";
 import { guardedFetch } from "../../src/media/guarded-fetch.ts";
 import { readAllowed } from "../../src/media/host-allowlist.ts";
@@ -25,14 +25,14 @@ const visit = async (name: string, ca?: string) => {
   return { text, hosts: hosts.map((host) => host.replace(/:\d+$/, "")) };
 };
 
-test("the name travels in Host and in the certificate check", async () => {
+test("sends the name in the Host header and checks the certificate against it", async () => {
   expect(await visit("media.example", AUTHORITY)).toEqual({ text: "pinned", hosts: ["media.example"] });
 });
 
-test("a certificate of another name sends nothing", async () => {
+test("sends no request to a server with a certificate of another name", async () => {
   expect(await visit("other.example", AUTHORITY)).toEqual({ text: "its server could not be reached", hosts: [] });
 });
 
-test("a certificate that nobody vouches for sends nothing", async () => {
+test("sends no request to a server with an untrusted certificate", async () => {
   expect(await visit("media.example")).toEqual({ text: "its server could not be reached", hosts: [] });
 });

@@ -1,4 +1,4 @@
-// Standing in line to be read: each account on places of its own, on time of its own, and never the fault of the media.
+// Measurement queue: each account has its own places and its own waiting time.
 import { expect, test } from "bun:test";
 import { ApiError } from "../../src/domain/api-errors.ts";
 import type { MediaLink } from "../../src/domain/types.ts";
@@ -18,7 +18,7 @@ const codeOf = (measuring: Promise<unknown>): Promise<unknown> =>
     (fault: unknown) => (fault instanceof ApiError ? fault.code : fault),
   );
 
-test("who waits too long for a place is told to come again; whoever has places to spare is read", async () => {
+test("returns busy to an account that waits too long, while another account is measured", async () => {
   await inScene({ timeouts: { measureMs: 200, waitMs: 100 } }, async (scene) => {
     const first = codeOf(scene.media.measure(links(scene, "first", 8), "slow"));
     const second = codeOf(scene.media.measure(links(scene, "second", 8), "slow"));
@@ -30,7 +30,7 @@ test("who waits too long for a place is told to come again; whoever has places t
   });
 });
 
-test("time in line does not count as time of reading", async () => {
+test("does not count the waiting time as measuring time", async () => {
   await inScene({ timeouts: { measureMs: 300, waitMs: 20_000 } }, async (scene) => {
     const picture = await png();
     const slow = (name: string): MediaLink[] =>
@@ -42,20 +42,20 @@ test("time in line does not count as time of reading", async () => {
         }),
         kind: "image",
       }));
-    // The fourth stands in line for longer than it may be read.
+    // The fourth waits longer than the measuring time allows.
     const all = ["1", "2", "3", "4"].map((name) => codeOf(scene.media.measure(slow(name), "one")));
     expect(await Promise.all(all)).toEqual(["measured", "measured", "measured", "measured"]);
   });
 });
 
-test("a server that takes its time keeps no child from other files", async () => {
+test("measures other files in the only child process while a server is slow", async () => {
   const one = createSandbox({ workers: 1, niceness: 0 });
   await inScene({ sandbox: one }, async (scene) => {
     const asked: string[] = [];
     const [clip, sound] = [await mp4({ seconds: 30, index: "end", frameBytes: 4000 }), wav(3)];
     const url = scene.at("/clip", async (request) => {
       asked.push(request.headers.get("range") ?? "");
-      // The only child there is looks at another file meanwhile.
+      // Meanwhile, the only child process measures another file.
       const other = scene.at(`/sound${asked.length}`, honest(sound));
       expect(await codeOf(scene.media.measure([{ field: "input.audio_url", url: other, kind: "audio" }], "2"))).toBe("measured");
       return honest(clip)(request);

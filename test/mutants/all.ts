@@ -1,4 +1,4 @@
-// The mutants, all of them: each a bug that the properties or the simulation must find.
+// All mutants: each is a bug that a property, the delivery test or the simulation must find.
 import { ASKING_MUTANTS } from "./asking.ts";
 import { DELIVERY_MUTANTS } from "./deliveries.ts";
 import { LIFE_MUTANTS } from "./life.ts";

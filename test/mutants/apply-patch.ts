@@ -1,9 +1,9 @@
-// Loaded before a killer: plants the mutant named by MUTANT into the sources as they are read.
+// Preload of a killer: plants the mutant that MUTANT names into the sources while they are loaded.
 import { join } from "node:path";
 import { MUTANTS } from "./all.ts";
 import { filesOf, planted, ROOT } from "./mutant.ts";
 
-/** Where this is, for those who have it loaded first. */
+/** The path of this file, for --preload. */
 export const PLANT = import.meta.path;
 
 const plant = (name: string): void => {

@@ -1,4 +1,4 @@
-// Mutants of the effects: when a request leaves, and what a provider's answers are taken for.
+// Mutants of the effects: when a request is sent, and how a provider's responses are interpreted.
 import type { Mutant } from "./mutant.ts";
 
 const ASKING = "src/effects/poll.ts";
@@ -10,8 +10,8 @@ const RECORDS = "src/generations/record-cache.ts";
 export const ASKING_MUTANTS: readonly Mutant[] = [
   {
     name: "send-before-journal",
-    breaks: "The request leaves before it is on disk that it may be out.",
-    standsFor: "new-api: the provider is paid, then the row is inserted",
+    breaks: "The service sends a request before the journal on disk contains it.",
+    standsFor: "new-api: the provider is paid before the row is inserted",
     patches: [
       {
         file: SUBMITTING,
@@ -34,7 +34,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "no-grace",
-    breaks: "A look-up that does not find the job is believed at once, while it may still be on its way to the list.",
+    breaks: "A lookup that does not find the job counts at once, although the list may show the job later.",
     standsFor: "no settle time",
     patches: [
       {
@@ -47,9 +47,8 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "settled-while-sending",
-    breaks:
-      "A list counts as searched for as long as the journal is old, although the provider may have taken the request later.",
-    standsFor: "absent is counted from the sending",
+    breaks: "The settle time of a list counts from the journal entry, although the provider may have accepted the request later.",
+    standsFor: "the settle time counts from the sending",
     patches: [
       {
         file: FINDING,
@@ -61,8 +60,8 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "one-absence",
-    breaks: "One look-up that does not find the job is proof, although a list may be incomplete for a moment.",
-    standsFor: "absent means look-up says no, after grace",
+    breaks: "One lookup that does not find the job is proof, although a list may be incomplete for a moment.",
+    standsFor: "absent means that lookups after the grace period find no job",
     patches: [
       {
         file: FINDING,
@@ -74,8 +73,8 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "one-settled-absence",
-    breaks: "A look-up from before the list had time to show the job counts as one of the two that prove it absent.",
-    standsFor: "two look-ups after the settle time agree",
+    breaks: "A lookup before the settle time counts as one of the two that prove the job absent.",
+    standsFor: "two lookups after the settle time agree",
     patches: [
       {
         file: FINDING,
@@ -87,8 +86,8 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "trust-rejected-resend",
-    breaks: "A lost submission is sent again, and a refusal of the second is taken as proof that the first does not exist.",
-    standsFor: "a rejection of a re-submit proves nothing",
+    breaks: "A lost submission is sent again, and a rejection of the second counts as proof that the first does not exist.",
+    standsFor: "a rejection of a repeated submission proves nothing",
     patches: [
       {
         file: FINDING,
@@ -105,14 +104,14 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "clock-trusted",
-    breaks: "A list that was asked for by a clock which is off is believed when it does not hold the job.",
+    breaks: "A list that was requested with a wrong clock counts if it does not contain the job.",
     standsFor: "the wall clock jumps",
     patches: [{ file: FINDING, find: 'seen.kind === "absent" && isClockRight', put: 'seen.kind === "absent"' }],
     killer: "asking",
   },
   {
     name: "settled-while-down",
-    breaks: "Time in which nobody lived counts as time that a list had to show the job.",
+    breaks: "Time without a running process counts toward the settle time of a list.",
     standsFor: "a jump of the clock between two processes",
     patches: [
       {
@@ -125,7 +124,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "clocks-apart-ignored",
-    breaks: "A list is believed although its provider's own clock shows that it was asked about another time.",
+    breaks: "A list counts although the provider's clock shows that it was requested for another time.",
     standsFor: "the wall clock jumps, and the machine's clock with it",
     patches: [
       {
@@ -138,7 +137,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "watch-asks-by-key",
-    breaks: "An attempt that was given up is asked about by submitting it again: what nobody wants any more is bought.",
+    breaks: "An attempt that was given up is looked up by submitting it again, which purchases an unwanted job.",
     standsFor: "a key finds a job by making it",
     patches: [
       {
@@ -151,7 +150,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "job-adopted-twice",
-    breaks: "A job found on a list is taken although it belongs to another attempt.",
+    breaks: "A lookup returns a job that belongs to another attempt.",
     standsFor: "invariant 7: no upstream id occurs in two attempts",
     patches: [
       {
@@ -164,7 +163,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "outage-fails",
-    breaks: "Five polls in a row without an answer about the job end its attempt.",
+    breaks: "Five polls in a row without a job status end the attempt.",
     standsFor: "LLM Gateway: five poll errors are a failure, though the provider may deliver and bill",
     patches: [
       { file: ASKING, find: "type Polled = { turn: number;", put: "type Polled = { silent?: number; turn: number;" },
@@ -184,7 +183,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "poll-settles",
-    breaks: "A poll decides: a read shows an end that the machine has not made.",
+    breaks: "A client's poll changes the state: a read returns an end that the machine has not reached.",
     standsFor: "new-api: a poll by the user moves the task to FAILURE",
     patches: [
       {
@@ -201,8 +200,8 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "unclear-poll-fails",
-    breaks: "An answer that says nothing about the job ends its attempt as failed.",
-    standsFor: "new-api: an unrecognised poll body is a terminal failure",
+    breaks: "A response without a job status ends the attempt as failed.",
+    standsFor: "new-api: an unrecognized poll body is a terminal failure",
     patches: [
       {
         file: ASKING,
@@ -214,7 +213,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "gone-at-once",
-    breaks: "One answer that the job is not known ends its attempt.",
+    breaks: "One response that the job is unknown ends the attempt.",
     standsFor: "a provider forgets the job",
     patches: [
       {
@@ -227,8 +226,8 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "gone-by-reading",
-    breaks: "An old answer that the job is not known counts from when it was read, by a process that stood still in between.",
-    standsFor: "simulate, seed 1086312: one question and its answer on both sides of a pause of 70 s",
+    breaks: "A response that the job is unknown counts from when a paused process read it, not from the request.",
+    standsFor: "simulate, seed 1086312: a request and its response on both sides of a pause of 70 s",
     patches: [{ file: ASKING, find: "requestedAtMs - polled.goneSinceMs", put: "atMs - polled.goneSinceMs" }],
     killer: "asking",
   },

@@ -1,4 +1,4 @@
-// Mutants of deliveries: what is held against an order before the charge, and what becomes of an attempt that delivered something else.
+// Mutants of the delivery check before the charge, and of mismatched attempts.
 import type { Mutant } from "./mutant.ts";
 
 const ORDERED = "src/domain/delivery-check.ts";
@@ -7,26 +7,26 @@ const COLLECTING = "src/effects/collect.ts";
 const RULES = "actors/generation/guards.ts";
 const ACTIONS = "actors/generation/actions.ts";
 const CHARGED_WRONG = "a route that delivered something else was charged in full";
-const HELD = "of right deliveries at most one in a thousand is held back";
+const HELD = "the delivery check rejects at most one in a thousand correct results";
 
 export const DELIVERY_MUTANTS: readonly Mutant[] = [
   {
     name: "delivery-not-judged",
-    breaks: "Whatever comes is charged for, as long as it is whole.",
+    breaks: "Every readable result is charged for without a delivery check.",
     standsFor: CHARGED_WRONG,
     patches: [{ file: ORDERED, find: "  if (!ordered) return {};", put: "  if (ordered !== undefined) return {};" }],
     killer: "simulation",
   },
   {
     name: "order-not-frozen",
-    breaks: "What is ordered is not kept with the generation, so that nothing can be held against it.",
+    breaks: "The order is not stored with the generation, so the delivery check has nothing to compare.",
     standsFor: CHARGED_WRONG,
     patches: [{ file: "src/store/sqlite/admit-generation.ts", find: "      mutation.orderedJson,\n", put: "      null,\n" }],
     killer: "simulation",
   },
   {
     name: "short-is-enough",
-    breaks: "A clip of any length is as long as it was ordered.",
+    breaks: "The delivery check accepts a clip of any length.",
     standsFor: CHARGED_WRONG,
     patches: [{ file: ORDERED, find: "durationMs >= leastMs) return undefined;", put: "durationMs >= 0) return undefined;" }],
     killer: "simulation",
@@ -34,7 +34,7 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "exactly-as-long",
-    breaks: "A clip that is a frame shorter than it was ordered is not taken.",
+    breaks: "The delivery check rejects a clip that is one frame shorter than ordered.",
     standsFor: HELD,
     patches: [
       { file: QUOTED, find: "const leastMs = Math.max(1, Math.floor(", put: "const leastMs = ms + 0 * Math.max(1, Math.floor(" },
@@ -43,7 +43,7 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "longer-is-wrong",
-    breaks: "A clip that is longer than it was ordered is not taken.",
+    breaks: "The delivery check rejects a clip that is longer than ordered.",
     standsFor: HELD,
     patches: [
       {
@@ -56,7 +56,7 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "class-not-asked",
-    breaks: "A video of any size is of the class that was ordered.",
+    breaks: "The delivery check accepts a video of any resolution.",
     standsFor: CHARGED_WRONG,
     patches: [{ file: ORDERED, find: "  if (isBelowClass) return", put: "  if (isBelowClass && side < 0) return" }],
     killer: "simulation",
@@ -64,14 +64,14 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "class-by-pixels-alone",
-    breaks: "A square clip whose sides are those of its class has too few pixels.",
+    breaks: "The delivery check rejects a square clip with the sides of its resolution class.",
     standsFor: HELD,
     patches: [{ file: ORDERED, find: "pixels < leastPixels && side < leastSide;", put: "pixels < leastPixels;" }],
     killer: "deliveries",
   },
   {
     name: "own-size-not-asked",
-    breaks: "A picture below the size that its model file states is taken.",
+    breaks: "The delivery check accepts a picture below the size in its model file.",
     standsFor: CHARGED_WRONG,
     patches: [
       { file: ORDERED, find: "ownPixels !== undefined && pixels < ownPixels", put: "ownPixels !== undefined && pixels < 0" },
@@ -80,14 +80,14 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "shape-not-asked",
-    breaks: "A clip on its side has the shape that was asked for.",
+    breaks: "The delivery check accepts a clip with swapped sides.",
     standsFor: CHARGED_WRONG,
     patches: [{ file: ORDERED, find: "return off <= aspectOff + 1e-9 ?", put: "return off <= aspectOff + 1e9 ?" }],
     killer: "deliveries",
   },
   {
     name: "shape-of-a-default",
-    breaks: "A shape that nobody asked for is held against what came.",
+    breaks: "The delivery check compares the aspect ratio although none was ordered.",
     standsFor: HELD,
     patches: [
       {
@@ -100,14 +100,14 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "shape-of-a-frame",
-    breaks: "A clip that has the shape of its first frame has not the one that was asked for.",
+    breaks: "The delivery check rejects a clip with the aspect ratio of its first frame.",
     standsFor: HELD,
     patches: [{ file: QUOTED, find: "if (SHAPING.some(", put: "if (SHAPING.every(" }],
     killer: "deliveries",
   },
   {
     name: "silence-is-sound",
-    breaks: "A silent clip is taken where sound was ordered.",
+    breaks: "The delivery check accepts a silent clip when sound was ordered.",
     standsFor: CHARGED_WRONG,
     patches: [
       {
@@ -120,14 +120,14 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "any-kind",
-    breaks: "A picture is taken where a clip was ordered.",
+    breaks: "The delivery check accepts a picture when a clip was ordered.",
     standsFor: CHARGED_WRONG,
     patches: [{ file: ORDERED, find: "  if (!answers(", put: "  if (file.bytes < 0 && !answers(" }],
     killer: "simulation",
   },
   {
     name: "set-not-complete",
-    breaks: "Of a model that promises all of its files some are charged for like all.",
+    breaks: "A part of the files is charged like all files, although the model requires all.",
     standsFor: CHARGED_WRONG,
     patches: [
       { file: ORDERED, find: "(ordered.allFiles && files.length < promised)", put: "(ordered.allFiles && files.length < 1)" },
@@ -136,28 +136,28 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "fewer-is-nothing",
-    breaks: "One of two pictures is thrown away although it was paid for.",
-    standsFor: "fewer files than promised are delivered, and told",
+    breaks: "The delivery check rejects one delivered picture of two, although the model allows fewer.",
+    standsFor: "fewer files than promised are delivered and reported",
     patches: [{ file: ORDERED, find: "(ordered.allFiles && files.length < promised)", put: "files.length < promised" }],
     killer: "deliveries",
   },
   {
     name: "edit-of-any-length",
-    breaks: "An edit need not be as long as the clip that was billed.",
-    standsFor: "the clip that is billed is not the clip that comes back",
+    breaks: "The delivery check accepts an edit of any length.",
+    standsFor: "the billed clip is not the delivered clip",
     patches: [{ file: QUOTED, find: "  if (output) return lengthOf(output);\n", put: "  if (output) return undefined;\n" }],
     killer: "deliveries",
   },
   {
     name: "page-is-no-mismatch",
-    breaks: "A page in place of a file is a failure like any other, not something else than what was ordered.",
+    breaks: "An HTML page in place of a file counts as an ordinary failure, not as a mismatch.",
     standsFor: "no usable file is a mismatch",
     patches: [{ file: COLLECTING, find: "if (unread?.isUnusable &&", put: "if (unread?.isOurs &&" }],
     killer: "deliveries",
   },
   {
     name: "mismatch-ends-all",
-    breaks: "After the first mismatch no other route is tried.",
+    breaks: "After the first mismatch the service tries no other route.",
     standsFor: "a mismatch: next route",
     patches: [
       {
@@ -170,7 +170,7 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "max-mismatched-not-heard",
-    breaks: "However few mismatches the operator allows, every route is tried.",
+    breaks: "The service tries every route, however few mismatches the operator allows.",
     standsFor: "routing.max_mismatched",
     patches: [
       {
@@ -183,7 +183,7 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "mismatch-is-a-failure",
-    breaks: "An attempt that delivered something else ends as failed: what was paid for nothing is on no list.",
+    breaks: "A mismatched attempt ends as failed, so it is not listed as an orphan.",
     standsFor: "a mismatch is listed in orphans",
     patches: [
       { file: "actors/generation/machine.ts", find: 'act.closeAttempt("mismatched")', put: 'act.closeAttempt("failed")' },
@@ -192,7 +192,7 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "mismatch-not-listed",
-    breaks: "What was paid for something else than what was ordered is on no list.",
+    breaks: "A mismatched attempt is not listed as an orphan.",
     standsFor: "a mismatch is listed in orphans",
     patches: [
       {
@@ -205,8 +205,8 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "late-mismatch-watched",
-    breaks: "An attempt that was given up and then delivered something else is still asked about.",
-    standsFor: "late and watched arrivals are held against the order too",
+    breaks: "The service still watches an attempt that was given up and then mismatched.",
+    standsFor: "the delivery check also covers late and watched results",
     patches: [
       {
         file: ACTIONS,

@@ -1,15 +1,15 @@
-// One hunt: a killer of its own process runs until it finds something, or until its time is over.
+// Runs one hunt: a killer in a separate process, until it finds a fault or its time is over.
 
 import { PLANT } from "./apply-patch.ts";
 import { isSimulated, type Killer, ROOT } from "./mutant.ts";
 
 const LONGEST_MS = 60_000;
-/** As many as fit into the time and more: the hunt ends at the first finding. */
+/** More runs than fit into the time: the hunt ends at the first finding. */
 const MANY = "1000000";
 
 export type Hunt = { found: boolean; runs: number; ms: number; said: string };
 
-/** Of each kind of wrong delivery a few, and of each kind of right one. */
+/** A few deliveries of each wrong and each correct kind. */
 const deliveriesOf = (seed: number, count: string): string[] => {
   const wrong = Math.min(Number(count), 60);
   return ["test/deliveries/main.ts", "--wrong", String(wrong), "--right", String(2 * wrong), "--seed", String(seed), "--first"];
@@ -32,8 +32,8 @@ const runsUntil = (line: string, seed: number): number => {
 };
 
 /**
- * Lets a killer loose on a mutant, or on the product as it is when `mutant` is null.
- * @param count runs or seeds; null for as many as the time allows.
+ * Runs a killer on a mutant, or on the unchanged product if `mutant` is null.
+ * @param count the number of runs or seeds; null for as many as the time allows.
  */
 export const hunt = async (killer: Killer, mutant: string | null, seed: number, count: number | null): Promise<Hunt> => {
   const beganMono = performance.now();
@@ -52,7 +52,7 @@ export const hunt = async (killer: Killer, mutant: string | null, seed: number, 
   for await (const chunk of child.stdout) {
     said += decoder.decode(chunk, { stream: true });
     finding ??= /^\(fail\) .*$/m.exec(said)?.[0] ?? null;
-    // Found is found: nobody waits for it to be made smaller.
+    // The finding is enough: the hunt does not wait for it to shrink.
     if (finding !== null && mutant !== null) child.kill("SIGKILL");
   }
   const code = await child.exited;
@@ -60,9 +60,9 @@ export const hunt = async (killer: Killer, mutant: string | null, seed: number, 
   const ms = performance.now() - beganMono;
   const ended = /^(\d+) passed, (\d+) failed$/m.exec(said);
   if (finding !== null) return { found: true, runs: runsUntil(finding, seed), ms, said };
-  // Only a hunt without a count may end because its time is over.
+  // Only a hunt without a count may end by its time limit.
   const isOutOfTime = child.signalCode !== null && count === null;
   if (!isOutOfTime && (ended === null || code !== 0))
-    throw new Error(`${killer} broke down with ${child.signalCode ?? code}: ${said.slice(-2000)}${(await stderr).slice(-2000)}`);
+    throw new Error(`${killer} crashed with ${child.signalCode ?? code}: ${said.slice(-2000)}${(await stderr).slice(-2000)}`);
   return { found: false, runs: Number(ended?.[1] ?? 0), ms, said };
 };

@@ -1,4 +1,4 @@
-// Mutants of a generation's life: the chart, its deadlines, and what a restart takes up.
+// Mutants of the generation statechart, its deadlines and recovery.
 import type { Mutant } from "./mutant.ts";
 
 const CHART = "actors/generation/machine.ts";
@@ -12,8 +12,8 @@ const RESUMING = "actors/supervisor/resume-queue.ts";
 export const LIFE_MUTANTS: readonly Mutant[] = [
   {
     name: "any-attempt",
-    breaks: "An event counts whatever attempt it is about: a late answer of an old one moves the new one.",
-    standsFor: "no guard on the attempt",
+    breaks: "The machine accepts an event about any attempt: a late response of an old attempt changes the new one.",
+    standsFor: "no guard on the attempt number",
     patches: [
       { file: RULES, find: '"n" in event && context.current?.n === event.n;', put: '"n" in event && context.current !== null;' },
     ],
@@ -21,7 +21,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "fallback-while-unconfirmed",
-    breaks: "The next route begins as soon as an answer is lost, without asking whether the job was accepted.",
+    breaks: "The next route begins when a response is lost, without confirming whether the provider accepted the job.",
     standsFor: "sending is ambiguous",
     patches: [
       {
@@ -34,7 +34,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "refund-on-unknown",
-    breaks: "A lost answer ends the generation with a refund although the job may deliver.",
+    breaks: "A lost response ends the generation with a release although the job may deliver.",
     standsFor: "refund on an unknown outcome",
     patches: [
       {
@@ -47,7 +47,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "charge-the-first-route",
-    breaks: "The first route's price is charged, whichever route delivered.",
+    breaks: "The charge is the first route's price, whichever route delivered.",
     standsFor: "invariant 4: the charge is the quote of the attempt that delivered",
     patches: [
       {
@@ -60,7 +60,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "price-at-settlement",
-    breaks: "What is charged is the route's price in the catalogue of the day of delivery, not the one that was quoted.",
+    breaks: "The charge is the route's price in the catalogue at delivery, not the quoted price.",
     standsFor: "priced at the settlement",
     patches: [
       {
@@ -79,7 +79,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "late-result-at-current-price",
-    breaks: "A late result of a lost attempt is charged at the price of the attempt in hand.",
+    breaks: "A late result of a lost attempt is charged at the price of the current attempt.",
     standsFor: "a late result",
     patches: [
       {
@@ -92,7 +92,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "max-wait-ignored",
-    breaks: "A route is begun after the waiting time is over.",
+    breaks: "A route begins after the waiting time is over.",
     standsFor: "max_wait_s passes while queued or between routes",
     patches: [
       {
@@ -110,7 +110,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "cap-moved",
-    breaks: "The time of a route begins anew with each sending.",
+    breaks: "The time of a route restarts with each sending.",
     standsFor: "the cap counts from the first sending",
     patches: [
       { file: ACTIONS, find: "context.current.endsAtMs ?? event.atMs + route.timeoutMs", put: "event.atMs + route.timeoutMs" },
@@ -119,8 +119,8 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "cap-ignored",
-    breaks: "A job that never ends is polled for ever.",
-    standsFor: "40 minutes",
+    breaks: "A job that never ends is polled without a limit.",
+    standsFor: "a limit of 40 minutes for each attempt",
     patches: [
       {
         file: CHART,
@@ -145,7 +145,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "deadline-restarted",
-    breaks: "Every restart gives an attempt its whole time again.",
+    breaks: "Every restart restarts the time of an attempt.",
     standsFor: "deadlines are absolute",
     patches: [
       {
@@ -159,7 +159,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "full-disk-forgets",
-    breaks: "After a full disk the generation goes on from what was not written.",
+    breaks: "After a full disk the generation continues from a state that was not written.",
     standsFor: "a full disk loses nothing",
     patches: [
       {
@@ -172,14 +172,14 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "stale-deadline-counts",
-    breaks: "A deadline counts although what came in before it has moved it on.",
+    breaks: "A stale deadline fires although an earlier event has replaced it.",
     standsFor: "deadlines are durable",
     patches: [{ file: HOST, find: "    if (isStaleDeadline(before, event)) return;\n", put: "" }],
     killer: "machine",
   },
   {
     name: "watch-forgotten",
-    breaks: "After a restart nobody asks any more about an attempt that was given up and may still deliver.",
+    breaks: "After a restart the service does not watch an attempt that was given up and may still deliver.",
     standsFor: "late success of route A",
     patches: [
       { file: SNAPSHOT, find: "return effect ? [effect, ...later] : later;", put: "return effect ? [effect] : later.slice(1);" },
@@ -188,14 +188,14 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "restored-never-asked",
-    breaks: "What was restored waits for answers to questions that nobody asks: a start opens, and nothing more happens to it.",
-    standsFor: "a deploy in the middle; what runs for a machine is not part of its snapshot",
+    breaks: "The effects of restored generations are never performed, so they make no progress.",
+    standsFor: "a deployment during a generation; running effects are not part of a snapshot",
     patches: [{ file: RESUMING, find: "deps.perform(seq, effect);", put: "void seq;" }],
     killer: "resuming",
   },
   {
     name: "resend-on-recovery",
-    breaks: "A request that may have been out when the process ended is sent again at the next start.",
+    breaks: "A request that may have been sent before the process ended is sent again at the next start.",
     standsFor: "an effect in flight runs again on restore",
     patches: [
       { file: RESTORE, find: ' && effect.type !== "effect.send"),', put: ")," },
@@ -205,7 +205,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "resend-after-lost-answer",
-    breaks: "A submission whose answer was lost is sent again without asking first.",
+    breaks: "A submission whose response was lost is sent again without confirmation.",
     standsFor: "fal-js: submit is retried on 502 and on socket errors",
     patches: [
       {

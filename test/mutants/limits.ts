@@ -1,12 +1,12 @@
-// Bugs in what keys may spend: each must be found by the ledger's property, which knows limits, or by that of the limits.
+// Mutants of key limits: the ledger's property or the limits' property must find each.
 import type { Mutant } from "./mutant.ts";
 
-const RACE = "two submissions for the last of a limit: one wins";
+const RACE = "of two submissions for the last credits of a limit one is accepted";
 
 export const LIMIT_MUTANTS: readonly Mutant[] = [
   {
     name: "limit-not-counted",
-    breaks: "What an accepted submission holds is not counted against its key's limit.",
+    breaks: "The hold of an accepted submission does not count against its key's limit.",
     standsFor: RACE,
     patches: [
       {
@@ -19,7 +19,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "limit-not-given-back",
-    breaks: "What a generation reserved and did not cost stays counted against its key's limit.",
+    breaks: "The released part of a hold still counts against the key's limit.",
     standsFor: "a failed generation costs nothing",
     patches: [
       {
@@ -45,21 +45,21 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "limit-known-too-long",
-    breaks: "A limit that was set or changed is not held to before the next start.",
-    standsFor: "what the writer remembers of keys is read anew when one changes",
+    breaks: "A new or changed limit takes effect only after the next start.",
+    standsFor: "the writer reloads its cached keys when one changes",
     patches: [{ file: "src/store/sql/keys.ts", find: "    keysChanged();\n", put: "" }],
     killer: "ledger",
   },
   {
     name: "limit-of-a-rollback",
-    breaks: "A limit that was set and rolled back again is held to.",
+    breaks: "A limit that was rolled back stays in effect.",
     standsFor: "memory is never ahead of the disk",
     patches: [{ file: "src/store/sqlite/batch.ts", find: "    limits.forget();\n", put: "" }],
     killer: "ledger",
   },
   {
     name: "limit-from-now-on",
-    breaks: "A limit that is set on a key does not count what the key has spent before.",
+    breaks: "A new limit does not count the key's earlier spend.",
     standsFor: "hold-aware limits, also of keys in use",
     patches: [
       {
@@ -72,8 +72,8 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "limit-by-the-day-of-the-end",
-    breaks: "A limit that is set late counts what was spent before by the day on which it ended.",
-    standsFor: "what is submitted in a window is spent in it, whenever it ends",
+    breaks: "A new limit counts earlier spend by the day of the end instead of the submission.",
+    standsFor: "spend belongs to the window of the submission, not of the end",
     patches: [
       {
         file: "src/store/sql/usage.ts",
@@ -85,15 +85,15 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "limit-of-what-was-added-up",
-    breaks: "A limit that is set late does not count what ended since usage was last added up.",
-    standsFor: "the sums of days are behind the ledger, limits are not",
+    breaks: "A new limit does not count generations that ended after the last usage aggregation.",
+    standsFor: "daily sums lag behind the ledger, but limits do not",
     patches: [{ file: "src/store/sql/keys.ts", find: "p.kind = 'capture' AND", put: "p.kind = 'none' AND" }],
     killer: "limits",
   },
   {
     name: "limit-counted-twice",
-    breaks: "A limit that is set late counts twice what ended before usage was last added up.",
-    standsFor: "the sums of days and the transfers after them meet without an overlap",
+    breaks: "A new limit counts generations that ended before the last usage aggregation twice.",
+    standsFor: "daily sums and later transfers do not overlap",
     patches: [
       {
         file: "src/store/sqlite/shared-mutations.ts",
@@ -105,7 +105,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "limit-without-what-is-held",
-    breaks: "A limit that is set late does not count what the key holds.",
+    breaks: "A new limit does not count the key's current holds.",
     standsFor: "hold-aware limits, also of keys in use",
     patches: [
       {

@@ -1,4 +1,4 @@
-// The mutants: `npm run mutants -- [--only NAME] [--most N] [--seed N]`; each must be found, and nothing without one; `N passed, N failed` at the end.
+// Runs the mutants: `npm run mutants -- [--only NAME] [--most N] [--seed N]`; ends with `N passed, N failed`.
 import { availableParallelism } from "node:os";
 import { namesOf, readFlags, wholeOf } from "../flags.ts";
 import { MUTANTS } from "./all.ts";
@@ -40,7 +40,7 @@ const names = MUTANTS.map(({ name }) => name);
 const wanted = values.only === undefined ? undefined : namesOf("only", values.only, names);
 const DAY_MS = 86_400_000;
 const most = values.most === undefined ? MUTANTS.length : Math.min(MUTANTS.length, wholeOf("most", values.most));
-/** Where those of today begin: after as many days as it takes all have had their turn. */
+/** The index of today's first mutant, so that all mutants run within some days. */
 const firstOfToday = (Math.floor(Date.now() / DAY_MS) * most) % MUTANTS.length;
 const ofToday = [...MUTANTS.slice(firstOfToday), ...MUTANTS.slice(0, firstOfToday)].slice(0, most);
 const chosen = wanted ? MUTANTS.filter(({ name }) => wanted.includes(name)) : most < MUTANTS.length ? ofToday : MUTANTS;

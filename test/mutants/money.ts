@@ -1,4 +1,4 @@
-// Mutants of the books: how credits are held, charged and given back, and what a commit that failed is taken for.
+// Mutants of the ledger: holds, charges, releases, and the handling of failed commits.
 import type { Mutant } from "./mutant.ts";
 
 const STEP = "src/store/sqlite/apply-transition.ts";
@@ -13,7 +13,7 @@ const SUBMIT = "src/generations/submit.ts";
 export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: "split-settle",
-    breaks: "The money of an end and its status are two commits: a crash between them leaves one without the other.",
+    breaks: "Settlement and status are two commits: a crash between them leaves one without the other.",
     standsFor: "new-api: status and refund in two transactions",
     patches: [
       {
@@ -26,7 +26,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "double-capture",
-    breaks: "The charge of an end is taken twice from the hold.",
+    breaks: "A settlement captures twice from the hold.",
     standsFor: "captured twice",
     patches: [
       {
@@ -39,21 +39,21 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "release-also",
-    breaks: "The whole hold is given back although a part of it was charged.",
+    breaks: "The whole hold is released although a part was captured.",
     standsFor: "refunded and charged: invariant 3",
     patches: [{ file: ENDING, find: "reservedCredits - captured;", put: "reservedCredits;" }],
     killer: "ledger",
   },
   {
     name: "rest-kept",
-    breaks: "What the delivering route did not cost stays on hold for ever.",
+    breaks: "The rest of a hold after the capture is never released.",
     standsFor: "new-api: ended with a live hold",
     patches: [{ file: ENDING, find: "if (restCredits !== 0)", put: 'if (settlement.kind !== "capture")' }],
     killer: "ledger",
   },
   {
     name: "terminal-overwritten",
-    breaks: "A generation that has ended takes further steps.",
+    breaks: "A generation that has ended accepts further transitions.",
     standsFor: "terminal is terminal",
     patches: [
       {
@@ -66,35 +66,35 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "no-version",
-    breaks: "A step is written whatever version it was made from: two writers overwrite each other.",
+    breaks: "A transition is written from any version, so two writers overwrite each other.",
     standsFor: "no compare-and-set",
     patches: [{ file: STEP, find: " || standing.version !== version - 1)", put: ")" }],
     killer: "ledger",
   },
   {
     name: "stale-step",
-    breaks: "What was remembered of a generation is believed after it was rolled back.",
+    breaks: "The cached state of a generation is used after it was rolled back.",
     standsFor: "one event, one transaction",
     patches: [{ file: STEP, find: "    forget: (): void => known.clear(),", put: "    forget: (): void => undefined," }],
     killer: "ledger",
   },
   {
     name: "stale-balance",
-    breaks: "What was remembered of a balance is believed after it was rolled back.",
+    breaks: "The cached balance is used after it was rolled back.",
     standsFor: "new-api issue 6609: quota overdraft by a race",
     patches: [{ file: MONEY, find: "      heads.clear();\n", put: "" }],
     killer: "ledger",
   },
   {
     name: "balance-not-asked",
-    breaks: "Whether the balance covers the reserve is not asked, only refused by the row.",
-    standsFor: "402 is an answer, not a defect",
+    breaks: "Admission does not check the balance, so only the row's constraint rejects the hold.",
+    standsFor: "402 is an API error, not a defect",
     patches: [{ file: ADMISSION, find: "return availableCredits < reservedCredits ?", put: "return availableCredits < 0 ?" }],
     killer: "ledger",
   },
   {
     name: "replay-after-balance",
-    breaks: "A key that has made a generation is answered 402 once the balance is used up.",
+    breaks: "A replay of an idempotency key returns 402 after the balance is used up.",
     standsFor: "replay at balance 0 is still 200",
     patches: [
       {
@@ -107,14 +107,14 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "body-not-compared",
-    breaks: "A key answers with its generation whatever the body says.",
+    breaks: "An idempotency key returns its generation for any body.",
     standsFor: "same key, different body",
     patches: [{ file: ADMIT, find: "return isSameRequest(row, mutation)", put: "return row.body !== null" }],
     killer: "ledger",
   },
   {
     name: "limit-outside",
-    breaks: "The number in progress is counted outside the transaction: submissions at once do not see each other.",
+    breaks: "Admission counts generations in progress outside the transaction, so concurrent submissions miss each other.",
     standsFor: "the concurrency limit's race",
     patches: [
       { file: SUBMIT, find: "const answer = (outcome", put: "let inside = 0;\nconst answer = (outcome" },
@@ -130,8 +130,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "refusal-binds-key",
-    breaks: "A refusal binds its key: after a top-up the same request is refused again.",
-    standsFor: "Stripe keeps what it answered; our keys bind generations only",
+    breaks: "A rejection binds its idempotency key: after a top-up the same request is rejected again.",
+    standsFor: "Stripe stores responses; our idempotency keys bind generations only",
     patches: [
       {
         file: SUBMIT,
@@ -171,8 +171,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "unknown-is-rollback",
-    breaks: "A commit that failed on the disk is taken for one that was rolled back, and the process goes on.",
-    standsFor: "the row is there after the next opening",
+    breaks: "A commit with an unknown outcome counts as rolled back, and the process continues.",
+    standsFor: "the row exists after the next open",
     patches: [
       {
         file: BATCH,
@@ -184,21 +184,21 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "full-is-unknown",
-    breaks: "A full disk is taken for a commit in doubt: the process ends although nothing was written.",
-    standsFor: "a full disk",
+    breaks: "A full disk counts as an unknown outcome: the process exits although nothing was written.",
+    standsFor: "a full disk is no unknown outcome",
     patches: [{ file: BATCH, find: 'if (code === "SQLITE_FULL") return', put: 'if (code === "NEVER") return' }],
     killer: "ledger",
   },
   {
     name: "refusal-half-undone",
-    breaks: "What a refused mutation had already written stays when its neighbours are committed.",
+    breaks: "Partial writes of a refused mutation stay when the other mutations of its batch are committed.",
     standsFor: "a batch of several mutations: each all or nothing",
     patches: [{ file: BATCH, find: "      undo.run();\n", put: "" }],
     killer: "ledger",
   },
   {
     name: "top-up-twice",
-    breaks: "The same payment told twice is credited twice.",
+    breaks: "A payment event that arrives twice is credited twice.",
     standsFor: "same payment event twice",
     patches: [
       {
@@ -216,22 +216,22 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "debt-forgotten",
-    breaks: "What a dispute takes back and is not there to take is owed by nobody.",
-    standsFor: "adjust takes at most what is available, the rest is owed",
+    breaks: "A dispute beyond the available credits leaves no debt.",
+    standsFor: "a withdrawal takes at most the available credits, and the rest is debt",
     patches: [{ file: CREDIT, find: "        yield* owe(accountSeq, moved - credits);\n", put: "" }],
     killer: "ledger",
   },
   {
     name: "debt-never-settled",
-    breaks: "What comes in is spent, and what is owed stays owed.",
-    standsFor: "what comes in settles what is owed first",
+    breaks: "Incoming credits do not pay the debt.",
+    standsFor: "incoming credits pay the debt first",
     patches: [{ file: CREDIT, find: "      } else if (credits > 0) yield* settle(accountSeq, atMs);", put: "      }" }],
     killer: "ledger",
   },
   {
     name: "debt-not-paid-by-release",
-    breaks: "What the end of a generation gives back is there to be spent although its account owes.",
-    standsFor: "what a settlement releases pays a debt first",
+    breaks: "Released credits become available although the account has a debt.",
+    standsFor: "a release pays the debt first",
     patches: [
       {
         file: STEP,
@@ -243,15 +243,15 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "held-while-owed",
-    breaks: "An account that owes is told that its balance is too low, and could hold what it has.",
-    standsFor: "while anything is owed nothing is held",
+    breaks: "An account with a debt can hold credits, and otherwise gets the error of a low balance.",
+    standsFor: "an account with a debt holds nothing",
     patches: [{ file: ADMISSION, find: "if (owedCredits > 0) return", put: "if (owedCredits < 0) return" }],
     killer: "ledger",
   },
   {
     name: "stale-debt",
-    breaks: "What an account owes is not remembered beside its balance: it holds credits while it owes.",
-    standsFor: "while anything is owed nothing is held",
+    breaks: "The cached balance omits the debt, so an account with a debt can hold credits.",
+    standsFor: "an account with a debt holds nothing",
     patches: [{ file: MONEY, find: "owedCredits: head.owedCredits + credits", put: "owedCredits: head.owedCredits" }],
     killer: "ledger",
   },

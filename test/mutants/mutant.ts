@@ -1,11 +1,11 @@
-// What a mutant is: a bug as a patch of the sources, planted when they are loaded; the product itself has no switch for it.
+// Defines a mutant: a bug as a patch of the sources that is applied while they are loaded.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** `find` occurs exactly once in the file. Of two patches of one file the second is applied to what the first left. */
+/** `find` occurs exactly once in the file. Several patches of one file are applied one after the other. */
 export type Patch = { file: string; find: string; put: string };
 
-/** What must find it: one of the properties, wrong and right deliveries through the whole service, or the simulation, of worlds as they come (`simulation`) or of several nodes alone (`nodes`). */
+/** The program that must find it: a property, the delivery test, or the simulation (`nodes`: only of several nodes). */
 export type Killer =
   | "ledger"
   | "limits"
@@ -21,19 +21,19 @@ export const isSimulated = (killer: Killer): boolean => killer === "simulation" 
 
 export type Mutant = {
   name: string;
-  /** What it breaks, in a sentence. */
+  /** A sentence about what it breaks. */
   breaks: string;
-  /** The finding or the peer's defect that it stands for. */
+  /** The finding, rule or defect of another product that it represents. */
   standsFor: string;
   patches: readonly Patch[];
   killer: Killer;
-  /** Where its hunt begins: little before a seed that has found it, when many others do not (1). A change of the product may move it. */
+  /** The first seed of the hunt (1), set just before a seed that finds it if many others do not. A product change may move it. */
   seed?: number;
 };
 
 export const ROOT = join(import.meta.dir, "../..");
 
-/** The text of a file with a mutant planted. @throws when the source has changed so that a patch no longer fits. */
+/** The text of a file with a mutant planted. @throws if the source has changed and a patch no longer fits. */
 export const planted = (mutant: Mutant, file: string): string => {
   let text = readFileSync(join(ROOT, file), "utf8");
   for (const { find, put } of mutant.patches.filter((patch) => patch.file === file)) {

@@ -1,7 +1,7 @@
-// Mutants of several nodes over one store: who may write, what a take-over does, and how long a node may trust what it knows.
+// Mutants of several nodes over one store: fencing, takeover and the trust window of a lease.
 import type { Mutant } from "./mutant.ts";
 
-/** The rules of the PostgreSQL driver as the simulated store mirrors them; the driver's own are controlled by the crash program. */
+/** The rules of the PostgreSQL driver in the simulated store; the crash program tests those of the driver itself. */
 const DATABASE = "src/torture/simulation/shared-database.ts";
 const MEMBERSHIP = "src/cluster/membership.ts";
 const RECORDS = "src/generations/record-cache.ts";
@@ -12,7 +12,7 @@ const LEASE_KEEPER = "src/cluster/lease-keeper.ts";
 export const NODE_MUTANTS: readonly Mutant[] = [
   {
     name: "no-epoch-check",
-    breaks: "A node that was ended writes on: no transaction says that its owner still is one.",
+    breaks: "A fenced node continues to write, because no transaction checks its lease.",
     standsFor: "a zombie loses by row count 0 and must stop",
     patches: [
       { file: DATABASE, find: "if (owner.endedAtMs !== null || owner.batch !== batch - 1) throw fenced();", put: "" },
@@ -26,15 +26,15 @@ export const NODE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "take-over-without-claim",
-    breaks: "Whoever finds a generation of a dead node goes on with it, and does not write down that it is its own now.",
+    breaks: "A takeover continues a generation of a dead node without writing the new owner.",
     standsFor: "a dead node's generations are claimed",
     patches: [{ file: DATABASE, find: "      database.query(CLAIM).run(seq, epoch);\n", put: "" }],
     killer: "nodes",
   },
   {
     name: "take-over-sends-again",
-    breaks: "What a dead node was about to send is sent by whoever takes over, without asking first.",
-    standsFor: "take-over goes to the recovery path, never to run again",
+    breaks: "After a takeover the new node sends an in-flight request again without confirmation.",
+    standsFor: "a takeover uses the recovery path and never runs an effect again",
     patches: [
       {
         file: SHARING,
@@ -49,15 +49,15 @@ export const NODE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "sends-unsure",
-    breaks: "A node that stood still sends what it was about to send, without a look at its lease.",
-    standsFor: "a zombie must not buy what another has taken over",
+    breaks: "A node sends a request after a pause without checking its lease.",
+    standsFor: "a zombie must not purchase a job that another node has taken over",
     patches: [{ file: SUBMITTING, find: "      await deps.sure?.();\n", put: "" }],
     killer: "nodes",
     seed: 25,
   },
   {
     name: "trusts-five-leases",
-    breaks: "A node trusts its lease for longer than the store takes it for alive.",
+    breaks: "A node trusts its lease for longer than the store considers it alive.",
     standsFor: "local trust window, as River has it",
     patches: [{ file: LEASE_KEEPER, find: "node.leaseMs * (1 - MARGIN_PART);", put: "node.leaseMs * (5 + MARGIN_PART);" }],
     killer: "nodes",
@@ -65,8 +65,8 @@ export const NODE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "nobody-takes-over",
-    breaks: "What a dead node left waits until no other node is alive.",
-    standsFor: "every generation of a dead node is gone on with",
+    breaks: "Generations of a dead node are taken over only when no other node is alive.",
+    standsFor: "every generation of a dead node is continued",
     patches: [
       {
         file: LEASE_KEEPER,
@@ -78,15 +78,15 @@ export const NODE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "remembers-unsure",
-    breaks: "A node that stood still past its lease answers polls with what it remembers.",
-    standsFor: "found by worlds of several nodes: a status that goes back",
+    breaks: "A node that was paused past its lease answers polls from its cache.",
+    standsFor: "found by worlds of several nodes: a status that moves backward",
     patches: [{ file: RECORDS, find: "seq === undefined || !isSure()", put: "seq === undefined" }],
     killer: "nodes",
     seed: 168,
   },
   {
     name: "one-slot-for-all",
-    breaks: "Every node numbers generations with the same share of the numbers.",
+    breaks: "Every node uses the same range of generation numbers.",
     standsFor: "new ids are unique over all nodes",
     patches: [{ file: MEMBERSHIP, find: "createSequence(slot);", put: "createSequence(slot * 0);" }],
     killer: "nodes",

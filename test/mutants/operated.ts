@@ -1,4 +1,4 @@
-// Mutants of what operators decide, and of answers that are in hand while a node cannot reach its store.
+// Mutants of operators' decisions, and of received responses while a node cannot reach its store.
 import type { Mutant } from "./mutant.ts";
 
 const CHART = "actors/generation/machine.ts";
@@ -13,15 +13,15 @@ const RECOVERY = "src/app/recovery.ts";
 export const OPERATED_MUTANTS: readonly Mutant[] = [
   {
     name: "any-step-is-the-decision",
-    breaks: "A decision is said to be carried out when something else has happened to the generation.",
-    standsFor: "simulate, seed 187: a retry that was overtaken by the end was answered as taken",
+    breaks: "The service confirms a decision although another event has happened to the generation.",
+    standsFor: "simulate, seed 187: a retry was confirmed although the end came first",
     patches: [{ file: ADMIN, find: "journal.some(({ event }) => isCarriedOut(decision, event))", put: "journal.length > 1" }],
     killer: "simulation",
     seed: 80,
   },
   {
     name: "decided-after-the-end",
-    breaks: "A generation that has ended is decided about all the same.",
+    breaks: "A decision about a generation that has ended is carried out.",
     standsFor: "a decision that races with the end: nothing may change after it",
     patches: [
       { file: ADMIN, find: "if (record.completedAtMs !== null) throw", put: "if (record.completedAtMs === -1) throw" },
@@ -31,8 +31,8 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "decided-twice",
-    breaks: "What was left for the owner of a generation is told to its machine at every look.",
-    standsFor: "a decision that is taken, and the process ends before it is dropped",
+    breaks: "A stored decision is sent to the generation's machine repeatedly.",
+    standsFor: "a decision that is carried out before the process ends, but not removed",
     patches: [
       { file: SHARING, find: "as ForOwner)) await node.dropHint(hint);", put: "as ForOwner)) return;" },
       {
@@ -47,7 +47,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
   {
     name: "failed-with-its-hold",
     breaks: "A generation that an operator fails keeps its hold.",
-    standsFor: "failed by an operator: the whole hold goes back",
+    standsFor: "failed by an operator: the whole hold is released",
     patches: [
       {
         file: ACTIONS,
@@ -60,8 +60,8 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "failed-and-forgotten",
-    breaks: "What may be out when an operator fails a generation is not watched: what it delivers is on no list.",
-    standsFor: "failed by an operator: what its provider delivers is an orphan",
+    breaks: "An attempt that is in flight when an operator fails its generation is not watched, so its result is no orphan.",
+    standsFor: "failed by an operator: a later result is an orphan",
     patches: [
       {
         file: ACTIONS,
@@ -74,7 +74,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
   {
     name: "parked-for-ever",
     breaks: "A parked generation cannot be settled, failed or retried.",
-    standsFor: "a parked generation kept its hold for ever",
+    standsFor: "a parked generation never released its hold",
     patches: [
       {
         file: CHART,
@@ -87,15 +87,15 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "answer-not-spooled",
-    breaks: "An answer that the store does not take is kept in memory alone: it is gone with the process.",
-    standsFor: "answers in hand are thrown away when the database is away",
+    breaks: "A response that the store cannot accept is kept only in memory and lost with the process.",
+    standsFor: "received responses are discarded while the database is unavailable",
     patches: [{ file: IN_HAND, find: "      await spool.keep(entry.spooled);\n", put: "" }],
     killer: "nodes",
   },
   {
     name: "answer-lost-with-the-store",
-    breaks: "An answer in hand is given up when the store cannot be asked whose its job is.",
-    standsFor: "13 of 265 generations failed, their jobs paid for nothing",
+    breaks: "A received response is discarded if the store cannot return the owner of its job.",
+    standsFor: "13 of 265 generations failed although their jobs were paid for",
     patches: [
       {
         file: SUBMITTING,
@@ -108,8 +108,8 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "answer-not-passed-on",
-    breaks: "An answer on a node's disk is not told to the node that goes on with its generation.",
-    standsFor: "a node that comes back when another has taken over what it owned",
+    breaks: "A spooled response is not passed to the node that took over its generation.",
+    standsFor: "a node that returns after another has taken over its generations",
     patches: [
       {
         file: RECOVERY,
@@ -121,8 +121,8 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "asked-without-bound",
-    breaks: "A provider that answers no question is asked until its route's time is over, not for confirm_s.",
-    standsFor: "ten minutes of 5xx hold up every generation",
+    breaks: "The service confirms with a silent provider until the route's time is over, not for confirm_s.",
+    standsFor: "ten minutes of 5xx delay every generation",
     patches: [{ file: FINDING, find: "else if (atMs - receivedAtMs >= boundMs) break;", put: "void receivedAtMs, boundMs;" }],
     killer: "simulation",
     seed: 78,

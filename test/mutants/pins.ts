@@ -1,15 +1,15 @@
-// Mutants of pinned inputs: when a clip is fetched, what its copy is held against, and what its provider is given.
+// Mutants of pinned inputs: when a clip is fetched, how its copy is checked, and what the provider receives.
 import type { Mutant } from "./mutant.ts";
 
 const SUPERVISOR = "actors/supervisor/supervisor.ts";
 const PIN = "src/media/pin-input.ts";
 const PINNING = "src/effects/pin-inputs.ts";
-const OTHER_CLIP = "the clip that is billed is not the clip that the provider gets";
+const OTHER_CLIP = "the billed clip is not the clip that the provider receives";
 
 export const PIN_MUTANTS: readonly Mutant[] = [
   {
     name: "attempt-before-pins",
-    breaks: "An attempt begins before the clips of its input are fetched.",
+    breaks: "An attempt begins before the clips of its input are pinned.",
     standsFor: OTHER_CLIP,
     patches: [
       { file: SUPERVISOR, find: "    else if (line.awaitsPins) this", put: "    else if (line.awaitsPins && line.seq < 0) this" },
@@ -18,7 +18,7 @@ export const PIN_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "pin-not-measured",
-    breaks: "What was fetched may be of any length.",
+    breaks: "A pinned clip may have any length.",
     standsFor: OTHER_CLIP,
     patches: [
       {
@@ -31,14 +31,14 @@ export const PIN_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "pin-to-the-millisecond",
-    breaks: "A clip that measures half a frame otherwise when it is fetched is refused.",
-    standsFor: "a difference of at most one frame is none",
+    breaks: "A clip that differs by half a frame when it is pinned is rejected.",
+    standsFor: "a difference of at most one frame is allowed",
     patches: [{ file: PIN, find: "Math.abs(ms - wanted.measuredMs) <= mostOffMs", put: "ms === wanted.measuredMs" }],
     killer: "simulation",
   },
   {
     name: "copy-not-given",
-    breaks: "The provider is sent the client's own link although there is a copy.",
+    breaks: "The provider receives the client's link although a copy exists.",
     standsFor: OTHER_CLIP,
     patches: [
       { file: PINNING, find: "if (pins.length === 0) return undefined;", put: "if (pins.length >= 0) return undefined;" },
@@ -47,8 +47,8 @@ export const PIN_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "copy-of-another",
-    breaks: "A copy that is gone is not fetched again before an attempt is sent.",
-    standsFor: "a provider is given the copy, or nothing",
+    breaks: "A lost copy is not fetched again before an attempt is sent.",
+    standsFor: "a provider receives the copy or nothing",
     patches: [
       {
         file: PINNING,
@@ -61,7 +61,7 @@ export const PIN_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "wait-without-end-for-pins",
-    breaks: "Who waits for a clip to be fetched waits beyond max_wait_s.",
+    breaks: "A generation waits for a pinned clip beyond max_wait_s.",
     standsFor: "pinning is inside max_wait_s",
     patches: [
       {

@@ -1,7 +1,7 @@
-// Brings the loopback of a new network namespace up, then becomes the command it is given: `unshare -rn bun loopback.ts COMMAND…`.
+// Brings up the loopback of a network namespace and runs a command: `unshare -rn bun loopback.ts COMMAND…`.
 import { dlopen, FFIType, ptr } from "bun:ffi";
 
-// No machine has `ip` for certain, and its one call is short: SIOCSIFFLAGS with IFF_UP on `lo`.
+// Not every machine has `ip`, and one call replaces it: SIOCSIFFLAGS with IFF_UP on `lo`.
 const { symbols } = dlopen("libc.so.6", {
   socket: { args: [FFIType.i32, FFIType.i32, FFIType.i32], returns: FFIType.i32 },
   ioctl: { args: [FFIType.i32, FFIType.u64, FFIType.ptr], returns: FFIType.i32 },

@@ -1,4 +1,4 @@
-// The way of a customer on a machine whose network is cut: start, submit, wait, download, the pages; says how it went, as JSON.
+// Client run without a network: start, submit, wait, download, pages; prints the outcome as JSON.
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { createClient } from "../../client/src/client.ts";

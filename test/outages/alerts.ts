@@ -1,4 +1,4 @@
-// The shipped alerts over the nodes of all trials: by a real Prometheus, or by the gauges alone where there is none.
+// Evaluates the shipped alerts for the nodes of all trials, with a real Prometheus or with the gauges alone.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort, start, until } from "../../src/torture/crash/processes.ts";
@@ -7,25 +7,25 @@ import { watchGauges } from "./gauges.ts";
 
 export const WATCHED = ["StoreAway", "BucketAway", "StoreFull", "DiskAlmostFull", "UnclearAnswers", "NotReady"] as const;
 export type Alert = (typeof WATCHED)[number];
-/** An alert of a node, which is named as `host:port`. */
+/** An alert of a node. `instance` is `host:port`. */
 export type Firing = { alert: Alert; instance: string };
 export type Alerts = {
-  /** What judges, for the reader. */
+  /** A description of the evaluator, for the output. */
   by: string;
-  /** Those that fired at these nodes at some moment since. */
+  /** The alerts that fired for these nodes at any time since `fromMs`. */
   since(fromMs: number, instances: readonly string[]): Promise<Firing[]>;
-  /** Those that fire now. */
+  /** The alerts that fire now. */
   now(instances: readonly string[]): Promise<Firing[]>;
   stop(): Promise<void>;
 };
 
 const RULES = join(import.meta.dir, "../../deploy/prometheus/alerts.yml");
-/** How often the shipped configuration has it look, s. */
+/** The scrape interval of the shipped configuration, in s. */
 const LOOK_S = 15;
 const PREFIX = "Genrouter";
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** The rules with every length of time so many times shorter: those that they wait for, those that they look back on, and hours in numbers. */
+/** The rules with all durations divided by `times`: `for`, range selectors, and hours in numbers. */
 export const hasten = (rules: string, times: number): string => {
   const shorter = (number: string, unit: string) => `${Math.round((Number(number) * (UNIT_MS[unit] ?? 0)) / times)}ms`;
   return rules
@@ -41,7 +41,7 @@ const firingOf = (series: readonly Series[], instances: readonly string[]): Firi
     return alert !== undefined && instances.includes(instance) ? [{ alert, instance }] : [];
   });
 
-/** @param times a minute of the rules is a `times`-th of one here */
+/** @param times the divisor of all durations of the rules */
 const startPrometheus = async (program: string, dir: string, instances: readonly string[], times: number): Promise<Alerts> => {
   mkdirSync(dir, { recursive: true });
   writeFileSync(join(dir, "alerts.yml"), hasten(readFileSync(RULES, "utf8"), times));
@@ -65,7 +65,7 @@ scrape_configs: [{ job_name: genrouter, static_configs: [{ targets: ${JSON.strin
   await until("Prometheus", async () => (await fetch(`http://${address}/-/ready`).catch(() => undefined))?.ok);
   const query = 'ALERTS{alertstate="firing"}';
   return {
-    by: `a real Prometheus by the rules of deploy/prometheus/alerts.yml, ${times === 1 ? "as they are" : `their times ${times} times shorter`}`,
+    by: `a real Prometheus with the rules of deploy/prometheus/alerts.yml, ${times === 1 ? "unchanged" : `with durations ${times} times shorter`}`,
     since: async (fromMs, some) => {
       const range = { start: String(fromMs / 1000), end: String(Date.now() / 1000), step: String(Math.max(everyMs, 250) / 1000) };
       return firingOf(await asked("query_range", { query, ...range }), some);
@@ -78,7 +78,7 @@ scrape_configs: [{ job_name: genrouter, static_configs: [{ targets: ${JSON.strin
   };
 };
 
-/** @param instances the nodes of all trials, also those that do not run yet */
+/** @param instances the nodes of all trials, including those that do not run yet */
 export const openAlerts = async (dir: string, instances: readonly string[], times: number): Promise<Alerts> => {
   const program = prometheusPath();
   return program === null ? watchGauges(instances, times) : await startPrometheus(program, dir, instances, times);

@@ -1,4 +1,4 @@
-// The world of one trial: PostgreSQL, perhaps a pooler, a bucket, the providers' simulator, supervised nodes, and callers.
+// The environment of one trial: PostgreSQL, optionally a pooler, a bucket, the simulator, supervised nodes, and clients.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { endow, type SimulatorProcess, startSimulator, type Tenant } from "../../src/torture/crash/crash-fixture.ts";
@@ -19,18 +19,18 @@ export type WorldPlan = {
   restarts: Restarts;
   seed: number;
   callers: number;
-  /** Of the nodes. */
+  /** The ports of the nodes. */
   ports: readonly number[];
   simulatorPort: number;
   times: RouteTimes;
   isPooled: boolean;
-  /** The first node's data directory is a disk of its own, of this size. */
+  /** The size of a separate disk for the first node's data directory, if any. */
   smallDisk: string | undefined;
 };
 export type Span = { fromMs: number; toMs: number };
 export type World = {
   plan: WorldPlan;
-  /** The database, not by way of the pooler. */
+  /** The URL of the database, without the pooler. */
   books: string;
   tenants: readonly Tenant[];
   nodes: readonly SupervisedNode[];
@@ -39,21 +39,21 @@ export type World = {
   pooler: Pooler | undefined;
   disk: SmallDisk | undefined;
   beganMs: number;
-  /** When the database, or what a trial takes away instead of it, was not there. */
+  /** The spans in which the database, or another dependency of the trial, was unavailable. */
   away: Span[];
-  /** Takes the database away, and brings it back when `meanwhile` is over. */
+  /** Stops the database and starts it again after `meanwhile`. */
   withoutDatabase(meanwhile: () => Promise<unknown>): Promise<void>;
   withoutBucket(meanwhile: () => Promise<unknown>): Promise<void>;
-  /** Waits until all nodes are ready. @returns how long the last one took, ms */
+  /** Waits until all nodes are ready. @returns the time that the last one took, in ms */
   allReady(patienceMs: number): Promise<number>;
-  /** Waits until callers have work under way, and some of it has ended. */
+  /** Waits until some generations of the clients have ended. */
   inFlow(): Promise<void>;
-  /** Waits for a moment at which several answers with results are on their way. */
+  /** Waits until several inline results are in flight. */
   midAnswers(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** Pictures at their usual times: what a trial takes away is away for a time of real life. */
+/** The simulator runs in real time, because outages last for real time. */
 const SPEED = 1;
 const CREDITS = 1_000_000;
 const ACCOUNTS = 4;
@@ -66,13 +66,13 @@ const settingsOf = (plan: WorldPlan, bucket: BucketServer, url: string): Record<
   GENROUTER_STORE__URL: url,
   ...(plan.isPooled ? { GENROUTER_STORE__PREPARED: "false" } : {}),
   GENROUTER_STORE__READ_CONNECTIONS: "4",
-  // No load balancer needs the time to find out.
+  // No load balancer needs this time.
   GENROUTER_SERVER__DRAIN_NOTICE_S: "0",
   GENROUTER_LIMITS__IN_PROGRESS: "200",
   ...bucket.settings("outages/"),
 });
 
-/** @throws Error where this machine mounts none. */
+/** @throws Error if this machine cannot mount a small disk. */
 const mount = (size: string, at: string): SmallDisk => {
   const disk = mountSmallDisk(size, at);
   if (typeof disk === "string") throw new Error(disk);
@@ -132,13 +132,13 @@ export const openWorld = async (plan: WorldPlan): Promise<World> => {
       await Promise.all(begun().map((node) => node.ready(patienceMs)));
       return Math.round(performance.now() - beganMono);
     },
-    inFlow: async () => void (await until("work that ends", () => ended() >= SOME, READY_MS)),
+    inFlow: async () => void (await until("ended generations", () => ended() >= SOME, READY_MS)),
     midAnswers: async () => {
       const underWay = async () => {
         const jobs = await simulator.jobs();
         return jobs.filter(({ provider, state }) => provider === AT_ONCE && state !== "done").length >= ANSWERS;
       };
-      await until("answers on their way", underWay, READY_MS);
+      await until("inline results in flight", underWay, READY_MS);
     },
     close: async () => {
       await Promise.all(begun().map((node) => node.stop()));

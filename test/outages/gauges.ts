@@ -1,4 +1,4 @@
-// The watched alerts by the nodes' own figures, where there is no Prometheus: what its rules look at, without the time that they wait.
+// Evaluates the watched alerts from the metrics of the nodes, without Prometheus and without the `for` time of the rules.
 import type { Alert, Alerts, Firing } from "./alerts.ts";
 
 type Figures = ReadonlyMap<string, number>;
@@ -14,7 +14,7 @@ const read = (text: string): Figures =>
 const grown = (now: Figures, before: Figures | undefined, name: string): number =>
   before === undefined ? 0 : (now.get(name) ?? 0) - (before.get(name) ?? 0);
 
-/** What is wrong at one node by its last figures and those of a while before. */
+/** The alerts of one node by its latest metrics and earlier ones. */
 const wrongBy = (now: Figures, before: (ms: number) => Figures | undefined): Alert[] => {
   const isZero = (name: string) => now.get(name) === 0;
   const names = [...now.keys()];
@@ -57,7 +57,7 @@ export const watchGauges = (instances: readonly string[], times: number): Alerts
   };
   const watching = Promise.all(instances.map(watch));
   return {
-    by: "the gauges alone, without the time that the rules wait: there is no Prometheus, and apt-get download prometheus did not bring it",
+    by: "the gauges alone, without the `for` time of the rules: Prometheus is not installed, and `apt-get download prometheus` failed",
     since: async (fromMs, some) => seen.filter(({ atMs, instance }) => atMs >= fromMs && some.includes(instance)),
     now: async (some) => some.flatMap(firing),
     stop: async () => {

@@ -1,4 +1,4 @@
-// What has to hold at the end of a trial: for callers, for who pays providers, for nodes, and for whoever watches the alerts.
+// Checks at the end of a trial: responses, purchases at providers, nodes and the ledger.
 
 import type { Submission } from "../../src/simulator/log.ts";
 import { auditAll, type Check, type Evidence } from "../../src/torture/crash/audit.ts";
@@ -13,9 +13,9 @@ import { spansWithout } from "./probe.ts";
 import { answeredMs, boughtTwice, droppedOf, isClear, type Purchases } from "./purchases.ts";
 import type { Trial } from "./trials.ts";
 
-/** From the start of a process to its first answer. */
+/** The time from the start of a process to its first response. */
 const BOOT_MS = 8000;
-/** A start that waited hands its address over to the service. */
+/** The gap while a process that waited for the database hands its port over to the service. */
 const HAND_OVER_MS = 1000;
 
 const silencesOf = ({ probe, lives }: SupervisedNode, toMs: number): Span[] =>
@@ -33,7 +33,7 @@ const judgeNodes = (trial: Trial, world: World, toMs: number): { checks: Check[]
       ({ status, atMs }) => status === 503 && world.away.some((span) => atMs >= span.fromMs && atMs <= span.toMs + 5000),
     );
   const left = trial.isOfDatabase || trial.isOfBucket ? world.nodes : world.nodes.slice(0, trial.smallDisk === undefined ? 0 : 1);
-  // A node may not notice a moment.
+  // A node may not notice a short outage.
   const isLong = from !== undefined && from.toMs - from.fromMs > 5000;
   const kept = world.nodes.filter((node) => !left.includes(node));
   const unready = kept.flatMap(({ url, probe, lives }) =>
@@ -47,7 +47,7 @@ const judgeNodes = (trial: Trial, world: World, toMs: number): { checks: Check[]
   return {
     checks: [
       {
-        name: "/healthz answers throughout",
+        name: "/healthz responds throughout the trial",
         faults: silences.flatMap((spans, index) =>
           spans
             .filter((span) => span.toMs - span.fromMs > HAND_OVER_MS)
@@ -56,8 +56,8 @@ const judgeNodes = (trial: Trial, world: World, toMs: number): { checks: Check[]
       },
       {
         name: trial.isOfDatabase
-          ? "a node lives on, or ends with 70 and is started again by the rules of the shipped unit"
-          : "no node ends",
+          ? "a node stays alive, or exits with 70 and is restarted by the rules of the shipped unit"
+          : "no node exits",
         faults: [
           ...ends.flatMap(({ end, said }) =>
             trial.isOfDatabase && end?.code === 70 ? [] : [`ended with ${end?.signal ?? end?.code}: ${said().slice(-600)}`],
@@ -66,9 +66,9 @@ const judgeNodes = (trial: Trial, world: World, toMs: number): { checks: Check[]
         ],
       },
       {
-        name: "/readyz says 503 where work would wait, 200 elsewhere, and 200 again without help",
+        name: "/readyz returns 503 where work would wait, 200 elsewhere, and 200 again without intervention",
         faults: [
-          ...(isLong ? left.filter((node) => !was503(node)).map(({ url }) => `${url}: never said 503`) : []),
+          ...(isLong ? left.filter((node) => !was503(node)).map(({ url }) => `${url}: never returned 503`) : []),
           ...unready,
           ...world.nodes.filter(({ probe }) => !probe.isReady()).map(({ url }) => `${url}: is not ready`),
         ],
@@ -83,7 +83,7 @@ const judgeNodes = (trial: Trial, world: World, toMs: number): { checks: Check[]
 };
 
 type OrphanLine = { generation_id: string; attempt: number };
-/** A command of the operator's, as it is run beside the first node. */
+/** Runs an operator command with the settings of the first node. */
 const command = async ({ nodes, plan }: World, ...words: string[]) => {
   const place = nodes[0]?.place;
   return await run([...plan.genrouter, ...words], { ...place?.env, GENROUTER_DATA__DIR: place?.dir ?? "" });
@@ -96,7 +96,7 @@ const orphansOf = async (world: World): Promise<Set<string>> => {
   return new Set(orphans.map(({ generation_id, attempt }) => `${generation_id} ${attempt}`));
 };
 
-/** Judges everything but the alerts, with the nodes still running. */
+/** Runs all checks except the alerts, while the nodes still run. */
 export const judge = async (trial: Trial, world: World): Promise<{ checks: Check[]; figures: Record<string, number> }> => {
   const { tenants, load, away, nodes } = world;
   const toMs = Date.now();
@@ -126,16 +126,16 @@ export const judge = async (trial: Trial, world: World): Promise<{ checks: Check
   return {
     checks: [
       ...inNodes.checks,
-      { name: "no caller gets an answer that is none of the promised ones", faults: [...load.faults] },
+      { name: "clients receive only specified responses", faults: [...load.faults] },
       {
-        name: `no answer in hand is dropped by a node that keeps its disk; ${whileAway.length} came while something was away`,
+        name: `no received provider response is dropped by a node that keeps its disk; ${whileAway.length} arrived during the outage`,
         faults: [
           ...droppedOf(purchases),
-          ...(isOfAnswers && whileAway.length === 0 ? ["none came then: nothing was tried"] : []),
+          ...(isOfAnswers && whileAway.length === 0 ? ["no response arrived during the outage, so the check is void"] : []),
         ],
       },
       {
-        name: "nothing is bought twice but where nobody can be asked, after the wait or a death, and then it is listed",
+        name: "a second job is purchased only without a job lookup, after confirm_s or a process end, and is listed as an orphan",
         faults: twice.faults,
       },
       {
@@ -144,7 +144,7 @@ export const judge = async (trial: Trial, world: World): Promise<{ checks: Check
       },
       ...auditAll(evidence),
       filed,
-      { name: "genrouter verify says that the thirteen invariants hold", faults: offendingOf(verified.code, verified.output) },
+      { name: "genrouter verify reports that the thirteen invariants hold", faults: offendingOf(verified.code, verified.output) },
     ],
     figures: {
       ...inNodes.figures,

@@ -1,4 +1,4 @@
-// Callers of the trials: each submits, with its key again until it is answered, and polls its generation to the end before the next.
+// Clients of the trials: each submits with retries under one idempotency key, then polls its generation to the end.
 
 import { chance } from "../../src/simulator/fault-script.ts";
 import type { ClientLine } from "../../src/torture/crash/client-log.ts";
@@ -9,7 +9,7 @@ import { MODELS } from "./catalogue.ts";
 
 export type LoadPlan = {
   tenants: readonly Tenant[];
-  /** Where to knock now: the nodes that are ready, or all where none is. */
+  /** The URLs of the ready nodes, or of all nodes if none is ready. */
   doors: () => readonly string[];
   callers: number;
   seed: number;
@@ -18,13 +18,13 @@ export type Accepted = { id: string; atMs: number; url: string };
 export type Load = {
   lines: readonly ClientLine[];
   accepted: readonly Accepted[];
-  /** Answers that no caller should get. */
+  /** Responses that a client must not receive. */
   faults: readonly string[];
-  /** Submissions that were sent again, by why. */
+  /** The number of resent submissions by reason. */
   again: Readonly<Record<string, number>>;
-  /** Generations that have not ended. */
+  /** The number of generations that have not ended. */
   open(): number;
-  /** No caller submits any more; resolves when what they have has ended, or `patienceMs` have passed. */
+  /** Stops submitting. Resolves when all generations have ended or after `patienceMs`. */
   end(patienceMs: number): Promise<void>;
 };
 
@@ -32,7 +32,7 @@ const POLL_MS = 300;
 const AGAIN_MS = 250;
 const PAUSE_MS = 1500;
 const PATIENCE_MS = 15_000;
-/** Refusals after which a caller sends the same again. */
+/** Statuses after which a client sends the same request again. */
 const AGAIN: ReadonlySet<number> = new Set([429, 503]);
 
 const orderOf = (seed: number, accounts: number, caller: number, n: number): Order => {
@@ -72,7 +72,7 @@ export const beginLoad = ({ tenants, doors, callers, seed }: LoadPlan): Load => 
       }
       again[status ?? "no answer"] = (again[status ?? "no answer"] ?? 0) + 1;
       if (status !== undefined && !AGAIN.has(status)) {
-        faults.push(`${key}: answered ${status} ${JSON.stringify(answer?.body)}`);
+        faults.push(`${key}: returned ${status} ${JSON.stringify(answer?.body)}`);
         return undefined;
       }
       await Bun.sleep(AGAIN_MS);
@@ -84,7 +84,7 @@ export const beginLoad = ({ tenants, doors, callers, seed }: LoadPlan): Load => 
       await Bun.sleep(POLL_MS);
       const shown = await ask(nextDoor(), keyOf(account), { path: `/v1/generations/${id}`, patienceMs: PATIENCE_MS });
       if (shown === undefined || AGAIN.has(shown.status)) continue;
-      if (shown.status !== 200) faults.push(`${id}: a poll was answered ${shown.status} ${JSON.stringify(shown.body)}`);
+      if (shown.status !== 200) faults.push(`${id}: a poll returned ${shown.status} ${JSON.stringify(shown.body)}`);
       if (shown.status !== 200) return;
       if (shown.body.completed_at === null) continue;
       lines.push({ type: "seen", account, id, resource: withoutLinks(shown.body) });
@@ -94,7 +94,7 @@ export const beginLoad = ({ tenants, doors, callers, seed }: LoadPlan): Load => 
   const call = async (caller: number): Promise<void> => {
     const roll = chance(seed * 31 + caller);
     for (let n = 0; isOrdering && !isOver; n += 1) {
-      // Callers that keep step would leave moments without any work.
+      // Synchronized clients would leave times without any work.
       await Bun.sleep(roll() * PAUSE_MS);
       const order = orderOf(seed, tenants.length, caller, n);
       open += 1;

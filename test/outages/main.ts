@@ -15,22 +15,22 @@ import { type Restarts, restartsOf } from "./unit.ts";
 
 const HELP = `Usage: npm run outages -- [--short | --long] [--only NAME,…] [--seed N] [--callers N] [--jobs N]
 
-What the service needs is taken away while callers submit and poll: PostgreSQL, PostgreSQL behind pgbouncer, the bucket, the
-room on a disk, a provider; or it comes after the nodes. The nodes are dist/genrouter, started again by the rules of the unit
-that \`genrouter install systemd\` writes; PostgreSQL, pgbouncer, the bucket's server and Prometheus are real ones. Afterwards:
-no answer in hand was dropped, nothing was bought twice that could have been asked about, every generation ended, verify is
-content, the nodes answered and came back by themselves, the shipped alerts fired and ceased.
+Makes a dependency unavailable while clients submit and poll: PostgreSQL, PostgreSQL behind pgbouncer, the bucket, the space
+on a disk, a provider; or starts it after the nodes. The nodes are dist/genrouter, restarted by the rules of the unit that
+\`genrouter install systemd\` writes. PostgreSQL, pgbouncer, the bucket server and Prometheus are real. Afterwards it checks that
+no received response was dropped, no job with a lookup was purchased twice, every generation ended, verify passes, the nodes
+responded and recovered without help, and the shipped alerts fired and ended.
 
-  (neither)      PostgreSQL away for 1, 12 and 60 s, for 33 s with routes whose time is 10 s, 12 s behind pgbouncer; bucket 30 s;
-                 disk 40 s; a provider 40 s each, with confirm_s 20; a cold start of 25 s; times of the alerts 30 times shorter
-  --short        for CI: without the 60 s; bucket 12 s, disk 24 s, a provider 8 s each with confirm_s 4, a cold start of 10 s
-  --long         besides: PostgreSQL away for 600 s and a provider for 600 s each with its own confirm_s, alerts as they are
-  --only NAMES   some of them: ${trialsOf("long")
+  (neither)      PostgreSQL unavailable for 1, 12 and 60 s, for 33 s with a route time of 10 s, and 12 s behind pgbouncer; bucket
+                 30 s; disk 40 s; each provider 40 s with confirm_s 20; a cold start of 25 s; alert durations 30 times shorter
+  --short        for CI: without the 60 s; bucket 12 s, disk 24 s, each provider 8 s with confirm_s 4, a cold start of 10 s
+  --long         additionally PostgreSQL unavailable for 600 s, and each provider for 600 s, with unchanged times and alerts
+  --only NAMES   a selection of: ${trialsOf("long")
     .map(({ name }) => name)
     .join(", ")}
-  --seed N       decides the providers' times and looks (default: another each time, printed)
-  --callers N    of each trial (default 8)
-  --jobs N       trials at a time, each in a world of its own (default 8)
+  --seed N       seed of the providers' times (default: a new one each time, printed)
+  --callers N    clients of each trial (default 8)
+  --jobs N       concurrent trials, each in a separate environment (default 8)
 `;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -47,7 +47,7 @@ if (said.help) {
   say(HELP);
   process.exit(0);
 }
-if (said.short && said.long) refuse("--short and --long: one of them");
+if (said.short && said.long) refuse("--short and --long: only one is allowed");
 const length: Length = said.short ? "short" : said.long ? "long" : "usual";
 const [seed, callers, jobs] = [wholeOf("seed", said.seed, 0), wholeOf("callers", said.callers), wholeOf("jobs", said.jobs)];
 const known = trialsOf(length);
@@ -68,7 +68,7 @@ const judged = (trial: Trial, { name, faults }: Check) => {
   if (faults.length > 10) say(`       and ${faults.length - 10} more`);
 };
 
-/** The unit as it is installed. */
+/** The restart rules of the unit that the installer writes. */
 const shippedRestarts = async (genrouter: Genrouter, dir: string): Promise<Restarts> => {
   const { code, output: said } = await run([...genrouter, "install", "systemd", "--root", dir]);
   if (code !== 0) throw new Error(`genrouter install systemd ended with ${code}: ${said}`);
@@ -86,7 +86,7 @@ const playable = trials.filter(({ name, cannot }) => {
   return cannot === undefined;
 });
 
-/** Those of all trials at once: Prometheus is told of every node before any of them runs. */
+/** The ports of all trials, because Prometheus is configured with every node before any of them runs. */
 const taken = new Set<number>();
 const ownPort = async (): Promise<number> => {
   const port = await freePort();
@@ -108,11 +108,11 @@ for (const [times, some] of Map.groupBy(playable, ({ hastened }) => hastened)) {
   say(`alerts of ${some.map(({ name }) => name).join(", ")}: ${opened.by}`);
 }
 
-/** A trial that could not be carried on is a finding like any other. */
+/** Runs a trial. An exception counts as a failed check. */
 const attempt = async (trial: Trial, index: number): Promise<End> => {
   const place = places.get(trial);
   const watching = alerts.get(trial.hastened);
-  if (!place || !watching) throw new Error(`${trial.name} has no place`);
+  if (!place || !watching) throw new Error(`${trial.name} has no ports`);
   const own = join(dir, trial.name);
   mkdirSync(own);
   const plan = {
@@ -123,7 +123,7 @@ const attempt = async (trial: Trial, index: number): Promise<End> => {
     return await playTrial(trial, plan, watching);
   } catch (fault) {
     const why = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
-    return { checks: [{ name: "the trial could be carried on", faults: [why] }], figures: {} };
+    return { checks: [{ name: "the trial runs to its end", faults: [why] }], figures: {} };
   }
 };
 

@@ -1,4 +1,4 @@
-// A node under the rules of the shipped unit: started again as systemd would, every life of it noted.
+// Supervises a node by the rules of the shipped unit: restarts it as systemd does and records every process.
 
 import { type ServicePlace, spawnService } from "../../src/torture/crash/crash-fixture.ts";
 import type { Child, Ended, Genrouter } from "../../src/torture/crash/processes.ts";
@@ -12,12 +12,12 @@ export type SupervisedNode = {
   place: ServicePlace;
   probe: Probe;
   lives: readonly Life[];
-  /** Why nobody starts it any more; undefined while somebody does. */
+  /** Why the supervisor no longer restarts the node, or undefined. */
   givenUp(): string | undefined;
   begin(): void;
-  /** Waits until /readyz says 200. @throws after `patienceMs`, with its last words */
+  /** Waits until /readyz returns 200. @throws after `patienceMs`, with the end of the node's output */
   ready(patienceMs: number): Promise<void>;
-  /** Tells it to stop, once and for all. */
+  /** Stops the node without a restart. */
   stop(): Promise<void>;
 };
 
@@ -52,9 +52,9 @@ export const superviseNode = (genrouter: Genrouter, place: ServicePlace, restart
     for (;;) {
       const end = await live();
       if (isTold) return;
-      if (!restarts.follow(end)) givenUp = `it ended with ${end.signal ?? end.code}, which no start follows`;
+      if (!restarts.follow(end)) givenUp = `it ended with ${end.signal ?? end.code}, after which the unit does not restart it`;
       await Bun.sleep(restarts.pauseMs);
-      if (givenUp === undefined && isOverLimit()) givenUp = "it was started too often";
+      if (givenUp === undefined && isOverLimit()) givenUp = "it exceeded the start limit";
       if (givenUp !== undefined || isTold) return;
     }
   };
@@ -73,7 +73,7 @@ export const superviseNode = (genrouter: Genrouter, place: ServicePlace, restart
     },
     ready: async (patienceMs) => {
       const look = () => probe?.isReady() || givenUp !== undefined;
-      await until("a node that is ready", look, patienceMs).catch((fault: unknown) => {
+      await until("a ready node", look, patienceMs).catch((fault: unknown) => {
         throw new Error(`${fault instanceof Error ? fault.message : fault}:\n${lastWords()}`);
       });
       if (givenUp !== undefined) throw new Error(`${givenUp}:\n${lastWords()}`);

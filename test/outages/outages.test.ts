@@ -1,4 +1,4 @@
-// What judges the outage trials is judged itself: the rules of restarting, the hastened alerts, and planted losses that must be found.
+// Tests of the outage checks themselves: restart rules, shortened alerts, and planted losses that they must find.
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { restartsOf } from "./unit.ts";
 
 const UNIT = readFileSync(join(import.meta.dir, "../../deploy/systemd/genrouter.service"), "utf8");
 
-test("the shipped unit follows an unknown outcome with a start after two seconds, without a limit, and settings that cannot be used with none", () => {
+test("restartsOf() restarts the shipped unit 2 s after an unknown outcome, without a limit, and not after a configuration error", () => {
   const restarts = restartsOf(UNIT);
   const follows = (code: number | null, signal: string | null = null) => restarts.follow({ code, signal });
   expect([follows(70), follows(75), follows(1), follows(null, "SIGKILL")]).toEqual([true, true, true, true]);
@@ -20,7 +20,7 @@ test("the shipped unit follows an unknown outcome with a start after two seconds
   expect(() => restartsOf("Restart=on-failure\nRestartSteps=3\n")).toThrow("RestartSteps");
 });
 
-test("alerts are hastened in what they wait for, look back on and reckon in hours", () => {
+test("hasten() shortens the `for` time, range selectors and hours of alert rules", () => {
   const rules = "      - expr: max_over_time(a[1m]) < 24 * 3600\n        for: 2m\n";
   expect(hasten(rules, 60)).toBe("      - expr: max_over_time(a[1000ms]) < 24 * 60\n        for: 2000ms\n");
 });
@@ -45,7 +45,7 @@ const planted = (submissions: Submission[], states: [string, string][], more: Pa
   return { evidence: { submissions, stored: [one] }, deaths: [], confirmMs: 10_000, orphans: new Set(), ...more };
 };
 
-test("a dropped answer is found, and one that was on the wire when its process ended is not one", () => {
+test("droppedOf() reports a dropped response, but none that was in flight when its process ended", () => {
   const lost = planted([job("together", 1000)], [["together", "lost"]]);
   expect(droppedOf(lost)).toHaveLength(1);
   expect(droppedOf({ ...lost, deaths: [2500] })).toEqual([]);
@@ -53,7 +53,7 @@ test("a dropped answer is found, and one that was on the wire when its process e
   expect(droppedOf(planted([job("together", 1000)], [["together", "delivered"]]))).toEqual([]);
 });
 
-test("a second purchase is found at who can be asked, before the wait is over, and where it is not listed", () => {
+test("boughtTwice() reports a second purchase with a job lookup, before confirm_s has passed, or without an orphan entry", () => {
   const pair = (first: string, second: string, atMs: number, more: Partial<Purchases> = {}) => {
     const tries: [string, string][] = [
       [first, "lost"],

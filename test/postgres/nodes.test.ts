@@ -1,4 +1,4 @@
-// Two nodes over one database: no balance is spent twice, nothing is written twice, and neither waits for the other for ever.
+// Two nodes on one database: no double spending, no double writes, and no deadlocks.
 import { expect, test } from "bun:test";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
 import type { AdmitGeneration, Mutation, MutationResult } from "../../src/store/mutations.ts";
@@ -21,7 +21,7 @@ import { openPurchaseMutation, payMutation } from "../store/purchases.ts";
 import { onPostgres } from "./databases.ts";
 import { checkNodes, openNodes } from "./nodes.ts";
 
-/** Sends mutations one by one, every second one to the other node, all of them at once. */
+/** Commits mutations one by one and concurrently, alternating between both nodes. */
 const atBoth = <D extends Mutation>(nodes: readonly [Store, Store], mutations: readonly D[]) =>
   Promise.all(mutations.map((mutation, i) => commitOne(nodes[i % 2 === 0 ? 0 : 1], mutation)));
 const kinds = (outcomes: readonly MutationResult[]): Record<string, number> =>
@@ -34,7 +34,7 @@ const balance = async (store: Store, { id }: Account) => {
 onPostgres("two nodes", () => {
   checkNodes();
 
-  test("of 200 submissions at both, on a balance for 50, 50 are accepted", async () => {
+  test("accept 50 of 200 concurrent submissions when the balance covers 50", async () => {
     const { nodes } = await openNodes({}, {});
     const account = await openAccount(nodes[0], 50 * PRICES.c);
     const mutations = Array.from({ length: 200 }, () => admitMutation(account));
@@ -44,7 +44,7 @@ onPostgres("two nodes", () => {
     expect(await balance(nodes[1], account)).toEqual([0, 50 * PRICES.c, 0, 50]);
   });
 
-  test("one idempotency key at both at once, fifty times, is one generation", async () => {
+  test("create one generation for fifty concurrent submissions with one idempotency key", async () => {
     const { nodes } = await openNodes({}, {});
     const account = await openAccount(nodes[0], 1000);
     const outcomes = await atBoth(
@@ -56,14 +56,14 @@ onPostgres("two nodes", () => {
     expect(await balance(nodes[0], account)).toEqual([890, 110, 0, 1]);
   });
 
-  test("no more generations are in progress than the account may have, whichever node they come to", async () => {
+  test("enforce the limit of generations in progress together", async () => {
     const { nodes } = await openNodes({}, {});
     const account = await openAccount(nodes[0], 5000);
     const mutations = Array.from({ length: 30 }, () => admitMutation(account, { inProgressLimit: 7 }));
     expect(kinds(await atBoth(nodes, mutations))).toEqual({ admitted: 7, concurrency_limit: 23 });
   });
 
-  test("a key's limit is one for both", async () => {
+  test("enforce the spend limit of a key together", async () => {
     const { nodes } = await openNodes({}, {});
     const account = await openAccount(nodes[0], 5000);
     const [key] = await nodes[0].keys(account.id);
@@ -77,7 +77,7 @@ onPostgres("two nodes", () => {
     expect(kinds(await atBoth(nodes, mutations))).toEqual({ admitted: 5, key_limit: 25 });
   });
 
-  test("submissions, ends and top-ups of the same few accounts at four nodes: none waits for one that waits for it", async () => {
+  test("do not deadlock with submissions, ends and top-ups of the same accounts at four nodes", async () => {
     const { database, nodes } = await openNodes({}, {}, {}, {});
     const accounts: Account[] = [];
     for (let n = 0; n < 4; n += 1) accounts.push(await openAccount(nodes[0], 20_000));
@@ -86,7 +86,7 @@ onPostgres("two nodes", () => {
       const told: MutationResult[] = [];
       for (let round = 0; round < 6; round += 1) {
         const order = ofAll(turn + round);
-        // Accounts come in another order each time, and what is written alone is among what is written together.
+        // Accounts come in another order each time, and mutations that are written alone lie between those written together.
         const admits = (turn % 2 === 0 ? order : order.toReversed()).map((account) => admitMutation(account));
         const credits = order.slice(0, 2).map(
           ({ seq: accountSeq }): Mutation => ({
@@ -115,7 +115,7 @@ onPostgres("two nodes", () => {
     }
   }, 60_000);
 
-  test("usage that four nodes add up at once, and keys that they note the use of, are each in one order", async () => {
+  test("do not deadlock when four nodes roll up usage and store key uses in opposite orders", async () => {
     const { database, nodes } = await openNodes({}, {}, {}, {});
     const accounts: Account[] = [];
     for (let n = 0; n < 8; n += 1) accounts.push(await openAccount(nodes[0], 10_000));
@@ -146,7 +146,7 @@ onPostgres("two nodes", () => {
     ).toEqual(accounts.map(() => 4));
   });
 
-  test("a step of a generation that the other owns is stale", async () => {
+  test("return stale for a step of a generation that the other node owns", async () => {
     const { nodes } = await openNodes({}, {});
     const [one, two] = nodes;
     const account = await openAccount(one, 1000);
@@ -159,7 +159,7 @@ onPostgres("two nodes", () => {
     expect(await two.unfinished(0, 10)).toEqual([]);
   });
 
-  test("what one has answered the other reads", async () => {
+  test("read what the other node has committed", async () => {
     const { nodes } = await openNodes({}, {});
     const [one, two] = nodes;
     const account = await openAccount(one, 2000);
@@ -169,7 +169,7 @@ onPostgres("two nodes", () => {
     }
   });
 
-  test("a key that both rotate at once is rotated once", async () => {
+  test("rotate a key once when both rotate it concurrently", async () => {
     const { nodes } = await openNodes({}, {});
     const account = await openAccount(nodes[0], 0);
     const [key] = await nodes[0].keys(account.id);
@@ -188,7 +188,7 @@ onPostgres("two nodes", () => {
     expect(await nodes[1].keys(account.id)).toHaveLength(2);
   });
 
-  test("a reference that both credit at once is credited once", async () => {
+  test("credit a payment reference once when both credit it concurrently", async () => {
     const { nodes } = await openNodes({}, {});
     const account = await openAccount(nodes[0], 0);
     const told = await Promise.all(
@@ -198,7 +198,7 @@ onPostgres("two nodes", () => {
     expect(await balance(nodes[1], account)).toEqual([100, 0, 0, 0]);
   });
 
-  test("a payment that both are told of is credited once, and receipts have no gap", async () => {
+  test("credit a payment once when both receive it, without gaps in the receipt numbers", async () => {
     const { nodes } = await openNodes({}, {});
     const account = await openAccount(nodes[0], 0);
     const names = Array.from({ length: 12 }, (_, i) => `n${i}`);

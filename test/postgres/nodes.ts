@@ -1,4 +1,4 @@
-// Several nodes over one database: stores that are opened, and closed at the end of the test with the invariants still whole.
+// Opens several nodes on one database, and verifies and closes them at the end of the test.
 import { afterEach, expect } from "bun:test";
 import { openPostgresStore, type PostgresOptions } from "../../src/store/postgres/client.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -8,7 +8,7 @@ import { type Database, freshDatabase } from "./databases.ts";
 type Opened = { database: Database; stores: Store[] };
 const opened: Opened[] = [];
 
-/** As many nodes as there are options, over a new database. */
+/** Opens one node for each options object, on a new database. */
 export const openNodes = async <const O extends readonly Partial<PostgresOptions>[]>(
   ...options: O
 ): Promise<{
@@ -37,7 +37,7 @@ export const openNodes = async <const O extends readonly Partial<PostgresOptions
   return { database, nodes: nodes as unknown as { [K in keyof O]: Store }, another };
 };
 
-/** Whatever nodes did to each other, the invariants hold. */
+/** Verifies the invariants after each test. */
 export const checkNodes = (): void => {
   afterEach(async () => {
     for (const { database, stores } of opened.splice(0)) {

@@ -1,4 +1,4 @@
-// A database that was away for longer than a lease costs no node: only who could reach it all along ends others.
+// A database outage longer than a lease ends no node: only a node with continuous access ends others.
 import { afterAll, expect, test } from "bun:test";
 import { connect } from "../../src/store/postgres/connections.ts";
 import { createRenewalStreak, renewLease } from "../../src/store/postgres/node-lease.ts";
@@ -14,13 +14,13 @@ afterAll(dropDirs);
 const LEASE_MS = 3000;
 const LONG_MS = 30_000;
 const epochOf = ({ node }: Store): number => node?.epoch ?? 0;
-/** Looks; once more where the connection was lost meanwhile. */
+/** Renews the lease, and retries once after a lost connection. */
 const look = async ({ node }: Store) => {
-  if (node === null) throw new Error("a node was wanted");
+  if (node === null) throw new Error("the node is missing");
   return await node.renewLease(false).catch(() => node.renewLease(false));
 };
 
-test("a streak is long after a third of a lease of renewals, and a gap of more than half a lease begins a new one", () => {
+test("a renewal streak is long after a third of a lease, and restarts after a gap of more than half a lease", () => {
   let nowMs = 0;
   const streak = createRenewalStreak(6000, () => nowMs);
   const at = (ms: number, isRenewed: boolean): boolean => {
@@ -32,15 +32,15 @@ test("a streak is long after a third of a lease of renewals, and a gap of more t
   expect([at(0, true), at(1000, true), at(1999, true), at(2000, true), at(3000, true)]).toEqual([
     ...[false, false, false, false, true],
   ]);
-  // Looks that fail do not end it, only time does.
+  // Failed renewals do not end the streak; only time does.
   expect([at(6000, false), at(6001, false), at(6002, true)]).toEqual([true, false, false]);
   expect([at(7000, true), at(8001, true), at(8002, true), at(8003, true)]).toEqual([false, false, false, true]);
 });
 
-onPostgres("a database that was away", () => {
+onPostgres("after a database outage", () => {
   checkNodes();
 
-  /** Three nodes, and a connection that bends their leases. */
+  /** Three nodes, and a connection that changes the expiry of their leases. */
   const openScene = async () => {
     const { nodes, another, database } = await openNodes({ leaseMs: LONG_MS }, { leaseMs: LONG_MS }, { leaseMs: LONG_MS });
     const address = { url: database.url, prepare: true };
@@ -57,7 +57,7 @@ onPostgres("a database that was away", () => {
     return { nodes, another, address, bend, ask };
   };
 
-  test("for longer than a lease: no node ends another when it is back, whoever comes first", async () => {
+  test("longer than a lease, no node ends another, whichever renews first", async () => {
     const options = { leaseMs: LEASE_MS };
     const { nodes, database } = await openNodes(options, options, options);
     const [first, ...others] = nodes;
@@ -73,7 +73,7 @@ onPostgres("a database that was away", () => {
     for (const store of nodes) expect(await store.commit([{ mutation: "beat", atMs: 1 }])).toHaveLength(1);
   }, 60_000);
 
-  test("A2: who ended while it could not reach the database left word of it to the next process of its directory, and to that alone", async () => {
+  test("A2: a node that ended during the outage reports it only to the next process of its directory", async () => {
     const home = { dir: freshDir(), allowNetworkDisk: false };
     const { nodes, another } = await openNodes({ leaseMs: LONG_MS, home });
     const awayOf = ({ node }: Store) => node?.formerAwaySinceMs;
@@ -91,7 +91,7 @@ onPostgres("a database that was away", () => {
     expect(awayOf(await another({ leaseMs: LONG_MS, home }))).toBeNull();
   });
 
-  test("a look that was held up on its way, or by the server, renews a lease and ends nobody", async () => {
+  test("a delayed renewal extends the lease and ends no other node", async () => {
     const { nodes, address, bend } = await openScene();
     const [first, second] = nodes;
     await bend(second, -1000);
@@ -104,14 +104,14 @@ onPostgres("a database that was away", () => {
     expect(await look(second)).toBeNull();
   });
 
-  test("A2: a node that opens ends nobody, however long ago the leases of the others ran out: they wait at the same door", async () => {
+  test("A2: a node that opens ends no other node, however long ago their leases expired", async () => {
     const { nodes, another, bend } = await openScene();
     for (const store of nodes) await bend(store, -20 * LONG_MS);
     const opened = await another({ leaseMs: LONG_MS });
     for (const store of [...nodes, opened]) expect(await look(store)).toMatchObject({ alive: 4, ended: [] });
   });
 
-  test("A2: who opens in the directory of a former process has its generations with that step, before anybody can take them over", async () => {
+  test("A2: a process that opens the directory of a former one owns its generations before others can take them over", async () => {
     const openedAtMs = 1_000;
     const { nodes, another } = await openNodes({ leaseMs: LONG_MS, nowMs: openedAtMs }, { leaseMs: LONG_MS });
     const [former, other] = nodes;
@@ -127,7 +127,7 @@ onPostgres("a database that was away", () => {
     });
   });
 
-  test("where no share of the numbers is free, who opens ends whoever is dead", async () => {
+  test("a node that opens ends expired nodes when no slot is free", async () => {
     const { nodes, another, bend, ask } = await openScene();
     const [first, second] = nodes;
     await ask(`WITH made AS (INSERT INTO node (pid, host, opened_at_ms, slot) SELECT 1, 'elsewhere', 0, generate_series(3, 63) RETURNING epoch)

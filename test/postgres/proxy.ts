@@ -1,25 +1,25 @@
-// A door before PostgreSQL that breaks at a chosen moment: before a COMMIT gets through, before its answer does, or without a word.
+// A TCP proxy before PostgreSQL that breaks at a chosen moment: before a COMMIT, before its response, or silently.
 import { createServer, type Socket, connect as toServer } from "node:net";
 
 export type Wire = {
   port: number;
-  /** The next COMMIT does not arrive: the connection breaks with it. */
+  /** The next COMMIT does not arrive: the connection breaks before it. */
   cutBeforeCommit(): void;
-  /** The next COMMIT is done, and its answer does not arrive. */
+  /** The next COMMIT is executed, and its response does not arrive. */
   cutAfterCommit(): void;
-  /** From the next COMMIT on nothing arrives on either side, also of connections to come, until `goOn`. */
+  /** From the next COMMIT until `goOn` no bytes arrive on either side, also on new connections. */
   stallAtCommit(): void;
   goOn(): void;
-  /** All connections break at this moment. */
+  /** Breaks all connections. */
   cut(): void;
-  /** Connections that are open go silent for good on either side, without a word; new ones work. */
+  /** Silences the open connections on both sides for good; new connections work. */
   swallow(): void;
-  /** How often it broke or stalled. */
+  /** The number of breaks and stalls. */
   times(): number;
   close(): void;
 };
 
-/** Splits bytes into messages: a letter, the length of the rest with itself, the rest. What comes first has no letter. */
+/** Splits bytes into messages: a type byte, the length including itself, the payload. A first message has no type byte. */
 const splitter = (hasLetter: boolean) => {
   let rest = Buffer.alloc(0);
   let isFirst = !hasLetter;
@@ -40,7 +40,7 @@ const splitter = (hasLetter: boolean) => {
 
 const text = (message: Buffer, from: number): string => message.toString("utf8", from, message.indexOf(0, from));
 
-/** Knows a COMMIT among what a client sends: as one message, or as the running of a statement that was prepared before. */
+/** Detects a COMMIT from a client: as one message, or as the execution of a prepared statement. */
 const commitFinder = () => {
   const prepared = new Map<string, string>();
   return (message: Buffer): boolean => {
@@ -54,15 +54,15 @@ const commitFinder = () => {
 };
 const isDone = (message: Buffer): boolean => message[0] === 0x43 && text(message, 5) === "COMMIT";
 
-/** @param port of the server. */
+/** @param port The port of the server. */
 export const openProxy = async (port: number): Promise<Wire> => {
   let next: "before" | "after" | "stall" | undefined;
   let times = 0;
   let isStalled = false;
-  /** What waits for the end of a stall. */
+  /** Messages that wait for the end of a stall. */
   const held: (() => void)[] = [];
   const sockets = new Set<Socket>();
-  /** Those whose other side is gone without a word. */
+  /** Sockets whose peer is silent. */
   const silent = new Set<Socket>();
   const strike = (kind: typeof next): boolean => {
     if (next !== kind) return false;
@@ -83,7 +83,7 @@ export const openProxy = async (port: number): Promise<Wire> => {
       socket.on("error", end);
       socket.on("close", () => {
         sockets.delete(socket);
-        // Who is gone while nothing gets through is not known to the other side.
+        // During a stall the other side does not see that a socket has closed.
         if (isStalled) held.push(end);
         else end();
       });

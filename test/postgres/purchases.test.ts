@@ -1,4 +1,4 @@
-// Purchases beside submissions at several nodes: balances are locked in the order of their accounts, whatever kind of mutation wants them.
+// Purchases and submissions at several nodes: all mutations lock balances in the order of their accounts.
 import { expect, test } from "bun:test";
 import { connect } from "../../src/store/postgres/connections.ts";
 import { admitMutation, openAccount } from "../store/fixture.ts";
@@ -11,7 +11,7 @@ const ROUNDS = 15;
 onPostgres("purchases beside submissions", () => {
   checkNodes();
 
-  test("payments of one account and submissions of another, at two nodes in opposite order, never wait for each other in a ring", async () => {
+  test("do not deadlock when two nodes commit payments and submissions of two accounts in opposite orders", async () => {
     const { nodes, database } = await openNodes({}, {});
     const [a, b] = nodes;
     const [low, high] = [await openAccount(a, 100_000), await openAccount(a, 100_000)];

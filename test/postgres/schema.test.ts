@@ -1,4 +1,4 @@
-// What the schema over PostgreSQL refuses by itself: the same as over SQLite, and every guard has a case.
+// Guards of the PostgreSQL schema: it rejects the same SQL as the SQLite schema, and every trigger has a case.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { type Connection, connect } from "../../src/store/postgres/connections.ts";
@@ -12,7 +12,7 @@ const WORDS = {
 };
 const NOBODY = "(SELECT max(seq) FROM generation) + 1";
 const ANOTHER = "(SELECT min(seq) FROM generation)";
-/** Guards of what only this schema has, or of what SQLite's tests leave out. */
+/** Guards that only this schema has, or that the SQLite tests leave out. */
 const OWN: [fault: string, sql: string][] = [
   ["a plan is immutable", "UPDATE plan SET routes = '[]'"],
   ["a plan cannot be deleted", "DELETE FROM plan"],
@@ -45,7 +45,7 @@ const OWN: [fault: string, sql: string][] = [
 ];
 const CASES = [...guards(WORDS), ...OWN];
 
-onPostgres("the schema", () => {
+onPostgres("the PostgreSQL schema", () => {
   let line: Connection;
   let close: () => Promise<void>;
   beforeAll(async () => {
@@ -71,7 +71,7 @@ onPostgres("the schema", () => {
     expect(told).toContain(fault);
   });
 
-  test("every guard has its case", async () => {
+  test("has a case for every trigger", async () => {
     const { rows } = await line.send<{ name: string; said: string }>(
       `SELECT t.tgname AS name, CASE p.proname WHEN 'reject' THEN convert_from(substring(t.tgargs FOR length(t.tgargs) - 1), 'UTF8')
          ELSE p.prosrc END AS said

@@ -1,4 +1,4 @@
-// A PostgreSQL server that is too old, keeps texts with a loss or is not there: the start says so in one line, and where it is.
+// Requirements on the PostgreSQL server: the start reports a server that is too old or unreachable in one line.
 import { expect, test } from "bun:test";
 import { messageOf } from "../../src/cli/exit-codes.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
@@ -9,12 +9,12 @@ import { freshDatabase, onPostgres } from "./databases.ts";
 
 const faultOf = (work: Promise<unknown>): Promise<Error> =>
   work.then(
-    () => new Error("nothing was refused"),
+    () => new Error("nothing was rejected"),
     (fault: Error) => fault,
   );
 
-onPostgres("the server of a database", () => {
-  test("A7: a server older than what is needed is refused at the start, with its version, and no restart is tried", async () => {
+onPostgres("the PostgreSQL server", () => {
+  test("A7: is rejected at the start when its version is too old, without a restart", async () => {
     const database = await freshDatabase();
     const fault = await faultOf(openPostgresStore({ url: database.url, prepare: true, mode: "test", leastVersion: 990_000 }));
     expect(fault.message).toMatch(
@@ -27,7 +27,7 @@ onPostgres("the server of a database", () => {
   });
 });
 
-test("A1, A13: a database that is not there is told with host and port, without its password", async () => {
+test("A1, A13: an unreachable database is reported with host and port, without its password", async () => {
   const address = { url: "postgres://genrouter:hidden@127.0.0.1:1/genrouter", prepare: true };
   const works = {
     opened: () => openPostgresStore(address),
@@ -41,9 +41,12 @@ test("A1, A13: a database that is not there is told with host and port, without 
   }
 });
 
-test.each(["42P05", "26000"])("A13: a pooler that answers %s is told with the setting that helps", (errno) => {
-  const fault = Object.assign(new Error('prepared statement "P0" already exists'), { errno });
-  const { message } = unavailableError("postgres://db.example.com/genrouter", "opened", fault);
-  expect(message).toContain("at db.example.com:5432 cannot be opened");
-  expect(message).toEndWith("; behind a pooler in transaction mode set GENROUTER_STORE__PREPARED=false");
-});
+test.each(["42P05", "26000"])(
+  "A13: the error for a pooler that answers %s names the setting GENROUTER_STORE__PREPARED",
+  (errno) => {
+    const fault = Object.assign(new Error('prepared statement "P0" already exists'), { errno });
+    const { message } = unavailableError("postgres://db.example.com/genrouter", "opened", fault);
+    expect(message).toContain("at db.example.com:5432 cannot be opened");
+    expect(message).toEndWith("; behind a pooler in transaction mode set GENROUTER_STORE__PREPARED=false");
+  },
+);

@@ -1,4 +1,4 @@
-// A PostgreSQL server for tests and programs: a new cluster in a temporary directory, on a port of this machine, gone with this process.
+// A PostgreSQL server for tests and programs: a new cluster in a temporary directory, removed with this process.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
@@ -10,15 +10,15 @@ import { AS, binary } from "./binaries.ts";
 
 export type Server = {
   port: number;
-  /** The address of one of its databases; `postgres` is always there. */
+  /** The URL of one of its databases; `postgres` always exists. */
   url(database: string): string;
-  /** What it has said since it was started. */
+  /** Its log since the last start. */
   log(): string;
-  /** Ends it at once, as a crash would: what it had not written to its log is lost. Or in order, but without waiting for anybody. */
+  /** Stops it as a crash would, which loses what is not in its write-ahead log, or in order without waiting for clients. */
   kill(how?: "crash" | "fast"): Promise<void>;
-  /** Starts it again, over what it had written, on the same port. */
+  /** Starts it again with its data, on the same port. */
   start(): Promise<void>;
-  /** Ends it for good, and removes what it kept. */
+  /** Stops it, and removes its directory. */
   stop(): Promise<void>;
 };
 
@@ -26,8 +26,8 @@ const READY = "database system is ready to accept connections";
 const START_MS = 60_000;
 const LOOK_MS = 20;
 /**
- * Stays with the cluster until its own input ends, which it does with this process however that ends, and then ends the server and removes it
- * all. A runner that ends what a test has left running does not end this.
+ * Runs until its standard input closes, which happens at any end of this process, then stops the server and removes everything.
+ * A test runner that ends the remaining processes of a test does not end this one.
  */
 const WATCH = `trap '' TERM INT HUP; cat >/dev/null; pid=$(head -n 1 "$1/cluster/postmaster.pid" 2>/dev/null) && kill -QUIT "$pid"
 i=0; while [ $i -lt 100 ] && kill -0 "$pid" 2>/dev/null; do i=$((i + 1)); sleep 0.1; done; rm -rf "$1"`;
@@ -52,7 +52,7 @@ const make = async (dir: string): Promise<void> => {
   if (code !== 0) throw new Error(`initdb ended with ${code}: ${said}`);
 };
 
-/** @param settings of the server, beside its own: `{ max_connections: "200" }`. */
+/** @param settings Server settings besides its own: `{ max_connections: "200" }`. */
 export const openServer = async (settings: Record<string, string> = {}): Promise<Server> => {
   refuseInQuickSet("a PostgreSQL server");
   const dir = mkdtempSync(join(tmpdir(), "genrouter-pg-"));
@@ -62,7 +62,7 @@ export const openServer = async (settings: Record<string, string> = {}): Promise
   await make(dir);
   const port = await freePort();
   const own = { listen_addresses: "127.0.0.1", unix_socket_directories: "", max_connections: "200" };
-  // Tests ask it when something was committed.
+  // Tests query the commit times of rows.
   const options = { ...own, track_commit_timestamp: "on", ...settings };
   const words = ["-D", join(dir, "cluster"), "-p", String(port)];
   for (const [name, value] of Object.entries(options)) words.push("-c", `${name}=${value}`);

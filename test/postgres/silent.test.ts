@@ -1,4 +1,4 @@
-// Connections that are gone without a word: reads on them are given up after a while and sent again over new ones, and none waits for ever.
+// Silently lost connections: reads on them time out and are retried over new connections.
 import { expect, test } from "bun:test";
 import { DatabaseUnavailable } from "../../src/store/errors.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
@@ -11,8 +11,8 @@ import { openProxy } from "./proxy.ts";
 const LONGEST_READ_MS = 700;
 const READERS = 2;
 
-onPostgres("connections that are gone without a word", () => {
-  test("reads on their way there and behind those are answered over new ones; so are the lease and commits", async () => {
+onPostgres("silently lost connections", () => {
+  test("are replaced: reads in flight, later reads and a commit succeed over new connections", async () => {
     const { url, drop } = await freshDatabase();
     const proxy = await openProxy(Number(new URL(url).port));
     const through = new URL(url);
@@ -36,7 +36,7 @@ onPostgres("connections that are gone without a word", () => {
     drop();
   }, 60_000);
 
-  test("a read that takes too long twice is told as a database that is away, and those beside it are answered", async () => {
+  test("let a read that times out twice reject with DatabaseUnavailable, while concurrent reads succeed", async () => {
     const { url, drop } = await freshDatabase();
     const pool = createPool({ url, prepare: true }, READERS, LONGEST_READ_MS);
     const slow = pool.query("SELECT 1 AS one FROM pg_sleep(30)").catch((fault: unknown) => fault);
@@ -49,7 +49,7 @@ onPostgres("connections that are gone without a word", () => {
   }, 60_000);
 });
 
-test("a server that does not know itself what it wrote has said neither yes nor no", () => {
+test("error 40003 counts as a lost response, and serialization errors count as collisions", () => {
   const fault = (errno: string) => Object.assign(new Error("no"), { errno });
   expect([isLost(fault("40003")), isCollision(fault("40003"))]).toEqual([true, false]);
   for (const state of ["40001", "40P01", "40002", "55P03"])

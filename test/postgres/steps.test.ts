@@ -1,4 +1,4 @@
-// Steps of the schema over PostgreSQL: run once however many nodes start, and nodes of the release before go on beside a step that only adds.
+// Schema migrations over PostgreSQL: each runs once for all nodes, and nodes of the former release continue after additive ones.
 import { expect, test } from "bun:test";
 import { WrongSchema } from "../../src/store/errors.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
@@ -13,7 +13,7 @@ const further = (needs: number): Migration[] => [
   ...MIGRATIONS,
   { version: NEWEST + 1, sql: "ALTER TABLE account ADD COLUMN later bigint; CREATE TABLE later (x bigint)", needs },
 ];
-/** As a node of a newer release opens the database. */
+/** Opens the database as a node of a newer release does. */
 const upgrade = async (url: string, migrations: readonly Migration[]): Promise<void> => {
   const line = await connect({ url, prepare: true });
   try {
@@ -27,8 +27,8 @@ const upgrade = async (url: string, migrations: readonly Migration[]): Promise<v
 };
 const open = (url: string) => openPostgresStore({ url, prepare: true, mode: "test", readers: 1 });
 
-onPostgres("steps of the schema", () => {
-  test("nodes that start at once over an empty database run every step once", async () => {
+onPostgres("schema migrations", () => {
+  test("run once when several nodes start on an empty database", async () => {
     const { url } = await ownDatabase();
     const stores = await Promise.all([open(url), open(url), open(url)]);
     const slots = stores.map(({ node }) => node?.slot);
@@ -40,7 +40,7 @@ onPostgres("steps of the schema", () => {
     for (const store of stores) await store.close();
   });
 
-  test("a newer release that only adds: nodes of this one go on, start again, and are read beside it", async () => {
+  test("of a newer release that only add objects keep nodes of this release running, restartable and readable", async () => {
     const { url } = await ownDatabase();
     const before = await open(url);
     await upgrade(url, further(NEWEST));
@@ -56,7 +56,7 @@ onPostgres("steps of the schema", () => {
     await before.close();
   });
 
-  test("a newer release that takes something away: this one does not start, and does not read", async () => {
+  test("of a newer release that remove objects prevent this release from starting and from reading", async () => {
     const { url } = await ownDatabase();
     await upgrade(url, further(NEWEST + 1));
     const fault = (work: Promise<unknown>) => work.then(() => undefined).catch((thrown: unknown) => thrown);
@@ -66,14 +66,14 @@ onPostgres("steps of the schema", () => {
     }
   });
 
-  test("a step that is not the one of this release is refused", async () => {
+  test("are rejected when their SQL differs from that of this release", async () => {
     const { url } = await ownDatabase();
     const changed = MIGRATIONS.map((step) => (step.version === NEWEST ? { ...step, sql: `${step.sql}\n-- changed` } : step));
     await upgrade(url, changed);
     await expect(open(url)).rejects.toThrow(`step ${NEWEST} of the database is not the one of this release`);
   });
 
-  test("every step needs no step behind itself", () => {
+  test("require at most their own version", () => {
     for (const { version, needs } of MIGRATIONS) expect(needs).toBeLessThanOrEqual(version);
   });
 });

@@ -1,4 +1,4 @@
-// TLS to PostgreSQL (operator.md C, security.md 8): a server that proves who it is gets the rows, and any other gets nothing.
+// TLS to PostgreSQL (operator.md C, security.md 8): the store opens only a server with a verified certificate.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { openServer, type Server } from "./server.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "genrouter-tls-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
-/** A file that PostgreSQL's user alone may read, as it wants its key. */
+/** Writes a file that only the user of PostgreSQL may read, as PostgreSQL requires of its key. */
 const put = (name: string, text: string): string => {
   const path = join(dir, name);
   writeFileSync(path, text, { mode: 0o600 });
@@ -20,7 +20,7 @@ const put = (name: string, text: string): string => {
   return path;
 };
 
-/** A server that takes nobody in clear. */
+/** A server that rejects unencrypted connections. */
 const secured = (name: string, { cert, key }: { cert: string; key: string }): Promise<Server> =>
   openServer({
     ssl: "on",
@@ -53,17 +53,17 @@ onPostgres("TLS to the server", () => {
   };
   const verified = (authority: string) => `?sslmode=verify-full&sslrootcert=${put(`${Bun.hash(authority)}.pem`, authority)}`;
 
-  test("one whose certificate the operator's authority vouches for, for the name that is called, is opened", async () => {
+  test("opens a server whose certificate is signed by the configured authority for the called name", async () => {
     expect(await opened(proved, "localhost", verified(SELF_SIGNED.cert))).toBe("opened");
     expect(await opened(proved, "127.0.0.1", verified(SELF_SIGNED.cert))).toBe("opened");
   }, 60_000);
 
   test.each([
-    ["of an authority that nobody named", "?sslmode=verify-full", () => proved],
-    ["of another authority than the one that was named", verified(AUTHORITY), () => proved],
-    ["of another name, by the authority that was named", verified(AUTHORITY), () => other],
+    ["of an authority that is not configured", "?sslmode=verify-full", () => proved],
+    ["of another authority than the configured one", verified(AUTHORITY), () => proved],
+    ["for another name, signed by the configured authority", verified(AUTHORITY), () => other],
   ])(
-    "one with a certificate %s is not, and says why",
+    "rejects a server with a certificate %s, and reports why",
     async (_, more, server) => {
       const said = await opened(server(), "localhost", more);
       expect(said).toMatch(
@@ -74,7 +74,7 @@ onPostgres("TLS to the server", () => {
     60_000,
   );
 
-  test("one that takes nobody in clear says so", async () => {
+  test("reports that a server rejects unencrypted connections", async () => {
     expect(await opened(proved, "localhost", "?sslmode=disable")).toMatch(/no encryption|pg_hba/);
   }, 60_000);
 });

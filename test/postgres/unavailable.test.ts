@@ -1,4 +1,4 @@
-// While the database is away a request is turned away for now, as under load: it is no defect, and the same one is answered when it is back.
+// During a database outage requests get 503 busy, and the same requests succeed afterwards.
 import { expect, test } from "bun:test";
 import { connect } from "../../src/store/postgres/connections.ts";
 import { eventually } from "../eventually.ts";
@@ -7,13 +7,13 @@ import { postgresReason } from "./binaries.ts";
 import { sharedServer } from "./databases.ts";
 
 test.skipIf(postgresReason !== undefined)(
-  "a poll meets a database that is away: 503 busy with Retry-After; the same poll is answered once it is back",
+  "a poll during a database outage returns 503 busy with Retry-After, and succeeds after the outage",
   async () => {
     const harness = await openHarnessOfNodes(2, { factor: 0 });
     const server = await sharedServer();
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
     await server.kill();
-    // The other node has not seen it, and has to ask.
+    // The other node has not cached the generation and must read the database.
     const answers = [await harness.ask("GET", `/v1/generations/${id}`), await harness.ask("GET", `/v1/generations/${id}`)];
     const turnedAway = answers.find(({ status }) => status === 503);
     expect(turnedAway?.body).toMatchObject({ error: { code: "busy" } });
@@ -29,7 +29,7 @@ test.skipIf(postgresReason !== undefined)(
 );
 
 test.skipIf(postgresReason !== undefined)(
-  "nodes that cannot reach the database are not ready and say why, and are ready again by themselves",
+  "nodes that cannot reach the database are not ready, report why, and become ready again without a restart",
   async () => {
     const harness = await openHarnessOfNodes(2);
     const server = await sharedServer();
@@ -40,12 +40,12 @@ test.skipIf(postgresReason !== undefined)(
       const answers = await eventually(async () => {
         const all = await asked();
         return all.every(({ status }) => status === 503) && all;
-      }, "a 503 of both");
+      }, "a 503 from both nodes");
       for (const answer of answers) expect(await answer.json()).toMatchObject({ faults: ["the database does not answer"] });
     } finally {
       await server.start();
     }
-    await eventually(async () => (await asked()).every(({ status }) => status === 200), "a 200 of both");
+    await eventually(async () => (await asked()).every(({ status }) => status === 200), "a 200 from both nodes");
     await harness.crash();
   },
   90_000,

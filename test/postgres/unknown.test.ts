@@ -1,4 +1,4 @@
-// A commit whose answer was lost: the store finds out what became of it, and whatever that is, it is written once.
+// Commits whose response was lost: the store finds their outcome, and each is written once.
 import { afterEach, describe, expect, test } from "bun:test";
 import { DatabaseUnavailable } from "../../src/store/errors.ts";
 import { type AdmitGeneration, StoreUnknown } from "../../src/store/mutations.ts";
@@ -36,7 +36,7 @@ const balance = async (store: Store, { id }: Account) => {
   return [row?.availableCredits, row?.heldCredits, row?.chargedCredits, row?.inProgress];
 };
 
-/** A node behind a proxy and one beside it that sees what is there. */
+/** A node behind a proxy, and another node with direct access. */
 const scene = async (changes: { leaseMs?: number; patienceMs?: number } = {}) => {
   const { database, nodes, another } = await openNodes({});
   const { proxy, through } = await before(database);
@@ -44,15 +44,15 @@ const scene = async (changes: { leaseMs?: number; patienceMs?: number } = {}) =>
   return { store, beside: nodes[0], proxy, account: await openAccount(nodes[0], 1000), database };
 };
 
-onPostgres("a commit without an answer", () => {
+onPostgres("a commit without a response", () => {
   checkNodes();
 
   const BROKEN = [
-    ["the connection breaks before it arrives", (proxy: Wire) => proxy.cutBeforeCommit()],
-    ["the connection breaks before its answer arrives", (proxy: Wire) => proxy.cutAfterCommit()],
+    ["when the connection breaks before it arrives", (proxy: Wire) => proxy.cutBeforeCommit()],
+    ["when the connection breaks before its response arrives", (proxy: Wire) => proxy.cutAfterCommit()],
   ] as const;
   describe.each(BROKEN)("%s", (_, breakOn) => {
-    test("a submission is accepted once", async () => {
+    test("accepts a submission once", async () => {
       const { store, beside, proxy, account } = await scene();
       breakOn(proxy);
       const mutation = admitMutation(account);
@@ -63,7 +63,7 @@ onPostgres("a commit without an answer", () => {
       expect((await commitOne(store, admitMutation(account))).kind).toBe("admitted");
     });
 
-    test("a generation ends once, and is charged once", async () => {
+    test("ends and charges a generation once", async () => {
       const { store, beside, proxy, account } = await scene();
       const mutation = await admit(store, account);
       breakOn(proxy);
@@ -75,7 +75,7 @@ onPostgres("a commit without an answer", () => {
       expect(await beside.journalOf(mutation.seq)).toHaveLength(2);
     });
 
-    test("of a batch each mutation has the outcome that was written", async () => {
+    test("returns the written outcome of each mutation of a batch", async () => {
       const { store, beside, proxy, account } = await scene();
       const mutations: AdmitGeneration[] = Array.from({ length: 12 }, () => admitMutation(account));
       breakOn(proxy);
@@ -86,7 +86,7 @@ onPostgres("a commit without an answer", () => {
       expect(await store.unfinished(0, 100)).toHaveLength(9);
     });
 
-    test("credits come once", async () => {
+    test("credits a top-up once", async () => {
       const { store, beside, proxy, account } = await scene();
       breakOn(proxy);
       const credit = {
@@ -102,7 +102,7 @@ onPostgres("a commit without an answer", () => {
       expect(await balance(beside, account)).toEqual([1500, 0, 0, 0]);
     });
 
-    test("what another node left is taken over once", async () => {
+    test("takes over the generations of a closed node once", async () => {
       const { store, beside, proxy, account } = await scene();
       const mutation = await admit(beside, account);
       await beside.close();
@@ -113,7 +113,7 @@ onPostgres("a commit without an answer", () => {
     });
   });
 
-  test("nothing arrives for longer than a transaction may take: the outcome is found when something does", async () => {
+  test("returns its outcome after a stall that is longer than a transaction may take", async () => {
     const { store, beside, proxy, account } = await scene({ leaseMs: 600 });
     for (let round = 1; round <= 2; round += 1) {
       proxy.stallAtCommit();
@@ -128,7 +128,7 @@ onPostgres("a commit without an answer", () => {
     }
   });
 
-  test("a server that stays away is an unknown outcome, and nothing more is answered", async () => {
+  test("rejects with an unknown outcome when the server stays unavailable", async () => {
     const { store, proxy, account } = await scene({ leaseMs: 600, patienceMs: 1000 });
     proxy.stallAtCommit();
     const outcome = commitOne(store, admitMutation(account));
@@ -138,13 +138,13 @@ onPostgres("a commit without an answer", () => {
   }, 30_000);
 });
 
-onPostgres("a server that is ended at once and started again", () => {
-  test("is told of in one line by reads that have waited for it, and read again when it is back", async () => {
+onPostgres("a server that crashes and restarts", () => {
+  test("makes a waiting read reject with one line, and serves reads after the restart", async () => {
     const database = await freshDatabase();
     const store = await openPostgresStore({ url: database.url, prepare: true, mode: "test", readers: 2 });
     await database.server.kill();
     const fault = await store.unfinished(0, 1).catch((caught: unknown) => caught);
-    // Whatever becomes of this test, others need the server.
+    // Other tests need the server, whatever the result of this one.
     await database.server.start();
     expect(fault).toBeInstanceOf(DatabaseUnavailable);
     expect(String(fault)).toMatch(
@@ -155,9 +155,9 @@ onPostgres("a server that is ended at once and started again", () => {
     database.drop();
   }, 60_000);
 
-  /** More than any machine can hold in that time. */
+  /** More than a machine can hold in that time. */
   const CREDITS = 1_000_000_000;
-  test("has all that was acknowledged, and commits go on", async () => {
+  test("keeps every acknowledged submission, and the commits continue", async () => {
     const database = await freshDatabase();
     const open = () => openPostgresStore({ url: database.url, prepare: true, mode: "test", readers: 2 });
     const stores = [await open(), await open()] as const;
@@ -182,7 +182,7 @@ onPostgres("a server that is ended at once and started again", () => {
       await Bun.sleep(300);
       await database.server.kill();
       counts.push(acknowledged.length);
-      // Whatever becomes of this test, others need the server.
+      // Other tests need the server, whatever the result of this one.
       await database.server.start();
       await Bun.sleep(1500);
     }

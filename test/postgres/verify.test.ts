@@ -1,4 +1,4 @@
-// The checker over PostgreSQL: every violation that is found over SQLite is found here, and those of what only PostgreSQL has.
+// verify over PostgreSQL finds the violations that it finds over SQLite, and those that only PostgreSQL can have.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { type Connection, connect } from "../../src/store/postgres/connections.ts";
@@ -12,9 +12,9 @@ import { PLANTS_OF_LIFE } from "../store/violations-lifecycle.ts";
 import { freshDatabase, onPostgres } from "./databases.ts";
 import { openServer } from "./server.ts";
 
-/** Without triggers and references, as whoever means harm would do it. */
+/** Disables triggers and foreign keys, as an attacker with access to the database would. */
 const HARM = "SET LOCAL session_replication_role = replica;";
-/** What a plant may break: all but the primary keys. And what is numbered elsewhere gets a number by itself. */
+/** Drops the constraints that a plant may violate, which are all but the primary keys, and adds defaults for numbered columns. */
 const LOOSEN = `DO $$ DECLARE one record; BEGIN
   FOR one IN SELECT conrelid::regclass AS place, conname FROM pg_constraint
     WHERE contype IN ('c', 'u', 'f') AND connamespace = 'public'::regnamespace ORDER BY contype = 'u'
@@ -27,49 +27,52 @@ CREATE SEQUENCE posted START 9007199254740000;
 ALTER TABLE transfer ALTER seq SET DEFAULT nextval('posted');
 ALTER TABLE plan ALTER hash SET DEFAULT '';`;
 
-/** What invariant 12 asks of a file is SQLite's own. */
+/** The clauses of invariant 12 about the file apply to SQLite only. */
 const SHARED = [...PLANTS_OF_MONEY, ...PLANTS_OF_LIFE, ...PLANTS_OF_DELIVERIES].filter(({ invariant }) => invariant !== 12);
 const UNSAFE = "commits are confirmed before they reach the disk";
-/** The second node took over what the first one left, and one generation of it went on to its end. */
+/** The second node took over the generations of the first one, and ended one of them. */
 const CLAIMED =
   "(SELECT j.generation_seq FROM generation_event j JOIN ownership_change c ON c.generation_seq = j.generation_seq AND c.epoch = j.epoch)";
 const OWN: readonly Plant[] = [
   ...plant(12, "the event was written by a node that did not own the generation", [
     [
-      "a step by a node that had not taken it over",
+      "a step by a node that did not take the generation over",
       `UPDATE generation_event SET epoch = 1 WHERE generation_seq = ${CLAIMED} AND version = 2`,
     ],
     [
-      "a step by one that took it over later",
+      "a first step by a node that did not admit the generation",
       `UPDATE generation_event SET epoch = 2 WHERE generation_seq = ${CLAIMED} AND version = 1`,
     ],
-    ["a step by a stranger", `UPDATE generation_event SET epoch = 9 WHERE generation_seq = ${FAILED} AND version = 2`],
+    ["a step of an unknown epoch", `UPDATE generation_event SET epoch = 9 WHERE generation_seq = ${FAILED} AND version = 2`],
   ]),
   ...plant(12, "the settlement was not written with the last event", [
-    ["a settlement by another node", `UPDATE transfer SET epoch = 2 WHERE generation_seq = ${FAILED}`],
+    ["a settlement by another node than the last event", `UPDATE transfer SET epoch = 2 WHERE generation_seq = ${FAILED}`],
   ]),
   ...plant(12, "an ownership change does not follow its predecessor, or the former node had not ended", [
-    ["a claim without the first", `UPDATE ownership_change SET change_no = 2 WHERE generation_seq = ${QUEUED}`],
-    ["a claim of what was being written", `UPDATE ownership_change SET at_ms = 1 WHERE generation_seq = ${QUEUED}`],
-    ["a claim of what another node has", `INSERT INTO ownership_change VALUES (${ENDED}, 1, 3, 2, 0)`],
+    ["an ownership change without its predecessor", `UPDATE ownership_change SET change_no = 2 WHERE generation_seq = ${QUEUED}`],
+    [
+      "an ownership change that precedes the end of the former node",
+      `UPDATE ownership_change SET at_ms = 1 WHERE generation_seq = ${QUEUED}`,
+    ],
+    ["an ownership change of a generation of another node", `INSERT INTO ownership_change VALUES (${ENDED}, 1, 3, 2, 0)`],
   ]),
   ...plant(12, "an open node has no lease, or an ended node has one", [
-    ["an owner without a lease", "UPDATE node SET ended_at_ms = NULL WHERE epoch = 2"],
-    ["a lease of an owner that has ended", "INSERT INTO lease VALUES (2, 1)"],
+    ["an open node without a lease", "UPDATE node SET ended_at_ms = NULL WHERE epoch = 2"],
+    ["a lease of an ended node", "INSERT INTO lease VALUES (2, 1)"],
   ]),
   ...plant(12, "a trigger or index is missing or disabled, or a constraint was never validated", [
-    ["a trigger that is switched off", "ALTER TABLE transfer DISABLE TRIGGER transfer_immutable"],
-    ["triggers that are switched off", "ALTER TABLE balance DISABLE TRIGGER ALL"],
-    ["a trigger that is not there", "DROP TRIGGER balance_follows_transfer ON balance"],
-    ["an index that is not there", "DROP INDEX transfer_settlement_once"],
+    ["a disabled trigger", "ALTER TABLE transfer DISABLE TRIGGER transfer_immutable"],
+    ["disabled triggers", "ALTER TABLE balance DISABLE TRIGGER ALL"],
+    ["a missing trigger", "DROP TRIGGER balance_follows_transfer ON balance"],
+    ["a missing index", "DROP INDEX transfer_settlement_once"],
     [
-      "a constraint that was put back unchecked",
+      "a constraint that was added without validation",
       `ALTER TABLE attempt DROP CONSTRAINT attempt_price_credits_check;
        ALTER TABLE attempt ADD CONSTRAINT attempt_price_credits_check CHECK (price_credits > 0) NOT VALID`,
     ],
   ]),
   ...plant(12, "the row has an epoch that never opened the database", [
-    ["a top-up by a stranger", "UPDATE transfer SET epoch = 9 WHERE kind = 'topup' AND account_seq = 1"],
+    ["a top-up of an unknown epoch", "UPDATE transfer SET epoch = 9 WHERE kind = 'topup' AND account_seq = 1"],
   ]),
 ];
 
@@ -101,7 +104,7 @@ onPostgres("verify finds", () => {
     return (await verifyOn(line, NOW_MS + 5000)).filter(({ ok }) => !ok);
   };
 
-  test("nothing in a world that is whole", async () => {
+  test("nothing in a complete fixture", async () => {
     expect(await brokenBy()).toEqual([]);
   });
 
@@ -120,7 +123,7 @@ onPostgres("verify finds", () => {
     expect(broken.map((result) => result.invariant)).toEqual([invariant, ...also].sort((a, b) => a - b));
   });
 
-  test("12: a server that does not sync", async () => {
+  test("12: a server with fsync off", async () => {
     const server = await openServer({ fsync: "off" });
     const store = await openPostgresStore({ url: server.url("postgres"), prepare: true, mode: "test", readers: 1 });
     const broken = (await store.verify(null)).filter(({ ok }) => !ok);
@@ -129,7 +132,7 @@ onPostgres("verify finds", () => {
     await server.stop();
   });
 
-  test("every clause has its violation here", () => {
+  test("a planted violation of every clause", () => {
     const planted = new Set([...[...SHARED, ...OWN].map(({ fault }) => fault), UNSAFE]);
     const faulty = CHECKS.flatMap(({ clauses }) => clauses.filter(({ isNote }) => !isNote));
     const clauses = faulty.flatMap(({ faults }) => faults);

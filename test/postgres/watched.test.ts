@@ -1,5 +1,4 @@
-// A generation that has ended, and whose attempt is still asked about, is taken over with all of its steps behind it; what another node
-// left for its owner is found by whoever is there.
+// Watched attempts and callback hints of ended generations pass to another node when their node closes.
 import { expect, test } from "bun:test";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import {
@@ -16,7 +15,7 @@ import { postgresReason } from "./binaries.ts";
 import { freshDatabase } from "./databases.ts";
 
 test.skipIf(postgresReason !== undefined)(
-  "what is watched is taken over, and its steps stay those of who wrote them",
+  "a takeover includes ended generations with watched attempts, and their events keep their epochs",
   async () => {
     const { url, drop } = await freshDatabase();
     const first = await openPostgresStore({ url, prepare: true, mode: "test" });
@@ -38,7 +37,7 @@ test.skipIf(postgresReason !== undefined)(
 );
 
 test.skipIf(postgresReason !== undefined)(
-  "what is left for the owner of an ended generation is read by another after the owner's end",
+  "callback hints of an ended generation are read by another node after their node has closed",
   async () => {
     const { url, drop } = await freshDatabase();
     const [owner, other] = [
@@ -57,7 +56,7 @@ test.skipIf(postgresReason !== undefined)(
     expect(await other.node?.hints()).toEqual([]);
     expect((await owner.node?.hints())?.length).toBe(3);
     await owner.close();
-    // News is of no use after the end, and what has not ended is taken over first.
+    // A hint without a body is dropped after the end of its node, and hints of open generations wait for their takeover.
     expect(await other.node?.hints()).toEqual(left.slice(0, 1));
     expect(await other.node?.takeOver(10)).toEqual([open.seq]);
     expect((await other.node?.hints())?.map(({ seq, n }) => [seq, n])).toEqual([

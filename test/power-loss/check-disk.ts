@@ -1,4 +1,4 @@
-// With the power off: whether the disk holds everything that anybody was told.
+// After a power cut: checks that the disk holds everything that was acknowledged.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,21 +11,21 @@ import { reading, type Tenant } from "../../src/torture/crash/crash-fixture.ts";
 import { attemptOf } from "../../src/torture/crash/read-store.ts";
 import { originOf } from "../../src/torture/crash/workload.ts";
 
-/** What is missing, as sentences; all empty where the promises are kept. */
+/** Faults as sentences; all lists are empty if nothing is missing. */
 export type Missing = { acknowledged: string[]; ends: string[]; journal: string[]; files: string[]; invariants: string[] };
 
-/** What the world was told since the last look. */
+/** What clients and providers received since the last check. */
 export type Told = { client: readonly ClientLine[]; submissions: readonly Submission[] };
 
-/** Why a stored file cannot be what it was; undefined when it is. */
+/** Why a stored file is missing or changed; undefined if it is intact. */
 const fileFault = (dir: string, id: string, { n, sha256 }: StoredFile): string | undefined => {
   const path = join(dir, "files", pathOfFile(id, n));
-  if (!existsSync(path)) return `${id}: file ${n} is not there`;
+  if (!existsSync(path)) return `${id}: file ${n} is missing`;
   const found = createHash("sha256").update(readFileSync(path)).digest("hex");
-  return found === sha256 ? undefined : `${id}: file ${n} is another than was kept`;
+  return found === sha256 ? undefined : `${id}: file ${n} has changed`;
 };
 
-/** Looks again at nothing that was found whole: what a cut has left is on disk for good. */
+/** Files that were intact are not checked again, because a cut does not change them later. */
 export const openLook = (dir: string, tenants: readonly Tenant[]) => {
   const whole = new Set<string>();
 
@@ -44,7 +44,7 @@ export const openLook = (dir: string, tenants: readonly Tenant[]) => {
     return files;
   };
 
-  /** @param told everything from the beginning for the acknowledgements, which every look holds against the disk anew. */
+  /** @param told All acknowledgements from the beginning, which every check compares with the disk again. */
   return (told: Told): Promise<Missing & { checked: { acknowledged: number; submissions: number; files: number } }> =>
     reading(dir, async (reads) => {
       const missing: Missing = { acknowledged: [], ends: [], journal: [], files: [], invariants: [] };
@@ -58,7 +58,7 @@ export const openLook = (dir: string, tenants: readonly Tenant[]) => {
         const known = origin && (await reads.generationByKey(tenants[origin.account]?.accountSeq ?? -1, origin.key));
         const attempt = known && attemptOf(await reads.attemptsOf(known.record.seq), line);
         if (!attempt || attempt.sentAtMs === null)
-          missing.journal.push(`${JSON.stringify(origin)}: the provider has it, the journal has not`);
+          missing.journal.push(`${JSON.stringify(origin)}: the provider has it, but no request is stored`);
       }
       const files = await lookAtFiles(reads, ids, missing);
       for (const { ok, invariant, name, offending } of await reads.verify(null))

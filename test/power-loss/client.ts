@@ -1,4 +1,4 @@
-// The client of the power cuts, a process of its own whose power stays on: the crash client as it is.
+// The client of the power-cut program in its own process, whose power stays on.
 import { runClient } from "../../src/torture/crash/client.ts";
 
 await runClient(process.argv[2] ?? "");

@@ -1,4 +1,4 @@
-// A world whose power fails: lives under load that end with a cut, after each a look at the disk, at last peace and the audit.
+// A world with power cuts: lifetimes under load that end in a cut, a disk check after each, then quiescence and an audit.
 
 import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,25 +28,25 @@ export type CutsPlan = {
   dir: string;
   cuts: number;
   seed: number;
-  /** The binary, whose providers, client and peace it also is. */
+  /** The binary; it also runs the providers, the client and the final quiescence. */
   genrouter: Genrouter;
-  /** What serves, where it is to be another than the binary. */
+  /** What runs as the service, if not the binary. */
   serves?: Genrouter;
   /** Part of the paths whose syncs the disk ignores. */
   deaf?: string;
   say: (line: string) => void;
-  /** Without it there is neither peace nor audit: a control is over when it has lost something. */
+  /** False: there is no quiescence and no audit, because a control ends when something is lost. */
   isAudited: boolean;
 };
 export type CutsFigures = {
   cuts: number;
   cutsAtStart: number;
   cutsInDrain: number;
-  /** Cuts after which blocks that were never synced had come all the same. */
+  /** Cuts after which blocks that were never synced were on disk all the same. */
   cutsWithLateBlocks: number;
-  /** Cuts that took something that was written, and how many bytes and names all of them took. */
+  /** Cuts that lost written data; `bytesTaken` and `namesTaken` count the loss. */
   cutsThatTook: number;
-  /** The process had not come to its own code: nothing was at stake. */
+  /** Cuts before the process had started its own code: nothing was at stake. */
   cutsTooEarly: number;
   bytesTaken: number;
   namesTaken: number;
@@ -59,7 +59,7 @@ export type CutsEnd = { missing: Missing; checks: Check[]; figures: CutsFigures 
 const TENANTS = [...Array<number>(18).fill(1_000_000), 2000, 500];
 const WORKERS = 24;
 const SPEED = 100;
-/** What a life gets done before its cut, so that a slow machine cuts into no other moments than a fast one; and then a little more. */
+/** The work of a lifetime before its cut, so that the speed of the machine does not decide the moment; then a short delay. */
 const LOGGED_BYTES = [200, 30_000] as const;
 const KEPT_FILES = [1, 12] as const;
 const LONGEST_LIFE_MS = 5000;
@@ -80,7 +80,7 @@ const startClient = async (path: string, plan: ClientPlan): Promise<Child> => {
   return child;
 };
 
-/** Generations with a directory of files; some of the files may still be on their way. */
+/** Generations with a directory of files, some of which may be incomplete. */
 const keptFiles = (dir: string): number => [...new Glob("files/??/*").scanSync({ cwd: dir, onlyFiles: false })].length;
 
 export const runCuts = async (plan: CutsPlan): Promise<CutsEnd> => {
@@ -112,7 +112,7 @@ export const runCuts = async (plan: CutsPlan): Promise<CutsEnd> => {
     child.kill("SIGKILL");
     const { code, signal } = await child.ended;
     if (signal !== "SIGKILL" && code !== 0)
-      throw new Error(`the service ended by itself with ${signal ?? code}:\n${child.output().slice(-3000)}`);
+      throw new Error(`the service exited with ${signal ?? code}:\n${child.output().slice(-3000)}`);
     const late = roll() < WITH_LATE_BLOCKS ? roll() : 0;
     const loss = disk.cut(late, roll);
     const seen = await look({ client: readClientLog(client.log), submissions: submissions.fresh() });
@@ -129,7 +129,7 @@ export const runCuts = async (plan: CutsPlan): Promise<CutsEnd> => {
     figures.files += seen.checked.files;
   };
 
-  /** Waits until the clients were told enough, or enough files were kept. */
+  /** Waits until the clients received enough responses, or enough files were stored. */
   const live = async (): Promise<void> => {
     const isForFiles = roll() < UNTIL_FILES;
     const count = () => (isForFiles ? keptFiles(dir) : statSync(client.log).size);

@@ -1,20 +1,20 @@
-// The disk of a power cut: what the shim kept of a directory, put back in the place of what the process had written.
+// The disk of a power cut: replaces the directory by the synced state that the shim recorded.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildShim } from "../fault-injection/build.ts";
 
 /**
- * What a cut took. `bytes`: written to files that are still there and never synced. `names`: made and never synced. `isEarly`: the
- * process had not come to its own code, and the directory is as it was.
+ * The loss of a cut. `bytes`: written to remaining files and never synced. `names`: created and never synced. `isEarly`: the
+ * process had not started its own code, and the directory is unchanged.
  */
 export type Loss = { bytes: number; names: number; isEarly: boolean };
 
 export type PowerDisk = {
-  /** Prepares an empty copy. @returns the environment of the process whose power is going to be cut. */
+  /** Prepares an empty copy. @returns the environment of the process whose power will be cut. */
   plug: () => Record<string, string>;
   /**
-   * With the process dead: leaves what was synced. Above 0, `late` is the share of the blocks and directories that were
-   * never synced and have come to the disk all the same, in no order, as caches do it.
+   * With the process dead: restores the synced state. Above 0, `late` is the share of blocks and directories that were never
+   * synced and reached the disk all the same, in no order, as caches write them.
    */
   cut: (late: number, roll: () => number) => Loss;
 };
@@ -36,7 +36,7 @@ const namesIn = (list: string): Name[] => {
   });
 };
 
-/** The names that the dead process had made: files and directories, without the index that SQLite makes anew. */
+/** The names that the dead process had created: files and directories, without the index that SQLite recreates. */
 const liveNames = (dir: string): string[] =>
   existsSync(dir)
     ? readdirSync(dir, { withFileTypes: true })
@@ -44,7 +44,7 @@ const liveNames = (dir: string): string[] =>
         .map(({ name }) => name)
     : [];
 
-/** Puts some of the blocks that differ over the synced ones; `bytes` is how many there were. */
+/** Puts some of the differing blocks over the synced ones; `bytes` counts all differing bytes. */
 const mixIn = (synced: Uint8Array, live: Uint8Array, late: number, roll: () => number) => {
   const mixed = new Uint8Array(Math.max(synced.length, live.length));
   mixed.set(synced);
@@ -61,7 +61,7 @@ const mixIn = (synced: Uint8Array, live: Uint8Array, late: number, roll: () => n
   return { mixed: mixed.subarray(0, end), bytes };
 };
 
-/** @param deaf part of the paths whose syncs do nothing: a disk that lies. */
+/** @param deaf Part of the paths whose syncs do nothing, as on a disk that lies. */
 export const openPowerDisk = (dir: string, say: (line: string) => void, deaf?: string): PowerDisk => {
   const shim = buildShim("powerfs", say);
   const [copy, restored] = [`${dir}.synced`, `${dir}.restored`];
@@ -81,11 +81,11 @@ export const openPowerDisk = (dir: string, say: (line: string) => void, deaf?: s
           continue;
         }
         const isThere = existsSync(live);
-        // A removal that was not synced may have come, too.
+        // A removal that was not synced may also have reached the disk.
         if (!isThere && hasCome) continue;
         const source = join(copy, `f${own}`);
         const synced = existsSync(source) ? readFileSync(source) : new Uint8Array();
-        // Another file of the same name has nothing to mix in.
+        // A different file of the same name has no blocks to mix in.
         const isSame = isThere && statSync(live).ino === inode;
         const { mixed, bytes } = isSame ? mixIn(synced, readFileSync(live), late, roll) : { mixed: synced, bytes: 0 };
         loss.bytes += bytes;

@@ -1,4 +1,4 @@
-// Files that were kept a moment before the power went: the first of a directory, several at once, and after a kill.
+// Files that were stored just before a power cut: the first of a directory, several at once, and after a kill.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Check } from "../../src/torture/crash/audit.ts";
@@ -6,11 +6,11 @@ import { entry, run, start } from "../../src/torture/crash/processes.ts";
 import { endScratch, makeScratch } from "../scratch.ts";
 import { openPowerDisk } from "./disk.ts";
 
-/** The ways, and how often each: when several come at once, whose turn it is differs. */
+/** The cases, and the repetitions of each, because the order of concurrent files varies. */
 const WAYS = {
-  "the first of a new directory": ["first", 1],
-  "one of several at once": ["together", 4],
-  "after a kill had left its directories": ["left", 1],
+  "the first file of a new directory": ["first", 1],
+  "one of several files at once": ["together", 4],
+  "a file in directories that a killed process left": ["left", 1],
 } as const;
 
 const playOnce = async (how: string, say: (line: string) => void): Promise<string[]> => {
@@ -23,9 +23,9 @@ const playOnce = async (how: string, say: (line: string) => void): Promise<strin
   const kept = [...said.matchAll(/^kept (\S+) with (.+)$/gm)];
   const faults = kept.flatMap(([, path = "", text = ""]) => {
     const found = existsSync(join(dir, path)) ? readFileSync(join(dir, path), "utf8") : "nothing";
-    return found === text ? [] : [`${path}: was kept, and ${found || "an empty file"} is there`];
+    return found === text ? [] : [`${path}: was stored, but the disk has ${found || "an empty file"}`];
   });
-  if (kept.length === 0) faults.push(`nothing was kept: ${said.slice(-500)}`);
+  if (kept.length === 0) faults.push(`no file was stored: ${said.slice(-500)}`);
   endScratch(base, faults.length > 0, say);
   return faults;
 };
@@ -34,8 +34,8 @@ const EARLY_FILES = 100;
 const EARLY_BYTES = 100_000;
 
 /**
- * Killed while the shim still copies what was there: nothing was written by anybody, and all of it is still there.
- * @returns undefined when the kill came too late for that.
+ * Kills while the shim still copies the existing files: the process has written nothing, and all files must be unchanged.
+ * @returns undefined if the kill came too late.
  */
 const playEarly = async (say: (line: string) => void): Promise<string[] | undefined> => {
   const base = makeScratch("power-early-");
@@ -56,19 +56,19 @@ const playEarly = async (say: (line: string) => void): Promise<string[] | undefi
   const { isEarly } = disk.cut(0, Math.random);
   const faults = names
     .filter((name) => !existsSync(join(dir, name)) || readFileSync(join(dir, name), "utf8") !== name.padEnd(EARLY_BYTES, "x"))
-    .map((name) => `${name}: is not what it was`);
+    .map((name) => `${name}: has changed`);
   endScratch(base, isEarly && faults.length > 0, say);
   return isEarly ? faults : undefined;
 };
 
-/** When the copy was whole before the kill came, it was an ordinary cut, which shows nothing here: it is played again. */
+/** If the copy was complete before the kill, it was an ordinary cut, which shows nothing here: the case is repeated. */
 const EARLY_TRIES = 20;
 const untilEarly = async (say: (line: string) => void): Promise<string[]> => {
   for (let n = 0; n < EARLY_TRIES; n += 1) {
     const faults = await playEarly(say);
     if (faults) return faults;
   }
-  return [`${EARLY_TRIES} times the copy was whole before the kill came`];
+  return [`the copy was complete before the kill in ${EARLY_TRIES} tries`];
 };
 
 export const playKept = async (say: (line: string) => void): Promise<Check[]> => {
@@ -76,8 +76,8 @@ export const playKept = async (say: (line: string) => void): Promise<Check[]> =>
   for (const [name, [how, times]] of Object.entries(WAYS)) {
     const faults: string[] = [];
     for (let n = 0; n < times; n += 1) faults.push(...(await playOnce(how, say)));
-    checks.push({ name: `a file that was kept outlives a power cut: ${name}`, faults });
+    checks.push({ name: `a stored file survives a power cut: ${name}`, faults });
   }
-  checks.push({ name: "a power cut before the process has begun leaves everything as it was", faults: await untilEarly(say) });
+  checks.push({ name: "a power cut before the process starts its own code changes nothing", faults: await untilEarly(say) });
   return checks;
 };

@@ -13,17 +13,17 @@ import { playKept } from "./kept.ts";
 
 const HELP = `Usage: npm run power -- [--cuts N] [--seed N] [--lanes N] [--control]
 
-Cuts the power of the binary at random moments under load: what was not synced is gone, as a preloaded library has it.
-After each cut everything that anybody was told must be on disk; at the end of each world all is settled and audited.
+Cuts the power of the binary at random moments under load: a preloaded library drops everything that was not synced.
+After each cut everything that was acknowledged must be on disk; at the end of each world all generations end and are audited.
 Then the controls: with synchronous = NORMAL, and on a disk that lies about result files, something must be missing.
   --cuts N    power cuts (default 20), in worlds of at most 25
-  --seed N    decides loads and moments (default: another each time, printed)
-  --lanes N   worlds side by side (default: one for each core, at most 2)
-  --control   the controls alone
+  --seed N    seed of loads and moments (default: a new one each time, printed)
+  --lanes N   concurrent worlds (default: one for each core, at most 2)
+  --control   run the controls only
 
 Examples:
   $ npm run power
-  $ npm run power -- --cuts 100 --seed 1        # a part of a long run
+  $ npm run power -- --cuts 100 --seed 1        # one part of a long run
   $ npm run power -- --control
 `;
 const CUTS_OF_WORLD = 25;
@@ -69,10 +69,10 @@ const judge = ({ name, faults }: Check) => {
 };
 
 const PROMISES: Record<keyof Missing, string> = {
-  acknowledged: "what was acknowledged before a power cut is on disk after it",
-  ends: "an end that was seen before a power cut is on disk after it",
-  journal: "what a provider has was in the journal before, and outlives a power cut",
-  files: "the files of what succeeded outlive a power cut, byte for byte",
+  acknowledged: "everything acknowledged before a power cut is on disk after it",
+  ends: "an end that a client saw before a power cut is on disk after it",
+  journal: "every submission at a provider was stored before it was sent, and survives a power cut",
+  files: "the files of succeeded generations survive a power cut, byte for byte",
   invariants: "the thirteen invariants hold after every power cut",
 };
 const promisesOf = (missing: Missing): Check[] =>
@@ -93,9 +93,12 @@ const planOf = (genrouter: Genrouter, world: number, cuts: number): CutsPlan => 
   };
 };
 
-/** A world that could not be carried on is a finding like any other. */
+/** An error that stops a world is reported as a fault. */
 const told = (fault: unknown): Check[] => [
-  { name: "the world could be carried on", faults: [fault instanceof Error ? (fault.stack ?? fault.message) : String(fault)] },
+  {
+    name: "the world completes without an error",
+    faults: [fault instanceof Error ? (fault.stack ?? fault.message) : String(fault)],
+  },
 ];
 
 const playCuts = async (genrouter: Genrouter): Promise<Record<string, number>> => {
@@ -121,22 +124,30 @@ const playCuts = async (genrouter: Genrouter): Promise<Record<string, number>> =
   const { checks, figures } = mergeEnds(ends);
   for (const check of mergeChecks(checks)) judge(check);
   judge({
-    name: "the cuts fell into work: they took bytes and names that were not synced, and files were there to be lost",
+    name: "the cuts hit work: they lost unsynced bytes and names, and files were at stake",
     faults: ["bytesTaken", "namesTaken", "files", "submissions"].filter((name) => !figures[name]).map((name) => `no ${name}`),
   });
   return figures;
 };
 
-/** Each must lose something, and that must be noticed: else the cuts above could not have noticed anything either. */
+/** Each control must lose something, and the check must find it; otherwise the cuts above would prove nothing. */
 type Control = { name: string; how: Partial<CutsPlan>; loses: keyof Missing };
 const CONTROLS: readonly [Control, ...Control[]] = [
   {
-    name: "with synchronous = NORMAL acknowledged rows are lost, and it is noticed",
+    name: "synchronous = NORMAL loses acknowledged rows, and the check finds it",
     how: { serves: entry(join(import.meta.dir, "relaxed.ts")) },
     loses: "acknowledged",
   },
-  { name: "a disk that does not sync the bytes of files loses some, and it is noticed", how: { deaf: ".part" }, loses: "files" },
-  { name: "a disk that does not sync the names of files loses some, and it is noticed", how: { deaf: "/files" }, loses: "files" },
+  {
+    name: "a disk that does not sync the bytes of files loses some, and the check finds it",
+    how: { deaf: ".part" },
+    loses: "files",
+  },
+  {
+    name: "a disk that does not sync the names of files loses some, and the check finds it",
+    how: { deaf: "/files" },
+    loses: "files",
+  },
 ];
 
 const playControl = async (genrouter: Genrouter, n: number): Promise<{ check: Check; figures: Record<string, number> }> => {
@@ -148,7 +159,7 @@ const playControl = async (genrouter: Genrouter, n: number): Promise<{ check: Ch
     return { check: { name, faults: end.flatMap(({ faults }) => faults) }, figures: {} };
   }
   const lost = end.missing[loses].length;
-  const faults = lost > 0 ? [] : [`nothing was lost in ${end.figures.cuts} cuts: the test is blind`];
+  const faults = lost > 0 ? [] : [`nothing was lost in ${end.figures.cuts} cuts: the check proves nothing`];
   return { check: { name: `${name}: ${lost} in ${end.figures.cuts} cuts`, faults }, figures: { [`control${n + 1}Lost`]: lost } };
 };
 

@@ -1,3 +1,3 @@
-// The writing thread of the control: the service's own, but that its connection syncs less. The order of the imports matters.
+// The writing thread of the control: that of the service with fewer syncs. The order of the imports matters.
 import "./relaxed-sync.ts";
 import "../../src/store/sqlite/worker.ts";

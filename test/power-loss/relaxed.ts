@@ -1,4 +1,4 @@
-// `genrouter` from sources as the control of the power cuts runs it: its log is synced at checkpoints alone, which must lose rows.
+// `genrouter` from sources for the control of the power cuts: it syncs its log at checkpoints only, which must lose rows.
 
 const Original = globalThis.Worker;
 globalThis.Worker = class extends Original {

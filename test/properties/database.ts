@@ -1,4 +1,4 @@
-// The real store over one connection in memory, opened from an image, with commits that can be made to fail at any statement.
+// Opens the real store in memory from an image, with commits that can be made to fail at any statement.
 import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
 import { pack } from "../../src/store/sql/serialized-mutations.ts";
@@ -9,18 +9,18 @@ import { verifyAll } from "../../src/store/sqlite/verify/all.ts";
 import type { CheckResult } from "../../src/store/store.ts";
 
 /**
- * How a commit is made to fail. `written`: the disk says that the commit failed, and it is there. `lost`: the same, and it
- * is not. `torn`: a statement fails in the middle. `full`: no space. `defect`: one mutation throws, once.
+ * How a commit fails. `written`: the disk reports a failure, but the commit is stored. `lost`: the same, but it is
+ * not stored. `torn`: a statement fails in the middle. `full`: no space. `defect`: one mutation throws, once.
  */
 export type FaultKind = "written" | "lost" | "torn" | "full" | "defect";
 export type Fault = { kind: FaultKind; at: number };
 
 const sqliteFault = (code: string): Error => Object.assign(new Error(`planted: ${code}`), { code });
 
-/** Whether a statement does a mutation's work, rather than open or close a transaction. */
+/** Whether a statement belongs to a mutation and does not open or close a transaction. */
 const isWork = (sql: string): boolean => /^\s*(SELECT|INSERT|UPDATE|DELETE)\b/.test(sql);
 
-/** Counts the statements of a connection and makes the one that is wanted fail. */
+/** Counts the statements of a connection and makes a chosen one fail. */
 const failing = (db: Database) => {
   let planned: Fault | null = null;
   let count = 0;
@@ -73,9 +73,9 @@ const failing = (db: Database) => {
       count = 0;
       hasStruck = false;
     },
-    /** Whether it came to the fault: a mutation that is refused alone reaches no commit, for example. */
+    /** Whether the fault occurred: a mutation that is refused alone reaches no commit, for example. */
     hasStruck: () => hasStruck,
-    /** Ends every statement: a connection stays open, and its memory with it, as long as it has one. */
+    /** Finalizes every statement: an open statement keeps the connection and its memory alive. */
     finalize: () => {
       for (const statement of statements) statement.finalize();
       statements.clear();
@@ -83,7 +83,7 @@ const failing = (db: Database) => {
   };
 };
 
-/** An empty database as its owner leaves it, made once; every run starts from a copy of it. */
+/** An empty database after its initialization, created once; every run starts from a copy. */
 export const prepareImage = (fill: (commit: (mutation: Mutation) => MutationResult) => void): Uint8Array => {
   const db = openWriter(":memory:");
   const batch = createBatchRunner(db, ownDatabase(db, ":memory:", "test", 0));
@@ -93,7 +93,7 @@ export const prepareImage = (fill: (commit: (mutation: Mutation) => MutationResu
   return image;
 };
 
-/** What a commit came to: outcomes, or what the store threw; and whether the fault came into it. */
+/** The end of a commit: outcomes or the store's error, and whether the fault occurred. */
 export type Committed = { struck: boolean; outcomes: MutationResult[] | "full" | "unknown" };
 
 export class PropertyStore {
@@ -116,7 +116,7 @@ export class PropertyStore {
     return { struck, outcomes };
   }
 
-  /** What a new process does: nothing of the old connection but the bytes is left. */
+  /** Reopens the database as a new process would, from nothing but the bytes. */
   reopen(): void {
     if (this.db.inTransaction) this.db.run("ROLLBACK");
     const image = this.db.serialize();
@@ -124,7 +124,7 @@ export class PropertyStore {
     Object.assign(this, this.open(image));
   }
 
-  /** The invariants that do not hold. */
+  /** The violated invariants. */
   violations(nowMs: number | null): CheckResult[] {
     return verifyAll(this.db, nowMs).filter(({ ok }) => !ok);
   }

@@ -1,4 +1,4 @@
-// The property of the look-up: of a list that comes in pages, by clocks that may differ, only what is sure is found or absent.
+// Property of the job lookup: from a paged list with differing clocks, only a certain result is found or absent.
 import fc from "fast-check";
 import { createJobClaims } from "../../src/providers/job-claims.ts";
 import { lookUpJob } from "../../src/providers/job-lookup.ts";
@@ -8,7 +8,7 @@ import type { ProviderClient } from "../../src/providers/provider-client.ts";
 import type { Property } from "./property.ts";
 
 type Entry = { match: "certain" | "equal" | "possible"; isAnothers: boolean };
-/** `apartMs`: how far the provider's clock is from ours in this answer; null when it does not tell. */
+/** `apartMs`: the offset of the provider's clock in this response; null without a Date header. */
 type Page = { entries: Entry[]; apartMs: number | null; isWhole: boolean };
 
 const NOW_MS = 1_790_000_000_000;
@@ -16,7 +16,7 @@ const entries = fc.array(
   fc.record({ match: fc.constantFrom<Entry["match"]>("certain", "equal", "equal", "possible"), isAnothers: fc.boolean() }),
   { maxLength: 2 },
 );
-/** Whole seconds, as a header tells them. */
+/** Whole seconds, as in a Date header. */
 const apartMs = fc.constantFrom(null, 0, 0, 0, CLOCK_SLACK_MS / 2, -CLOCK_SLACK_MS / 2, CLOCK_SLACK_MS / 2 + 1000, -3_600_000);
 const pages = fc.array(fc.record({ entries, apartMs, isWhole: fc.constantFrom(true, true, true, true, false) }), {
   minLength: 1,
@@ -25,7 +25,7 @@ const pages = fc.array(fc.record({ entries, apartMs, isWhole: fc.constantFrom(tr
 
 const isFar = ({ apartMs: ms }: Page) => ms !== null && Math.abs(ms) > CLOCK_SLACK_MS / 2;
 
-/** What such a list proves: `found 3`, `absent`, or `unclear`. */
+/** The result that such a list proves: `found 3`, `absent`, or `unclear`. */
 const proofOf = (list: readonly Page[]): string => {
   const seen: { id: number; entry: Entry }[] = [];
   let id = 0;
@@ -40,7 +40,7 @@ const proofOf = (list: readonly Page[]): string => {
     const sure = seen.find(({ entry }) => entry.match === "certain");
     if (sure) return `found ${sure.id}`;
   }
-  // Equal ones count only where it is sure that the list was asked about the right time.
+  // Equal entries count only if the list was certainly requested for the right time.
   if (hasBeenFar && seen.every(({ entry }) => entry.match !== "equal")) return "unclear";
   const equal = seen.filter(({ entry }) => entry.match === "equal");
   if (equal.length === 1) return `found ${equal[0]?.id}`;
@@ -91,7 +91,7 @@ const playList = async (list: readonly Page[]): Promise<void> => {
 
 export const lookUpProperty: Property<Page[]> = {
   name: "look-up",
-  says: "a job is found or absent only by a whole list, asked about the right time, that leaves no doubt whose it is",
+  says: "reports a job as found or absent only from a complete, unambiguous list that was requested for the right time",
   runsOf: (runs) => runs,
   arbitrary: pages,
   open: () => ({ play: playList }),

@@ -1,4 +1,4 @@
-// The race for the last credit: submissions at once through the real corridor and ledger, every wait between them scheduled.
+// Property of the last credit: concurrent submissions through the real admission and ledger under a scheduler.
 import fc from "fast-check";
 import { createLedger } from "../../actors/ledger.ts";
 import { ApiError } from "../../src/domain/api-errors.ts";
@@ -14,15 +14,15 @@ import { openHere } from "../store/open-store.ts";
 import type { Property } from "./property.ts";
 
 type Race = {
-  /** Per submission: its key, none for null, and which of two bodies. */
+  /** For each submission: its idempotency key (null for none) and one of two bodies. */
   submissions: { key: number | null; body: number }[];
-  /** Reserves that the balance covers, and credits left over that cover nothing. */
+  /** The number of reserves that the balance covers, and remaining credits. */
   covers: number;
   rest: number;
   limit: number;
   scheduler: fc.Scheduler;
 };
-/** What sim-image-1 reserves for an input without wishes: the dearest of its routes. */
+/** A model whose reserve is the price of its most expensive route. */
 const MODEL = "sim-image-1";
 const catalogue = sampleCatalogue();
 const INPUTS = [{ prompt: "a fox" }, { prompt: "an owl" }] as const;
@@ -38,7 +38,7 @@ const races: fc.Arbitrary<Race> = fc.record({
   scheduler: fc.scheduler(),
 });
 
-/** The corridor and the ledger over a store, with every wait in the hands of the scheduler. */
+/** The admission and the ledger over a store, with every wait under the scheduler. */
 const openRace = (store: Store, scheduler: fc.Scheduler) => {
   const clock = testClock(0, NOW_MS);
   const turn = (label: string) => scheduler.schedule(Promise.resolve(), label);
@@ -108,7 +108,7 @@ const answersOf = async ({ submissions, scheduler, limit }: Race, store: Store, 
     );
   });
   await scheduler.waitFor(Promise.all(answers));
-  if (faults.length > 0) throw new Error(`the ledger stumbled: ${faults.join("; ")}`);
+  if (faults.length > 0) throw new Error(`the ledger failed: ${faults.join("; ")}`);
   return Promise.all(answers);
 };
 
@@ -116,7 +116,7 @@ const insist = (what: string, seen: unknown, wanted: unknown): void => {
   if (seen !== wanted) throw new Error(`${what}: ${seen}, not ${wanted}`);
 };
 
-/** One generation per key, and as many as balance and limit allow: the rest is told why. */
+/** Checks for one generation per key, as many as balance and limit allow, and the right error for the others. */
 const judge = (race: Race, answers: readonly Answer[]): number => {
   const keys = new Set(race.submissions.flatMap(({ key }) => (key === null ? [] : [key])));
   const demands = keys.size + race.submissions.filter(({ key }) => key === null).length;
@@ -139,7 +139,7 @@ const judge = (race: Race, answers: readonly Answer[]): number => {
   return made.length;
 };
 
-/** After a top-up everything that was refused is asked again: a refusal has bound no key. */
+/** Checks a retry of all submissions after a top-up: a rejection has bound no idempotency key. */
 const judgeRetry = (answers: readonly Answer[], again: readonly Answer[]): number => {
   let made = 0;
   for (const [at, answer] of again.entries()) {
@@ -151,18 +151,18 @@ const judgeRetry = (answers: readonly Answer[], again: readonly Answer[]): numbe
         "accepted" in answer ? answer.accepted.record.id : answer.code,
         first.accepted.record.id,
       );
-    // With credits for everybody only the other body of a key is turned away.
+    // With enough credits, only a key with another body is rejected.
     if ("code" in answer) insist("a refusal with credits for all", answer.code, "idempotency_conflict");
   }
   return made;
 };
 
-/** Races run on one store, each with an account of its own, before it is verified and another takes its place. */
+/** The number of races on one store, each with a separate account, before the store is verified and replaced. */
 const RACES_OF_A_STORE = 200;
 
 const openRaces = () => {
   let opening: Promise<{ store: Store; reserve: number }> | null = null;
-  /** A store for many races, an account for each; what a generation reserves is asked of the corridor once. */
+  /** Opens a store for many races, and determines the reserve of one generation. */
   const open = async () => {
     const store = await openHere({ path: ":memory:", mode: "test", nowMs: NOW_MS });
     const account = await openAccount(store, 10_000);
@@ -220,7 +220,7 @@ const openRaces = () => {
 
 export const lastCreditProperty: Property<Race> = {
   name: "last-credit",
-  says: "of submissions at once for the last credits exactly those are accepted that the balance covers, one per key",
+  says: "accepts exactly as many concurrent submissions as the balance covers, one for each idempotency key",
   runsOf: (runs) => Math.min(runs, Math.max(100, Math.floor(runs / 5))),
   arbitrary: races,
   isReplayedBySeed: true,

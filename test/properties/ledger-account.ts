@@ -1,11 +1,11 @@
-// An account in the model of the books, and how what comes in pays what it owes.
+// Model of an account in the ledger's property, including how incoming credits pay debt.
 
-/** `put`: everything that ever came in, less what was taken out. */
+/** `put`: all credits that came in, minus those taken out. */
 export type AccountModel = Record<"available" | "held" | "charged" | "owed" | "inProgress" | "put", bigint> & {
   isPaused: boolean;
-  /** The most its key may spend in a day; null: as much as there is. */
+  /** The daily limit of its key; null: no limit. */
   dayLimit: number | null;
-  /** What its key spends is counted from its first limit on, also when that is taken away. */
+  /** Whether the spend of its key is counted: from the first limit on, even after the limit is removed. */
   isMetered: boolean;
 };
 export const NEW_ACCOUNT: AccountModel = {
@@ -25,7 +25,7 @@ const lesser = (one: bigint, other: bigint): bigint => {
   return other;
 };
 
-/** What comes in, or is given back at an end, settles what is owed first, and with it goes the pause. */
+/** Incoming or released credits pay the debt first; without debt the account is no longer paused. */
 export const settleDebt = (balance: AccountModel): void => {
   const settled = lesser(balance.owed, balance.available);
   balance.available -= settled;

@@ -1,4 +1,4 @@
-// What the ledger's property is played on: an image with accounts for several rounds, and the mutations that submissions become.
+// Fixture of the ledger's property: an image with accounts for several rounds, and the mutations of submissions.
 
 import { fingerprintOf } from "../../src/domain/idempotency.ts";
 import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
@@ -7,11 +7,11 @@ import type { AdmitGeneration } from "../../src/store/mutations.ts";
 import { NOW_MS, PRICES } from "../store/fixture.ts";
 import { prepareImage } from "./database.ts";
 
-/** Lives played on one database, each with two accounts of its own: opening one costs as much as a hundred moves. */
+/** Lives played on one database, each with two separate accounts: opening a database costs as much as 100 moves. */
 export const ROUNDS = 20;
 export const ACCOUNTS_OF_A_ROUND = 2;
 
-/** Row numbers of the accounts of a round; the key of each has the same number. */
+/** Row numbers of a round's accounts; the key of each has the same number. */
 export const accountsOf = (round: number): number[] =>
   Array.from({ length: ACCOUNTS_OF_A_ROUND }, (_, account) => round * ACCOUNTS_OF_A_ROUND + account + 1);
 
@@ -24,11 +24,11 @@ export const ledgerImage = (): Uint8Array =>
     }
   });
 
-/** Two bodies: the same key with the other one is a conflict. */
+/** Two bodies: the same idempotency key with the other body is a conflict. */
 
 export type Wish = { accountSeq: number; routes: number; key: number | null; body: number; limit: number };
 
-/** The mutation of a submission that may run on the first `routes` routes; `again` names an existing row. */
+/** The mutation of a submission that may run on the first `routes` routes; `again` is an existing row number. */
 export const submissionOf = (wish: Wish, again?: { seq: number; id: string }): AdmitGeneration => {
   const seq = again?.seq ?? newGenerationSeq(NOW_MS);
   const prices = Object.entries(PRICES).slice(0, wish.routes);
@@ -43,7 +43,7 @@ export const submissionOf = (wish: Wish, again?: { seq: number; id: string }): A
     model: "vidmodel-2.0",
     idempotencyKey: wish.key === null ? null : `key-${wish.key}`,
     body,
-    // Some of a key were accepted before fingerprints were kept.
+    // Some rows with an idempotency key have no fingerprint, as before fingerprints were stored.
     fingerprint: wish.key === null || wish.routes === 1 ? null : fingerprintOf(body, request, {}),
     added: {},
     plan: prices.map(([routeId, priceCredits]) => ({

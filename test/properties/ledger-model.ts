@@ -1,4 +1,4 @@
-// A model of the books: two maps and big integers. It says what the store must answer to a move, and what is then in the tables.
+// Model of the ledger in two maps and big integers: predicts the store's response to a move and the rows after it.
 
 import type { AttemptState } from "../../src/domain/types.ts";
 import type { Mutation } from "../../src/store/mutations.ts";
@@ -13,7 +13,7 @@ export type GenerationModel = {
   seq: number;
   id: string;
   accountSeq: number;
-  /** Number of routes of its plan: the reserve is the price of the last one. */
+  /** Number of routes of its plan; the reserve is the price of the last one. */
   routes: number;
   reserved: bigint;
   key: number | null;
@@ -26,12 +26,12 @@ export type GenerationModel = {
 type Credit = { accountSeq: number; kind: "topup" | "adjust"; credits: number };
 
 export type Model = {
-  /** Which of the lives on one database this is: it has its own accounts and references. */
+  /** The number of this life on its database: each life has separate accounts and references. */
   round: number;
   /** By row number. */
   accounts: Map<number, AccountModel>;
   generations: Map<number, GenerationModel>;
-  /** What each reference was used for. */
+  /** The use of each reference. */
   references: Map<number, Credit>;
 };
 
@@ -42,7 +42,7 @@ export const emptyModel = (round: number): Model => ({
   references: new Map(),
 });
 
-/** A mutation, and what the store must answer: the kind, and how much a credit moved. `touched` is the generation to look at. */
+/** A mutation and the expected response: its kind and the credits moved. `touched` is the generation to compare. */
 export type Predicted = { mutation: Mutation; kind: string; credits?: number; touched?: number };
 
 const priceOf = (n: number): number => PRICES[ROUTES[n - 1] ?? "a"];
@@ -58,12 +58,12 @@ const balanceOf = (model: Model, accountSeq: number): AccountModel => {
   if (!found) throw new Error(`the model has no account ${accountSeq}`);
   return found;
 };
-/** What the account's key has spent: all of it on one day. */
+/** The spend of the account's key, all on one day. */
 export const spentOf = (model: Model, accountSeq: number): bigint =>
   [...model.generations.values()]
     .filter((one) => one.accountSeq === accountSeq)
     .reduce((sum, { cost, reserved }) => sum + (cost ?? reserved), 0n);
-/** Whether the key's limit leaves so much. */
+/** Whether the key's limit allows this amount. */
 const isWithin = (model: Model, accountSeq: number, reserved: bigint): boolean => {
   const { dayLimit } = balanceOf(model, accountSeq);
   return dayLimit === null || spentOf(model, accountSeq) + reserved <= BigInt(dayLimit);
@@ -80,7 +80,7 @@ const predictLimit = (model: Model, asked: Extract<Move, { move: "limit" }>): Pr
   return { mutation, kind: "done" };
 };
 
-/** Row number of the account a move names. */
+/** Row number of the account of a move. */
 const seqOf = (model: Model, account: number): number => [...model.accounts.keys()][account] ?? 0;
 
 const predictCredit = (model: Model, asked: Extract<Move, { move: "topUp" | "adjust" }>): Predicted => {
@@ -138,7 +138,7 @@ const predictAdmit = (model: Model, asked: Extract<Move, { move: "admit" }>): Pr
   return { mutation, kind: "admitted", touched: seq };
 };
 
-/** The same row number once more: what is there stays as it is. */
+/** Admits an existing row number again: the existing row does not change. */
 const predictAdmitAgain = (model: Model, asked: Extract<Move, { move: "admitAgain" }>): Predicted | null => {
   const one = pick(model, asked.at);
   if (!one) return null;
@@ -150,7 +150,7 @@ const predictAdmitAgain = (model: Model, asked: Extract<Move, { move: "admitAgai
   return { mutation, kind: covers ? "refused" : "insufficient_credits", touched: one.seq };
 };
 
-/** How the attempts under way are closed by a step that ends or goes on. */
+/** The final states of the open attempts after a transition that ends the generation or continues it. */
 const closing = (one: GenerationModel, except: number): { n: number; state: AttemptState }[] =>
   one.attempts.flatMap((state, index) => {
     if (!UNDER_WAY.includes(state) || index + 1 === except) return [];
@@ -167,7 +167,7 @@ const predictBegin = (one: GenerationModel, isSent: boolean): Predicted => {
   const [begin, ...sent] = whole.attemptChanges;
   const job = sent.map((change) => (change.job ? { ...change, job: { jobId: `job-${one.id}-${n}` } } : change));
   const changes = [...closed, ...(begin ? [begin] : []), ...(isSent ? job : [])];
-  // What was not sent has no time of its own yet: it waits as long as the generation may.
+  // An attempt that was not sent has no deadline yet: it waits as long as the generation may.
   const waits = { kind: "submit", n, dueAtMs: NOW_MS + 3_600_000 } as const;
   const mutation = { ...whole, attemptChanges: changes, ...(isSent ? {} : { deadline: waits }) };
   if (hasEnded(one)) return { mutation, kind: "stale", touched: one.seq };
@@ -192,7 +192,7 @@ const predictCapture = (model: Model, one: GenerationModel, asked: Extract<Move,
   mutation.attemptChanges = [...closed, { n, state: "delivered" }];
   if (hasEnded(one)) return { mutation, kind: "stale", touched: one.seq };
   const state = one.attempts[n - 1];
-  // Charged is an attempt that has a job, at the price it was begun with.
+  // The charge is for an attempt with a job, at the price with which it began.
   const isBought = state !== undefined && state !== "intent" && state !== "cancelled";
   if (!isBought || credits !== own) return { mutation, kind: "refused", touched: one.seq };
   close(one, [...closed, { n, state: "delivered" }]);
@@ -232,7 +232,7 @@ const predictMark = (one: GenerationModel, asked: Extract<Move, { move: "mark" }
   return { mutation, kind: "done", touched: one.seq };
 };
 
-/** What the store must do with a move; the model is moved on with it. Null where there is nothing to do it to. */
+/** Predicts the store's response to a move and applies the move to the model. Null if the move has no target. */
 export const predict = (model: Model, asked: Move): Predicted | null => {
   switch (asked.move) {
     case "topUp":

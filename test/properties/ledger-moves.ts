@@ -1,8 +1,8 @@
-// The moves of the ledger's property: everything that may be asked of the books, lawful or not, as plain JSON.
+// Moves of the ledger's property: every valid or invalid request to the ledger, as plain JSON.
 import fc from "fast-check";
 import type { FaultKind } from "./database.ts";
 
-/** `at` picks one of the generations made so far, `n` one of its attempts. */
+/** `at` picks one of the existing generations, `n` one of its attempts. */
 export type Move =
   | { move: "topUp"; account: number; credits: number; reference: number | null }
   | { move: "adjust"; account: number; credits: number; reference: number | null }
@@ -17,10 +17,10 @@ export type Move =
   | { move: "mark"; at: number; n: number; as: "late" | "over" | "delivered" }
   | { move: "stale"; at: number; by: number };
 
-/** A commit of one or more moves, made to fail or not; or a restart. */
+/** A commit of one or more moves, with or without a fault; or a restart. */
 export type Commit = { moves: Move[]; fault: { kind: FaultKind; at: number } | null } | "restart";
 
-/** Beyond it integers are no longer exact: no balance may come there. */
+/** Beyond this, integers are not exact: no balance may reach it. */
 export const MOST_CREDITS = 9_007_199_254_740_991n;
 
 const account = fc.nat(1);
@@ -29,7 +29,7 @@ const n = fc.integer({ min: 1, max: 3 });
 const reference = fc.option(fc.nat(2), { freq: 3 });
 const amount = fc.oneof(
   { weight: 8, arbitrary: fc.integer({ min: 1, max: 600 }) },
-  // The same amount with the same reference is the same top-up.
+  // The same amount with the same reference is one top-up.
   { weight: 4, arbitrary: fc.constantFrom(100, 110, 200) },
   { weight: 1, arbitrary: fc.constantFrom(0, -5, 0.5, Number(MOST_CREDITS), Number(MOST_CREDITS) + 1, Number.NaN) },
 );
@@ -91,19 +91,19 @@ const single = move.map((one): Commit => ({ moves: [one], fault: null }));
 const batch = fc.array(move, { minLength: 2, maxLength: 6 });
 const fault = fc.record({ kind: fc.constantFrom<FaultKind[]>("written", "lost", "torn", "full", "defect"), at: fc.nat(40) });
 
-/** A life without restarts: what most days are. */
+/** A life without restarts. */
 const calm = fc.oneof(
   { weight: 12, arbitrary: single },
   { weight: 1, arbitrary: batch.map((moves): Commit => ({ moves, fault: null })) },
 );
-/** A life with restarts and failing disks. */
+/** A life with restarts and disk faults. */
 const rough = fc.oneof(
   { weight: 12, arbitrary: calm },
   { weight: 1, arbitrary: fc.constant<Commit>("restart") },
   { weight: 2, arbitrary: fc.record({ moves: fc.array(move, { minLength: 1, maxLength: 6 }), fault }) },
 );
 
-/** At most a hundred commits. A restart costs as much as a hundred moves, so that one life in twenty has them. */
+/** At most 100 commits. A restart costs as much as 100 moves, so only one life in twenty has restarts. */
 export const lives: fc.Arbitrary<Commit[]> = fc.oneof(
   { weight: 19, arbitrary: fc.array(calm, { minLength: 1, maxLength: 100, size: "max" }) },
   { weight: 1, arbitrary: fc.array(rough, { minLength: 1, maxLength: 40, size: "max" }) },

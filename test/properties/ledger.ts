@@ -1,4 +1,4 @@
-// The ledger's property: after every commit the tables are the model's, whatever was asked, refused, failed or restarted.
+// Property of the ledger: after every commit, refusal, fault or restart the tables equal the model.
 import type { Statement } from "bun:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import type { MutationResult } from "../../src/store/mutations.ts";
@@ -56,7 +56,7 @@ const agree = (what: string, seen: unknown, wanted: unknown): void => {
     throw new Error(`${what} is ${JSON.stringify(seen)} and the model has ${JSON.stringify(wanted)}`);
 };
 
-/** One database, and the statements the comparison reads it with. */
+/** One database with the statements of the comparison. */
 const openTables = (image: Uint8Array) => {
   const store = new PropertyStore(image);
   let accounts: Statement<AccountRow, [number]>;
@@ -72,7 +72,7 @@ const openTables = (image: Uint8Array) => {
       store.reopen();
       prepare();
     },
-    /** Compares both accounts and the generations touched. */
+    /** Compares both accounts and the touched generations. */
     compare: (model: Model, touched: Iterable<number>): void => {
       for (const [seq, one] of model.accounts) agree(`account ${seq}`, accounts.get(seq), accountRow(model, seq, one));
       for (const seq of touched) {
@@ -94,7 +94,7 @@ const agreeOutcomes = (moves: readonly Move[], predicted: readonly Predicted[], 
   }
 };
 
-/** Plays one commit on both sides. @returns the model as it is afterwards. */
+/** Plays one commit on the store and the model. @returns the model afterwards. */
 const play = (tables: Tables, model: Model, moves: readonly Move[], wished: Fault | null): Model => {
   const after = wished === null ? model : structuredClone(model);
   const pairs = moves.flatMap((move) => {
@@ -103,7 +103,7 @@ const play = (tables: Tables, model: Model, moves: readonly Move[], wished: Faul
   });
   if (pairs.length === 0) return model;
   const predicted = pairs.map(({ one }) => one);
-  // A refusal has every mutation tried by itself, and a defect would then take out one that others build on.
+  // After a refusal the store retries every mutation separately, and a defect would then remove one that others depend on.
   const fault = wished?.kind === "defect" && predicted.some(({ kind }) => kind === "refused") ? null : wished;
   const touched = new Set(predicted.flatMap((one) => one.touched ?? []));
   const { struck, outcomes } = tables.store.commit(
@@ -113,7 +113,7 @@ const play = (tables: Tables, model: Model, moves: readonly Move[], wished: Faul
   if (tables.store.db.inTransaction) throw new Error("a transaction is left open");
 
   if (fault && struck && fault.kind === "full") {
-    // Certain: nothing was written, and the same connection goes on.
+    // The outcome is known: nothing was written, and the connection stays in use.
     agree("a commit without space", outcomes, "full");
     tables.compare(model, touched);
     return model;
@@ -127,7 +127,7 @@ const play = (tables: Tables, model: Model, moves: readonly Move[], wished: Faul
   }
   if (typeof outcomes === "string") throw new Error(`a commit without a fault ended ${outcomes}`);
   if (struck && predicted.length === 1) {
-    // A mutation that throws is refused alone; among others it is tried again by itself, and this one throws only once.
+    // A mutation that throws is refused if it is alone; in a batch it is retried separately, and this one throws only once.
     agree("a mutation that throws", outcomes[0]?.kind, "refused");
     tables.compare(model, touched);
     return model;
@@ -152,7 +152,7 @@ const playLife = (tables: Tables, round: number, life: readonly Commit[]): void 
   tables.compare(model, model.generations.keys());
 };
 
-/** Whole verify of a database that lives were played on; when it finds something, each life is looked at alone. */
+/** Verifies the database of several lives; if a check fails, each life is verified separately. */
 const verifyLives = (tables: Tables, lives: readonly (readonly Commit[])[], image: Uint8Array): void => {
   const found = tables.store.violations(null);
   tables.store.close();
@@ -165,7 +165,7 @@ const verifyLives = (tables: Tables, lives: readonly (readonly Commit[])[], imag
   agree(`what verify finds after ${lives.length} lives on one database`, found, []);
 };
 
-/** Plays lives one after the other; a database serves several, and is verified as a whole after the last. */
+/** Plays lives one after the other; several share a database, which is verified after the last. */
 const openPlayer = () => {
   const image = ledgerImage();
   let tables: Tables | null = null;
@@ -183,7 +183,7 @@ const openPlayer = () => {
       if (played.length >= ROUNDS) finish();
       const here = tables ?? openTables(image);
       const before = played;
-      // What fails leaves a database that nothing more is played on.
+      // A failed life leaves a database that is not used again.
       tables = null;
       played = [];
       playLife(here, before.length, life);
@@ -197,7 +197,7 @@ const openPlayer = () => {
 
 export const ledgerProperty: Property<Commit[]> = {
   name: "ledger",
-  says: "after every commit the tables are those of the model, and in the end verify finds nothing",
+  says: "keeps the tables equal to the model after every commit, and verify finds no violation at the end",
   runsOf: (runs) => runs,
   arbitrary: lives,
   open: openPlayer,

@@ -1,4 +1,4 @@
-// The limits' property: whenever a limit is set, it counts what its line of keys held and cost before, in days, weeks and months of UTC.
+// Property of key limits: a new limit counts earlier holds and charges of its rotated keys in UTC days, weeks and months.
 import fc from "fast-check";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
 import type { Credits, KeyWindow } from "../../src/domain/types.ts";
@@ -19,7 +19,7 @@ import {
 import { openHere } from "../store/open-store.ts";
 import type { Property } from "./property.ts";
 
-/** `key` picks one of the keys made so far, `at` one of the generations. `pass`: time goes on to a boundary, before it or past it. */
+/** `key` picks one of the existing keys, `at` one of the generations. `pass` moves the time to, before or past a boundary. */
 type Move =
   | { move: "submit"; key: number }
   | { move: "end"; at: number; how: "capture" | "release" }
@@ -60,7 +60,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   },
 );
 const lives: fc.Arbitrary<Life> = fc.record({
-  // A Monday; the last moment of a year; before the end of a February of 29 days; a month that begins on a Monday, and one that ends on a Sunday.
+  // A Monday; the last moment of a year; a February of 29 days; a month that begins on a Monday; one that ends on a Sunday.
   fromMs: fc.constantFrom(
     NOW_MS,
     Date.UTC(2026, 11, 31, 23, 59, 59, 999),
@@ -71,13 +71,13 @@ const lives: fc.Arbitrary<Life> = fc.record({
   moves: fc.array(move, { minLength: 5, maxLength: 40, size: "max" }),
 });
 
-/** A window by its name, told from every other; made otherwise than the service does. */
+/** A unique name of a window, computed differently than in the service. */
 const nameOf = (of: KeyWindow, ms: number): string => {
   const date = new Date(ms);
   if (of === "week") date.setUTCDate(date.getUTCDate() - ((date.getUTCDay() + 6) % 7));
   return date.toISOString().slice(0, of === "month" ? 7 : 10);
 };
-/** The first moment of the next window. */
+/** The start of the next window. */
 const endOf = (of: KeyWindow, ms: number): number => {
   const date = new Date(ms);
   date.setUTCHours(0, 0, 0, 0);
@@ -107,7 +107,7 @@ const agree = (what: string, seen: unknown, wanted: unknown): void => {
     throw new Error(`${what} is ${JSON.stringify(seen)} and the model has ${JSON.stringify(wanted)}`);
 };
 const newLine = (): Line => ({ limits: { day: null, week: null, month: null } });
-/** No key of a life expires. */
+/** Beyond any life, so that no key expires. */
 const OVERLAP_MS = 1e12;
 const named = () => ({ id: newId("key"), hash: hashApiKey(newApiKey("test")), start: "gr_test_next" });
 const seqOf = (outcome: { kind: string; seq?: number }): number => {
@@ -191,7 +191,7 @@ const playLife = async (store: Store, { fromMs, moves }: Life): Promise<void> =>
   }
 };
 
-/** Lives on one store, each with an account of its own, before it is verified and another takes its place. */
+/** The number of lives on one store, each with a separate account, before the store is verified and replaced. */
 const LIVES_OF_A_STORE = 50;
 const ALL = 1_000_000;
 
@@ -215,7 +215,7 @@ const openLives = () => {
       played += 1;
       opening ??= openHere({ path: ":memory:", mode: "test", nowMs: NOW_MS });
       const store = await opening;
-      // What lives before left over would be added up before anything of this one.
+      // Otherwise leftovers of earlier lives would be summed up first.
       await commitOne(store, { mutation: "roll-up-usage", limit: ALL });
       moves += life.moves.length;
       await playLife(store, life);
@@ -226,7 +226,7 @@ const openLives = () => {
 
 export const limitsProperty: Property<Life> = {
   name: "limits",
-  says: "a limit counts what its line of keys held and cost in its window, whenever it was set and however much was added up by then",
+  says: "counts all holds and charges of a key and its predecessors in a limit's window, whenever the limit was set",
   runsOf: (runs) => Math.min(runs, Math.max(100, Math.floor(runs / 5))),
   arbitrary: lives,
   open: openLives,

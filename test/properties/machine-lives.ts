@@ -1,4 +1,4 @@
-// The lives of the machine's property: events in any order, told twice, late or about the wrong attempt, and crashes between them.
+// Lives of the machine's property: events in any order, repeated, late or about the wrong attempt, and crashes.
 import fc from "fast-check";
 import { transition } from "xstate";
 import { generationMachine } from "../../actors/generation/machine.ts";
@@ -7,22 +7,22 @@ import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { PlannedRoute } from "../../src/domain/types.ts";
 import { eventFor, situationOf, PLANS as TWO_ROUTES, VARIANTS, type Variant, WAIT_MS } from "../machine/explore.ts";
 
-/** The plans of the exhaustive walk, and one with more routes than it could afford. */
+/** The plans of the exhaustive exploration, and one with more routes than it can explore. */
 const [first = [], second = []] = TWO_ROUTES;
 export const PLANS: readonly (readonly PlannedRoute[])[] = [...TWO_ROUTES, [...first, ...second]];
 
-/** Time is told by the life, so that the walk's own late events are not needed. */
+/** The life sets the time, so the late variants of the exploration are not needed. */
 const EVENTS: readonly Variant[] = VARIANTS.filter((variant) => !variant.late);
 
-/** How a commit ends that does not simply succeed: in doubt with nothing written, in doubt but written, or for want of space. */
+/** How a commit fails: unknown outcome with nothing written, unknown outcome but written, or a full disk. */
 export type CommitEnd = "lost" | "written" | "full";
 
 /**
- * `going` tells one of the events that mean something in the situation and do not end it, `watched` one of those that are about an attempt
- * that was given up, `ending` one of those that end it, `any` one of all, `again` one that was told before.
- * `exactly` tells the event that it names.
- * `crash` drops the host between two events, `lost` inside one before its commit, `written` right after it; `putAway` is what
- * the supervisor does with an idle one.
+ * `going` sends an event that has an effect and does not end the generation, `watched` one about an attempt that was given up,
+ * `ending` one that ends the generation, `any` any event, `again` one that was sent before.
+ * `exactly` sends the named event.
+ * `crash` drops the host between two events, `lost` within one before its commit, `written` right after it; `putAway` is the
+ * passivation of an idle host.
  */
 export type MachineMove =
   | { move: "going" | "watched" | "ending" | "any" | "again"; pick: number; waitMs: number; end: CommitEnd | null }
@@ -50,7 +50,7 @@ const exactly = (type: Variant["type"], of: Variant["of"]): MachineMove => ({
   ...{ move: "exactly", type, of },
   ...{ pick: 0, waitMs: 0, end: null },
 });
-/** A route was given up, the next has its turn, and the files of the first arrive: chance alone comes here once in a thousand lives. */
+/** A late result of a route that was given up, while the next route runs: at random this occurs once in 1,000 lives. */
 const LATE_RESULT: readonly MachineMove[] = [
   ...[exactly("begun", "none"), exactly("slotTaken", "current"), exactly("attemptTimeEnded", "current")],
   ...[exactly("begun", "none"), exactly("slotTaken", "current"), exactly("announced", "watched")],
@@ -75,7 +75,7 @@ export const machineLives: fc.Arbitrary<MachineLife> = fc
   })
   .map(({ plan, beginning, moves }) => ({ plan, moves: [...beginning, ...moves] }));
 
-/** Only the supervisor begins, and only while a route is left. */
+/** Only the supervisor sends begun, and only while a route is left. */
 const mayBe = (variant: Variant, snapshot: GenerationSnapshot): boolean =>
   variant.type !== "begun" || snapshot.context.nextRoute < snapshot.context.plan.length;
 
@@ -86,7 +86,7 @@ const at = (variant: Variant, snapshot: GenerationSnapshot, nowMs: number): Gene
 
 type Fitting = { going: readonly Variant[]; watched: readonly Variant[]; ending: readonly Variant[] };
 const fittingIn = new Map<string, Fitting>();
-/** The events that change something in a situation; found by asking the chart, once for each situation. */
+/** The events that have an effect in a situation; computed from the chart once for each situation. */
 const fitting = (plan: number, snapshot: GenerationSnapshot, nowMs: number): Fitting => {
   const isLate = nowMs >= snapshot.context.waitEndsAtMs;
   const key = `${plan} ${isLate} ${situationOf(snapshot)}`;
@@ -94,7 +94,7 @@ const fitting = (plan: number, snapshot: GenerationSnapshot, nowMs: number): Fit
   if (known) return known;
   const found = { going: [] as Variant[], watched: [] as Variant[], ending: [] as Variant[] };
   for (const variant of EVENTS) {
-    // Parking ends the story, so it is left to chance.
+    // Parking ends a life, so only random picks contain it.
     const event = variant.type === "parked" ? null : at(variant, snapshot, nowMs);
     if (!event) continue;
     const [next, actions] = transition(generationMachine, snapshot, event);
@@ -106,7 +106,7 @@ const fitting = (plan: number, snapshot: GenerationSnapshot, nowMs: number): Fit
   return found;
 };
 
-/** The event that a move tells; null where there is nothing to speak of. */
+/** The event of a move; null if there is none. */
 export const eventOfMove = (
   move: Extract<MachineMove, { pick: number }>,
   plan: number,
@@ -116,7 +116,7 @@ export const eventOfMove = (
 ): GenerationEvent | null => {
   if (move.move === "again") {
     const before = told[move.pick % Math.max(1, told.length)];
-    // The supervisor begins an attempt once.
+    // The supervisor begins each attempt once.
     return before && before.type !== "begun" ? { ...before, atMs: nowMs } : null;
   }
   if (move.move === "exactly") {

@@ -1,27 +1,27 @@
-// What must hold of a generation after every event, said without the machine: its money, its attempts, its one deadline.
+// Model of a generation, independent of the machine: what must hold of money, attempts and deadline after every event.
 import type { Deadline, GenerationRecord, PlannedRoute } from "../../src/domain/types.ts";
 import { COLLECT_MS, STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
 
 export const CREDITS = 10_000;
 const WAIT_ENDS_AT_MS = STARTED_AT_MS + WAIT_MS;
 
-/** What an attempt may become, from what it is. An attempt that was lost or capped may still deliver. */
+/** Allowed changes of attempt states. A lost or capped attempt may still deliver. */
 const BECOMES: Readonly<Record<string, readonly string[]>> = {
   none: ["intent"],
-  // Also what waits after a refusal, to be sent again.
+  // Includes an attempt that waits after a refusal to be sent again.
   intent: ["sending", "cancelled", "rejected"],
   sending: ["intent", "accepted", "rejected", "absent", "failed", "lost", "capped", "superseded", "cancelled"],
   accepted: ["delivered", "failed", "lost", "capped", "superseded", "mismatched"],
   lost: ["accepted", "delivered", "mismatched"],
   capped: ["accepted", "delivered", "mismatched"],
-  // An operator has seen that it delivered after all.
+  // By an operator who knows that the job delivered.
   failed: ["accepted"],
 };
 
-/** What an operator may decide that gives an attempt up. */
+/** Operator decisions that give an attempt up. */
 const DECIDED = ["failedByOperator", "settledByOperator"];
 
-/** Only these events may make of an attempt what it becomes: what was sent is never given up on a mere suspicion. */
+/** The events that may lead to each attempt state: a sent attempt is never given up without proof or a deadline. */
 const BY: Readonly<Record<string, readonly string[]>> = {
   delivered: ["collected"],
   absent: ["provedAbsent"],
@@ -33,7 +33,7 @@ const BY: Readonly<Record<string, readonly string[]>> = {
   mismatched: ["mismatched"],
 };
 
-/** What the store has of a generation. */
+/** The stored data of a generation. */
 export type Seen = {
   record: Pick<GenerationRecord, "status" | "quotedCredits" | "reservedCredits" | "costCredits" | "attempts" | "completedAtMs">;
   commands: readonly Deadline[];
@@ -44,10 +44,10 @@ export type Seen = {
 
 type Told = { type: string; atMs: number; n?: number; atMost?: number };
 
-/** The model's memory of one generation. */
+/** Opens the model of one generation. */
 export const openMachineModel = (plan: readonly PlannedRoute[]) => {
   const sentAtMs = new Map<number, number>();
-  /** Counted from the first sending, or from when an operator had it asked about anew. */
+  /** Counted from the first sending, or from an operator's retry or settlement. */
   const endsAtMs = new Map<number, number>();
   const states = new Map<number, string>();
   let collectEndsAtMs = 0;
@@ -59,7 +59,7 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
   const reserved = Math.max(...prices);
 
   const isFetching = (state: string) => state.startsWith("running.collecting") || state === "running.confirming.result";
-  /** The one deadline: until something was sent the waiting time, then the route's time from its first sending, then collecting's. */
+  /** The one deadline: the waiting time before the first sending, then the route's time, then the time to collect. */
   const deadlineOf = (n: number): Deadline | null => {
     if (leaf === "queued") return { kind: "start", n: 0, dueAtMs: WAIT_ENDS_AT_MS };
     if (leaf === "running.awaitingSeat") return { kind: "seat", n: 0, dueAtMs: WAIT_ENDS_AT_MS };
@@ -96,7 +96,7 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
       if (state === "mismatched" && watchUntilMs !== null) faults.push(`attempt ${n} is watched although its result is known`);
       const before = states.get(n) ?? "none";
       if (before !== state && BY[state]?.includes(event.type) === false) faults.push(`attempt ${n} is ${state} by ${event.type}`);
-      // Once the waiting time is over no attempt begins, and none is sent for the first time.
+      // After the waiting time no attempt begins, and none is sent for the first time.
       const isFirst = before === "none" || (state === "sending" && sentAtMs.get(n) === event.atMs);
       if (isFirst && event.atMs >= WAIT_ENDS_AT_MS) faults.push(`attempt ${n} is ${state} after the waiting time`);
       if (before !== state && !BECOMES[before]?.includes(state)) faults.push(`attempt ${n} went from ${before} to ${state}`);
@@ -113,13 +113,13 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
 
   return {
     hasEnded: () => leaf === "succeeded" || leaf === "failed",
-    /** Checks what an event led to. `n` is the attempt in hand afterwards, 0 for none. */
+    /** Checks the result of an event. `n` is the current attempt afterwards, 0 for none. */
     stepped: (event: Told, leafAfter: string, n: number, seen: Seen): string[] => {
       const faults: string[] = [];
       if (leaf === "succeeded" || leaf === "failed") faults.push(`${leaf} became ${leafAfter}`);
       const wasFetching = isFetching(leaf);
       const isExtended = leaf === "running.collecting.stalled" && ["storageReturned", "collectTimeEnded"].includes(event.type);
-      // Files of another attempt that arrive have a time of their own.
+      // Collecting files of another attempt has a separate deadline.
       const isOther = n !== inHand;
       inHand = n;
       const isDecided = event.type === "retriedByOperator" || event.type === "settledByOperator";

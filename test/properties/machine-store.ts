@@ -1,4 +1,4 @@
-// The store of the machine's property: an account for each life, and everything of a generation read in one go.
+// Store of the machine's property: an account for each life, and one read of all data of a generation.
 
 import type { Deadline, PlannedRoute } from "../../src/domain/types.ts";
 import type { ApplyTransition, OpenGeneration, TransitionResult } from "../../src/store/mutations.ts";
@@ -10,7 +10,7 @@ import { STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
 import { PropertyStore, prepareImage } from "./database.ts";
 import { CREDITS, type Seen } from "./machine-model.ts";
 
-/** Lives played on one database. */
+/** The number of lives on one database. */
 export const ROUNDS = 25;
 
 export const machineImage = (): Uint8Array =>
@@ -42,7 +42,7 @@ export const machineImage = (): Uint8Array =>
 
 type Born = { seq: number; id: string; accountSeq: number; plan: readonly PlannedRoute[] };
 
-/** A life may be parked; and hours may pass in it without the deadlines that would have ended it. */
+/** A life may end parked, and hours may pass in it without the deadlines that would have ended it. */
 const ON_PURPOSE = ["parked:", "the deadline is later than every possible activity"];
 
 export const openMachineStore = (image: Uint8Array) => {
@@ -109,9 +109,9 @@ export const openMachineStore = (image: Uint8Array) => {
         ...{ commands: commands.all(seq), attempts: attempts.all(seq), transfers: transfers.all(seq) },
       };
     },
-    /** Rows written by this connection so far. */
+    /** The number of rows that this connection has written. */
     changes: (): number => changes.get()?.n ?? 0,
-    /** Whatever verify finds is a fault, but for what a life may hold on purpose. */
+    /** Verifies and closes the store; every violation is a fault, except those that a life causes on purpose. */
     verifyAndClose: (): void => {
       const found = store.violations(null).flatMap(({ invariant, offending }) => offending.map((row) => ({ invariant, ...row })));
       store.close();

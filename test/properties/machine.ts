@@ -1,4 +1,4 @@
-// The machine's property: whatever it is told, through the real host and store, its books, history and deadline stay lawful.
+// Property of the machine: for any events through the real host and store, ledger, history and deadline stay valid.
 import { type Actor, createActor } from "xstate";
 import { applyEvent } from "../../actors/generation/apply-event.ts";
 import { generationMachine } from "../../actors/generation/machine.ts";
@@ -33,7 +33,7 @@ const same = (what: string, seen: unknown, wanted: unknown): void => {
   if (a !== b) throw new Error(`${what}: ${a}, not ${b}`);
 };
 
-/** The same machine, told the same, that was never frozen, put away or restored. */
+/** The same machine with the same events, but never frozen, passivated or restored. */
 const openTwin = (seq: number, plan: readonly PlannedRoute[]) => {
   const sayings: MachineOutput[] = [];
   const input = { plan, waitEndsAtMs: STARTED_AT_MS + WAIT_MS, collectMs: COLLECT_MS };
@@ -53,7 +53,7 @@ const openTwin = (seq: number, plan: readonly PlannedRoute[]) => {
   };
 };
 
-/** A process that restores a generation restarts no deadline; one that is due within the time of a last look leaves that time for it. */
+/** Restoring a generation does not restart its deadline; one that is due within the deadline grace is moved to its end. */
 const checkTakenUp = (found: OpenGeneration, nowMs: number): void => {
   if (found.snapshot === null) return;
   const deadline = restoreGeneration(found, found.snapshot, nowMs, nowMs).deadlineFrom(nowMs);
@@ -62,10 +62,10 @@ const checkTakenUp = (found: OpenGeneration, nowMs: number): void => {
   same("the deadline taken up", deadline, isDueSoon ? { ...stored, dueAtMs: nowMs + DEADLINE_GRACE_MS } : stored);
 };
 
-/** What stands behind the memory of attempts, so that only what is in it is found. */
+/** Empty reads behind the attempt cache, so that only cached attempts are found. */
 const NOWHERE = { attempt: async () => undefined, orderedOf: async () => null };
 
-/** What is in memory of the attempts that a step changed is what is on disk. */
+/** Checks that the cached attempts of a transition equal the stored ones. */
 const checkRemembered = async (
   store: MachineStore,
   attempts: ReturnType<typeof createAttemptCache>,
@@ -78,7 +78,7 @@ const checkRemembered = async (
   }
 };
 
-/** A generation with its host, which may be dropped at any moment and woken from what is on disk. */
+/** A generation with its host, which may be dropped at any moment and restored from disk. */
 const openSubject = async (store: MachineStore, accountSeq: number, plan: readonly PlannedRoute[]) => {
   const seq = newGenerationSeq(STARTED_AT_MS);
   const id = generationId(seq);
@@ -134,7 +134,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
   return {
     seq,
     id,
-    /** Tells an event. @returns the mutation that reached the disk, and what was asked for once it was there. */
+    /** Sends an event. @returns the mutation that reached the disk, and the effects after it. */
     tell: async (event: GenerationEvent, how: CommitEnd | null) => {
       nowMs = event.atMs;
       posted = null;
@@ -160,7 +160,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
   };
 };
 
-/** Jobs and references are the provider's and ours alone: each generation has its own. */
+/** Job ids and references are unique: each generation has different ones. */
 const own = (event: GenerationEvent, id: string): GenerationEvent => {
   if (event.type === "accepted" || event.type === "announced" || event.type === "settledByOperator")
     return event.job ? { ...event, job: { jobId: `job-${id}-${event.n}` } } : event;
@@ -168,8 +168,8 @@ const own = (event: GenerationEvent, id: string): GenerationEvent => {
 };
 
 /**
- * An operator's decision as the admin service hands it on from what is on disk: whether the last attempt has a job, and no settlement (null) of an
- * attempt that cannot have delivered.
+ * An operator's decision as the admin service passes it on: with whether the stored last attempt has a job, and null for a
+ * settlement of an attempt that cannot have delivered.
  */
 const asTheAdmin = async (store: MachineStore, seq: number, event: GenerationEvent, tried: number) => {
   if (event.type === "retriedByOperator") {
@@ -180,13 +180,13 @@ const asTheAdmin = async (store: MachineStore, seq: number, event: GenerationEve
   return settled && !MAY_HAVE_DELIVERED.has(settled.state) ? null : event;
 };
 
-/** Whether an event is the one that the deadline of a state brings. */
+/** Whether an event is that of a state's deadline. */
 const isOfDeadline = (snapshot: GenerationSnapshot, event: GenerationEvent): boolean => {
   const deadline = deadlineOf(snapshot);
   return deadline !== null && eventOf(deadline, 0).type === event.type;
 };
 
-/** Attempts that an event can be about: the one in hand and those that are watched; an operator may settle any that was begun. */
+/** Whether an event is about a known attempt: the current one or a watched one; an operator may settle any that began. */
 const isKnown = ({ context }: GenerationSnapshot, { type, n }: { type: GenerationEvent["type"]; n: number }): boolean =>
   context.current?.n === n ||
   context.watched.some((attempt) => attempt.n === n) ||
@@ -214,7 +214,7 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
     const before = twin.snapshot();
     const event = eventOfMove(move, index, before, told, nowMs);
     if (!event) return;
-    // A deadline comes when it is due; one that does not stand in this state may come all the same, and means nothing.
+    // A deadline fires when it is due; a stale deadline may fire as well and is ignored.
     if (isOfDeadline(before, event)) nowMs = Math.max(nowMs, deadlineOf(before)?.dueAtMs ?? 0);
     const mine = await asTheAdmin(store, subject.seq, own({ ...event, atMs: nowMs }, subject.id), before.context.tried);
     if (!mine) return;
@@ -222,7 +222,7 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
     events += 1;
     const changes = store.changes();
     const { posted, asks } = await subject.tell(mine, move.end);
-    // Once it has ended, the twin has stopped as well and says nothing any more.
+    // After the end the twin has stopped and emits nothing.
     const isHeard = move.end !== "lost" && before.status === "active" && !isStaleDeadline(before, mine);
     const step = isHeard ? twin.tell(mine) : null;
     same(`what ${mine.type} wrote`, posted, step?.mutation ?? null);
@@ -231,7 +231,7 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
       return;
     }
     if ("n" in mine && mine.type !== "begun" && !isKnown(before, mine))
-      throw new Error(`${mine.type} of attempt ${mine.n}, which nobody knows, made a step`);
+      throw new Error(`${mine.type} of the unknown attempt ${mine.n} made a transition`);
     if (move.end === null || move.end === "full") same(`what ${mine.type} asked for`, asks, step.effects);
     const after = twin.snapshot();
     const n = after.context.current?.n ?? 0;
@@ -240,10 +240,10 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
     if (faults.length > 0) throw new Error(`after ${JSON.stringify(mine)}: ${faults.join("; ")}`);
     if (step.mutation.snapshot === null) return;
     checkRestorable(step.mutation.snapshot, plan, after);
-    // What may still deliver is asked about again after every restart.
+    // Attempts that may still deliver are watched again after every restart.
     const asked = effectsOnRestore(after).flatMap((ask) => ("n" in ask ? [ask.n] : []));
     const unasked = seen.attempts.filter(({ n: watched, watchUntilMs }) => watchUntilMs !== null && !asked.includes(watched));
-    same("attempts watched and not asked about after a restart", unasked, []);
+    same("attempts watched in the store but without an effect after a restart", unasked, []);
   };
 
   for (const move of moves) {
@@ -271,7 +271,7 @@ const openPlayer = () => {
       if (round >= ROUNDS) finish();
       const here = store ?? openMachineStore(image);
       const before = store === null ? 0 : round;
-      // What fails leaves a database that nothing more is played on.
+      // A failed life leaves a database that is not used again.
       store = null;
       events += await playLife(here, before, life);
       store = here;
@@ -283,7 +283,7 @@ const openPlayer = () => {
 
 export const machineProperty: Property<MachineLife> = {
   name: "machine",
-  says: "told anything in any order, a generation keeps its books, its history and its one deadline, also over restarts",
+  says: "keeps the ledger, history and single deadline of a generation valid for any events, in any order, over restarts",
   runsOf: (runs) => runs,
   arbitrary: machineLives,
   open: openPlayer,

@@ -1,4 +1,4 @@
-// The properties in their full counts: `npm run properties -- [--runs N] [--seed N] [--only NAME]`; ends with `N passed, N failed`.
+// Runs the properties with full counts: `npm run properties -- [--runs N] [--only NAME]`; ends with `N passed, N failed`.
 import { availableParallelism } from "node:os";
 import { namesOf, readFlags, wholeOf } from "../flags.ts";
 import { PROPERTIES } from "./all.ts";
@@ -39,7 +39,7 @@ const chosen = PROPERTIES.filter(({ name }) => wanted.includes(name));
 type Result = { name: string; lines: string[]; held: boolean; figures: unknown };
 
 const checkHere = async ({ name, says, check }: (typeof PROPERTIES)[number]): Promise<Result> => {
-  // With a bug planted a counterexample says nothing about the product: it is not kept, and nobody waits for it to shrink.
+  // With a planted bug a counterexample is no finding about the product: it is neither shrunk nor kept.
   const { fault, ms, ...counts } = await check({ runs, seed, keeps: process.env.MUTANT === undefined });
   const perSecond = Math.round(counts.runs / (ms / 1000));
   const head = `${fault === null ? "(pass)" : "(fail)"} ${name}: ${says} (${counts.runs} runs, ${perSecond}/s)`;
@@ -47,7 +47,7 @@ const checkHere = async ({ name, says, check }: (typeof PROPERTIES)[number]): Pr
   return { name, lines, held: fault === null, figures: { ...counts, ms: Math.round(ms), perSecond } };
 };
 
-/** The same in a process of its own; what it printed is handed on. */
+/** Checks a property in a separate process and passes its output on. */
 const checkApart = async ({ name }: (typeof PROPERTIES)[number]): Promise<Result> => {
   const args = ["--runs", String(runs), "--seed", String(seed), "--only", name, "--jobs", "1"];
   const child = Bun.spawn([process.execPath, import.meta.path, ...args], { stdout: "pipe", stderr: "inherit" });
@@ -55,7 +55,7 @@ const checkApart = async ({ name }: (typeof PROPERTIES)[number]): Promise<Result
   const held = (await child.exited) === 0;
   const figures = said.find((line) => line.startsWith("figures "))?.slice("figures ".length);
   const own = figures === undefined ? undefined : (JSON.parse(figures) as Record<string, unknown>)[name];
-  // Without the first line (seed) and the last two (figures, count); a process that broke down is shown whole.
+  // Without the first line (seed) and the last two (figures, count); the output of a crashed process is shown whole.
   return { name, lines: own === undefined ? [`(fail) ${name}`, ...said] : said.slice(1, -2), held, figures: own };
 };
 

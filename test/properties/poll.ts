@@ -1,4 +1,4 @@
-// The property of asking: whatever a provider answers in whatever order, only what proves something ends the asking.
+// Property of polling: for any responses of a provider in any order, only a proof ends polling or confirmation.
 import fc from "fast-check";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { Attempt } from "../../src/domain/types.ts";
@@ -20,14 +20,14 @@ type Said =
   | "absent"
   | "found"
   | "another's";
-/** One answer: how long it took, and how far the service's clock was from the machine's then. */
+/** One response: its duration, and the offset of the service's clock from the machine's at that time. */
 type Answer = { said: Said; tookMs: number; aheadMs: number };
-/** `watch` is of an attempt without a job, at a provider that is asked by submitting again: nothing may be asked. */
+/** `watch` is an attempt without a job at a provider whose lookup submits again: no request is allowed. */
 type Talk = {
   asks: "poll" | "confirm" | "watch";
   answers: Answer[];
   sentAgoMs: number;
-  /** How long this process has lived when the answer is given up; whether it sent the request itself. */
+  /** The age of this process when the response is given up; whether it sent the request itself. */
   livedMs: number;
   isOwn: boolean;
   settleMs: number;
@@ -43,7 +43,7 @@ const answersFrom = (...said: Said[]) =>
 const talks: fc.Arbitrary<Talk> = fc.oneof(
   fc.record({
     asks: fc.constant("poll" as const),
-    // Mostly what proves nothing.
+    // Mostly responses that prove nothing.
     answers: answersFrom(
       "pending",
       "ask-result",
@@ -75,37 +75,37 @@ const talks: fc.Arbitrary<Talk> = fc.oneof(
   }),
 );
 
-/** When the answer of a lost submission was given up, and asking began. */
+/** When the response of a lost submission was given up and confirmation began. */
 const BEGAN_MS = 1_790_000_000_000;
 const GONE_MS = 60_000;
 const SLACK_MS = 60_000;
 
-/** What was answered, and when. */
+/** A response and its time. */
 type Heard = Answer & { atMs: number };
 
-/** The event that the answers heard so far come to, by the rules of §3; null while they prove nothing. */
+/** The event that the responses so far prove, by the rules of §3; null while they prove nothing. */
 const proofOf = ({ asks, sentAgoMs, livedMs, isOwn, settleMs, windowMs }: Talk, heard: readonly Heard[]): string | null => {
   const last = heard.at(-1);
   if (asks === "watch" && last) return "nothing asked";
   if (!last) return null;
-  /** The answers of one kind that stand at the end in a row. */
+  /** The last responses of one kind in a row. */
   const row = heard.slice(heard.findLastIndex(({ said }) => said !== last.said) + 1);
   if (asks === "poll") {
     if (last.said === "announced" || last.said === "unreadable") return "announced";
     if (last.said === "failed") return "jobFailed job_failed";
-    // From the first answer to the last question: what was read late was not said late.
+    // From the first response to the last request: a response that was read late was not sent late.
     const isGone = last.said === "gone" && row.length >= 3 && last.atMs - last.tookMs - (row[0]?.atMs ?? 0) >= GONE_MS;
     return isGone ? "jobFailed gone" : null;
   }
   if (last.said === "found") return "accepted";
-  // A look-up with a clock that is off says nothing, and neither does what settled while nobody lived or before the answer was given up.
+  // A lookup with a wrong clock proves nothing, and neither does time before this process or before the response was given up.
   const settlesFromMs = BEGAN_MS - (isOwn ? 0 : Math.min(sentAgoMs, livedMs));
   const proves = ({ aheadMs, atMs, tookMs }: Heard) => Math.abs(aheadMs) < SLACK_MS && atMs - tookMs - settlesFromMs >= settleMs;
   if (last.said === "absent" && row.slice(-2).length === 2 && row.slice(-2).every(proves)) return "provedAbsent";
   return last.atMs - (BEGAN_MS - sentAgoMs) >= windowMs ? "meansExhausted" : null;
 };
 
-/** A clock that moves when somebody waits for it. */
+/** A clock that moves to the next pending timer. */
 const openClock = (bornMs: number) => {
   let nowMs = bornMs;
   let aheadMs = 0;
@@ -125,7 +125,7 @@ const openClock = (bornMs: number) => {
     turn: (ms: number) => {
       aheadMs = ms;
     },
-    /** Everything that can go on without time goes on; then the next timer fires. */
+    /** Runs all pending microtasks, then fires the next timer. */
     step: async (): Promise<void> => {
       for (let hop = 0; hop < 30; hop += 1) await null;
       const next = timers.toSorted((a, b) => a.dueAtMs - b.dueAtMs)[0];
@@ -164,7 +164,7 @@ const playTalk = async (talk: Talk): Promise<void> => {
   const heard: Heard[] = [];
   const told: GenerationEvent[] = [];
   const faults: unknown[] = [];
-  // When nothing more was thought of, the answer is one that ends it.
+  // After the given responses, the next response ends the exchange.
   const last: Answer = { said: talk.asks === "poll" ? "announced" : "found", tookMs: 0, aheadMs: 0 };
   const answer = async () => {
     const next = talk.answers[heard.length] ?? last;
@@ -216,7 +216,7 @@ const playTalk = async (talk: Talk): Promise<void> => {
     if (proof !== null) throw new Error(`after ${JSON.stringify(heard.slice(0, -1))} it should have been ${proof}`);
     await step();
   }
-  // Not waited for: an answer that is under way waits for a clock that stands still now.
+  // Not awaited: a pending response waits for a clock that no longer moves.
   void tasks.stopAll();
   const [first] = told;
   const proof = talk.asks === "watch" && heard.length === 0 ? "meansExhausted" : proofOf(talk, heard);
@@ -226,7 +226,7 @@ const playTalk = async (talk: Talk): Promise<void> => {
 
 export const askingProperty: Property<Talk> = {
   name: "asking",
-  says: "an answer that proves nothing ends nothing: only repeated and in time is a job gone, or a lost one absent",
+  says: "ends polling or confirmation only on proof: repeated responses over enough time prove a job gone or absent",
   runsOf: (runs) => runs,
   arbitrary: talks,
   open: () => ({ play: playTalk }),

@@ -1,4 +1,4 @@
-// The property of prices: whatever is asked of any model of the catalogue, whole credits, quoted the least and reserved the most.
+// Property of prices: for any input of any model, whole credits, the lowest price as quote and the highest as reserve.
 import fc from "fast-check";
 import { modelEntry } from "../../catalogue/public-model.ts";
 import type { Model } from "../../catalogue/schema.ts";
@@ -13,10 +13,10 @@ import type { Property } from "./property.ts";
 type Question = {
   modelId: string;
   input: JsonObject;
-  /** Lengths of its clips, ms. */
+  /** Durations of its clips, ms. */
   lengthsMs: number[];
   maxCostCredits: number;
-  /** One per route of the model. */
+  /** One for each route of the model. */
   states: RouteState[];
 };
 
@@ -37,7 +37,7 @@ const wrong = (what: string): never => {
 };
 const isCredits = (credits: number): boolean => Number.isSafeInteger(credits) && credits >= 1;
 
-/** A refusal is an answer too; anything else that is thrown is a fault. */
+/** An API error is a valid result; any other error is a fault. */
 const orRefused = <T>(work: () => T): T | null => {
   try {
     return work();
@@ -54,7 +54,7 @@ const ask = ({ modelId, input, lengthsMs, maxCostCredits, states }: Question): "
   const prices = priceRoutes(model, checked, measured);
   for (const { routeId, credits } of prices) if (!isCredits(credits)) wrong(`${routeId} costs ${credits}`);
 
-  // More of anything never costs less.
+  // A larger input never costs less.
   const longer = { ...checked, filled: { ...checked.filled, duration: Number(checked.filled.duration ?? 0) + 1 } };
   const stretched = measured.map((one) => (one.ms === undefined ? one : { ...one, ms: one.ms + 1 }));
   const more = [priceRoutes(model, longer, measured), priceRoutes(model, checked, stretched)];
@@ -85,7 +85,7 @@ const ask = ({ modelId, input, lengthsMs, maxCostCredits, states }: Question): "
 
 export const priceProperty: Property<Question> = {
   name: "prices",
-  says: "every price is whole credits, never 0, no less for more; quoted is the least and reserved the most of the plan",
+  says: "prices are whole credits above 0 and never lower for more; the quote is the plan's lowest and the reserve its highest",
   runsOf: (runs) => runs,
   arbitrary: fc.oneof(...catalogue.models.map(questionOf)),
   open: () => {

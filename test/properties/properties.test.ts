@@ -1,8 +1,8 @@
-// The properties in small counts, with a seed that is always the same; the full counts are those of `npm run properties`.
+// Runs the properties with small counts and a fixed seed; `npm run properties` runs the full counts.
 import { expect, test } from "bun:test";
 import { PROPERTIES } from "./all.ts";
 
-/** Another seed or more runs: SEED=7 RUNS=500. */
+/** For another seed or more runs: SEED=7 RUNS=500. */
 const SEED = Number(process.env.SEED ?? 20_261_121);
 const RUNS = Number(process.env.RUNS ?? 100);
 

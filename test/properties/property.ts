@@ -1,19 +1,19 @@
-// What a property is, and how it is checked: known counterexamples first, then random runs; what fails is kept as a regression.
+// Defines a property and checks it: known counterexamples first, then random runs; failures are kept as regressions.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 
-/** A property over values that are plain JSON, so that a counterexample outlives the generator that found it. */
+/** A property over plain JSON values, so that a counterexample stays usable after its generator changes. */
 export type Property<Value> = {
   name: string;
-  /** The promise, in a sentence. */
+  /** The property in a sentence. */
   says: string;
-  /** How many runs it makes where `runs` are asked for. */
+  /** The number of runs for a requested number. */
   runsOf: (runs: number) => number;
   arbitrary: fc.Arbitrary<Value>;
-  /** Its values are not plain JSON (a scheduler): a counterexample is found again by its seed and path. */
+  /** Its values are not plain JSON (a scheduler): a counterexample is replayed by its seed and path. */
   isReplayedBySeed?: true;
-  /** Prepares what the runs share. `play` throws where the promise is broken, `finish` where all runs together broke one. */
+  /** Prepares the state that runs share. `play` throws if the property is violated, `finish` if all runs together violate it. */
   open: () => Player<Value>;
 };
 export type Player<Value> = {
@@ -22,17 +22,17 @@ export type Player<Value> = {
   figures?: () => Record<string, number>;
 };
 
-/** How a property came out. */
+/** The result of a check. */
 export type Outcome = {
   runs: number;
   regressions: number;
   ms: number;
   figures: Record<string, number>;
-  /** Everything a person needs to see it again; null when it held. */
+  /** Everything that is needed to reproduce the failure; null without one. */
   fault: string | null;
 };
 
-/** A counterexample of former days: it is played before anything random, for ever. */
+/** An earlier counterexample, which is played before random runs. */
 type Regression = { property: string; found: string; seed: number; path: string; counterexample: unknown };
 
 const REGRESSIONS = join(import.meta.dir, "../regressions");
@@ -53,7 +53,7 @@ const keep = (regression: Regression): string => {
 
 const textOf = (fault: unknown): string => (fault instanceof Error ? (fault.stack ?? fault.message) : String(fault));
 
-/** Plays a counterexample of former days. @throws what it was kept for. */
+/** Plays an earlier counterexample. @throws if it fails again. */
 const replay = async <Value>(property: Property<Value>, { play }: Player<Value>, kept: Regression): Promise<void> => {
   if (!property.isReplayedBySeed) return play(kept.counterexample as Value);
   const promise = fc.asyncProperty(property.arbitrary, async (value) => play(value));
@@ -82,7 +82,7 @@ export const checkProperty = async <Value>(
   const seen = await fc.check(promise, {
     numRuns: property.runsOf(asked.runs),
     seed: asked.seed,
-    // A mutant is found or not; nobody reads its counterexample.
+    // For a mutant only the finding matters, not a small counterexample.
     endOnFailure: !asked.keeps,
   });
   if (!seen.failed) {

@@ -1,10 +1,10 @@
-// The property of resuming: what restored generations wait for is asked once the service is open, each once and in its order, and never before.
+// Property of the resume queue: effects of restored generations are performed after open, each once and in order.
 import fc from "fast-check";
 import type { Effect } from "../../actors/generation/types.ts";
 import { createResumeQueue } from "../../actors/supervisor/resume-queue.ts";
 import type { Property } from "./property.ts";
 
-/** Restored with a question, or with one that is over when its turn comes; the service opens; the event loop goes round. */
+/** A generation is restored with an effect or with an obsolete one; the service opens; the event loop makes a turn. */
 type Happening = { what: "restored" | "over" | "open" | "round"; times: number };
 
 const happenings = fc.array(
@@ -53,7 +53,7 @@ const playStart = async (story: readonly Happening[]): Promise<void> => {
 
 export const resumingProperty: Property<Happening[]> = {
   name: "resuming",
-  says: "what was restored is asked when the service is open, each once and in its order, and never before",
+  says: "performs the effects of restored generations after the service is open, each once and in order, never before",
   runsOf: (runs) => runs,
   arbitrary: happenings,
   open: () => ({ play: playStart }),

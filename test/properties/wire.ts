@@ -1,4 +1,4 @@
-// The property of what crosses a wire: what is printed is read back the same, and the hash of a body is that of its meaning.
+// Property of serialization: values are read back as they were written, and a body's hash depends only on its meaning.
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { modelEntry } from "../../catalogue/public-model.ts";
@@ -16,7 +16,7 @@ import { catalogue } from "../quote/inputs.ts";
 import { admitMutation, stepMutation } from "../store/fixture.ts";
 import type { Property } from "./property.ts";
 
-/** Text that JSON can carry and that has a canonical form. */
+/** Text that JSON can represent and that has a canonical form. */
 const text = fc.string({ unit: "grapheme", maxLength: 20 });
 const { json } = fc.letrec<{ json: Json }>((tie) => ({
   json: fc.oneof(
@@ -36,13 +36,13 @@ type Message = {
   cents: number | null;
   waitS: number | null;
   key: string | null;
-  /** How its body is written: the order of its members, and the white space between them. */
+  /** How the body is written: the order of its members and the white space between them. */
   order: number[];
   space: string;
-  /** Which value of it is changed. */
+  /** The changed value. */
   changed: number;
   error: { code: RefusalCode; message: string };
-  /** Which routes of the catalogue are configured. */
+  /** The configured routes of the catalogue. */
   configured: number;
   seq: number;
 };
@@ -82,7 +82,7 @@ const printed = (value: Json, order: readonly number[], space: string): string =
   return `{${space}${lines.join(`${space},${space}`)}${space}}`;
 };
 
-/** The value with one of its leaves changed: the one that a count comes down to. */
+/** The value with one changed leaf, which a count selects. */
 const withOneChanged = (value: Json, count: number): Json => {
   if (Array.isArray(value)) {
     if (value.length === 0) return [null];
@@ -124,7 +124,7 @@ const checkRequest = async (message: Message): Promise<void> => {
   const again = await read(JSON.stringify(body));
   const other = withOneChanged(body, message.changed) as JsonObject;
   const text = JSON.stringify(other);
-  // As requests are compared that were accepted before there were fingerprints, and as they are since.
+  // Compares requests without stored fingerprints, and requests with them.
   const earlier = { body: order.body, fingerprint: null };
   const isKnown = isSameRequest(earlier, again) && isSameRequest(order, again);
   if (!isKnown) throw new Error("the same request is another one");
@@ -141,7 +141,7 @@ const checkEntry = ({ configured }: Message): void => {
   same(`the entry of ${model.id}`, JSON.parse(JSON.stringify(entry)), entry);
 };
 
-/** Mutations cross to the writing thread as lines, and their outcomes come back as text. */
+/** Mutations are sent to the writer thread as lines, and their outcomes are returned as text. */
 const checkLines = ({ input, model, key }: Message): void => {
   const account = { seq: 1, id: "acc_1", keySeq: 1, keyHash: "" };
   const admit: AdmitGeneration = admitMutation(account, {
@@ -158,7 +158,7 @@ const checkLines = ({ input, model, key }: Message): void => {
 
 export const wireProperty: Property<Message> = {
   name: "wire",
-  says: "what is printed is read back the same, and a body's hash is that of its meaning: not of its order, nor its white space",
+  says: "reads back every written value unchanged, and hashes a body by its meaning, not by member order or white space",
   runsOf: (runs) => runs,
   arbitrary: messages,
   open: () => ({

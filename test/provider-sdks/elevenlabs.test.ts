@@ -1,4 +1,4 @@
-// The official client of ElevenLabs has text spoken, sounds made and music composed at the simulator, and throws its own errors.
+// Official ElevenLabs SDK against the simulator: speech, sound effects, music and errors.
 import { expect, test } from "bun:test";
 import { ElevenLabsClient, ElevenLabsError } from "@elevenlabs/elevenlabs-js";
 import { typeOf } from "../simulator/fixture.ts";
@@ -16,7 +16,7 @@ const compose = (prompt: string) => client().music.compose({ prompt, musicLength
 test.each([
   ["mp3_44100_128", "mp3"],
   ["wav_44100", "wav"],
-] as const)("a text is spoken as %s", async (outputFormat, type) => {
+] as const)("the ElevenLabs SDK converts text to speech as %s", async (outputFormat, type) => {
   const voiceSettings = { stability: 0.5, similarityBoost: 0.8 };
   const made = client().textToSpeech.convert(VOICE, {
     text: "The fox.",
@@ -29,20 +29,20 @@ test.each([
   expect(shop.jobs().at(-1)?.endpoint).toBe(`text-to-speech/${VOICE}`);
 });
 
-test("the answer says what it cost, and by which name it is known", async () => {
+test("the ElevenLabs response has the character-cost and request-id headers", async () => {
   const { rawResponse } = await client().textToSpeech.convert(VOICE, { text: "The fox." }).withRawResponse();
   expect(rawResponse.headers.get("content-type")).toBe("audio/mpeg");
   expect(rawResponse.headers.get("character-cost")).toBe("8");
   expect(rawResponse.headers.get("request-id")).toBe(shop.jobs().at(-1)?.id ?? "");
 });
 
-test("a sound is made", async () => {
+test("the ElevenLabs SDK creates a sound effect", async () => {
   const made = client().textToSoundEffects.convert({ text: "a door", durationSeconds: 3, promptInfluence: 0.4, loop: true });
   expect(typeOf(await bytesOf(made))).toBe("mp3");
   expect(shop.submissions().at(-1)?.input?.duration).toBe(3);
 });
 
-test("music is composed", async () => {
+test("the ElevenLabs SDK composes music", async () => {
   expect(typeOf(await bytesOf(compose("a slow song")))).toBe("mp3");
   expect(shop.submissions().at(-1)?.input?.duration).toBe(10);
 });
@@ -58,25 +58,25 @@ test.each([
   ["invalid", 400, "invalid_parameters"],
   ["fail", 500, "internal_error"],
   ["refuse", 403, "content_against_policy"],
-])("a text that is answered %s is an ElevenLabsError of status %i", async (fault, statusCode, status) => {
+])("simulator fault %s of a speech request throws an ElevenLabsError with status %i", async (fault, statusCode, status) => {
   const error = (await broken(speak(`x [sim:${fault}]`))) as ElevenLabsError;
   expect(error).toBeInstanceOf(ElevenLabsError);
   expect(error.statusCode).toBe(statusCode);
   expect((error.body as Body).detail).toMatchObject({ status, message: expect.any(String) });
 });
 
-test("music that is refused comes with advice", async () => {
+test("rejects refused music with 400 bad_prompt and a prompt suggestion", async () => {
   const error = (await broken(compose("x [sim:refuse]"))) as ElevenLabsError;
   expect(error.statusCode).toBe(400);
   expect(error.body).toMatchObject({ detail: { status: "bad_prompt", data: { prompt_suggestion: expect.any(String) } } });
 });
 
-test("a text that is not there is an error that names the field", async () => {
+test("rejects an empty text with 400 and the param text", async () => {
   const error = (await broken(speak(""))) as ElevenLabsError;
   expect([error.statusCode, (error.body as Body).detail]).toEqual([400, expect.objectContaining({ param: "text" })]);
 });
 
-test("what is too much is tried again as often as the client was told to", async () => {
+test("the ElevenLabs SDK retries a 429 as often as maxRetries allows", async () => {
   await broken(speak("often [sim:429]", 2));
   expect(shop.submissions().filter(({ input }) => input?.text === "often [sim:429]")).toHaveLength(3);
 });

@@ -1,4 +1,4 @@
-// The official client of fal submits, follows, collects and is refused at the simulator as at fal.
+// Official fal SDK against the simulator: queue, subscription, cancellation, results and errors.
 import { expect, test } from "bun:test";
 import { ApiError, createFalClient, ValidationError } from "@fal-ai/client";
 import { broken, expectFile, openShop } from "./fixture.ts";
@@ -7,7 +7,7 @@ const CLIP = "bytedance/seedance-2.0/text-to-video";
 const PICTURE = "fal-ai/flux/dev";
 const shop = openShop();
 
-/** The client writes fal's hosts itself; its middleware, made for proxies, leads each request to the simulator. */
+/** The SDK has fixed hosts; its proxy middleware redirects each request to the simulator. */
 const client = () =>
   createFalClient({
     credentials: "key-id:key-secret",
@@ -17,7 +17,7 @@ const client = () =>
     }),
   });
 
-test("a clip is submitted, asked about, collected and downloaded", async () => {
+test("the fal SDK submits a clip, polls its status, reads the result and downloads the file", async () => {
   const { queue } = client();
   const input = { prompt: "a fox in snow", duration: "5", resolution: "720p" };
   const { request_id: requestId, status } = await queue.submit(CLIP, { input });
@@ -32,7 +32,7 @@ test("a clip is submitted, asked about, collected and downloaded", async () => {
   await expectFile((result.data as { video: { url: string } }).video.url, "mp4", "video/mp4");
 });
 
-test("subscribe does all of it at once, and tells what it sees on the way", async () => {
+test("subscribe of the fal SDK returns the result and reports status updates", async () => {
   const seen = new Set<string>();
   const result = await client().subscribe(PICTURE, {
     input: { prompt: "a hare", num_images: 2, output_format: "jpeg" },
@@ -44,7 +44,7 @@ test("subscribe does all of it at once, and tells what it sees on the way", asyn
   for (const { url } of images) await expectFile(url, "jpeg", "image/jpeg");
 });
 
-test("a request that waits can be cancelled, and has no result then", async () => {
+test("the result of a cancelled fal request is an ApiError with status 499", async () => {
   const { queue } = client();
   const { request_id: requestId } = await queue.submit(CLIP, { input: { prompt: "a fox [sim:stuck]" } });
   await queue.cancel(CLIP, { requestId });
@@ -52,7 +52,7 @@ test("a request that waits can be cancelled, and has no result then", async () =
   expect(await broken(queue.result(CLIP, { requestId }))).toMatchObject({ name: "ApiError", status: 499 });
 });
 
-test("an input that the model does not take is a ValidationError of the result, with the field", async () => {
+test("the result of an invalid fal input is a ValidationError with the field", async () => {
   const error = await broken(client().subscribe(PICTURE, { input: { prompt: "a fox", num_images: 40 } }));
   expect(error).toBeInstanceOf(ValidationError);
   const { status, fieldErrors } = error as ValidationError;
@@ -60,7 +60,7 @@ test("an input that the model does not take is a ValidationError of the result, 
   expect(fieldErrors).toMatchObject([{ loc: ["body", "num_images"], type: "value_error" }]);
 });
 
-test("content that is refused is a ValidationError that names the prompt", async () => {
+test("the result of a refused fal prompt is a ValidationError of the field prompt", async () => {
   const error = (await broken(client().subscribe(PICTURE, { input: { prompt: "x [sim:refuse]" } }))) as ValidationError;
   expect(error).toBeInstanceOf(ValidationError);
   expect(error.getFieldErrors("prompt")).toMatchObject([{ type: "content_policy_violation" }]);
@@ -72,13 +72,13 @@ test.each([
   ["403", 403, "forbidden"],
   ["404", 404, "not_found"],
   ["429", 429, "rate_limited"],
-])("a submission that is answered %s is an ApiError of that status", async (fault, status, error_type) => {
+])("simulator fault %s of a fal submission throws an ApiError with status %i", async (fault, status, error_type) => {
   const error = (await broken(client().queue.submit(PICTURE, { input: { prompt: `x [sim:${fault}]` } }))) as ApiError<unknown>;
   expect(error).toBeInstanceOf(ApiError);
   expect(error).toMatchObject({ status, body: { error_type, detail: expect.any(String) } });
 });
 
-test("what is too much is tried again, as long as the client likes", async () => {
+test("the fal SDK retries a 429 submission three times", async () => {
   const tries = () => shop.submissions().filter(({ input }) => input?.prompt === "often [sim:429]").length;
   await broken(client().queue.submit(PICTURE, { input: { prompt: "often [sim:429]" } }));
   expect(tries()).toBe(4);
@@ -87,7 +87,7 @@ test("what is too much is tried again, as long as the client likes", async () =>
 test.each([
   ["fail", 500],
   ["fail-later", 504],
-])("a request that ends in %s is an ApiError of the result", async (fault, status) => {
+])("the result of a fal request with fault %s is an ApiError with status %i", async (fault, status) => {
   const error = await broken(client().subscribe(CLIP, { input: { prompt: `x [sim:${fault}]` } }));
   expect(error).toBeInstanceOf(ApiError);
   expect(error).toMatchObject({ status, body: { detail: [{ type: expect.any(String) }] } });

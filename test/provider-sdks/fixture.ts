@@ -1,20 +1,20 @@
-// What the tests of official clients share: a fast simulator, quick patience, files looked at, and errors caught.
+// Fixture for the tests of official SDKs: a fast simulator, short client pauses, file checks, caught errors.
 import { afterAll, beforeAll, expect } from "bun:test";
 import { type Clock, systemClock } from "../../src/domain/clock.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { typeOf } from "../simulator/fixture.ts";
 
-/** So many times faster than life: the providers' work, and what clients wait between two questions. */
+/** Speed factor of the simulated providers and of the pauses between two polls of a client. */
 const SPEED = 200;
 
-/** What is longer is no pause but a limit, and stays as it is. */
+/** Longer timers are timeouts, which stay unchanged. */
 const LONGEST_PAUSE_MS = 15_000;
 const MOST_QUESTIONS = 400;
 
 type Timer = (then: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) => unknown;
 type Timers = { setTimeout: Timer; setInterval: Timer };
 
-/** Makes the pauses that clients have built in as short as the simulator is fast, while these tests run. */
+/** Shortens the built-in pauses of the clients by the speed of the simulator while these tests run. */
 const shortenPauses = (): (() => void) => {
   const timers = globalThis as unknown as Timers;
   const { setTimeout, setInterval } = timers;
@@ -27,7 +27,7 @@ const shortenPauses = (): (() => void) => {
 };
 
 const { setTimeout: unhurried } = globalThis;
-/** The simulator's own clock, which is fast by its speed already. */
+/** The clock of the simulator, which applies its speed itself. */
 const clock: Clock = {
   ...systemClock(),
   after: (ms, then) => {
@@ -36,7 +36,7 @@ const clock: Clock = {
   },
 };
 
-/** A simulator for the tests of one file, with the pauses shortened; `url` is where a provider is. */
+/** A simulator for the tests of one file, with shortened pauses; `url` returns the address of a provider. */
 export const openShop = () => {
   let simulator: Simulator;
   let restore = () => {};
@@ -55,26 +55,26 @@ export const openShop = () => {
   };
 };
 
-/** What a promise was broken with; an error when it was kept. */
+/** The rejection reason of a promise; throws if the promise is fulfilled. */
 export const broken = async (promise: Promise<unknown>): Promise<unknown> => {
   const [outcome] = await Promise.allSettled([promise]);
   if (outcome?.status === "rejected") return outcome.reason;
-  throw new Error("the promise was kept");
+  throw new Error("the promise was fulfilled");
 };
 
-/** The file at `url`: there, and of the kind that it says it is. */
+/** Checks that the file at `url` exists and has the expected type and media type. */
 export const expectFile = async (url: unknown, type: string, mime: string): Promise<void> => {
   const answer = await fetch(String(url));
   expect([answer.status, answer.headers.get("content-type")]).toEqual([200, mime]);
   expect(typeOf(new Uint8Array(await answer.arrayBuffer()))).toBe(type);
 };
 
-/** Asks until the answer is as wished; a second's pause between two questions, which is short here. */
+/** Polls until `isOver`, with a pause of one second between two polls, which the fixture shortens. */
 export const until = async <T>(ask: () => Promise<T>, isOver: (answer: T) => boolean): Promise<T> => {
   for (let left = MOST_QUESTIONS; left > 0; left -= 1) {
     const answer = await ask();
     if (isOver(answer)) return answer;
     await new Promise<void>((over) => setTimeout(over, 1000));
   }
-  throw new Error("it did not end");
+  throw new Error("the condition was never met");
 };

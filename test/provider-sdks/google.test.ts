@@ -1,4 +1,4 @@
-// The official client of Google draws pictures in one call and clips as interactions, at the simulator as at Google.
+// Official Google SDK against the simulator: images in one call, clips as interactions, and errors.
 import { expect, test } from "bun:test";
 import { ApiError, type GenerateContentResponse, GoogleGenAI } from "@google/genai";
 import { typeOf } from "../simulator/fixture.ts";
@@ -8,7 +8,7 @@ const PICTURE = "gemini-3-pro-image";
 const CLIP = "gemini-omni-flash";
 const shop = openShop();
 
-/** The client puts the version behind the address itself; its own default is v1, the adapters' is v1beta. */
+/** The SDK appends the API version itself; its default is v1, that of the adapters is v1beta. */
 const client = (provider: string, apiVersion = "v1beta") => {
   const baseUrl = shop.url(provider).replace("/v1beta", "");
   return new GoogleGenAI({ apiKey: "AIza-some", apiVersion, httpOptions: { baseUrl, retryOptions: { attempts: 1 } } });
@@ -20,14 +20,14 @@ const pictureIn = ({ candidates }: GenerateContentResponse) =>
   candidates?.[0]?.content?.parts?.flatMap(({ inlineData }) => inlineData ?? [])[0];
 const draw = (prompt: string) => client("gemini").models.generateContent({ model: PICTURE, contents: prompt });
 const film = (input: string) => clips().create({ model: CLIP, input, background: true, store: true });
-/** Asks about an interaction until it has ended. */
+/** Polls an interaction until it ends. */
 const ended = (id: string) =>
   until(
     () => clips().get(id),
     ({ status }) => status !== "in_progress",
   );
 
-test.each(["v1beta", "v1"])("a picture is in the answer of %s, behind some words", async (version) => {
+test.each(["v1beta", "v1"])("generateContent of %s returns an image after a text part", async (version) => {
   const answer = await client("gemini", version).models.generateContent({
     model: PICTURE,
     contents: "a fox in snow",
@@ -39,7 +39,7 @@ test.each(["v1beta", "v1"])("a picture is in the answer of %s, behind some words
   expect(typeOf(bytesOf(pictureIn(answer)?.data))).toBe("png");
 });
 
-test("a picture is drawn from another", async () => {
+test("generateContent returns an image for a prompt with an input image", async () => {
   const inlineData = pictureIn(await draw("a fox")) ?? {};
   const contents = [{ role: "user", parts: [{ text: "in snow" }, { inlineData }] }];
   const answer = await client("gemini").models.generateContent({ model: PICTURE, contents });
@@ -47,7 +47,7 @@ test("a picture is drawn from another", async () => {
   expect(shop.submissions().at(-1)?.input?.image_urls).toHaveLength(1);
 });
 
-test("a prompt that is refused, and a picture that is withheld, are answers without a picture", async () => {
+test("generateContent returns no image for a refused prompt and for a withheld result", async () => {
   const refused = await draw("x [sim:refuse]");
   expect([refused.promptFeedback?.blockReason, refused.candidates]).toEqual(["PROHIBITED_CONTENT" as never, undefined]);
   const withheld = await draw("x [sim:refuse-output]");
@@ -63,19 +63,19 @@ test.each([
   ["429", 429, "RetryInfo"],
   ["invalid", 400, "INVALID_ARGUMENT"],
   ["fail", 500, "INTERNAL"],
-])("a picture that is answered %s is an ApiError of status %i", async (fault, status, words) => {
+])("simulator fault %s of generateContent throws an ApiError with status %i", async (fault, status, words) => {
   const error = await broken(draw(`x [sim:${fault}]`));
   expect(error).toBeInstanceOf(ApiError);
   expect(error).toMatchObject({ status, message: expect.stringContaining(words) });
 });
 
-test("a shape that no picture has is an ApiError that names the field", async () => {
+test("an unsupported aspect ratio throws an ApiError with status 400 that names the field", async () => {
   const config = { imageConfig: { aspectRatio: "7:5" } };
   const error = await broken(client("gemini").models.generateContent({ model: PICTURE, contents: "a fox", config }));
   expect(error).toMatchObject({ status: 400, message: expect.stringContaining("aspect_ratio") });
 });
 
-test.each(["v1beta", "v1"])("a clip is an interaction of %s that is made, asked about and read", async (version) => {
+test.each(["v1beta", "v1"])("interactions of %s create a clip, report its status and return the file", async (version) => {
   const { interactions } = client("gemini-video", version);
   const made = await interactions.create({
     ...{ model: CLIP, input: [{ type: "text", text: "a fox in snow" }], background: true, store: true },
@@ -89,13 +89,13 @@ test.each(["v1beta", "v1"])("a clip is an interaction of %s that is made, asked 
   expect(typeOf(bytesOf(done.output_video?.data))).toBe("mp4");
 });
 
-test("what is asked may be written as a step of the user", async () => {
+test("interactions accept the prompt as a user_input step", async () => {
   const input = [{ type: "user_input" as const, content: [{ type: "text" as const, text: "a hare" }] }];
   const { id } = await clips().create({ model: CLIP, input, background: true });
   expect(await ended(id)).toMatchObject({ status: "completed", steps: [{ type: "user_input" }, {}, { type: "model_output" }] });
 });
 
-test("an interaction can be cancelled, and forgotten", async () => {
+test("cancels and deletes an interaction, and throws NotFoundError for it afterwards", async () => {
   const { id } = await film("x [sim:stuck]");
   expect(await clips().cancel(id)).toMatchObject({ id, status: "cancelled" });
   await clips().delete(id);
@@ -109,11 +109,11 @@ test.each([
   ["404", "NotFoundError", 404],
   ["429", "RateLimitError", 429],
   ["invalid", "BadRequestError", 400],
-])("an interaction that is answered %s is a %s", async (fault, name, status) => {
+])("simulator fault %s of an interaction throws %s", async (fault, name, status) => {
   expect(await broken(film(`x [sim:${fault}]`))).toMatchObject({ name, status });
 });
 
-test("a parameter that nobody knows is a BadRequestError", async () => {
+test("an unknown parameter of an interaction throws BadRequestError", async () => {
   const strange = { model: CLIP, input: "a fox", background: true, colour: "red" };
   expect(await broken(clips().create(strange, { maxRetries: 0 }))).toMatchObject({ name: "BadRequestError", status: 400 });
 });
@@ -122,13 +122,13 @@ test.each([
   ["fail", "failed", "api_error"],
   ["refuse-output", "failed", "prohibited_content"],
   ["aborted", "incomplete", undefined],
-])("an interaction with %s ends as %s, and says why", async (fault, status, code) => {
+])("an interaction with fault %s ends as %s with error code %s", async (fault, status, code) => {
   const { id } = await film(`x [sim:${fault}]`);
   const end = await ended(id);
   expect([end.status, end.errors?.[0]?.code, end.output_video]).toEqual([status, code, undefined]);
 });
 
-test("a prompt that is refused is completed with words instead of a clip", async () => {
+test("an interaction with a refused prompt is completed with text and without a clip", async () => {
   const { id } = await film("x [sim:refuse]");
   const end = await ended(id);
   expect([end.status, end.output_video]).toEqual(["completed", undefined]);

@@ -1,4 +1,4 @@
-// The official client of Luma makes clips and pictures at the simulator, follows and lists them, and throws its own errors.
+// Official Luma SDK against the simulator: clips, images, listing, deletion and errors.
 import { expect, test } from "bun:test";
 import LumaAI, {
   AuthenticationError,
@@ -15,14 +15,14 @@ const shop = openShop();
 const client = () => new LumaAI({ authToken: "luma-some", baseURL: shop.url("luma"), maxRetries: 0 });
 const film = (prompt: string) =>
   client().generations.video.create({ model: "ray-2", prompt, resolution: "720p", duration: "5s" });
-/** Asks about a generation until it has ended. */
+/** Polls a generation until it ends. */
 const ended = (id = "") =>
   until(
     () => client().generations.get(id),
     ({ state }) => state === "completed" || state === "failed",
   );
 
-test("a clip is made, followed and downloaded", async () => {
+test("the Luma SDK creates a clip, polls it and downloads the file", async () => {
   const made = await film("a fox in snow");
   expect(made).toMatchObject({ state: "queued", generation_type: "video", model: "ray-2", request: { prompt: "a fox in snow" } });
   const done = await ended(made.id);
@@ -30,7 +30,7 @@ test("a clip is made, followed and downloaded", async () => {
   await expectFile(done.assets?.video, "mp4", "video/mp4");
 });
 
-test("a picture is made, and a clip begins with it", async () => {
+test("the Luma SDK creates an image and a clip with that image as first frame", async () => {
   const { id } = await client().generations.image.create({ model: "photon-1", prompt: "a hare", format: "png" });
   const { assets } = await ended(id);
   await expectFile(assets?.image, "png", "image/png");
@@ -43,7 +43,7 @@ test("a picture is made, and a clip begins with it", async () => {
   await expectFile((await ended(clip.id)).assets?.video, "mp4", "video/mp4");
 });
 
-test("generations are listed, the latest first, and forgotten when told to", async () => {
+test("the Luma SDK lists generations from the newest on, and deletes one", async () => {
   const { generations } = client();
   const made = [await film("one of two"), await film("two of two")].map(({ id }) => id).toReversed();
   const page = await generations.list({ limit: 2, offset: 0 });
@@ -60,7 +60,7 @@ test.each([
   ["429", RateLimitError, 429],
   ["invalid", UnprocessableEntityError, 422],
   ["5xx=500", InternalServerError, 500],
-] as const)("a submission that is answered %s has a class of its own", async (fault, Class, status) => {
+] as const)("simulator fault %s of a Luma submission throws its own error class", async (fault, Class, status) => {
   const error = await broken(film(`x [sim:${fault}]`));
   expect(error).toBeInstanceOf(Class);
   expect(error).toMatchObject({ status });
@@ -69,7 +69,7 @@ test.each([
 test.each([
   ["x", "Prompt is too short, minimum length is 3 characters"],
   [undefined, "Prompt is required"],
-])("a prompt that is %p is a BadRequestError in one sentence", async (prompt, detail) => {
+])("the prompt %p throws a BadRequestError with detail %p", async (prompt, detail) => {
   const error = await broken(film(prompt as string));
   expect(error).toBeInstanceOf(BadRequestError);
   expect(error).toMatchObject({ error: { detail } });
@@ -79,7 +79,7 @@ test.each([
   ["fail", /^Job failed$/],
   ["refuse", /^(Contains blacklisted words|Advanced prompt moderation failed)$/],
   ["refuse-output", /^Frame moderation failed$/],
-])("a generation with %s is failed, and says why", async (fault, reason) => {
+])("a Luma generation with fault %s fails with a failure_reason", async (fault, reason) => {
   const { id } = await film(`a fox [sim:${fault}]`);
   const { state, failure_reason, assets } = await ended(id);
   expect([state, assets]).toEqual(["failed", {}]);

@@ -1,4 +1,4 @@
-// The official client of OpenAI makes pictures and clips at the simulator, by JSON and by form, and names its errors.
+// Official OpenAI SDK against the simulator: images and clips, JSON and form requests, and errors.
 import { expect, test } from "bun:test";
 import OpenAI, {
   AuthenticationError,
@@ -21,13 +21,13 @@ const picture = async () => {
   return toFile(bytesOf(data[0]?.b64_json), "fox.png", { type: "image/png" });
 };
 
-test.each(["png", "jpeg", "webp"] as const)("pictures are in the answer as %s", async (output_format) => {
+test.each(["png", "jpeg", "webp"] as const)("images.generate returns two images as %s", async (output_format) => {
   const answer = await images().generate({ model: "gpt-image-2", prompt: "a fox", size: "1536x1024", output_format, n: 2 });
   expect(answer).toMatchObject({ size: "1536x1024", output_format, usage: { total_tokens: expect.any(Number) } });
   expect(answer.data?.map(({ b64_json }) => typeOf(bytesOf(b64_json)))).toEqual([output_format, output_format]);
 });
 
-test("a newer model takes more pains, and who asks is known by a safety identifier", async () => {
+test("images.generate accepts quality xhigh and passes the safety identifier on", async () => {
   const { quality } = await images().generate({
     ...{ model: "gpt-image-2.5-flare", prompt: "a fox", quality: "xhigh", complexity: "low", safety_identifier: "who" },
   });
@@ -35,7 +35,7 @@ test("a newer model takes more pains, and who asks is known by a safety identifi
   expect(shop.jobs().at(-1)?.ref).toBe("who");
 });
 
-test.each([1, 2])("a picture is made from %i others, which go as files of a form", async (count) => {
+test.each([1, 2])("images.edit returns an image from %i form files", async (count) => {
   const file = await picture();
   const { data } = await images().edit({
     ...{ model: "gpt-image-2", prompt: "in snow", n: 1, output_compression: 80, output_format: "jpeg", mask: file },
@@ -45,7 +45,7 @@ test.each([1, 2])("a picture is made from %i others, which go as files of a form
   expect(shop.submissions().at(-1)?.input?.image_urls).toHaveLength(count);
 });
 
-test("a clip is made, asked about, listed, downloaded and deleted", async () => {
+test("the OpenAI SDK creates, polls, downloads and deletes a clip", async () => {
   const client = videos();
   const made = await client.create({ model: "sora-2", prompt: "a fox in snow", seconds: "8", size: "1280x720" });
   expect(made).toMatchObject({ object: "video", status: "queued", progress: 0, seconds: "8", size: "1280x720" });
@@ -61,7 +61,7 @@ test("a clip is made, asked about, listed, downloaded and deleted", async () => 
   expect(await broken(client.retrieve(made.id))).toBeInstanceOf(NotFoundError);
 });
 
-test("a clip begins with a picture, as a file or by its address", async () => {
+test("videos.create accepts the first frame as a file or as a URL", async () => {
   const prompt = "it runs";
   await videos().create({ prompt, input_reference: await picture() });
   expect(shop.submissions().at(-1)?.input?.image_url).toStartWith("data:image/png;base64,");
@@ -70,7 +70,7 @@ test("a clip begins with a picture, as a file or by its address", async () => {
   expect(shop.submissions().at(-1)?.input).toMatchObject({ image_url });
 });
 
-test("clips are listed page by page, the newest first", async () => {
+test("videos.list returns clips in pages, from the newest on", async () => {
   const client = videos();
   const made: string[] = [];
   for (const prompt of ["one", "two", "three"]) made.unshift((await client.create({ prompt })).id);
@@ -89,7 +89,7 @@ const ERRORS = [
 ] as const;
 
 test.each(ERRORS)(
-  "what is answered %s has a class of its own, for pictures and for clips",
+  "simulator fault %s throws its own error class for images and for clips",
   async (fault, Class, status, code) => {
     const prompt = `x [sim:${fault}]`;
     for (const submit of [() => images().generate({ prompt }), () => videos().create({ prompt })]) {
@@ -100,7 +100,7 @@ test.each(ERRORS)(
   },
 );
 
-test("an input that is not taken is a BadRequestError that names the parameter", async () => {
+test("an invalid OpenAI input throws an error with status 400 that names the parameter", async () => {
   const size = await broken(images().generate({ prompt: "a fox", size: "1000x1000" }));
   expect(size).toBeInstanceOf(BadRequestError);
   expect(size).toMatchObject({ status: 400, code: "invalid_value", param: "size", type: "image_generation_user_error" });
@@ -111,7 +111,7 @@ test("an input that is not taken is a BadRequestError that names the parameter",
   expect(seconds).toMatchObject({ status: 400, param: "seconds" });
 });
 
-test("a picture that is refused, or fails, is an error of the one call", async () => {
+test("images.generate throws for a refused prompt and for a failed generation", async () => {
   const refused = await broken(images().generate({ prompt: "x [sim:refuse]" }));
   expect(refused).toBeInstanceOf(BadRequestError);
   expect(refused).toMatchObject({ code: "moderation_blocked", type: "image_generation_user_error" });
@@ -120,7 +120,7 @@ test("a picture that is refused, or fails, is an error of the one call", async (
   expect(failed).toMatchObject({ status: 500, type: "server_error" });
 });
 
-test("a clip whose input is refused is an error of the submission", async () => {
+test("videos.create throws BadRequestError for a refused prompt", async () => {
   const refused = await broken(videos().create({ prompt: "x [sim:refuse]" }));
   expect(refused).toBeInstanceOf(BadRequestError);
   expect(refused).toMatchObject({ status: 400, code: "moderation_blocked" });
@@ -129,7 +129,7 @@ test("a clip whose input is refused is an error of the submission", async () => 
 test.each([
   ["fail", "server_error"],
   ["withheld", "moderation_blocked"],
-])("a clip that ends in %s is failed, says why, and has no content", async (fault, code) => {
+])("an OpenAI clip with fault %s fails with error code %s and has no content", async (fault, code) => {
   const client = videos();
   const { id } = await client.create({ prompt: `x [sim:${fault}]` });
   const ended = await until(

@@ -1,4 +1,4 @@
-// The official client of Replicate creates, follows, cancels and lists predictions at the simulator as at Replicate.
+// Official Replicate SDK against the simulator: predictions are created, awaited, cancelled and listed; errors.
 import { expect, test } from "bun:test";
 import Replicate, { type Prediction } from "replicate";
 import { broken, expectFile, openShop } from "./fixture.ts";
@@ -8,7 +8,7 @@ const PICTURE = "black-forest-labs/flux-dev";
 const shop = openShop();
 const client = () => new Replicate({ auth: "r8_some", baseUrl: shop.url("replicate") });
 
-test("a prediction is created, waited for and downloaded", async () => {
+test("the Replicate SDK creates a prediction, waits for it and downloads the file", async () => {
   const replicate = client();
   const made = await replicate.predictions.create({ model: CLIP, input: { prompt: "a fox in snow", duration: 5 } });
   expect(made.status).toBe("starting");
@@ -21,7 +21,7 @@ test("a prediction is created, waited for and downloaded", async () => {
   await expectFile(done.output, "mp4", "video/mp4");
 });
 
-test.each([["block"], ["poll"]] as const)("run answers with the output when it waits by %s", async (mode) => {
+test.each([["block"], ["poll"]] as const)("run of the Replicate SDK returns the output in wait mode %s", async (mode) => {
   const seen: string[] = [];
   const input = { prompt: "a hare", num_outputs: 2, output_format: "webp" };
   const see = ({ status }: Prediction) => void seen.push(status);
@@ -31,27 +31,27 @@ test.each([["block"], ["poll"]] as const)("run answers with the output when it w
   for (const url of output) await expectFile(url, "webp", "image/webp");
 });
 
-test("a run that blocks asks only once, for its answer is held until the picture is there", async () => {
+test("a blocking run of the Replicate SDK needs no poll, because the response waits for the output", async () => {
   const seen: string[] = [];
   await client().run(PICTURE, { input: { prompt: "a fox" } }, ({ status }) => void seen.push(status));
   expect(seen).toEqual(["succeeded", "succeeded"]);
   expect(shop.jobs().at(-1)?.polls).toBe(0);
 });
 
-test("a version can be run in place of a model", async () => {
+test("run of the Replicate SDK accepts a model version", async () => {
   const version = "5c7d5dc6dd8bf75c1acaa8565735e7986bc5b66206b55cca93cb72c9bf15ccaa";
   const output = await client().run(`someone/picture-maker:${version}`, { input: { prompt: "a fox" } });
   await expectFile(output, "png", "image/png");
 });
 
-test("a prediction can be cancelled", async () => {
+test("the Replicate SDK cancels a prediction", async () => {
   const replicate = client();
   const { id } = await replicate.predictions.create({ model: CLIP, input: { prompt: "a fox [sim:stuck]" } });
   await replicate.predictions.cancel(id);
   expect(await replicate.predictions.get(id)).toMatchObject({ id, status: "canceled" });
 });
 
-test("all predictions are listed, page by page", async () => {
+test("the Replicate SDK lists all predictions in pages", async () => {
   const replicate = client();
   const { id } = await replicate.predictions.create({ model: PICTURE, input: { prompt: "one for the list" } });
   const listed: string[] = [];
@@ -66,7 +66,7 @@ test.each([
   ["404", 404, "Not found"],
   ["429", 429, undefined],
   ["invalid", 422, "Input validation failed"],
-])("a submission that is answered %s is an ApiError with the response", async (fault, status, title) => {
+])("simulator fault %s of a Replicate submission throws an ApiError with status %i", async (fault, status, title) => {
   const input = { prompt: `x [sim:${fault}]` };
   const error = (await broken(client().predictions.create({ model: PICTURE, input }))) as Error & { response: Response };
   expect(error.name).toBe("ApiError");
@@ -78,7 +78,7 @@ test.each([
   ["fail", "Prediction failed for an unknown reason. (E9243)"],
   ["fail-later", "Prediction failed for an unknown reason. (E9243)"],
   ["refuse", "flagged as sensitive"],
-])("a prediction that ends in %s is an error with its words", async (fault, words) => {
+])("run of the Replicate SDK throws for fault %s with the provider's error text", async (fault, words) => {
   const error = (await broken(client().run(PICTURE, { input: { prompt: `x [sim:${fault}]` } }))) as Error;
   expect(error.message).toStartWith("Prediction failed: ");
   expect(error.message).toContain(words);

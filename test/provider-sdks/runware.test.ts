@@ -1,4 +1,4 @@
-// The official client of Runware makes clips, pictures and sound over a WebSocket of the simulator, and rejects as at Runware.
+// Official Runware SDK against the simulator over WebSocket: clips, images, audio and errors.
 import { afterAll, expect, test } from "bun:test";
 import { Runware } from "@runware/sdk-js";
 import { broken, expectFile, openShop, until } from "./fixture.ts";
@@ -18,21 +18,21 @@ const PICTURE = { model: "runware:101@1", width: 1024, height: 1024 };
 const film = async (positivePrompt: string) => (await client()).videoInference({ ...CLIP, positivePrompt });
 const draw = async (positivePrompt: string) => (await client()).requestImages({ ...PICTURE, positivePrompt });
 
-test("a clip is submitted, asked about until it is there, and downloaded", async () => {
+test("the Runware SDK submits a clip, polls it and downloads the file", async () => {
   const [clip] = [await film("a fox in snow")].flat();
   expect([clip?.taskType, clip?.status, Number(clip?.cost) > 0]).toEqual(["videoInference", "success", true]);
   await expectFile(clip?.videoURL, "mp4", "video/mp4");
   expect(shop.jobs().at(-1)).toMatchObject({ provider: "runware", id: clip?.taskUUID ?? "" });
 });
 
-test("pictures are waited for in one request, as nothing else was said", async () => {
+test("requestImages of the Runware SDK waits for two images in one request by default", async () => {
   const pictures = (await (await client()).requestImages({ ...PICTURE, positivePrompt: "a hare", numberResults: 2 })) ?? [];
   expect(pictures).toHaveLength(2);
   expect(new Set(pictures.map(({ imageUUID }) => imageUUID)).size).toBe(2);
   for (const { imageURL } of pictures) await expectFile(imageURL, "png", "image/png");
 });
 
-test("sound is waited for, or asked about when it is told to be made apart", async () => {
+test("the Runware SDK returns audio with the delivery methods sync and async", async () => {
   const runware = await client();
   for (const deliveryMethod of ["sync", "async"]) {
     const sound = { model: "elevenlabs:1@1", positivePrompt: "rain", duration: 10, numberResults: 1, deliveryMethod };
@@ -41,7 +41,7 @@ test("sound is waited for, or asked about when it is told to be made apart", asy
   }
 });
 
-test("a task can be left alone and asked about later", async () => {
+test("the Runware SDK skips the response of a task and polls it later", async () => {
   const runware = await client();
   const [{ taskUUID } = { taskUUID: "" }] = [
     await runware.videoInference({ ...CLIP, positivePrompt: "a fox", skipResponse: true }),
@@ -54,14 +54,14 @@ test("a task can be left alone and asked about later", async () => {
   await expectFile(told?.videoURL, "mp4", "video/mp4");
 });
 
-test("a clip begins with a picture, however large, that the task itself brings", async () => {
+test("the Runware SDK sends a 100 kB first frame inside the task", async () => {
   const inputImage = `data:image/png;base64,${"A".repeat(100_000)}`;
   const frameImages = [{ inputImage, frame: "first" }];
   await (await client()).videoInference({ ...CLIP, positivePrompt: "it runs", frameImages, skipResponse: true });
   expect(shop.submissions().at(-1)?.input?.image_url).toBe(inputImage);
 });
 
-test("a key that is not there is refused before anything is asked", async () => {
+test("initialize of the Runware SDK rejects an empty key with invalidApiKey", async () => {
   const error = await broken(client(""));
   expect(error).toMatchObject({ error: { code: "invalidApiKey", taskType: "authentication" } });
 });
@@ -72,7 +72,7 @@ test.each([
   ["404", "modelNotFound"],
   ["429", "rateLimitExceeded"],
   ["invalid", "invalidPositivePrompt"],
-])("a task that is answered %s is rejected with the error of the task", async (fault, code) => {
+])("simulator fault %s of a Runware task rejects with code %s", async (fault, code) => {
   expect(await broken(film(`x [sim:${fault}]`))).toMatchObject({ error: { code, taskType: "videoInference" } });
   expect(await broken(draw(`x [sim:${fault}]`))).toMatchObject({ error: { code, taskType: "imageInference" } });
 });
@@ -82,7 +82,7 @@ test.each([
   ["fail-later", "timeoutProvider"],
   ["refuse", "contentPolicyViolation"],
   ["refuse-output", "invalidProviderContent"],
-])("a task with %s is rejected when it has ended", async (fault, code) => {
+])("a Runware task with fault %s rejects with code %s when it ends", async (fault, code) => {
   expect(await broken(film(`x [sim:${fault}]`))).toMatchObject({ error: { code, status: "error" } });
   expect(await broken(draw(`x [sim:${fault}]`))).toMatchObject({ error: { code, status: "error" } });
 });

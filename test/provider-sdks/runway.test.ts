@@ -1,4 +1,4 @@
-// The official client of Runway makes clips and pictures at the simulator, waits for them, and throws its own errors.
+// Official Runway SDK against the simulator: clips, images, waiting for tasks, and errors.
 import { expect, test } from "bun:test";
 import RunwayML, {
   AuthenticationError,
@@ -16,7 +16,7 @@ const client = (maxRetries = 0) => new RunwayML({ apiKey: "key_some", baseURL: s
 const film = (promptText: string, maxRetries?: number) =>
   client(maxRetries).textToVideo.create({ model: "gen4.5", promptText, ratio: "1280:720", duration: 5 });
 
-test("a clip is made from words, waited for and downloaded", async () => {
+test("the Runway SDK creates a clip from text, waits for it and downloads the file", async () => {
   const task = film("a fox in snow");
   const { id, estimatedCost } = await task;
   expect(estimatedCost.credits).toBePositive();
@@ -25,7 +25,7 @@ test("a clip is made from words, waited for and downloaded", async () => {
   await expectFile(done.output[0], "mp4", "video/mp4");
 });
 
-test("a picture is made, and is the first frame of a clip", async () => {
+test("the Runway SDK creates an image and clips with that image as first frame", async () => {
   const picture = await client()
     .textToImage.create({ model: "gen4_image", promptText: "a hare", ratio: "1920:1080" })
     .waitForTaskOutput();
@@ -41,7 +41,7 @@ test("a picture is made, and is the first frame of a clip", async () => {
   }
 });
 
-test("a task can be stopped, and is unknown then", async () => {
+test("the Runway SDK deletes a running task and throws NotFoundError for it afterwards", async () => {
   const { id } = await film("x [sim:stuck]");
   expect((await client().tasks.retrieve(id)).status).toMatch(/^(PENDING|THROTTLED|RUNNING)$/);
   await client().tasks.delete(id);
@@ -57,24 +57,24 @@ test.each([
   ["404", BadRequestError, 400],
   ["429", RateLimitError, 429],
   ["5xx", InternalServerError, 503],
-] as const)("a submission that is answered %s has a class of its own", async (fault, Class, status) => {
+] as const)("simulator fault %s of a Runway submission throws its own error class", async (fault, Class, status) => {
   const error = await broken(film(`x [sim:${fault}]`));
   expect(error).toBeInstanceOf(Class);
   expect(error).toMatchObject({ status });
 });
 
-test("an empty account is told by the words of a BadRequestError alone", async () => {
+test("a Runway submission without credits throws status 400 with an explanatory message", async () => {
   const error = await broken(film("x [sim:402]"));
   expect(error).toMatchObject({ status: 400, error: { error: "You do not have enough credits to run this task." } });
 });
 
-test("an input that is not taken is a BadRequestError with the fields", async () => {
+test("an invalid Runway input throws a BadRequestError with the fields", async () => {
   const error = await broken(film(undefined as unknown as string));
   expect(error).toBeInstanceOf(BadRequestError);
   expect(error).toMatchObject({ error: { issues: [{ path: ["promptText"], code: "invalid_type" }] } });
 });
 
-test("what is too much is tried again as often as the client was told to", async () => {
+test("the Runway SDK retries a 429 as often as maxRetries allows", async () => {
   await broken(film("often [sim:429]", 2));
   expect(shop.submissions().filter(({ input }) => input?.prompt === "often [sim:429]")).toHaveLength(3);
 });
@@ -84,7 +84,7 @@ test.each([
   ["refuse", "FAILED", "SAFETY.INPUT.TEXT"],
   ["refuse-output", "FAILED", "SAFETY.OUTPUT.VIDEO"],
   ["aborted", "CANCELLED", undefined],
-])("a task with %s is a TaskFailedError with the task", async (fault, status, failureCode) => {
+])("a Runway task with fault %s throws a TaskFailedError with status %s", async (fault, status, failureCode) => {
   const error = await broken(film(`x [sim:${fault}]`).waitForTaskOutput());
   expect(error).toBeInstanceOf(TaskFailedError);
   const { taskDetails } = error as TaskFailedError;

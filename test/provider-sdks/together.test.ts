@@ -1,4 +1,4 @@
-// The official client of Together AI makes pictures in one call and clips as jobs at the simulator, and throws its own errors.
+// Official Together AI SDK against the simulator: images in one call, clips as jobs, and errors.
 import { expect, test } from "bun:test";
 import Together, {
   APIError,
@@ -16,7 +16,7 @@ import { broken, expectFile, openShop, until } from "./fixture.ts";
 const PICTURE = "black-forest-labs/FLUX.1-schnell";
 const CLIP = "minimax/hailuo-02";
 const shop = openShop();
-/** Pictures are at the first version of the interface, clips at the second. */
+/** Images are in API version 1, clips in version 2. */
 const client = (provider: string) => new Together({ apiKey: "some", baseURL: shop.url(provider), maxRetries: 0 });
 const images = () => client("together").images;
 const videos = () => client("together-video").videos;
@@ -28,7 +28,7 @@ const ended = (id: string) =>
     ({ status }) => status !== "in_progress",
   );
 
-test("pictures are announced by their addresses", async () => {
+test("the Together SDK returns images as URLs", async () => {
   const { data, object, model } = await images().generate({
     ...{ model: PICTURE, prompt: "a fox", n: 2, width: 512, height: 512, steps: 4, seed: 7, output_format: "png" },
   });
@@ -42,14 +42,14 @@ test("pictures are announced by their addresses", async () => {
   for (const each of data) await expectFile("url" in each && each.url, "png", "image/png");
 });
 
-test("a picture is in the answer when it is asked for as base64", async () => {
+test("the Together SDK returns an image in the response for response_format base64", async () => {
   const { data } = await images().generate({ model: PICTURE, prompt: "a fox", response_format: "base64" });
   const [picture] = data;
   expect(picture?.type).toBe("b64_json");
   expect(typeOf(new Uint8Array(Buffer.from(picture && "b64_json" in picture ? picture.b64_json : "", "base64")))).toBe("jpeg");
 });
 
-test("a clip is made, asked about and downloaded", async () => {
+test("the Together SDK creates a clip, polls it and downloads the file", async () => {
   const made = await film("a fox in snow");
   expect([made.object, made.model, made.status, made.seconds]).toEqual(["video", CLIP, "in_progress", "6"]);
   expect(made.size).toMatch(/^\d+x\d+$/);
@@ -59,7 +59,7 @@ test("a clip is made, asked about and downloaded", async () => {
   await expectFile(done.outputs?.video_url, "mp4", "video/mp4");
 });
 
-test("a clip begins with a picture, named among the media or where it stood before", async () => {
+test("the Together SDK passes the first frame on from media.frame_images and from frame_images", async () => {
   const { data } = await draw("a hare");
   const input_image = data[0] && "url" in data[0] ? data[0].url : "";
   const frame_images = [{ input_image, frame: "first" as const }];
@@ -77,7 +77,7 @@ test.each([
   ["404", NotFoundError, 404, "model_not_available"],
   ["429", RateLimitError, 429, null],
   ["invalid", BadRequestError, 400, null],
-] as const)("what is answered %s has a class of its own, for pictures and for clips", async (fault, Class, status, code) => {
+] as const)("simulator fault %s throws its own error class of the Together SDK", async (fault, Class, status, code) => {
   for (const submit of [draw, film]) {
     const error = await broken(submit(`x [sim:${fault}]`));
     expect(error).toBeInstanceOf(Class);
@@ -85,7 +85,7 @@ test.each([
   }
 });
 
-test("a parameter that is not taken is a BadRequestError that names it", async () => {
+test("an invalid Together parameter throws status 400 that names it, and an unknown clip NotFoundError", async () => {
   const picture = await broken(images().generate({ model: PICTURE, prompt: "a fox", n: 9 }));
   expect(picture).toMatchObject({ status: 400, error: { error: { param: "n" } } });
   const clip = await broken(videos().create({ model: CLIP, prompt: "a fox", seconds: 6 as unknown as string }));
@@ -97,14 +97,14 @@ test.each([
   ["refuse", UnprocessableEntityError],
   ["refuse-output", BadRequestError],
   ["fail", InternalServerError],
-] as const)("a picture with %s is an error of the one call", async (fault, Class) => {
+] as const)("images.generate of the Together SDK throws for fault %s", async (fault, Class) => {
   expect(await broken(draw(`x [sim:${fault}]`))).toBeInstanceOf(Class);
 });
 
 test.each([
   ["fail", "Video generation failed."],
   ["refuse", "content moderation"],
-])("a clip with %s is failed, and says why", async (fault, words) => {
+])("a Together clip with fault %s fails with an error message", async (fault, words) => {
   const { id } = await film(`x [sim:${fault}]`);
   const { status, error, outputs } = await ended(id);
   expect([status, outputs]).toEqual(["failed", undefined]);

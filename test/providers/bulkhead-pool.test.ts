@@ -1,10 +1,10 @@
-// Bulkheads: fair, bounded, and unmoved by callers that give up or give back twice.
+// Bulkhead: a bounded, fair pool of slots that tolerates cancellation and double release.
 import { expect, test } from "bun:test";
 import { createBulkhead } from "../../src/providers/bulkhead.ts";
 
 const never = new AbortController().signal;
 
-test("no more than its slots are out, and the line is served in the order of arrival", async () => {
+test("a bulkhead hands out at most its slots and serves waiting callers in order of arrival", async () => {
   const pool = createBulkhead(2);
   const first = await pool.take(never);
   const second = await pool.take(never);
@@ -23,7 +23,7 @@ test("no more than its slots are out, and the line is served in the order of arr
   expect([pool.inUse, pool.waiting]).toEqual([2, 0]);
 });
 
-test("a newcomer does not overtake the one who waited", async () => {
+test("a new caller does not overtake a waiting one", async () => {
   const pool = createBulkhead(1);
   const held = await pool.take(never);
   const served: string[] = [];
@@ -40,7 +40,7 @@ test("a newcomer does not overtake the one who waited", async () => {
   expect(pool.inUse).toBe(0);
 });
 
-test("a slot given back twice is one slot", async () => {
+test("releasing a slot twice frees one slot", async () => {
   const pool = createBulkhead(1);
   const release = await pool.take(never);
   release();
@@ -51,7 +51,7 @@ test("a slot given back twice is one slot", async () => {
   expect(pool.inUse).toBe(1);
 });
 
-test("who gives up leaves the line and takes nothing", async () => {
+test("a cancelled caller leaves the queue and takes no slot", async () => {
   const pool = createBulkhead(1);
   const held = await pool.take(never);
   const giver = new AbortController();
@@ -65,7 +65,7 @@ test("who gives up leaves the line and takes nothing", async () => {
   expect([pool.inUse, pool.waiting]).toEqual([0, 0]);
 });
 
-test("giving up after the slot was given changes nothing", async () => {
+test("cancellation after the slot was taken has no effect", async () => {
   const pool = createBulkhead(1);
   const giver = new AbortController();
   const held = await pool.take(never);
@@ -78,20 +78,20 @@ test("giving up after the slot was given changes nothing", async () => {
   expect(pool.inUse).toBe(0);
 });
 
-test("a signal that was given before takes no slot", async () => {
+test("a caller with an aborted signal takes no slot", async () => {
   const pool = createBulkhead(1);
   await expect(pool.take(AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
   expect(pool.inUse).toBe(0);
 });
 
-test("patience ends", async () => {
+test("rejects a waiting caller after its timeout", async () => {
   const pool = createBulkhead(1);
   await pool.take(never);
   await expect(pool.take(never, 20)).rejects.toThrow("no slot within 20 ms");
   expect(pool.waiting).toBe(0);
 });
 
-test("10,000 in line leave again in no more than a moment", async () => {
+test("10,000 cancelled callers leave the queue", async () => {
   const pool = createBulkhead(1);
   await pool.take(never);
   const givers = Array.from({ length: 10_000 }, () => new AbortController());

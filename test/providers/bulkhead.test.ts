@@ -1,4 +1,4 @@
-// One provider that hangs beside a healthy one: whatever it holds, the others are served, within the runtime's own bound.
+// Bulkheads between providers: a hanging provider does not delay calls to others, within the runtime's request limit.
 import { expect, test } from "bun:test";
 import { createProviders, slotsWithin } from "../../src/providers/providers.ts";
 import { taskFor } from "./task.ts";
@@ -13,7 +13,7 @@ const openBoth = (fal: string, replicate: string) =>
     settings: { fal: { base_url: fal, key: KEY }, replicate: { base_url: replicate, key: KEY } },
     isOwned,
     timeouts: { submitMs: 60_000, pollMs: 60_000, findMs: 60_000, cancelMs: 60_000 },
-    // The test runner lets 256 requests out whatever the environment says.
+    // The test runner allows 256 concurrent requests, whatever the environment says.
     slots: slotsWithin(256),
   });
 const openHealthyWire = () =>
@@ -21,7 +21,7 @@ const openHealthyWire = () =>
     asked: (s, request) => void s.write(answerOf(request.startsWith("POST") ? 201 : 200, { id: "job-1", status: "processing" })),
   });
 
-test("400 submissions and 400 polls hung at one provider stop no call to another, and stay inside their slots", async () => {
+test("400 hung submissions and 400 hung polls of one provider block no call to another and use only their slots", async () => {
   using hanging = openWire({});
   using healthy = openHealthyWire();
   const providers = openBoth(hanging.url, healthy.url);
@@ -33,7 +33,7 @@ test("400 submissions and 400 polls hung at one provider stop no call to another
     release();
   });
   const polls = Array.from({ length: 400 }, () => providers.poll(taskFor({ job: { jobId: "job-1" } }), stop.signal));
-  // 64 submissions and 32 questions: all that may be in flight with one provider.
+  // 64 submissions and 32 polls: the maximum in flight with one provider.
   await hanging.arrived(96);
 
   const task = taskFor({ provider: "replicate" });
@@ -47,12 +47,12 @@ test("400 submissions and 400 polls hung at one provider stop no call to another
 
   stop.abort();
   await Promise.allSettled([...hung, ...polls]);
-  // Everything was given back.
+  // All slots were released.
   const releases = await Promise.all(Array.from({ length: 64 }, () => providers.slot("fal", AbortSignal.timeout(10_000))));
   expect(releases.length).toBe(64);
 });
 
-test("hung submissions do not stop the polls of the same provider", async () => {
+test("hung submissions do not block the polls of the same provider", async () => {
   using wire = openWire({
     asked: (s, request) => void (request.startsWith("GET") && s.write(answerOf(202, { status: "IN_QUEUE" }))),
   });
@@ -69,7 +69,7 @@ test("hung submissions do not stop the polls of the same provider", async () => 
   await Promise.allSettled(hung);
 });
 
-test("a question that finds no free connection in its time says nothing about the job", async () => {
+test("a lookup or cancellation that gets no connection in time concludes nothing about the job", async () => {
   using hanging = openWire({});
   const providers = createProviders({
     settings: { fal: { base_url: hanging.url, key: KEY } },
@@ -82,7 +82,7 @@ test("a question that finds no free connection in its time says nothing about th
   const first = providers.poll(task, stop.signal);
   await hanging.arrived(1);
   expect(await providers.cancel(task, stop.signal)).toBe(false);
-  // Look-ups have an allowance of their own: the hanging poll does not stop the first, the first stops the second.
+  // Lookups have their own slots: the hanging poll does not block the first lookup, but the first blocks the second.
   const finding = providers.find(task, stop.signal);
   await hanging.arrived(2);
   expect(await providers.find(task, AbortSignal.timeout(100))).toEqual({ kind: "unclear", detail: "no free connection" });
@@ -92,7 +92,7 @@ test("a question that finds no free connection in its time says nothing about th
   expect(hanging.requests.length).toBe(2);
 });
 
-/** Starts the process, waits until its requests hang at `expected` connections, and reads what it then says. */
+/** Starts the process, waits until `expected` requests have arrived, and returns what it prints then. */
 const runChild = async (mode: string, expected: number, env: Record<string, string> = {}) => {
   using hanging = openWire({});
   const child = Bun.spawn([process.execPath, `${import.meta.dir}/request-limit.ts`, mode, hanging.url], {
@@ -108,20 +108,20 @@ const runChild = async (mode: string, expected: number, env: Record<string, stri
   return { said, pid: child.pid, arrived: hanging.requests.length };
 };
 
-test("the runtime lets 256 requests out, so without more room one host's 300 stop another's", async () => {
+test("by default the runtime allows 256 requests, so 300 hung requests to one host block another host", async () => {
   const { said, arrived } = await runChild("plain", 256);
   expect(said).toMatchObject({ raised: false, answered: false });
   expect(arrived).toBe(256);
 });
 
-test("with the limit raised in place, by the same process, they do not", async () => {
+test("raiseRequestLimit raises the limit within the same process, so 300 hung requests do not block another host", async () => {
   const { said, pid, arrived } = await runChild("raise", 300);
   expect(said).toMatchObject({ raised: true, answered: true, pid, verbose: null });
   expect(said).toHaveProperty("args.0", "raise");
   expect(arrived).toBe(300);
 });
 
-test("a limit that the operator set is kept, and the variable that prints credentials is dropped", async () => {
+test("keeps a request limit from the environment and removes BUN_CONFIG_VERBOSE_FETCH, which prints credentials", async () => {
   const env = { BUN_CONFIG_MAX_HTTP_REQUESTS: "256", BUN_CONFIG_VERBOSE_FETCH: "curl" };
   const { said, arrived } = await runChild("raise", 256, env);
   expect(said).toMatchObject({ raised: true, answered: false, verbose: null });

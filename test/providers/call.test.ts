@@ -1,4 +1,4 @@
-// What a call proves: every way in which a connection can end, against servers that end it so, byte by byte.
+// HTTP call to a provider: outcomes of every way in which a connection can end.
 import { describe, expect, test } from "bun:test";
 import { type Called, type CallRules, callProvider, provesNotSent, readJson } from "../../src/providers/http-call.ts";
 import type { ProviderRequest } from "../../src/providers/port.ts";
@@ -24,13 +24,13 @@ const expectQuiet = (called: Called) => {
   for (const secret of ["s3cr3t", "hidden", "127.0.0.1"]) expect(text).not.toContain(secret);
 };
 
-describe("only these prove that nothing was sent", () => {
-  test("a refused connection", async () => {
+describe("callProvider proves that nothing was sent", () => {
+  test("for a refused connection", async () => {
     const called = await callProvider(post(`http://127.0.0.1:${closedPort()}`), rules());
     expect(called).toEqual({ kind: "not_sent", detail: "ECONNREFUSED" });
   });
 
-  test("a certificate that is not trusted: the server is sent no request", async () => {
+  test("for an untrusted certificate, and the server receives no request", async () => {
     let bytes = 0;
     const server = Bun.listen({
       hostname: "127.0.0.1",
@@ -49,7 +49,7 @@ describe("only these prove that nothing was sent", () => {
     expect(bytes).toBe(0);
   });
 
-  test("a signal that was given before", async () => {
+  test("for a signal that was already aborted", async () => {
     using wire = openWire({});
     const called = await callProvider(post(wire.url), rules({ signal: AbortSignal.abort() }));
     expect(called.kind).toBe("not_sent");
@@ -70,32 +70,36 @@ describe("only these prove that nothing was sent", () => {
     ["Malformed_HTTP_Response", false],
     ["", false],
   ] as const)
-    test(`${code || "no code"}: ${proof}`, () => {
+    test(`for error code ${code || "none"}: ${proof}`, () => {
       expect(provesNotSent(code)).toBe(proof);
     });
 });
 
-describe("these prove nothing", () => {
+describe("callProvider reports a broken call", () => {
   const ROWS: [name: string, script: Parameters<typeof openWire>[0], detail: string, timeoutMs?: number][] = [
-    ["a reset before the request was read", { opened: (s) => s.terminate() }, "ECONNRESET"],
-    ["a close after it was read", { asked: (s) => void s.end() }, "ECONNRESET"],
-    ["a reset after it was read", { asked: (s) => s.terminate() }, "ECONNRESET"],
-    ["silence after it was read", {}, "no whole answer within 150 ms", 150],
-    ["half a head", { asked: (s) => void s.end("HTTP/1.1 200 O") }, "ECONNRESET"],
+    ["for a reset before the request was read", { opened: (s) => s.terminate() }, "ECONNRESET"],
+    ["for a close after the request was read", { asked: (s) => void s.end() }, "ECONNRESET"],
+    ["for a reset after the request was read", { asked: (s) => s.terminate() }, "ECONNRESET"],
+    ["for no response after the request was read", {}, "no whole answer within 150 ms", 150],
+    ["for an incomplete response head", { asked: (s) => void s.end("HTTP/1.1 200 O") }, "ECONNRESET"],
     [
-      "half a body, then a close",
+      "for an incomplete body and a close",
       { asked: (s) => void s.end('HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"id') },
       "200, then ECONNRESET",
     ],
     [
-      "half a body, then silence",
+      "for an incomplete body and a timeout",
       { asked: (s) => void s.write('HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"id') },
       "200, then no whole answer within 150 ms",
       150,
     ],
-    ["no HTTP at all", { asked: (s) => void s.end("220 mail.example ESMTP\r\n\r\n") }, "Malformed_HTTP_Response"],
     [
-      "a chunk whose length is none",
+      "for a response that is not HTTP",
+      { asked: (s) => void s.end("220 mail.example ESMTP\r\n\r\n") },
+      "Malformed_HTTP_Response",
+    ],
+    [
+      "for an invalid chunk length",
       { asked: (s) => void s.end("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}") },
       "200, then ",
     ],
@@ -110,13 +114,13 @@ describe("these prove nothing", () => {
       expect(wire.requests.length).toBeLessThanOrEqual(1);
     });
 
-  test("a TLS handshake that nobody answers", async () => {
+  test("for a TLS handshake without response", async () => {
     using wire = openWire({});
     const called = await callProvider(post(wire.url.replace("http:", "https:")), rules({ timeoutMs: 150 }));
     expect(called).toEqual({ kind: "broken", detail: "no whole answer within 150 ms" });
   });
 
-  test("giving up while the provider holds the request", async () => {
+  test("for an abort while the provider has the request", async () => {
     using wire = openWire({});
     const giver = new AbortController();
     const calling = callProvider(post(wire.url), rules({ signal: giver.signal }));
@@ -125,7 +129,7 @@ describe("these prove nothing", () => {
     expect(await calling).toEqual({ kind: "broken", detail: "given up while waiting for the answer" });
   });
 
-  test("a kept connection that breaks on the second request, which is not sent again", async () => {
+  test("for a kept-alive connection that breaks on the second request, and does not resend it", async () => {
     let asked = 0;
     using wire = openWire({ asked: (s) => (++asked === 1 ? void s.write(answerOf(200, {})) : s.terminate()) });
     expect((await callProvider(post(wire.url), rules())).kind).toBe("answered");
@@ -135,7 +139,7 @@ describe("these prove nothing", () => {
   });
 });
 
-describe("behind a proxy of the operator's", () => {
+describe("callProvider behind a proxy", () => {
   const NAMES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"] as const;
   const behind = async (proxy: string, call: () => Promise<Called>): Promise<Called> => {
     const before = NAMES.map((name) => [name, process.env[name]] as const);
@@ -149,21 +153,21 @@ describe("behind a proxy of the operator's", () => {
     }
   };
 
-  test("that is down, nothing was sent: to the proxy or to the provider", async () => {
+  test("returns not_sent if the proxy is down", async () => {
     const called = await behind(`http://127.0.0.1:${closedPort()}`, () =>
       callProvider(post("https://provider.example"), rules()),
     );
     expect(called).toEqual({ kind: "not_sent", detail: "ECONNREFUSED" });
   });
 
-  test("that cannot reach the provider, its answer proves nothing", async () => {
+  test("reports a broken call if the proxy cannot reach the provider, and sends the proxy no credential", async () => {
     using proxy = openWire({ asked: (s) => void s.end("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n") });
     const called = await behind(proxy.url, () => callProvider(post("https://provider.example"), rules()));
     expect(called.kind).toBe("broken");
     expect(proxy.received()).not.toContain("s3cr3t");
   });
 
-  test("a provider on this machine is asked directly", async () => {
+  test("calls a provider on the same host directly", async () => {
     using proxy = openWire({});
     using wire = openWire({ asked: (s) => void s.write(answerOf(200, {})) });
     expect((await behind(proxy.url, () => callProvider(post(wire.url), rules()))).kind).toBe("answered");
@@ -171,8 +175,8 @@ describe("behind a proxy of the operator's", () => {
   });
 });
 
-describe("an answer", () => {
-  test("comes whole: status, headers in lower case, JSON, text", async () => {
+describe("a response", () => {
+  test("has status, lower-case headers, JSON and text", async () => {
     using wire = openWire({ asked: (s) => void s.write(answerOf(201, { id: "j" }, { "X-Fal-Error-Type": "None" })) });
     const called = await callProvider(post(wire.url), rules());
     expect(called).toMatchObject({
@@ -181,7 +185,7 @@ describe("an answer", () => {
     });
   });
 
-  test("is asked for uncompressed, with the credential and the body as given", async () => {
+  test("is requested uncompressed, with the credential and the unchanged body", async () => {
     using wire = openWire({ asked: (s) => void s.write(answerOf(200, {})) });
     await callProvider(post(wire.url), rules());
     const [request = ""] = wire.requests;
@@ -191,7 +195,7 @@ describe("an answer", () => {
   });
 
   for (const status of [301, 302, 303, 307, 308])
-    test(`${status} is handed back; nothing is sent on to its target`, async () => {
+    test(`with status ${status} is returned, and the redirect is not followed`, async () => {
       using target = openWire({ asked: (s) => void s.write(answerOf(200, { id: "stolen" })) });
       using wire = openWire({ asked: (s) => void s.write(answerOf(status, "", { location: `${target.url}/` })) });
       const called = await callProvider(post(wire.url), rules());
@@ -200,15 +204,15 @@ describe("an answer", () => {
     });
 
   for (const [name, bytes, kind] of [
-    ["exactly at the bound", 1_000, "answered"],
-    ["one byte over it", 1_001, "broken"],
+    ["exactly at the size limit", 1_000, "answered"],
+    ["one byte over the size limit", 1_001, "broken"],
   ] as const)
     test(`${name} is ${kind}`, async () => {
       using wire = openWire({ asked: (s) => void s.write(answerOf(200, `"${"x".repeat(bytes - 2)}"`)) });
       expect((await callProvider(post(wire.url), rules({ maxBytes: 1_000 }))).kind).toBe(kind);
     });
 
-  test("without end is left at the bound, and its connection is closed", async () => {
+  test("without end is broken at the size limit, and its connection is closed", async () => {
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     const piece = new Uint8Array(65_536).fill(0x78);
     let sent = 0;
@@ -234,14 +238,14 @@ describe("an answer", () => {
   });
 
   for (const heads of ["Content-Length: 10\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 10"])
-    test(`that says ${heads.replace("\r\n", ", ")} is bounded by what comes`, async () => {
+    test(`with ${heads.replace("\r\n", ", ")} is limited by the received bytes`, async () => {
       const chunk = `800\r\n${"x".repeat(2_048)}\r\n`;
       using wire = openWire({ asked: (s) => void s.write(`HTTP/1.1 200 OK\r\n${heads}\r\n\r\n${chunk.repeat(40)}0\r\n\r\n`) });
       const called = await callProvider(post(wire.url), rules({ maxBytes: 1_000 }));
       expect(called).toEqual({ kind: "broken", detail: "200, but over 1000 bytes" });
     });
 
-  test("that drips a byte at a time ends at the deadline of the whole call", async () => {
+  test("that arrives byte by byte ends at the deadline of the whole call", async () => {
     const timers = new Set<ReturnType<typeof setInterval>>();
     using wire = openWire({
       asked: (s) => {
@@ -262,29 +266,29 @@ describe("an answer", () => {
   };
   const packed = Bun.gzipSync(Buffer.from(JSON.stringify({ request_id: "x".repeat(9_000) })));
   for (const headers of [{ "content-encoding": "gzip" }, {}] as Record<string, string>[])
-    test(`that is compressed all the same is unpacked, ${headers["content-encoding"] ?? "even where nothing says so"}`, async () => {
+    test(`with gzip is decompressed, content-encoding: ${headers["content-encoding"] ?? "none"}`, async () => {
       const called = await compressed(packed, 10_000, headers);
       expect(called).toMatchObject({ kind: "answered", response: { json: { request_id: "x".repeat(9_000) } } });
     });
-  test("that is compressed is unpacked to the bound and no further", async () => {
+  test("with gzip is broken when the decompressed bytes exceed the size limit", async () => {
     const called = await compressed(packed, 8_000, { "content-encoding": "gzip" });
     expect(called).toEqual({ kind: "broken", detail: "200, but over 8000 bytes" });
   });
-  test("that is compressed and damaged proves nothing", async () => {
+  test("with damaged gzip is broken", async () => {
     const called = await compressed(packed.subarray(0, packed.length - 9), 10_000, { "content-encoding": "gzip" });
     expect(called).toEqual({ kind: "broken", detail: "200, then compressed, and it cannot be decoded" });
   });
 });
 
-describe("JSON is read", () => {
+describe("readJson", () => {
   for (const [name, text, expected] of [
-    ["plain", '{"a":[1]}', { a: [1] }],
+    ["reads plain JSON", '{"a":[1]}', { a: [1] }],
     [
-      "with brackets inside text",
+      "reads brackets inside strings",
       `{"a":"${"[".repeat(200)}\\"${"{".repeat(200)}"}`,
       { a: `${"[".repeat(200)}"${"{".repeat(200)}` },
     ],
-    ["64 levels deep", "[".repeat(64) + "]".repeat(64), "any"],
+    ["reads 64 levels of nesting", "[".repeat(64) + "]".repeat(64), "any"],
   ] as const)
     test(name, () => {
       if (expected === "any") expect(readJson(text)).toBeDefined();
@@ -292,7 +296,7 @@ describe("JSON is read", () => {
     });
 
   for (const text of ["", "<html>", '{"a":', "[".repeat(65) + "]".repeat(65), "[".repeat(500_000)])
-    test(`not from ${text.slice(0, 12)}… of ${text.length} characters`, () => {
+    test(`returns undefined for ${text.slice(0, 12)}… of ${text.length} characters`, () => {
       expect(readJson(text)).toBeUndefined();
     });
 });

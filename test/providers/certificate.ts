@@ -1,4 +1,4 @@
-// A certificate for localhost that nobody has signed, for the test that an untrusted provider is sent nothing.
+// Self-signed certificate for localhost, for the test that an untrusted provider receives no request.
 
 export const SELF_SIGNED = {
   cert: `-----BEGIN CERTIFICATE-----

@@ -1,4 +1,4 @@
-// A look-up asks for jobs since a time: where the provider's clock is far from ours, only our own mark on a job says anything.
+// Lookup with clock skew: if the provider's clock differs much from ours, only our reference on a job is proof.
 import { expect, test } from "bun:test";
 import type { FindOutcome } from "../../src/providers/port.ts";
 import { createProviders } from "../../src/providers/providers.ts";
@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 const INPUT = { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9", generate_audio: false };
 const unclear = { kind: "unclear", detail: "the clocks are too far apart" } as const;
 
-/** Looks a lost attempt up on a list that is answered with the provider's time. */
+/** Looks up a lost attempt on a list whose response has the provider's time. */
 const find = async (provider: "fal" | "replicate", list: object, providerMs: number | null): Promise<FindOutcome> => {
   const headers = providerMs === null ? {} : { date: new Date(providerMs).toUTCString() };
   using wire = openWire({ asked: (socket) => void socket.write(answerOf(200, list, headers as Record<string, string>)) });
@@ -31,24 +31,24 @@ for (const [apart, providerMs] of [
   ["ten minutes behind ours", SENT_AT_MS - 9 * MINUTE_MS],
   ["ten minutes ahead of ours", SENT_AT_MS + 11 * MINUTE_MS],
 ] as const) {
-  test(`a list whose clock is ${apart} proves no absence`, async () => {
+  test(`an empty list with a clock ${apart} is unclear`, async () => {
     expect(await find("replicate", NOTHING, providerMs)).toEqual(unclear);
   });
-  test(`a list whose clock is ${apart} does not say whose an equal input is`, async () => {
+  test(`a job with the same input on a list with a clock ${apart} is unclear`, async () => {
     expect(await find("replicate", OURS_BY_INPUT, providerMs)).toEqual(unclear);
   });
-  test(`a job with our mark is ours, on a list whose clock is ${apart} too`, async () => {
+  test(`a job with our reference is found on a list with a clock ${apart}`, async () => {
     expect(await find("fal", OURS_BY_MARK, providerMs)).toMatchObject({ kind: "found", job: { jobId: "a" } });
   });
 }
 
-test("a list whose clock is ours, or that does not tell the time, is believed", async () => {
+test("a list with the same clock or without a date header proves absence and matches", async () => {
   expect(await find("replicate", NOTHING, SENT_AT_MS + MINUTE_MS)).toEqual({ kind: "absent" });
   expect(await find("replicate", NOTHING, null)).toEqual({ kind: "absent" });
   expect(await find("replicate", OURS_BY_INPUT, SENT_AT_MS + MINUTE_MS)).toMatchObject({ kind: "found" });
 });
 
-test("what another process sent may have been stamped by a clock that was off: an hour on both sides is looked through", async () => {
+test("the lookup covers one hour on both sides for an attempt that an earlier process sent", async () => {
   const asked: URLSearchParams[] = [];
   const hourBefore = { ...OURS_BY_INPUT, results: [{ ...OURS_BY_INPUT.results[0], created_at: "2026-11-21T09:20:00Z" }] };
   using wire = openWire({

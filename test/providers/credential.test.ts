@@ -1,4 +1,4 @@
-// The credential: it goes to the provider and to nobody else, whatever an answer, a redirect or a setting says.
+// Provider credential: it is sent only to the provider, whatever a response, a redirect or a setting says.
 import { describe, expect, test } from "bun:test";
 import { createProviders } from "../../src/providers/providers.ts";
 import { KEY, never, open, ready } from "./open-providers.ts";
@@ -8,7 +8,7 @@ import { answerOf, openHealthy, openWire } from "./wire.ts";
 const nobodys = () => Promise.resolve(false);
 
 describe("the credential", () => {
-  test("goes to the provider, in its own word", async () => {
+  test("is sent with the authorization scheme of the provider", async () => {
     using healthy = openHealthy({});
     const { url, seen } = healthy;
     const providers = open({ fal: url, replicate: url });
@@ -16,7 +16,7 @@ describe("the credential", () => {
     expect(seen.map(({ key }) => key)).toEqual([`Key ${KEY}`, `Bearer ${KEY}`]);
   });
 
-  test("is not given to an address from an answer that is elsewhere: nobody is even called there", async () => {
+  test("is not sent to a URL of another origin from a response, and no connection is opened there", async () => {
     using foreign = openWire({ asked: (s) => void s.write(answerOf(200, { status: "COMPLETED" })) });
     using healthy = openHealthy({ "GET /status": () => ({ status: "COMPLETED" }) });
     const { url, seen } = healthy;
@@ -36,14 +36,14 @@ describe("the credential", () => {
     expect(foreign.connections()).toBe(0);
   });
 
-  test("would be seen by that listener if it were the provider", async () => {
+  test("is received by the test listener when that is the provider", async () => {
     using home = openWire({ asked: (s) => void s.write(answerOf(202, { status: "IN_QUEUE" })) });
     const providers = open({ fal: home.url });
     await providers.poll(taskFor({ job: { jobId: "job-1", urls: { poll: `${home.url}/status` } } }), never);
     expect(home.received()).toContain(KEY);
   });
 
-  test("is not carried along by a redirect", async () => {
+  test("is not sent to the target of a redirect", async () => {
     using foreign = openWire({ asked: (s) => void s.write(answerOf(200, { request_id: "stolen" })) });
     using wire = openWire({ asked: (s) => void s.write(answerOf(307, "", { location: foreign.url })) });
     const providers = open({ fal: wire.url, replicate: wire.url });
@@ -57,7 +57,7 @@ describe("the credential", () => {
     expect(foreign.connections()).toBe(0);
   });
 
-  test("is not given to the next page of a list when that is elsewhere", async () => {
+  test("is not sent to a next page of another origin", async () => {
     using foreign = openWire({});
     using healthy = openHealthy({ "GET /predictions": () => ({ results: [], next: `${foreign.url}/predictions?cursor=2` }) });
     const { url } = healthy;
@@ -66,7 +66,7 @@ describe("the credential", () => {
     expect(foreign.connections()).toBe(0);
   });
 
-  test("stays here when the settings name another host than the one composed for", async () => {
+  test("is not sent when the request was composed for another host than the configured one", async () => {
     using before = openWire({});
     const request = open({ fal: before.url }).compose(taskFor());
     const outcome = await open({ fal: "http://127.0.0.1:9" }).submit(taskFor({ request }), never);
@@ -74,7 +74,7 @@ describe("the credential", () => {
     expect(before.connections()).toBe(0);
   });
 
-  test("that a provider repeats in its words is not in ours", async () => {
+  test("is redacted from the error detail when the provider repeats it", async () => {
     using healthy = openHealthy({
       "POST /models/bytedance/seedance-2.0/predictions": () =>
         Response.json({ detail: `Invalid token ${KEY}, see https://x.example/?token=${KEY}` }, { status: 401 }),
@@ -89,7 +89,7 @@ describe("the credential", () => {
     });
   });
 
-  test("that is repeated in other letters of JSON is not in ours either", async () => {
+  test("is redacted when the provider repeats it with JSON escapes", async () => {
     using wire = openWire({ asked: (s) => void s.write(answerOf(401, '{"detail":"no: id\\/0123\\u0034567 \\"so\\""}')) });
     const key = "id/01234567";
     const providers = createProviders({ settings: { replicate: { base_url: wire.url, key } }, isOwned: nobodys });
@@ -97,7 +97,7 @@ describe("the credential", () => {
     expect(outcome).toMatchObject({ failure: { detail: '401: no: [key] "so"' } });
   });
 
-  test("with a line break around it is trimmed; one that cannot be a header is named, not shown", () => {
+  test("is trimmed, and rejected without being printed if it cannot be a header value", () => {
     const settings = (key: string) => ({ settings: { fal: { key } }, isOwned: nobodys });
     expect(createProviders(settings(`${KEY}\n`)).configured("fal")).toBe(true);
     expect(() => createProviders(settings("two words"))).toThrow(/^providers\.fal\.key: (?!.*two words)/);

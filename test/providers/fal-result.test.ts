@@ -1,4 +1,4 @@
-// fal's results and its list of requests: one row per line of its error tables, and what makes a listed request ours.
+// fal adapter: outcomes of result responses by the error tables, and matches on the list of requests.
 import { describe, expect, test } from "bun:test";
 import type { FailureClass, Job, JsonObject } from "../../src/domain/types.ts";
 import { FAL_BASE_URL, fal } from "../../src/providers/fal.ts";
@@ -18,22 +18,22 @@ const modelError = (type: string, msg = "words", loc = ["body", "prompt"]) => ({
   detail: [{ loc, msg, type, url: `https://docs.fal.ai/errors/#${type}`, input: {} }],
 });
 
-describe("the result at fal", () => {
+describe("the result response of fal", () => {
   const VIDEO = { url: "https://v3b.fal.media/files/x.mp4", content_type: "video/mp4", file_name: "x.mp4", file_size: 4352150 };
   const ANNOUNCED: [name: string, body: unknown, results: object[]][] = [
     ["a video", { video: VIDEO, seed: 1837261 }, [{ url: VIDEO.url, mime: "video/mp4" }]],
     [
-      "pictures, in their order",
+      "several images in order",
       { images: [{ url: "https://a/1.png" }, { url: "https://a/2.png", content_type: null }], has_nsfw_concepts: [false, false] },
       [{ url: "https://a/1.png" }, { url: "https://a/2.png" }],
     ],
     [
-      "one picture",
+      "one image",
       { image: { url: "https://a/1.png", content_type: "image/png" } },
       [{ url: "https://a/1.png", mime: "image/png" }],
     ],
-    ["sound", { audio: { url: "https://a/1.mp3" } }, [{ url: "https://a/1.mp3" }]],
-    ["sound as a bare address", { audio_url: "https://a/1.mp3" }, [{ url: "https://a/1.mp3" }]],
+    ["audio", { audio: { url: "https://a/1.mp3" } }, [{ url: "https://a/1.mp3" }]],
+    ["audio as a plain URL", { audio_url: "https://a/1.mp3" }, [{ url: "https://a/1.mp3" }]],
   ];
   for (const [name, body, results] of ANNOUNCED)
     test(`announces ${name}`, () => {
@@ -61,7 +61,7 @@ describe("the result at fal", () => {
     [500, "a_type_of_tomorrow", "job_failed"],
   ];
   for (const [status, type, failure] of FAILED)
-    test(`${status} ${type} of the model means ${failure}`, () => {
+    test(`${status} ${type} of the model fails as ${failure}`, () => {
       expect(fal.readResult?.(answer(status, modelError(type)), JOB, C)).toMatchObject({
         kind: "failed",
         failure: { class: failure },
@@ -78,14 +78,14 @@ describe("the result at fal", () => {
     [499, "client_cancelled", "job_failed"],
   ];
   for (const [status, type, failure] of PLATFORM)
-    test(`${status} ${type} of the platform means ${failure}, in the body or in the header`, () => {
+    test(`${status} ${type} of the platform, in body or header, fails as ${failure}`, () => {
       const inBody = answer(status, { detail: "words", error_type: type });
       const inHeader = answer(status, "gone", { "x-fal-error-type": type });
       for (const r of [inBody, inHeader])
         expect(fal.readResult?.(r, JOB, C)).toMatchObject({ kind: "failed", failure: { class: failure } });
     });
 
-  test("a refusal among several errors decides", () => {
+  test("with several errors fails as refused_input if one of them is a refusal", () => {
     const detail = [
       ...modelError("missing").detail,
       ...modelError("image_too_small").detail,
@@ -95,54 +95,54 @@ describe("the result at fal", () => {
   });
 
   const REST: [name: string, r: ProviderResponse, outcome: object][] = [
-    ["asked too early", answer(400, { detail: "Request is still in progress" }), { kind: "pending", seen: "IN_PROGRESS" }],
-    ["no file in it", answer(200, { seed: 1 }), { kind: "failed", failure: { class: "result_unreadable" } }],
+    ["400 before the end", answer(400, { detail: "Request is still in progress" }), { kind: "pending", seen: "IN_PROGRESS" }],
+    ["200 without a file", answer(200, { seed: 1 }), { kind: "failed", failure: { class: "result_unreadable" } }],
     [
-      "a picture that its safety filter has flagged",
+      "200 with an image that the safety filter flagged",
       answer(200, { images: [{ url: "https://a/black.jpg" }], has_nsfw_concepts: [true] }),
       { kind: "failed", failure: { class: "refused_output" } },
     ],
     [
-      "pictures of which one is flagged",
+      "200 with two images, one of them flagged",
       answer(200, { images: [{ url: "https://a/1.jpg" }, { url: "https://a/2.jpg" }], has_nsfw_concepts: [false, true] }),
       { kind: "failed", failure: { class: "refused_output" } },
     ],
     [
-      "a flag that is no list",
+      "200 with a flag that is not a list",
       answer(200, { video: { url: "https://a/1.mp4" }, nsfw_content_detected: true }),
       { kind: "failed", failure: { class: "refused_output" } },
     ],
     [
-      "no file in it, and billed",
+      "422 without a file and with billed units",
       answer(422, modelError("no_media_generated"), { "x-fal-billable-units": "2.0" }),
       { kind: "failed", failure: { class: "job_failed", isBilled: true } },
     ],
     [
-      "a path that there is not",
+      "404 for an unknown path",
       answer(404, { detail: "Path /edit-video not found" }),
       { kind: "failed", failure: { class: "config_fault", detail: "404: Path /edit-video not found" } },
     ],
     [
-      "the same in other letters",
+      "404 for an unknown path in other case",
       answer(404, { detail: "path /v2/text-to-video Not Found", error_type: "" }),
       { kind: "failed", failure: { class: "config_fault" } },
     ],
     [
-      "an address that is none",
+      "200 with an invalid URL",
       answer(200, { video: { url: "file:///etc/passwd" } }),
       { kind: "failed", failure: { class: "result_unreadable" } },
     ],
-    ["JSON that is no object", answer(200, "[]"), { kind: "unclear" }],
-    ["rubbish", answer(200, "<html>"), { kind: "unclear" }],
+    ["200 with JSON that is not an object", answer(200, "[]"), { kind: "unclear" }],
+    ["200 with HTML", answer(200, "<html>"), { kind: "unclear" }],
     ["404", answer(404, { detail: "not found" }), { kind: "gone" }],
     ["410", answer(410, {}), { kind: "failed", failure: { class: "result_expired" } }],
     ["401", answer(401, { detail: "key" }), { kind: "unclear" }],
     ["429", answer(429, {}, { "retry-after": "2" }), { kind: "unclear", retryAfterMs: 2000 }],
-    ["502 of a gateway, no type", answer(502, "<html>"), { kind: "unclear" }],
+    ["502 of a gateway without a type", answer(502, "<html>"), { kind: "unclear" }],
     ["422 without a type", answer(422, { detail: "no" }), { kind: "failed", failure: { class: "invalid_for_route" } }],
   ];
   for (const [name, r, outcome] of REST)
-    test(`${name} means ${JSON.stringify(outcome)}`, () => {
+    test(`${name} returns ${JSON.stringify(outcome)}`, () => {
       expect(fal.readResult?.(r, JOB, C)).toMatchObject(outcome);
     });
 });
@@ -161,7 +161,7 @@ describe("the list of requests at fal", () => {
   const unmarked = context(INPUT, JSON.parse(JSON.stringify(withoutMarker)));
   const sentUnmarked = fal.submit(unmarked).body as JsonObject;
 
-  test("is asked on the list's own host from two minutes before the sending, with payloads", () => {
+  test("is requested from the list host with payloads, from two minutes before the submission", () => {
     const url = new URL(fal.find?.(C, SENT_AT_MS, null).url ?? "");
     expect(url.origin + url.pathname).toBe("https://api.fal.ai/v1/models/requests/by-endpoint");
     expect(Object.fromEntries(url.searchParams)).toEqual({
@@ -173,70 +173,75 @@ describe("the list of requests at fal", () => {
     expect(new URL(fal.find?.(C, SENT_AT_MS, "Mg==").url ?? "").searchParams.get("cursor")).toBe("Mg==");
   });
 
-  test("is below the same base where one is set", () => {
+  test("is requested below a configured base URL", () => {
     const own = { ...C, baseUrl: "http://127.0.0.1:9000/fal" };
     expect(fal.find?.(own, SENT_AT_MS, null).url).toStartWith("http://127.0.0.1:9000/fal/v1/models/requests/by-endpoint?");
   });
 
   const ROWS: [name: string, c: AdapterContext, body: unknown, page: object][] = [
     [
-      "our reference makes it ours",
+      "is certain of a request with our reference",
       C,
       { items: [item("a", sent)] },
       { candidates: [{ match: "certain", job: { jobId: "a" } }], next: null },
     ],
     [
-      "another's reference makes it another's",
+      "omits a request with another reference",
       C,
       { items: [item("a", { ...sent, end_user_id: "other-1" })] },
       { candidates: [] },
     ],
-    ["an input without any reference is not ours", C, { items: [item("a", sentUnmarked)] }, { candidates: [] }],
+    ["omits a request without a reference", C, { items: [item("a", sentUnmarked)] }, { candidates: [] }],
     [
-      "an input that was erased rules nothing out",
+      "lists a request with erased input as possible",
       C,
       { items: [item("a", undefined), item("b", {})] },
       { candidates: [{ match: "possible" }, { match: "possible" }] },
     ],
     [
-      "without a marker the whole input decides",
+      "lists a request with the same input as equal if the route has no marker",
       unmarked,
       { items: [item("a", sentUnmarked)] },
       { candidates: [{ match: "equal" }] },
     ],
     [
-      "in any order of members",
+      "compares inputs in any order of members",
       unmarked,
       { items: [item("a", Object.fromEntries(Object.entries(sentUnmarked ?? {}).reverse()))] },
       { candidates: [{ match: "equal" }] },
     ],
     [
-      "an input with defaults filled in stays possible",
+      "lists a request with additional defaults as possible",
       unmarked,
       { items: [item("a", { ...sentUnmarked, bitrate_mode: "standard" })] },
       { candidates: [{ match: "possible" }] },
     ],
     [
-      "an input that contradicts ours is not",
+      "omits a request with another prompt",
       unmarked,
       { items: [item("a", { ...sentUnmarked, prompt: "a hare" })] },
       { candidates: [] },
     ],
     [
-      "one from before the sending is not",
+      "omits a request from before the submission",
       unmarked,
       { items: [item("a", sentUnmarked, "2026-11-21T09:57:59Z")] },
       { candidates: [] },
     ],
     [
-      "one within the slack of clocks may be",
+      "lists a request within the clock tolerance",
       unmarked,
       { items: [item("a", sentUnmarked, "2026-11-21T09:58:01Z")] },
       { candidates: [{ match: "equal" }] },
     ],
-    ["a cursor leads on", C, { items: [], has_more: true, next_cursor: "Mg==" }, { candidates: [], next: "Mg==" }],
     [
-      "a cursor after the last page does not",
+      "returns the cursor of the next page",
+      C,
+      { items: [], has_more: true, next_cursor: "Mg==" },
+      { candidates: [], next: "Mg==" },
+    ],
+    [
+      "ignores the cursor of the last page",
       C,
       { items: [], has_more: false, next_cursor: "Mg==" },
       { candidates: [], next: null },
@@ -250,13 +255,13 @@ describe("the list of requests at fal", () => {
   const UNCLEAR: [name: string, r: ProviderResponse][] = [
     ["500", answer(500, "")],
     ["401", answer(401, { detail: "key" })],
-    ["rubbish", answer(200, "<html>")],
-    ["no list in it", answer(200, { data: [] })],
+    ["HTML", answer(200, "<html>")],
+    ["a response without a list", answer(200, { data: [] })],
     ["an entry without an id", answer(200, { items: [{ json_input: {} }] })],
-    ["more, but no cursor", answer(200, { items: [], has_more: true, next_cursor: null })],
+    ["has_more without a cursor", answer(200, { items: [], has_more: true, next_cursor: null })],
   ];
   for (const [name, r] of UNCLEAR)
-    test(`${name} says nothing`, () => {
+    test(`is unclear for ${name}`, () => {
       expect(fal.readFindPage?.(r, C, SENT_AT_MS, null).kind).toBe("unclear");
     });
 });

@@ -1,4 +1,4 @@
-// fal's documented bodies and the outcomes they mean, one row per line of its error tables, and every trap.
+// fal adapter: outcomes of documented responses to submissions and polls, one row for each line of the error tables.
 import { describe, expect, test } from "bun:test";
 import type { FailureClass, Job } from "../../src/domain/types.ts";
 import { FAL_BASE_URL, fal } from "../../src/providers/fal.ts";
@@ -12,7 +12,7 @@ const context = (filled = INPUT, options = FAL_OPTIONS): AdapterContext => {
 const C = context();
 
 const ID = "764cabcf-b745-4b3e-ae38-1200304cf45b";
-/** The sub-path trap: the addresses lack the part after the app. */
+/** The URLs lack the sub-path after the app. */
 const REQUEST = `https://queue.fal.run/bytedance/seedance-2.0/requests/${ID}`;
 const ACCEPTED = {
   status: "IN_QUEUE",
@@ -28,7 +28,7 @@ const modelError = (type: string, msg = "words", loc = ["body", "prompt"]) => ({
 });
 
 describe("a submission to fal", () => {
-  test("goes to the endpoint of its mode with the input as the body and no retries on their side", () => {
+  test("is a POST to the endpoint of its mode with the input as body and without retries at fal", () => {
     expect(fal.submit(C)).toEqual({
       method: "POST",
       url: "https://queue.fal.run/bytedance/seedance-2.0/text-to-video",
@@ -44,7 +44,7 @@ describe("a submission to fal", () => {
     });
   });
 
-  test("is accepted with the addresses that fal gave", () => {
+  test("is accepted with the URLs that fal returns", () => {
     expect(fal.readSubmit(answer(200, ACCEPTED), C)).toEqual({ kind: "accepted", job: JOB });
   });
 
@@ -54,15 +54,15 @@ describe("a submission to fal", () => {
     ["402", answer(402, { detail: "no credit" }), "balance"],
     ["403", answer(403, { detail: "forbidden" }), "config_fault"],
     ["403 for an empty balance", answer(403, { detail: "User is locked. Reason: Exhausted balance." }), "balance"],
-    ["404, no such app", answer(404, { detail: "Application not found" }), "config_fault"],
+    ["404 for an unknown app", answer(404, { detail: "Application not found" }), "config_fault"],
     ["413", answer(413, "too large"), "invalid_for_route"],
-    ["422 of the schema", answer(422, modelError("missing")), "invalid_for_route"],
+    ["422 of schema validation", answer(422, modelError("missing")), "invalid_for_route"],
     ["422 content_policy_violation", answer(422, modelError("content_policy_violation")), "refused_input"],
     ["429", answer(429, { detail: "slow down" }, { "retry-after": "7" }), "rate_limited", 7000],
-    ["429 without a waiting time", answer(429, "{}"), "rate_limited"],
+    ["429 without retry-after", answer(429, "{}"), "rate_limited"],
   ];
   for (const [name, r, failure, retryAfterMs] of REJECTED)
-    test(`${name} proves that nothing was accepted: ${failure}`, () => {
+    test(`with response ${name} is rejected as ${failure}`, () => {
       const outcome = fal.readSubmit(r, C);
       expect(outcome).toMatchObject({ kind: "rejected", failure: { class: failure } });
       if (outcome.kind === "rejected") expect(outcome.failure.retryAfterMs).toBe(retryAfterMs);
@@ -73,31 +73,31 @@ describe("a submission to fal", () => {
     ["502 of a gateway", answer(502, "<html>Bad Gateway</html>")],
     ["503", answer(503, { detail: "busy", error_type: "runner_scheduling_failure" })],
     ["504", answer(504, { detail: "late", error_type: "request_timeout" })],
-    ["500 that claims a refusal", answer(500, modelError("content_policy_violation"))],
+    ["500 with content_policy_violation", answer(500, modelError("content_policy_violation"))],
     ["408", answer(408, "")],
     ["409", answer(409, {})],
-    ["418, a status nobody documented", answer(418, {})],
+    ["418, which is undocumented", answer(418, {})],
     ["307", answer(307, "", { location: "https://elsewhere.example/" })],
     ["200 with an empty body", answer(200, "")],
-    ["200 with rubbish", answer(200, "<html>hello</html>")],
+    ["200 with HTML", answer(200, "<html>hello</html>")],
     ["200 without an id", answer(200, { status: "IN_QUEUE" })],
-    ["200 with an id that is no name", answer(200, { ...ACCEPTED, request_id: "../../admin" })],
+    ["200 with an id that is a path", answer(200, { ...ACCEPTED, request_id: "../../admin" })],
     ["200 with an id that is a number", answer(200, { ...ACCEPTED, request_id: 7 })],
-    ["200 nested beyond reason", answer(200, `{"request_id":"a","x":${"[".repeat(90)}${"]".repeat(90)}}`)],
+    ["200 with JSON nested over 64 levels", answer(200, `{"request_id":"a","x":${"[".repeat(90)}${"]".repeat(90)}}`)],
   ];
   for (const [name, r] of AMBIGUOUS)
-    test(`${name} is ambiguous: a job may exist`, () => {
+    test(`with response ${name} is ambiguous`, () => {
       expect(fal.readSubmit(r, C).kind).toBe("ambiguous");
     });
 });
 
-describe("the status at fal", () => {
-  test("is asked at the address that was given, without logs", () => {
+describe("the status request to fal", () => {
+  test("goes to the URL that fal returned, without logs", () => {
     expect(fal.poll(JOB, C).url).toBe(`${REQUEST}/status?logs=0`);
     expect(fal.poll({ jobId: ID, urls: { poll: `${REQUEST}/status?x=1` } }, C).url).toBe(`${REQUEST}/status?x=1&logs=0`);
   });
 
-  test("of a job found on the list is asked at owner and app, without the sub-path", () => {
+  test("for a job found on the list goes to owner and app, without the sub-path", () => {
     const deep = { ...C, endpoint: "bytedance/seedance-2.0/reference-to-video" };
     expect(fal.poll({ jobId: ID }, deep).url).toBe(`${REQUEST}/status?logs=0`);
     expect(fal.result?.({ jobId: ID }, deep).url).toBe(REQUEST);
@@ -131,8 +131,8 @@ describe("the status at fal", () => {
       { kind: "ask-result", error: "request_timeout" },
     ],
     ["200 with an unknown status", answer(200, { status: "PAUSED" }), { kind: "unclear", detail: "200: unknown status PAUSED" }],
-    ["200 about another request", answer(200, { status: "COMPLETED", request_id: "other" }), { kind: "unclear" }],
-    ["200 rubbish", answer(200, "<html>"), { kind: "unclear" }],
+    ["200 for another request", answer(200, { status: "COMPLETED", request_id: "other" }), { kind: "unclear" }],
+    ["200 with HTML", answer(200, "<html>"), { kind: "unclear" }],
     ["404", answer(404, { detail: "not found" }), { kind: "gone" }],
     ["401", answer(401, { detail: "key" }), { kind: "unclear" }],
     ["429", answer(429, {}, { "retry-after": "3" }), { kind: "unclear", retryAfterMs: 3000 }],
@@ -141,7 +141,7 @@ describe("the status at fal", () => {
     ["302", answer(302, ""), { kind: "unclear" }],
   ];
   for (const [name, r, outcome] of ROWS)
-    test(`${name} means ${JSON.stringify(outcome)}`, () => {
+    test(`with response ${name} returns ${JSON.stringify(outcome)}`, () => {
       expect(fal.readPoll(r, JOB, C)).toMatchObject(outcome);
     });
 });

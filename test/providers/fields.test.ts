@@ -1,4 +1,4 @@
-// The route options of the catalogue: which field goes where, under which name, in which form.
+// Route options of the catalogue: mapping of input fields to the names and forms of the provider.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "../../src/domain/types.ts";
@@ -15,70 +15,70 @@ const contextOf = (options: JsonObject, filled: JsonObject): AdapterContext => (
 });
 
 const INPUTS: [promise: string, options: JsonObject, filled: JsonObject, theirs: JsonObject][] = [
-  ["a field without a rule keeps its name", {}, { prompt: "p", seed: 7 }, { prompt: "p", seed: 7 }],
-  ["a field is renamed", { fields: { image_url: "image" } }, { image_url: "https://a/b" }, { image: "https://a/b" }],
-  ["null keeps a field back", { fields: { seed: null } }, { prompt: "p", seed: 7 }, { prompt: "p" }],
-  ["a missing field is left out, not sent as null", { fields: { seed: "s" } }, { prompt: "p" }, { prompt: "p" }],
-  ["an integer becomes text", { fields: { duration: { to: "duration", as: "string" } } }, { duration: 5 }, { duration: "5" }],
+  ["keeps the name of a field without a rule", {}, { prompt: "p", seed: 7 }, { prompt: "p", seed: 7 }],
+  ["renames a field", { fields: { image_url: "image" } }, { image_url: "https://a/b" }, { image: "https://a/b" }],
+  ["omits a field that is mapped to null", { fields: { seed: null } }, { prompt: "p", seed: 7 }, { prompt: "p" }],
+  ["omits a missing field instead of sending null", { fields: { seed: "s" } }, { prompt: "p" }, { prompt: "p" }],
+  ["converts an integer to text", { fields: { duration: { to: "duration", as: "string" } } }, { duration: 5 }, { duration: "5" }],
   [
-    "text becomes an integer",
+    "converts text to an integer",
     { fields: { quality: { to: "steps", as: "integer", map: { high: "40" } } } },
     { quality: "high" },
     { steps: 40 },
   ],
   [
-    "one value becomes a list",
+    "wraps one value in a list",
     { fields: { video_url: { to: "videos", as: "list" } } },
     { video_url: "https://a" },
     { videos: ["https://a"] },
   ],
   [
-    "a list stays one list",
+    "does not wrap a list in a list",
     { fields: { image_urls: { to: "refs", as: "list" } } },
     { image_urls: ["a", "b"] },
     { refs: ["a", "b"] },
   ],
   [
-    "two fields that go to one list are joined",
+    "joins two fields that map to one list",
     { fields: { image_url: { to: "refs", as: "list" }, image_urls: { to: "refs", as: "list" } } },
     { image_url: "a", image_urls: ["b", "c"] },
     { refs: ["a", "b", "c"] },
   ],
   [
-    "a mapped value is replaced",
+    "replaces a mapped value",
     { fields: { aspect_ratio: { to: "ratio", map: { adaptive: "auto" } } } },
     { aspect_ratio: "adaptive" },
     { ratio: "auto" },
   ],
   [
-    "a value outside the map stays",
+    "keeps a value without a mapping",
     { fields: { aspect_ratio: { to: "ratio", map: { adaptive: "auto" } } } },
     { aspect_ratio: "1:1" },
     { ratio: "1:1" },
   ],
   [
-    "a value named like a member of every object is not mapped",
+    "keeps a value that is the name of an inherited object member",
     { fields: { quality: { to: "q", map: { a: "b" } } } },
     { quality: "constructor" },
     { q: "constructor" },
   ],
-  ["a map can make a number of a word", { fields: { quality: { to: "q", map: { high: 3 } } } }, { quality: "high" }, { q: 3 }],
+  ["maps a text value to a number", { fields: { quality: { to: "q", map: { high: 3 } } } }, { quality: "high" }, { q: 3 }],
   [
-    "sound is switched off in so many words",
+    "sends audio false explicitly",
     { fields: { audio: "generate_audio" } },
     { prompt: "p", audio: false },
     { prompt: "p", generate_audio: false },
   ],
   [
-    "sound is switched off even when the input lacks the field",
+    "sends audio false if the input lacks the field",
     { fields: { audio: "generate_audio" } },
     { prompt: "p" },
     { prompt: "p", generate_audio: false },
   ],
-  ["sound that the route does not take is not sent", { fields: { audio: null } }, { prompt: "p" }, { prompt: "p" }],
-  ["a route that says nothing of sound gets none of its own", {}, { prompt: "p" }, { prompt: "p" }],
-  ["constants win over fields", { constants: { resolution: "1K", n: 1 } }, { resolution: "2K" }, { resolution: "1K", n: 1 }],
-  ["our reference goes where the route says", { marker: "user" }, { prompt: "p" }, { prompt: "p", user: "0k3v9x2m-1" }],
+  ["sends no audio field if the route maps it to null", { fields: { audio: null } }, { prompt: "p" }, { prompt: "p" }],
+  ["adds no audio field if the route has no rule for it", {}, { prompt: "p" }, { prompt: "p" }],
+  ["prefers constants to fields", { constants: { resolution: "1K", n: 1 } }, { resolution: "2K" }, { resolution: "1K", n: 1 }],
+  ["sends our reference in the marker field", { marker: "user" }, { prompt: "p" }, { prompt: "p", user: "0k3v9x2m-1" }],
 ];
 
 describe("the provider's input", () => {
@@ -87,12 +87,12 @@ describe("the provider's input", () => {
       expect(inputOf(contextOf(options, filled))).toEqual(theirs);
     });
 
-  test("a value that cannot take the form is a defect, not a wrong request", () => {
+  test("throws for a value that cannot be converted", () => {
     const c = contextOf({ fields: { prompt: { to: "n", as: "integer" } } }, { prompt: "five" });
     expect(() => inputOf(c)).toThrow("input.prompt");
   });
 
-  test("the same context makes the same bytes, and no input field is lost or invented", () => {
+  test("is deterministic and has exactly the fields of the input", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ minLength: 1 }), fc.oneof(fc.string(), fc.integer(), fc.boolean())), (filled) => {
         const c = contextOf({}, filled);
@@ -114,11 +114,11 @@ const ENDPOINTS: [filled: JsonObject, endpoint: string][] = [
 
 describe("the endpoint", () => {
   for (const [filled, endpoint] of ENDPOINTS)
-    test(`${Object.keys(filled).join(" + ")} goes to ${endpoint}`, () => {
+    test(`of an input with ${Object.keys(filled).join(" + ")} is ${endpoint}`, () => {
       expect(endpointOf(contextOf(FAL_OPTIONS, filled))).toBe(endpoint);
     });
 
-  test("is the bare one when no entry fits or there is none", () => {
+  test("is the base endpoint without a matching entry", () => {
     expect(endpointOf(contextOf({}, { prompt: "p" }))).toBe("maker/app");
     expect(endpointOf(contextOf({ endpoints: [{ when: ["seed"], path: "x" }] }, { prompt: "p" }))).toBe("maker/app");
   });
@@ -133,14 +133,14 @@ const FAULTS: [options: JsonObject, path: string][] = [
   [{ marker: "" }, "/marker"],
 ];
 
-describe("options that are not valid are named", () => {
+describe("optionsFault", () => {
   for (const [options, path] of FAULTS)
-    test(JSON.stringify(options), () => {
+    test(`returns the path of the fault in ${JSON.stringify(options)}`, () => {
       expect(optionsFault(options)).toStartWith(path);
       expect(() => inputOf(contextOf(options, { prompt: "p" }))).toThrow("options");
     });
 
-  test("and valid ones are not", () => {
+  test("returns undefined for valid options", () => {
     expect(optionsFault(FAL_OPTIONS)).toBeUndefined();
     expect(optionsFault({})).toBeUndefined();
   });

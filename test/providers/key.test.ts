@@ -1,4 +1,4 @@
-// A lost submission to a provider that knows our keys: the same request again, and what its answers prove.
+// Lost submission to a provider with idempotency keys: the resent request and its outcomes.
 import { describe, expect, test } from "bun:test";
 import { createProviders } from "../../src/providers/providers.ts";
 import { KEY, never } from "./open-providers.ts";
@@ -11,7 +11,7 @@ const ROUTES = {
   pixverse: { provider: "pixverse", endpoint: "video/text/generate", options: { values: { model: "v6" } } },
 };
 
-/** Looks for a submission that was sent `agoMs` ago. */
+/** Looks up a submission that was sent `agoMs` ago. */
 const find = async (provider: keyof typeof ROUTES, answer: string, agoMs: number) => {
   using wire = openWire({ asked: (socket) => void socket.write(answer) });
   const providers = createProviders({
@@ -25,7 +25,7 @@ const find = async (provider: keyof typeof ROUTES, answer: string, agoMs: number
   return { kind: outcome.kind, requests: wire.requests };
 };
 
-describe("a refusal of what is sent again is no proof that the first was not taken", () => {
+describe("the lookup is unclear if the resent request is refused with", () => {
   const refusals: [provider: keyof typeof ROUTES, status: number, body: object][] = [
     ["higgsfield", 422, { detail: "This Idempotency-Key was used with another body" }],
     ["higgsfield", 422, { detail: [{ type: "url", loc: ["body", "image_url"], msg: "the file could not be fetched" }] }],
@@ -43,13 +43,13 @@ describe("a refusal of what is sent again is no proof that the first was not tak
     });
 });
 
-describe("the request is sent again", () => {
+describe("the lookup resends the request", () => {
   const found = answerOf(200, { ErrCode: 0, ErrMsg: "success", Resp: { video_id: 7 } });
-  test("while the key is known", async () => {
+  test("while the provider remembers the key", async () => {
     const { kind, requests } = await find("pixverse", found, HOUR_MS - 1);
     expect([kind, requests.length]).toEqual(["found", 1]);
   });
-  test("not once it may be forgotten: that would be another job", async () => {
+  test("but not after the provider may have forgotten the key, because that would start another job", async () => {
     const { kind, requests } = await find("pixverse", found, HOUR_MS);
     expect([kind, requests.length]).toEqual(["unclear", 0]);
   });

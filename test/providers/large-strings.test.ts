@@ -1,4 +1,4 @@
-// Long texts of answers: set aside while they arrive, whatever the pieces, and everything else as it came.
+// Extraction of long strings from streamed JSON responses, for chunks of any size; the rest stays unchanged.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { type LongText, sift } from "../../src/providers/large-strings.ts";
@@ -17,14 +17,14 @@ const siftText = (text: string, sizes: readonly number[] = [1000], mostLeft?: nu
   sift(inPieces(Buffer.from(text), sizes), mostLeft);
 const textOf = ({ pieces }: LongText): string => pieces.join("");
 
-/** What was sifted, with the long texts in their places again. */
+/** The parsed response with the long strings put back. */
 const restored = (text: string, longTexts: ReadonlyMap<string, LongText>): unknown =>
   JSON.parse(text, (_, value) => {
     const long = typeof value === "string" ? longTexts.get(value) : undefined;
     return long ? textOf(long) : value;
   });
 
-test("an answer with long and short texts is the same when its parts are put together, however it was cut", async () => {
+test("sift followed by restoring returns the original JSON, for any chunk sizes", async () => {
   const base64 = fc.uint8Array({ minLength: LONG, maxLength: LONG + 40 }).map((bytes) => Buffer.from(bytes).toString("base64"));
   const leaf = fc.oneof({ weight: 6, arbitrary: fc.jsonValue({ maxDepth: 2 }) }, { weight: 2, arbitrary: base64 }, fc.string());
   await fc.assert(
@@ -35,7 +35,7 @@ test("an answer with long and short texts is the same when its parts are put tog
       async (body, sizes, indent) => {
         const written = JSON.stringify(body, null, indent);
         const sifted = await siftText(written, sizes);
-        if (!sifted) throw new Error("nothing was read");
+        if (!sifted) throw new Error("sift returned undefined");
         expect(restored(sifted.text, sifted.longTexts)).toEqual(JSON.parse(written));
         expect(sifted.text.length).toBeLessThan(200_000);
       },
@@ -44,7 +44,7 @@ test("an answer with long and short texts is the same when its parts are put tog
   );
 });
 
-test("texts full of what has a meaning of its own are the same however they are cut, and read once", async () => {
+test("sift preserves strings full of quotes, backslashes and line breaks, for any chunk sizes", async () => {
   const marks = fc.array(fc.constantFrom("\\", '"', "\\\\", "x", "\n", "u12"), { minLength: 1, maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(
@@ -53,7 +53,7 @@ test("texts full of what has a meaning of its own are the same however they are 
       async (parts, sizes) => {
         const body = { prompt: parts.join("").repeat(Math.ceil(LONG / parts.join("").length)), after: parts.join("") };
         const sifted = await siftText(JSON.stringify(body), sizes);
-        if (!sifted) throw new Error("nothing was read");
+        if (!sifted) throw new Error("sift returned undefined");
         expect(restored(sifted.text, sifted.longTexts)).toEqual(body);
       },
     ),
@@ -61,31 +61,31 @@ test("texts full of what has a meaning of its own are the same however they are 
   );
 });
 
-test("millions of texts, and millions of marks in one, are read in little memory", async () => {
+test("sift reads a string of 4 million quotes and a list of 600,000 strings", async () => {
   const quotes = await siftText(JSON.stringify({ prompt: '"'.repeat(4_000_000) }), [65_536]);
   expect(quotes?.longTexts.size).toBe(1);
   const texts = `[${'"",'.repeat(600_000)}""]`;
   expect((await siftText(texts, [65_536]))?.text).toBe(texts);
 });
 
-test("an answer that is dense JSON without a file is nobody's from 2 MiB on: reading it would hold everything up", async () => {
+test("sift rejects dense JSON without long strings above 2 MiB, because parsing it would block the process", async () => {
   const dense = (bytes: number) => `[${"[],".repeat(bytes / 3)}[]]`;
   expect((await siftText(dense(1.5 * 1024 * 1024), [65_536]))?.longTexts.size).toBe(0);
   expect(await siftText(dense(2.5 * 1024 * 1024), [65_536])).toBeUndefined();
 });
 
-describe("what a long text may be", () => {
+describe("a long string", () => {
   const longOf = async (inner: string, sizes?: readonly number[]): Promise<LongText> => {
     const sifted = await siftText(`{"a":1,"file":"${inner}","b":"x"}`, sizes);
     const [only] = sifted?.longTexts.values() ?? [];
-    if (!sifted || !only) throw new Error("there is no long text");
+    if (!sifted || !only) throw new Error("sift found no long string");
     expect(JSON.parse(sifted.text)).toMatchObject({ a: 1, b: "x" });
     return only;
   };
   const picture = Buffer.alloc(LONG + 1, "pixels ");
   const packed = picture.toString("base64");
 
-  test("base64, and hex, and neither", async () => {
+  test("is classified as base64, hex or neither", async () => {
     expect(await longOf(packed)).toMatchObject({ isBase64: true, isHex: false });
     expect(await longOf(picture.toString("hex"))).toMatchObject({ isHex: true });
     for (const foreign of ["%", "é", "<", "{", "\\u0000", "\\ud83e\\udd8a"])
@@ -94,13 +94,13 @@ describe("what a long text may be", () => {
     expect(await longOf(`${packed}=${packed}`)).toMatchObject({ isBase64: false });
   });
   for (const size of [1, 2, 3, 5, 7, 4096, 1_000_000])
-    test(`with escapes and line breaks, in pieces of ${size}`, async () => {
+    test(`with escapes and line breaks is base64 in chunks of ${size} bytes`, async () => {
       const lines = JSON.stringify(packed.match(/.{1,76}/g)?.join("\r\n")).slice(1, -1);
       const long = await longOf(lines.replaceAll("/", "\\/").replaceAll("+", "\\u002B"), [size]);
       expect(Buffer.from(textOf(long).replace(/\s/g, ""), "base64").equals(picture)).toBe(true);
       expect(long.isBase64).toBe(true);
     });
-  test("with the whole address of the data, or with quotes and backslashes in it", async () => {
+  test("may be a data URL, or may contain quotes and backslashes", async () => {
     const long = await longOf(`data:image/png;base64,${packed}`);
     expect([long.isBase64, textOf(long) === packed]).toEqual([true, true]);
     const words = `a \\"quote\\" and \\\\ ${"x".repeat(LONG)}\\\\`;
@@ -108,17 +108,17 @@ describe("what a long text may be", () => {
   });
 });
 
-describe("what is no answer of this sort", () => {
-  test("is kept as it came: pages, cut JSON, nothing", async () => {
+describe("a response without a long string", () => {
+  test("stays unchanged if it is HTML, cut JSON or empty", async () => {
     for (const text of ['<html lang="en"><body class="a">no</body></html>', '{"a":"b', '"', "", "]"])
       expect((await siftText(text, [1]))?.text).toBe(text);
   });
-  test("is given up when too much of it is left", async () => {
+  test("is rejected above the limit of remaining bytes, which excludes long strings", async () => {
     expect(await siftText(`[${"1,".repeat(5_000)}1]`, [1000], 9_000)).toBeUndefined();
     expect(await siftText(JSON.stringify(Array.from({ length: 100 }, () => "x".repeat(1000))), [5000], 90_000)).toBeUndefined();
     expect(await siftText(JSON.stringify(["x".repeat(200_000)]), [5000], 90_000)).toBeDefined();
   });
-  test("cannot name a text that is not its own", async () => {
+  test("cannot forge a reference to a long string", async () => {
     const sifted = await siftText(JSON.stringify({ a: "[text 1 of 0]", b: "x".repeat(LONG) }));
     const { a, b } = JSON.parse(sifted?.text ?? "{}") as Record<string, string>;
     expect([sifted?.longTexts.has(a ?? ""), sifted?.longTexts.has(b ?? "")]).toEqual([false, true]);

@@ -1,4 +1,4 @@
-// Looking a lost submission up: all pages or nothing, nobody else's job, and no guess between two.
+// Lookup of a lost submission on a provider's list: reads all pages, ignores jobs of others, never guesses.
 import { describe, expect, test } from "bun:test";
 import { createProviders } from "../../src/providers/providers.ts";
 import { taskFor } from "./task.ts";
@@ -8,7 +8,7 @@ const never = new AbortController().signal;
 const SENT = { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9", generate_audio: false };
 const prediction = (id: string, input: object = SENT) => ({ id, input, created_at: "2026-11-21T10:00:01Z", status: "starting" });
 
-/** A list of so many pages; a page that is a number is an HTTP error. */
+/** A list of these pages; a number is an HTTP error in place of the page. */
 type Page = object[] | number;
 const openList = (pages: Page[]) => {
   let asked = 0;
@@ -31,25 +31,30 @@ const lost = (ref = "a-1") => taskFor({ provider: "replicate", ref });
 
 const found = (jobId: string) => ({ kind: "found", job: { jobId } });
 const ROWS: [name: string, pages: Page[], owned: string[], outcome: object, pagesRead?: number][] = [
-  ["one job with our input is found", [[prediction("a")]], [], found("a")],
-  ["it is found on the last page", [[prediction("x", { prompt: "y" })], [], [prediction("a")]], [], found("a")],
-  ["an empty list is absent", [[]], [], { kind: "absent" }],
-  ["absent needs every page", [[], [], []], [], { kind: "absent" }],
-  ["a page that fails leaves it unclear, whatever was seen before", [[prediction("a")], 500], [], { kind: "unclear" }, 2],
+  ["is found if one job has the same input", [[prediction("a")]], [], found("a")],
+  ["is found on the last page", [[prediction("x", { prompt: "y" })], [], [prediction("a")]], [], found("a")],
+  ["is absent if the list is empty", [[]], [], { kind: "absent" }],
+  ["is absent only after every page was read", [[], [], []], [], { kind: "absent" }],
+  ["is unclear if a page fails, even after a match", [[prediction("a")], 500], [], { kind: "unclear" }, 2],
   [
-    "two with our input are unclear",
+    "is unclear if two jobs have the same input",
     [[prediction("a"), prediction("b")]],
     [],
     { kind: "unclear", detail: "2 jobs with the same input" },
   ],
-  ["two on different pages too", [[prediction("a")], [prediction("b")]], [], { kind: "unclear" }],
-  ["another attempt's job does not count", [[prediction("a"), prediction("b")]], ["a"], found("b")],
-  ["when all belong to others it is absent", [[prediction("a"), prediction("b")]], ["a", "b"], { kind: "absent" }],
-  ["one that cannot be ruled out is neither found nor absent", [[prediction("a", {})]], [], { kind: "unclear" }],
-  ["unless it belongs to another", [[prediction("a", {})]], ["a"], { kind: "absent" }],
-  ["an equal one is preferred to one that cannot be ruled out", [[prediction("a", {}), prediction("b")]], [], found("b")],
   [
-    "a list without end is unclear",
+    "is unclear if two jobs on different pages have the same input",
+    [[prediction("a")], [prediction("b")]],
+    [],
+    { kind: "unclear" },
+  ],
+  ["ignores the job of another attempt", [[prediction("a"), prediction("b")]], ["a"], found("b")],
+  ["is absent if all jobs belong to other attempts", [[prediction("a"), prediction("b")]], ["a", "b"], { kind: "absent" }],
+  ["is unclear if a job without input may be the lost one", [[prediction("a", {})]], [], { kind: "unclear" }],
+  ["is absent if a job without input belongs to another attempt", [[prediction("a", {})]], ["a"], { kind: "absent" }],
+  ["is the job with the same input rather than a job without input", [[prediction("a", {}), prediction("b")]], [], found("b")],
+  [
+    "is unclear if the list has more than 100 pages",
     Array.from({ length: 140 }, () => []),
     [],
     { kind: "unclear", detail: "the list has more than 100 pages" },
@@ -65,7 +70,7 @@ describe("a lost submission on a list matched by input", () => {
       expect(wire.requests.length).toBe(pagesRead);
     });
 
-  test("two lost attempts with the same input do not both take the one job", async () => {
+  test("is assigned to one of two attempts with the same input, never to both", async () => {
     using wire = openWire({ asked: (s) => void s.write(answerOf(200, { results: [prediction("a")], next: null })) });
     const providers = openReplicate(wire.url);
     expect(await providers.find(lost("a-1"), never)).toEqual({ kind: "found", job: { jobId: "a" } });
@@ -73,7 +78,7 @@ describe("a lost submission on a list matched by input", () => {
     expect(await providers.find(lost("a-1"), never)).toEqual({ kind: "found", job: { jobId: "a" } });
   });
 
-  test("a job just accepted for another attempt is not the lost one, even before the store knows it", async () => {
+  test("is not a job that was just accepted for another attempt, even before the store has it", async () => {
     using wire = openWire({
       asked: (s, request) =>
         void s.write(request.startsWith("POST") ? answerOf(201, prediction("a")) : answerOf(200, { results: [prediction("a")] })),
@@ -85,8 +90,8 @@ describe("a lost submission on a list matched by input", () => {
     expect(await providers.find(lost("a-1"), never)).toEqual({ kind: "absent" });
   });
 
-  test("all pages share one deadline: a list whose pages come slowly is unclear", async () => {
-    // Each page on its own would be in time.
+  test("is unclear if all pages together exceed the deadline", async () => {
+    // Each single page would be within the deadline.
     using wire = openWire({
       asked: (s) => void setTimeout(() => s.write(answerOf(200, { results: [], next: `${wire.url}/predictions?cursor=1` })), 100),
     });
@@ -96,7 +101,7 @@ describe("a lost submission on a list matched by input", () => {
   });
 });
 
-describe("a lost submission on a list with our reference", () => {
+describe("a lost submission on a list with references", () => {
   const openFal = (base_url: string, isOwned: (id: string, jobId: string) => Promise<boolean>) =>
     createProviders({ settings: { fal: { base_url, key: "s3cr3t-0123456789" } }, isOwned });
   const item = (request_id: string, end_user_id: string) => ({
@@ -105,7 +110,7 @@ describe("a lost submission on a list with our reference", () => {
     sent_at: null,
   });
 
-  test("is found at once, without reading on, by the reference alone, with the addresses to ask it at", async () => {
+  test("is found by its reference on the first page, with its URLs, without reading further pages", async () => {
     using wire = openWire({
       asked: (s) =>
         void s.write(answerOf(200, { items: [item("x", "other-1"), item("a", "a-1")], has_more: true, next_cursor: "Mg==" })),
@@ -119,7 +124,7 @@ describe("a lost submission on a list with our reference", () => {
     expect(wire.requests.length).toBe(1);
   });
 
-  test("is absent when every page lacks it", async () => {
+  test("is absent if no page has its reference", async () => {
     let asked = 0;
     using wire = openWire({
       asked: (s) =>

@@ -1,9 +1,9 @@
-// Opens the providers for tests over real sockets, with a credential that is easy to look for.
+// Creates the providers for tests over real sockets, with a credential that is easy to search for.
 import { createProviders, type ProvidersOptions } from "../../src/providers/providers.ts";
 import { taskFor } from "./task.ts";
 
 export const KEY = "s3cr3t-0123456789";
-/** A signal that nobody gives. */
+/** A signal that is never aborted. */
 export const never = new AbortController().signal;
 
 export const open = (base: { fal?: string; replicate?: string }, more: Partial<ProvidersOptions> = {}) =>
@@ -14,6 +14,6 @@ export const open = (base: { fal?: string; replicate?: string }, more: Partial<P
     ...more,
   });
 
-/** A task whose request has been composed and written down. */
+/** A task with a composed and stored request. */
 export const ready = (providers: ReturnType<typeof open>, wish: Parameters<typeof taskFor>[0]) =>
   taskFor({ ...wish, request: providers.compose(taskFor(wish)) });

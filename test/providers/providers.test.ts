@@ -1,4 +1,4 @@
-// The providers over real sockets: what is composed, sent, read back, polled and cancelled.
+// Provider port over real sockets: compose, submit, poll and cancel.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "../../src/domain/types.ts";
@@ -10,9 +10,9 @@ import { answerOf, closedPort, openHealthy, openWire } from "./wire.ts";
 const nobodys = () => Promise.resolve(false);
 type Route = (request: Request) => unknown;
 
-describe("composing", () => {
+describe("compose", () => {
   for (const provider of ["fal", "replicate"] as const)
-    test(`for ${provider} makes the same bytes each time, and no credential`, () => {
+    test(`for ${provider} is deterministic and contains no credential`, () => {
       const providers = open({ [provider]: "http://127.0.0.1:9" });
       const request = providers.compose(taskFor({ provider }));
       expect(providers.compose(taskFor({ provider }))).toBe(request);
@@ -22,8 +22,8 @@ describe("composing", () => {
     });
 });
 
-describe("submitting", () => {
-  test("sends the body that was written down, byte for byte", async () => {
+describe("submit", () => {
+  test("sends the stored body byte for byte", async () => {
     using healthy = openHealthy({ "POST /bytedance/seedance-2.0": () => ({ request_id: `job-${healthy.seen.length}` }) });
     const { url, seen } = healthy;
     const providers = open({ fal: url });
@@ -40,7 +40,7 @@ describe("submitting", () => {
     );
   });
 
-  test("sends what was written down, not what the input would make today", async () => {
+  test("sends the stored request, even if the input has changed", async () => {
     using healthy = openHealthy({ "POST /bytedance/seedance-2.0/text-to-video": () => ({ request_id: "job-1" }) });
     const { url, seen } = healthy;
     const providers = open({ fal: url });
@@ -49,7 +49,7 @@ describe("submitting", () => {
     expect(seen[0]?.body).toContain("a fox in snow");
   });
 
-  test("a request that was never written down is a defect, and nothing is sent", async () => {
+  test("throws for a request that was not stored or not composed here, and opens no connection", async () => {
     using wire = openWire({});
     const providers = open({ fal: wire.url });
     await expect(providers.submit(taskFor(), never)).rejects.toThrow("never written down");
@@ -59,40 +59,36 @@ describe("submitting", () => {
 
   const OUTCOMES: [name: string, script: Parameters<typeof openWire>[0], outcome: object][] = [
     [
-      "accepted",
+      "an acceptance",
       { asked: (s) => void s.write(answerOf(200, { request_id: "job-1" })) },
       { kind: "accepted", job: { jobId: "job-1" } },
     ],
     [
-      "a refusal",
+      "a 422",
       { asked: (s) => void s.write(answerOf(422, { detail: "no" })) },
       { kind: "rejected", failure: { class: "invalid_for_route" } },
     ],
-    ["a redirect with its body", { asked: (s) => void s.write(answerOf(307, "{}", { location: "/x" })) }, { kind: "ambiguous" }],
+    ["a redirect", { asked: (s) => void s.write(answerOf(307, "{}", { location: "/x" })) }, { kind: "ambiguous" }],
     ["a server error", { asked: (s) => void s.write(answerOf(500, {})) }, { kind: "ambiguous" }],
-    ["rubbish", { asked: (s) => void s.write(answerOf(200, "<html>")) }, { kind: "ambiguous" }],
+    ["HTML", { asked: (s) => void s.write(answerOf(200, "<html>")) }, { kind: "ambiguous" }],
+    ["a cut 422", { asked: (s) => void s.end("HTTP/1.1 422 No\r\nContent-Length: 99\r\n\r\n{") }, { kind: "ambiguous" }],
     [
-      "a refusal cut short",
-      { asked: (s) => void s.end("HTTP/1.1 422 No\r\nContent-Length: 99\r\n\r\n{") },
-      { kind: "ambiguous" },
-    ],
-    [
-      "an acceptance over a megabyte",
+      "an acceptance over 1 MiB",
       { asked: (s) => void s.write(answerOf(200, `{"request_id":"a","x":"${"x".repeat(1_048_576)}"}`)) },
       { kind: "ambiguous" },
     ],
-    ["a reset", { asked: (s) => s.terminate() }, { kind: "ambiguous", detail: "ECONNRESET" }],
-    ["silence", {}, { kind: "ambiguous", detail: "no whole answer within 200 ms" }],
+    ["a connection reset", { asked: (s) => s.terminate() }, { kind: "ambiguous", detail: "ECONNRESET" }],
+    ["no response", {}, { kind: "ambiguous", detail: "no whole answer within 200 ms" }],
   ];
   for (const [name, script, outcome] of OUTCOMES)
-    test(`${name} means ${JSON.stringify(outcome)}, and is sent once`, async () => {
+    test(`returns ${JSON.stringify(outcome)} for ${name}, and sends one request`, async () => {
       using wire = openWire(script);
       const providers = open({ fal: wire.url }, { timeouts: { submitMs: 200 } });
       expect(await providers.submit(ready(providers, {}), never)).toMatchObject(outcome);
       expect(wire.requests.length).toBe(1);
     });
 
-  test("a refused connection proves that nothing was sent", async () => {
+  test("returns not_sent for a refused connection", async () => {
     const providers = open({ fal: `http://127.0.0.1:${closedPort()}` });
     expect(await providers.submit(ready(providers, {}), never)).toEqual({
       kind: "rejected",
@@ -100,7 +96,7 @@ describe("submitting", () => {
     });
   });
 
-  test("given up while the provider holds it is ambiguous at once", async () => {
+  test("is ambiguous immediately when it is aborted while the provider has the request", async () => {
     using wire = openWire({});
     const providers = open({ fal: wire.url }, { timeouts: { submitMs: 60_000 } });
     const giver = new AbortController();
@@ -110,7 +106,7 @@ describe("submitting", () => {
     expect((await submitting).kind).toBe("ambiguous");
   });
 
-  test("a job that another attempt was given first is not accepted a second time", async () => {
+  test("is ambiguous if the job id belongs to another attempt", async () => {
     using healthy = openHealthy({ "POST /bytedance/seedance-2.0/text-to-video": () => ({ request_id: "job-1" }) });
     const { url } = healthy;
     const providers = open({ fal: url });
@@ -120,7 +116,7 @@ describe("submitting", () => {
   });
 });
 
-describe("polling", () => {
+describe("poll", () => {
   const job = { jobId: "job-1" };
   const STATUS = "GET /bytedance/seedance-2.0/requests/job-1/status";
   const RESULT = "GET /bytedance/seedance-2.0/requests/job-1";
@@ -130,53 +126,53 @@ describe("polling", () => {
   const ROWS: [name: string, answers: Record<string, Route>, outcome: object][] = [
     ["a running job", { [STATUS]: () => Response.json({ status: "IN_PROGRESS" }, { status: 202 }) }, { kind: "pending" }],
     [
-      "a finished one, result in the same call",
+      "a finished job with its result",
       { [STATUS]: () => done(), [RESULT]: () => file },
       { kind: "announced", results: [file.video] },
     ],
     [
-      "a finished one that failed",
+      "a finished job that failed",
       { [STATUS]: () => done(), [RESULT]: () => Response.json({ detail: [{ type: "no_media_generated" }] }, { status: 422 }) },
       { kind: "failed", failure: { class: "job_failed" } },
     ],
     [
-      "an error in the status that the result's code confirms",
+      "a status error that the result response confirms",
       { [STATUS]: () => done({ error: "worker died" }), [RESULT]: () => new Response("oops", { status: 500 }) },
       { kind: "failed", failure: { class: "job_failed", detail: "500: worker died" } },
     ],
     [
-      "an error in the status that the result does not confirm",
+      "a status error that the result response does not confirm",
       { [STATUS]: () => done({ error: "worker died" }), [RESULT]: () => new Response("{}", { status: 429 }) },
       { kind: "unclear" },
     ],
     [
-      "a gateway's error in place of a result",
+      "a gateway error in place of the result",
       { [STATUS]: () => done(), [RESULT]: () => new Response("", { status: 502 }) },
       { kind: "unclear" },
     ],
-    ["a result that is gone", { [STATUS]: () => done() }, { kind: "gone" }],
-    ["a job that is gone", {}, { kind: "gone" }],
+    ["a missing result", { [STATUS]: () => done() }, { kind: "gone" }],
+    ["a missing job", {}, { kind: "gone" }],
   ];
   for (const [name, answers, outcome] of ROWS)
-    test(`${name} means ${JSON.stringify(outcome)}`, async () => {
+    test(`returns ${JSON.stringify(outcome)} for ${name}`, async () => {
       using healthy = openHealthy(answers);
       const { url } = healthy;
       expect(await open({ fal: url }).poll(taskFor({ job }), never)).toMatchObject(outcome);
     });
 
-  test("a broken connection or a refused one says nothing about the job", async () => {
+  test("is unclear for a broken and for a refused connection", async () => {
     using wire = openWire({ asked: (s) => s.terminate() });
     expect((await open({ fal: wire.url }).poll(taskFor({ job }), never)).kind).toBe("unclear");
     const closed = open({ fal: `http://127.0.0.1:${closedPort()}` });
     expect((await closed.poll(taskFor({ job }), never)).kind).toBe("unclear");
   });
 
-  test("without a job is a defect", async () => {
+  test("throws for an attempt without a job", async () => {
     await expect(open({ fal: "http://127.0.0.1:9" }).poll(taskFor(), never)).rejects.toThrow("no job");
   });
 });
 
-describe("cancelling", () => {
+describe("cancel", () => {
   for (const [status, said] of [
     [202, true],
     [200, true],
@@ -184,7 +180,7 @@ describe("cancelling", () => {
     [404, false],
     [500, false],
   ] as const)
-    test(`${status} is ${said}`, async () => {
+    test(`returns ${said} for status ${status}`, async () => {
       const answer = () => Response.json({ status: "X" }, { status });
       using healthy = openHealthy({
         "PUT /bytedance/seedance-2.0/requests/job-1/cancel": answer,
@@ -196,13 +192,13 @@ describe("cancelling", () => {
         expect(await providers.cancel(taskFor({ provider, job: { jobId: "job-1" } }), never)).toBe(said);
     });
 
-  test("what has no job is not asked", async () => {
+  test("returns false for an attempt without a job", async () => {
     expect(await open({ fal: "http://127.0.0.1:9" }).cancel(taskFor(), never)).toBe(false);
   });
 });
 
-describe("what nobody configured", () => {
-  test("is not configured; a credential alone is enough, a base URL alone is not", () => {
+describe("a provider without full configuration", () => {
+  test("counts as configured with a credential alone, but not with a base URL alone", () => {
     const providers = createProviders({
       settings: { fal: { key: KEY }, replicate: { base_url: "http://x.example" } },
       isOwned: nobodys,
@@ -216,7 +212,7 @@ describe("what nobody configured", () => {
     expect(() => providers.traits("nobody")).toThrow("no provider nobody");
   });
 
-  test("is not called", async () => {
+  test("receives no request without a credential", async () => {
     using wire = openWire({});
     const providers = createProviders({ settings: { fal: { base_url: wire.url } }, isOwned: nobodys });
     const outcome = await providers.submit(ready(providers, {}), never);
@@ -224,14 +220,14 @@ describe("what nobody configured", () => {
     expect(wire.connections()).toBe(0);
   });
 
-  test("traits can be replaced for a provider that is known to settle sooner", () => {
+  test("can have its traits overridden", () => {
     const providers = open({ fal: "http://127.0.0.1:9" }, { traits: { fal: { findSettleMs: 10 } } });
     expect(providers.traits("fal")).toMatchObject({ findSettleMs: 10, recovery: "list_marker" });
     expect(providers.traits("replicate")).toMatchObject({ findSettleMs: 120_000, recovery: "list_match" });
   });
 });
 
-test("looking up what was never sent is a defect", async () => {
+test("find throws for an attempt that was never sent", async () => {
   const providers = open({ fal: "http://127.0.0.1:9" });
   await expect(providers.find(taskFor({ sentAtMs: null }), never)).rejects.toThrow("never sent");
 });

@@ -1,4 +1,4 @@
-// Replicate's documented bodies and the outcomes they mean, one row per status and error.
+// Replicate adapter: outcomes of documented responses, one row for each status and error.
 import { describe, expect, test } from "bun:test";
 import type { FailureClass } from "../../src/domain/types.ts";
 import type { AdapterContext, ProviderResponse } from "../../src/providers/port.ts";
@@ -36,7 +36,7 @@ const prediction = (more: object) => ({
 });
 
 describe("a submission to Replicate", () => {
-  test("runs the model with the input inside the body and a deadline on their side", () => {
+  test("is a POST to the model with the input in the body and a cancel-after deadline", () => {
     expect(replicate.submit(C)).toEqual({
       method: "POST",
       url: "https://api.replicate.com/v1/models/bytedance/seedance-2.0/predictions",
@@ -45,7 +45,7 @@ describe("a submission to Replicate", () => {
     });
   });
 
-  test("runs one version where the endpoint names it", () => {
+  test("runs a version if the endpoint names it", () => {
     const c = { ...C, endpoint: "owner/name:5c7d5dc6" };
     expect(replicate.submit(c)).toMatchObject({
       url: "https://api.replicate.com/v1/predictions",
@@ -84,7 +84,7 @@ describe("a submission to Replicate", () => {
     [answer(429, problem(429, "nonsense"), { "retry-after": "soon" }), "rate_limited"],
   ];
   for (const [r, failure, retryAfterMs] of REJECTED)
-    test(`${r.text} ${JSON.stringify(r.headers)} proves that nothing was accepted: ${failure}`, () => {
+    test(`with response ${r.text} ${JSON.stringify(r.headers)} is rejected as ${failure}`, () => {
       const outcome = replicate.readSubmit(r, C);
       expect(outcome).toMatchObject({ kind: "rejected", failure: { class: failure } });
       if (outcome.kind === "rejected") expect(outcome.failure.retryAfterMs).toBe(retryAfterMs);
@@ -100,16 +100,16 @@ describe("a submission to Replicate", () => {
     ["303", answer(303, "")],
     ["201 with an empty body", answer(201, "")],
     ["201 without an id", answer(201, prediction({ id: undefined }))],
-    ["201 with an id that would change an address", answer(201, prediction({ id: "a/../b?c" }))],
+    ["201 with an id that is a path", answer(201, prediction({ id: "a/../b?c" }))],
   ];
   for (const [name, r] of AMBIGUOUS)
-    test(`${name} is ambiguous: a job may exist`, () => {
+    test(`with response ${name} is ambiguous`, () => {
       expect(replicate.readSubmit(r, C).kind).toBe("ambiguous");
     });
 });
 
-describe("a prediction at Replicate", () => {
-  test("is asked and cancelled by its id", () => {
+describe("the poll of a Replicate prediction", () => {
+  test("and its cancellation use the id", () => {
     expect(replicate.poll(JOB, C)).toMatchObject({ method: "GET", url: `https://api.replicate.com/v1/predictions/${ID}` });
     expect(replicate.cancel?.(JOB, C)).toMatchObject({
       method: "POST",
@@ -123,7 +123,7 @@ describe("a prediction at Replicate", () => {
     ["starting", answer(200, prediction({})), { kind: "pending", seen: "starting" }],
     ["processing", answer(200, prediction({ status: "processing" })), { kind: "pending", seen: "processing" }],
     [
-      "succeeded with an address, removed an hour after the end",
+      "succeeded with a URL, which expires one hour after the end",
       answer(200, prediction({ status: "succeeded", output: FILE, completed_at: "2026-11-21T10:01:32.000Z" })),
       { kind: "announced", results: [{ url: FILE, expiresAtMs: Date.parse("2026-11-21T11:01:32.000Z") }] },
     ],
@@ -137,17 +137,21 @@ describe("a prediction at Replicate", () => {
       answer(200, prediction({ status: "succeeded", output: { video: FILE, seed: 1 } })),
       { kind: "announced", results: [{ url: FILE }] },
     ],
-    ["succeeded, output removed", answer(200, prediction({ status: "succeeded", data_removed: true })), failed("result_expired")],
+    [
+      "succeeded with removed output",
+      answer(200, prediction({ status: "succeeded", data_removed: true })),
+      failed("result_expired"),
+    ],
     ["succeeded without a file", answer(200, prediction({ status: "succeeded", output: "hello" })), failed("result_unreadable")],
     [
-      "succeeded with nested rubbish",
+      "succeeded with deeply nested output",
       answer(200, prediction({ status: "succeeded", output: [[{ a: [FILE] }]] })),
       failed("result_unreadable"),
     ],
     ["failed", answer(200, prediction({ status: "failed", error: "CUDA out of memory" })), failed("job_failed")],
-    ["failed without words", answer(200, prediction({ status: "failed" })), failed("job_failed")],
+    ["failed without an error text", answer(200, prediction({ status: "failed" })), failed("job_failed")],
     [
-      "refused, told as text",
+      "failed with a text about refused input",
       answer(
         200,
         prediction({
@@ -158,37 +162,37 @@ describe("a prediction at Replicate", () => {
       failed("refused_input"),
     ],
     [
-      "refused output",
+      "failed with a text about refused output",
       answer(200, prediction({ status: "failed", error: "NSFW content detected. Try running it again." })),
       failed("refused_output"),
     ],
     [
-      "input that they could not fetch",
+      "failed with a text about an unreachable input",
       answer(200, prediction({ status: "failed", error: "Failed to download the input file: 404 Client Error" })),
       failed("input_unreachable"),
     ],
     ["canceled", answer(200, prediction({ status: "canceled" })), failed("job_failed")],
-    ["aborted, the status that came later", answer(200, prediction({ status: "aborted" })), failed("job_failed")],
+    ["aborted", answer(200, prediction({ status: "aborted" })), failed("job_failed")],
     [
-      "a status of tomorrow",
+      "an unknown status",
       answer(200, prediction({ status: "paused" })),
       { kind: "unclear", detail: "200: unknown status paused" },
     ],
-    ["another prediction", answer(200, prediction({ id: "other" })), { kind: "unclear" }],
-    ["rubbish", answer(200, "<html>"), { kind: "unclear" }],
+    ["a response for another prediction", answer(200, prediction({ id: "other" })), { kind: "unclear" }],
+    ["HTML", answer(200, "<html>"), { kind: "unclear" }],
     ["404", answer(404, {}), { kind: "gone" }],
     ["401", answer(401, {}), { kind: "unclear" }],
     ["429", answer(429, {}, { "retry-after": "4" }), { kind: "unclear", retryAfterMs: 4000 }],
     ["500", answer(500, ""), { kind: "unclear" }],
   ];
   for (const [name, r, outcome] of ROWS)
-    test(`${name} means ${JSON.stringify(outcome)}`, () => {
+    test(`with ${name} returns ${JSON.stringify(outcome)}`, () => {
       expect(replicate.readPoll(r, JOB, C)).toMatchObject(outcome);
     });
 });
 
 describe("the list of predictions at Replicate", () => {
-  test("is asked for the time around the sending", () => {
+  test("is requested for the time around the submission", () => {
     const url = new URL(replicate.find?.(C, SENT_AT_MS, null).url ?? "");
     expect(url.origin + url.pathname).toBe("https://api.replicate.com/v1/predictions");
     expect(Object.fromEntries(url.searchParams)).toEqual({
@@ -202,37 +206,45 @@ describe("the list of predictions at Replicate", () => {
   const next = "https://api.replicate.com/v1/predictions?cursor=x";
   const ROWS: [name: string, body: object, page: object][] = [
     [
-      "the same input is equal",
+      "lists a prediction with the same input as equal",
       { results: [prediction({})], next: null },
       { candidates: [{ match: "equal", job: JOB }], next: null },
     ],
     [
-      "another model with another input is not ours",
+      "omits a prediction of another model with another input",
       { results: [prediction({ model: "bytedance/seedance-2.5", input: { ...SENT, prompt: "a hare" } })] },
       { candidates: [] },
     ],
     [
-      "the same input under another name may be ours: a model may be served under one, and what may be there is not absent",
+      "lists a prediction of another model name with the same input as possible",
       { results: [prediction({ model: "replicate/seedance-2.0" })] },
       { candidates: [{ match: "possible", job: JOB }] },
     ],
     [
-      "another model whose input was erased says nothing",
+      "omits a prediction of another model with erased input",
       { results: [prediction({ model: "bytedance/seedance-2.5", input: {}, data_removed: true })] },
       { candidates: [] },
     ],
-    ["another input is not ours", { results: [prediction({ input: { ...SENT, prompt: "a hare" } })] }, { candidates: [] }],
     [
-      "an erased input rules nothing out",
+      "omits a prediction with another input",
+      { results: [prediction({ input: { ...SENT, prompt: "a hare" } })] },
+      { candidates: [] },
+    ],
+    [
+      "lists a prediction with erased input as possible",
       { results: [prediction({ input: {}, data_removed: true })] },
       { candidates: [{ match: "possible" }] },
     ],
-    ["one from before the sending is not ours", { results: [prediction(at("09:57:00"))] }, { candidates: [] }],
-    ["one from long after is not ours", { results: [prediction(at("10:11:00"))] }, { candidates: [] }],
-    ["one without a time may be ours", { results: [prediction({ created_at: null })] }, { candidates: [{ match: "equal" }] }],
-    ["newest first: the next page is read while this one is young", { results: [prediction(at("10:03:00"))], next }, { next }],
+    ["omits a prediction from before the submission", { results: [prediction(at("09:57:00"))] }, { candidates: [] }],
+    ["omits a prediction from long after the submission", { results: [prediction(at("10:11:00"))] }, { candidates: [] }],
+    ["lists a prediction without a time", { results: [prediction({ created_at: null })] }, { candidates: [{ match: "equal" }] }],
     [
-      "newest first: no page is read past the sending",
+      "returns the next page while the predictions are newer than the submission",
+      { results: [prediction(at("10:03:00"))], next },
+      { next },
+    ],
+    [
+      "returns no next page once a prediction is older than the submission",
       { results: [prediction({}), prediction(at("09:50:00"))], next },
       { next: null },
     ],
@@ -244,11 +256,11 @@ describe("the list of predictions at Replicate", () => {
 
   for (const [name, r] of [
     ["500", answer(500, "")],
-    ["rubbish", answer(200, "<html>")],
-    ["no results", answer(200, { next: null })],
-    ["a next page that is no address", answer(200, { results: [], next: "javascript:alert(1)" })],
+    ["HTML", answer(200, "<html>")],
+    ["a response without results", answer(200, { next: null })],
+    ["an invalid next URL", answer(200, { results: [], next: "javascript:alert(1)" })],
   ] as const)
-    test(`${name} says nothing`, () => {
+    test(`is unclear for ${name}`, () => {
       expect(replicate.readFindPage?.(r, C, SENT_AT_MS, null).kind).toBe("unclear");
     });
 });

@@ -1,4 +1,4 @@
-// The adapters against the simulator, over HTTP: each fault of a submission, a run and a poll, as the service will see it.
+// Adapters of fal and Replicate against the simulator over HTTP: faults of submissions, runs and polls.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { FindOutcome, PollOutcome, Providers, Work } from "../../src/providers/port.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => simulator.stop());
 
 let attempts = 0;
-/** An attempt on a picture, with a magic word that makes the simulator misbehave. */
+/** An image attempt whose prompt has the marker of a simulator fault. */
 const begin = (provider: (typeof PROVIDERS)[number], fault: string): Work => {
   attempts += 1;
   return ready(providers, {
@@ -33,14 +33,14 @@ const begin = (provider: (typeof PROVIDERS)[number], fault: string): Work => {
 };
 const withJob = (task: Work, job: Work["attempt"]["job"]): Work => ({ ...task, attempt: { ...task.attempt, job } });
 
-/** Polls until something other than "not yet" is said. */
+/** Polls until the outcome is neither pending nor unclear. */
 const pollOut = async (task: Work): Promise<PollOutcome> => {
   for (;;) {
     const outcome = await providers.poll(task, never);
     if (outcome.kind !== "pending" && outcome.kind !== "unclear") return outcome;
   }
 };
-/** Looks up until a finished job can be on the list. */
+/** Looks the job up until the list shows it, at most `turns` times. */
 const findOut = async (task: Work, turns = 20): Promise<FindOutcome> => {
   const outcome = await providers.find(task, never);
   return outcome.kind === "found" || turns === 0 ? outcome : findOut(task, turns - 1);
@@ -66,7 +66,7 @@ const SUBMITS: [fault: string, submitted: string, found: string][] = [
 for (const provider of PROVIDERS)
   describe(`a submission to ${provider}`, () => {
     for (const [fault, submitted, found] of SUBMITS)
-      test(`with ${fault} is ${submitted}; looked for, it is ${found}; it was sent once`, async () => {
+      test(`with fault ${fault} is ${submitted}, its lookup is ${found}, and it is sent once`, async () => {
         const before = simulator.submissions().length;
         const task = begin(provider, fault);
         const outcome = await providers.submit(task, never);
@@ -100,7 +100,7 @@ describe("a job", () => {
   for (const [fault, ...ends] of RUNS)
     for (const [at, provider] of PROVIDERS.entries())
       if (ends[at])
-        test(`of ${provider} with ${fault || "nothing wrong"} ends as ${ends[at]}`, async () => {
+        test(`of ${provider} with fault ${fault || "none"} ends as ${ends[at]}`, async () => {
           const task = begin(provider, fault);
           const submitted = await providers.submit(task, never);
           expect(submitted.kind).toBe("accepted");
@@ -110,7 +110,7 @@ describe("a job", () => {
         });
 
   for (const provider of PROVIDERS)
-    test(`of ${provider} whose answers are too large is left at the bound, and nothing is concluded`, async () => {
+    test(`of ${provider} is unclear when the poll response exceeds 1 MiB`, async () => {
       const task = begin(provider, "poll-huge=2");
       const submitted = await providers.submit(task, never);
       expect(submitted.kind).toBe("accepted");

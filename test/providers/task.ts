@@ -1,4 +1,4 @@
-// Builds tasks (attempt and input) and answers for the provider tests, with only what a test says being different.
+// Builds tasks (attempt and input) and responses for the provider tests, with overridable defaults.
 
 import type { Attempt, JsonObject } from "../../src/domain/types.ts";
 import { readJson } from "../../src/providers/http-call.ts";
@@ -6,7 +6,7 @@ import type { ProviderResponse, Work } from "../../src/providers/port.ts";
 
 export const SENT_AT_MS = Date.parse("2026-11-21T10:00:00.000Z");
 
-/** A route of the vidmodel-2.0 family on fal, as a catalogue has it. */
+/** Route options of the vidmodel-2.0 family on fal, as in the catalogue. */
 export const FAL_OPTIONS: JsonObject = {
   endpoints: [
     { when: ["image_urls"], path: "reference-to-video" },
@@ -22,7 +22,7 @@ export const FAL_OPTIONS: JsonObject = {
   },
   marker: "end_user_id",
 };
-/** The same on Replicate. */
+/** The same for Replicate. */
 export const REPLICATE_OPTIONS: JsonObject = {
   fields: { image_url: "image", end_image_url: "last_frame_image", image_urls: "reference_images", audio: "generate_audio" },
 };
@@ -70,7 +70,7 @@ export const taskFor = ({
   input: { raw: input, filled: input },
 });
 
-/** A whole answer, as a call hands it to an adapter. */
+/** A complete response, as an adapter receives it. */
 export const answer = (status: number, body: unknown, headers: Record<string, string> = {}): ProviderResponse => {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   return { status, headers, text, json: readJson(text) };

@@ -1,4 +1,4 @@
-// Nothing that a provider can answer breaks the reading of it, and only its own hosts are ever its own.
+// Untrusted provider responses: adapters never throw, and the credential goes only to the provider's hosts.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { FAL_BASE_URL, FAL_ORIGINS, fal } from "../../src/providers/fal.ts";
@@ -22,7 +22,7 @@ const deskFor = (adapter: Adapter, base_url?: string) =>
     nowMs: () => SENT_AT_MS,
   });
 
-describe("the key may go to", () => {
+describe("the credential may be sent to", () => {
   const PUBLIC: [adapter: Adapter, address: string, may: boolean][] = [
     [fal, "https://queue.fal.run/a/b/requests/1/status", true],
     [fal, "https://api.fal.ai/v1/models/requests/by-endpoint", true],
@@ -42,11 +42,11 @@ describe("the key may go to", () => {
     [replicate, "https://queue.fal.run/x", false],
   ];
   for (const [adapter, address, may] of PUBLIC)
-    test(`${address || "nothing"} of ${adapter.id}: ${may}`, () => {
+    test(`${address || "an empty URL"} of ${adapter.id}: ${may}`, () => {
       expect(deskFor(adapter).barred(address) === undefined).toBe(may);
     });
 
-  test("nobody but the base URL where one is set", () => {
+  test("only the base URL if one is configured", () => {
     const desk = deskFor(fal, "http://127.0.0.1:9000/fal/");
     expect(desk.baseUrl).toBe("http://127.0.0.1:9000/fal");
     expect(desk.barred("http://127.0.0.1:9000/fal/a/b")).toBeUndefined();
@@ -60,7 +60,7 @@ describe("the key may go to", () => {
   });
 });
 
-/** JSON that is often nearly right: the members and words that providers use, in any combination. */
+/** Almost valid JSON: the members and values that providers use, in any combination. */
 const nearly = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },
@@ -115,7 +115,7 @@ const nearly = fc.letrec((tie) => ({
   ),
 }));
 
-test("no answer makes an adapter throw, and none turns a 5xx into proof", () => {
+test("no response makes an adapter throw, and a 5xx never counts as a rejection", () => {
   const statuses = fc.constantFrom(200, 201, 202, 204, 302, 400, 401, 404, 409, 422, 429, 500, 503, 504);
   const headers = fc.dictionary(fc.constantFrom("retry-after", "date", "x-fal-error-type"), fc.string());
   fc.assert(
@@ -144,7 +144,7 @@ test("no answer makes an adapter throw, and none turns a 5xx into proof", () => 
   );
 });
 
-describe("words for the operator are one short line without queries or user info", () => {
+describe("an error detail is one short line without queries or user info:", () => {
   for (const [text, detail] of [
     ["see https://a.example/x?sig=abc#d now", "see https://a.example/x now"],
     ["https://user:word@a.example/x", "https://a.example/x"],
@@ -156,7 +156,7 @@ describe("words for the operator are one short line without queries or user info
     });
 });
 
-describe("two inputs", () => {
+describe("matchInput compares", () => {
   for (const [sent, listed, match] of [
     [{ a: 1, b: { c: [1, 2] } }, { b: { c: [1, 2] }, a: 1 }, "equal"],
     [{ a: 1 }, { a: 1, d: 2 }, "possible"],

@@ -1,4 +1,4 @@
-// Credentials at rest: what is written opens only with the master key, for the provider and under the id it was sealed for.
+// Credential vault: a sealed key opens only with the master key, for its provider and its id.
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ afterAll(() => rmSync(root, { recursive: true }));
 const KEY = "fal-key-0123456789abcdef:secret";
 const masterFile = () => join(dir, "provider-keys.master");
 
-test("what is sealed holds nothing of the key, is another text each time, and opens again in a later process", () => {
+test("a sealed key does not contain the key, differs each time, and opens with a new vault", () => {
   const vault = createVault(dir);
   const [one, two] = [vault.seal("fal", KEY, []), vault.seal("fal", KEY, [])];
   expect(one.sealed).not.toBe(two.sealed);
@@ -27,20 +27,20 @@ test("what is sealed holds nothing of the key, is another text each time, and op
   expect(createVault(dir).open("fal", one)).toBe(KEY);
 });
 
-test("the master key is for its owner alone, and a vault in which nothing was sealed makes no file", () => {
+test("the vault creates the master key file with mode 600 at the first seal", () => {
   createVault(dir);
   expect(() => statSync(masterFile())).toThrow();
   createVault(dir).seal("fal", KEY, []);
   expect(statSync(masterFile()).mode & 0o777).toBe(0o600);
 });
 
-test("what was left over of a file that others may read does not make the master key readable", () => {
+test("a leftover temporary file with mode 644 does not affect the mode of the master key file", () => {
   writeFileSync(`${masterFile()}.new`, "left over", { mode: 0o644 });
   createVault(dir).seal("fal", KEY, []);
   expect(statSync(masterFile()).mode & 0o777).toBe(0o600);
 });
 
-describe("it does not open", () => {
+describe("the vault refuses to open a sealed key", () => {
   const refused = (account: string, kept: { id: string; sealed: string }): string => {
     try {
       createVault(dir).open(account, kept);
@@ -51,9 +51,9 @@ describe("it does not open", () => {
       expect(message.split("\n")).toHaveLength(1);
       return message;
     }
-    throw new Error("it opened");
+    throw new Error("the sealed key opened");
   };
-  test("for another provider, under another id, or when a byte of it was changed", () => {
+  test("for another provider, under another id, or after a change of any part", () => {
     const kept = createVault(dir).seal("fal", KEY, []);
     expect(refused("replicate", kept)).toContain("was changed after it was sealed");
     expect(refused("fal", { ...kept, id: "pk_0000000000" })).toContain("was changed");
@@ -63,19 +63,19 @@ describe("it does not open", () => {
     for (const parts of [[nonce, ""], ["", body], ["AAAA", body], []])
       expect(refused("fal", { ...kept, sealed: [form, master, ...parts].join(".") })).toContain("was changed");
   });
-  test("without the file of master keys, and says how to go on", () => {
+  test("without the master key file, and names the command that sets the key again", () => {
     const kept = createVault(dir).seal("fal", KEY, []);
     rmSync(masterFile());
     expect(refused("fal", kept)).toContain("genrouter providers set-key fal");
   });
-  test("with a file that is something else", () => {
+  test("with an invalid master key file", () => {
     const kept = createVault(dir).seal("fal", KEY, []);
     writeFileSync(masterFile(), "hello\n");
     expect(refused("fal", kept)).toContain("restore the file");
   });
 });
 
-test("a new master key opens what the one before it sealed, until that one is forgotten", () => {
+test("after renew, keys sealed before still open until forgetOld is called", () => {
   const vault = createVault(dir);
   const before = vault.seal("fal", KEY, []);
   vault.renew();

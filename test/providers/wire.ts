@@ -1,22 +1,22 @@
-// Providers on loopback: a raw TCP server whose every byte is scripted, and one that works; both remember what they were sent.
+// Test providers on loopback: a scripted TCP server and an HTTP server; both record their requests.
 import type { Socket } from "bun";
 
 export type Wire = {
   /** `http://127.0.0.1:port` */
   url: string;
-  /** Whole requests, head and body, in the order in which they arrived. */
+  /** Complete requests, head and body, in order of arrival. */
   requests: string[];
-  /** Everything received, whether or not it made a request. */
+  /** All received bytes, including those of incomplete requests. */
   received(): string;
   connections(): number;
-  /** Resolves when this many requests have arrived whole. */
+  /** Resolves when this many complete requests have arrived. */
   arrived(count: number): Promise<void>;
   [Symbol.dispose](): void;
 };
 
 type Script = {
   opened?: (socket: Socket<{ text: string }>) => void;
-  /** Called once per whole request. */
+  /** Called once for each complete request. */
   asked?: (socket: Socket<{ text: string }>, request: string) => void;
 };
 
@@ -72,7 +72,7 @@ export const openWire = ({ opened, asked }: Script): Wire => {
   };
 };
 
-/** A whole HTTP answer as bytes on the wire. */
+/** The bytes of a complete HTTP response. */
 export const answerOf = (status: number, body: unknown, headers: Record<string, string> = {}): string => {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const lines = Object.entries({ "content-length": String(Buffer.byteLength(text)), ...headers }).map(
@@ -81,7 +81,7 @@ export const answerOf = (status: number, body: unknown, headers: Record<string, 
   return `HTTP/1.1 ${status} Scripted\r\n${lines.join("")}\r\n${text}`;
 };
 
-/** A port of this machine where nobody listens. */
+/** A local port without a listener. */
 export const closedPort = (): number => {
   const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const { port } = server;
@@ -89,7 +89,7 @@ export const closedPort = (): number => {
   return port;
 };
 
-/** An HTTP provider that works: `answers` by "METHOD /path"; whatever else is 404. `seen` is what it was asked. */
+/** A working HTTP provider: `answers` by "METHOD /path", otherwise 404. `seen` records the requests. */
 export const openHealthy = (answers: Record<string, (request: Request) => unknown>) => {
   const seen: { line: string; body: string; key: string | null }[] = [];
   const server = Bun.serve({

@@ -1,4 +1,4 @@
-// What is ordered with a request, and what of what may come is not that: each rule on both sides of its border.
+// Delivery check: limits derived from an order, and results on both sides of each limit.
 import { describe, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
@@ -20,7 +20,7 @@ const orderOf = (model: Model | string, input: Record<string, unknown>, lengthsM
   return orderedOf(of, checked, lengthsFor(checked, lengthsMs));
 };
 
-describe("an order is frozen with its borders", () => {
+describe("orderedOf derives the limits of the delivery check", () => {
   const rows: [model: string, input: Record<string, unknown>, lengthsMs: number[], ordered: Ordered][] = [
     // The larger of 0.3 s and 4 %; 0.8 of 921,600 pixels and 0.95 of 720.
     ["vidmodel-2.0", {}, [], { kind: "video", ms: 5000, leastMs: 4700, mostMs: 6000, leastPixels: 737_280, leastSide: 684 }],
@@ -33,14 +33,14 @@ describe("an order is frozen with its borders", () => {
         ...{ aspect: "21:9", aspectOff: 0.1, sound: true },
       },
     ],
-    // A reference joins the bill and not the result, and decides on its shape.
+    // A reference clip is billed, but does not lengthen the result; it determines the shape.
     [
       "vidmodel-2.0",
       { video_url: CLIP, resolution: "480p", aspect_ratio: "1:1" },
       [9000],
       { kind: "video", ms: 5000, leastMs: 4700, mostMs: 6000, leastPixels: 327_936, leastSide: 456 },
     ],
-    // An edit is as long as its clip, as it was measured.
+    // An edit has the measured length of its clip.
     [
       "vidmodel-2.5",
       { video_url: CLIP, resolution: "1080p" },
@@ -55,7 +55,7 @@ describe("an order is frozen with its borders", () => {
         ...{ kind: "video", ms: 7000, leastMs: 6700, mostMs: 8000, leastPixels: 327_936, leastSide: 456 },
       },
     ],
-    // Lips with a clip of their own move as long as there are both a face and a voice; nothing is billed by the second here.
+    // Lip sync of a clip ends with the shorter of clip and voice; this model is not billed by the second.
     ["kling-lipsync", { video_url: CLIP, audio_url: CLIP }, [8000, 5000], { kind: "video", ms: 5000, leastMs: 4700 }],
     [
       "sync-lipsync-2",
@@ -65,12 +65,12 @@ describe("an order is frozen with its borders", () => {
         ...{ kind: "video", ms: 5000, leastMs: 4700, mostMs: 6000 },
       },
     ],
-    // 768p is at least 720p; 540p at least 480p; 2K is no class of video, and neither is what is smaller than all.
+    // 768p counts as 720p, 540p as 480p; 2K and values below 480p are not video resolution classes.
     ["hailuo-2.3", {}, [], { kind: "video", ms: 6000, leastMs: 5700, leastPixels: 737_280, leastSide: 684 }],
     ["luma-ray-2", { resolution: "540p" }, [], { kind: "video", ms: 5000, leastMs: 4700, leastPixels: 327_936, leastSide: 456 }],
     ["minimax-h3", { resolution: "2K" }, [], { kind: "video", ms: 5000, leastMs: 4700, mostMs: 6000 }],
     ["pixverse-v6", { resolution: "360p" }, [], { kind: "video", ms: 5000, leastMs: 4700, mostMs: 6000 }],
-    // A picture's 1K is no class of video, and a shape that is not asked for is not held against it.
+    // 1K of an image is not a video resolution class, and the aspect ratio is compared only if it was requested.
     ["flux-2-pro", {}, [], { kind: "image" }],
     ["flux-2-pro", { aspect_ratio: "16:9" }, [], { kind: "image", aspect: "16:9", aspectOff: 0.1 }],
     ["gen-4-image", { resolution: "1080p" }, [], { kind: "image" }],
@@ -78,11 +78,11 @@ describe("an order is frozen with its borders", () => {
     ["ace-step", { duration: 20 }, [], { kind: "audio", ms: 20_000, leastMs: 19_200, mostMs: 22_000 }],
     ["chatterbox", { audio_url: CLIP }, [9000], { kind: "audio" }],
   ];
-  test.each(rows)("%s %p %p", (model, input, lengthsMs, ordered) => {
+  test.each(rows)("for %s with input %p and lengths %p", (model, input, lengthsMs, ordered) => {
     expect(orderOf(model, input, lengthsMs.length > 0 ? lengthsMs : [1])).toEqual(ordered);
   });
 
-  test("a model file widens and narrows each of them", () => {
+  test("with the tolerances of the model file", () => {
     const model: Model = {
       ...modelOf("vidmodel-2.0"),
       delivers: {
@@ -102,7 +102,7 @@ describe("an order is frozen with its borders", () => {
     expect(orderOf(off, {})).toEqual({ kind: "video" });
   });
 
-  test("it is small: a picture's hardly anything, a clip's some dozens of bytes", () => {
+  test("in under 20 bytes for an image and under 160 bytes for a clip", () => {
     expect(JSON.stringify(orderOf("flux-2-pro", {})).length).toBeLessThan(20);
     const most = orderOf("vidmodel-2.0", { duration: 15, resolution: "4K", aspect_ratio: "21:9", audio: true });
     expect(JSON.stringify(most).length).toBeLessThan(160);
@@ -115,45 +115,55 @@ const video = (more: Partial<Output> = {}, mime = "video/mp4"): Output => ({
 });
 const ORDER = orderOf("vidmodel-2.0", { duration: 5, aspect_ratio: "16:9", audio: true });
 
-describe("what came is not what was ordered", () => {
+describe("mismatchOf compares a result with its order", () => {
   const rows: [what: string, ordered: Ordered, output: Output, mismatch: string | null][] = [
-    ["as ordered", ORDER, video(), null],
-    ["on the border of its length", ORDER, video({ durationMs: 4700 }), null],
-    ["a millisecond below it", ORDER, video({ durationMs: 4699 }), "length: 4.699 s came, 5 s, at least 4.7 s ordered"],
-    ["longer", ORDER, video({ durationMs: 60_000 }), null],
-    ["few pixels, and its shorter side is right", { ...ORDER, aspectOff: 9 }, video({ width: 700, height: 700 }), null],
-    ["a shorter side below, and pixels enough", { ...ORDER, aspectOff: 9 }, video({ width: 1500, height: 640 }), null],
+    ["a clip as ordered", ORDER, video(), null],
+    ["a clip at the lower length limit", ORDER, video({ durationMs: 4700 }), null],
     [
-      "below both",
+      "a clip 1 ms below the length limit",
+      ORDER,
+      video({ durationMs: 4699 }),
+      "length: 4.699 s came, 5 s, at least 4.7 s ordered",
+    ],
+    ["a longer clip", ORDER, video({ durationMs: 60_000 }), null],
+    ["too few pixels with a sufficient shorter side", { ...ORDER, aspectOff: 9 }, video({ width: 700, height: 700 }), null],
+    ["a too short side with sufficient pixels", { ...ORDER, aspectOff: 9 }, video({ width: 1500, height: 640 }), null],
+    [
+      "too few pixels and a too short side",
       ORDER,
       video({ width: 1200, height: 608 }),
       "size: 1200x608 came, at least 737280 pixels, or 684 on the shorter side ordered",
     ],
-    ["upright in its class", orderOf("vidmodel-2.0", {}), video({ width: 720, height: 1280 }), null],
-    ["a tenth too wide", ORDER, video({ width: 1408, height: 720 }), null],
-    ["more than a tenth too wide", ORDER, video({ width: 1410, height: 720 }), "aspect: 1410x720 came, 16:9 ordered"],
-    ["more than a tenth too narrow", ORDER, video({ width: 1280, height: 794 }), "aspect: 1280x794 came, 16:9 ordered"],
-    ["without sound", ORDER, video({ hasAudio: false }), "sound: no sound track came, with sound ordered"],
-    ["a picture", ORDER, { ...video({}, "image/png"), durationMs: 0 }, "kind: image/png came, video ordered"],
-    ["a picture that moves", ORDER, video({}, "image/gif"), null],
-    ["sound alone", ORDER, video({}, "audio/mp4"), "kind: audio/mp4 came, video ordered"],
+    ["a portrait clip of the ordered resolution", orderOf("vidmodel-2.0", {}), video({ width: 720, height: 1280 }), null],
+    ["a clip 10 % too wide", ORDER, video({ width: 1408, height: 720 }), null],
+    ["a clip more than 10 % too wide", ORDER, video({ width: 1410, height: 720 }), "aspect: 1410x720 came, 16:9 ordered"],
+    ["a clip more than 10 % too narrow", ORDER, video({ width: 1280, height: 794 }), "aspect: 1280x794 came, 16:9 ordered"],
+    ["a clip without sound", ORDER, video({ hasAudio: false }), "sound: no sound track came, with sound ordered"],
+    ["an image for a clip", ORDER, { ...video({}, "image/png"), durationMs: 0 }, "kind: image/png came, video ordered"],
+    ["an animated image for a clip", ORDER, video({}, "image/gif"), null],
+    ["audio for a clip", ORDER, video({}, "audio/mp4"), "kind: audio/mp4 came, video ordered"],
     ["no file", ORDER, video({ files: [] }), "files: 0 came, 1 file ordered"],
-    ["a clip for sound", { kind: "audio" }, { ...video(), kind: "audio" }, null],
+    ["a clip with sound for audio", { kind: "audio" }, { ...video(), kind: "audio" }, null],
     [
-      "a silent clip for sound",
+      "a silent clip for audio",
       { kind: "audio" },
       { ...video({ hasAudio: false }), kind: "audio" },
       "kind: video/mp4 came, audio ordered",
     ],
-    ["a clip for a picture", { kind: "image" }, { ...video(), kind: "image" }, "kind: video/mp4 came, image ordered"],
-    ["what nobody can measure", ORDER, { kind: "video", files: [{ n: 1, sha256: "", bytes: 1, mime: "video/x-msvideo" }] }, null],
+    ["a clip for an image", { kind: "image" }, { ...video(), kind: "image" }, "kind: video/mp4 came, image ordered"],
+    [
+      "a file that cannot be measured",
+      ORDER,
+      { kind: "video", files: [{ n: 1, sha256: "", bytes: 1, mime: "video/x-msvideo" }] },
+      null,
+    ],
   ];
-  test.each(rows)("%s", (_, ordered, output, mismatch) => {
+  test.each(rows)("for %s", (_, ordered, output, mismatch) => {
     const found = mismatchOf(ordered, output);
     expect(found ? describeMismatch(found) : null).toBe(mismatch);
   });
 
-  test("every file is compared, and the one that is wrong is named", () => {
+  test("for every file, and reports the number of the wrong file", () => {
     const files = [
       { n: 1, sha256: "", bytes: 1, mime: "image/png", width: 1024, height: 1024 },
       { n: 2, sha256: "", bytes: 1, mime: "image/png", width: 512, height: 512 },
@@ -164,14 +174,14 @@ describe("what came is not what was ordered", () => {
     expect(found && describeMismatch(found)).toBe("file 2: size: 512x512 came, at least 900000 pixels ordered");
   });
 
-  test("fewer files than promised are told, and only a model that says so does not charge for them", () => {
+  test("for fewer files than promised, which are a mismatch only if allFiles is set", () => {
     const output: Output = { kind: "image", files: [{ n: 1, sha256: "", bytes: 1, mime: "image/png" }] };
     expect(mismatchOf({ kind: "image", files: 2 }, output)).toBeUndefined();
     expect(oddOf({ kind: "image", files: 2 }, output)).toEqual({ fewer: { promised: 2, came: 1 } });
     expect(mismatchOf({ kind: "image", files: 2, allFiles: true }, output)).toMatchObject({ what: "files", came: "1" });
   });
 
-  test("what is longer than what is billed, and a length that cannot be measured, are told", () => {
+  test("and oddOf reports a result longer than billed or without a measurable length", () => {
     expect(oddOf(ORDER, video({ durationMs: 6000 }))).toBeUndefined();
     expect(oddOf(ORDER, video({ durationMs: 6001 }))).toEqual({ longer: { orderedMs: 5000, cameMs: 6001 } });
     expect(oddOf(ORDER, { kind: "video", files: video().files })).toEqual({ unmeasured: true });

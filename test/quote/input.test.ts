@@ -1,4 +1,4 @@
-// Both sides of every boundary that §2.6, §2.7, §2.8 and §8 set for `input`, and the words of each refusal.
+// Input validation: both sides of every limit of §2.6, §2.7, §2.8 and §8, and the message of each rejection.
 import { describe, expect, test } from "bun:test";
 import { answerOf, check, shipped } from "./inputs.ts";
 
@@ -10,7 +10,7 @@ const urlOf = (length: number) => `https://m.example/${"a".repeat(length - 18)}`
 type Row = [model: string, input: Record<string, unknown>, answer: string];
 const ok = "accepted";
 
-/** Runs rows: `accepted`, or the beginning of the refusal's message. The prompt is added where the row has none. */
+/** Runs rows: `accepted`, or the beginning of the error message. A required prompt is added if the row has none. */
 const rows = (title: string, table: Row[]) =>
   describe(title, () => {
     for (const [modelId, input, answer] of table) {
@@ -28,7 +28,7 @@ const rows = (title: string, table: Row[]) =>
 const extended = (table: [input: Record<string, unknown>, answer: string][]): Row[] =>
   table.map(([input, answer]) => ["vidmodel-2.5", input, answer]);
 
-rows("prompt, 1 to 30000 code points", [
+rows("prompt of 1 to 30000 code points:", [
   ...["vidmodel-2.5", "vidmodel-2.0", "sim-speech-1"].flatMap((model): Row[] => [
     [model, { prompt: "" }, "input.prompt: must not be empty; write 1 to 30000 characters"],
     [model, { prompt: "x" }, ok],
@@ -53,12 +53,12 @@ rows("prompt, 1 to 30000 code points", [
   ["sim-lipsync-1", { image_url: URL_A }, "input.audio_url: is missing; sim-lipsync-1 needs it"],
 ]);
 
-test("a request without its required prompt is refused", () => {
+test("rejects a request without its required prompt", () => {
   for (const modelId of ["vidmodel-2.5", "vidmodel-2.0", "sim-image-1", "sim-speech-1"])
     expect(answerOf(() => check(shipped(modelId), {}))).toBe(`invalid_input input.prompt: is missing; ${modelId} needs it`);
 });
 
-rows("negative_prompt, at most 5000, where it is taken", [
+rows("negative_prompt of at most 5000 code points, for models that accept it:", [
   ["sim-image-1", { negative_prompt: "" }, ok],
   ["sim-image-1", { negative_prompt: "x".repeat(5_000) }, ok],
   ["sim-image-1", { negative_prompt: "é".repeat(5_001) }, "input.negative_prompt: 5001 characters are too many; at most 5000"],
@@ -66,7 +66,7 @@ rows("negative_prompt, at most 5000, where it is taken", [
   ["vidmodel-2.5", { negative_prompt: "x" }, "input.negative_prompt: not a known field; it takes prompt,"],
 ]);
 
-rows("resolution", [
+rows("resolution:", [
   ...["480p", "720p", "1080p"].map((resolution): Row => ["vidmodel-2.5", { resolution }, ok]),
   ...["480p", "720p", "1080p", "4K"].map((resolution): Row => ["vidmodel-2.0", { resolution }, ok]),
   ...["480p", "720p"].flatMap((resolution): Row[] => [
@@ -86,7 +86,7 @@ rows("resolution", [
   ["vidmodel-2.0", { resolution: null }, "input.resolution: null is not a value; leave the field out"],
 ]);
 
-rows("aspect_ratio", [
+rows("aspect_ratio:", [
   ...["16:9", "9:16", "1:1", "4:3", "3:4", "21:9", "adaptive"].flatMap((aspect_ratio): Row[] => [
     ["vidmodel-2.5", { aspect_ratio }, ok],
     ["vidmodel-2.0", { aspect_ratio }, ok],
@@ -96,7 +96,7 @@ rows("aspect_ratio", [
   ["sim-upscale-1", { image_url: URL_A, aspect_ratio: "1:1" }, "input.aspect_ratio: not taken by sim-upscale-1"],
 ]);
 
-rows("duration", [
+rows("duration:", [
   ["vidmodel-2.5", { duration: 3 }, "input.duration: 3 is not offered; choose 4 to 30"],
   ["vidmodel-2.5", { duration: 4 }, ok],
   ["vidmodel-2.5", { duration: 30 }, ok],
@@ -117,7 +117,7 @@ rows("duration", [
   ["sim-image-1", { duration: 5 }, "input.duration: not taken by sim-image-1"],
 ]);
 
-rows("audio and quality", [
+rows("audio and quality:", [
   ["vidmodel-2.5", { audio: true }, ok],
   ["vidmodel-2.0", { audio: false }, ok],
   ["vidmodel-2.0", { audio: "true" }, "input.audio: must be false or true, not text"],
@@ -128,7 +128,7 @@ rows("audio and quality", [
   ["vidmodel-2.0", { quality: "high" }, "input.quality: not taken by vidmodel-2.0"],
 ]);
 
-rows("seed, 0 to 4294967295, where it is taken", [
+rows("seed of 0 to 4294967295, for models that accept it:", [
   ["sim-image-1", { seed: 0 }, ok],
   ["sim-image-1", { seed: 4_294_967_295 }, ok],
   ["sim-image-1", { seed: -1 }, "input.seed: -1 is not offered; choose 0 to 4294967295"],
@@ -138,7 +138,7 @@ rows("seed, 0 to 4294967295, where it is taken", [
   ["vidmodel-2.5", { seed: 1 }, "input.seed: not a known field"],
 ]);
 
-rows("media URLs, at most 4096 code points", [
+rows("media URLs of at most 4096 code points:", [
   ["vidmodel-2.5", { image_url: urlOf(4_096) }, ok],
   ["vidmodel-2.5", { image_url: urlOf(4_097) }, "input.image_url: 4097 characters are too many; at most 4096"],
   ["vidmodel-2.0", { image_urls: [URL_A, urlOf(4_096)] }, ok],
@@ -157,7 +157,7 @@ rows("media URLs, at most 4096 code points", [
   ["vidmodel-2.0", { image_urls: [[URL_A]] }, "input.image_urls[0]: must be a URL, not a list"],
 ]);
 
-rows("numbers of items", [
+rows("number of URLs in a list:", [
   ["vidmodel-2.5", { image_urls: [] }, "input.image_urls: must hold at least one URL"],
   ["vidmodel-2.5", { image_urls: times(1) }, ok],
   ["vidmodel-2.5", { image_urls: times(30) }, ok],
@@ -175,7 +175,7 @@ rows("numbers of items", [
 ]);
 
 rows(
-  "combinations of the extended input",
+  "combinations of the extended input:",
   extended([
     [{ image_url: URL_A }, ok],
     [{ image_url: URL_A, end_image_url: URL_B }, ok],
@@ -192,7 +192,7 @@ rows(
   ]),
 );
 
-rows("combinations of the common input", [
+rows("combinations of the common input:", [
   ["vidmodel-2.0", { image_url: URL_A, end_image_url: URL_B }, ok],
   ["vidmodel-2.0", { end_image_url: URL_B }, "input.end_image_url: needs input.image_url beside it"],
   ["vidmodel-2.0", { image_url: URL_A, image_urls: [URL_B] }, "input.image_url: cannot be combined with input.image_urls"],
@@ -206,7 +206,7 @@ rows("combinations of the common input", [
   ["sim-edit-1", {}, "input.image_url: is missing; sim-edit-1 needs it"],
 ]);
 
-rows("names that are not fields", [
+rows("unknown field names:", [
   [
     "vidmodel-2.0",
     { colour: "red" },
@@ -223,13 +223,13 @@ rows("names that are not fields", [
   ["vidmodel-2.0", { Prompt: "a fox" }, "input.Prompt: not a known field"],
 ]);
 
-test("a member that is only inherited is not part of an input", () => {
+test("ignores inherited members of an input", () => {
   expect(answerOf(() => check(shipped("sim-speech-1"), Object.create({ prompt: "a fox" })))).toBe(
     "invalid_input input.prompt: is missing; sim-speech-1 needs it",
   );
 });
 
-test("of several faults the same one is told, whatever the order of the members", () => {
+test("reports the same fault of several in any order of members", () => {
   const input = { duration: 99, zebra: 1, image_url: "ftp://x", apple: 1, prompt: "" };
   const first = "invalid_input input.apple: not a known field";
   for (const order of [Object.entries(input), Object.entries(input).reverse()])
@@ -241,19 +241,19 @@ test("of several faults the same one is told, whatever the order of the members"
   );
 });
 
-test("defaults fill what is absent and are kept apart from what was sent", () => {
+test("fills absent fields with defaults, separately from the raw input", () => {
   const { raw, filled } = check(shipped("vidmodel-2.5"), { prompt: "a fox", resolution: "480p" });
   expect(raw).toEqual({ prompt: "a fox", resolution: "480p" });
   expect(filled).toEqual({ prompt: "a fox", resolution: "480p", aspect_ratio: "16:9", duration: 5, audio: false });
 });
 
-test("a clip to edit keeps its length: no duration is filled in beside it", () => {
+test("fills no default duration for an edit of a clip", () => {
   const { filled } = check(shipped("vidmodel-2.5"), { prompt: "snow", video_url: URL_A });
   expect(filled).toEqual({ prompt: "snow", video_url: URL_A, resolution: "720p", aspect_ratio: "16:9", audio: false });
   expect(check(shipped("vidmodel-2.0"), { prompt: "snow", video_url: URL_A }).filled.duration).toBe(5);
 });
 
-test("links are listed in the order of checking, with the kind that their field means", () => {
+test("lists media links in validation order with the kind of their field", () => {
   const input = { audio_urls: [URL_B], prompt: "x", video_urls: [URL_A, URL_B], image_urls: [URL_A] };
   expect(check(shipped("vidmodel-2.5"), input).links).toEqual([
     { field: "input.image_urls[0]", url: URL_A, kind: "image" },
@@ -263,7 +263,7 @@ test("links are listed in the order of checking, with the kind that their field 
   ]);
 });
 
-test("a refusal never repeats a prompt or a media URL", () => {
+test("error messages never contain the prompt or a media URL", () => {
   const secret = "canary-7f3a";
   const inputs: [string, Record<string, unknown>][] = [
     ["vidmodel-2.0", { prompt: secret.repeat(3_000) }],

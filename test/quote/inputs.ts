@@ -1,4 +1,4 @@
-// What the tests of the quote share: shipped models, inputs generated from published options, a seed that can be set.
+// Fixture of the quote tests: shipped models, inputs generated from published options, a configurable seed.
 import fc from "fast-check";
 import { FIELD_NAMES, type FieldName, isMediaField, MEDIA_FIELDS } from "../../catalogue/fields.ts";
 import type { EntryOption, ModelEntry } from "../../catalogue/public-model.ts";
@@ -19,7 +19,7 @@ export const shipped = (modelId: string): Model => {
 export const noHost = () => false;
 export const check = (model: Model, input: unknown): CheckedInput => checkInput(model, input as JsonObject, noHost);
 
-/** The refusal that a call ends in, as `code message`; "accepted" when it does not. */
+/** The API error that a call throws, as `code message`; "accepted" if it does not throw. */
 export const answerOf = (call: () => unknown): string => {
   try {
     call();
@@ -30,7 +30,7 @@ export const answerOf = (call: () => unknown): string => {
   }
 };
 
-/** Settings of every property: fixed unless FC_SEED says otherwise, and printed on failure. */
+/** Settings of every property test: a fixed seed unless FC_SEED sets one; printed on failure. */
 export const runs = (numRuns: number) => ({ numRuns, seed: Number(process.env.FC_SEED ?? 20_261_019), verbose: 1 }) as const;
 
 /** Lengths for every clip of an input, in the order of its links. */
@@ -51,7 +51,7 @@ const valuesOf = (name: FieldName, option: EntryOption): fc.Arbitrary<Json> => {
   return fc.array(link, { minLength: 1, maxLength: option.max_items ?? 1 });
 };
 
-/** Inputs built from nothing but a model entry's `options`: some fields, with what they require and without what they exclude. */
+/** Inputs built only from the `options` of a model entry: some fields, with those they require, without those they exclude. */
 export const inputsFrom = ({ options }: ModelEntry): fc.Arbitrary<JsonObject> => {
   const names = FIELD_NAMES.filter((name) => options[name]);
   const member = (name: FieldName) => valuesOf(name, options[name] ?? {}).map((value): [FieldName, Json] => [name, value]);

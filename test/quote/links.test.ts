@@ -1,10 +1,10 @@
-// How media URLs may be written: https, port 443, no user info, nothing that parsing would rewrite; allowed hosts are freer.
+// Syntax of media URLs: https, port 443, no user info, nothing that parsing rewrites; allowed hosts have fewer rules.
 import { describe, expect, test } from "bun:test";
 import { linkFault } from "../../src/quote/check-links.ts";
 
 const noHost = () => false;
 
-describe("any caller", () => {
+describe("linkFault without allowed hosts", () => {
   const rows: [link: string, fault: string | undefined][] = [
     ["https://media.example/a.png", undefined],
     ["HTTPS://MEDIA.EXAMPLE/a.png", undefined],
@@ -43,10 +43,10 @@ describe("any caller", () => {
     ["blob:https://media.example/1", "must be a public https URL"],
     ["", "must not be empty; leave the field out"],
   ];
-  test.each(rows)("%j", (link, fault) => expect(linkFault(link, noHost)).toBe(fault));
+  test.each(rows)("%j returns %j", (link, fault) => expect(linkFault(link, noHost)).toBe(fault));
 });
 
-describe("hosts that the operator allows", () => {
+describe("linkFault with allowed hosts", () => {
   const asked: string[] = [];
   const allowed = (host: string) => {
     asked.push(host);
@@ -60,16 +60,16 @@ describe("hosts that the operator allows", () => {
     ["http://files.local:8444/a.png", "files.local:8444", false],
     ["http://localhost:81/", "localhost:81", false],
   ];
-  test.each(rows)("%s is asked for as %s", (link, host, isAllowed) => {
+  test.each(rows)("checks %s against the allowlist as %s", (link, host, isAllowed) => {
     asked.length = 0;
     expect(linkFault(link, allowed) === undefined).toBe(isAllowed);
     expect(asked).toEqual([host]);
   });
-  test("user info and other schemes are refused there too", () => {
+  test("rejects user info and other schemes of an allowed host", () => {
     expect(linkFault("http://u:p@localhost/a.png", allowed)).toBe("must hold no user name or password");
     expect(linkFault("ftp://localhost:80/a.png", allowed)).toBe("must be a public https URL");
   });
-  test("a plain https URL asks nobody", () => {
+  test("does not check the allowlist for a plain https URL", () => {
     asked.length = 0;
     expect(linkFault("https://files.local/a.png", allowed)).toBeUndefined();
     expect(asked).toEqual([]);

@@ -1,4 +1,4 @@
-// Measured lengths against the limits of clips, with their tolerance of 0.1 s: both sides of 4 s, 30 s and 30 s in all (§2.6, §8).
+// Measured lengths against clip limits with a tolerance of 0.1 s: both sides of 4 s, 30 s and 30 s in total (§2.6, §8).
 import { describe, expect, test } from "bun:test";
 import type { Measured } from "../../src/domain/types.ts";
 import { checkMeasured } from "../../src/quote/check-input.ts";
@@ -11,7 +11,7 @@ const answer = (modelId: string, input: Record<string, unknown>, lengthsMs: numb
   return answerOf(() => checkMeasured(model, checked, lengthsFor(checked, lengthsMs)));
 };
 
-describe("clip limits", () => {
+describe("clip length limits:", () => {
   const ten = Array.from({ length: 10 }, (_, n) => clip(n));
   const rows: [modelId: string, input: Record<string, unknown>, lengthsMs: number[], answer: string][] = [
     ["vidmodel-2.5", { video_url: clip(1) }, [3_899], "input.video_url: is 3.899 s long; it must be 4 to 30 s"],
@@ -46,7 +46,7 @@ describe("clip limits", () => {
   });
 });
 
-describe("a clip that is limited or billed must have a length", () => {
+describe("rejects an unmeasured clip whose length is limited or billed:", () => {
   const rows: [modelId: string, input: Record<string, unknown>, field: string][] = [
     ["vidmodel-2.5", { video_url: clip(1) }, "input.video_url"],
     ["vidmodel-2.5", { video_urls: [clip(1), clip(2)] }, "input.video_urls[1]"],
@@ -65,7 +65,7 @@ describe("a clip that is limited or billed must have a length", () => {
     for (const measured of [without(() => []), without(({ ms: _, ...one }) => [one]), without((one) => [{ ...one, ms: 0 }])])
       expect(answerOf(() => checkMeasured(model, checked, measured))).toBe(said);
   });
-  test("pictures have none and need none", () => {
+  test("accepts images, which have no length", () => {
     expect(answer("vidmodel-2.0", { image_urls: [clip(1)] }, [])).toBe("accepted");
   });
 });

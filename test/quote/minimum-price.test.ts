@@ -1,4 +1,4 @@
-// What no configured route can do is refused with its reason before any link is opened, whatever the account has.
+// A submission that no configured route accepts is rejected before any link is opened, at any balance.
 import { expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { ApiError } from "../../src/domain/api-errors.ts";
@@ -7,7 +7,7 @@ import { createSubmit, type SubmitDeps, type SubmitRequest } from "../../src/gen
 
 const LINK = "https://media.example/frame.png";
 
-/** Submits for an account without credits at a service with one provider; the code of the refusal, and the links that were opened. */
+/** Submits for an account without credits with one configured provider; returns the error and the opened links. */
 const refusalOf = async (provider: string, model: string, input: SubmitRequest["input"]) => {
   const catalogue = builtInCatalogue();
   const opened: string[] = [];
@@ -43,13 +43,13 @@ const refusalOf = async (provider: string, model: string, input: SubmitRequest["
   return { code: fault.code, message: fault.message, opened };
 };
 
-test("a resolution that no configured route has is named, and no link is opened", async () => {
+test("rejects a resolution that no configured route has with invalid_input, and opens no link", async () => {
   const { code, message, opened } = await refusalOf("fal", "luma-ray-2", { prompt: "dunes", resolution: "4k", image_url: LINK });
   expect([code, opened]).toEqual(["invalid_input", []]);
   expect(message).toContain("input.resolution");
 });
 
-test("one that a route has costs credits, and no link is opened", async () => {
+test("rejects a supported request of an account without credits with insufficient_credits, and opens no link", async () => {
   const { code, opened } = await refusalOf("fal", "luma-ray-2", { prompt: "dunes", resolution: "720p", image_url: LINK });
   expect([code, opened]).toEqual(["insufficient_credits", []]);
 });

@@ -1,10 +1,10 @@
-// Published options suffice to build a request, and nothing else than a request built from them gets through by accident.
+// Published options against input validation: inputs built from them are accepted, other JSON is accepted or rejected.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { modelEntry } from "../../catalogue/public-model.ts";
 import { answerOf, catalogue, check, inputsFrom, runs, shipped } from "./inputs.ts";
 
-describe("the published options alone suffice to build an input that is taken", () => {
+describe("inputs built from the published options alone are accepted by", () => {
   test.each(catalogue.models.map(({ id }) => id))("%s", (modelId) => {
     const model = shipped(modelId);
     const property = (input: Record<string, unknown>) => {
@@ -18,7 +18,7 @@ describe("the published options alone suffice to build an input that is taken", 
   });
 });
 
-test("any JSON at all is either taken or refused with invalid_input", () => {
+test("accepts arbitrary JSON or rejects it with invalid_input", () => {
   const value = fc.jsonValue({ maxDepth: 3 });
   const name = fc.oneof(fc.constantFrom("prompt", "duration", "image_url", "image_urls", "resolution", "audio"), fc.string());
   fc.assert(

@@ -1,4 +1,4 @@
-// Which routes are planned, in which order, and which refusal answers when a filter leaves none.
+// Planning: which routes are planned, in which order, and which error is returned when no route remains.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { modelEntry } from "../../catalogue/public-model.ts";
@@ -12,7 +12,7 @@ type Changes = Omit<Partial<PlanRequest>, "routeState" | "expectedMs"> & {
   expected?: Record<string, number>;
 };
 
-/** A request to plan: everything up, no limit reached, unless the changes say otherwise. */
+/** A plan request with all routes up and no limit reached, unless the changes override it. */
 const request = (modelId: string, input: Record<string, unknown>, changes: Changes = {}, lengthsMs = [10_000]): PlanRequest => {
   const model = changes.model ?? shipped(modelId);
   const checked = check(model, { prompt: "a fox", ...input });
@@ -33,7 +33,7 @@ const request = (modelId: string, input: Record<string, unknown>, changes: Chang
 const verdicts = (of: PlanRequest) => explainPlan(of).considered.map(({ verdict }) => verdict);
 const order = (of: PlanRequest) => makePlan(of).routes.map(({ routeId }) => routeId.split("/")[1]);
 
-test("routes are planned cheapest first; the quote is the cheapest, the reserve the dearest", () => {
+test("plans routes from the cheapest on, quotes the lowest price and reserves the highest", () => {
   const plan = makePlan(request("vidmodel-2.0", {}));
   expect(plan.quotedCredits).toBe(75);
   expect(plan.reservedCredits).toBe(90);
@@ -62,7 +62,7 @@ test("routes are planned cheapest first; the quote is the cheapest, the reserve 
   ]);
 });
 
-test("a tie in price goes by expected time, then by the catalogue's order", () => {
+test("orders routes of equal price by expected time, then by catalogue order", () => {
   const prices = ["fal", "replicate", "fal-us"].map((route) => ({ routeId: `vidmodel-2.0/${route}`, credits: 75 }));
   expect(order(request("vidmodel-2.0", {}, { prices }))).toEqual(["fal-us", "fal", "replicate"]);
   const expected = { fal: 5_000, replicate: 5_000, "fal-us": 5_000 };
@@ -71,15 +71,15 @@ test("a tie in price goes by expected time, then by the catalogue's order", () =
   expect(order(request("vidmodel-2.0", {}, { prices: dearer, expected }))).toEqual(["replicate", "fal-us", "fal"]);
 });
 
-test("a learnt time stands in for the catalogue's", () => {
+test("prefers the measured expected time to that of the catalogue", () => {
   const learnt = request("vidmodel-2.0", {}, { expected: { fal: 42_000 } });
   expect(explainPlan(learnt).considered[0]?.expectedMs).toBe(42_000);
 });
 
-describe("each filter takes its routes out, and alone answers when none is left", () => {
+describe("the verdict on each route, and the error if no route remains:", () => {
   const rows: [name: string, of: PlanRequest, verdicts: string[], answer: string][] = [
     [
-      "cannot do the resolution",
+      "a resolution that one route lacks",
       request("vidmodel-2.5", { resolution: "1080p" }),
       [
         "planned",
@@ -89,25 +89,25 @@ describe("each filter takes its routes out, and alone answers when none is left"
       "accepted",
     ],
     [
-      "cannot do the prompt",
+      "a prompt that is too long for the only configured route",
       request("vidmodel-2.5", { prompt: "x".repeat(2_001) }, { states: { fal: "unconfigured", "fal-us": "unconfigured" } }),
       ["not configured", "cannot do this input: input.prompt: 2001 characters are too many; at most 2000", "not configured"],
       "invalid_input input.prompt: 2001 characters are too many; at most 2000",
     ],
     [
-      "can do the longest prompt of the route",
+      "the longest prompt of the only configured route",
       request("vidmodel-2.5", { prompt: "x".repeat(2_000) }, { states: { fal: "unconfigured", "fal-us": "unconfigured" } }),
       ["not configured", "planned", "not configured"],
       "accepted",
     ],
     [
-      "lacks a field",
+      "a field that the only configured route lacks",
       request("sim-edit-1", { image_url: "https://m.example/a", negative_prompt: "x" }, { states: { fal: "unconfigured" } }),
       ["cannot do this input: input.negative_prompt: cannot be used with the rest of this input", "not configured"],
       "invalid_input input.negative_prompt: cannot be used with the rest of this input",
     ],
     [
-      "a clip too long for the route",
+      "a clip that is too long for the only route that is up",
       request(
         "sim-lipsync-1",
         { image_url: "https://m.example/a", audio_url: "https://m.example/b" },
@@ -118,51 +118,51 @@ describe("each filter takes its routes out, and alone answers when none is left"
       "model_unavailable model: every route of sim-lipsync-1 is down at the moment; try again shortly.",
     ],
     [
-      "at max_cost_usd",
+      "max_cost_usd equal to the price of the second route",
       request("vidmodel-2.0", {}, { maxCostCredits: 83 }),
       ["planned", "planned", "over max_cost_usd"],
       "accepted",
     ],
     [
-      "under the cheapest by a credit",
+      "max_cost_usd one credit below the cheapest route",
       request("vidmodel-2.0", {}, { maxCostCredits: 74 }),
       ["over max_cost_usd", "over max_cost_usd", "over max_cost_usd"],
       "max_cost_exceeded max_cost_usd: 0.74 is too low; the cheapest route costs 0.75 USD",
     ],
     [
-      "floored to nothing",
+      "max_cost_usd of 0",
       request("vidmodel-2.0", {}, { maxCostCredits: 0 }),
       ["over max_cost_usd", "over max_cost_usd", "over max_cost_usd"],
       "max_cost_exceeded max_cost_usd: 0.00 is too low; the cheapest route costs 0.75 USD",
     ],
     [
-      "at max_wait_s",
+      "max_wait_s equal to an expected time",
       request("vidmodel-2.0", {}, { maxWaitMs: 110_000 }),
       ["planned", "too slow: expected to take 130 s", "planned"],
       "accepted",
     ],
     [
-      "under the quickest",
+      "max_wait_s below the quickest route",
       request("vidmodel-2.0", {}, { maxWaitMs: 99_000 }),
       ["too slow: expected to take 110 s", "too slow: expected to take 130 s", "too slow: expected to take 100 s"],
       "invalid_input max_wait_s: 99 is too short; the quickest route is expected to take 100 s",
     ],
-    ["one down", request("vidmodel-2.0", {}, { states: { fal: "down" } }), ["down", "planned", "planned"], "accepted"],
+    ["one route down", request("vidmodel-2.0", {}, { states: { fal: "down" } }), ["down", "planned", "planned"], "accepted"],
     [
-      "all down",
+      "all routes down",
       request("vidmodel-2.0", {}, { states: { fal: "down", replicate: "down", "fal-us": "down" } }),
       ["down", "down", "down"],
       "model_unavailable model: every route of vidmodel-2.0 is down at the moment; try again shortly.",
     ],
     [
-      "none configured",
+      "no route configured",
       request("vidmodel-2.0", {}, { states: { fal: "unconfigured", replicate: "unconfigured", "fal-us": "unconfigured" } }),
       ["not configured", "not configured", "not configured"],
       "model_not_available model: vidmodel-2.0 is not available; no route of it is configured.",
     ],
-    // Several filters at once: the verdict is that of the first, the answer that of the one that empties the list.
+    // Several filters: a route has the verdict of the first filter; the error comes from the filter that removes the last route.
     [
-      "input before cost",
+      "an input filter before the cost filter",
       request("vidmodel-2.5", { resolution: "1080p" }, { maxCostCredits: 1 }),
       [
         "over max_cost_usd",
@@ -172,7 +172,7 @@ describe("each filter takes its routes out, and alone answers when none is left"
       "max_cost_exceeded max_cost_usd: 0.01 is too low; the cheapest route costs 2.40 USD",
     ],
     [
-      "cost before wait before health",
+      "the cost filter before the wait filter before the health filter",
       request(
         "vidmodel-2.0",
         {},
@@ -182,7 +182,7 @@ describe("each filter takes its routes out, and alone answers when none is left"
       "model_unavailable model: every route of vidmodel-2.0 is down at the moment; try again shortly.",
     ],
     [
-      "the shortest expected time is one of those within the cost",
+      "the error states the shortest expected time among routes within the cost limit",
       request("vidmodel-2.0", {}, { maxCostCredits: 83, maxWaitMs: 105_000 }),
       ["too slow: expected to take 110 s", "too slow: expected to take 130 s", "over max_cost_usd"],
       "invalid_input max_wait_s: 105 is too short; the quickest route is expected to take 110 s",
@@ -194,7 +194,7 @@ describe("each filter takes its routes out, and alone answers when none is left"
   });
 });
 
-test("a field that a route lacks may still hold the model's default", () => {
+test("plans a route that lacks a field if the input has the default value", () => {
   const model = shipped("vidmodel-2.0");
   const silent = { ...model, routes: model.routes.map((route) => ({ ...route, takes: { audio: null } })) };
   expect(order(request("vidmodel-2.0", { audio: false }, { model: silent }))).toHaveLength(3);
@@ -203,7 +203,7 @@ test("a field that a route lacks may still hold the model's default", () => {
   );
 });
 
-test("reasons that differ are all told when no route can do the input", () => {
+test("joins the different reasons when no route accepts the input", () => {
   const model = shipped("vidmodel-2.0");
   const takes = [{ duration: { max: 8 } }, { image_urls: null }, { duration: { values: [5, 10] } }];
   const narrow = { ...model, routes: model.routes.map((route, at) => ({ ...route, takes: takes[at] ?? {} })) };
@@ -215,7 +215,7 @@ test("reasons that differ are all told when no route can do the input", () => {
   );
 });
 
-test("an explanation never throws and agrees with the plan", () => {
+test("explainPlan never throws and agrees with the plan", () => {
   const state = fc.constantFrom<RouteState>("up", "up", "down", "unconfigured");
   const settings = fc.record({
     states: fc.array(state, { minLength: 4, maxLength: 4 }),

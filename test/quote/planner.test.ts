@@ -1,4 +1,4 @@
-// Plans that are made again and plans that are remembered: whatever was asked before, a request has the plan or the refusal that it would have alone.
+// Cached plans: a request gets the same plan or error as without earlier requests.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { modelEntry } from "../../catalogue/public-model.ts";
@@ -12,15 +12,15 @@ import { answerOf, catalogue, check, inputsFrom, lengthsFor, runs, shipped } fro
 
 type Step = {
   input: JsonObject;
-  /** Of every clip of it. */
+  /** The length of each of its clips. */
   lengthMs: number;
   maxCostCredits: number;
   maxWaitMs: number | null;
-  /** A route of the model that changes before it is asked, and into what. */
+  /** A route of the model that changes before the request, and its new state. */
   change: { at: number; state: RouteState; expectedMs: number | undefined } | null;
 };
 
-/** Few different values, most of them without media, so that most requests are like one before. */
+/** Few different values, most without media, so that most requests repeat an earlier one. */
 const stepsOf = (model: Model): fc.Arbitrary<{ modelId: string; steps: Step[] }> => {
   const entry = modelEntry(model, () => true);
   const isMedia = (value: unknown) => Array.isArray(value) || (typeof value === "string" && value.startsWith("https://"));
@@ -51,18 +51,18 @@ const stepsOf = (model: Model): fc.Arbitrary<{ modelId: string; steps: Step[] }>
   });
 };
 
-/** As if there had been no request before. */
+/** The plan without earlier requests. */
 const plannedAlone = (request: Omit<PlanRequest, "prices">) => {
   const { model, checked, measured } = request;
   const plan = makePlan({ ...request, prices: priceRoutes(model, checked, measured) });
   return { plan, ordered: orderedOf(model, checked, measured) };
 };
 
-/** Seconds of work, on a machine that may have others. */
+/** Timeout of a test that computes for several seconds on a busy machine. */
 const PATIENCE_MS = 60_000;
 
 test(
-  "whatever was planned before, a request has the plan or the refusal that it would have alone",
+  "a request gets the same plan or error from the cache as without earlier requests",
   () => {
     let again = 0;
     fc.assert(
@@ -79,7 +79,7 @@ test(
         const plans = new Set<unknown>();
         for (const { input, lengthMs, maxCostCredits, maxWaitMs, change } of steps) {
           if (change) [states[change.at], times[change.at]] = [change.state, change.expectedMs];
-          // Without its media an input may lack what it needs.
+          // An input without its media may lack a required field.
           if (answerOf(() => check(model, input)) !== "accepted") continue;
           const checked = check(model, input);
           const measured = lengthsFor(checked, [lengthMs]);
@@ -97,13 +97,13 @@ test(
       }),
       runs(3_000),
     );
-    // It would prove nothing if every request were planned anew.
+    // The test proves nothing unless the cache is used.
     expect(again).toBeGreaterThan(300);
   },
   PATIENCE_MS,
 );
 
-/** Of a model whose texts decide in one way only. */
+/** Plans a short, a long and the short prompt again, and compares each with a plan without cache. */
 const differs = (model: Model, short: string, long: string) => {
   const parts = { routeState: (): RouteState => "up", expectedMs: () => undefined };
   const plan = createPlanner(parts);
@@ -114,12 +114,12 @@ const differs = (model: Model, short: string, long: string) => {
   }
 };
 
-test("a text that is billed has a price of its own", () => {
+test("a cached plan is not reused for a prompt of another billed length", () => {
   const { routes, ...model } = shipped("sim-speech-1");
   differs({ ...model, routes: routes.map((route) => ({ ...route, takes: {} })) }, "short", "a long text. ".repeat(700));
 });
 
-test("a text of which a route takes less goes to the routes that take it", () => {
+test("a cached plan is not reused for a prompt that is too long for one of its routes", () => {
   const { routes, ...model } = shipped("vidmodel-2.0-fast");
   const narrowed = routes.map((route, at) =>
     at === 0 ? { ...route, takes: { ...route.takes, prompt: { max_length: 20 } } } : route,
@@ -127,7 +127,7 @@ test("a text of which a route takes less goes to the routes that take it", () =>
   differs({ ...model, routes: narrowed }, "short", "a text of more than twenty characters");
 });
 
-test("a shape that was asked for is ordered, and the same shape by default is not", () => {
+test("orders an aspect ratio that was requested, but not the same default value", () => {
   const model = shipped("vidmodel-2.0-fast");
   const plan = createPlanner({ routeState: () => "up", expectedMs: () => undefined });
   const orderedFor = (input: JsonObject) =>
@@ -136,7 +136,7 @@ test("a shape that was asked for is ordered, and the same shape by default is no
   expect([{}, { aspect_ratio: "16:9" }, {}].map(orderedFor)).toEqual([undefined, "16:9", undefined]);
 });
 
-test("two requests that differ only in their text have the same plan and order, not equal ones", () => {
+test("returns the identical plan object for two requests that differ only in their prompt", () => {
   const model = shipped("vidmodel-2.0-fast");
   const plan = createPlanner({ routeState: () => "up", expectedMs: () => undefined });
   const planOf = (prompt: string) =>

@@ -1,4 +1,4 @@
-// Prices: the published tables, clips at their rates, and integers that agree with exact arithmetic for every input.
+// Prices: the published tables, clip rates, and integers that equal exact arithmetic for every input.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { modelEntry } from "../../catalogue/public-model.ts";
@@ -20,7 +20,7 @@ const pricesOf = (model: Model, input: Record<string, unknown>, lengthsMs: numbe
 const cheapest = (modelId: string, input: Record<string, unknown>, lengthsMs?: number[]) =>
   Math.min(...pricesOf(shipped(modelId), input, lengthsMs).map(({ credits }) => credits));
 
-describe("the published price per second, for every duration, with sound and without", () => {
+describe("the price is the published rate per second at every duration, with and without audio, for", () => {
   const table: [modelId: string, centsPerSecond: Record<string, number>][] = [
     ["vidmodel-2.0", { "480p": 8, "720p": 15, "1080p": 40, "4K": 83 }],
     ["vidmodel-2.0-fast", { "480p": 5, "720p": 11 }],
@@ -33,22 +33,22 @@ describe("the published price per second, for every duration, with sound and wit
   });
 });
 
-describe("prices, each worked out by hand", () => {
+describe("the price equals the manually calculated one for", () => {
   const rows: [modelId: string, input: Record<string, unknown>, lengthsMs: number[], credits: number][] = [
     // 5 s × 0.15, by default.
     ["vidmodel-2.0", {}, [], 75],
-    // (5 + 3.2) s × 0.10: a reference clip joins the output at the with-video rate.
+    // (5 + 3.2) s × 0.10: output and reference clip are billed at the rate with video input.
     ["vidmodel-2.0", { video_url: CLIP }, [3_200], 82],
     ["vidmodel-2.0", { video_url: CLIP }, [3_201], 83],
     ["vidmodel-2.0", { video_url: CLIP, duration: 15 }, [15_000], 300],
-    // Pictures are not billed.
+    // Images are not billed.
     ["vidmodel-2.0", { image_urls: [CLIP, CLIP] }, [], 75],
-    // 5 s × 0.20 + 10 s × 0.12: reference clips beside the output.
+    // 5 s × 0.20 + 10 s × 0.12: reference clips have their own rate.
     ["vidmodel-2.5", { video_urls: [CLIP, CLIP] }, [4_000, 6_000], 220],
     ["vidmodel-2.5", { video_urls: [CLIP] }, [1], 101],
-    // Reference sound is not billed.
+    // Reference audio is not billed.
     ["vidmodel-2.5", { audio_urls: [CLIP] }, [30_000], 100],
-    // The clip to edit is the output, billed once.
+    // An edited clip is billed once, as output.
     ["vidmodel-2.5", { video_url: CLIP }, [4_000], 80],
     ["vidmodel-2.5", { video_url: CLIP }, [29_999], 600],
     // 10 s × 0.48 + 2 s × 0.30: an edit with a reference clip.
@@ -59,13 +59,13 @@ describe("prices, each worked out by hand", () => {
     ["sim-edit-1", { image_url: CLIP }, [], 3],
     ["sim-edit-1", { image_url: CLIP, resolution: "2K" }, [], 5],
     ["sim-upscale-1", { image_url: CLIP, resolution: "4K" }, [], 5],
-    // 0.05 per 1,000 characters: never less than a credit, rounded up once.
+    // 0.05 per 1,000 characters: at least one credit, rounded up once.
     ["sim-speech-1", { prompt: "x" }, [], 1],
     ["sim-speech-1", { prompt: "x".repeat(200) }, [], 1],
     ["sim-speech-1", { prompt: "x".repeat(201) }, [], 2],
     ["sim-speech-1", { prompt: "🦊".repeat(1_000) }, [], 5],
     ["sim-speech-1", { prompt: "x".repeat(30_000) }, [], 150],
-    // 10 s of sound × 0.07.
+    // 10 s of audio × 0.07.
     ["sim-lipsync-1", { image_url: CLIP, audio_url: CLIP }, [0, 10_000], 70],
     ["sim-lipsync-1", { image_url: CLIP, audio_url: CLIP, resolution: "480p" }, [0, 10_001], 41],
   ];
@@ -74,13 +74,13 @@ describe("prices, each worked out by hand", () => {
   });
 });
 
-test("a price per image counts every file of the result", () => {
+test("multiplies a price per image by the number of result files", () => {
   const model = { ...shipped("sim-edit-1"), files: 4 };
   expect(pricesOf(model, { image_url: CLIP }).map(({ credits }) => credits)).toEqual([12, 16]);
 });
 
-test("a price is rounded up once, not per part", () => {
-  // 0.001 × 5 s + 0.001 × 5 s is one credit; rounding each part would make two.
+test("rounds a price up once, not for each part", () => {
+  // 0.001 × 5 s + 0.001 × 5 s is one credit; rounding each part would give two.
   const model = shipped("vidmodel-2.5");
   const [route] = model.routes;
   if (!route) throw new Error("vidmodel-2.5 needs a route");
@@ -88,22 +88,22 @@ test("a price is rounded up once, not per part", () => {
   expect(pricesOf({ ...model, routes: [cheap] }, { video_urls: [CLIP] }, [5_000])).toEqual([{ routeId: route.id, credits: 1 }]);
 });
 
-test("even nothing to bill costs a credit", () => {
+test("charges at least one credit, even for zero billed seconds", () => {
   const model = shipped("sim-lipsync-1");
   const checked = check(model, { image_url: CLIP, audio_url: CLIP });
   expect(priceRoutes(model, checked, []).map(({ credits }) => credits)).toEqual([1, 1]);
 });
 
-test("a fraction of a millisecond counts as a whole one", () => {
+test("rounds a fraction of a millisecond up", () => {
   expect(cheapest("vidmodel-2.0", { video_url: CLIP }, [3_200.4])).toBe(83);
 });
 
-test("a route without a rate for the input has no price", () => {
+test("returns no price for a route without a rate for the input", () => {
   const ids = pricesOf(shipped("vidmodel-2.5"), { resolution: "1080p" }).map(({ routeId }) => routeId);
   expect(ids).toEqual(["vidmodel-2.5/fal", "vidmodel-2.5/fal-us"]);
 });
 
-/** An independent account of a price: exact fractions with the decimal point moved, from the published entry alone. */
+/** An independent price calculation: scaled integers, from the published entry alone. */
 const exactCredits = (model: Model, filled: JsonObject, ms: Record<string, number>): bigint => {
   const entry = modelEntry(model, (routeId) => routeId === model.routes[0]?.id);
   const micro = (rows: typeof entry.price.rates) => {
@@ -127,7 +127,7 @@ const exactCredits = (model: Model, filled: JsonObject, ms: Record<string, numbe
   return up < 1n ? 1n : up;
 };
 
-describe("for every input that options allow: whole, at least 1, exact, and no less when more is asked for", () => {
+describe("the price of every allowed input is an exact whole number of at least 1 and never falls with length, for", () => {
   test.each(catalogue.models.map(({ id }) => id))("%s", (modelId) => {
     const model = shipped(modelId);
     const lengths = fc.array(fc.integer({ min: 4_000, max: 30_000 }), { minLength: 1, maxLength: 4 });
@@ -155,7 +155,7 @@ describe("for every input that options allow: whole, at least 1, exact, and no l
   });
 });
 
-test("no pair of a rate and a number of seconds is off by the error of floats", () => {
+test("no product of a rate and a duration has a floating-point error", () => {
   const model = shipped("vidmodel-2.0");
   const [route] = model.routes;
   if (!route) throw new Error("vidmodel-2.0 needs a route");
@@ -168,6 +168,6 @@ test("no pair of a rate and a number of seconds is off by the error of floats", 
       if (Math.ceil(Number(usd) * duration * 100) !== cents * duration) wrongFloats += 1;
     }
   }
-  // The table would not tell integers from floats if floats were right everywhere.
+  // The test proves something only if floating-point arithmetic is wrong for some pair.
   expect(wrongFloats).toBeGreaterThan(0);
 });

@@ -1,11 +1,11 @@
-// Fault A10: a page could not fetch() its own result, because signed links had no CORS header.
+// Fault A10: a web page could not fetch() its own result, because signed links had no CORS header.
 import { expect, test } from "bun:test";
 import { png } from "../media/made.ts";
 import { openDelivery, whole } from "./delivery.ts";
 
 const FROM = { origin: "https://app.example" };
 
-test("A10: a page of any site may read a signed link: the whole, a part, its headers, and why it is over", async () => {
+test("A10: sends CORS headers for every origin on signed links, for full, partial, HEAD and error responses", async () => {
   const bytes = await png(40, 30);
   const delivery = await openDelivery("image", () => whole(bytes));
   const shown = await delivery.order();
@@ -30,7 +30,7 @@ test("A10: a page of any site may read a signed link: the whole, a part, its hea
   }
 });
 
-test("A10: a browser that asks first is told that a page may ask for parts", async () => {
+test("A10: allows range headers in the response to a CORS preflight of a signed link", async () => {
   const delivery = await openDelivery("image", async () => whole(await png(8, 8)));
   const shown = await delivery.order();
   const answer = await fetch(shown.output?.urls[0] ?? "", {
@@ -44,7 +44,7 @@ test("A10: a browser that asks first is told that a page may ask for parts", asy
     expect(answer.headers.get("access-control-allow-headers")?.toLowerCase()).toContain(name);
 });
 
-test("A10: what is opened by a key stays closed to pages of other sites", async () => {
+test("A10: sends no CORS headers on endpoints that require an API key", async () => {
   const delivery = await openDelivery("image", async () => whole(await png(8, 8)));
   const { id } = await delivery.order();
   for (const path of [`/v1/generations/${id}`, `/v1/generations/${id}/content`]) {

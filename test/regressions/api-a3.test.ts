@@ -1,4 +1,4 @@
-// Fault A3: results of other kinds cost the provider's price and minutes of repeats; good files were lost for a bad one.
+// Fault A3: paid results in other formats were downloaded again for minutes and discarded; one bad file discarded the good ones.
 import { expect, test } from "bun:test";
 import * as zlib from "node:zlib";
 import type { MediaKind } from "../../src/domain/types.ts";
@@ -7,7 +7,7 @@ import { openScene } from "../generation/fixture.ts";
 import { mp3, png } from "../media/made.ts";
 import { openDelivery, whole } from "./delivery.ts";
 
-/** By the words of a prompt, as every provider of the simulator understands them. */
+/** Prompt markers that every provider of the simulator accepts, with the delivered format. */
 const WORDS: readonly [words: string, kind: MediaKind, mime: string][] = [
   ["[sim:moving-gif] [sim:no-length]", "image", "image/gif"],
   ["[sim:svg] [sim:br]", "image", "image/svg+xml"],
@@ -21,7 +21,7 @@ const WORDS: readonly [words: string, kind: MediaKind, mime: string][] = [
   ["[sim:sound-webm] [sim:slow-file=50]", "audio", "audio/mp4"],
 ];
 for (const [words, kind, mime] of WORDS)
-  test(`A3: ${words} as ${kind} is delivered as ${mime} and fetched once`, async () => {
+  test(`A3: delivers a result of ${words} for an order of ${kind} as ${mime} after one download`, async () => {
     const scene = await openScene({ routes: [FAL], kind });
     const { id } = await scene.submit("life", { prompt: `a kite ${words}` });
     expect(await scene.until(id)).toMatchObject({ status: "succeeded", cost_usd: 0.2, attempts: 1 });
@@ -30,9 +30,9 @@ for (const [words, kind, mime] of WORDS)
     expect(scene.simulator.jobs()[0]?.fetches).toBe(1);
   });
 
-test("A3: one bad file of several does not lose the good ones, which are numbered without a gap; the operator is told", async () => {
+test("A3: delivers the good files of a result with one bad file, numbers them without a gap and logs the bad one", async () => {
   const pictures = await Promise.all([png(10, 10), png(20, 20), png(30, 30)]);
-  // The first of three is always empty: it is fetched three times, the others once.
+  // The first of the three files is always empty: the service downloads it three times, the others once.
   const answers = [pictures[1], pictures[2]];
   const served = await openDelivery(
     "image",
@@ -55,7 +55,7 @@ test("A3: one bad file of several does not lose the good ones, which are numbere
   expect(record?.output).toMatchObject({ announced: 3 });
 });
 
-test("A3: a sound that breaks off is not delivered and not charged", async () => {
+test("A3: does not charge for a truncated sound file and falls back to the next route", async () => {
   const packed = zlib.gzipSync(mp3(20));
   const delivery = await openDelivery("audio", () =>
     whole(packed.subarray(0, packed.length - 20), { "content-encoding": "gzip" }),

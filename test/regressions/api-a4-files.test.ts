@@ -1,4 +1,4 @@
-// Fault A4, result files: servers that compress although `identity` was asked for.
+// Fault A4, result files: servers that compress although the request accepts only `identity`.
 import { expect, test } from "bun:test";
 import * as zlib from "node:zlib";
 import type { MediaKind } from "../../src/domain/types.ts";
@@ -22,14 +22,14 @@ const CODINGS: readonly [string, (bytes: Uint8Array) => Uint8Array][] = [
 const FILES: readonly [string, MediaKind, string, () => Promise<Uint8Array> | Uint8Array][] = [
   ["picture", "image", "image/png", () => png(64, 48)],
   ["clip", "video", "video/mp4", () => mp4({ seconds: 5 })],
-  ["sound", "audio", "audio/wav", () => wav(2)],
-  ["sound", "audio", "audio/mpeg", () => mp3(2)],
-  ["vector", "image", "image/svg+xml", () => SVG],
+  ["WAV file", "audio", "audio/wav", () => wav(2)],
+  ["MP3 file", "audio", "audio/mpeg", () => mp3(2)],
+  ["vector graphic", "image", "image/svg+xml", () => SVG],
 ];
 
 for (const [index, [coding, pack]] of CODINGS.entries()) {
   const [what, kind, mime, make] = FILES[index % FILES.length] ?? FILES[0] ?? ["", "image", "", () => SVG];
-  test(`A4: a ${what} that comes as ${coding} (${index}) is delivered unpacked, whether its length was told or not`, async () => {
+  test(`A4: decompresses a ${what} sent as ${coding} (${index}), with and without a Content-Length`, async () => {
     const bytes = await make();
     const packed = pack(bytes);
     for (const isTold of [true, false]) {
@@ -46,7 +46,7 @@ for (const [index, [coding, pack]] of CODINGS.entries()) {
   });
 }
 
-test("A4: a compressed file that breaks off is not delivered and not charged", async () => {
+test("A4: does not charge for a truncated compressed file and falls back to the next route", async () => {
   const packed = zlib.gzipSync(await png(64, 48));
   const delivery = await openDelivery("image", () => whole(packed.subarray(0, -12), { "content-encoding": "gzip" }));
   const shown = await delivery.order();
@@ -54,7 +54,7 @@ test("A4: a compressed file that breaks off is not delivered and not charged", a
   expect((await delivery.attempts(shown.id))[0]?.failure?.detail).toContain("damaged or cut short");
 });
 
-test("A4: what becomes larger than a result may be is given up while it comes, and not charged", async () => {
+test("A4: does not charge for a file that decompresses to more than limits.result_bytes and falls back to the next route", async () => {
   const film = Buffer.concat([
     await mp4({ seconds: 1 }),
     Buffer.from([0, 0x60, 0, 0]),
@@ -69,7 +69,7 @@ test("A4: what becomes larger than a result may be is given up while it comes, a
   expect((await delivery.attempts(shown.id))[0]?.failure?.detail).toContain("larger than 1048576 bytes");
 });
 
-test("A4: a vector that is kept compressed and sent without a word of it stays as it is", async () => {
+test("A4: delivers a gzip-compressed SVG without a Content-Encoding unchanged, as application/gzip", async () => {
   const packed = zlib.gzipSync(SVG);
   const delivery = await openDelivery("image", () => whole(packed, { "content-type": "image/svg+xml" }), { path: "/logo.svgz" });
   const shown = await delivery.order();

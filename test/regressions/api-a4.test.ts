@@ -1,4 +1,4 @@
-// A4, as far as answers are read as JSON: providers' servers that compress them although nobody asked for it.
+// Fault A4, JSON responses: providers' servers that compress them although the request does not accept it.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import * as zlib from "node:zlib";
 import { builtInCatalogue } from "../../catalogue/load.ts";
@@ -17,7 +17,7 @@ const packers: Record<string, (bytes: Uint8Array) => Uint8Array<ArrayBuffer>> = 
   deflate: (bytes) => Buffer.from(zlib.deflateSync(bytes)),
   br: (bytes) => Buffer.from(zlib.brotliCompressSync(bytes, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 3 } })),
   zstd: (bytes) => Buffer.from(zlib.zstdCompressSync(bytes)),
-  // Plain, whatever is said of it.
+  // Not compressed, although the Content-Encoding header names a coding.
   "aws-chunked": (bytes) => Buffer.from(bytes),
   "utf-8": (bytes) => Buffer.from(bytes),
   none: (bytes) => Buffer.from(bytes),
@@ -49,8 +49,8 @@ const deliversThrough = async (provider: string, modelId: string, coding: string
 };
 
 for (const coding of Object.keys(packers)) {
-  test(`A4: submissions, polls and results of a queue that come as ${coding} are read`, () =>
+  test(`A4: reads submit, poll and result responses of a provider's queue with Content-Encoding ${coding}`, () =>
     deliversThrough("fal", "vidmodel-2.5", coding));
-  test(`A4: an answer that comes as ${coding} with the picture in it is read`, () =>
+  test(`A4: reads a response with an inline picture and Content-Encoding ${coding}`, () =>
     deliversThrough("openai", "gpt-image-2", coding));
 }

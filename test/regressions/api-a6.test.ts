@@ -1,10 +1,10 @@
-// Fault A6: a request pipelined behind a POST closes the connection without an answer.
+// Fault A6: a request pipelined behind a POST closes the connection without a response.
 import { expect, test } from "bun:test";
 import { connect } from "node:net";
 import { INPUT, MODEL } from "../generation/catalogue.ts";
 import { openScene } from "../generation/fixture.ts";
 
-/** Sends everything at once and reads until the connection is closed, or so many answers have come. */
+/** Sends the text at once and reads until the connection is closed or the given number of responses has arrived. */
 const exchange = (url: string, text: string, answers: number): Promise<string> =>
   new Promise((fulfil, fail) => {
     const { hostname, port } = new URL(url);
@@ -19,7 +19,7 @@ const exchange = (url: string, text: string, answers: number): Promise<string> =
   });
 const statuses = (heard: string) => [...heard.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
 
-test("A6: a request behind a POST closes the connection, as the description says; the POST can be sent again and is charged once", async () => {
+test("A6: closes the connection on a request pipelined behind a POST, as documented, and charges the resent POST once", async () => {
   const scene = await openScene();
   const { host } = new URL(scene.url);
   const body = JSON.stringify({ model: MODEL, input: INPUT });
@@ -33,13 +33,13 @@ test("A6: a request behind a POST closes the connection, as the description says
     "where a request is sent behind a POST before that was answered",
   );
 
-  // Whether it was accepted before the connection closed or not: with its key it is one generation.
+  // The service may have accepted the POST before the connection closed; with its idempotency key it is one generation.
   const [status] = statuses(await exchange(scene.url, post, 1));
   expect([200, 202]).toContain(status ?? 0);
   const replayed = await exchange(scene.url, post, 1);
   expect(statuses(replayed)).toEqual([200]);
   await scene.until(/gen_\w+/.exec(replayed)?.[0] ?? "");
   expect(await scene.balance()).toMatchObject({ held: 0, charged: 20, inProgress: 0 });
-  // Behind what only reads, requests may be sent before they are answered.
+  // Requests pipelined behind a GET are answered.
   expect(statuses(await exchange(scene.url, get + get, 2))).toEqual([200, 200]);
 });

@@ -1,4 +1,4 @@
-// A7: an answer that names a cost and holds no file is a refused output, and on the list of what may have been paid.
+// Fault A7: a response with a cost and without a file is a refused output, and its attempt is an orphan.
 import { describe, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
@@ -12,7 +12,7 @@ for (const [provider, modelId] of [
   ["openai", "gpt-image-2"],
   ["gemini", "gemini-3-pro-image"],
 ] as const)
-  test(`A7: ${provider} answers 200 with a usage and without a picture: nothing is charged, and it is among the orphans`, async () => {
+  test(`A7: does not charge for a 200 response of ${provider} with usage and without a picture, and lists it as an orphan`, async () => {
     const model = CATALOGUE.model(modelId);
     if (!model) throw new Error(`there is no ${modelId}`);
     const harness = await openHarness({ providers: [provider], factor: 1000, catalogue: CATALOGUE });
@@ -24,7 +24,7 @@ for (const [provider, modelId] of [
     expect(await harness.store.orphans(0)).toMatchObject([
       { generationId: id, provider, state: "rejected", fate: "unusable", failure: { class: "refused_output", isBilled: true } },
     ]);
-    // What was refused before any work is not.
+    // A submission that the provider rejects before any work is not an orphan.
     harness.simulator.clearScript();
     harness.simulator.script({ fault: "refuse" });
     const refused = await harness.submit(model.id, leastInput(model, `${harness.simulator.url}/samples`));
@@ -33,7 +33,7 @@ for (const [provider, modelId] of [
     await harness.close();
   });
 
-describe("A7: the same of any provider that says what it billed", () => {
+describe("A7: a refused output of a provider that reports its cost", () => {
   const dialects = readDialects(null);
   const context = (input: object) => ({
     ...{ ref: "0k3v9x2m-1", endpoint: "x", options: {}, baseUrl: "https://provider.example" },
@@ -44,7 +44,7 @@ describe("A7: the same of any provider that says what it billed", () => {
   const asked = (provider: string, body: unknown) =>
     dialects.get(provider)?.adapter.readPoll(answer(200, body), { jobId: "job-1" }, context({}));
 
-  test("OpenAI, with and without a usage", () => {
+  test("is marked as billed for OpenAI only if the usage counts tokens", () => {
     const usage = { total_tokens: 6250, input_tokens: 50, output_tokens: 6200 };
     expect(said("openai", { data: [], usage })).toMatchObject({ failure: { class: "refused_output", isBilled: true } });
     expect(said("openai", { data: [] })).toEqual({
@@ -54,14 +54,14 @@ describe("A7: the same of any provider that says what it billed", () => {
     const nothing = { total_tokens: 0, input_tokens: 0, output_tokens: 0 };
     expect(JSON.stringify(said("openai", { data: [], usage: nothing }))).not.toContain("isBilled");
   });
-  test("ModelArk, whose task failed after tokens were counted", () => {
+  test("is marked as billed for ModelArk only if the failed task reports tokens", () => {
     const task = { id: "job-1", status: "failed", error: { code: "OutputVideoSensitiveContentDetected", message: "x" } };
     expect(asked("modelark", { ...task, usage: { completion_tokens: 108_900 } })).toMatchObject({
       ...{ kind: "failed", failure: { class: "refused_output", isBilled: true } },
     });
     expect(JSON.stringify(asked("modelark", task))).not.toContain("isBilled");
   });
-  test("Runware, whose cost stands beside a flag", () => {
+  test("is marked as billed for Runware if the flagged task reports a cost", () => {
     const task = { taskUUID: "job-1", status: "success", imageURL: "https://im.example/x.jpg", NSFWContent: true, cost: 0.01 };
     expect(asked("runware", { data: [task] })).toMatchObject({ failure: { class: "refused_output", isBilled: true } });
   });

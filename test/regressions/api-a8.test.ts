@@ -1,4 +1,4 @@
-// Fault A8: refusals of media did not say what is taken.
+// Fault A8: API errors about input media did not name the accepted formats.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { type Harness, openHarness } from "../harness.ts";
@@ -41,7 +41,7 @@ const ROWS: readonly [field: string, file: string, is: string, wanted: string][]
   ["audio_urls", "page", "a web page", SOUND],
 ];
 for (const [field, file, is, wanted] of ROWS)
-  test(`A8: ${is} as ${field} is refused by a sentence that names what it is and what is taken`, async () => {
+  test(`A8: rejects ${is} as ${field} with a message that names the detected and the accepted formats`, async () => {
     const url = `${server.url.origin}/${file}`;
     const media: JsonObject = field === "image_url" ? { [field]: url } : { [field]: [url] };
     const body = { model: "vidmodel-2.5", input: { prompt: "a kite", duration: 5, ...media } };

@@ -1,8 +1,8 @@
-// Runs the command line in a process of its own, as a user without rights: root may write anywhere.
+// Runs the command line in a child process, as an unprivileged user because root may write anywhere.
 import { spawn } from "node:child_process";
 import { PROGRAM } from "../built.ts";
 
-/** Nobody, where the tests are root's. */
+/** The user `nobody`, if root runs the tests. */
 const AS: { uid?: number; gid?: number } = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 export type Output = { exit: number | null; out: Buffer; err: string };
@@ -15,7 +15,7 @@ const collected = (stream: NodeJS.ReadableStream): Promise<Buffer> =>
     stream.on("error", reject);
   });
 
-/** @param user `nobody`: whatever the tests are; `own`: theirs. @param cwd where it is run */
+/** @param user `nobody`: an unprivileged user even if root runs the tests; `own`: the user of the tests. @param cwd directory */
 export const runAs = async (
   user: "nobody" | "own",
   words: readonly string[],

@@ -1,23 +1,23 @@
-// A provider whose files are served as a test says: what a customer gets of them, what it costs, and how often they were fetched.
+// Harness for result files that a test serves: what is delivered, what is charged and how often the service downloads.
 import { onTestFinished } from "bun:test";
 import type { MediaKind } from "../../src/domain/types.ts";
 import { FAL, REPLICATE } from "../generation/catalogue.ts";
 import { openScene, type Scene, type SceneOptions } from "../generation/fixture.ts";
 import type { Shown } from "../harness.ts";
 
-/** Answers a fetch; `nth` counts from 1 over all fetches. */
+/** Responds to a download; `nth` counts from 1 over all downloads. */
 export type FileServer = (request: Request, nth: number) => Response | Promise<Response>;
 
 export type Delivery = Scene & {
-  /** Paths fetched from the file server, in order. */
+  /** Paths that the service requested from the file server, in order. */
   fetched: string[];
-  /** Orders one generation, whose route announces files of the server, and waits for its end. */
+  /** Submits one generation, whose route delivers links to the file server, and waits until it ends. */
   order(): Promise<Shown>;
-  /** Downloads file 1 with the key. */
+  /** Downloads file 1 with the API key. */
   content(id: string): Promise<Response>;
 };
 
-/** The cheaper of two routes announces what the file server answers; the other works. */
+/** Opens a service with two routes: the cheaper one delivers links to the file server, the other one works. */
 export const openDelivery = async (
   kind: MediaKind,
   answer: FileServer,
@@ -53,6 +53,6 @@ export const openDelivery = async (
   };
 };
 
-/** Bytes as a server sends them, whole, with their length. */
+/** A response with all bytes and their length. */
 export const whole = (bytes: Uint8Array, headers: Record<string, string> = {}): Response =>
   new Response(new Uint8Array(bytes), { headers });

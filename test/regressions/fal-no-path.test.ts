@@ -1,24 +1,24 @@
-// Finding 2 of the checked dialects: fal's queue takes any path below an app that it knows, and only the result says that there is none.
+// Dialect finding 2: fal's queue accepts any path below a known app, and only the result reports that the path does not exist.
 import { expect, test } from "bun:test";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { FAL, REPLICATE } from "../generation/catalogue.ts";
 import { expectEnd, openScene } from "../generation/fixture.ts";
 
-test("a path that there is not puts its route out of use at once: the next one delivers, and nothing may have been paid", async () => {
+test("falls back and takes a route out of service without an orphan when fal reports that its path does not exist", async () => {
   const scene = await openScene({ routes: [FAL, REPLICATE] });
   scene.simulator.script({ fault: "no-path", provider: "fal" });
   const { id } = await scene.begin();
   await expectEnd(scene, id, { ends: 25, attempts: ["failed", "delivered"], received: ["fal", "replicate"] });
   const [first] = await scene.attempts(id);
   expect(first?.failure).toMatchObject({ class: "config_fault", detail: expect.stringMatching(/Path \/.* not found/) });
-  // The operator is told by whom, and nobody is sent there any more.
+  // The service logs the route for the operator and submits nothing else to it.
   const alarms = scene.lines.filter(({ event }) => event === "route needs operator");
   expect(alarms).toMatchObject([{ fields: { route_id: "life/fal", error_code: "config_fault" } }]);
   expect((await scene.begin()).quoted_usd).toBe(0.25);
   expect(await scene.store.orphans(0)).toEqual([]);
 });
 
-test("the simulator knows the paths of fal's own apps, and takes others as fal does", async () => {
+test("simulator returns 404 for unknown paths of fal's own apps and accepts any path of other apps", async () => {
   const simulator = await createSimulator({ speed: 100_000 });
   const authorization = "Key k";
   const ask = async (path: string) => {

@@ -1,17 +1,17 @@
-// A server before the simulator, that passes everything on and may change what comes back: servers do that to providers' answers.
+// Reverse proxy in front of the simulator that can change provider responses, as real proxies do.
 import type { Simulator } from "../../src/simulator/simulator.ts";
 
 export type Front = {
-  /** In place of `simulator.url`. */
+  /** Used instead of `simulator.url`. */
   url: string;
-  /** The address of a provider behind it, as the settings name it. */
+  /** The base URL of a provider behind the proxy, for the configuration. */
   baseUrl(provider: string): string;
-  /** Answers that were changed. */
+  /** Number of changed responses. */
   changed: number;
   [Symbol.asyncDispose](): Promise<void>;
 };
 
-/** @param change what becomes of an answer that is JSON; undefined leaves it as it is */
+/** @param change replaces a JSON response; undefined leaves it unchanged */
 export const openFront = (
   simulator: Simulator,
   change: (body: Uint8Array<ArrayBuffer>, asked: Request) => Response | Promise<Response | undefined> | undefined,
@@ -32,7 +32,7 @@ export const openFront = (
         decompress: false,
       });
       if (!answer.headers.get("content-type")?.includes("json")) return answer;
-      // It is its address that clients know.
+      // Clients know the address of the proxy, not that of the simulator.
       const text = (await answer.text()).replaceAll(simulator.url, server.url.origin);
       const changed = await change(Buffer.from(text), request);
       if (changed === undefined) return new Response(text, { status: answer.status, headers: answer.headers });

@@ -1,4 +1,4 @@
-// Item 7 of the deliveries: an answer of 30 MB with a file in it holds nobody up.
+// Deliveries, item 7: a response of 30 MB with an inline file must not block the event loop.
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,12 +14,12 @@ const scratch = makeScratch("large-answers-");
 afterAll(() => dropScratch(scratch));
 
 const CATALOGUE = builtInCatalogue();
-/** The promise of every API test: no pause beyond a control's is longer. */
+/** The limit of every API test for a pause of the event loop, beyond that of the control process. */
 const LONGEST_MS = 250;
 
 /**
- * A provider in a process of its own, so that what it does holds up nobody who is measured: it answers every request with one picture, with
- * 22 MB of its writer's notes behind its header, in the words of OpenAI or of Gemini.
+ * A provider in a child process, so that its work does not block the measured process. It returns one picture with 22 MB of
+ * metadata after its header, in the response format of OpenAI or Gemini.
  */
 const PROVIDER = `const { crc32 } = require("node:zlib");
   const [path, words] = process.argv.slice(1);
@@ -59,7 +59,7 @@ const openProvider = async (words: "openai" | "gemini") => {
   };
 };
 
-/** The longest time in which nothing else had its turn. */
+/** Measures the longest time for which the event loop was blocked. */
 const openMeter = () => {
   let longestMs = 0;
   let lastMs = performance.now();
@@ -77,7 +77,7 @@ const openMeter = () => {
     },
   };
 };
-/** The same of a process that does nothing, at the same time: what the machine itself holds up. */
+/** Measures the same in an idle process at the same time: pauses that the machine causes. */
 const CONTROL = `let longest = 0, last = performance.now(); setInterval(() => { const now = performance.now(); longest = Math.max(longest, now - last); last = now; }, 1); process.stdin.on("data", () => { process.stdout.write(String(longest)); process.exit(); });`;
 const openControl = () => {
   const child = Bun.spawn([process.execPath, "-e", CONTROL], { stdin: "pipe", stdout: "pipe" });
@@ -97,7 +97,7 @@ const deliver = async (provider: "openai" | "gemini", modelId: string) => {
   });
   const model = CATALOGUE.model(modelId);
   if (!model) throw new Error(`there is no ${modelId}`);
-  // The second time: what is loaded when it is first needed is not what is measured.
+  // Only the second generation is measured, because the first one loads modules.
   const first = await harness.submit(modelId, leastInput(model, `${harness.simulator.url}/samples`));
   await harness.until(first.id);
   const [meter, control] = [openMeter(), openControl()];
@@ -112,16 +112,16 @@ const deliver = async (provider: "openai" | "gemini", modelId: string) => {
   return { ended, longestMs, controlMs, said, fileBytes };
 };
 
-test("a JSON answer of 30 MB with a picture as base64 is delivered, and nobody waits for it", async () => {
+test("delivers a base64 picture from a JSON response of 30 MB without blocking the event loop", async () => {
   const { ended, longestMs, controlMs, said, fileBytes } = await deliver("openai", "gpt-image-2");
   expect(ended).toMatchObject({ status: "succeeded", output: { width: 1024, height: 1024 } });
   expect(fileBytes).toBeGreaterThan(22 * 1024 * 1024);
-  // Its address is written down, and not a byte of it.
+  // The generation events contain the address of the file, not its bytes.
   expect(said).toBeLessThan(20_000);
   expect(longestMs).toBeLessThan(controlMs + LONGEST_MS);
 });
 
-test("the same with escapes in it, as some writers make them, and in an envelope of another provider", async () => {
+test("delivers a base64 picture with escaped slashes from a Gemini response of 30 MB without blocking the event loop", async () => {
   const { ended, longestMs, controlMs } = await deliver("gemini", "gemini-3-pro-image");
   expect(ended).toMatchObject({ status: "succeeded", output: { width: 1024, height: 1024 } });
   expect(longestMs).toBeLessThan(controlMs + LONGEST_MS);

@@ -1,4 +1,4 @@
-// A Matroska file of one track, element by element.
+// Builder of a Matroska file with one track, element by element.
 
 export const be = (value: number, bytes: number) => {
   const all = Buffer.alloc(8);

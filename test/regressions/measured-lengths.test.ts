@@ -1,4 +1,4 @@
-// Sound and clips are as long as ffmpeg plays them, whatever their tables say; what decoders do not agree on is refused.
+// Length of sound and clips as ffmpeg plays them, not as their tables declare it; files on which decoders disagree are rejected.
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,16 +13,16 @@ const lengthOf = async (bytes: Uint8Array) =>
   (await inspect(inMemory(bytes), { signal: AbortSignal.timeout(10_000), depth: "counted" })).ms;
 const refusalOf = (bytes: Uint8Array) => lengthOf(bytes).catch((error: Error) => error.message);
 const measures = (files: File[]) =>
-  test.each(files)("%s", async (_, bytes, ms) => {
+  test.each(files)("measures %s as ffmpeg plays it", async (_, bytes, ms) => {
     expect(await lengthOf(bytes)).toBe(ms);
   });
 const refuses = (files: [what: string, bytes: Uint8Array][], why: string) =>
-  test.each(files)("%s is refused", async (_, bytes) => {
+  test.each(files)("rejects %s", async (_, bytes) => {
     expect(await refusalOf(bytes)).toBe(why);
   });
 
 const kept = (name: string) => readFileSync(join(import.meta.dir, "../corpus/files", name));
-/** A file of the corpus with other bytes behind the name of a box: `at` counts from the end of the name. */
+/** A corpus file with some bytes of a box replaced; `at` counts from the end of the box name. */
 const patched = (name: string, boxName: string, at: number, fresh: Uint8Array) => {
   const bytes = kept(name);
   return put(bytes, bytes.indexOf(boxName, 0, "latin1") + boxName.length + at, fresh);
@@ -30,9 +30,9 @@ const patched = (name: string, boxName: string, at: number, fresh: Uint8Array) =
 const DATA_AT = ftyp.length + 8;
 const fileOf = (data: Uint8Array, movie: Uint8Array) => Buffer.concat([ftyp, box("mdat", data), movie]);
 
-/** MPEG-2 of layer 2, 8 kbit/s, 24,000 samples a second: 1152 of them, 48 ms. */
+/** An MPEG-2 layer 2 frame: 8 kbit/s, 24,000 samples a second, 1152 samples, 48 ms. */
 const layer2 = Buffer.concat([Buffer.of(0xff, 0xf5, 0x14, 0xc0), zeros(44)]);
-/** The same of layer 3: 576 samples, 24 ms. */
+/** An MPEG-2 layer 3 frame: 576 samples, 24 ms. */
 const layer3 = Buffer.concat([Buffer.of(0xff, 0xf3, 0x14, 0xc4), zeros(20)]);
 const FRAMES = 40;
 const esds = full("esds", Buffer.of(3, 21, 0, 1, 0, 4, 13, 0x69, 0x15, ...zeros(11), 6, 1, 2));
@@ -61,7 +61,7 @@ const inFragment = (frame: Uint8Array, delta: number) => {
   return Buffer.concat([ftyp, movie, moof(moof(0).length + 8), box("mdat", times(FRAMES, frame))]);
 };
 
-/** A second of AAC, 10 frames in each sample. */
+/** About one second of AAC with 10 frames in each sample. */
 const aac = kept("lc.aac");
 const aacFrames: Buffer[] = [];
 for (let at = 0; aacFrames.length < 40; ) {
@@ -80,22 +80,26 @@ const tenEach = () => {
 
 measures([
   ["AAC with ten frames in each sample", tenEach(), Math.round((40 * 1024) / 44.1)],
-  ["layer 2 at a low rate in an MP4", inIndex(mp4a, layer2, 1152), 1920],
-  ["layer 2 by its name in QuickTime", inIndex(soundEntry(".mp2", 0, 24_000), layer2, 1152), 1920],
-  ["layer 2 with a table of other times", inIndex(mp4a, layer2, 100), 1920],
-  ["layer 2 with two frames in each sample", inIndex(mp4a, times(2, layer2), 1152, FRAMES / 2), 1920],
-  ["layer 2 with another rate in its description", inIndex(soundEntry("mp4a", 0, 48_000, esds), layer2, 576), 1920],
-  ["layer 2 in a fragment", inFragment(layer2, 1152), 1920],
-  ["layer 2 in a fragment with other times", inFragment(layer2, 10), 1920],
-  ["layer 3 in an MP4", inIndex(mp4a, layer3, 576), 960],
-  ["layer 3 in a fragment with other times", inFragment(layer3, 10), 960],
-  ["AC-3 with another rate in its description", patched("ac3-in.mp4", "ac-3", 24, be16(64_000)), 3002],
-  ["FLAC with another rate in its description", patched("flac-in.mp4", "fLaC", 24, be16(48_000)), 3000],
+  ["MPEG layer 2 at a low rate in an MP4", inIndex(mp4a, layer2, 1152), 1920],
+  ["MPEG layer 2 with a .mp2 sample entry in QuickTime", inIndex(soundEntry(".mp2", 0, 24_000), layer2, 1152), 1920],
+  ["MPEG layer 2 with wrong durations in the time table", inIndex(mp4a, layer2, 100), 1920],
+  ["MPEG layer 2 with two frames in each sample", inIndex(mp4a, times(2, layer2), 1152, FRAMES / 2), 1920],
+  [
+    "MPEG layer 2 with a different rate in its sample description",
+    inIndex(soundEntry("mp4a", 0, 48_000, esds), layer2, 576),
+    1920,
+  ],
+  ["MPEG layer 2 in a fragment", inFragment(layer2, 1152), 1920],
+  ["MPEG layer 2 in a fragment with wrong durations", inFragment(layer2, 10), 1920],
+  ["MPEG layer 3 in an MP4", inIndex(mp4a, layer3, 576), 960],
+  ["MPEG layer 3 in a fragment with wrong durations", inFragment(layer3, 10), 960],
+  ["AC-3 with a different rate in its sample description", patched("ac3-in.mp4", "ac-3", 24, be16(64_000)), 3002],
+  ["FLAC with a different rate in its sample description", patched("flac-in.mp4", "fLaC", 24, be16(48_000)), 3000],
 ]);
 
-// Sound of QuickTime whose tables count single samples.
+// QuickTime sound whose tables count single samples.
 
-/** 22 packets of 1024 bytes, each of 2036 samples. */
+/** 22 packets of 1024 bytes with 2036 samples each. */
 const ADPCM = { samples: 22 * 2036, bytes: 22 * 1024 };
 const packed = (samples: number, bytes: number) => Buffer.concat([samples, bytes, bytes, 2].map(be32));
 const adpcm = (size: number, count: number, head = packed(2036, 1024)) => {
@@ -105,24 +109,31 @@ const adpcm = (size: number, count: number, head = packed(2036, 1024)) => {
   return fileOf(zeros(ADPCM.bytes), movieOf(22_050, tablesOf(entry, row, sizes, ADPCM.samples, DATA_AT)));
 };
 measures([
-  ["coded sound of QuickTime, a byte for each sample", adpcm(1, ADPCM.samples), 2031],
-  ["coded sound of QuickTime with half the samples in its table of sizes", adpcm(1, ADPCM.samples / 2), 2031],
-  ["coded sound of QuickTime with samples of 2 bytes", adpcm(2, ADPCM.samples), 2031],
-  ["coded sound of QuickTime with few samples in a packet", adpcm(1, ADPCM.samples, packed(100, 1024)), 2031],
-  ["plain sound of QuickTime with half the samples in its table", patched("pcm-in.mov", "stsz", 8, be32(5200)), 1300],
-  ["plain sound of QuickTime with larger samples in its table", patched("pcm-in.mov", "stsz", 4, be32(4)), 1300],
+  ["ADPCM in QuickTime with samples of 1 byte in its size table", adpcm(1, ADPCM.samples), 2031],
+  ["ADPCM in QuickTime with half the samples in its size table", adpcm(1, ADPCM.samples / 2), 2031],
+  ["ADPCM in QuickTime with samples of 2 bytes in its size table", adpcm(2, ADPCM.samples), 2031],
+  [
+    "ADPCM in QuickTime with too few samples for each packet in its description",
+    adpcm(1, ADPCM.samples, packed(100, 1024)),
+    2031,
+  ],
+  ["PCM in QuickTime with half the samples in its size table", patched("pcm-in.mov", "stsz", 8, be32(5200)), 1300],
+  ["PCM in QuickTime with larger samples in its size table", patched("pcm-in.mov", "stsz", 4, be32(4)), 1300],
 ]);
 
-// Times that decoders do not agree on.
+// Times on which decoders disagree.
 
 refuses(
   [
-    ["an offset that makes ffmpeg throw away the table", patched("bframes.mp4", "ctts", 12, be32(2 ** 28 + 1))],
-    ["an offset as far back", patched("bframes.mp4", "ctts", 12, be32(-(2 ** 28) - 1))],
-    ["an offset for less than no sample", patched("bframes.mp4", "ctts", 8, be32(-1))],
-    ["an edit of a place before the empty one", patched("base.mp4", "elst", 12, be32(-2))],
-    ["an edit of no length before another", patched("late-1.5.mp4", "elst", 8, zeros(8))],
-    ["a clip whose clock stands still", patched("base.mp4", "mvhd", 12, zeros(4))],
+    [
+      "an MP4 with a composition offset so large that ffmpeg discards the table",
+      patched("bframes.mp4", "ctts", 12, be32(2 ** 28 + 1)),
+    ],
+    ["an MP4 with an equally large negative composition offset", patched("bframes.mp4", "ctts", 12, be32(-(2 ** 28) - 1))],
+    ["an MP4 with a composition offset for -1 samples", patched("bframes.mp4", "ctts", 8, be32(-1))],
+    ["an MP4 with an edit that starts at -2", patched("base.mp4", "elst", 12, be32(-2))],
+    ["an MP4 with an edit of length 0 before another edit", patched("late-1.5.mp4", "elst", 8, zeros(8))],
+    ["an MP4 with a timescale of 0", patched("base.mp4", "mvhd", 12, zeros(4))],
   ],
   "its index is not one of a real clip",
 );
@@ -161,7 +172,7 @@ const blocksOf = (count: number, stepMs: number, data: Uint8Array) =>
 const segment = (...parts: Uint8Array[]) => Buffer.concat([ebml, element("18538067", ...parts)]);
 const MS = 1_000_000;
 
-/** A packet of Opus of 20 ms. */
+/** An Opus packet of 20 ms. */
 const packet = Buffer.of(0x98, 1, 2, 3);
 const padded = (padding: Uint8Array) =>
   Array.from({ length: 50 }, (_, n) => element("a0", element("a1", blockOf(n * 20, packet)), element("75a2", padding)));
@@ -171,34 +182,38 @@ const ownClock = (scale: number) =>
 const ac3 = put(zeros(128), 0, Buffer.of(0x0b, 0x77, 0, 0, 0x80, 0x40));
 
 measures([
-  ["sound whose padding to be left out is below 0", segment(infoOf(MS), opus, clusterOf(...padded(Buffer.of(0xff)))), 1000],
-  ["the same in 4 bytes", segment(infoOf(MS), opus, clusterOf(...padded(be32(-1)))), 1000],
-  ["padding above 0", segment(infoOf(MS), opus, clusterOf(...padded(be32(MS)))), 950],
-  ["a track whose own clock is that of all", ownClock(1), 1000],
+  ["Opus in Matroska with a negative discard padding", segment(infoOf(MS), opus, clusterOf(...padded(Buffer.of(0xff)))), 1000],
   [
-    "ten frames of layer 3 in a block",
+    "Opus in Matroska with a negative discard padding in 4 bytes",
+    segment(infoOf(MS), opus, clusterOf(...padded(be32(-1)))),
+    1000,
+  ],
+  ["Opus in Matroska with a positive discard padding", segment(infoOf(MS), opus, clusterOf(...padded(be32(MS)))), 950],
+  ["a Matroska track with a timestamp scale of 1", ownClock(1), 1000],
+  [
+    "MPEG layer 3 in Matroska with ten frames in a block",
     segment(infoOf(MS), tracksOf("A_MPEG/L3", 24_000), clusterOf(...blocksOf(4, 240, times(10, layer3)))),
     960,
   ],
   [
-    "layer 2 with another rate in its header",
+    "MPEG layer 2 in Matroska with a different rate in its track header",
     segment(infoOf(MS), tracksOf("A_MPEG/L2", 48_000), clusterOf(...blocksOf(40, 48, layer2))),
     1920,
   ],
   [
-    "ten frames of AC-3 in a block",
+    "AC-3 in Matroska with ten frames in a block",
     segment(infoOf(MS), tracksOf("A_AC3", 48_000), clusterOf(...blocksOf(2, 480, times(10, put(ac3, 4, Buffer.of(0x00)))))),
     640,
   ],
 ]);
-refuses([["a track with a clock of its own", ownClock(20)]], "its tracks have clocks of their own");
+refuses([["a Matroska track with a timestamp scale of 20", ownClock(20)]], "its tracks have clocks of their own");
 
 const seekTo = (...places: [id: string, at: number][]) =>
   element(
     "114d9b74",
     ...places.map(([id, at]) => element("4dbb", element("53ab", Buffer.from(id, "hex")), element("53ac", be32(at)))),
   );
-/** Headers behind the clusters, with a table before these that leads there. */
+/** A segment whose headers follow the clusters, with a seek table that points to them. */
 const led = (before: Uint8Array[], behind: [id: string, header: Uint8Array][]) => {
   const cluster = clusterOf(...blocksOf(10, 100, zeros(8)));
   const place = (from: number) =>
@@ -211,10 +226,10 @@ const led = (before: Uint8Array[], behind: [id: string, header: Uint8Array][]) =
 const plain = tracksOf("A_UNKNOWN", 8000);
 const slow = infoOf(20 * MS);
 measures([
-  ["a clock behind the clusters", led([plain], [["1549a966", slow]]), 20_000],
-  ["tracks behind the clusters", led([slow], [["1654ae6b", plain]]), 20_000],
+  ["a Matroska file with its Info element after the clusters", led([plain], [["1549a966", slow]]), 20_000],
+  ["a Matroska file with its Tracks element after the clusters", led([slow], [["1654ae6b", plain]]), 20_000],
   [
-    "both behind the clusters",
+    "a Matroska file with its Info and Tracks elements after the clusters",
     led(
       [],
       [
@@ -227,8 +242,14 @@ measures([
 ]);
 refuses(
   [
-    ["a clock behind the clusters that no table leads to", segment(plain, clusterOf(...blocksOf(10, 100, zeros(8))), slow)],
-    ["tracks behind the clusters that no table leads to", segment(slow, clusterOf(...blocksOf(10, 100, zeros(8))), plain)],
+    [
+      "a Matroska file with an Info element after the clusters and no seek table",
+      segment(plain, clusterOf(...blocksOf(10, 100, zeros(8))), slow),
+    ],
+    [
+      "a Matroska file with a Tracks element after the clusters and no seek table",
+      segment(slow, clusterOf(...blocksOf(10, 100, zeros(8))), plain),
+    ],
   ],
   "its index is not one of a real file",
 );
@@ -238,10 +259,16 @@ refuses(
 const BITS_AT = 34;
 measures(
   ["alaw.wav", "ulaw.wav"].flatMap((name) =>
-    [8, 16, 64, 800].map((bits): File => [`${name} of ${bits} bits`, put(kept(name), BITS_AT, le32(bits).subarray(0, 2)), 1300]),
+    [8, 16, 64, 800].map(
+      (bits): File => [
+        `${name} with ${bits} bits a sample in its header`,
+        put(kept(name), BITS_AT, le32(bits).subarray(0, 2)),
+        1300,
+      ],
+    ),
   ),
 );
-test("plain sound of 800 bits is refused", async () => {
+test("rejects PCM with 800 bits a sample in its header", async () => {
   expect(await refusalOf(put(kept("pcm16.wav"), BITS_AT, le32(800).subarray(0, 2)))).toBe("its header is broken");
 });
 
@@ -257,7 +284,7 @@ const pagesOf = (name: string, serial: number) => {
   return pages;
 };
 const alone = (name: string) => lengthOf(kept(name));
-test("Ogg streams that begin together are as long as the longest, and those of a chain as all of them", async () => {
+test("measures parallel Ogg streams as the longest one and chained streams as their sum", async () => {
   const [long, short] = [pagesOf("opus20.opus", 1), pagesOf("opus-trimmed-both.opus", 2)];
   const together = [...long.slice(0, 1), ...short.slice(0, 1), ...long.slice(1), ...short.slice(1)];
   expect(await lengthOf(Buffer.concat(together))).toBe(await alone("opus20.opus"));

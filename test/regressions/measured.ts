@@ -1,10 +1,10 @@
-// Links of the kinds that were measured wrongly: served with ranges and without, and what a request with one of them is answered.
+// Input files that were measured wrongly, and submissions of them from servers with and without range requests.
 import { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Mp4OutputFormat, Output, WebMOutputFormat } from "mediabunny";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { oddFile } from "../../src/simulator/prebuilt-files.ts";
 import { type Harness, openHarness } from "../harness.ts";
 
-/** Coded sound, MPEG-1 layer III of 44.1 kHz: so many frames of so many kilobits a second, one after the other, without any header. */
+/** An MPEG-1 layer III file of 44.1 kHz without a file header: runs of frames, each with a bit rate in kbit/s and a count. */
 export const mp3Of = (...parts: (readonly [kbps: number, frames: number])[]): Uint8Array => {
   const RATES = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
   return Buffer.concat(
@@ -17,7 +17,7 @@ export const mp3Of = (...parts: (readonly [kbps: number, frames: number])[]): Ui
 };
 export const FRAME_MS = (1152 / 44_100) * 1000;
 
-/** A clip of 25 pictures a second whose clock begins at `fromS`; each picture takes `pictureBytes` and more. */
+/** A clip of 25 frames a second whose timestamps begin at `fromS`; each frame takes at least `pictureBytes`. */
 export const clipFrom = async (
   container: "mp4" | "fragments" | "webm",
   fromS: number,
@@ -44,7 +44,7 @@ export const clipFrom = async (
 
 type Told = { status: number; quoted: number; message: string };
 
-/** Submits a clip or sound under a field of vidmodel-2.5, from a server with ranges and from one without. @returns both answers */
+/** Submits a clip or sound to vidmodel-2.5, from a server with range requests and from one without. @returns both responses */
 export const submitBoth = async (
   field: "video_urls" | "audio_urls",
   bytes: Uint8Array,

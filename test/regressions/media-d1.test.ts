@@ -1,11 +1,11 @@
-// Kubernetes sets variables for each Service; those of a Service named genrouter, or genrouter-web, are no settings, and mistakes still are.
+// Fault D1: variables that Kubernetes sets for a Service named genrouter or genrouter-web were read as settings.
 import { afterAll, expect, test } from "bun:test";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 
 afterAll(dropDirs);
 
-/** What a kubelet sets for a Service, one port of which is named http. */
+/** The variables that a kubelet sets for a Service with a port named http. */
 const serviceVariables = (name: string, ip: string): Record<string, string> => {
   const url = `tcp://${ip.includes(":") ? `[${ip}]` : ip}:8080`;
   const named = {
@@ -29,7 +29,7 @@ test.each<[string, string]>([
   ["GENROUTER_SERVER", "10.96.7.4"],
   ["GENROUTER_SERVICE", "10.96.7.4"],
   ["GENROUTER__WEB", "10.96.7.4"],
-])("D1: the variables of a Service %s at %s are ignored with one warning", async (name, ip) => {
+])("D1: ignores the variables of a Kubernetes Service %s at %s and prints one warning", async (name, ip) => {
   const env = { ...serviceVariables(name, ip), GENROUTER_SERVER__PORT: "9000", FAL_KEY: "a-key" };
   for (const words of [
     ["models", "--all"],
@@ -57,7 +57,7 @@ test.each<[string, string]>([
   ["GENROUTER_PORT_8080_TCP_ADDR", "any"],
   ["GENROUTER_SERVER__PORT", "tcp://10.96.7.4:8080"],
   ["GENROUTER_SERVER__PROT", "8080"],
-])("D1: %s=%s is a mistake, and refused", async (name, value) => {
+])("D1: rejects %s=%s as an invalid setting", async (name, value) => {
   const env = { ...serviceVariables("GENROUTER", "10.96.7.4"), [name]: value };
   const ran = await runHere(["config", "check", "--data", freshDir()], env);
   expect(ran.exit as number).toBe(2);

@@ -1,4 +1,4 @@
-// Results go into what `-o` names: a FIFO, a device, a link's target or standard output is written into, and never replaced.
+// The `-o` option writes into a FIFO, a device, the target of a link or standard output, and never replaces it.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -10,13 +10,13 @@ import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type Harness, openHarness } from "../harness.ts";
 import { runAs } from "./as-user.ts";
 
-/** What a pipe holds. */
+/** Capacity of a pipe. */
 const PIPE_BYTES = 65_536;
 
 let harness: Harness;
 let dir = "";
 let video = "";
-/** SHA-256 of the video, as the service tells it. */
+/** SHA-256 of the video, from the ETag of the service. */
 let whole = "";
 beforeAll(async () => {
   harness = await openHarness();
@@ -42,7 +42,7 @@ const fifo = (name: string): string => {
   return path;
 };
 
-test("D2: a FIFO is written into by generate and by download, and stays a FIFO", async () => {
+test("D2: generate and download write into a FIFO and do not replace it", async () => {
   const path = fifo("pipe.mp4");
   for (const words of [
     ["generate", ...order],
@@ -63,7 +63,7 @@ test("D2: a FIFO is written into by generate and by download, and stays a FIFO",
   expect(lstatSync(path).isFIFO()).toBe(true);
 });
 
-test("D2: Ctrl-C ends a download whose FIFO is full and not read", async () => {
+test("D2: Ctrl-C ends a download that writes into a full FIFO without an active reader", async () => {
   const path = fifo("unread.mp4");
   const long = await harness.submit("vidmodel-2.5", { prompt: "a red kite", resolution: "1080p", duration: 30 });
   await harness.until(long.id);
@@ -81,7 +81,7 @@ test("D2: Ctrl-C ends a download whose FIFO is full and not read", async () => {
   expect(lstatSync(path).isFIFO()).toBe(true);
 });
 
-test("D2: links are followed, to a file that is there and to one that is not there yet", async () => {
+test("D2: download follows symbolic links to existing and to missing files", async () => {
   mkdirSync(join(dir, "elsewhere"));
   writeFileSync(join(dir, "elsewhere/old.mp4"), "old");
   const links = { "there.mp4": "elsewhere/old.mp4", "absent.mp4": "elsewhere/new.mp4", "twice.mp4": "there.mp4" };
@@ -96,19 +96,19 @@ test("D2: links are followed, to a file that is there and to one that is not the
   expect(readdirSync(join(dir, "elsewhere")).sort()).toEqual(["new.mp4", "old.mp4"]);
 });
 
-test("D2: a character device is written into, and stays one", async () => {
-  // The null device: a copy of its own, where that may be made.
+test("D2: download writes into a character device and does not replace it", async () => {
+  // A new null device, if the user may create one.
   const made = join(dir, "null");
   const path = spawnSync("sh", ["-c", 'mknod "$1" c 1 3', "sh", made]).status === 0 ? made : "/dev/null";
   const ran = await download(path);
-  // A file system may be mounted without devices: then it is refused before anything is read.
+  // If the file system is mounted without devices, the command rejects the path before it downloads anything.
   if (path === made && ran.exit === 2) expect(ran.err).toContain("cannot be written: permission denied");
   else expect([ran.exit, ran.err]).toEqual([0, expect.any(String)]);
   expect(lstatSync(path).isCharacterDevice()).toBe(true);
 });
 
 test.each(["-", "/dev/stdout", "/dev/fd/1"])(
-  "B37: -o %s writes the bytes to standard output and every note to standard error",
+  "B37: -o %s writes the bytes to standard output and all messages to standard error",
   async (place) => {
     const ran = await download(place);
     expect([ran.exit, sha256(ran.out)]).toEqual([0, whole]);
@@ -117,17 +117,17 @@ test.each(["-", "/dev/stdout", "/dev/fd/1"])(
   },
 );
 
-test("B7: a descriptor that is open for reading alone is refused before anything is sent", async () => {
+test("B7: generate rejects an output descriptor that is open only for reading, before it submits anything", async () => {
   const words = [...PROGRAM, "generate", ...order, "-o", "/dev/fd/3", ...client()].map((word) => `'${word}'`).join(" ");
   const env = { PATH: process.env.PATH ?? "", HOME: "/" };
   const child = Bun.spawn(["sh", "-c", `${words} 3</dev/null`], { cwd: dir, env, stdout: "pipe", stderr: "pipe" });
   const said = await new Response(child.stderr).text();
   expect([await child.exited, said]).toEqual([2, expect.stringContaining("/dev/fd/3 cannot be written: it is open for reading")]);
-  // What is told of a generation once it is accepted.
+  // The command prints the quote only after the service accepted the generation.
   expect(said).not.toContain("quoted");
 });
 
-test("B37: generate -o - sends the file through a pipe, and appends to a file that standard output is", async () => {
+test("B37: generate -o - writes the file into a pipe, and appends it if standard output is redirected with >>", async () => {
   const words = [...PROGRAM, "generate", ...order, "-o", "-", ...client()].map((word) => `'${word}'`).join(" ");
   const env = { PATH: process.env.PATH ?? "", HOME: "/" };
   const child = Bun.spawn(["sh", "-c", `printf head > all; ${words} >> all; ${words} | tail -c +5 | head -c 4`], {
@@ -138,7 +138,7 @@ test("B37: generate -o - sends the file through a pipe, and appends to a file th
   expect(readdirSync(dir).filter((name) => name.startsWith("-"))).toEqual([]);
 });
 
-test("B37: of several files the first goes to standard output, and the command that saves all of them is told", async () => {
+test("B37: generate -o - writes only the first of several files and prints the command that saves all of them", async () => {
   const ran = await runAs("own", ["generate", "sim-image-1", "--prompt", "x", "-o", "-", ...client()], { cwd: dir });
   expect([ran.exit, ran.err]).toEqual([0, expect.any(String)]);
   expect(ran.out.subarray(1, 4).toString()).toBe("PNG");

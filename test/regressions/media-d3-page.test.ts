@@ -1,4 +1,4 @@
-// The console's page over plain http on a LAN name, in a real browser: what it says, and that a set-up link is still good afterwards.
+// The console over plain http on a LAN name, in a real browser: the message, and that a set-up link stays valid.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { openBrowser } from "../browser/chromium.ts";
@@ -13,7 +13,7 @@ const browser = opened as Browser;
 let harness: Harness;
 beforeAll(async () => {
   harness = await openHarness({ factor: 0 });
-  // The pages are built when the first one is asked for.
+  // The service builds the pages at the first request.
   if (typeof opened !== "string") expect((await fetch(`${harness.url}/console`)).status).toBe(200);
 }, 60_000);
 afterAll(async () => {
@@ -21,7 +21,7 @@ afterAll(async () => {
   await harness.close();
 });
 
-/** What a page says at a LAN name, without asking for anything. */
+/** Expects the https message on a page opened by a LAN name, without a form and without other requests than GET. */
 const insistOnTold = async (name: string, token: string): Promise<void> => {
   const { port } = new URL(harness.url);
   const page = await browser.newPage();
@@ -37,8 +37,8 @@ const insistOnTold = async (name: string, token: string): Promise<void> => {
   await page.close();
 };
 
-here("over plain http", () => {
-  test("D3: each page says that it needs https or localhost and what to do, and the set-up link still signs in at localhost", async () => {
+here("console over plain http", () => {
+  test("D3: every page explains that it needs https or localhost, and the set-up link still works on localhost", async () => {
     const token = await setUpToken(harness);
     for (const name of ["setup", "sign-in", "sign-up", "join", "reset", "generations"]) await insistOnTold(name, token);
     const page = await browser.newPage();

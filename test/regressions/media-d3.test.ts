@@ -1,4 +1,4 @@
-// The console over plain http on a LAN address: a browser would keep nobody signed in, so it says what is needed before anything is spent.
+// The console API over plain http on a LAN address, where a browser stores no session: it rejects requests and changes nothing.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { PASSWORD, setUpToken, tokenOf, visit } from "../console/visitor.ts";
 import { type Harness, openHarness } from "../harness.ts";
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const port = () => new URL(harness.url).port;
-/** A page of that origin asks: its browser names the origin and the host. */
+/** Sends a request as a page of that origin, with the Origin and Host headers of its browser. */
 const from = async (origin: string, path: string, body: unknown): Promise<[number, string]> => {
   const host = new URL(origin).host;
   const { status, body: told } = await visit(harness).ask("POST", path, body, { origin, host });
@@ -20,14 +20,14 @@ const from = async (origin: string, path: string, body: unknown): Promise<[numbe
   return [status, error?.code ?? "ok"];
 };
 const REFUSED: [number, string] = [403, "insecure_origin"];
-/** All that a sign-in, a link or an account would leave behind. */
+/** Everything that a sign-in, an accepted link or a new account would change. */
 const kept = async () => ({
   ...(await (await harness.admin()).listUsers({})),
   audit: (await harness.store.audit(null, 100, {})).length,
   logged: harness.lines.filter(({ event }) => event === "signed in" || event === "sign-in rejected").length,
 });
 
-test("D3: a set-up link, an invitation, a sign-up and a sign-in are refused over plain http, and nothing is spent", async () => {
+test("D3: rejects set-up links, invitations, sign-ups and sign-ins over plain http with 403 and changes nothing", async () => {
   const token = await setUpToken(harness);
   const who = { email: "ada@example.com", name: "Ada", password: PASSWORD };
   const before = await kept();

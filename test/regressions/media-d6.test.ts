@@ -1,4 +1,4 @@
-// media.md D6: an idle connection stays open for longer than a load balancer keeps its own, and each recipe closes its own first.
+// Fault D6: the service keeps idle connections open longer than a load balancer does, and each proxy recipe closes its own first.
 import { expect, spyOn, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,10 +7,10 @@ import { openHarness } from "../harness.ts";
 
 const PROXIES = join(import.meta.dir, "../../deploy/proxies");
 const recipe = (name: string) => readFileSync(join(PROXIES, name), "utf8");
-/** What AWS' load balancer, nginx and most others wait for before they close an idle connection, s. */
+/** Idle timeout of the AWS load balancer, nginx and most others, s. */
 const USUAL_S = 60;
 
-/** The idle time with which a real service opens its socket, s. */
+/** The idle timeout with which the service opens its listener, s. */
 const idleS = async (env: Record<string, string>): Promise<number | undefined> => {
   const opened = spyOn(Bun, "serve");
   const harness = await openHarness({ env });
@@ -22,7 +22,7 @@ const idleS = async (env: Record<string, string>): Promise<number | undefined> =
   return (options as { idleTimeout?: number }).idleTimeout;
 };
 
-test("D6: the service keeps an idle connection for more than 60 s, or for as long as the setting says", async () => {
+test("D6: keeps an idle connection open for more than 60 s by default, or for server.keep_alive_s", async () => {
   expect(await idleS({})).toBeGreaterThan(USUAL_S);
   expect(await idleS({ GENROUTER_SERVER__KEEP_ALIVE_S: "130" })).toBe(130);
   expect(() => readSettings({ GENROUTER_SERVER__KEEP_ALIVE_S: "300" })).toThrow(/GENROUTER_SERVER__KEEP_ALIVE_S: .*240/);
@@ -38,6 +38,6 @@ test.each([
   expect(Number(seconds)).toBeLessThan(readSettings({}).server.keep_alive_s);
 });
 
-test("D6: the page beside them names the setting, and the load balancers that it has to be above", () => {
+test("D6: the README of the proxy recipes names server.keep_alive_s and the load balancers whose timeout it must exceed", () => {
   for (const word of ["server.keep_alive_s", "ALB", "HAProxy", "nginx", "Caddy"]) expect(recipe("README.md")).toContain(word);
 });

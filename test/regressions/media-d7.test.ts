@@ -1,4 +1,4 @@
-// media.md D7: a service whose clients take all file descriptors says so, refuses new connections, answers the others, and recovers.
+// Fault D7: a service whose clients take all file descriptors logs it, refuses new connections and recovers.
 import { afterAll, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { descriptorLimit, lowDescriptors } from "../../src/http/file-descriptors.ts";
@@ -12,7 +12,7 @@ afterAll(dropDirs);
 
 const LIMIT = 256;
 
-/** Opens connections that say nothing. @returns them, and how many of them are open. */
+/** Opens connections that send nothing. @returns the open ones, and a function that closes all. */
 const crowd = (port: number, count: number) => {
   const open = new Set<Socket>();
   const all = Array.from({ length: count }, () => {
@@ -26,7 +26,7 @@ const crowd = (port: number, count: number) => {
 };
 
 test.skipIf(process.platform !== "linux")(
-  "D7: no descriptor is left: one line, refusals, and everything again when there is room",
+  "D7: logs exhausted file descriptors once, refuses new connections, and recovers when clients disconnect",
   async () => {
     const dir = freshDir();
     const node = start(
@@ -50,7 +50,7 @@ test.skipIf(process.platform !== "linux")(
   30_000,
 );
 
-test("D7: the limit that counts is the hard one, and it is held against limits.max_running", () => {
+test("D7: compares the hard descriptor limit with the need of limits.max_running", () => {
   expect(descriptorLimit("Max open files            64        4096       files\n")).toBe(4096);
   expect(descriptorLimit("")).toBeUndefined();
   expect(lowDescriptors(1000, 1024)).toMatch(/limits\.max_running = 1000 needs 2256/);

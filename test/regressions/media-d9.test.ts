@@ -1,4 +1,4 @@
-// media.md D9: addresses of PostgreSQL as vendors print them are taken, or refused by a sentence that says what to encode or drop.
+// Fault D9: PostgreSQL URLs as vendors print them are accepted, or rejected with what to encode or remove.
 import { expect, test } from "bun:test";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { connect } from "../../src/store/postgres/connections.ts";
@@ -8,24 +8,36 @@ import { freshDatabase, onPostgres } from "../postgres/databases.ts";
 const TLS = "sslmode=verify-full";
 const REFUSED: [what: string, url: string, why: RegExp][] = [
   ['a raw "#" in the password', "postgres://g:se#cret@db.example.com/g", /raw "#"; write it as %23/],
-  ['a raw "#" behind digits, which would pass for a port', "postgres://g:12#cret@db.example.com/g", /raw "#"; write it as %23/],
+  ['a raw "#" after digits, which look like a port', "postgres://g:12#cret@db.example.com/g", /raw "#"; write it as %23/],
   ['a raw "/"', "postgres://g:se/cret@db.example.com/g", /raw "\/"; write it as %2F/],
-  ['a raw "/" behind digits', "postgres://g:12/cret@db.example.com/g", /raw "\/"; write it as %2F/],
+  ['a raw "/" after digits', "postgres://g:12/cret@db.example.com/g", /raw "\/"; write it as %2F/],
   ['a raw "?"', "postgres://g:se?cret@db.example.com/g", /raw "\?"; write it as %3F/],
-  ['a raw "?" behind digits', "postgres://g:12?cret@db.example.com/g", /raw "\?".*%3F/],
-  ['a raw "?" that makes a parameter', "postgres://g:12?cret=1@db.example.com/g", /raw "\?".*%3F/],
+  ['a raw "?" after digits', "postgres://g:12?cret@db.example.com/g", /raw "\?".*%3F/],
+  ['a raw "?" that starts a parameter', "postgres://g:12?cret=1@db.example.com/g", /raw "\?".*%3F/],
   ['a raw "@" and "#"', "postgres://g:se@cr#et@db.example.com/g", /raw "#"; write it as %23.*"@" as %40/],
   ['a raw "%"', "postgres://g:se%cret@db.example.com/g", /"%" itself as %25/],
   ["two hosts", "postgres://g:secret@db1.example.com,db2.example.com/g", /several hosts; give one/],
   ["two hosts with ports", "postgres://g:secret@db1.example.com:5432,db2.example.com:5432/g", /several hosts; give one/],
-  ["a schema that is not public", `postgres://g:secret@db.example.com/g?schema=app&${TLS}`, /drop schema.*search_path/],
-  ["options", `postgres://g:secret@db.example.com/g?options=-c%20x&${TLS}`, /"options".*drop it and set.*ALTER ROLE/],
-  ["a certificate of the client", `postgres://g:secret@db.example.com/g?sslcert=x&${TLS}`, /"sslcert".*drop it/],
-  ["an sslmode of another client", "postgres://g:secret@db.example.com/g?sslmode=no-verify", /sslmode may be .*verify-full/],
-  ["a standby alone", `postgres://g:secret@db.example.com/g?target_session_attrs=standby&${TLS}`, /target_session_attrs/],
-  ["a word that nobody knows", `postgres://g:secret@db.example.com/g?sslmodel=x&${TLS}`, /"sslmodel".*drop it/],
+  ["a schema other than public", `postgres://g:secret@db.example.com/g?schema=app&${TLS}`, /drop schema.*search_path/],
+  [
+    "the parameter options",
+    `postgres://g:secret@db.example.com/g?options=-c%20x&${TLS}`,
+    /"options".*drop it and set.*ALTER ROLE/,
+  ],
+  ["a client certificate", `postgres://g:secret@db.example.com/g?sslcert=x&${TLS}`, /"sslcert".*drop it/],
+  [
+    "an sslmode of another client library",
+    "postgres://g:secret@db.example.com/g?sslmode=no-verify",
+    /sslmode may be .*verify-full/,
+  ],
+  [
+    "a URL that only accepts a standby",
+    `postgres://g:secret@db.example.com/g?target_session_attrs=standby&${TLS}`,
+    /target_session_attrs/,
+  ],
+  ["an unknown parameter", `postgres://g:secret@db.example.com/g?sslmodel=x&${TLS}`, /"sslmodel".*drop it/],
 ];
-test.each(REFUSED)("D9: %s is refused in words, and no part of the password is repeated", async (_, url, why) => {
+test.each(REFUSED)("D9: rejects %s with an instruction that does not repeat any part of the password", async (_, url, why) => {
   const { exit, out } = await runHere(["config", "check"], { GENROUTER_STORE__URL: url });
   expect([exit as number, out]).toEqual([2, expect.stringMatching(/GENROUTER_STORE__URL: /)]);
   const [line] = out.split("\n").filter((each) => each.includes("GENROUTER_STORE__URL: "));
@@ -41,8 +53,8 @@ const VENDORS: [vendor: string, query: string][] = [
   ["Neon", "channel_binding=require&connect_timeout=10"],
   ["libpq", "application_name=genrouter&target_session_attrs=read-write&keepalives=1&gssencmode=disable"],
 ];
-onPostgres("a database", () => {
-  test("D9: parameters that vendors add do not keep it from being opened, nor does an encoded password", async () => {
+onPostgres("PostgreSQL URLs of vendors", () => {
+  test("D9: opens a database with vendor parameters and an encoded password, without prepared statements if pgbouncer=true", async () => {
     const database = await freshDatabase();
     const { host, pathname, username } = new URL(database.url);
     for (const [vendor, query] of VENDORS) {
@@ -60,7 +72,7 @@ onPostgres("a database", () => {
       line.close();
       return (rows[0]?.count ?? 0) > 0;
     };
-    // A pooler that hands its connections around knows no prepared statement.
+    // A pooler that shares connections between clients does not support prepared statements.
     expect([await prepared(""), await prepared("?pgbouncer=true")]).toEqual([true, false]);
     await database.drop();
   });

@@ -1,4 +1,4 @@
-// M1: what a provider's safety filter withheld is a refused output, in every provider's own words, and never a picture that is paid for.
+// Fault M1: a result that a provider's safety filter withholds is a refused output for every dialect, and is never charged.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { builtInCatalogue, catalogueOver } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
@@ -6,11 +6,11 @@ import { DIALECT_IDS } from "../../src/simulator/dialect-ids.ts";
 import { type Harness, openHarness } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 
-/** It makes sound, and has no word for a filter of what it made. */
+/** Providers of sound whose API has no response for a withheld result. */
 const WITHOUT_A_WORD = new Set(["elevenlabs"]);
 const CATALOGUE = builtInCatalogue();
 
-/** A model of the provider that takes a prompt, with its own route first and one at another provider behind it. */
+/** A model of the provider that accepts a prompt, with the provider's route first and a route of another provider second. */
 const modelAt = (provider: string): Model | undefined => {
   const found = CATALOGUE.models.find(
     ({ routes, fields }) => fields.prompt && routes.some((route) => route.provider === provider),
@@ -36,13 +36,13 @@ const models = DIALECT_IDS.flatMap((provider) => {
   return model ? [{ provider, model }] : [];
 });
 
-test("M1: every provider of the catalogue is tried", () => {
+test("M1: covers every provider of the catalogue that can report a withheld result", () => {
   const ofRoutes = new Set(CATALOGUE.models.flatMap(({ routes }) => routes.map(({ provider }) => provider)));
   const tried = new Set<string>(models.map(({ provider }) => provider));
   expect([...ofRoutes].filter((provider) => !tried.has(provider) && !WITHOUT_A_WORD.has(provider))).toEqual([]);
 });
 
-describe("M1: withheld by a safety filter", () => {
+describe("M1: a result withheld by a safety filter", () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await openHarness({
@@ -56,7 +56,7 @@ describe("M1: withheld by a safety filter", () => {
       const input = leastInput(model, `${harness.simulator.url}/samples`);
       return { ...input, prompt: `${String(input.prompt ?? "a fox")} ${words}` };
     };
-    test(`M1: ${provider} says so: the next route delivers and it alone is paid`, async () => {
+    test(`M1: is a refused output of ${provider}, and only a route that delivers is charged`, async () => {
       const { id } = await harness.submit(model.id, inputFor(`[sim:${provider}:withheld]`));
       const ended = await harness.until(id);
       const isAlone = model.routes.every((route) => route.provider === provider);
@@ -67,7 +67,7 @@ describe("M1: withheld by a safety filter", () => {
       expect(first?.failure?.class).toBe("refused_output");
       expect(first?.state).toMatch(/^(failed|rejected)$/);
     });
-    test(`M1: ${provider} and all others say so: it has failed, and nothing is charged`, async () => {
+    test(`M1: fails the generation without a charge if ${provider} and all other routes withhold it`, async () => {
       const before = await harness.balance();
       const { id } = await harness.submit(model.id, inputFor("[sim:withheld]"));
       expect(await harness.until(id)).toMatchObject({ status: "failed", cost_usd: 0, output: null });

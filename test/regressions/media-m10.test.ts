@@ -1,4 +1,4 @@
-// Fault M10 (and A3): results of kinds that the specification does not list were paid for and thrown away.
+// Fault M10 (and A3): results in formats that the specification does not list were paid for and discarded.
 import { expect, test } from "bun:test";
 import type { MediaKind } from "../../src/domain/types.ts";
 import { inspect } from "../../src/media/formats/inspect.ts";
@@ -11,7 +11,7 @@ import { openDelivery, whole } from "./delivery.ts";
 const text = (words: string) => new TextEncoder().encode(words);
 const ascii = (words: string) => Buffer.from(words, "latin1");
 const SVG = `<?xml version="1.0" encoding="UTF-8"?>\n<!-- made by hand -->\n<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>`;
-/** A binary glTF of one empty scene. */
+/** A binary glTF file with one empty scene. */
 const glb = () => {
   const scene = text('{"asset":{"version":"2.0"}}'.padEnd(28));
   const head = Buffer.from(new Uint32Array([0x46546c67, 2, 20 + scene.length, scene.length, 0x4e4f534a]).buffer);
@@ -28,20 +28,20 @@ type Row = [
   how: "inline" | "attachment",
 ];
 const ROWS: Row[] = [
-  ["a photo format of phones", "image", () => oddFile("heic"), "image/heic", "attachment"],
+  ["a HEIC photo", "image", () => oddFile("heic"), "image/heic", "attachment"],
   ["a TIFF", "image", () => oddFile("tiff"), "image/tiff", "attachment"],
   ["a JPEG XL", "image", () => oddFile("jxl"), "image/jxl", "attachment"],
   ["an animated GIF", "image", () => oddFile("movingGif"), "image/gif", "inline"],
   ["an animated GIF", "video", () => oddFile("movingGif"), "image/gif", "inline"],
   ["an SVG with a script", "image", () => text(SVG), "image/svg+xml", "attachment"],
   ["a GLB", "image", glb, "model/gltf-binary", "attachment"],
-  ["a clip of VP8", "video", () => oddFile("vp8"), "video/webm", "inline"],
-  ["a transport stream", "video", () => oddFile("ts"), "video/mp2t", "attachment"],
+  ["a VP8 WebM clip", "video", () => oddFile("vp8"), "video/webm", "inline"],
+  ["an MPEG transport stream", "video", () => oddFile("ts"), "video/mp2t", "attachment"],
   ["FLAC", "audio", () => oddFile("flac"), "audio/flac", "inline"],
   ["Opus in Ogg", "audio", () => oddFile("opus"), "audio/ogg", "inline"],
   ["an M4A", "audio", () => oddFile("m4a"), "audio/mp4", "inline"],
   ["AAC", "audio", () => oddFile("aac"), "audio/aac", "inline"],
-  ["an MP4 with nothing but sound", "audio", () => oddFile("soundOnlyMp4"), "audio/mp4", "inline"],
+  ["an MP4 with only sound", "audio", () => oddFile("soundOnlyMp4"), "audio/mp4", "inline"],
   ["MP3", "audio", () => mp3(2), "audio/mpeg", "inline"],
   ["WAV", "audio", () => wav(2), "audio/wav", "inline"],
   [
@@ -52,38 +52,38 @@ const ROWS: Row[] = [
     "attachment",
   ],
 ];
-/** What can be brought into a kind of the specification without loss: the length in ms, where it has one. */
+/** Formats that the service converts without loss to a format of the specification, with the output as the API shows it. */
 const CONVERTED: [what: string, kind: MediaKind, bytes: () => Promise<Uint8Array> | Uint8Array, mime: string, shown: object][] = [
   ["a still GIF", "image", () => oddFile("gif"), "image/png", { width: 64, height: 48 }],
   ["a bitmap", "image", () => bmp(30, 20), "image/png", { width: 30, height: 20 }],
   ["an AVIF", "image", () => oddFile("avif"), "image/png", { width: 64, height: 48 }],
   [
-    "a QuickTime film",
+    "a QuickTime clip",
     "video",
     () => clip("mov"),
     "video/mp4",
     { width: 320, height: 180, duration_s: expect.closeTo(3, 2), has_audio: true },
   ],
   [
-    "a Matroska file",
+    "a Matroska clip",
     "video",
     () => clip("mkv"),
     "video/mp4",
     { width: 320, height: 180, duration_s: expect.closeTo(3, 2), has_audio: true },
   ],
   [
-    "a WebM of VP9",
+    "a WebM clip with VP9",
     "video",
     () => clip("webm"),
     "video/mp4",
     { width: 1280, height: 720, duration_s: expect.closeTo(3, 2), has_audio: false },
   ],
-  ["a QuickTime film of HEVC", "video", () => oddFile("hevc"), "video/mp4", { width: 1280, height: 720, duration_s: 0.04 }],
-  ["a Matroska file of AV1", "video", () => oddFile("av1"), "video/mp4", { width: 1280, height: 720, duration_s: 0.04 }],
-  ["a WebM with nothing but sound", "audio", () => oddFile("soundOnlyWebm"), "audio/mp4", {}],
+  ["a QuickTime clip with HEVC", "video", () => oddFile("hevc"), "video/mp4", { width: 1280, height: 720, duration_s: 0.04 }],
+  ["a Matroska clip with AV1", "video", () => oddFile("av1"), "video/mp4", { width: 1280, height: 720, duration_s: 0.04 }],
+  ["a WebM with only sound", "audio", () => oddFile("soundOnlyWebm"), "audio/mp4", {}],
 ];
 for (const [what, kind, make, mime, shown] of CONVERTED)
-  test(`M10: ${what} as ${kind} is brought into ${mime} without loss`, async () => {
+  test(`M10: converts ${what} for an order of ${kind} to ${mime} after one download`, async () => {
     const bytes = await make();
     const delivery = await openDelivery(kind, () => whole(bytes, { "content-type": "application/octet-stream" }));
     const told = await delivery.order();
@@ -99,7 +99,7 @@ for (const [what, kind, make, mime, shown] of CONVERTED)
 
 for (const [what, kind, make, mime, how] of ROWS)
   for (const claim of ["application/octet-stream", "image/png"])
-    test(`M10: ${what} as ${kind}, announced as ${claim}, is delivered as ${mime}, fetched once`, async () => {
+    test(`M10: delivers ${what} for an order of ${kind}, served as ${claim}, unchanged as ${mime} after one download`, async () => {
       const bytes = await make();
       const delivery = await openDelivery(kind, () => whole(bytes, { "content-type": claim }));
       const shown = await delivery.order();
@@ -114,7 +114,7 @@ for (const [what, kind, make, mime, how] of ROWS)
       }
     });
 
-test("M10: a shape that is text is taken where its server says what it is, and a page is not", async () => {
+test("M10: accepts a text-based 3D model by its Content-Type, and rejects an HTML page with the same Content-Type", async () => {
   const obj = text("# a triangle\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
   const delivery = await openDelivery("image", () => whole(obj, { "content-type": "model/obj" }));
   const shown = await delivery.order();
@@ -128,19 +128,19 @@ test("M10: a shape that is text is taken where its server says what it is, and a
 const REFUSED: Row[] = [
   ["a still picture", "video", () => png(64, 48), "image/png", "inline"],
   ["a clip", "image", () => mp4({ seconds: 1 }), "video/mp4", "inline"],
-  ["sound alone", "video", () => oddFile("m4a"), "audio/mp4", "inline"],
+  ["a file with only sound", "video", () => oddFile("m4a"), "audio/mp4", "inline"],
   ["a bitmap", "audio", () => bmp(9, 9), "image/bmp", "inline"],
-  ["a cut M4A", "audio", () => oddFile("m4a").subarray(0, 700), "audio/mp4", "inline"],
+  ["a truncated M4A", "audio", () => oddFile("m4a").subarray(0, 700), "audio/mp4", "inline"],
 ];
 for (const [what, kind, make, mime] of REFUSED)
-  test(`M10: ${what} (${mime}) where ${kind} was ordered is no delivery: the next route is charged`, async () => {
+  test(`M10: rejects ${what} (${mime}) for an order of ${kind} and charges only the next route`, async () => {
     const bytes = await make();
     const delivery = await openDelivery(kind, () => whole(bytes));
     expect(await delivery.order()).toMatchObject({ status: "succeeded", cost_usd: 0.25, attempts: 2 });
   });
 
 for (const announced of ["image/x-new", "audio/x-new"])
-  test(`M10: a file of a kind that nobody here knows, which its server names ${announced}, is delivered under that name to who ordered such`, async () => {
+  test(`M10: delivers a file of unknown format served as ${announced} only if the order is for that kind`, async () => {
     const bytes = Uint8Array.from({ length: 3000 }, (_, at) => 128 | (at * 7919));
     const delivery = await openDelivery("image", () => whole(bytes, { "content-type": `${announced}; v=1` }));
     const shown = await delivery.order();

@@ -1,10 +1,10 @@
-// M2: a picture model that thinks in drafts: the drafts are no result.
+// Fault M2: draft pictures of a thinking picture model are not results.
 import { expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { openHarness } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 
-test("M2: an answer with thoughts in words and pictures before the picture delivers one file, the picture", async () => {
+test("M2: delivers one file from a Gemini response that has thought texts and draft pictures before the final picture", async () => {
   const catalogue = builtInCatalogue();
   const model = catalogue.model("gemini-3-pro-image");
   if (!model) throw new Error("there is no gemini-3-pro-image");

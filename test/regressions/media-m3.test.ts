@@ -1,15 +1,15 @@
-// Fault M3: a clip whose clock does not begin at 0 was billed for the time before it.
+// Fault M3: a clip whose timestamps do not begin at 0 was billed for the time before them.
 import { expect, test } from "bun:test";
 import { openDelivery, whole } from "./delivery.ts";
 import { clipFrom, submitBoth } from "./measured.ts";
 
 const CLIPS = [
-  ["mp4", 3600, "an MP4 with an hour of empty edit before it"],
-  ["webm", 5, "a WebM recorded with an offset"],
-  ["fragments", 12, "an MP4 in fragments whose clock runs already"],
+  ["mp4", 3600, "an MP4 after an empty edit of one hour"],
+  ["webm", 5, "a WebM with a timestamp offset"],
+  ["fragments", 12, "a fragmented MP4 with a timestamp offset"],
 ] as const;
 for (const [container, fromS, what] of CLIPS)
-  test(`M3: ${what} costs as input what the same clip from 0 costs`, async () => {
+  test(`M3: quotes the same price for ${what} as for the same clip without it`, async () => {
     const plain = await submitBoth("video_urls", await clipFrom(container, 0, 6));
     const offset = await submitBoth("video_urls", await clipFrom(container, fromS, 6));
     expect(plain.map(({ status }) => status)).toEqual([202, 202]);
@@ -17,7 +17,7 @@ for (const [container, fromS, what] of CLIPS)
   });
 
 for (const container of ["mp4", "webm", "fragments"] as const)
-  test(`M3: ${container} of exactly 30 s is taken at the limit of 30 s, and one of 31 s is refused, offset or not`, async () => {
+  test(`M3: accepts ${container} input of exactly 30 s and rejects 31 s at the limit of 30 s, with or without an offset`, async () => {
     for (const fromS of [0, 7]) {
       for (const { status, message } of await submitBoth("video_urls", await clipFrom(container, fromS, 30)))
         expect([status, message]).toEqual([202, ""]);
@@ -29,7 +29,7 @@ for (const container of ["mp4", "webm", "fragments"] as const)
   });
 
 for (const [container, fromS, what] of CLIPS)
-  test(`M3: ${what} as a result is as long as it is shown`, async () => {
+  test(`M3: delivers ${what} and reports only the played time as its duration`, async () => {
     const bytes = await clipFrom(container, fromS, 6);
     const delivery = await openDelivery("video", () => whole(bytes));
     const shown = await delivery.order();

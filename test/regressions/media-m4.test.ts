@@ -1,9 +1,9 @@
-// Fault M4: sound from a stream, whose header was written before its length was known, was paid for and thrown away.
+// Fault M4: streamed WAV files, whose header was written before the length was known, were paid for and discarded.
 import { expect, test } from "bun:test";
 import { wav } from "../media/made.ts";
 import { openDelivery, whole } from "./delivery.ts";
 
-/** Two seconds of sound with these lengths in its header: of the whole and of its samples. */
+/** Two seconds of sound with the given lengths of the file and of its samples in the header. */
 const streamed = (riff: number, samples: number): Uint8Array => {
   const bytes = wav(2);
   const view = new DataView(bytes.buffer);
@@ -15,14 +15,14 @@ const LENGTHS: readonly [who: string, riff: number, samples: number][] = [
   ["sox", 0x7ffff024, 0x7ffff000],
   ["kyutai", 2_000_000_036, 2_000_000_000],
   ["ffmpeg to a pipe", 0xffffffff, 0xffffffff],
-  ["a writer that leaves both at 0", 0, 0],
-  ["a writer that leaves the samples at 0", 32_036, 0],
-  ["a writer that leaves the whole at 0", 0, 32_000],
-  ["a writer of the greatest signed number", 0x7fffffff, 0x7fffffff - 36],
-  ["a writer of 2^31", 0x80000024, 0x80000000],
+  ["a writer that leaves both lengths at 0", 0, 0],
+  ["a writer that leaves the data length at 0", 32_036, 0],
+  ["a writer that leaves the file length at 0", 0, 32_000],
+  ["a writer that sets 2^31 - 1", 0x7fffffff, 0x7fffffff - 36],
+  ["a writer that sets 2^31", 0x80000024, 0x80000000],
 ];
 for (const [who, riff, samples] of LENGTHS)
-  test(`M4: a WAV by ${who}, whose header does not know its length, is delivered and measured from its bytes`, async () => {
+  test(`M4: delivers a WAV by ${who} without a valid length in its header, and measures it by its bytes`, async () => {
     const bytes = streamed(riff, samples);
     const delivery = await openDelivery("audio", () => whole(bytes));
     const shown = await delivery.order();
@@ -35,7 +35,7 @@ for (const [who, riff, samples] of LENGTHS)
     expect(record?.output?.files[0]).toMatchObject({ durationMs: 2000 });
   });
 
-test("M4: a WAV whose header knows its length and that is cut short is not delivered and not charged", async () => {
+test("M4: does not charge for a WAV that is shorter than its header declares, and falls back to the next route", async () => {
   const bytes = wav(3).slice(0, -20_000);
   const delivery = await openDelivery("audio", () => whole(bytes));
   expect(await delivery.order()).toMatchObject({ status: "succeeded", cost_usd: 0.25, attempts: 2 });

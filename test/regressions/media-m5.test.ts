@@ -1,4 +1,4 @@
-// Faults M5 and M6: pictures of many pixels, or with much written before them, were "not a picture that opens", paid as they were.
+// Faults M5 and M6: paid pictures with many pixels or much metadata were rejected as "not a picture that opens".
 import { expect, test } from "bun:test";
 import { type Harness, openHarness } from "../harness.ts";
 import { jpeg } from "../media/made.ts";
@@ -11,7 +11,7 @@ const SIZES: readonly (readonly [number, number])[] = [
   [65_000, 300],
 ];
 for (const [width, height] of SIZES)
-  test(`M5: a result of ${width} by ${height} pixels is delivered with its size`, async () => {
+  test(`M5: delivers a result of ${width} by ${height} pixels and reports its size`, async () => {
     const bytes = largePng(width, height);
     const delivery = await openDelivery("image", () => whole(bytes));
     const shown = await delivery.order();
@@ -20,7 +20,7 @@ for (const [width, height] of SIZES)
   });
 
 for (const kilobytes of [300, 1200, 5000])
-  test(`M6: a result with ${kilobytes} kB of notes before its picture is delivered with its size`, async () => {
+  test(`M6: delivers a result with ${kilobytes} kB of metadata before its picture and reports its size`, async () => {
     const bytes = notedJpeg(await jpeg(640, 360), kilobytes * 1000);
     const delivery = await openDelivery("image", () => whole(bytes));
     const shown = await delivery.order();
@@ -28,7 +28,7 @@ for (const kilobytes of [300, 1200, 5000])
     expect(await (await delivery.content(shown.id)).bytes()).toEqual(new Uint8Array(bytes));
   });
 
-/** A server that gives parts where they are asked for, and one that does not. */
+/** A file server with or without support for range requests. */
 const serving = (bytes: Uint8Array, hasRanges: boolean) =>
   Bun.serve({
     port: 0,
@@ -56,13 +56,13 @@ const submitPicture = async (bytes: Uint8Array, hasRanges: boolean): Promise<{ s
 
 for (const hasRanges of [true, false]) {
   const how = hasRanges ? "with" : "without";
-  test(`M5: an input of 16384 by 16384 pixels is taken from a server ${how} ranges, one of more is refused with the bound`, async () => {
+  test(`M5: accepts an input of 16384 by 16384 pixels from a server ${how} range requests and rejects a larger one with the limit`, async () => {
     expect(await submitPicture(largePng(16_384, 16_384), hasRanges)).toEqual({ status: 202, message: "" });
     const refused = await submitPicture(largePng(20_000, 20_000), hasRanges);
     expect(refused.status).toBe(422);
     for (const named of ["input.image_url", "20000 x 20000", "268435456"]) expect(refused.message).toContain(named);
   });
-  test(`M6: an input with 300 kB of notes before its picture is taken from a server ${how} ranges`, async () => {
+  test(`M6: accepts an input with 300 kB of metadata before its picture from a server ${how} range requests`, async () => {
     expect(await submitPicture(notedJpeg(await jpeg(640, 360), 300_000), hasRanges)).toEqual({ status: 202, message: "" });
   });
 }

@@ -1,4 +1,4 @@
-// Fault M7: servers whose Content-Encoding says what their bytes are not.
+// Fault M7: file servers whose Content-Encoding does not match the bytes.
 import { expect, test } from "bun:test";
 import { jpeg, png } from "../media/made.ts";
 import { openDelivery, whole } from "./delivery.ts";
@@ -15,7 +15,7 @@ for (const coding of [
   "gzip, aws-chunked",
   "x-unheard-of",
 ])
-  test(`M7: a plain picture whose server says Content-Encoding ${coding} is delivered as it is, fetched once`, async () => {
+  test(`M7: delivers an uncompressed picture served with Content-Encoding ${coding} unchanged after one download`, async () => {
     const bytes = await png(40, 30);
     const delivery = await openDelivery("image", () => whole(bytes, { "content-encoding": coding }));
     const shown = await delivery.order();
@@ -26,7 +26,7 @@ for (const coding of [
     expect(delivery.fetched).toHaveLength(1);
   });
 
-test("M7: a coding that is named beside one that nobody knows is undone all the same", async () => {
+test("M7: decompresses a file whose Content-Encoding names gzip beside a coding that is not supported", async () => {
   const bytes = await jpeg(40, 30);
   const delivery = await openDelivery("image", () =>
     whole(Bun.gzipSync(new Uint8Array(bytes)), { "content-encoding": "aws-chunked,gzip" }),

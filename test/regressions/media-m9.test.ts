@@ -1,28 +1,28 @@
-// Fault M9: a result that we cannot use took 90 seconds of repeats each time and closed its route for everybody.
+// Fault M9: an unusable result was downloaded again for 90 s and opened the circuit breaker of its route for all accounts.
 import { expect, test } from "bun:test";
 import { mp4, png } from "../media/made.ts";
 import { openDelivery, whole } from "./delivery.ts";
 
-/** Bytes of no kind, the same each time. */
+/** Bytes of no known format, the same each time. */
 const NOISE = Uint8Array.from({ length: 5000 }, (_, at) => 128 | ((at * 7919) >> 3));
 const page = () => new Response("<!doctype html><title>Sorry</title>".padEnd(700), { headers: { "content-type": "text/html" } });
 const routeStates = async (delivery: Awaited<ReturnType<typeof openDelivery>>) => [
   ...(await delivery.store.routeHealth()).keys(),
 ];
 
-/** Made once: a clip tells when it was made. */
+/** Created once, because a clip contains its creation time. */
 const CLIP = await mp4({ seconds: 1 });
 
 const UNCHANGING: readonly [string, () => Response | Promise<Response>][] = [
-  ["bytes of no kind", () => whole(NOISE)],
-  ["a page", page],
-  ["JSON", () => Response.json({ error: "internal", detail: "no such asset, sorry for that, please try again" })],
-  ["nothing", () => whole(new Uint8Array(0))],
-  ["a picture cut short", async () => whole((await png(400, 300)).slice(0, -300))],
-  ["a clip in place of a picture", () => whole(CLIP)],
+  ["a file of no known format", () => whole(NOISE)],
+  ["an HTML page", page],
+  ["a JSON document", () => Response.json({ error: "internal", detail: "no such asset, sorry for that, please try again" })],
+  ["an empty file", () => whole(new Uint8Array(0))],
+  ["a truncated picture", async () => whole((await png(400, 300)).slice(0, -300))],
+  ["a clip instead of a picture", () => whole(CLIP)],
 ];
 for (const [what, answer] of UNCHANGING)
-  test(`M9: ${what} is fetched at most twice more, and then the next route has its turn`, async () => {
+  test(`M9: downloads ${what} three times in total and then falls back to the next route`, async () => {
     const delivery = await openDelivery("image", answer);
     const shown = await delivery.order();
     expect(shown).toMatchObject({ status: "succeeded", cost_usd: 0.25, attempts: 2 });
@@ -30,20 +30,20 @@ for (const [what, answer] of UNCHANGING)
     expect(await delivery.states(shown.id)).toContain("running.confirming.result");
   });
 
-test("M9: a file that comes differently each time is worth more tries", async () => {
+test("M9: downloads a file more than three times if its bytes differ each time", async () => {
   const delivery = await openDelivery("image", async (_, nth) => whole(nth < 5 ? NOISE.subarray(nth) : await png(8, 8)));
   expect(await delivery.order()).toMatchObject({ status: "succeeded", cost_usd: 0.2, attempts: 1 });
   expect(delivery.fetched).toHaveLength(5);
 });
 
-test("M9: files that came whole and that only we cannot read do not close the route, however many there are", async () => {
+test("M9: keeps the circuit breaker closed after many complete files that the service cannot read", async () => {
   const delivery = await openDelivery("image", () => whole(NOISE));
   for (let n = 0; n < 8; n += 1) expect(await delivery.order()).toMatchObject({ status: "succeeded", attempts: 2 });
   expect(await routeStates(delivery)).not.toContain("life/fal");
   expect(delivery.received().filter((route) => route === "fal")).toHaveLength(8);
 });
 
-test("M9: a file server that is really down still closes the route", async () => {
+test("M9: opens the circuit breaker of a route after repeated 503 responses of its file server", async () => {
   const delivery = await openDelivery("image", () => new Response("down", { status: 503 }));
   for (let n = 0; n < 5; n += 1) await delivery.order();
   const before = delivery.received().filter((route) => route === "fal").length;

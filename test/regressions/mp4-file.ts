@@ -1,4 +1,4 @@
-// An MP4 of one track of sound, box by box.
+// Builder of an MP4 file with one sound track, box by box.
 import { be32, box } from "../corpus/recipe.ts";
 
 export const be16 = (value: number) => Buffer.of(value >> 8, value & 255);

@@ -202,11 +202,7 @@ const BROKEN: [what: string, kind: MediaKind, make: () => Uint8Array | Promise<U
   ["a fragmented MP4 truncated in its last media data", "video", () => dash.subarray(0, lastData + 12)],
   ["a fragmented MP4 truncated in its last fragment header", "video", () => dash.subarray(0, lastMoof + 60)],
   ["an AVIF truncated in its media data", "image", () => kept("still.avif").subarray(0, -20)],
-  [
-    "a truncated AVIF with a trailing byte",
-    "image",
-    () => joined(kept("still.avif").subarray(0, -20), latin1("x")),
-  ],
+  ["a truncated AVIF with a trailing byte", "image", () => joined(kept("still.avif").subarray(0, -20), latin1("x"))],
   ["an MP4 with a second track in its user data", "video", () => withBox("silent.mp4", box("udta", hidden("trak")))],
   [
     "an MP4 with a second track in place of a title",

@@ -1,4 +1,6 @@
-// operator.md A2: what lies on a node's disk when it starts counts, except a refusal that the provider may have outdone since.
+// Spooled outcomes at a start (operator.md A2): recovery applies them, except outdated rejections.
+//
+// A rejection is outdated if a look-up by key may have submitted the job again since.
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +25,7 @@ const REF = `${generationId(SEQ).slice("gen_".length)}-1`;
 const REFUSED: Outcome = { type: "rejected", n: 1, failure: { class: "refused_input", detail: "422" }, atMs: 1 };
 const ACCEPTED: Outcome = { type: "accepted", n: 1, job: { jobId: "job-1" }, atMs: 1 };
 
-/** What a start finds of an answer of a provider that is asked by key, or in another way. */
+/** What a start finds of a spooled outcome of a provider that is looked up by key or by list. */
 const leftOf = async (provider: "by-key" | "by-list", outcome: Outcome) => {
   const dir = join(freshDir(), "outcomes");
   const spool = await createOutcomeSpool(dir, Date.now);
@@ -40,7 +42,7 @@ const leftOf = async (provider: "by-key" | "by-list", outcome: Outcome) => {
   return { inHand, dir, spool, found, byMachine: [false, true].map((mayBeAsked) => inHand.find(SEQ, 1, mayBeAsked)) };
 };
 
-test("A2: an answer that was left is found, whoever goes on with its generation", async () => {
+test("A2: a start finds a spooled outcome for recovery and for the statechart", async () => {
   for (const [provider, outcome] of [
     ["by-key", ACCEPTED],
     ["by-list", ACCEPTED],
@@ -52,25 +54,25 @@ test("A2: an answer that was left is found, whoever goes on with its generation"
   }
 });
 
-test("A2: a refusal proves nothing once its provider may have been asked by key, which is sending again", async () => {
+test("A2: a start ignores a spooled rejection once a look-up by key may have submitted the job again", async () => {
   const { found, byMachine } = await leftOf("by-key", REFUSED);
   expect(found).toEqual([]);
   expect(byMachine).toEqual([REFUSED, undefined]);
 });
 
-test("A2: an answer that was left for the owner of its generation is on this disk no longer, and still known here", async () => {
+test("A2: an outcome that was passed to the owner is deleted from disk and still found in memory", async () => {
   const { inHand, dir } = await leftOf("by-list", ACCEPTED);
   inHand.passedOn(SEQ, 1);
   await eventually(() => readdirSync(dir).length === 0, "an empty spool");
   expect(inHand.find(SEQ, 1, true)).toEqual(ACCEPTED);
 });
 
-// A refusal on the disk of a node that came back took a job, which the look-up by key had bought meanwhile, off the list of orphans.
-test("A2: the world in which this was found comes right", async () => {
+// The spooled rejection of a restarted node removed a job from the orphans that a look-up by key had submitted meanwhile.
+test("A2: simulation seed 21061, which found this defect, has no faults", async () => {
   expect((await runSeed(21061)).faults).toEqual([]);
 }, 60_000);
 
-/** A start that finds one answer of a generation which another node has, or nobody yet. @returns what the owner is told of it */
+/** Starts with one spooled outcome of a generation that this node does not own. @returns the outcomes passed to the owner */
 const passedOnAtStart = async (outcome: Outcome): Promise<Outcome[]> => {
   const told: Outcome[] = [];
   const { promise: isOpen, resolve: opened } = Promise.withResolvers<void>();
@@ -85,21 +87,21 @@ const passedOnAtStart = async (outcome: Outcome): Promise<Outcome[]> => {
     ...{ soon: setImmediate, opened, isOver: () => true },
   } as unknown as Parameters<typeof createRecovery>[0]);
   await Promise.all([recover(), isOpen]);
-  await eventually(() => dropped.length === 1, "nothing is left on the disk");
+  await eventually(() => dropped.length === 1, "an empty spool");
   return told;
 };
 
-test("A2: what was accepted is told to the owner; a refusal is not, as it would stand for a sending that came after it", async () => {
+test("A2: a start passes a spooled acceptance to the owner of the generation but not a spooled rejection", async () => {
   expect(await passedOnAtStart(ACCEPTED)).toEqual([ACCEPTED]);
   expect(await passedOnAtStart(REFUSED)).toEqual([]);
-  // What came inside an answer lies where the owner finds it, not on the disk that it was left on.
+  // Inline results are moved to shared storage, where the owner can read them.
   const announced = { type: "announced", n: 1, atMs: 1 } as const;
   expect(await passedOnAtStart({ ...announced, results: [{ url: "spool:here" }] })).toEqual([
     { ...announced, results: [{ url: "spool:shared" }] },
   ]);
 });
 
-/** Whether an answer is still on the disk after something has happened, and another answer was dropped behind it. */
+/** Whether an outcome is still spooled after `happens` and after a later outcome was dropped. */
 const isKeptAfter = async (
   outcome: Outcome,
   happens: (inHand: ReturnType<typeof createPendingOutcomes>) => void,
@@ -111,13 +113,14 @@ const isKeptAfter = async (
   happens(inHand);
   inHand.drop(seq, 1);
   const names = () => readdirSync(dir);
-  await eventually(() => !names().includes(`${ref}.json`), "the end of the other's file");
+  await eventually(() => !names().includes(`${ref}.json`), "the deletion of the other file");
   return names().includes(`${REF}.json`);
 };
 const GIVEN_UP = { type: "attemptTimeEnded", n: 1, atMs: 2 } as const;
 
-// An answer waited behind the event that gave its attempt up, and its file was deleted with that event's step: the process ended before its own.
-test("A2: an answer stays on the disk until it is dealt with itself, whatever else happens to its attempt and its generation", async () => {
+// An outcome was queued behind the event that gave its attempt up. The file was deleted with that event, and the process
+// exited before the outcome itself was committed.
+test("A2: a spooled outcome stays on disk until its own event is committed, even if the generation has ended", async () => {
   const dealt =
     (event: Parameters<ReturnType<typeof createPendingOutcomes>["dealtWith"]>[1]) =>
     (inHand: ReturnType<typeof createPendingOutcomes>) =>
@@ -130,7 +133,7 @@ test("A2: an answer stays on the disk until it is dealt with itself, whatever el
   expect(await isKeptAfter(REFUSED, (inHand) => expect(inHand.ended(SEQ)).toEqual([]))).toBe(false);
 });
 
-test("A2: a start tells the machine of the answer to an attempt that was given up, and not of a refusal", async () => {
+test("A2: a start reports a spooled acceptance of an abandoned attempt to the statechart but not a rejection", async () => {
   const reportedAtStart = async (outcome: Outcome): Promise<unknown[]> => {
     const reported: unknown[] = [];
     const recover = createRecovery({
@@ -152,8 +155,8 @@ test("A2: a start tells the machine of the answer to an attempt that was given u
   expect(await reportedAtStart(REFUSED)).toEqual([]);
 });
 
-// A database outage as long as limits.result_download_timeout_s: a paid result was given up 440 ms after the start that found it.
-test("A2: the time to download a result that was left begins when the start restores its generation", () => {
+// After a database outage of limits.result_download_timeout_s, a start gave a paid result up 440 ms after it had found it.
+test("A2: the download timeout of a spooled result begins when the start restores its generation", () => {
   const nowMs = STARTED_AT_MS + COLLECT_MS + 1;
   const actor = createActor(generationMachine, {
     input: { plan: PLANS[0] ?? [], waitEndsAtMs: STARTED_AT_MS + WAIT_MS, collectMs: COLLECT_MS },

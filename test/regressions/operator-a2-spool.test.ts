@@ -1,4 +1,4 @@
-// An answer that reaches a node while its database or its bucket is away is on the node's disk, and counts after the node was killed.
+// Outcome spool: a provider response received during an outage survives the kill of the node.
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ type Place = { server: Server; bucket: BucketServer; bucketDir: string };
 
 test.each([
   [
-    "the database was stopped",
+    "during a database outage",
     "0.1",
     async (place: Place) => {
       await place.server.kill("fast");
@@ -24,7 +24,7 @@ test.each([
     },
   ],
   [
-    "the bucket was away",
+    "during a bucket outage",
     "0.4",
     async (place: Place) => {
       const { port, child } = place.bucket;
@@ -36,7 +36,7 @@ test.each([
     },
   ],
   [
-    "the bucket stood still",
+    "while the bucket hangs",
     "0.4",
     async ({ bucket }: Place) => {
       bucket.child.kill("SIGSTOP");
@@ -44,7 +44,7 @@ test.each([
     },
   ],
 ] as const)(
-  "A2: what a provider answered while %s is delivered by the next start, and nothing is bought again",
+  "A2: the next start delivers a result that the provider sent %s and submits no second job",
   async (_, speed, takeAway) => {
     const [dir, bucketDir] = [freshDir(), join(freshDir(), "bucket")];
     const place: Place = { server: await openServer(), bucket: await startBucket(bucketDir), bucketDir };
@@ -56,25 +56,25 @@ test.each([
     };
     const spooled = () => readdirSync(join(dir, "outcomes")).filter((name) => name.endsWith(".json"));
     const first = await serveSimulating(env);
-    // Its only provider answers with the sound itself, and cannot be asked afterwards.
+    // The only provider of this model returns the audio in its response and has no job look-up.
     const body = JSON.stringify({ model: "eleven-flash-v2.5", input: { prompt: "a word" } });
     const { id } = await first.ask("/generations", { method: "POST", body });
     const trace = async () => (await run([...PROGRAM, "trace", id, "--json"], env)).output;
-    await eventually(async () => (await trace()).includes("running.submitting.sending"), "a request that is out");
+    await eventually(async () => (await trace()).includes("running.submitting.sending"), "a sent submission");
     const bringBack = await takeAway(place);
-    expect(await eventually(() => spooled().length === 1 && spooled()[0], "an answer on disk")).toBe(
+    expect(await eventually(() => spooled().length === 1 && spooled()[0], "a spooled response")).toBe(
       `${id.slice("gen_".length)}-1.json`,
     );
     first.node.kill("SIGKILL");
     await first.node.ended;
     await bringBack();
-    // Its simulator is a new one, which knows of no job.
+    // The second node has a new simulator without jobs.
     const second = await serveSimulating(env);
     try {
       const ended = await eventually(async () => {
         const shown = await second.ask(`/generations/${id}`);
         return ["succeeded", "failed"].includes(shown.status) && shown;
-      }, "its end");
+      }, "the final status");
       expect(ended).toMatchObject({ status: "succeeded", attempts: 1, output: { urls: [expect.any(String)] } });
       await eventually(() => spooled().length === 0, "an empty spool");
     } finally {

@@ -1,4 +1,4 @@
-// A provider's answer that is in hand is not dropped when the database is away: it waits, and counts when the database is back.
+// Dispatcher during a database outage: a received provider response waits for the database.
 import { expect, test } from "bun:test";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { EffectsDeps } from "../../src/effects/deps.ts";
@@ -11,7 +11,7 @@ import { answer, taskFor } from "../providers/task.ts";
 
 const LONGEST_MS = 300_000;
 
-/** Sends one attempt over a store that is away between two moments, ms from the beginning; the provider answers after a second. */
+/** Sends one attempt over a store that is unavailable during `awayMs`, from the start; the provider responds after 1 s. */
 const sent = async (awayMs: readonly [number, number]) => {
   const timeline = createTimeline();
   const beganMs = timeline.nowMs();
@@ -54,14 +54,14 @@ const sent = async (awayMs: readonly [number, number]) => {
   return { events, calls, logged };
 };
 
-test("A2: the answer of a provider waits for a database that is away for a minute, and is not taken for lost", async () => {
+test("A2: a received acceptance waits out a database outage of one minute and is not treated as lost", async () => {
   const { events, calls, logged } = await sent([500, 60_000]);
   expect(events.map(([type]) => type)).toEqual(["accepted"]);
   expect(events[0]?.[1]).toBeGreaterThanOrEqual(60_000);
   expect([calls, logged]).toEqual([1, []]);
 });
 
-test("A2: what was not sent yet is sent when the database is back, and is not taken for sent", async () => {
+test("A2: an attempt that was not sent before a database outage is sent once after it", async () => {
   const { events, calls, logged } = await sent([0, 20_000]);
   expect(events.map(([type]) => type)).toEqual(["accepted"]);
   expect([calls, logged]).toEqual([1, []]);

@@ -1,4 +1,6 @@
-// operator.md A3: doctor, verify and the other reads tell of the service that runs, not of a file it has left or of this shell's settings.
+// Read commands (operator.md A3): they report on the running service.
+//
+// They ignore a SQLite file that was migrated to PostgreSQL, and the settings of the calling shell.
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -21,14 +23,14 @@ afterAll(dropDirs);
 const COUNTS = { queued: 0, running: 0, live: 0, deadlines: 0, tasks: 0, writes: 0 };
 const accountIn = async (dir: string) => runHere(["accounts", "create", "--name", "a", "--credit-usd", "5", "--data", dir]);
 
-/** The control socket of a service in a directory, which says that it has these settings. */
+/** Opens the control socket of a service with these settings in a directory. */
 const served = (dir: string, admin: Parameters<typeof openControl>[1], url: string, settings: Settings) =>
   openControl(
     ...([dir, admin, { url, mode: "test", version: "0.0.0", pid: process.pid }, () => undefined] as const),
     ...([createRuntimeStats(() => COUNTS), null, () => settings] as const),
   );
 
-test("a directory whose rows were moved is read by no command, and each says where they are", async () => {
+test("read commands reject a data directory that was migrated to PostgreSQL and print the address of the database", async () => {
   const dir = freshDir();
   await accountIn(dir);
   const db = openWriter(join(dir, "genrouter.db"));
@@ -52,7 +54,7 @@ test("a directory whose rows were moved is read by no command, and each says whe
   expect(findings.filter(({ area }) => area === "ledger" || area === "orphans")).toEqual([]);
 });
 
-test("the doctor judges the settings of the service that runs, whatever is set where it is called", async () => {
+test("doctor checks the settings of the running service instead of those of the calling shell", async () => {
   const dir = freshDir();
   const harness = await openHarness({ dir });
   const bucket = await openTestBucket(() => Date.now());
@@ -70,14 +72,14 @@ test("the doctor judges the settings of the service that runs, whatever is set w
   await bucket.close();
 });
 
-describe("a bucket", () => {
+describe("doctor with a bucket", () => {
   const at = async (more: Record<string, string>) => {
     const dir = freshDir();
     await accountIn(dir);
     return doctor(dir, { ...KEYED, GENROUTER_FILES__STORE: "s3", ...more });
   };
 
-  test("that answers, refuses a rotated secret, or cannot be reached is told as such", async () => {
+  test("reports whether the bucket responds, rejects the secret key or cannot be reached", async () => {
     const bucket = await openTestBucket(() => Date.now());
     has(await at(bucket.settings), "files", "ok", /the bucket results answers/);
     const rotated = { ...bucket.settings, GENROUTER_S3__SECRET_KEY: "rotated" };
@@ -87,8 +89,8 @@ describe("a bucket", () => {
   });
 });
 
-describe.skipIf(postgresReason !== undefined)("a service over PostgreSQL", () => {
-  test("the doctor looks at its database, ledger, nodes and orphans, and advises no backup directory", async () => {
+describe.skipIf(postgresReason !== undefined)("with a service over PostgreSQL", () => {
+  test("doctor checks database, ledger, nodes and orphans and suggests no backup directory", async () => {
     const harness = await openHarnessOfNodes(2);
     const id = (await harness.submit("sim-image-1", { prompt: "a kite" })).id;
     await harness.until(id);
@@ -105,10 +107,10 @@ describe.skipIf(postgresReason !== undefined)("a service over PostgreSQL", () =>
     await harness.close();
   });
 
-  test("commands on a node whose unit alone knows the database read that one, not the directory's file", async () => {
+  test("commands read the database of the running service instead of the SQLite file in the data directory", async () => {
     const harness = await openHarnessOfNodes(1);
     const dir = freshDir();
-    // The file that was there before the move.
+    // Creates the SQLite file as it was before the store migration.
     await accountIn(dir);
     const settings = readSettings({ GENROUTER_DATA__DIR: dir, GENROUTER_STORE__URL: harness.databaseUrl });
     const close = served(dir, await harness.admin(), harness.own, settings);
@@ -121,7 +123,7 @@ describe.skipIf(postgresReason !== undefined)("a service over PostgreSQL", () =>
     await harness.close();
   });
 
-  test("a database that does not answer is a fault that names host and port", async () => {
+  test("doctor reports an unreachable database as a fault with host and port and without the password", async () => {
     const dir = freshDir();
     mkdirSync(dir, { recursive: true });
     const findings = await doctor(dir, { ...KEYED, GENROUTER_STORE__URL: "postgres://g:secret@127.0.0.1:1/genrouter" });
@@ -129,7 +131,7 @@ describe.skipIf(postgresReason !== undefined)("a service over PostgreSQL", () =>
     expect(JSON.stringify(findings)).not.toContain("secret");
   });
 
-  test("operator's path: a database that is still empty is no fault, and the command that begins with it is named", async () => {
+  test("doctor reports an empty database as a warning and names the command that initializes it", async () => {
     const server = await openServer();
     const dir = freshDir();
     const findings = await doctor(dir, { ...KEYED, GENROUTER_STORE__URL: server.url("postgres") });

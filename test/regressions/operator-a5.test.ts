@@ -1,4 +1,4 @@
-// operator.md A5: metrics of states and of money, and alerts that fire on what is wrong, clear when it is over, and are silent on an idle service.
+// Metrics and alerts (operator.md A5): provider costs, active faults, and no alerts while idle.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const MODEL = "vidmodel-2.0-fast";
 const INPUT = { resolution: "480p", duration: 4 };
-/** What its first two routes are said to cost, USD a second. */
+/** Costs of the first two routes, in USD per second. */
 const COSTS = ["0.01", "0.0205"] as const;
 const costly = catalogueOver(
   sampleCatalogue().models.map((model) =>
@@ -42,14 +42,14 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 const scrape = async (of: Harness) => scraped((await of.ask("GET", "/metrics", { key: null })).text);
 
-test("A5: what providers cost is counted by provider and model, for what was delivered and for what nobody was charged for", async () => {
+test("A5: provider_cost_credits_total counts the cost of delivered attempts by provider and model", async () => {
   await harness.until((await harness.submit(MODEL, { ...INPUT, prompt: "a kite" })).id);
-  // The second attempt delivers.
+  // The first attempt fails, the second one delivers.
   await harness.until((await harness.submit(MODEL, { ...INPUT, prompt: "a kite [sim:fal:fail-later]" })).id);
   const cost = (route: number, outcome: string, seen: Awaited<ReturnType<typeof scrape>>) =>
     seen.value("genrouter_provider_cost_credits_total", { provider: routes[route]?.provider ?? "", model: MODEL, outcome });
   const ended = () => harness.lines.filter(({ event }) => event === "generation completed").map(({ fields }) => fields);
-  await harness.eventually(() => ended().length === 2, "both ends");
+  await harness.eventually(() => ended().length === 2, "both completed generations");
   const seen = await scrape(harness);
   expect(cost(0, "delivered", seen)).toBeCloseTo(4, 6);
   expect(
@@ -62,7 +62,7 @@ test("A5: what providers cost is counted by provider and model, for what was del
   ]);
 });
 
-test("A5: a delivery that is not what was ordered costs something, and is among the orphans in credits", async () => {
+test("A5: a result that fails the delivery check counts in the provider cost and in the orphan credits", async () => {
   const odd = await openHarness({ catalogue: costly });
   await odd.until((await odd.submit(MODEL, { ...INPUT, prompt: "[sim:fal:short]" })).id);
   const seen = await scrape(odd);
@@ -74,7 +74,7 @@ test("A5: a delivery that is not what was ordered costs something, and is among 
   expect(orphans).toBeGreaterThan(0);
 });
 
-test("A5: a fault that lasts is a gauge, which an alert can follow until it is over", async () => {
+test("A5: genrouter_fault_active is 1 from the event that reports a fault until the event that ends it", async () => {
   const build = { version: "0", revision: "", bunVersion: "", interfaceVersion: "" };
   const telemetry = createTelemetry(() => undefined, {}, build);
   const active = async (fault: string) => scraped(await telemetry.metrics(standing)).value("genrouter_fault_active", { fault });
@@ -130,7 +130,7 @@ const standingOf = (env: Record<string, string>) => {
   return createGaugeSources(parts as unknown as GaugeSourcesDeps);
 };
 
-test("A5: that there is no backup is said where the service is to make some, and not without backup.dir or over a server", async () => {
+test("A5: the last backup time is 0 before the first backup, and absent without backup.dir or over PostgreSQL", async () => {
   const url = "postgres://genrouter@db.example.com/genrouter?sslmode=verify-full";
   const [expected, none, server] = [{ GENROUTER_BACKUP__DIR: join(dir, "none") }, {}, { GENROUTER_STORE__URL: url }].map(
     standingOf,
@@ -143,7 +143,7 @@ test("A5: that there is no backup is said where the service is to make some, and
   expect([none?.databaseBytes(), server?.databaseBytes()]).toEqual([0, undefined]);
 });
 
-test("A5: scrapes and health checks are counted and leave no span", async () => {
+test("A5: scrapes and health checks increment the request metric and create no span", async () => {
   const collector = openCollector();
   const build = { version: "0", revision: "", bunVersion: "", interfaceVersion: "" };
   process.env.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url;
@@ -158,7 +158,7 @@ test("A5: scrapes and health checks are counted and leave no span", async () => 
   await collector.stop();
 });
 
-/** Alerts that fire within 40 hours over metrics that stay as they were scraped. */
+/** Checks that no alert fires within 40 hours over constant scraped metrics. */
 const firing = async (texts: readonly string[]): Promise<{ ok: boolean; said: string }> => {
   const series = texts.flatMap((text, at) => [
     { series: `up{job="genrouter",instance="${at}"}`, values: "1x2400" },
@@ -183,11 +183,11 @@ const text = async (of: Harness) => {
     const { text: said } = await of.ask("GET", "/metrics", { key: null });
     return said.includes("\ngenrouter_ledger_imbalance_credits 0") ? said : false;
   };
-  return of.eventually(summed, "a ledger that is summed up");
+  return of.eventually(summed, "the ledger imbalance gauge");
 };
 
 test.skipIf(!hasPromtool)(
-  "A5: no alert is firing for ever on a new and idle service over a file",
+  "A5: no alert fires on a new, idle service over SQLite",
   async () => {
     const idle = await openHarness();
     const said = await text(idle);
@@ -198,7 +198,7 @@ test.skipIf(!hasPromtool)(
 );
 
 test.skipIf(!hasPromtool || postgresReason !== undefined)(
-  "A5: no alert is firing for ever on new and idle nodes over PostgreSQL, which have no backups of their own",
+  "A5: no alert fires on new, idle nodes over PostgreSQL, which create no backups",
   async () => {
     const nodes = await openHarnessOfNodes(2);
     const said = await Promise.all(nodes.each.map(text));

@@ -1,4 +1,4 @@
-// A provider that answers submissions and questions with 503 alone holds a generation up for a bounded time, and is told at once.
+// Provider that answers everything with 503: bounded delay before fallback, immediate log line.
 import { afterEach, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { type Harness, openHarness } from "../harness.ts";
@@ -7,7 +7,7 @@ let harness: Harness;
 afterEach(() => harness.close());
 
 const INPUT = { prompt: "a kite", resolution: "480p", duration: 4 };
-/** `confirm_s` of a route that has none, and what look-ups and the next route take beside it. */
+/** The default `confirm_s`, and an allowance for look-ups and the next route. */
 const [CONFIRM_MS, BESIDE_MS] = [120_000, 90_000];
 
 const open = async () => {
@@ -17,7 +17,7 @@ const open = async () => {
 };
 const lines = (name: string) => harness.lines.filter(({ event }) => event === name);
 
-test("A6: the next route has its turn after confirm_s, long before the time of the first is over", async () => {
+test("A6: falls back to the next route after confirm_s, before the timeout of the first route", async () => {
   await open();
   const made = await harness.submit("vidmodel-2.0-fast", INPUT);
   const ended = await harness.until(made.id);
@@ -29,7 +29,7 @@ test("A6: the next route has its turn after confirm_s, long before the time of t
   expect(tookMs).toBeLessThan(CONFIRM_MS + BESIDE_MS);
 });
 
-test("A6: where nobody can be asked, and nobody tells, the route is given up after confirm_s, and not at once", async () => {
+test("A6: gives up a route without job look-up after confirm_s and lists the attempt as an orphan of unknown fate", async () => {
   const catalogue = builtInCatalogue();
   harness = await openHarness({ providers: ["openai"], catalogue, factor: 500 });
   harness.simulator.script({ fault: "5xx-after", provider: "openai" });
@@ -42,13 +42,13 @@ test("A6: where nobody can be asked, and nobody tells, the route is given up aft
   expect((await harness.store.orphans(0)).map(({ generationId, fate }) => [generationId, fate])).toEqual([[made.id, "unknown"]]);
 });
 
-test("A6: a line and a counter say at once which attempt has no clear answer, and why", async () => {
+test("A6: logs and counts an attempt with an unclear response at once, with route and reason", async () => {
   await open();
   const made = await harness.submit("vidmodel-2.0-fast", INPUT);
   const [line] = await harness.eventually(() => {
     const found = lines("attempt unclear");
     return found.length > 0 && found;
-  }, "a line");
+  }, "the log line");
   expect(line?.fields).toMatchObject({
     ...{ generation_id: made.id, attempt: 1, model: "vidmodel-2.0-fast", provider: "fal", outcome: "unclear" },
     ...{ route_id: "vidmodel-2.0-fast/fal", reason: "answered 503" },
@@ -58,9 +58,9 @@ test("A6: a line and a counter say at once which attempt has no clear answer, an
   expect(text).toMatch(/^genrouter_attempts_total\{.*route="vidmodel-2.0-fast\/fal",outcome="unclear"\} 1$/m);
 });
 
-test("A6: what a provider says is not in the line: it may repeat the prompt", async () => {
+test("A6: the log line of an unclear attempt omits the response text, which may repeat the prompt", async () => {
   await open();
   await harness.submit("vidmodel-2.0-fast", { ...INPUT, prompt: "a very secret kite" });
-  await harness.eventually(() => lines("attempt unclear").length > 0, "a line");
+  await harness.eventually(() => lines("attempt unclear").length > 0, "the log line");
   expect(JSON.stringify(lines("attempt unclear"))).not.toContain("kite");
 });

@@ -1,4 +1,4 @@
-// Lines of the log say what is so: which generation, which fault, which clock; and a database that is away is told once, by itself.
+// Log lines: they name the generation, the error class or the clock that is concerned.
 import { expect, test } from "bun:test";
 import { createClockMonitor } from "../../src/app/clock-monitor.ts";
 import type { EffectsDeps } from "../../src/effects/deps.ts";
@@ -16,7 +16,7 @@ const openLog = () => {
   return { lines, log: (name: EventName, fields: EventFields = {}) => void lines.push({ ...fields, event: name }) };
 };
 
-test("A8: a clock that was moved is told once, in words, and again when it is moved on or is right", () => {
+test("A8: logs a clock jump once, with direction and size, and again after the next jump or the correction", () => {
   const told: [string, string?][] = [];
   const watch = createClockMonitor((event, fields) => told.push([event, ...(fields?.reason ? [fields.reason] : [])] as never));
   for (const aheadMs of [0.3, -4_000, -3_600_000.6235351562, -3_600_001.1, -3_600_000.2, 7_200_000, 7_200_000, 12, 3])
@@ -28,7 +28,7 @@ test("A8: a clock that was moved is told once, in words, and again when it is mo
   ]);
 });
 
-test("A8: a request that failed says with what, and nothing that the caller sent", () => {
+test("A8: the line of a failed request has the error class and code but no text of the request", () => {
   class StoreOdd extends Error {}
   for (const [fault, reason] of [
     [new TypeError("a secret prompt"), "TypeError"],
@@ -47,7 +47,7 @@ test("A8: a request that failed says with what, and nothing that the caller sent
   }
 });
 
-test("A8: a process out of descriptors does not blame the disk", async () => {
+test("A8: EMFILE is reported as a lack of file descriptors, not as a disk fault", async () => {
   const full = Object.assign(new Error("too many open files"), { code: "EMFILE" });
   expect(onDisk(() => Promise.reject(full))).rejects.toThrow("no descriptor is left to open a file: EMFILE");
 });
@@ -66,13 +66,13 @@ const failing = (fault: Error) => {
   return lines;
 };
 
-test("A8: an effect that failed names its generation and its attempt", async () => {
+test("A8: the line of a failed effect has the generation id and the attempt number", async () => {
   const lines = failing(new Error("it is broken"));
-  await eventually(() => lines.length > 0, "a line");
+  await eventually(() => lines.length > 0, "the log line");
   expect(lines[0]).toEqual({ event: "effect failed", generation_id: "gen_1", attempt: 2, reason: "it is broken" } as never);
 });
 
-test("A8: a database that is away is no failed effect of each generation", async () => {
+test("A8: a database outage logs no failed effect for a generation", async () => {
   const lines = failing(new DatabaseUnavailable("the database cannot be read"));
   for (let turn = 0; turn < 20; turn += 1) await new Promise((next) => setImmediate(next));
   expect(lines).toEqual([]);

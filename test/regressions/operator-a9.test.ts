@@ -1,4 +1,4 @@
-// A node whose own disk is full says so and takes no submissions, although the database that it shares has room; it comes back by itself.
+// Full local disk of a node: detection from failed writes, and recovery.
 import { afterEach, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,31 +36,31 @@ const full = async () => {
   throw new StorageRefused("the disk refused: ENOSPC");
 };
 
-test("A9: an answer that the spool refuses for want of room makes the node full, once in the log", async () => {
+test("A9: a spool write that fails with ENOSPC marks the disk as full and logs it once", async () => {
   const { room, watched, events } = open({ keep: full });
   expect(room.isFull()).toBe(false);
   for (let time = 0; time < 2; time += 1) await expect(watched.spool.keep("a-1", 1, [], "")).rejects.toThrow("ENOSPC");
   expect([room.isFull(), events]).toEqual([true, ["disk full"]]);
 });
 
-test("A9: a result file that is refused half way counts as well", async () => {
+test("A9: a result file write that fails with ENOSPC marks the disk as full", async () => {
   const { room, watched } = open({ write: full });
   const incoming = await watched.files.receive("gen_1", 1);
   await expect(incoming.write(new Uint8Array(1))).rejects.toThrow("ENOSPC");
   expect(room.isFull()).toBe(true);
 });
 
-test("A9: it has room again when a trial was written, which leaves nothing behind", async () => {
+test("A9: a successful test write after 5 s marks the disk as recovered and leaves no file", async () => {
   const { room, watched, events, clock, dir } = open({ keep: full });
   await watched.spool.keep("a-1", 1, [], "").catch(() => undefined);
   clock.skip(4_999);
   expect(room.isFull()).toBe(true);
   clock.skip(1);
-  await eventually(() => !room.isFull(), "room");
+  await eventually(() => !room.isFull(), "free disk space");
   expect([events, readdirSync(dir)]).toEqual([["disk full", "disk space recovered"], []]);
 });
 
-test("A9: a disk that is gone stays full until it is back", async () => {
+test("A9: a missing data directory keeps the disk marked as full", async () => {
   const { room, watched, clock, dir, events } = open({ keep: full });
   await watched.spool.keep("a-1", 1, [], "").catch(() => undefined);
   rmSync(dir, { recursive: true });
@@ -72,10 +72,10 @@ test("A9: a disk that is gone stays full until it is back", async () => {
 });
 
 for (const [what, fault] of [
-  ["a bucket that is away", new StorageUnavailable("the bucket does not answer: ENOSPC")],
-  ["a descriptor that is missing", new StorageRefused("the disk refused: EMFILE")],
+  ["a bucket outage", new StorageUnavailable("the bucket does not answer: ENOSPC")],
+  ["a lack of file descriptors", new StorageRefused("the disk refused: EMFILE")],
 ] as const)
-  test(`A9: ${what} is no full disk`, async () => {
+  test(`A9: ${what} does not mark the disk as full`, async () => {
     const keep = async () => {
       throw fault;
     };

@@ -1,4 +1,4 @@
-// operator.md B, debugging in bulk: lines of the log say which route and provider, whose account, from where, and who moved how much.
+// Log fields for debugging in bulk (operator.md B): account, route, provider, address, principal, amount.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createRuntimeStats } from "../../src/app/runtime-stats.ts";
 import { openControl } from "../../src/cli/control.ts";
@@ -18,14 +18,14 @@ afterAll(() => harness.close());
 const lines = (event: EventName): EventFields[] =>
   harness.lines.filter((line) => line.event === event).map(({ fields }) => fields);
 
-test("B: the end of a generation names its account, route, provider and cost, also where it failed", async () => {
+test("B: the line of a completed generation has account, route, state and credits, also if the generation failed", async () => {
   const { accountId } = harness.tenant;
   const made = await harness.submit("sim-image-1", { prompt: "a kite" });
   await harness.until(made.id);
   const failed = await harness.submit("sim-image-1", { prompt: "a kite [sim:fail]" });
   await harness.until(failed.id);
   const end = (id: string) =>
-    harness.eventually(() => lines("generation completed").find(({ generation_id }) => generation_id === id), "its line");
+    harness.eventually(() => lines("generation completed").find(({ generation_id }) => generation_id === id), "the log line");
   const [good, bad] = [await end(made.id), await end(failed.id)];
   expect(good).toMatchObject({ account_id: accountId, route_id: "sim-image-1/fal", provider: "fal", state: "succeeded" });
   expect([good.credits, good.provider_credits]).toEqual([expect.any(Number), expect.any(Number)]);
@@ -38,7 +38,7 @@ test("B: the end of a generation names its account, route, provider and cost, al
   expect(bad).not.toHaveProperty("provider_credits");
 });
 
-test("B: a request's line has the address of the caller, as the named proxy has it", async () => {
+test("B: the line of a request has the client address from the trusted proxy, an IPv6 address as its /64", async () => {
   for (const [id, more, address] of [
     ["near", {}, "127.0.0.1"],
     ["far", { "x-forwarded-for": "198.51.100.7, 203.0.113.9" }, "203.0.113.9"],
@@ -49,7 +49,7 @@ test("B: a request's line has the address of the caller, as the named proxy has 
   }
 });
 
-test("B: a control request says who asked, about whom and for how much, and no secret or address of a user", async () => {
+test("B: the line of a control request has principal, target and credits but no note and no email address", async () => {
   const dir = freshDir();
   const told: EventFields[] = [];
   const counts = { queued: 0, running: 0, live: 0, deadlines: 0, tasks: 0, writes: 0 };

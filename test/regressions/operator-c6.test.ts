@@ -1,4 +1,4 @@
-// A settings file names the files that values are in (operator.md C6): no command needs an address of a database in the shell.
+// `…_file` settings (operator.md C6): a settings file names the file that contains a value.
 import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,25 +15,25 @@ const write = (text: string, name: string): string => {
 };
 const linesOf = (text: string): string[] => examine({}, {}, toml(text)).faults;
 
-describe("C6: a setting whose value is in a file that the settings file names", () => {
+describe("C6: a setting with the suffix _file in the settings file", () => {
   const url = "postgres://genrouter:secret@127.0.0.1/genrouter";
   const named = (path: string, more = "") => `[store]\nurl_file = ${JSON.stringify(path)}\n${more}`;
 
-  test("is read, and says where from", () => {
+  test("takes its value from the named file and reports that file as its origin", () => {
     const path = write(`${url}\n`, "store.url");
     const { settings, origins } = readAll({}, {}, toml(named(path)));
     expect(settings.store.url).toBe(url);
     expect(origins.get("store.url")).toBe("store.url_file in /etc/x.toml");
   });
 
-  test("is not opened where a stronger place says the value", () => {
+  test("is not opened if the environment or a credential sets the value", () => {
     expect(readAll({ GENROUTER_STORE__URL: url }, {}, toml(named("/no/such"))).settings.store.url).toBe(url);
     const dir = freshDir();
     writeFileSync(join(dir, "store.url"), url);
     expect(readAll({ CREDENTIALS_DIRECTORY: dir }, {}, toml(named("/no/such"))).settings.store.url).toBe(url);
   });
 
-  test("is refused with its place where the file cannot be read, is none, or the value is there too", () => {
+  test("is rejected with its location if the file is unreadable, the path is invalid or the value is also set", () => {
     const from = "store.url_file in /etc/x.toml";
     expect(linesOf(named("/no/such"))).toEqual([`${from}: /no/such cannot be read (ENOENT)`]);
     expect(linesOf("[store]\nurl_file = 7\n")).toEqual([`${from}: must be the path of a file with the value in it`]);
@@ -45,7 +45,7 @@ describe("C6: a setting whose value is in a file that the settings file names", 
     );
   });
 
-  test("may be any setting, and fits as it does by itself", () => {
+  test("can be any setting and is validated like a direct value", () => {
     expect(readAll({}, {}, toml(`[server]\nport_file = ${JSON.stringify(write("9000", "port"))}\n`)).settings.server.port).toBe(
       9000,
     );

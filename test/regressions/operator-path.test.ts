@@ -1,4 +1,4 @@
-// The operator's path: log, metrics and the console's page name what is wrong and what mends it, and all of it is gone when that was done.
+// Operator warnings: log, metrics and console name a fault and its remedy until it is fixed.
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { ServiceView } from "../../src/console/operator-dto.ts";
@@ -26,7 +26,7 @@ const refusedAt = async (harness: Harness, provider: string) => {
 const warningsOf = async ({ ask }: Awaited<ReturnType<typeof openOperators>>) =>
   (JSON.parse((await ask("viewer", "GET", "service")).text) as ServiceView).warnings;
 
-test("a key that is refused: the alert's metric is true until the key works, and one line of the log tells of all its routes", async () => {
+test("a rejected provider key sets genrouter_routes_refused and a console warning until a key check succeeds", async () => {
   const harness = await openHarness();
   closing.push(harness.close);
   const operators = await openOperators(harness);
@@ -46,9 +46,9 @@ test("a key that is refused: the alert's metric is true until the key works, and
   expect(await warningsOf(operators)).toEqual([
     expect.stringMatching(/^fal: config_fault: 401.*; \d+ routes are down: set another key/),
   ]);
-  // Its pause is over, and nothing has proved that the key works.
+  // The circuit breaker half-opens, but no response has proved that the key works.
   harness.clock.skip(700_000);
-  await harness.eventually(() => harness.lines.some(({ fields }) => fields.state === "halfOpen"), "the pause is over");
+  await harness.eventually(() => harness.lines.some(({ fields }) => fields.state === "halfOpen"), "a half-open breaker");
   expect(await refusedAt(harness, "fal")).toBe(count);
   harness.simulator.clearScript();
   const [row] = await (await harness.admin()).listRoutes({ model: null, provider: "fal" });
@@ -58,7 +58,7 @@ test("a key that is refused: the alert's metric is true until the key works, and
   expect([await refusedAt(harness, "fal"), await warningsOf(operators)]).toEqual([0, []]);
 });
 
-test("a bucket that refuses a process that works alone is a warning of the console's page, with what it said, until it takes files", async () => {
+test("a bucket that rejects uploads is a console warning until it accepts files", async () => {
   const nodes: Nodes = await openNodes();
   closing.push(nodes.close);
   const harness = await nodes.open({ shared: false });
@@ -72,10 +72,10 @@ test("a bucket that refuses a process that works alone is a warning of the conso
   expect(harness.lines.find(({ event }) => event === "object storage access denied")?.fields.action).toContain("restart");
   nodes.bucket.fail = () => undefined;
   nodes.clock.skip(600_000);
-  await harness.eventually(async () => (await warningsOf(operators)).length === 0, "no warning is left");
+  await harness.eventually(async () => (await warningsOf(operators)).length === 0, "an empty list of warnings");
 }, 60_000);
 
-test("a restored backup is told by doctor, metric and console until an operator settles it, and anew after the next restore", async () => {
+test("doctor, metric and console report a restored backup until an operator settles it", async () => {
   const data = freshDir();
   await play(data, 1);
   const { path } = backUp(data, freshDir());
@@ -108,7 +108,7 @@ test("a restored backup is told by doctor, metric and console until an operator 
   expect([settled.exit as number, settled.out]).toEqual([0, expect.stringMatching(/^settled: the backup as of /)]);
   expect(JSON.stringify(await found(to))).toContain('"ok"');
   expect(await told()).toEqual([0, []]);
-  // Of books that never were a backup there is nothing to settle, and a second restore of them is told again.
+  // A database that was never restored has nothing to settle, and a second restore is reported again.
   expect((await runHere(["backup", "settle", "--data", data, "--reason", "x"])).err).toContain("never restored from a backup");
   expect(JSON.stringify(await found(await restoredTo()))).toContain('"warning"');
 }, 60_000);

@@ -1,4 +1,4 @@
-// Settings that a start refuses are refused by `config check` too, in the same words, and none of them leads callers nowhere.
+// Invalid settings: `config check` rejects what `serve` rejects, with the same message.
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { runHere } from "../cli/captured.ts";
@@ -11,64 +11,64 @@ const BUCKET = { GENROUTER_S3__ACCESS_KEY: "a", GENROUTER_S3__SECRET_KEY: "b", G
 const OPEN = { GENROUTER_OPERATOR__TOKEN: "0123456789abcdef0123456789abcdef" };
 
 const REFUSED: [what: string, env: Record<string, string>, why: string][] = [
-  ["A4: nodes without a bucket", STORE, "nodes that share a database keep result files in a bucket"],
+  ["A4: a shared database without a bucket", STORE, "nodes that share a database keep result files in a bucket"],
   [
-    "A4: nodes with backups of a file",
+    "A4: a shared database with backup.dir",
     { ...STORE, ...BUCKET, GENROUTER_S3__BUCKET: "results", GENROUTER_BACKUP__DIR: "/backups" },
     "GENROUTER_BACKUP__DIR is for a database in the data directory",
   ],
   [
-    "A4: a bucket whose name is too short",
+    "A4: a bucket name that is too short",
     { ...BUCKET, GENROUTER_S3__BUCKET: "x" },
     "GENROUTER_S3__BUCKET: a bucket's name has 2 to 255",
   ],
   [
-    "A4: half of Stripe",
+    "A4: a Stripe key without a webhook secret",
     { GENROUTER_STRIPE__SECRET_KEY: `sk_test_${"0".repeat(24)}` },
     "GENROUTER_STRIPE__WEBHOOK_SECRET: it is missing",
   ],
-  ["A4: a catalogue that is not there", { GENROUTER_CATALOGUE__DIR: "/no/dir" }, "/no/dir"],
+  ["A4: a missing catalogue directory", { GENROUTER_CATALOGUE__DIR: "/no/dir" }, "/no/dir"],
   [
-    "A4: other machines without the operator's token",
+    "A4: a public host without an operator token",
     { GENROUTER_SERVER__HOST: "0.0.0.0", GENROUTER_SERVER__PUBLIC_URL: "https://host.example" },
     "0.0.0.0 can be reached from other machines; first set operator.token",
   ],
   [
-    "A4: a database whose certificate is not proved",
+    "A4: a remote database without certificate verification",
     { GENROUTER_STORE__URL: "postgres://g@db.example.com/g" },
     "sslmode=verify-full",
   ],
   ...["0.0.0.0", "::", "[::]", "0", "::0", "0:0:0:0:0:0:0:0", "0x0", "::ffff:0.0.0.0"].map(
     (host): [string, Record<string, string>, string] => [
-      `A11, D4: links to ${host}`,
+      `A11, D4: server.host ${host} without a public URL`,
       { ...OPEN, GENROUTER_SERVER__HOST: host },
       `GENROUTER_SERVER__PUBLIC_URL: ${host} is no address that a link can lead to`,
     ],
   ),
   ...["http://0.0.0.0:8080", "https://[::]", "https://0/"].map((url): [string, Record<string, string>, string] => [
-    `D4: links to ${url}`,
+    `D4: server.public_url ${url}`,
     { GENROUTER_SERVER__PUBLIC_URL: url },
     `GENROUTER_SERVER__PUBLIC_URL: ${url} is no address that a link can lead to`,
   ]),
   ...["999.1.1.1", "a b", "host/path"].map((host): [string, Record<string, string>, string] => [
-    `A4: listening at ${host}`,
+    `A4: server.host ${host}`,
     { ...OPEN, GENROUTER_SERVER__HOST: host },
     `cannot listen at ${host}`,
   ]),
   ...["GENROUTER_SERVER__PUBLIC_URL", "GENROUTER_S3__ENDPOINT", "GENROUTER_PROVIDERS__FAL__BASE_URL"].flatMap((setting) =>
     ["http://localhost:99999", "http://[::1"].map((url): [string, Record<string, string>, string] => [
-      `A4: ${setting} that cannot be parsed, ${url}`,
+      `A4: ${setting} with the unparsable URL ${url}`,
       { [setting]: url },
       `${setting}: expected an address`,
     ]),
   ),
   [
-    "A12, D5: a path before the pages",
+    "A12, D5: a public URL with a path",
     { GENROUTER_SERVER__PUBLIC_URL: "https://host.example/gen" },
     "GENROUTER_SERVER__PUBLIC_URL: https://host.example/gen has a path",
   ],
 ];
-test.each(REFUSED)("%s", async (_, env, why) => {
+test.each(REFUSED)("%s: config check and serve reject it with the same message", async (_, env, why) => {
   const dir = join(freshDir(), "none");
   const checked = await runHere(["config", "check", "--data", dir], env);
   expect(checked).toMatchObject({ exit: 2, err: "" });
@@ -77,7 +77,7 @@ test.each(REFUSED)("%s", async (_, env, why) => {
   for (const said of [checked.out, started.err]) expect(said).toContain(why);
 });
 
-test("A11, D4: every address with a public one, and A12, D5: a slash at its end, are good settings", async () => {
+test("A11, D4, A12, D5: config check accepts host 0.0.0.0 with a public URL that ends with a slash", async () => {
   const env = { ...OPEN, GENROUTER_SERVER__HOST: "0.0.0.0", GENROUTER_SERVER__PUBLIC_URL: "https://host.example/" };
   expect(await runHere(["config", "check"], env)).toMatchObject({ exit: 0 });
 });

@@ -1,4 +1,6 @@
-// A parked generation (operator.md, security.md 5): an operator settles, fails or retries it with a reason, and books, journal and replay agree.
+// Parked generations (operator.md, security.md 5): an operator settles, fails or retries them.
+//
+// After each decision the ledger, the generation events and the replay agree.
 import { expect, test } from "bun:test";
 import { replay } from "../../actors/replay/replay.ts";
 import type { Decision } from "../../src/domain/operator-decision.ts";
@@ -16,7 +18,7 @@ const decider = async (scene: Scene) => {
     admin.decideGeneration({ id, decision, attempt, reason: WHY, by: BY });
 };
 
-/** What is on disk of it is what the machine does, and says who decided. */
+/** The stored events replay without a fault and name the principal of the decision. */
 const expectBooks = async (scene: Scene, id: string, type: string) => {
   const seq = await scene.seqOf(id);
   const [journal, transfers] = [await scene.store.journalOf(seq), await scene.store.transfersOf(seq)];
@@ -31,7 +33,7 @@ const expectBooks = async (scene: Scene, id: string, type: string) => {
   await scene.verify();
 };
 
-test("settled: the files of the attempt that delivered are fetched, and it is charged once", async () => {
+test("settle downloads the files of the delivering attempt and charges the generation once", async () => {
   const scene = await openScene({ routes: [FAL], around: refusing(1) });
   const { id } = await scene.begin();
   await scene.until(id, isParked);
@@ -42,7 +44,7 @@ test("settled: the files of the attempt that delivered are fetched, and it is ch
   await expectBooks(scene, id, "settledByOperator");
 });
 
-test("failed: the whole hold goes back, the customer reads that it ended, and what its provider delivers is an orphan", async () => {
+test("fail releases the whole hold, shows the reason to the client and lists the provider job as an orphan", async () => {
   const scene = await openScene({ routes: [FAL], around: refusing(1) });
   const { id } = await scene.begin();
   await scene.until(id, isParked);
@@ -54,7 +56,7 @@ test("failed: the whole hold goes back, the customer reads that it ended, and wh
   await expectBooks(scene, id, "failedByOperator");
 });
 
-test("retried after a restart: its provider is asked again, nothing is sent twice, and it is charged once", async () => {
+test("retry after a restart polls the provider again, submits no second job and charges the generation once", async () => {
   const lasting = await openLasting([FAL], { around: refusing(1) });
   const { id } = await lasting.first.begin();
   await lasting.first.until(id, isParked);
@@ -68,7 +70,7 @@ test("retried after a restart: its provider is asked again, nothing is sent twic
   await expectBooks(again, id, "retriedByOperator");
 });
 
-test("retried while the defect lasts: it is parked again, its hold is kept, and it can be failed then", async () => {
+test("retry parks the generation again with its hold while the defect persists, and fail still ends it", async () => {
   const scene = await openScene({ routes: [FAL], around: refusing(2) });
   const { id } = await scene.begin();
   await scene.until(id, isParked);
@@ -81,7 +83,7 @@ test("retried while the defect lasts: it is parked again, its hold is kept, and 
   await expectEnd(scene, id, { ends: "provider_failed", attempts: ["lost"], received: ["fal"] });
 });
 
-test("one that runs can be failed: its job is stopped where that is possible, and its seat is free", async () => {
+test("fail ends a running generation, cancels its provider job and frees its place in the run queue", async () => {
   const scene = await openScene({ routes: [FAL, REPLICATE], env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } });
   const id = await scene.occupy();
   await (await decider(scene))(id, "fail");
@@ -91,7 +93,7 @@ test("one that runs can be failed: its job is stopped where that is possible, an
   expect(await scene.store.generationBySeq(await scene.seqOf(id))).toMatchObject({ status: "failed", costCredits: 0 });
 });
 
-test("two decide at once: one is carried out, and the other is told that it was not", async () => {
+test("only one of two concurrent decisions is carried out, and the other returns isTaken: false", async () => {
   const scene = await openScene({ routes: [FAL], around: refusing(1) });
   const { id } = await scene.begin();
   await scene.until(id, isParked);
@@ -104,7 +106,7 @@ test("two decide at once: one is carried out, and the other is told that it was 
   expect(await scene.states(id)).toEqual(expect.not.arrayContaining(["running.confirming.acceptance"]));
 });
 
-test("what cannot be decided is told with the reason, and changes nothing", async () => {
+test("rejects a decision with its reason for an unknown, completed or running generation and changes nothing", async () => {
   const scene = await openScene({ routes: [FAL, REPLICATE], around: refusing(1) });
   const decide = await decider(scene);
   await expect(decide("gen_01k0000000000000000000", "fail")).rejects.toThrow(/there is no generation/);

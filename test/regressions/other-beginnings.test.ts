@@ -1,4 +1,4 @@
-// Results that do not begin as their kind does, or hold frames of another kind: what any player plays was paid for, and is kept.
+// Results with an unusual beginning or embedded frames of another kind are delivered unchanged.
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const be32 = (value: number) => Buffer.of(value >>> 24, (value >>> 16) & 255, (v
 
 const mp3 = kept("noxing.mp3");
 const adts = kept("lc.aac");
-/** A tag that stands before the sound, with one word in it. */
+/** An APE tag with one item, as it precedes the audio. */
 const ape = () => {
   const item = Buffer.concat([Buffer.of(5, 0, 0, 0, 0, 0, 0, 0), latin1("Title\0"), latin1("A kit")]);
   const ends = (flags: number) =>
@@ -22,7 +22,7 @@ const ape = () => {
     ]);
   return Buffer.concat([ends(0xa0), item, ends(0x80)]);
 };
-/** An FLV whose tags hold a frame of sound each. */
+/** An FLV whose tags contain one audio frame each. */
 const flv = () => {
   const tag = (data: Uint8Array) =>
     Buffer.concat([
@@ -40,19 +40,19 @@ const qoi = () => Buffer.concat([latin1("qoif"), be32(64), be32(48), Buffer.of(3
 const programStream = () => Buffer.concat([be32(0x1ba), Buffer.of(0x44, 0, 4, 0, 4, 1, 0x89, 0xc3, 0xf8), mp3]);
 
 const KEPT: [what: string, kind: MediaKind, mime: string, bytes: Uint8Array][] = [
-  ["MP3 behind bytes of no kind", "audio", "audio/mpeg", Buffer.concat([Buffer.alloc(700, 0x5a), Buffer.of(1, 2, 0xfe), mp3])],
-  ["MP3 behind zeros", "audio", "audio/mpeg", Buffer.concat([Buffer.alloc(5000), mp3])],
-  ["MP3 behind a tag of APE", "audio", "audio/mpeg", Buffer.concat([ape(), mp3])],
+  ["MP3 after unknown bytes", "audio", "audio/mpeg", Buffer.concat([Buffer.alloc(700, 0x5a), Buffer.of(1, 2, 0xfe), mp3])],
+  ["MP3 after zeros", "audio", "audio/mpeg", Buffer.concat([Buffer.alloc(5000), mp3])],
+  ["MP3 after an APE tag", "audio", "audio/mpeg", Buffer.concat([ape(), mp3])],
   ["MP3 that begins in the middle of a frame", "audio", "audio/mpeg", mp3.subarray(100)],
   ["AAC that begins in the middle of a frame", "audio", "audio/aac", adts.subarray(30)],
   ["Wave64", "audio", "audio/x-w64", kept("wave64.w64")],
-  ["an FLV with MP3 in it", "video", "video/x-flv", flv()],
-  ["an MPEG program stream with MP3 in it", "video", "video/mpeg", programStream()],
-  ["sound of Sun with chance frames in it", "audio", "audio/basic", au()],
-  ["a QOI with chance frames in it", "image", "image/x-qoi", qoi()],
+  ["an FLV that contains MP3", "video", "video/x-flv", flv()],
+  ["an MPEG program stream that contains MP3", "video", "video/mpeg", programStream()],
+  ["a Sun AU file that contains MP3 frames", "audio", "audio/basic", au()],
+  ["a QOI image that contains MP3 frames", "image", "image/x-qoi", qoi()],
 ];
 for (const [what, kind, mime, bytes] of KEPT)
-  test(`B7, B8: ${what} is delivered as it came, once`, async () => {
+  test(`B7, B8: delivers ${what} unchanged after one download`, async () => {
     const delivery = await openDelivery(kind, () => whole(bytes, {}));
     const shown = await delivery.order();
     expect(shown).toMatchObject({ status: "succeeded", attempts: 1 });
@@ -62,7 +62,7 @@ for (const [what, kind, mime, bytes] of KEPT)
     expect(delivery.fetched).toHaveLength(1);
   });
 
-test("B8: what is nothing at all is no sound", async () => {
+test("B8: rejects bytes of no known format as audio and falls back to the next route", async () => {
   const delivery = await openDelivery("audio", () => whole(Buffer.alloc(9000, 0x81), {}));
   const shown = await delivery.order();
   expect(shown).toMatchObject({ status: "succeeded", attempts: 2 });

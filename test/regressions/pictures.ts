@@ -1,4 +1,4 @@
-// Pictures that real tools make and that were refused: of many pixels, and with much written before them.
+// Images from real tools that were once rejected: very large ones, and JPEGs with long metadata.
 import { deflateSync } from "node:zlib";
 
 const chunk = (name: string, payload: Uint8Array): Buffer => {
@@ -9,7 +9,7 @@ const chunk = (name: string, payload: Uint8Array): Buffer => {
   return Buffer.concat([ends.subarray(0, 4), content, ends.subarray(4)]);
 };
 
-/** A black PNG of one bit a pixel: of 16,384 by 16,384 it is a few tens of kilobytes. */
+/** A black PNG with one bit per pixel. At 16,384 x 16,384 it has a few tens of kilobytes. */
 export const largePng = (width: number, height: number): Uint8Array => {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
@@ -20,7 +20,7 @@ export const largePng = (width: number, height: number): Uint8Array => {
   return Buffer.concat([signature, chunk("IHDR", head), chunk("IDAT", deflateSync(rows)), chunk("IEND", Buffer.alloc(0))]);
 };
 
-/** A JPEG with so many bytes of notes before its picture, as content credentials and depth maps make. */
+/** A JPEG with `bytes` of metadata before its image data, as content credentials and depth maps produce. */
 export const notedJpeg = (jpeg: Uint8Array, bytes: number): Uint8Array => {
   const parts: Uint8Array[] = [jpeg.subarray(0, 2)];
   for (let left = bytes; left > 0; ) {

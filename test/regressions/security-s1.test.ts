@@ -1,4 +1,4 @@
-// S1: files made to hurt a parser are read where they hurt nobody, and not at all for whom the ledger would refuse anyway.
+// S1: expensive input files are parsed in the sandbox, and not opened if admission would fail anyway.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Harness, openHarness, type Tenant } from "../harness.ts";
 import { mp4, png } from "../media/made.ts";
@@ -16,7 +16,7 @@ const box = (name: string, ...parts: Uint8Array[]): Buffer => {
 };
 const full = (name: string, ...parts: Uint8Array[]) => box(name, u32(0), ...parts);
 
-/** An index of whole tracks, as many as go into so much. */
+/** An MP4 whose index contains as many complete tracks as fit into `bytes`. */
 const tracks = (bytes: number): Uint8Array => {
   const header = full("tkhd", u32(0), u32(0), u32(1), u32(0), u32(4000), Buffer.alloc(60));
   const config = box("avcC", Buffer.from([1, 66, 0, 30, 255, 225, 0, 4, 0x67, 66, 0, 30, 1, 0, 2, 0x68, 0xce]));
@@ -43,7 +43,7 @@ const tracks = (bytes: number): Uint8Array => {
     box("mdat", Buffer.alloc(16)),
   ]);
 };
-/** Coded sound of frames that hold nothing. */
+/** AAC of empty frames. */
 const frames = (bytes: number): Uint8Array => {
   const frame = Buffer.from([0xff, 0xf1, 0x50, 0x80, 0, 0xff, 0xfc]);
   return Buffer.concat(Array<Uint8Array>(Math.floor(bytes / frame.length)).fill(frame));
@@ -51,7 +51,7 @@ const frames = (bytes: number): Uint8Array => {
 
 let harness: Harness;
 let server: Bun.Server<undefined>;
-/** Whose links were opened: what was accepted before is fetched meanwhile. */
+/** The accounts whose links were opened, because accepted generations fetch their links at the same time. */
 const opened: string[] = [];
 const files = new Map<string, Uint8Array>();
 const link = (name: string, { accountId }: Tenant) => `${server.url.origin}/${name}?${accountId}`;
@@ -84,15 +84,15 @@ const submit = (tenant: Tenant, field: string, name: string) =>
     },
   });
 
-describe("S1: while a file that costs a parser much is read, everybody else is answered", () => {
+describe("S1: the service answers other requests while it reads an expensive file", () => {
   const bombs: [string, string, () => Uint8Array][] = [
     ["an MP4 whose index is 4 MiB of tracks", "video_urls", () => tracks(4 * MIB)],
     ["an MP4 whose index is 30 MiB of tracks", "video_urls", () => tracks(30 * MIB)],
-    ["255 KiB of the smallest frames of sound", "audio_urls", () => frames(255 * 1024)],
-    ["60 MiB of the smallest frames of sound", "audio_urls", () => frames(60 * MIB)],
+    ["255 KiB of empty AAC frames", "audio_urls", () => frames(255 * 1024)],
+    ["60 MiB of empty AAC frames", "audio_urls", () => frames(60 * MIB)],
   ];
   test.each(bombs)("S1: %s", async (name, field, make) => {
-    // Made here, in the loop of the service, which is not asked for it.
+    // The test makes the file in the event loop of the service, so the stall meter is paused.
     files.set(name, await stall.pause(make));
     const tenant = await harness.newTenant();
     const bomb = submit(tenant, field, encodeURIComponent(name));
@@ -101,31 +101,31 @@ describe("S1: while a file that costs a parser much is read, everybody else is a
     void bomb.finally(() => {
       isRead = true;
     });
-    // How long the loop stands still meanwhile is measured by the stall meter, which fails the file.
+    // The stall meter measures the pauses of the event loop meanwhile and fails this file above its bound.
     while (!isRead) {
       expect((await harness.ask("GET", "/healthz", { key: null })).status).toBe(200);
       await new Promise((turn) => setTimeout(turn, 5));
     }
     const { status, body } = await bomb;
-    // Sound of empty frames may have a length: then it is the model that says no, or takes it.
+    // Audio of empty frames can have a length. Then the rules of the model decide.
     expect([202, 422]).toContain(status);
     if (status === 422) expect(JSON.stringify(body)).toContain(`input.${field}`);
   });
 });
 
-describe("S1: for whom the ledger would refuse, no address is opened", () => {
+describe("S1: admission before input links are opened", () => {
   const cases: [string, string][] = [
     ["image_url", "picture.png"],
     ["video_urls", "clip.mp4"],
   ];
-  test.each(cases)("S1: a key without a credit is told so before its %s is opened", async (field, name) => {
+  test.each(cases)("S1: rejects an account without credits with 402 before it opens %s", async (field, name) => {
     const tenant = await harness.newTenant(0);
     const { status, body } = await submit(tenant, field, name);
     expect([status, (body.error as { code?: string }).code]).toEqual([402, "insufficient_credits"]);
     expect(openedOf(tenant)).toBe(0);
   });
 
-  test("S1: an account with as many in progress as it may have is told so before its link is opened", async () => {
+  test("S1: rejects an account at its concurrency limit with 429 before it opens the link", async () => {
     const tenant = await harness.newTenant();
     await harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, inProgressLimit: 0 });
     const { status, body } = await submit(tenant, "image_url", "picture.png");
@@ -133,7 +133,7 @@ describe("S1: for whom the ledger would refuse, no address is opened", () => {
     expect(openedOf(tenant)).toBe(0);
   });
 
-  test.each(cases)("S1: who can just pay for a request with %s is not refused, and one credit less is", async (field, name) => {
+  test.each(cases)("S1: accepts %s with a balance equal to the hold and rejects it one credit below", async (field, name) => {
     const rich = await harness.newTenant();
     const taken = await submit(rich, field, name);
     expect(taken.status).toBe(202);
@@ -142,13 +142,13 @@ describe("S1: for whom the ledger would refuse, no address is opened", () => {
     expect((await submit(await harness.newTenant(cents - 1), field, name)).status).toBe(402);
   });
 
-  test("S1: a replay is answered whatever has become of the balance, and opens nothing", async () => {
+  test("S1: replays a submission with the same idempotency key without a balance and without opening its link", async () => {
     const tenant = await harness.newTenant();
     const body = { model: "vidmodel-2.0-fast", input: { prompt: "again", image_url: link("picture.png", tenant) } };
     const asked = { key: tenant.key, body, headers: { "idempotency-key": "once" } };
     const first = await harness.ask("POST", "/v1/generations", asked);
     expect(first.status).toBe(202);
-    // Until it has ended, its provider opens the link too.
+    // Until the generation ends, its provider opens the link too.
     await harness.until(String(first.body.id), undefined, tenant.key);
     const { available } = await harness.balance(tenant);
     await harness.rooms.post({

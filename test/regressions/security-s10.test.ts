@@ -1,4 +1,4 @@
-// What strangers without a key may ask of the service (security.md 9b and 10): large pages cost its loop nothing, and this machine's own rights are its own.
+// Requests without a key (security.md 9b and 10): large assets, and access to /metrics.
 import { afterAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import origin from "../../src/http/pages/assets/scalar.json";
@@ -14,7 +14,7 @@ afterAll(async () => {
   for (const harness of harnesses) await harness.close();
 });
 
-test("64 callers at a time who cannot unpack the reference get it, and the stall meter of this file stays below its bound", async () => {
+test("serves the uncompressed API reference script to 64 concurrent clients without an event loop stall", async () => {
   const harness = await open();
   const html = (await harness.ask("GET", "/docs", { key: null })).text;
   const [path = ""] = /\/docs\/assets\/scalar-\w+\.js/.exec(html) ?? [];
@@ -27,7 +27,7 @@ test("64 callers at a time who cannot unpack the reference get it, and the stall
   const [first, ...others] = answers;
   const hash = createHash("sha256").update((await first?.bytes()) ?? "");
   expect(hash.digest("hex")).toBe(origin.sha256);
-  // To read them all would keep the test's own side of this loop busy.
+  // Reading all of them would keep the event loop busy on the side of the test.
   for (const { body } of others) await body?.cancel();
 });
 
@@ -37,14 +37,14 @@ test.each([
   "127.0.0.1.evil.example",
   "localhost.evil.example",
   "example@127.0.0.1",
-])("/metrics does not take a page at %s that leads to this machine for this machine", async (host) => {
+])("/metrics rejects a request from this machine with the foreign Host %s", async (host) => {
   const harness = await open();
-  // A name that is none is refused before anything is asked.
+  // An invalid host name is rejected before anything else.
   const refused = host.includes("@") ? 400 : 403;
   expect((await harness.ask("GET", "/metrics", { key: null, headers: { host } })).status).toBe(refused);
 });
 
-test("/metrics needs the operator's token where the service is reached by another address: a proxy or a tunnel has this machine's socket", async () => {
+test("/metrics requires the operator token if server.public_url is set, because a proxy connects from this machine", async () => {
   const harness = await open({ GENROUTER_SERVER__PUBLIC_URL: "https://gen.example.com" });
   const { status, text } = await harness.ask("GET", "/metrics", { key: null });
   expect([status, text]).toEqual([403, expect.stringContaining("server.public_url")]);

@@ -1,4 +1,4 @@
-// S11: a debt takes what a failed generation gives back, and while anything is owed nothing is held.
+// S11: a release pays the debt of an account first, and an account with debt cannot hold credits.
 import { afterEach, expect, test } from "bun:test";
 import { codeOf, messageOf } from "../api/harness.ts";
 import { deliver, openStripe, type StripeServer } from "../billing/stripe-server.ts";
@@ -13,7 +13,7 @@ const open = async () => {
   return harness.newTenant(0);
 };
 afterEach(async () => {
-  // The invariants hold, whatever a test did.
+  // close() verifies the invariants after every test.
   await harness.close();
   await stripe.stop();
 });
@@ -53,10 +53,10 @@ const scene = async () => {
     letGoOn: () => harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, paused: false }),
   };
 };
-/** Ends without a delivery, once the simulator lets it. */
+/** A job that ends without a result after its timeout. */
 const STUCK = { fault: "stuck", prompt: "stands" } as const;
 
-test("S11: what failed generations give back after a dispute pays the debt, and nothing of it can be spent", async () => {
+test("S11: releases of failed generations pay the debt after a dispute, and a submission is rejected with 402", async () => {
   const { tenant, buy, submit, send, standing, spend, letGoOn, ask } = await scene();
   const payment = await buy(10);
   await spend(1000 - 3 * RESERVE);
@@ -67,7 +67,7 @@ test("S11: what failed generations give back after a dispute pays the debt, and 
   await letGoOn();
   for (const { id } of made)
     await harness.eventually(async () => (await harness.store.generationById(id, tenant.accountSeq))?.status === "failed");
-  // 10.00 are taken back; of them what was spent is owed still.
+  // The dispute takes 10.00 USD back. The part that was already spent remains as debt.
   expect(await standing()).toEqual([0, 0, 0, 1000 - 3 * RESERVE, false]);
   const refused = await ask({});
   expect([refused.status, codeOf(refused)]).toEqual([402, "insufficient_credits"]);
@@ -76,7 +76,7 @@ test("S11: what failed generations give back after a dispute pays the debt, and 
   );
 });
 
-test("S11: a debt that what is given back covers is settled and its pause is over; the rest is available", async () => {
+test("S11: a release that exceeds the debt pays it, unpauses the account and leaves the rest available", async () => {
   const { tenant, buy, submit, send, standing, spend } = await scene();
   const payment = await buy(10);
   harness.simulator.script(STUCK);
@@ -93,7 +93,7 @@ test("S11: a debt that what is given back covers is settled and its pause is ove
   expect(settled).toMatchObject({ kind: "adjust", credits: 20, from: "available", note: "settles what was owed" });
 });
 
-test("S11: an operator who lets an account go on that owes does not let it spend", async () => {
+test("S11: an account with debt cannot submit a generation after an operator unpaused it", async () => {
   const { buy, send, standing, spend, letGoOn, ask, tenant } = await scene();
   const payment = await buy(10);
   await spend(300);
@@ -111,7 +111,7 @@ test("S11: an operator who lets an account go on that owes does not let it spend
   await letGoOn();
   expect(await standing()).toEqual([0, 0, 0, 200, false]);
   expect((await ask({})).status).toBe(402);
-  // Before any address is opened, too.
+  // The rejection also comes before the input link is opened.
   const early = await ask({ image_url: "https://media.example/picture.png" });
   expect([early.status, messageOf(early)]).toEqual([402, expect.stringContaining("2.00 USD is owed")]);
   expect(await standing()).toEqual([0, 0, 0, 200, false]);

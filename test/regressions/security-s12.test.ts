@@ -1,4 +1,6 @@
-// S12: words of a provider are no proof that nothing was made, and a file of an operator that takes them for one is refused.
+// S12: the text of a provider error never proves that no job exists.
+//
+// A dialect file of an operator that takes a text pattern as proof is rejected.
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,13 +23,13 @@ const contextOf = (provider: string) => {
   const { input } = taskFor({ provider, endpoint: "x", options: {}, input: { prompt: "x" }, ref: "0k3v9x2m-1" });
   return { ref: "0k3v9x2m-1", endpoint: "x", options: {}, baseUrl: "https://provider.example/base", input };
 };
-/** Every word that some dialect looks for among what a provider says, in the places where its rules look. */
+/** All words that the error rules of the dialects match. */
 const WORDS =
   "invalid param from the scheduler, please query later: rate limit, too many, credit balance, quota, auth api key, sensitive nsfw content moderation policy violation, not found, is invalid";
 
-describe("S12: an unknown code in an HTTP 200 is ambiguous, whatever the words beside it say", () => {
+describe("S12: an HTTP 200 with an unknown error code is ambiguous for any error text:", () => {
   for (const [provider, { adapter, dialect }] of dialects) {
-    // Each pointer of its rules leads to a code that nobody knows, with all the words in it.
+    // Each pointer of the rules leads to an unknown code that contains all the words.
     const bodies = dialect.failures.flatMap(({ at = [] }) => [at].flat()).filter((pointer) => pointer.startsWith("/"));
     test(provider, () => {
       for (const pointer of new Set(bodies)) {
@@ -35,7 +37,7 @@ describe("S12: an unknown code in an HTTP 200 is ambiguous, whatever the words b
           .slice(1)
           .split("/")
           .reduceRight<unknown>((inner, step) => (/^[\d*]/.test(step) ? [inner] : { [step]: inner }), `zz ${WORDS}`);
-        // Its answer is the work: where a candidate is there without a picture, there is no job that could exist.
+        // This response is the result itself: a candidate without an image means that no job exists.
         if (dialect.submit.empty !== undefined && pointer.startsWith("/candidates/")) continue;
         const outcome = adapter.readSubmit(answer(200, body), contextOf(provider));
         expect([pointer, outcome.kind]).toEqual([pointer, "ambiguous"]);
@@ -44,7 +46,7 @@ describe("S12: an unknown code in an HTTP 200 is ambiguous, whatever the words b
   }
 });
 
-test("S12: no shipped dialect takes a pattern for proof, and an own one that does is refused by its place", () => {
+test("S12: no built-in dialect takes a pattern as proof, and a custom dialect that does is rejected with its location", () => {
   for (const [provider, { dialect }] of dialects)
     for (const { proves_not_accepted: proves, is, matches } of dialect.failures)
       if (proves === true) expect([provider, is !== undefined && matches === undefined]).toEqual([provider, true]);
@@ -61,11 +63,11 @@ test("S12: no shipped dialect takes a pattern for proof, and an own one that doe
   );
 });
 
-test("S12: a job whose acceptance was answered with strange words is not bought a second time", async () => {
+test("S12: a job whose acceptance carries an unknown error code is found by its key and not submitted again", async () => {
   const clock = testClock(100);
   const simulator = await createSimulator({ clock });
   let answered = 0;
-  // The job is made, and what is told of it is a code that nobody has heard of.
+  // The simulator creates the job, and the response has an unknown error code.
   await using front = openFront(simulator, (_, asked) => {
     if (asked.method !== "POST" || answered++ > 0) return undefined;
     return Response.json({
@@ -88,7 +90,7 @@ test("S12: a job whose acceptance was answered with strange words is not bought 
   const { id } = await harness.submit(model.id, leastInput(model, `${simulator.url}/samples`));
   expect(await harness.until(id)).toMatchObject({ status: "succeeded", attempts: 1 });
   expect(front.changed).toBe(1);
-  // It was found by its key, and nobody else was sent it.
+  // The job was found by its key, and no other provider received a submission.
   expect(simulator.jobs().map(({ provider }) => provider)).toEqual(["pixverse"]);
   await harness.close();
   await simulator.stop();

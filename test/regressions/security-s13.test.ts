@@ -1,4 +1,4 @@
-// security.md 13, what is left of it here: one Host, none in HTTP/1.0, files that no cache keeps, and an address that clouds keep to themselves.
+// Host header, CSV caching and a cloud-internal address (security.md 13).
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { isPublicAddress } from "../../src/media/ssrf-guard.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
@@ -23,7 +23,7 @@ const PATHS = [
   "/files/gen_x/1",
 ];
 
-test.each(PATHS)("S13: two Hosts at %s are a bad request, whatever they say", async (path) => {
+test.each(PATHS)("S13: rejects two Host headers at %s with 400, even equal ones", async (path) => {
   for (const hosts of ["Host: a.example\r\nHost: b.example\r\n", "Host: a.example\r\nHost: a.example\r\n"]) {
     const { statuses, text } = await talk(harness.url, [`GET ${path} HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`]);
     expect(statuses).toEqual([400]);
@@ -31,13 +31,13 @@ test.each(PATHS)("S13: two Hosts at %s are a bad request, whatever they say", as
   }
 });
 
-test.each(PATHS)("S13: a Host at %s that is none is a bad request, and no fault of the service", async (path) => {
+test.each(PATHS)("S13: answers an invalid Host at %s with 400 and logs no request failure", async (path) => {
   for (const host of ["a:99999999", "[::1", "a b", "user@host", "a/b"]) {
     const { statuses, text } = await talk(harness.url, [`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`]);
     expect([host, statuses]).toEqual([host, [400]]);
     expect(text).toContain('"message":"Host: it is not the name of a host."');
   }
-  // These look like one, and no address can be made of them.
+  // These values look like a host, but no URL can be built from them.
   for (const host of ["1.2.3.999", "[::g]", "a:99999", "%zz", ""]) {
     const { statuses } = await talk(harness.url, [`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`]);
     expect(statuses[0]).toBeLessThan(500);
@@ -45,19 +45,19 @@ test.each(PATHS)("S13: a Host at %s that is none is a bad request, and no fault 
   expect(harness.lines.filter(({ event }) => event === "request failed")).toEqual([]);
 });
 
-test.each(PATHS)("S13: %s over HTTP/1.0 without a Host is answered, and breaks nothing", async (path) => {
+test.each(PATHS)("S13: answers %s over HTTP/1.0 without a Host header and logs no request failure", async (path) => {
   const { statuses } = await talk(harness.url, [`GET ${path} HTTP/1.0\r\n\r\n`]);
   expect(statuses[0]).toBeLessThan(500);
   expect(harness.lines.filter(({ event }) => event === "request failed")).toEqual([]);
 });
 
-test.each(["usage", "ledger"])("S13: %s.csv is kept by no cache and is nothing but a table", async (name) => {
+test.each(["usage", "ledger"])("S13: serves %s.csv as text/csv with no-store and nosniff", async (name) => {
   const { status, headers } = await visitor.ask("GET", `/console/api/${name}.csv`);
   expect(status).toBe(200);
   expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual(["no-store", "nosniff"]);
   expect(headers.get("content-type")).toStartWith("text/csv");
 });
 
-test("S13: the wire server of a cloud is not public, although its address is of a public range", () => {
+test("S13: the Azure WireServer address 168.63.129.16 is not a public address", () => {
   expect(["168.63.129.16", "::ffff:168.63.129.16", "168.63.129.17"].map(isPublicAddress)).toEqual([false, false, true]);
 });

@@ -1,4 +1,4 @@
-// S14: refunds and disputes in another currency wait for an operator, and a dispute that was won may still be lost.
+// S14: reversals in another currency wait for an operator, and a won dispute can still be lost.
 import { expect, test } from "bun:test";
 import { openBed } from "../billing/fixture.ts";
 import type { Event } from "../billing/stripe-server.ts";
@@ -7,17 +7,17 @@ import { decideMutation } from "../store/purchases.ts";
 const bed = openBed();
 const { bought, buy, send, standing, lines } = bed;
 const DAY_S = 86_400;
-/** An event as it would come so many days from now. */
+/** The same event, created `days` later. */
 const later = (event: Event, days: number): Event => ({ ...event, created: event.created + days * DAY_S });
 
-test("S14: checkouts switch adaptive pricing off, so that nobody pays in another currency", async () => {
+test("S14: a checkout disables adaptive pricing so that all payments are in the same currency", async () => {
   const id = await buy();
   const asked = bed.stripe.asked.filter(({ form }) => form["metadata[purchase_id]"] === id);
   expect(asked).toHaveLength(1);
   expect(asked[0]?.form["adaptive_pricing[enabled]"]).toBe("false");
 });
 
-test("S14: a dispute in euros pauses the account and is told everywhere, until an operator decides what it takes back", async () => {
+test("S14: a dispute in EUR pauses the account and is reported until an operator decides how much to take back", async () => {
   const { id, payment } = await bought();
   const dispute = {
     ...{
@@ -31,7 +31,7 @@ test("S14: a dispute in euros pauses the account and is told everywhere, until a
   };
   const event = bed.stripe.event("charge.dispute.created", dispute);
   for (let times = 0; times < 3; times += 1) expect(await send(event)).toBe(200);
-  // Nothing is guessed, and nothing more is spent.
+  // The balance is unchanged, and the account cannot spend.
   expect(await standing()).toEqual([2500, 0, true]);
   const ask = () => bed.harness.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key });
   expect((await ask()).status).toBe(403);
@@ -51,12 +51,12 @@ test("S14: a dispute in euros pauses the account and is told everywhere, until a
   expect((await ask()).status).toBe(404);
   expect((await told())[0]).toMatchObject({ action: "decide-reversal", detail: { credits: 2500, reason: "all of it" } });
   expect(await metrics()).toContain("genrouter_reversals_undecided 0");
-  // Won after all: what was taken is given back.
+  // The dispute is won later, so the credits are returned.
   expect(await send(later(bed.stripe.event("charge.dispute.closed", { ...dispute, status: "won" }), 60))).toBe(200);
   expect(await standing()).toEqual([2500, 0, false]);
 });
 
-test("S14: a dispute that was won and is lost later takes back, whatever comes how often and in which order", async () => {
+test("S14: a won dispute that is lost later takes the credits back once, for repeated and reordered events", async () => {
   const { payment } = await bought();
   const created = bed.stripe.dispute("created", payment, 2500, "needs_response");
   const won = [bed.stripe.dispute("closed", payment, 2500, "won"), bed.stripe.dispute("funds_reinstated", payment, 2500, "won")];
@@ -67,7 +67,7 @@ test("S14: a dispute that was won and is lost later takes back, whatever comes h
   expect(await standing()).toEqual([2500, 0, false]);
   for (const event of lost) expect(await send(later(event, 90))).toBe(200);
   expect(await standing()).toEqual([0, 0, false]);
-  // Stripe repeats itself for days, and not in order.
+  // Stripe repeats events for days and in any order.
   for (const event of [created, ...won.map((one) => later(one, 30)), ...lost.map((one) => later(one, 90))].reverse())
     expect(await send(event)).toBe(200);
   expect(await standing()).toEqual([0, 0, false]);

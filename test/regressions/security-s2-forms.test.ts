@@ -1,4 +1,6 @@
-// S2: a provider that cannot open our links is given the copy in its own form, and nothing of the copy is written down or backed up.
+// S2: providers without access to our links receive the pinned input as an upload or inline.
+//
+// The contents of pinned inputs are neither stored in the database nor backed up.
 import { afterEach, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +25,7 @@ afterEach(async () => {
   dropDirs();
 });
 
-/** The model on these providers alone; the last two as others have it. */
+/** The model with routes on these providers only; the routes of runway and luma are derived from fal. */
 const catalogueOn = (...providers: readonly string[]): Catalogue => {
   const model = builtInCatalogue().model(MODEL);
   const fal = model?.routes.find(({ provider }) => provider === "fal");
@@ -41,7 +43,7 @@ const catalogueOn = (...providers: readonly string[]): Catalogue => {
   });
   return catalogueOver([{ ...model, routes }]);
 };
-/** To the service the clip is 4 s long, to everybody else 12 s. */
+/** Serves a 4 s clip to the service and a 12 s clip to all other clients. */
 const serve = (): string => {
   server = openTwoFaced((request, { agent }) => answerBytes(request, agent === "genrouter" ? short : long, "video/mp4"));
   return server.host;
@@ -64,7 +66,7 @@ test.each([
   ["replicate", "upload"],
   ["wavespeed", "upload"],
   ["runway", "inline"],
-])("S2: with files.provider_links=off %s is given the clip that was measured by its own %s", async (provider, form) => {
+])("S2: with files.provider_links=off %s receives the measured clip as %s", async (provider, form) => {
   harness = await openOn(freshDir(), { catalogue: catalogueOn(provider), providers: [provider], env: env(serve(), "off") });
   const made = await harness.submit(MODEL, input());
   const ended = await harness.until(made.id);
@@ -75,7 +77,7 @@ test.each([
   const sent = JSON.stringify(harness.simulator.submissions()[0]?.input);
   expect(sent).not.toContain("/inputs/");
   expect(sent.includes("data:video/mp4;base64,")).toBe(form === "inline");
-  // What is written down says which file it was, and holds nothing of it.
+  // The stored attempt names the file and contains none of its bytes.
   const seq = (await harness.store.findGeneration(made.id))?.seq ?? 0;
   const [attempt] = await harness.store.attemptsOf(seq);
   expect(attempt?.request?.includes("genrouter-input:1:")).toBe(form === "inline");
@@ -83,7 +85,7 @@ test.each([
   expect(told).not.toContain(BASE64);
 });
 
-test("S2: an input that no planned provider can be given is refused at once, with what the operator may set", async () => {
+test("S2: rejects an input that no provider of the plan can receive with 422, and names the settings", async () => {
   harness = await openHarness({ catalogue: catalogueOn("luma"), providers: ["luma"], env: env(serve(), "off") });
   const before = await harness.balance();
   const answered = await harness.ask("POST", "/v1/generations", { body: { model: MODEL, input: input() } });
@@ -93,7 +95,7 @@ test("S2: an input that no planned provider can be given is refused at once, wit
   expect(harness.simulator.submissions()).toEqual([]);
 });
 
-test("S2: one that can be given it is planned without the others", async () => {
+test("S2: plans only the providers that can receive the input", async () => {
   const catalogue = catalogueOn("luma", "fal");
   harness = await openHarness({ catalogue, providers: ["luma", "fal"], env: env(serve(), "off") });
   const ended = await harness.until((await harness.submit(MODEL, input())).id);
@@ -101,7 +103,7 @@ test("S2: one that can be given it is planned without the others", async () => {
   expect(harness.simulator.jobs().map(({ provider }) => provider)).toEqual(["fal"]);
 });
 
-test("S2: a backup has no copies of inputs", async () => {
+test("S2: a backup contains no pinned inputs", async () => {
   const data = freshDir();
   const place = join(freshDir(), "backups");
   harness = await openOn(data, { catalogue: catalogueOn("fal"), providers: ["fal"], env: env(serve(), "auto") });

@@ -1,4 +1,4 @@
-// S2: the clip that is measured and billed is the clip that the provider gets, whatever its server shows to whom.
+// S2: the provider receives the measured and billed clip, even if its server serves different files.
 import { afterEach, describe, expect, test } from "bun:test";
 import { makeClip } from "../../src/simulator/clip.ts";
 import { type Harness, type HarnessOptions, openHarness } from "../harness.ts";
@@ -18,7 +18,7 @@ afterEach(async () => {
   [harness, server] = [undefined, undefined];
 });
 
-/** A harness that may fetch from the server, and an edit of the clip that the server has. */
+/** Opens a harness that may fetch from the two-faced server. */
 const open = async (answer: Parameters<typeof openTwoFaced>[0], options: HarnessOptions = {}): Promise<Harness> => {
   server = openTwoFaced(answer);
   const simulated = options.simulator ? new URL(options.simulator.url).host : "";
@@ -32,8 +32,8 @@ const edit = (of: Harness) =>
   of.submit("vidmodel-2.5", { prompt: "make it night", video_url: `${server?.url}/clip.mp4`, resolution: "480p" });
 const seqOf = async (of: Harness, id: string) => (await of.store.findGeneration(id))?.seq ?? 0;
 
-test("S2: a clip that is 4 s long when it is measured and 30 s when it is fetched ends failed and costs nothing", async () => {
-  // As the reader of submissions asks, with a range: 4 s; to everybody else 30 s.
+test("S2: a clip of 4 s when measured and 30 s when fetched fails the generation without a charge", async () => {
+  // Requests with a range, as the measurement sends them, get 4 s; all others get 30 s.
   const of = await open((request) => answerBytes(request, request.headers.has("range") ? short : long, CLIP));
   const before = await of.balance();
   const made = await edit(of);
@@ -45,7 +45,7 @@ test("S2: a clip that is 4 s long when it is measured and 30 s when it is fetche
   expect(of.simulator.submissions()).toEqual([]);
 });
 
-test("S2: a clip that shows each picture for a second gains no second by it between measuring and fetching", async () => {
+test("S2: a slide show that is one second longer when fetched than when measured fails without a charge", async () => {
   const slides = await mp4({ seconds: 4, rate: 1 });
   for (const other of [makeClip(SIZE, 4990, false, 3), mp4({ seconds: 5, rate: 1 })]) {
     const longer = await other;
@@ -58,8 +58,8 @@ test("S2: a clip that shows each picture for a second gains no second by it betw
   }
 });
 
-test("S2: the provider gets the file that was measured, not what its server shows to anybody else", async () => {
-  // To the service 4 s, however it asks; to everybody else 30 s.
+test("S2: the provider receives the measured file, not the file that the server sends to other clients", async () => {
+  // The service always gets 4 s; all other clients get 30 s.
   const of = await open((request, { agent }) => answerBytes(request, agent === "genrouter" ? short : long, CLIP));
   const made = await edit(of);
   const ended = await of.until(made.id);
@@ -71,7 +71,7 @@ test("S2: the provider gets the file that was measured, not what its server show
   expect(pins).toMatchObject([{ field: "input.video_url", measuredMs: 4000, copy: { ms: 4000, bytes: short.length } }]);
 });
 
-test("S2: each attempt has a link of its own, which opens nothing once it is over", async () => {
+test("S2: each attempt has its own input link, which returns 403 when altered or expired", async () => {
   const of = await open((request) => answerBytes(request, short, CLIP), { factor: 100 });
   of.simulator.script({ fault: "fail", provider: "fal", times: 1 });
   of.simulator.script({ fault: "fail", provider: "replicate", times: 1 });
@@ -88,15 +88,15 @@ test("S2: each attempt has a link of its own, which opens nothing once it is ove
   expect((await fetch(link)).status).toBe(403);
 });
 
-describe("what cannot be pinned ends failed and costs nothing:", () => {
+describe("an input that cannot be pinned fails the generation without a charge:", () => {
   test.each([
-    ["S2: its server answers 404", () => new Response("", { status: 404 }), "its server answers 404"],
+    ["S2: the server answers 404", () => new Response("", { status: 404 }), "its server answers 404"],
     [
-      "S2: its server sends a page",
+      "S2: the server sends an HTML page",
       () => new Response("<html></html>", { headers: { "content-type": "text/html" } }),
       "input.video_url",
     ],
-    ["S2: it is empty", () => new Response(""), "it is empty"],
+    ["S2: the file is empty", () => new Response(""), "it is empty"],
   ])("%s", async (_, then, says) => {
     const of = await open((request) => (request.headers.has("range") ? answerBytes(request, short, CLIP) : then()));
     const before = await of.balance();
@@ -106,7 +106,7 @@ describe("what cannot be pinned ends failed and costs nothing:", () => {
     expect(await of.balance()).toEqual(before);
   });
 
-  test("S2: it is larger than media.pin_bytes, which only shows while it is fetched", async () => {
+  test("S2: the file exceeds media.pin_bytes while it is fetched", async () => {
     const endless = () =>
       new Response(
         new ReadableStream({
@@ -122,7 +122,7 @@ describe("what cannot be pinned ends failed and costs nothing:", () => {
     expect(ended.error?.message).toContain("media.pin_bytes (1000000 bytes)");
   });
 
-  test("S2: it does not come within media.pin_s", async () => {
+  test("S2: the file does not arrive within media.pin_s", async () => {
     const of = await open(
       (request) => (request.headers.has("range") ? answerBytes(request, short, CLIP) : new Promise(() => {})),
       {
@@ -137,8 +137,8 @@ describe("what cannot be pinned ends failed and costs nothing:", () => {
 
 test.each([
   ["with ranges", true],
-  ["without", false],
-])("S2: a size over media.pin_bytes that its server tells is refused at once, with field and bound, %s", async (_, hasRanges) => {
+  ["without ranges", false],
+])("S2: rejects a file whose announced size exceeds media.pin_bytes with 422, %s", async (_, hasRanges) => {
   const of = await open((request) => answerBytes(request, short, CLIP, hasRanges), {
     env: { GENROUTER_MEDIA__PIN_BYTES: "1000", GENROUTER_MEDIA__ALLOW: "127.0.0.1" },
   });
@@ -151,7 +151,7 @@ test.each([
   );
 });
 
-test("S2: with media.unpinned=trust the provider is sent the link as it is", async () => {
+test("S2: with media.unpinned=trust the provider receives the original link", async () => {
   const of = await open((request) => answerBytes(request, short, CLIP), {
     env: { GENROUTER_MEDIA__UNPINNED: "trust", GENROUTER_MEDIA__ALLOW: "127.0.0.1" },
   });
@@ -161,7 +161,7 @@ test("S2: with media.unpinned=trust the provider is sent the link as it is", asy
   expect(await of.store.pinsOf(await seqOf(of, made.id))).toEqual([]);
 });
 
-test("S2: the copy goes when no attempt is asked about any more", async () => {
+test("S2: the sweep deletes the pinned input after the generation has ended", async () => {
   const of = await open((request) => answerBytes(request, short, CLIP));
   const made = await edit(of);
   await of.until(made.id);

@@ -1,4 +1,4 @@
-// S3: links that are not answered keep the places of the account that named them, and nobody else's.
+// S3: unresponsive input links occupy only the download slots of the account that submitted them.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Harness, openHarness } from "../harness.ts";
 import { png } from "../media/made.ts";
@@ -26,7 +26,7 @@ afterAll(async () => {
   await server.stop(true);
 });
 
-test("S3: while one account's links are not answered, the picture of another is read at once", async () => {
+test("S3: reads the image of one account while the links of another account do not respond", async () => {
   const evil = await harness.newTenant();
   const stop = new AbortController();
   const attacks = Array.from({ length: 6 }, (_, n) => {
@@ -42,7 +42,7 @@ test("S3: while one account's links are not answered, the picture of another is 
       () => undefined,
     );
   });
-  await harness.eventually(() => silent >= 8, "links that are not answered");
+  await harness.eventually(() => silent >= 8, "eight open unresponsive links");
   for (let n = 0; n < 6; n++) {
     const taken = await harness.ask("POST", "/v1/generations", {
       body: {
@@ -52,7 +52,7 @@ test("S3: while one account's links are not answered, the picture of another is 
     });
     expect([taken.status, taken.text.slice(0, 0)]).toEqual([202, ""]);
   }
-  // Not one more than its places.
+  // The account uses no more than its eight slots.
   expect(silent).toBe(8);
   stop.abort();
   await Promise.all(attacks);

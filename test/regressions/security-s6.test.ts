@@ -1,4 +1,4 @@
-// Signing in while strangers try passwords (security.md 6 and 7): nobody is kept out, few hashes run at a time, and every try leaves a trace.
+// Sign-in during a password attack (security.md 6 and 7): throttling, known devices, hash queue, audit.
 import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import { createKnownDevices } from "../../src/console/known-devices.ts";
 import { createPasswords } from "../../src/console/passwords.ts";
@@ -23,7 +23,7 @@ const SESSION = "/console/api/session";
 const ADA = "ada@example.com";
 const WRONG = "wrong horse battery";
 
-/** The cookies that an answer sets, as a browser sends them back. */
+/** The cookies that a response sets, in the form in which a browser sends them back. */
 const cookiesOf = (headers: Headers): string =>
   headers
     .getSetCookie()
@@ -33,7 +33,7 @@ const cookiesOf = (headers: Headers): string =>
 type From = { address: string; cookie?: string; email?: string };
 const signIn = (harness: Harness, password: string, { address, cookie, email = ADA }: From) =>
   visit(harness).ask("POST", SESSION, { email, password }, { "x-forwarded-for": address, ...(cookie ? { cookie } : {}) });
-/** `count` wrong passwords, 60 at a time, from as many networks as there are numbers from `first` on. */
+/** Sends `count` wrong passwords, 60 at a time, from `networks` different networks. */
 const attack = async (harness: Harness, count: number, networks: number): Promise<number[]> => {
   const statuses: number[] = [];
   for (let at = 0; at < count; at += 60) {
@@ -45,8 +45,8 @@ const attack = async (harness: Harness, count: number, networks: number): Promis
   return statuses;
 };
 
-describe("a user whose password strangers try from many networks", () => {
-  test("gets in at once from a browser that is known, and from a network that none of them is in", async () => {
+describe("a user under a password attack from many networks", () => {
+  test("can sign in from a known browser and from a network outside the attack", async () => {
     const harness = await open();
     await setUp(harness);
     const before = await signIn(harness, PASSWORD, { address: "198.51.100.4" });
@@ -55,16 +55,16 @@ describe("a user whose password strangers try from many networks", () => {
     expect(statuses.filter((status) => status === 422)).toHaveLength(120);
     expect(statuses.filter((status) => status === 429)).toHaveLength(120);
     expect((await signIn(harness, PASSWORD, { address: "203.0.113.9" })).status).toBe(200);
-    // Even from an address that strangers have used up, and with wrong tries of its own.
+    // A known browser can sign in from a throttled address, even after a wrong password of its own.
     expect((await signIn(harness, PASSWORD, { address: "100.64.0.7" })).status).toBe(429);
     expect((await signIn(harness, WRONG, { address: "100.64.0.7", cookie })).status).toBe(422);
     expect((await signIn(harness, PASSWORD, { address: "100.64.0.7", cookie })).status).toBe(200);
-    // And anybody else from there a minute later.
+    // After one minute, unknown browsers can sign in from that address again.
     await harness.clock.skip(60_000);
     expect((await signIn(harness, PASSWORD, { address: "100.64.0.7" })).status).toBe(200);
   }, 60_000);
 
-  test("a browser is known for the people who signed in from it, and a mark that was made up is worth nothing", async () => {
+  test("is throttled from a browser with a forged device cookie and signs in with a genuine one", async () => {
     const harness = await open();
     await setUp(harness);
     const cookie = cookiesOf((await signIn(harness, PASSWORD, { address: "198.51.100.4" })).headers);
@@ -72,7 +72,7 @@ describe("a user whose password strangers try from many networks", () => {
     await attack(harness, 12, 1);
     const address = "100.64.0.7";
     for (const [wrong, why] of [
-      [mark.replace(/\.[^.]+$/, `.${"A".repeat(43)}`), "another proof"],
+      [mark.replace(/\.[^.]+$/, `.${"A".repeat(43)}`), "another signature"],
       [mark.replace(/^per_[0-9a-z]+/, "per_00000000000000000000000000"), "another user"],
       ["", "none"],
     ])
@@ -83,7 +83,7 @@ describe("a user whose password strangers try from many networks", () => {
     expect((await signIn(harness, PASSWORD, { address, cookie: `__Host-genrouter-device=${mark}` })).status).toBe(200);
   }, 60_000);
 
-  test("a browser that guesses is slowed down, too", async () => {
+  test("is throttled after wrong passwords from a known browser, too", async () => {
     const harness = await open();
     await setUp(harness);
     const cookie = cookiesOf((await signIn(harness, PASSWORD, { address: "198.51.100.4" })).headers);
@@ -96,7 +96,7 @@ describe("a user whose password strangers try from many networks", () => {
   });
 });
 
-test("a browser is known for four users at most, and the one of longest ago is forgotten", () => {
+test("the device cookie remembers at most four users and drops the oldest", () => {
   const devices = createKnownDevices("00".repeat(32));
   const users = ["a", "b", "c", "d", "e"].map((letter) => `per_${letter.repeat(26)}`);
   let cookie = "";
@@ -107,7 +107,7 @@ test("a browser is known for four users at most, and the one of longest ago is f
   expect(createKnownDevices("11".repeat(32)).nameOf(request, users[4] ?? "")).toBeNull();
 });
 
-test("a bucket gives one token back every refill, never more than it holds, and forgets who is back at none", () => {
+test("a token bucket refills one token per interval up to its capacity, and giveBack returns a token", () => {
   const clock = testClock();
   const throttle = createTokenBucket(clock, { burst: 3, refillMs: 10_000 });
   const takes = (times: number) =>
@@ -132,12 +132,12 @@ test("a bucket gives one token back every refill, never more than it holds, and 
   expect(throttle.used("nobody")).toBe(0);
 });
 
-test("a password of the service is hashed with OWASP's minimum of memory and passes", async () => {
+test("createPasswords hashes with argon2id at OWASP's minimum of memory and passes", async () => {
   const kept = await createPasswords().hash(PASSWORD, { rank: 0, whose: "setup" });
   expect(kept).toStartWith("$argon2id$v=19$m=19456,t=2,p=1$");
 });
 
-/** Names in the order in which their turns begin: two run at a time, and which of those ends first is the machine's affair. */
+/** Records names in the order in which their hashes start. Two run at a time, and either can end first. */
 const lineOf = (passwords: ReturnType<typeof createPasswords>, kept: string) => {
   const order: string[] = [];
   const verify = Bun.password.verify.bind(Bun.password);
@@ -153,19 +153,19 @@ const lineOf = (passwords: ReturnType<typeof createPasswords>, kept: string) => 
   };
 };
 
-test("whoever is known comes first where many wait for their password to be checked, and of strangers the last in line is sent away", async () => {
+test("the hash queue serves known users first and rejects the last strangers when it is full", async () => {
   const passwords = createPasswords(CHEAP_PASSWORDS);
   const kept = await passwords.hash(PASSWORD, { rank: 0, whose: "setup" });
   const { order, check, done } = lineOf(passwords, kept);
   const strangers = Array.from({ length: 62 }, (_, n) => check(`stranger ${n}`, 5));
   await Promise.all([...strangers, check("new", 1), check("known", 0)]);
   done();
-  // Two were at it when they came.
+  // Two hashes were running already.
   expect(order.filter((name) => !name.endsWith("away")).slice(2, 4)).toEqual(["known", "new"]);
   expect(order.filter((name) => name.endsWith("away"))).toEqual(["stranger 61 away", "stranger 60 away"]);
 }, 60_000);
 
-test("nobody fills the line alone, not even with the right password and from browsers that are known", async () => {
+test("one user cannot fill the hash queue, even with the right password and from known browsers", async () => {
   const passwords = createPasswords(CHEAP_PASSWORDS);
   const kept = await passwords.hash(PASSWORD, { rank: 0, whose: "setup" });
   const { order, check, done } = lineOf(passwords, kept);
@@ -178,7 +178,7 @@ test("nobody fills the line alone, not even with the right password and from bro
   expect(order.filter((name) => name.endsWith("away"))).toHaveLength(20);
 }, 60_000);
 
-test("a user opens sixty sessions at once and one more every second, and then waits alone", async () => {
+test("a user can open sixty sessions at once and then one per second, without an effect on other users", async () => {
   const harness = await open();
   const ada = await setUp(harness);
   await join(harness, ada, { email: "ben@example.com", role: "member" });
@@ -191,7 +191,7 @@ test("a user opens sixty sessions at once and one more every second, and then wa
   expect((await signIn(harness, PASSWORD, { address: "198.51.100.4", email: "ben@example.com" })).status).toBe(200);
 }, 60_000);
 
-test("whoever is in and whose browser is not marked is marked when the page asks who is there", async () => {
+test("GET /console/api/me sets the device cookie for a signed-in browser that has none", async () => {
   const harness = await open();
   await setUp(harness);
   const cookie = cookiesOf((await signIn(harness, PASSWORD, { address: "198.51.100.4" })).headers);
@@ -206,7 +206,7 @@ test("whoever is in and whose browser is not marked is marked when the page asks
   expect([(await signedIn({})).status, (await signedIn({ cookie: marked })).status]).toEqual([429, 200]);
 }, 60_000);
 
-test("a guess that was not looked at is not counted", async () => {
+test("a guess whose password was not checked does not count", async () => {
   const guesses = createSignInThrottle(testClock());
   const guess = { address: "203.0.113.9", email: ADA, device: null, userId: "" };
   for (let n = 0; n < 20; n += 1)
@@ -214,7 +214,7 @@ test("a guess that was not looked at is not counted", async () => {
   expect(await guesses.count(guess, () => Promise.resolve(true))).toBe(true);
 });
 
-test("every try is in the log and in a counter, and of a user that there is in the audit log, one line a minute", async () => {
+test("logs and counts every failed sign-in, and audits those of existing users once per minute", async () => {
   const harness = await open({ GENROUTER_OPERATOR__TOKEN: "t".repeat(40) });
   await setUp(harness);
   await attack(harness, 14, 1);
@@ -237,7 +237,7 @@ test("every try is in the log and in a counter, and of a user that there is in t
     expect(metrics).toContain(`genrouter_sign_ins_total{outcome="${outcome}"} ${count}`);
   const audited = async () =>
     (await harness.store.audit(null, 10, { action: "note-refused-sign-ins" })).map(({ detail }) => detail);
-  // Whoever is throttled is told at once, before the first password is looked at.
+  // The throttled attempts are rejected before the first password is checked.
   expect(await audited()).toEqual([{ wrong: 0, throttled: 1, networks: 1 }]);
   await harness.clock.skip(60_000);
   await harness.eventually(async () => (await audited()).length === 2);

@@ -1,4 +1,4 @@
-// security.md 7: who looked at other people's prompts and files, and who made a token for the inspector, is in the audit log.
+// Audit log of access to other accounts' generations and of inspector tokens (security.md 7).
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
 import { type Harness, openHarness } from "../harness.ts";
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Whom the audit log names, what they did, and of what. */
+/** Principal, target and detail of the audit log lines of an action. */
 const lines = async (action: string) => {
   const found = await harness.store.audit(null, 50, { action });
   return found.reverse().map(({ actor, target, detail }) => [actor.name, target, detail.what ?? detail.role]);
@@ -26,7 +26,7 @@ const look = async (who: Visitor) => {
   expect((await who.ask("GET", `/inspector/api/generations/${id}`)).status).toBe(200);
 };
 
-test("S7: an operator's looks at another account are told, each once an hour", async () => {
+test("S7: audits the access of an operator to another account once per hour for each target", async () => {
   await look(operator);
   await look(operator);
   const once = [
@@ -36,15 +36,15 @@ test("S7: an operator's looks at another account are told, each once an hour", a
     [operator.email, id, "files"],
     [operator.email, id, "replay"],
   ];
-  await harness.eventually(async () => (await lines("note-look")).length >= once.length, "the lines");
+  await harness.eventually(async () => (await lines("note-look")).length >= once.length, "the audit lines");
   expect(await lines("note-look")).toEqual(once);
   harness.clock.skip(3_600_000);
   await look(operator);
-  await harness.eventually(async () => (await lines("note-look")).length >= 2 * once.length, "the lines of the next hour");
+  await harness.eventually(async () => (await lines("note-look")).length >= 2 * once.length, "the audit lines of the next hour");
   expect(await lines("note-look")).toEqual([...once, ...once]);
 });
 
-test("S7: whoever looks at what is their own is not told", async () => {
+test("S7: does not audit the access of a member to the own account", async () => {
   const before = await lines("note-look");
   for (const path of ["", `/${id}`, `/${id}/files/1`])
     expect((await member.ask("GET", `/console/api/generations${path}`)).status).toBe(200);
@@ -52,8 +52,8 @@ test("S7: whoever looks at what is their own is not told", async () => {
   expect(await lines("note-look")).toEqual(before);
 });
 
-test("S7: a token for the inspector is told, with who has it made", async () => {
+test("S7: audits the creation of an inspector token with its principal", async () => {
   expect((await operator.ask("POST", "/inspector/api/token", {}, { "x-csrf-token": operator.csrf })).status).toBe(200);
-  await harness.eventually(async () => (await lines("note-inspector-token")).length === 1, "the line");
+  await harness.eventually(async () => (await lines("note-inspector-token")).length === 1, "the audit line");
   expect(await lines("note-inspector-token")).toEqual([[operator.email, null, "operator"]]);
 });

@@ -1,4 +1,4 @@
-// security.md 7: the first use of an API key from another network is in the audit log and in the log of the service.
+// First use of an API key from a new network: audit log and service log (security.md 7).
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { MOST_KEY_NETWORKS } from "../../src/config/cidr-list.ts";
 import { hashApiKey } from "../../src/domain/ids.ts";
@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** Asks as somebody at an address, behind the proxy of this machine; a submission without a body is refused behind the key. */
+/** Submits without a body from an address behind the local proxy; the key is checked before the body is rejected. */
 const submitFrom = async (address: string) =>
   (await harness.ask("POST", "/v1/generations", { headers: { "x-forwarded-for": address } })).status;
 const readFrom = async (address: string) =>
@@ -21,7 +21,7 @@ const told = async () => {
   return found.reverse().map(({ actor, target, detail }) => [actor.name, target, detail.address, detail.network]);
 };
 
-test("S7: each network that a key is used from is told once, with the address that it was first used from", async () => {
+test("S7: records each network of a key once, with the first address used", async () => {
   const { keyId } = harness.tenant;
   for (const address of ["192.0.2.7", "192.0.2.8", "203.0.113.9", "192.0.2.7", "2001:db8:1:2::3", "2001:db8:1:9::3"])
     expect(await submitFrom(address)).toBe(400);
@@ -38,8 +38,8 @@ test("S7: each network that a key is used from is told once, with the address th
   );
 });
 
-test("S7: reads are looked at too, once in ten seconds of a key", async () => {
-  // Recognised at the second: the first asks the store who it is.
+test("S7: records the network of reads at most once per ten seconds for each key", async () => {
+  // The second request finds the key in the cache; the first one reads it from the store.
   for (const address of ["192.0.2.7", "192.0.2.7", "203.0.113.9"]) expect(await readFrom(address)).toBe(404);
   expect((await told()).map(([, , address]) => address)).toEqual(["192.0.2.7"]);
   harness.clock.skip(10_000);
@@ -47,7 +47,7 @@ test("S7: reads are looked at too, once in ten seconds of a key", async () => {
   expect((await told()).map(([, , address]) => address)).toEqual(["192.0.2.7", "203.0.113.9"]);
 });
 
-test("S7: what the process before has told is not told again", async () => {
+test("S7: does not record a network again that another process has recorded", async () => {
   expect(await submitFrom("192.0.2.7")).toBe(400);
   const before = await told();
   const by = { kind: "service", id: "genrouter", name: "API" } as const;
@@ -59,12 +59,12 @@ test("S7: what the process before has told is not told again", async () => {
   expect(await told()).toEqual(before);
 });
 
-test("S7: a key that is used from everywhere is told no more, and works", async () => {
+test("S7: stops recording at the maximum of networks for a key, and the key still works", async () => {
   for (let n = 0; n < MOST_KEY_NETWORKS + 5; n += 1) expect(await submitFrom(`10.1.${n}.1`)).toBe(400);
   expect((await told()).length).toBe(MOST_KEY_NETWORKS);
 });
 
-test("S7: a wrong key tells nothing", async () => {
+test("S7: records nothing for a wrong key", async () => {
   expect(await submitFrom("192.0.2.7")).toBe(400);
   const before = await told();
   const { status } = await harness.ask("GET", "/v1/generations/gen_none", {

@@ -1,4 +1,4 @@
-// security.md 7: whoever is signed in and guesses the password that belongs to the session leaves the same traces as who guesses outside.
+// Wrong passwords of a signed-in user are treated like failed sign-ins (security.md 7).
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
 import { type Harness, openHarness } from "../harness.ts";
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-test("S7: wrong passwords of somebody who is in are in the log and the audit log, with the address, and are slowed down", async () => {
+test("S7: logs, audits and throttles wrong passwords of a signed-in user", async () => {
   const guess = () =>
     visitor.ask(
       "POST",

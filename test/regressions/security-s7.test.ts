@@ -1,11 +1,11 @@
-// Proxies in front of the service (security.md 7): none is believed that is not named, and none that keeps callers apart badly goes untold.
+// Reverse proxies (security.md 7): only trusted proxies are believed, and misconfigured ones are logged.
 import { describe, expect, test } from "bun:test";
 import { signInFindings } from "../../src/cli/doctor/sign-in.ts";
 import { readSettings } from "../../src/config/load.ts";
 import { createProxies, unnamedProxy } from "../../src/http/proxies.ts";
 import type { EventFields } from "../../src/logging/events.ts";
 
-describe("a proxy that is not named", () => {
+describe("X-Forwarded-For", () => {
   const PUBLIC = { public_url: "https://genrouter.example.com", trusted_proxies: "" };
   const told = (server: typeof PUBLIC, asked: readonly [peer: string, headers: Record<string, string>][]) => {
     const lines: EventFields[] = [];
@@ -17,7 +17,7 @@ describe("a proxy that is not named", () => {
   };
 
   test.each([PUBLIC, { ...PUBLIC, public_url: "" }])(
-    "on this machine is not believed (%j): callers cannot choose the address they are counted by",
+    "is ignored from an untrusted proxy on this machine, and one warning is logged (%j)",
     (server) => {
       const { callers, lines } = told(server, [
         ["127.0.0.1", { "x-forwarded-for": "1.2.3.4" }],
@@ -28,7 +28,7 @@ describe("a proxy that is not named", () => {
     },
   );
 
-  test("is told of once, and one that is named and names nobody as well", () => {
+  test("is expected from a trusted proxy, and a warning is logged once if it is missing", () => {
     const named = { ...PUBLIC, trusted_proxies: "127.0.0.1" };
     const silent = told(named, [
       ["127.0.0.1", { host: "genrouter.example.com" }],
@@ -47,7 +47,7 @@ describe("a proxy that is not named", () => {
     ["1.2.3.4, 203.0.113.9:80", "203.0.113.9"],
     ["203.0.113.9:, 127.0.0.1", "127.0.0.1"],
     ["unknown", "127.0.0.1"],
-  ])("one that is named may write %j: the caller is %s", (entry, caller) => {
+  ])("%j from a trusted proxy yields the client address %s", (entry, caller) => {
     const { callers } = told({ ...PUBLIC, trusted_proxies: "127.0.0.1" }, [["127.0.0.1", { "x-forwarded-for": entry }]]);
     expect(callers).toEqual([caller]);
   });
@@ -60,7 +60,7 @@ describe("a proxy that is not named", () => {
     ["https://genrouter.example.com", "", true],
     ["https://genrouter.example.com", "127.0.0.1", false],
     ["http://192.168.1.4:8080", "", true],
-  ])("public_url %j and trusted_proxies %j: doctor and the page Service say so: %j", (public_url, trusted_proxies, isTold) => {
+  ])("with public_url %j and trusted_proxies %j: doctor warns: %j", (public_url, trusted_proxies, isTold) => {
     expect(unnamedProxy({ public_url, trusted_proxies }) !== null).toBe(isTold);
     const settings = readSettings({
       ...(public_url === "" ? {} : { GENROUTER_SERVER__PUBLIC_URL: public_url }),

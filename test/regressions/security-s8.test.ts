@@ -1,4 +1,6 @@
-// The way to the database (security.md 8): what leaves this machine is proved, or the operator has said that nobody listens.
+// Database connection (security.md 8): remote connections must verify the certificate.
+//
+// store.insecure turns this rule off.
 import { afterAll, describe, expect, test } from "bun:test";
 import { clientAddress, databaseFault } from "../../src/config/database-url.ts";
 import { examine, readSettings } from "../../src/config/load.ts";
@@ -10,7 +12,7 @@ const faultOf = (url: string, more: Record<string, string> = {}): string | undef
   return read.faults[0];
 };
 
-describe("a database on another machine", () => {
+describe("a remote database without certificate verification", () => {
   test.each([
     "postgres://genrouter:word@db.example.com/genrouter",
     "postgresql://genrouter:word@10.0.0.4:5432/genrouter",
@@ -19,13 +21,13 @@ describe("a database on another machine", () => {
     "postgres://genrouter:word@db.example.com/genrouter?sslmode=prefer",
     "postgres://genrouter:word@db.example.com/genrouter?sslmode=require&channel_binding=require",
     "postgres://genrouter:word@db.example.com/genrouter?sslmode=verify-ca",
-    // A name that only looks like this machine's.
+    // Names that only look like this machine.
     "postgres://genrouter:word@127.0.0.1.example.com/genrouter",
     "postgres://genrouter:word@localhost.example.com/genrouter",
-    // What the client takes from the query goes before what stands in front of it.
+    // The client prefers the query parameter to the host of the URL.
     "postgres://genrouter:word@localhost/genrouter?host=db.example.com",
     "postgres://genrouter:word@db.example.com/genrouter?sslmode=verify-full&ssl=false",
-  ])("%s is refused before anything is sent, and its password not repeated", (url) => {
+  ])("%s is rejected without its password in the message, and accepted with store.insecure", (url) => {
     const said = faultOf(url);
     expect(said).toStartWith("GENROUTER_STORE__URL: the connection to ");
     expect(said).toContain("?sslmode=verify-full");
@@ -35,7 +37,7 @@ describe("a database on another machine", () => {
   });
 });
 
-test("a mode that there is not is refused with those there are, also where nobody else listens", () => {
+test("rejects an unknown sslmode with the list of modes, also with store.insecure", () => {
   const url = "postgres://genrouter:word@db.example.com/genrouter?sslmode=whatever";
   for (const env of [{}, { GENROUTER_STORE__INSECURE: "true" }])
     expect(faultOf(url, env)).toStartWith(
@@ -51,17 +53,17 @@ test.each([
   "postgres://genrouter:word@[::1]:6432/genrouter",
   "postgres://genrouter:word@db.example.com/genrouter?sslmode=VERIFY-FULL",
   "postgres://genrouter@%2Fvar%2Frun%2Fpostgresql/genrouter",
-])("%s is taken", (url) => {
+])("accepts %s", (url) => {
   expect(faultOf(url)).toBeUndefined();
 });
 
-test("what is judged is the address that the client gets, however the names of its parameters are spelt", () => {
+test("checks the URL that the client receives, with percent-encoded parameter names decoded", () => {
   const url = "postgres://genrouter:word@db.example.com/genrouter?ssl%6Dode=verify-full&pgbouncer=true";
   expect(databaseFault(url, false)).toBeUndefined();
   expect(new URL(clientAddress(url).url).searchParams.get("sslmode")).toBe("verify-full");
 });
 
-test("an address without a host is where the environment says", () => {
+test("takes the host of a URL without a host from PGHOST", () => {
   const before = process.env.PGHOST;
   try {
     process.env.PGHOST = "db.example.com";
@@ -74,7 +76,7 @@ test("an address without a host is where the environment says", () => {
 });
 
 afterAll(dropDirs);
-test("nothing is moved to a database that would be reached in clear", async () => {
+test("migrate-store rejects a remote database without certificate verification", async () => {
   const { exit, err } = await runHere([
     "migrate-store",
     "--data",

@@ -1,4 +1,6 @@
-// Bodies of very many members (security.md 9a): refused before they are parsed, also under a used Idempotency-Key, and the loop goes on.
+// Bodies with very many members (security.md 9a) are rejected before they are parsed.
+//
+// This also holds under a used Idempotency-Key, and the event loop does not stall.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { isTooWide } from "../../src/http/body.ts";
@@ -14,12 +16,12 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const MEMBERS = 120_000;
-/** One MB of members, each with another value than that of the same name in a body of another salt. */
+/** 1 MB of members whose values differ for each salt. */
 const largeInput = (salt: number): string =>
   `{${Array.from({ length: MEMBERS }, (_, n) => `"${n.toString(36)}":${(n + salt) % 10}`).join(",")}}`;
 const bodyOf = (input: string): string => `{"model":"sim-image-1","input":${input}}`;
 
-test("sixteen bodies of 120,000 members under a used key are refused, each at once, and the stall meter of this file stays below its bound", async () => {
+test("rejects sixteen bodies of 120,000 members under a used idempotency key without an event loop stall", async () => {
   const headers = { "idempotency-key": "used" };
   const post = (body: string) => harness.ask("POST", "/v1/generations", { body, headers });
   const small = bodyOf('{"prompt":"a red kite"}');
@@ -31,7 +33,7 @@ test("sixteen bodies of 120,000 members under a used key are refused, each at on
   expect((await post(small)).status).toBe(200);
 });
 
-test("bodies of one MB of one character, whichever it is, cost the loop next to nothing under a key", async () => {
+test("fingerprints bodies of 1 MB of one repeated character without an event loop stall", async () => {
   const of = (text: string) =>
     bodyOf(JSON.stringify({ prompt: text.repeat(1_040_000 / (Buffer.byteLength(JSON.stringify(text)) - 2)) }));
   const bodies = await stall.pause(() => ["\\", "\\ud8", '"', ",", "\n", "\u0001", "{", "é", "x"].map(of));
@@ -39,14 +41,14 @@ test("bodies of one MB of one character, whichever it is, cost the loop next to 
     const { status } = await harness.ask("POST", "/v1/generations", { body, headers: { "idempotency-key": "long" } });
     expect(status).toBe(422);
   }
-  // Several in one turn of the loop: what any of them costs shows in the meter of this file.
+  // Runs several fingerprints in one turn of the event loop so that the stall meter shows their cost.
   const [backslashes = ""] = bodies;
   const value = await stall.pause(() => JSON.parse(backslashes) as JsonObject);
   const prints = Array.from({ length: 6 }, () => fingerprintedRequest(backslashes, value, "long").fingerprint);
   expect(new Set(prints).size).toBe(1);
 });
 
-test("members and elements count, commas in a text do not", async () => {
+test("isTooWide counts members and elements but not commas in strings", async () => {
   const elements = (count: number) => `[${Array.from({ length: count }, () => "0").join(",")}]`;
   expect([isTooWide(elements(10_001)), isTooWide(elements(10_002))]).toEqual([false, true]);
   expect(isTooWide(`{"prompt":"${'a,b \\" ,'.repeat(20_000)}"}`)).toBe(false);
@@ -73,12 +75,12 @@ test.each([
   ['{"__proto__":1}', '{"__proto__":1.0}', true],
   ['{"__proto__":{}}', "{}", false],
   ['{"toString":1}', '{"a":1}', false],
-  // What has no canonical form is the same as its own bytes alone.
+  // A value without a canonical form equals only its own bytes.
   ['{"a":"\\ud800"}', '{"a":"\\uD800"}', false],
   ['{"\\ud800":1}', '{"\\uD800":1}', false],
   ['{"a":1e999}', '{"a":1E999}', false],
   ['{"a":1e999}', '{"a":1e999}', true],
-])("%s and %s: the same request is %j", (one, other, expected) => {
+])("%s and %s are the same request: %j", (one, other, expected) => {
   for (const compare of [isSame, isSameAsEarlier])
     expect([compare(one, other), compare(other, one)]).toEqual([expected, expected]);
 });

@@ -1,4 +1,4 @@
-// Keys (security.md 9c): an account has a hundred that are good, a person of the console changes things at a pace, and one key is read by its id.
+// API keys (security.md 9c): at most 100 valid keys per account, and a rate limit on console changes.
 import { afterAll, describe, expect, test } from "bun:test";
 import { join, setUp } from "../console/visitor.ts";
 import { type Harness, openHarness } from "../harness.ts";
@@ -23,7 +23,7 @@ const ask = (name: string) => ({
 });
 
 describe("a member", () => {
-  test("has a hundred good keys at most, and one more for each that is revoked or has expired", async () => {
+  test("has at most 100 valid keys, and can create one more after a key is revoked or expires", async () => {
     const harness = await open();
     const ada = await setUp(harness);
     const ben = await join(harness, ada, { email: "ben@example.com", role: "member" });
@@ -43,7 +43,7 @@ describe("a member", () => {
     await harness.clock.skip(60_000);
     const refused = await ben.ask("POST", KEYS, ask("one more"));
     expect([refused.status, refused.text]).toEqual([409, expect.stringContaining("100 keys at most")]);
-    // One that leaked is replaced all the same; two at once would be one more.
+    // A leaked key can be rotated without an overlap. An overlap would make two valid keys.
     expect((await ben.ask("POST", `${KEYS}/${made[1]}/rotate`, { overlapMs: 60_000 })).status).toBe(409);
     await ben.ok("POST", `${KEYS}/${made[1]}/rotate`, { overlapMs: 0 });
     await ben.ok("POST", `${KEYS}/${made[0]}/revoke`);
@@ -51,14 +51,14 @@ describe("a member", () => {
     expect(await ben.no("POST", KEYS, ask("one more"))).toBe("refused");
     await harness.clock.skip(3_600_000);
     await ben.ok("POST", KEYS, ask("instead of the short one"));
-    // The short one has no room to be good again; what it is called is nobody's room.
+    // The expired key cannot be extended because the limit is reached, but it can be renamed.
     expect((await ben.ask("PATCH", `${KEYS}/${made[7]}`, { expiresAtMs: null })).status).toBe(409);
     await ben.ok("PATCH", `${KEYS}/${made[7]}`, { name: "was short" });
-    // Another account is not full by that.
+    // The limit does not affect another account.
     await ada.ok("POST", KEYS, ask("of another account"));
   }, 60_000);
 
-  test("who changes things faster than by hand waits, and reads on", async () => {
+  test("is throttled with 429 after many changes in a row but can still read", async () => {
     const harness = await open();
     const ada = await setUp(harness);
     const rename = () => ada.ask("PATCH", "/console/api/me", { name: "Ada L." });
@@ -77,7 +77,7 @@ describe("a member", () => {
   }, 60_000);
 });
 
-test("a key is read by its id, and that of a playground is none", async () => {
+test("store.key returns a key by its id and undefined for a console key or an unknown id", async () => {
   const harness = await open();
   const { keyId, accountId, accountSeq } = harness.tenant;
   expect(await harness.store.key(keyId)).toEqual((await harness.store.keys(accountId))[0]);

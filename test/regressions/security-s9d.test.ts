@@ -1,4 +1,4 @@
-// S9d: words of a provider, as long as an answer may be, are read in the time that it takes to read them once.
+// Error texts of providers at the maximum response size are matched in linear time (S9d).
 import { describe, expect, test } from "bun:test";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import { patternOf } from "../../src/providers/dialect/patterns.ts";
@@ -8,11 +8,11 @@ import { replicate } from "../../src/providers/replicate.ts";
 import { answer } from "../providers/task.ts";
 
 const LENGTH = 1_048_576;
-/** For all the words of a provider: its old patterns took two minutes for one of them. */
+/** The bound for one response. The former patterns took two minutes for one text. */
 const MOST_MS = 1_500;
 const dialects = readDialects(null);
 
-/** What patterns begin with, again and again: the worst that an echoed prompt can hold. */
+/** Beginnings of the patterns, to be repeated: the worst case for an echoed prompt. */
 const STARTS = [
   "external_task_id ",
   "exist uniq duplic repeat ",
@@ -44,7 +44,7 @@ const readAll = (adapter: Adapter, status: number, body: unknown) => {
   try {
     adapter.readPoll(r, JOB, C);
   } catch {
-    // There is nothing to ask of one that answers at once.
+    // A synchronous provider has no polls.
   }
   adapter.readResult?.(r, JOB, C);
   adapter.classOf?.(r);
@@ -55,7 +55,7 @@ const tookMs = (work: () => void): number => {
   return performance.now() - startedMs;
 };
 
-describe("S9d: a megabyte of words costs no more than reading it", () => {
+describe("S9d: reading an error text of 1 MiB stays below the time bound", () => {
   const places: Record<string, [Adapter, string[]]> = {
     fal: [fal, ["/detail", "/detail/0/msg", "/error/message"]],
     replicate: [replicate, ["/error", "/detail", "/title"]],
@@ -70,7 +70,7 @@ describe("S9d: a megabyte of words costs no more than reading it", () => {
     ),
   };
   for (const [provider, [adapter, pointers]] of Object.entries(places))
-    test(`${provider}, at ${pointers.length} places`, () => {
+    test(`for ${provider}, at ${pointers.length} pointers`, () => {
       for (const pointer of pointers) {
         const bodies = longWords.map((word) => bodyAt(pointer, word));
         for (const status of [200, 400])
@@ -79,20 +79,20 @@ describe("S9d: a megabyte of words costs no more than reading it", () => {
     });
 });
 
-test("S9d: no pattern of any dialect takes longer than its words, were they not cut before", () => {
+test("S9d: each pattern of each dialect matches an uncut text of 1 MiB below the time bound", () => {
   const patterns = [...dialects].flatMap(([, { dialect }]) => dialect.failures.flatMap(({ matches }) => matches ?? []));
   expect(patterns.length).toBeGreaterThan(30);
   for (const text of new Set(patterns)) {
     const pattern = patternOf(text);
     for (const word of longWords) {
-      // By the square of the length it would be minutes.
+      // Quadratic matching would take minutes.
       const isQuick = tookMs(() => pattern.test(word)) < MOST_MS;
       expect([text, isQuick]).toEqual([text, true]);
     }
   }
 });
 
-test("S9d: a pattern that could take the square of the length is refused when its dialect is read", () => {
+test("S9d: patternOf rejects patterns that can take quadratic time", () => {
   for (const text of [
     "external.?task.?id.*(exist|uniq)|(exist|uniq).*external.?task.?id",
     "failed to (download|fetch|load)\\b.*\\b(input|image)",

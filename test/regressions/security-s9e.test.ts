@@ -1,4 +1,4 @@
-// Programs that flood the inspector (security.md 9e): what is read of all of them is bounded, too much of one ends it, and the loop goes on.
+// Programs that flood the inspector (security.md 9e): bounded reads, disconnection, no stall.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Harness, openHarness } from "../harness.ts";
 import { socketUrl } from "../inspector/viewer.ts";
@@ -29,13 +29,13 @@ const connect = async (): Promise<Program> => {
   return { socket, closed, code: () => code };
 };
 
-/** Until the service has seen them go, so that the next test has all places. */
+/** Waits until the service has closed the sockets, so that the next test has all program slots. */
 const leave = async (all: readonly Program[]): Promise<void> => {
   for (const { socket } of all) socket.close();
   await Promise.all(all.map(({ closed }) => closed));
 };
 
-test("a program that sends more than is read in a second is sent away, and the stall meter of this file stays below its bound", async () => {
+test("closes programs that exceed the read limit per second with 1008, without an event loop stall", async () => {
   const programs = await Promise.all(Array.from({ length: 3 }, connect));
   const large = frame(120_000);
   const sending = setInterval(() => {
@@ -47,9 +47,9 @@ test("a program that sends more than is read in a second is sent away, and the s
   expect((await harness.ask("GET", "/healthz", { key: null })).status).toBe(200);
 }, 60_000);
 
-test("whoever only looks on and says something else takes no program's place", async () => {
+test("viewers that send other messages use no program slot", async () => {
   const onlookers = await Promise.all(Array.from({ length: 40 }, connect));
-  // A frame is answered by nothing: that it was taken is seen by who looks on.
+  // The service does not acknowledge frames, so a viewer observes that the frame was accepted.
   const seen = new Promise<string>((tell) => {
     const [first] = onlookers;
     if (first) first.socket.onmessage = ({ data }) => String(data).includes('s1"') && tell(String(data));
@@ -63,13 +63,13 @@ test("whoever only looks on and says something else takes no program's place", a
   await leave([...onlookers, program]);
 }, 60_000);
 
-test("so many programs are looked at and no more, until one leaves", async () => {
+test("rejects the 33rd program with 1013 until another program disconnects", async () => {
   const programs = await Promise.all(Array.from({ length: 33 }, connect));
   const turnedAway = await harness.eventually(() => {
-    // Again and again: in a second in which others flooded, nothing is read.
+    // Repeats the frames, because the service reads nothing in a second in which others flooded it.
     for (const { socket, code } of programs) if (code() === null) socket.send(frame(10));
     return programs.find(({ code }) => code() !== null);
-  }, "the one too many");
+  }, "a rejected program");
   expect([turnedAway.code(), programs.filter(({ code }) => code() !== null).length]).toEqual([1013, 1]);
   const [leaving] = programs.filter(({ code }) => code() === null);
   leaving?.socket.close();
@@ -79,6 +79,6 @@ test("so many programs are looked at and no more, until one leaves", async () =>
     next.socket.send(frame(10));
     const pause = new Promise<null>((wake) => setTimeout(() => wake(null), 100));
     return (await Promise.race([next.closed, pause])) === null && next;
-  }, "room for the next");
+  }, "a free program slot");
   await leave([...programs, entered]);
 }, 60_000);

@@ -1,4 +1,6 @@
-// A clip whose tables hold fewer rows than they say, or whose parts lie where only some decoders look, is longer to some than to others.
+// MP4 and Matroska files whose length depends on the decoder are rejected as inputs.
+//
+// Their tables have fewer rows than declared, or their parts are where only some decoders look.
 import { expect, onTestFinished, test } from "bun:test";
 import { inspect } from "../../src/media/formats/inspect.ts";
 import { makeClip } from "../../src/simulator/clip.ts";
@@ -18,7 +20,7 @@ const matroska = Buffer.from(await makeClip({ width: 64, height: 36 }, 12_000, f
 
 const at = (file: Buffer, name: string): number => {
   const found = file.indexOf(name, 0, "latin1");
-  if (found < 0) throw new Error(`the clip has no ${name}`);
+  if (found < 0) throw new Error(`the file has no ${name} box`);
   return found - 4;
 };
 const edited = (file: Buffer, edit: (copy: Buffer) => void): Buffer => {
@@ -26,7 +28,7 @@ const edited = (file: Buffer, edit: (copy: Buffer) => void): Buffer => {
   edit(copy);
   return copy;
 };
-/** The box keeps so many bytes of its contents; the others are in a box that nobody reads. */
+/** Truncates the contents of a box to `contents` bytes; the rest becomes a `free` box. */
 const cutTo = (file: Buffer, name: string, contents: number): Buffer =>
   edited(file, (copy) => {
     const from = at(copy, name);
@@ -35,13 +37,13 @@ const cutTo = (file: Buffer, name: string, contents: number): Buffer =>
     copy.writeUInt32BE(length - contents - 8, from + 8 + contents);
     copy.write("free", from + 12 + contents, "latin1");
   });
-/** One row more is said than there is. `countAt`: in its contents. */
+/** Declares one row more than the table has. `countAt`: offset of the count in the contents. */
 const oneMore = (file: Buffer, name: string, countAt = 4): Buffer =>
   edited(file, (copy) => {
     const place = at(copy, name) + 8 + countAt;
     copy.writeUInt32BE(copy.readUInt32BE(place) + 1, place);
   });
-/** A box more at the beginning of another, which all around it holds as well. */
+/** Inserts a box at the beginning of the innermost box of `around`. */
 const into = (file: Buffer, more: Uint8Array, ...around: string[]): Buffer => {
   const copy = Buffer.from(file);
   const places = around.map((name) => at(copy, name));
@@ -49,27 +51,27 @@ const into = (file: Buffer, more: Uint8Array, ...around: string[]): Buffer => {
   const inside = (places.at(-1) ?? 0) + 8;
   return Buffer.concat([copy.subarray(0, inside), more, copy.subarray(inside)]);
 };
-const withBox = (name: string): Case => [`a ${name} of the file itself`, Buffer.concat([clip, box(name, zeros(40))])];
+const withBox = (name: string): Case => [`a ${name} box at the top level`, Buffer.concat([clip, box(name, zeros(40))])];
 const run = (track: number): Buffer =>
   box("moof", box("mfhd", zeros(8)), box("traf", box("tfhd", be32(0x2_0000), be32(track)), box("trun", be32(0), be32(25))));
 
 const SHORT: Case[] = [
   ["sizes of the first samples only", cutTo(clip, "stsz", 12 + 50 * 4)],
-  ...["stts", "stsc", "stco"].map((name): Case => [`one row of ${name} less than it says`, oneMore(clip, name)]),
-  ["one row of stsz less than it says", oneMore(clip, "stsz", 8)],
-  ["a track whose header ends early", cutTo(clip, "tkhd", 28)],
-  ["a clock that ends early", cutTo(clip, "mdhd", 12)],
-  ["a default of fragments that ends early", cutTo(fragments, "trex", 12)],
+  ...["stts", "stsc", "stco"].map((name): Case => [`one row of ${name} less than declared`, oneMore(clip, name)]),
+  ["one row of stsz less than declared", oneMore(clip, "stsz", 8)],
+  ["a truncated track header", cutTo(clip, "tkhd", 28)],
+  ["a truncated media header", cutTo(clip, "mdhd", 12)],
+  ["truncated fragment defaults", cutTo(fragments, "trex", 12)],
 ];
 const ELSEWHERE: Case[] = [
   ...["trak", "traf", "tfhd", "tfdt", "trun", "trex", "mdia", "stbl", "stts", "stsz", "mvhd", "mvex"].map(withBox),
-  ["a default of fragments outside of its place", into(fragments, box("trex", zeros(4), be32(7), zeros(16)), "moov")],
-  ["a run of samples in the index", into(clip, box("trun", be32(0), be32(25)), "moov")],
-  ["a table of an index in a fragment", into(fragments, box("stts", zeros(4), be32(1), be32(1), be32(9)), "moof")],
-  ["a fragment where the index promises none", Buffer.concat([clip, run(1)])],
-  ["a fragment of a track that there is not", Buffer.concat([fragments, run(9)])],
+  ["fragment defaults outside of mvex", into(fragments, box("trex", zeros(4), be32(7), zeros(16)), "moov")],
+  ["a sample run in the index", into(clip, box("trun", be32(0), be32(25)), "moov")],
+  ["an index table in a fragment", into(fragments, box("stts", zeros(4), be32(1), be32(1), be32(9)), "moof")],
+  ["a fragment that the index does not announce", Buffer.concat([clip, run(1)])],
+  ["a fragment of an unknown track", Buffer.concat([fragments, run(9)])],
 ];
-/** An element that a reader of headers believes, around all clusters but the first. */
+/** Inserts an element header before the first cluster that spans one cluster. */
 const around =
   (...id: number[]): Edit =>
   (file) => {
@@ -80,9 +82,9 @@ const around =
     return Buffer.concat([file.subarray(0, first), Buffer.from(id), size, file.subarray(first)]);
   };
 const IN_TABLES: Case[] = [
-  ["clusters in a table of words", around(0x12, 0x54, 0xc3, 0x67)(matroska)],
-  ["clusters in a table of places", around(0x1c, 0x53, 0xbb, 0x6b)(matroska)],
-  ["clusters among attached files", around(0x19, 0x41, 0xa4, 0x69)(matroska)],
+  ["clusters inside Tags", around(0x12, 0x54, 0xc3, 0x67)(matroska)],
+  ["clusters inside Cues", around(0x1c, 0x53, 0xbb, 0x6b)(matroska)],
+  ["clusters inside Attachments", around(0x19, 0x41, 0xa4, 0x69)(matroska)],
 ];
 
 const measured = async (file: Buffer) =>
@@ -91,18 +93,18 @@ const measured = async (file: Buffer) =>
     (fault: Error) => ({ message: fault.message }),
   );
 
-test("the clips that the cases begin with are measured", async () => {
+test("measures the unchanged clips", async () => {
   const found = await Promise.all([clip, fragments, matroska].map(measured));
   expect(found.map((one) => ("ms" in one ? one.ms : one.message))).toEqual([8000, 8000, 12_000]);
 });
-test.each([...SHORT, ...ELSEWHERE])("M3: %s: refused", async (_, file) => {
+test.each([...SHORT, ...ELSEWHERE])("M3: rejects an MP4 with %s", async (_, file) => {
   expect(await measured(file)).toEqual({ message: "its index is not one of a real clip" });
 });
-test.each(IN_TABLES)("M3: %s: refused", async (_, file) => {
+test.each(IN_TABLES)("M3: rejects a Matroska file with %s", async (_, file) => {
   expect(await measured(file)).toEqual({ message: "its index is not one of a real file" });
 });
 
-test("M3: a track of fragments whose clock stands still is not left out in silence", async () => {
+test("M3: a fragmented track with timescale 0 marks the file as uncounted", async () => {
   const both = Buffer.from(await mp4({ seconds: 8, index: "fragments", audio: true }));
   expect(await measured(both)).not.toHaveProperty("isUncounted");
   const clocks = [at(both, "mdhd"), both.indexOf("mdhd", at(both, "mdhd") + 8, "latin1") - 4];
@@ -112,7 +114,7 @@ test("M3: a track of fragments whose clock stands still is not left out in silen
   }
 });
 
-test("M3: such a clip is refused at the door, and costs nothing", async () => {
+test("M3: rejects a submission with such a clip with 422", async () => {
   const cases = [...SHORT.slice(0, 2), ...ELSEWHERE.slice(1, 2), ...IN_TABLES.slice(0, 1)];
   const files = cases.map(([, file]) => file);
   const server = openTwoFaced((request, { path }) => answerBytes(request, files[Number(path.slice(1))] ?? clip, "video/mp4"));

@@ -1,11 +1,11 @@
-// MP4 whose index can be read in two ways: it is as long as ffmpeg plays it, or has no price by its length, or is refused.
+// MP4 files with an ambiguous index: measured as ffmpeg plays them, unmeasurable, or rejected.
 import { expect, test } from "bun:test";
 import { be32, box, put } from "../corpus/recipe.ts";
 import { kept, lookAtLength as look } from "./counted.ts";
 import { be16, ftyp, full, movieOf, soundEntry, tablesOf, zeros } from "./mp4-file.ts";
 
 const NOT_OF_A_CLIP = "its index is not one of a real clip";
-/** The place of a name: of several the one that is asked for. */
+/** The offset of the occurrence number `which` of a name. */
 const placeOf = (bytes: Buffer, name: string, which = 0) => {
   let at = bytes.indexOf(name, 0, "latin1");
   for (let n = 0; n < which; n++) at = bytes.indexOf(name, at + 4, "latin1");
@@ -16,53 +16,55 @@ const renamed = (file: string, name: string, fresh: string, which = 0) => {
   const bytes = kept(file);
   return put(bytes, placeOf(bytes, name, which), Buffer.from(fresh, "latin1"));
 };
-/** Other bytes behind a name; `at` counts from the end of the name. */
+/** Replaces bytes after a name; `at` is the offset from the end of the name. */
 const patched = (file: string, name: string, at: number, fresh: Uint8Array, which = 0) => {
   const bytes = kept(file);
   return put(bytes, placeOf(bytes, name, which) + 4 + at, fresh);
 };
 
 const SECOND_TRACK: [what: string, bytes: Buffer, expected: string][] = [
-  ["whose clock stands still", patched("two-sounds.mp4", "mdhd", 12, be32(0), 1), "none"],
-  ["whose clock has a sign", patched("two-sounds.mp4", "mdhd", 12, be32(0x8000_0000), 1), NOT_OF_A_CLIP],
-  ["without a clock", renamed("two-sounds.mp4", "mdhd", "free", 1), "none"],
-  ["whose description is too short", patched("two-sounds.mp4", "stsd", 8, be32(20), 1), "none"],
-  ["whose description is too long", patched("two-sounds.mp4", "stsd", 8, be32(0x10000), 1), "none"],
+  ["with timescale 0", patched("two-sounds.mp4", "mdhd", 12, be32(0), 1), "none"],
+  ["with a negative timescale", patched("two-sounds.mp4", "mdhd", 12, be32(0x8000_0000), 1), NOT_OF_A_CLIP],
+  ["without a media header", renamed("two-sounds.mp4", "mdhd", "free", 1), "none"],
+  ["with a sample description that is too short", patched("two-sounds.mp4", "stsd", 8, be32(20), 1), "none"],
+  ["with a sample description that is too long", patched("two-sounds.mp4", "stsd", 8, be32(0x10000), 1), "none"],
   ...["mdia", "minf", "stbl"].flatMap((name) =>
     ["wave", "udta", "edts"].map((other): [string, Buffer, string] => [
-      `whose ${name} is called ${other}`,
+      `with ${name} renamed to ${other}`,
       renamed("two-sounds.mp4", name, other, 1),
       NOT_OF_A_CLIP,
     ]),
   ),
 ];
-test.each(SECOND_TRACK)("A2: a track %s is not left out", async (_, bytes, expected) => expect(await look(bytes)).toBe(expected));
+test.each(SECOND_TRACK)("A2: does not ignore a second track %s", async (_, bytes, expected) =>
+  expect(await look(bytes)).toBe(expected),
+);
 
 const INDEX: [what: string, bytes: Buffer][] = [
-  ["a clock with a sign", patched("base.mp4", "mvhd", 12, be32(0x8000_0000))],
-  ["edits outside of their place", renamed("late-1.5.mp4", "edts", "udta")],
+  ["a negative timescale", patched("base.mp4", "mvhd", 12, be32(0x8000_0000))],
+  ["an edit list inside udta", renamed("late-1.5.mp4", "edts", "udta")],
   ["a second handler", secondHandler()],
   ...["meta", "sinf", "schi", "hoov"].map((name): [string, Buffer] => {
     const bytes = kept("faststart.mp4");
     const [at, from] = [placeOf(bytes, "moov") - 4, bytes.indexOf("mdat", 0, "latin1") - 4];
     const moov = bytes.subarray(at, from);
-    return [`another index in ${name}`, Buffer.concat([bytes.subarray(0, at), box(name, zeros(4), moov), bytes.subarray(at)])];
+    return [`a second index in ${name}`, Buffer.concat([bytes.subarray(0, at), box(name, zeros(4), moov), bytes.subarray(at)])];
   }),
   [
-    "an unfinished index in what is unused",
+    "a partial index in a free box",
     Buffer.concat([ftyp, box("free", be32(108), Buffer.from("mvhd"), zeros(200)), kept("base.mp4")]),
   ],
-  ["a fragment for two tracks at once", twice("fragments.mp4", "tfhd")],
-  ["a fragment whose parts are longer than itself", patched("fragments.mp4", "trun", -8, be32(0x4000), 1)],
-  ["two defaults of a track", twice("fragments.mp4", "trex")],
+  ["a fragment for two tracks", twice("fragments.mp4", "tfhd")],
+  ["a fragment whose parts exceed its length", patched("fragments.mp4", "trun", -8, be32(0x4000), 1)],
+  ["two fragment defaults for one track", twice("fragments.mp4", "trex")],
 ].map(([what, bytes]) => [what, bytes] as [string, Buffer]);
 
-/** Where the form of the pictures is said, another handler. */
+/** Replaces the video media header with a second handler. */
 function secondHandler(): Buffer {
   const bytes = kept("sound-longer.mp4");
   return put(bytes, placeOf(bytes, "vmhd"), Buffer.from("hdlr\0\0\0\0\0\0\0\0soun", "latin1"));
 }
-/** The same file with a box twice, and those around it as much longer. */
+/** Duplicates a box and lengthens the boxes around it. */
 function twice(file: string, name: string): Buffer {
   const bytes = kept(file);
   const around = { tfhd: ["moof", "traf"], trex: ["moov", "mvex"] }[name] ?? [];
@@ -75,9 +77,9 @@ function twice(file: string, name: string): Buffer {
   }
   return fresh;
 }
-test.each(INDEX)("A2: an index with %s is refused", async (_, bytes) => expect(await look(bytes)).toBe(NOT_OF_A_CLIP));
+test.each(INDEX)("A2: rejects an index with %s", async (_, bytes) => expect(await look(bytes)).toBe(NOT_OF_A_CLIP));
 
-// One track of sound.
+// Files with one audio track.
 
 const RATE = 8000;
 const DATA_AT = ftyp.length + 8;
@@ -126,24 +128,26 @@ const WHOLE_MS = Math.round((FRAMES.length * 1024) / 44.1);
 const BY_BYTES_MS = (many * 2048) / 8;
 
 const SOUND: [what: string, bytes: Buffer, expected: number | string][] = [
-  ["plain samples that a table takes together", plain(rows([many, 2048])), BY_BYTES_MS],
-  ["plain samples that a table takes together and counts as one each", plain(rows([1, 1], [many - 1, 1])), BY_BYTES_MS],
-  ["plain samples that fragments take together", fragmented(), BY_BYTES_MS],
+  ["PCM whose table groups samples", plain(rows([many, 2048])), BY_BYTES_MS],
+  ["PCM whose table groups samples with a duration of 1 each", plain(rows([1, 1], [many - 1, 1])), BY_BYTES_MS],
+  ["PCM whose fragments group samples", fragmented(), BY_BYTES_MS],
   ["AAC", coded(described(0, mp4a(esds(AT_44100)))), WHOLE_MS],
-  ["AAC whose table says half of it", coded(described(0, mp4a(esds(AT_44100))), 512), WHOLE_MS],
-  ["AAC of two configurations", coded(described(0, mp4a(esds(AT_96000), esds(AT_44100)))), "none"],
-  ["AAC of two descriptions", coded(described(0, mp4a(esds(AT_96000)), mp4a(esds(AT_44100)))), "none"],
-  ["AAC of the same description twice", coded(described(0, mp4a(esds(AT_44100)), mp4a(esds(AT_44100)))), WHOLE_MS],
-  ["a description that some read in another form", coded(described(1, mp4a(esds(AT_44100)))), "none"],
+  ["AAC whose table declares half of the length", coded(described(0, mp4a(esds(AT_44100))), 512), WHOLE_MS],
+  ["AAC with two configurations", coded(described(0, mp4a(esds(AT_96000), esds(AT_44100)))), "none"],
+  ["AAC with two sample descriptions", coded(described(0, mp4a(esds(AT_96000)), mp4a(esds(AT_44100)))), "none"],
+  ["AAC with the same sample description twice", coded(described(0, mp4a(esds(AT_44100)), mp4a(esds(AT_44100)))), WHOLE_MS],
+  ["AAC with a sample description of version 1", coded(described(1, mp4a(esds(AT_44100)))), "none"],
 ];
-test.each(SOUND)("A5: %s", async (_, bytes, expected) => expect(await look(bytes)).toBe(expected));
+test.each(SOUND)("A5: the measured length of %s is as ffmpeg plays it, or none", async (_, bytes, expected) =>
+  expect(await look(bytes)).toBe(expected),
+);
 
-test("A5: sound that is called a sequence of pictures is sound", async () => {
+test("A5: an audio track with the handler 'pict' has the same length as with 'soun'", async () => {
   const bytes = kept("lc.m4a");
   expect(await look(put(bytes, placeOf(bytes, "soun"), Buffer.from("pict")))).toBe(await look(bytes));
 });
 
-test("A2: a fragment that does not say when it begins goes on behind the table", async () => {
+test("A2: a fragment without a start time continues after the samples of the index", async () => {
   const entry = box("mp4v", zeros(24), be16(64), be16(48), zeros(50));
   const [count, bytes] = [10, 50];
   const [data, run] = [zeros(count * bytes), rows([count, 800])];

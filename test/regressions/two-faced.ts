@@ -1,18 +1,18 @@
-// A server of clips that has two faces: what it answers depends on who asks, how, and when.
+// File server whose response depends on the client, the request and the time.
 import type { Serve } from "bun";
 
-/** What is known of a request: how many came before it, and since when. */
+/** A received request; `n` is the number of requests before it. */
 export type Asked = { n: number; atMs: number; agent: string; range: string | null; method: string; path: string };
 
 export type TwoFaced = {
   url: string;
   host: string;
-  /** What was asked, in order. */
+  /** The received requests, in order. */
   asked: Asked[];
   stop(): Promise<void>;
 };
 
-/** Bytes as a server of files gives them out, with ranges where `hasRanges`. */
+/** Responds with a file, and with a range of it if `hasRanges`. */
 export const answerBytes = (request: Request, bytes: Uint8Array, mime: string, hasRanges = true): Response => {
   const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.get("range") ?? "");
   const headers = { "content-type": mime };
@@ -24,7 +24,7 @@ export const answerBytes = (request: Request, bytes: Uint8Array, mime: string, h
   });
 };
 
-/** @param answer what it says to a request */
+/** @param answer returns the response to a request */
 export const openTwoFaced = (answer: (request: Request, asked: Asked) => Response | Promise<Response>): TwoFaced => {
   const asked: Asked[] = [];
   const options: Serve.Options<undefined> = {

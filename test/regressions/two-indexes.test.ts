@@ -1,4 +1,4 @@
-// An MP4 whose index says a thing twice is longer to some decoders than to others: it is not measured by one of the two.
+// MP4 inputs with a duplicated index part are rejected, because decoders disagree on the length.
 import { expect, onTestFinished, test } from "bun:test";
 import { inspect } from "../../src/media/formats/inspect.ts";
 import { openHarness } from "../harness.ts";
@@ -10,7 +10,7 @@ const moovAt = clip.indexOf("moov") - 4;
 const moov = clip.subarray(moovAt);
 const before = clip.subarray(0, moovAt);
 
-/** A box of a name around others. */
+/** A box with the given name and contents. */
 const box = (name: string, contents: Buffer) => {
   const head = Buffer.alloc(8);
   head.writeUInt32BE(contents.length + 8);
@@ -18,7 +18,7 @@ const box = (name: string, contents: Buffer) => {
   return Buffer.concat([head, contents]);
 };
 const partOf = (name: string) => moov.subarray(moov.indexOf(name) - 4).subarray(0, moov.readUInt32BE(moov.indexOf(name) - 4));
-/** The index with one box more before another, in all that it lies in. */
+/** Inserts a box before the box `name` and lengthens its parents. */
 const withBox = (more: Buffer, name: string, ...parents: string[]) => {
   const at = moov.indexOf(name) - 4;
   const index = Buffer.concat([moov.subarray(0, at), more, moov.subarray(at)]);
@@ -33,23 +33,23 @@ const changed = (part: Buffer, at: number, value: number) => {
   copy.writeUInt32BE(value, at);
   return copy;
 };
-/** The same index, in whose clock everything lasts a quarter. */
+/** The media header with a fourfold timescale, so that the track lasts a quarter. */
 const quarter = changed(partOf("mdhd"), 20, partOf("mdhd").readUInt32BE(20) * 4);
 const short = Buffer.from(moov);
 quarter.copy(short, moov.indexOf("mdhd") - 4);
 
 const TWICE: [what: string, file: Buffer][] = [
-  ["the clock of a track", withBox(quarter, "mdhd", "trak", "mdia")],
-  ["the clock of all", withBox(changed(partOf("mvhd"), 20, 4000), "mvhd")],
-  ["the times of samples", withBox(changed(partOf("stts"), 20, 1), "stts", "trak", "mdia", "minf", "stbl")],
-  ["the sizes of samples", withBox(changed(partOf("stsz"), 16, 50), "stsz", "trak", "mdia", "minf", "stbl")],
+  ["the media header of a track", withBox(quarter, "mdhd", "trak", "mdia")],
+  ["the movie header", withBox(changed(partOf("mvhd"), 20, 4000), "mvhd")],
+  ["the table of sample times", withBox(changed(partOf("stts"), 20, 1), "stts", "trak", "mdia", "minf", "stbl")],
+  ["the table of sample sizes", withBox(changed(partOf("stsz"), 16, 50), "stsz", "trak", "mdia", "minf", "stbl")],
   ...["moof", "trak", "mdia", "mvex", "udta"].map((name): [string, Buffer] => [
-    `an index in a ${name} of the file`,
+    `an index in a top-level ${name} box`,
     Buffer.concat([before, box(name, moov), short]),
   ]),
 ];
 
-test("A2: one sample that is said to be larger than the file hides none of those behind it", async () => {
+test("A2: a sample size larger than the file does not hide the following samples", async () => {
   const sizesAt = moovAt + moov.indexOf("stsz") + 16;
   const file = changed(clip, sizesAt + 4 * 50, 0x00300000);
   const reader = { sizeBytes: async () => file.length, read: async (from: number, to: number) => file.subarray(from, to) };
@@ -59,7 +59,7 @@ test("A2: one sample that is said to be larger than the file hides none of those
   });
 });
 
-test("A2: a clip that has a second index in a place where only some look is refused, and costs nothing", async () => {
+test("A2: rejects a submission with 422 when part of the index of its clip exists twice", async () => {
   const files = new Map([...TWICE.map(([, file], at) => [`/${at}`, file] as const), ["/once", clip]]);
   const server = openTwoFaced((request, { path }) => answerBytes(request, files.get(path) ?? clip, "video/mp4"));
   onTestFinished(() => server.stop());

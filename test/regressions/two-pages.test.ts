@@ -1,4 +1,4 @@
-// Ogg that decoders take apart in another way than a first reading does: it is as long as ffmpeg plays it, or has no price by its length.
+// Ogg files with ambiguous pages: measured as ffmpeg plays them, or unmeasurable.
 import { expect, test } from "bun:test";
 import { pageSum } from "../../src/media/formats/ogg-sum.ts";
 import { le32, put } from "../corpus/recipe.ts";
@@ -38,7 +38,7 @@ const opusHead = Buffer.concat([Buffer.from("OpusHead\x01\x01\0\0", "latin1"), l
 const opusTags = Buffer.concat([Buffer.from("OpusTags", "latin1"), le32(0), le32(0)]);
 const begin = [page([opusHead], { flags: 2 }), page([opusTags], { n: 1 })];
 
-test("A5: pages inside of one whose checksum is false are not overlooked", async () => {
+test("A5: an Ogg file with pages hidden inside a page with a wrong checksum has no measured length", async () => {
   expect(pagesOf(kept("opusenc.opus")).every((each) => withSum(each).equals(each))).toBe(true);
   const pages = [0, 1, 2].map((n) => page(Array<Uint8Array>(50).fill(opus), { n: 2 + n, granule: (n + 1) * 50 * 960 }));
   expect(await look(Buffer.concat([...begin, ...pages]))).toBe(3000);
@@ -47,7 +47,7 @@ test("A5: pages inside of one whose checksum is false are not overlooked", async
   expect(await look(Buffer.concat([...begin, first, ...hidden]))).toBe("none");
 });
 
-test("A5: packets that go on in a page which does not say so have no price", async () => {
+test("A5: packets that continue in a page without the continuation flag have no measured length", async () => {
   const halves = (flags: number) =>
     Array.from({ length: 100 }, (_, n) => [
       page([opus.subarray(0, 255)], { n: 2 + n * 2, granule: -1 }, Buffer.of(255)),
@@ -57,7 +57,7 @@ test("A5: packets that go on in a page which does not say so have no price", asy
   expect(await look(Buffer.concat([...begin, ...halves(0)]))).toBe("none");
 });
 
-test("A5: FLAC in Ogg begins where its frames do, however many headers it announces", async () => {
+test("A5: FLAC in Ogg has the same length for any announced number of headers", async () => {
   const bytes = kept("flac.oga");
   const [first = bytes, ...others] = pagesOf(bytes);
   const bodyAt = 27 + first.readUInt8(26);
@@ -65,7 +65,7 @@ test("A5: FLAC in Ogg begins where its frames do, however many headers it announ
   expect(await look(Buffer.concat([many, ...others]))).toBe(await look(bytes));
 });
 
-/** Numbers of so many bits one after the other, the lowest bit first. */
+/** Packs numbers of the given bit counts, lowest bit first. */
 const bitsOf = (...numbers: [value: number, count: number][]) => {
   const bits = numbers.flatMap(([value, count]) => Array.from({ length: count }, (_, n) => (n < 31 ? (value >> n) & 1 : 0)));
   const bytes = Buffer.alloc(Math.ceil(bits.length / 8));
@@ -73,12 +73,12 @@ const bitsOf = (...numbers: [value: number, count: number][]) => {
   return bytes;
 };
 const zeros = (...counts: number[]): [number, number][] => counts.map((count) => [0, count]);
-test("A5: blocks of Vorbis are as long as its modes say, which stand where its header is read from its beginning", async () => {
+test("A5: the Vorbis block size follows the modes as parsed from the beginning of the setup header", async () => {
   const name = (n: number) => Buffer.concat([Buffer.of(n), Buffer.from("vorbis")]);
   const rate = le32(44_100);
   const ident = Buffer.concat([name(1), le32(0), Buffer.of(1), rate, le32(0), le32(64_000), le32(0), Buffer.of(0xd6, 1)]);
   const notes = Buffer.concat([name(3), le32(4), Buffer.from("test"), le32(0), Buffer.of(1)]);
-  // One mode of long blocks; read from its end, where a submap has a byte that nobody uses, there are two.
+  // One mode with long blocks. A parser that reads from the end finds two, because of an unused byte of a submap.
   const setup = Buffer.concat([
     name(5),
     bitsOf(

@@ -1,4 +1,4 @@
-// Sound that decoders play longer than a first reading says: it is as long as ffmpeg plays it, or has no price by its length, or is refused.
+// Ambiguous audio files: measured as ffmpeg plays them, unmeasurable, or rejected.
 import { expect, test } from "bun:test";
 import { flacFrame } from "../../src/media/formats/flac-frame.ts";
 import { inspect } from "../../src/media/formats/inspect.ts";
@@ -11,7 +11,7 @@ const NOT_OF_A_FILE = "its index is not one of a real file";
 const byTens = (parts: readonly Buffer[]) =>
   Array.from({ length: Math.ceil(parts.length / 10) }, (_, n) => parts.slice(n * 10, (n + 1) * 10));
 
-// Streams of frames.
+// Frame streams.
 
 const mp3 = kept("noxing.mp3");
 const adts = kept("lc.aac");
@@ -22,7 +22,7 @@ for (let at = 0; at + 7 < adts.length; ) {
   at += length;
 }
 const RAW = ADTS.map((frame) => frame.subarray(7));
-/** A frame with a header of its own, which says how many blocks it holds besides the first. */
+/** A frame with an ADTS header that declares `more` blocks besides the first. */
 const framed = (payload: Uint8Array, more = 0) => {
   const length = payload.length + 7;
   const [a = 0, b = 0, c = 0] = adts;
@@ -59,23 +59,23 @@ const second = Buffer.alloc(16_000, 1);
 const fewFrames = mp3.subarray(0, 2090);
 
 const STREAMS: [what: string, bytes: Uint8Array, expected: number | string][] = [
-  ["ten blocks in each frame of ADTS", Buffer.concat(byTens(RAW).map((ten) => framed(Buffer.concat(ten), 3))), "none"],
+  ["ten blocks in each ADTS frame", Buffer.concat(byTens(RAW).map((ten) => framed(Buffer.concat(ten), 3))), "none"],
   [
-    "frames of ADTS in each frame of ADTS",
+    "ADTS frames inside each ADTS frame",
     Buffer.concat(byTens(ADTS).map(([first = adts, ...more]) => framed(Buffer.concat([first.subarray(7), ...more])))),
     "none",
   ],
-  ["a few frames of MP3 before much else", Buffer.concat([fewFrames.subarray(0, 836), noise(200_000, 3)]), "none"],
-  ["a tag and a few frames of MP3 among much else", Buffer.concat([id3, noise(1000, 4), fewFrames, noise(200_000, 3)]), "none"],
-  ["frames of AAC in a file of no known kind", Buffer.concat([noise(900, 5), ...ADTS.slice(0, 8), noise(90_000, 6)]), "none"],
+  ["a few MP3 frames before noise", Buffer.concat([fewFrames.subarray(0, 836), noise(200_000, 3)]), "none"],
+  ["a tag and a few MP3 frames in noise", Buffer.concat([id3, noise(1000, 4), fewFrames, noise(200_000, 3)]), "none"],
+  ["AAC frames in a file of unknown format", Buffer.concat([noise(900, 5), ...ADTS.slice(0, 8), noise(90_000, 6)]), "none"],
   [
-    "a tag before a WAV with frames of MP3 in it",
+    "a tag before a WAV that contains MP3 frames",
     Buffer.concat([id3, riff(chunk("JUNK", fewFrames), format(1, 8000), chunk("data", noise(64_000, 8)))]),
     "none",
   ],
-  ["MP3 in a WAV of plain samples", riff(format(8, 192_000), chunk("data", mp3)), "none"],
+  ["MP3 in a PCM WAV", riff(format(8, 192_000), chunk("data", mp3)), "none"],
   [
-    "a WAV of two lengths",
+    "an RF64 WAV with two lengths",
     Buffer.concat([
       text("RF64\xff\xff\xff\xffWAVE"),
       chunk("ds64", Buffer.concat([Buffer.alloc(8), le32(160_000), Buffer.alloc(16)])),
@@ -83,16 +83,14 @@ const STREAMS: [what: string, bytes: Uint8Array, expected: number | string][] = 
     ]),
     10_000,
   ],
-  [
-    "a WAV whose odd chunk is not filled up",
-    riff(format(1, 8000), chunk("LIST", Buffer.alloc(7)), chunk("data", second)),
-    "none",
-  ],
-  ["a WAV with two pieces of sound", riff(format(1, 8000), chunk("data", second), chunk("data", second)), "none"],
+  ["a WAV with an unpadded odd chunk", riff(format(1, 8000), chunk("LIST", Buffer.alloc(7)), chunk("data", second)), "none"],
+  ["a WAV with two data chunks", riff(format(1, 8000), chunk("data", second), chunk("data", second)), "none"],
 ];
-test.each(STREAMS)("A5: %s", async (_, bytes, expected) => expect(await look(bytes)).toBe(expected));
+test.each(STREAMS)("A5: the measured length of %s is as ffmpeg plays it, or none", async (_, bytes, expected) =>
+  expect(await look(bytes)).toBe(expected),
+);
 
-test("A5: tags between and behind frames, and a little garbage, take no price away", async () => {
+test("A5: tags and a little garbage after MP3 frames do not prevent the measurement", async () => {
   const ms = await look(mp3);
   expect(ms).toBeNumber();
   expect(await look(Buffer.concat([mp3, Buffer.alloc(30_000), mp3]))).toBe(2 * Number(ms));
@@ -103,7 +101,7 @@ test("A5: tags between and behind frames, and a little garbage, take no price aw
 // FLAC.
 
 const flac = kept("plain.flac");
-/** The header alone: what stands behind it in the file is left out. */
+/** Only the stream header, without the following metadata blocks. */
 const FLAC_HEAD = put(flac.subarray(0, 42), 4, Buffer.of(0x80));
 const FLAC: Buffer[] = [];
 {
@@ -113,12 +111,12 @@ const FLAC: Buffer[] = [];
   for (const [n, at] of starts.entries()) FLAC.push(flac.subarray(at, starts[n + 1] ?? flac.length));
 }
 const broken = (frame: Buffer) => put(frame, frame.length - 1, Buffer.of((frame.at(-1) ?? 0) ^ 0x55));
-/** The header with another rate in it: 20 bits behind the four sizes. */
+/** The stream header with another sample rate: 20 bits after the four sizes. */
 const atRate = (rate: number) =>
   put(FLAC_HEAD, 18, Buffer.of(rate >> 12, (rate >> 4) & 255, ((rate & 15) << 4) | ((FLAC_HEAD[20] ?? 0) & 15)));
 const inBlocks = (own: Uint8Array, packets: Buffer[]) =>
   matroska({ codec: "A_FLAC", own, rate: 44_100 }, ...packets.map((data, n) => block(n * 20, data)));
-test("A5: of FLAC frames without a right checksum that stand together there is no price; of one that is broken there is", async () => {
+test("A5: FLAC with grouped frames of wrong checksum has no measured length, and with one such frame it has", async () => {
   const ms = await look(flac);
   expect(await look(inBlocks(FLAC_HEAD, FLAC))).toBe(ms);
   const together = byTens(FLAC.map(broken)).map((ten) => Buffer.concat(ten));
@@ -132,14 +130,14 @@ test("A5: of FLAC frames without a right checksum that stand together there is n
     ),
   ).toBe(ms);
 });
-test("A5: FLAC whose frames say another rate than its header has no price", async () => {
+test("A5: FLAC has no measured length when the sample rates of frames and header differ", async () => {
   expect(await look(inBlocks(atRate(655_350), FLAC))).toBe("none");
 });
-test("A5: FLAC whose frames are out of number and broken has no price", async () => {
+test("A5: FLAC with misnumbered frames of wrong checksum has no measured length", async () => {
   const repeated = FLAC.slice(0, 3).concat(FLAC.slice(3).map(() => broken(FLAC[5] ?? flac)));
   expect(await look(Buffer.concat([FLAC_HEAD, ...repeated]))).toBe("none");
 });
-test("B8: FLAC that was cut out of a longer one is whole, and one without its end is not", async () => {
+test("B8: FLAC without its first frames is complete, and FLAC without its last frame is not", async () => {
   const whole = async (bytes: Uint8Array) =>
     (await inspect(inMemory(bytes), { signal: AbortSignal.timeout(10_000), depth: "whole" })).isComplete;
   expect(await whole(Buffer.concat([FLAC_HEAD, ...FLAC.slice(4)]))).toBe(true);
@@ -147,11 +145,11 @@ test("B8: FLAC that was cut out of a longer one is whole, and one without its en
   expect(await whole(Buffer.concat([FLAC_HEAD, ...FLAC.slice(0, -1)]))).toBe(false);
 });
 
-// AAC in packets.
+// AAC packets.
 
 const inPackets = (packets: Buffer[]) =>
   matroska({ codec: "A_AAC", own: Buffer.of(0x12, 0x08), rate: 44_100 }, ...packets.map((data, n) => block(n * 23, data)));
-/** A filling of one byte that begins a change of loudness, which a decoder reads to its end, before the frame. */
+/** Prepends a one-byte fill element with a dynamic range change that a decoder reads beyond its length. */
 const withRange = (frame: Buffer) => {
   const bits = [...Buffer.concat([Buffer.of(0b1100_0011, 0b0110_1100), frame])].map((byte) => byte.toString(2).padStart(8, "0"));
   const all = bits.join("").slice(0, 15) + bits.join("").slice(16);
@@ -159,13 +157,16 @@ const withRange = (frame: Buffer) => {
 };
 const AAC: [what: string, packets: Buffer[]][] = [
   [
-    "frames with headers behind the first",
+    "ADTS frames after the first frame",
     byTens(ADTS).map(([first = adts, ...more]) => Buffer.concat([first.subarray(7), ...more])),
   ],
-  ["headers of another rate", RAW.map((frame) => Buffer.concat([put(framed(frame), 2, Buffer.of(0x6c)).subarray(0, 7), frame]))],
-  ["changes of loudness beyond their length", RAW.map(withRange)],
+  [
+    "ADTS headers of another sample rate",
+    RAW.map((frame) => Buffer.concat([put(framed(frame), 2, Buffer.of(0x6c)).subarray(0, 7), frame])),
+  ],
+  ["dynamic range changes beyond their length", RAW.map(withRange)],
 ];
-test.each(AAC)("A5: packets of AAC with %s have no price", async (_, packets) =>
+test.each(AAC)("A5: AAC packets with %s have no measured length", async (_, packets) =>
   expect(await look(inPackets(packets))).toBe("none"),
 );
 
@@ -177,28 +178,34 @@ const encoding = (...parts: Uint8Array[]) => element(0x6d80, element(0x6240, ...
 const stripping = (...more: Uint8Array[]) =>
   encoding(...more, element(0x5034, element(0x4254, be(3, 1)), element(0x4255, Buffer.alloc(2, 1))));
 const MATROSKA: [what: string, bytes: Uint8Array, expected: number | string][] = [
-  ["plain samples", matroska(plain, ...seconds(20)), 20_000],
+  ["PCM", matroska(plain, ...seconds(20)), 20_000],
   ["header stripping", matroska({ ...plain, more: [stripping()] }, ...seconds(20, second.subarray(2))), 20_000],
   [
-    "header stripping of what is no frame",
+    "header stripping outside of frames",
     matroska({ ...plain, more: [stripping(element(0x5032, be(4, 1)))] }, ...seconds(20)),
     "none",
   ],
   ["encrypted frames", matroska({ ...plain, more: [stripping(element(0x5033, be(1, 1)))] }, ...seconds(20)), "none"],
-  ["packed frames", matroska({ ...plain, more: [encoding(element(0x5034, element(0x4254, be(0, 1))))] }, ...seconds(20)), "none"],
-  ["samples of a width that there is not", matroska({ ...plain, bits: 64 }, ...seconds(20)), "none"],
   [
-    "two descriptions of its sound",
+    "compressed frames",
+    matroska({ ...plain, more: [encoding(element(0x5034, element(0x4254, be(0, 1))))] }, ...seconds(20)),
+    "none",
+  ],
+  ["PCM of an invalid sample width", matroska({ ...plain, bits: 64 }, ...seconds(20)), "none"],
+  [
+    "two audio descriptions",
     matroska({ ...plain, more: [element(0xe1, element(0xb5, float(4000)))] }, ...seconds(20)),
     NOT_OF_A_FILE,
   ],
-  ["two numbers", matroska({ ...plain, more: [element(0xd7, be(2, 1))] }, ...seconds(20)), NOT_OF_A_FILE],
-  ["two kinds", matroska({ ...plain, more: [element(0x83, be(1, 1))] }, ...seconds(20)), NOT_OF_A_FILE],
-  ["bytes beside its elements", matroska({ ...plain, more: [Buffer.alloc(3)] }, ...seconds(20)), NOT_OF_A_FILE],
+  ["two track numbers", matroska({ ...plain, more: [element(0xd7, be(2, 1))] }, ...seconds(20)), NOT_OF_A_FILE],
+  ["two track types", matroska({ ...plain, more: [element(0x83, be(1, 1))] }, ...seconds(20)), NOT_OF_A_FILE],
+  ["stray bytes between its elements", matroska({ ...plain, more: [Buffer.alloc(3)] }, ...seconds(20)), NOT_OF_A_FILE],
 ];
-test.each(MATROSKA)("A5: a track of Matroska with %s", async (_, bytes, expected) => expect(await look(bytes)).toBe(expected));
+test.each(MATROSKA)("A5: a Matroska track with %s is measured or rejected", async (_, bytes, expected) =>
+  expect(await look(bytes)).toBe(expected),
+);
 
-test("A5: padding of more than a block holds takes nothing away, nor does padding of all blocks", async () => {
+test("A5: discard padding of Opus blocks does not shorten the measured length", async () => {
   const opus = Buffer.concat([Buffer.of(0x78), Buffer.alloc(60, 9)]);
   const head = Buffer.concat([text("OpusHead\x01\x01\0\0"), le32(48_000), Buffer.alloc(3)]);
   const padded = (ns: number) =>

@@ -1,4 +1,4 @@
-// Sound is as long as a decoder plays it, whichever of two headers, two pieces or two beginnings it believes.
+// Audio with duplicated headers, chunks or stream beginnings has the length that decoders play.
 import { expect, test } from "bun:test";
 import { inspect } from "../../src/media/formats/inspect.ts";
 import { wav } from "../media/made.ts";
@@ -17,25 +17,25 @@ const chunk = (name: string, contents: Buffer) => {
   head.writeUInt32LE(contents.length, 4);
   return Buffer.concat([head, contents]);
 };
-/** The form of the sound again, four times as fast. */
+/** A second format chunk with four times the sample rate. */
 const faster = Buffer.from(whole.subarray(20, 36));
 faster.writeUInt32LE(32_000, 4);
-/** Lengths of a file of 64 bits, in one that is none. */
+/** 64-bit lengths in a WAV that is not RF64. */
 const long = Buffer.alloc(28);
 long.writeBigUInt64LE(16_000n, 8);
 const unknown = before(chunk("ds64", long));
 unknown.writeUInt32LE(0xffff_ffff, unknown.indexOf("data") + 4);
 
 test.each([
-  ["as it is", whole],
-  ["with a second form", before(chunk("fmt ", faster))],
-  ["behind a short piece of sound", before(chunk("data", Buffer.alloc(1000)))],
-  ["with lengths of another kind of file", unknown],
-])("A1: 12 s of WAV are 12 s, %s", async (_, bytes) => {
+  ["unchanged", whole],
+  ["with a second format chunk", before(chunk("fmt ", faster))],
+  ["with a short data chunk before", before(chunk("data", Buffer.alloc(1000)))],
+  ["with a ds64 chunk", unknown],
+])("A1: a WAV of 12 s is measured with 12 s: %s", async (_, bytes) => {
   expect(await lengthOf(bytes)).toBe(12_000);
 });
 
-/** A page of Ogg; nobody here looks at its checksum. */
+/** An Ogg page without a checksum, which these tests do not need. */
 const page = (serial: number, flags: number, granule: number, packets: Buffer[]) => {
   const head = Buffer.alloc(27 + packets.length);
   head.write("OggS", "latin1");
@@ -47,10 +47,10 @@ const page = (serial: number, flags: number, granule: number, packets: Buffer[])
   return Buffer.concat([head, ...packets]);
 };
 const opusHead = Buffer.from("OpusHead\x01\x01\0\0\x80\xbb\0\0\0\0\0", "latin1");
-/** One packet of 20 ms; 50 of them are a page. */
+/** 50 packets of 20 ms, which make one page. */
 const second = Array.from({ length: 50 }, () => Buffer.of(0x08 | 0x90, 1, 2, 3));
 
-test("A1: a page in the midst of Opus that is marked as a beginning, and is none, does not end it", async () => {
+test("A1: an Opus page with a wrong begin-of-stream flag does not shorten the length", async () => {
   const pages = Array.from({ length: 12 }, (_, n) => page(7, n === 3 ? 2 : 0, (n + 1) * 48_000, second));
   const file = (marked: boolean) =>
     Buffer.concat([
@@ -63,7 +63,7 @@ test("A1: a page in the midst of Opus that is marked as a beginning, and is none
   expect(await lengthOf(file(true))).toBe(plain);
 });
 
-test("A1: Opus in a chain of streams is as long as all of them, whatever each says is to be left out at its front", async () => {
+test("A1: chained Opus streams have the sum of their lengths for any pre-skip", async () => {
   const late = Buffer.from(opusHead);
   late.writeUInt16LE(65_535, 10);
   const tags = Buffer.from("OpusTags\0\0\0\0\0\0\0\0", "latin1");

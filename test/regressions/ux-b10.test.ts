@@ -1,4 +1,4 @@
-// A service for real providers starts without a key of any, says how to set one, and its routes come up with the first key, without a restart.
+// Live start without a provider key: routes become available with the first key, without a restart.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
@@ -43,7 +43,7 @@ const submitted = async (): Promise<[number, string]> => {
   const told = (await answer.json()) as { status?: string; error?: { code: string } };
   return [answer.status, told.error?.code ?? told.status ?? ""];
 };
-/** The first operator, come in by the link that the command line prints. */
+/** The first operator, signed in with the link that `users setup` prints. */
 const operator = async (): Promise<Visitor> => {
   const { out } = await command("users", "setup");
   const visitor = visit({ url });
@@ -52,7 +52,7 @@ const operator = async (): Promise<Visitor> => {
   return visitor;
 };
 
-/** Makes an account with credits and a key, as an operator does before the first provider is there. */
+/** Creates an account with credits and an API key before a provider key is set. */
 const opened = async (): Promise<void> => {
   const { id } = JSON.parse((await command("accounts", "create", "--name", "acme", "--credit-usd", "5", "--json")).out) as {
     id: string;
@@ -65,7 +65,7 @@ const insistOnReady = async (): Promise<void> => {
   expect([ready.status, await ready.json()]).toEqual([200, { status: "ready", faults: [] }]);
 };
 
-/** What all say while there is no key. */
+/** Checks what the service and the commands report while no key is set. */
 const insistOnNone = async (): Promise<void> => {
   const says =
     /no provider has a key, .*console's page Providers \(Set key\), .*genrouter providers set-key.*GENROUTER_PROVIDERS__FAL__KEY/;
@@ -86,7 +86,7 @@ const insistOnNone = async (): Promise<void> => {
   expect([checked.exit, checked.out]).toEqual([0, expect.stringMatching(/^! no provider has a key/m)]);
 };
 
-test("B10: a service without any key starts, says how to set one, and its routes come up with the first, without a restart", async () => {
+test("B10: a service without provider keys starts, prints how to set one and enables routes with the first key", async () => {
   await opened();
   await insistOnNone();
 

@@ -1,4 +1,4 @@
-// Long JSON travels compressed, the console's and what anybody may read; what a caller has already is not sent again in any coding.
+// HTTP compression of long JSON, and ETags for each content coding.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** As it travels. */
+/** The response as it is transferred, without decompression. */
 const raw = async (path: string, headers: Record<string, string>, method = "GET") => {
   const answered = await fetch(harness.url + path, {
     ...{ method, decompress: false },
@@ -23,7 +23,7 @@ const raw = async (path: string, headers: Record<string, string>, method = "GET"
 const PACKED = { "accept-encoding": "gzip, br" };
 
 test.each(["/console/api/models", "/console/api/operator/routes", "/v1/models", "/models.json", "/openapi.json"])(
-  "B26: %s is compressed for callers that unpack it, and for no other",
+  "B26: compresses %s only for clients that accept gzip",
   async (path) => {
     const [plain, packed] = [await raw(path, {}), await raw(path, PACKED)];
     expect([plain.status, packed.status]).toEqual([200, 200]);
@@ -38,7 +38,7 @@ test.each(["/console/api/models", "/console/api/operator/routes", "/v1/models", 
   },
 );
 
-test("B26: each coding has an ETag of its own, and a caller that names it gets 304 without a body", async () => {
+test("B26: each content coding has its own ETag, and If-None-Match with it returns 304 without a body", async () => {
   const tags = [await raw("/models.json", {}), await raw("/models.json", PACKED)].map(({ headers }) => headers.get("etag") ?? "");
   expect(new Set(tags).size).toBe(2);
   for (const [at, headers] of [{}, PACKED].entries()) {
@@ -49,7 +49,7 @@ test("B26: each coding has an ETag of its own, and a caller that names it gets 3
   }
 });
 
-test("B26: what is short, a new secret among it, is never compressed", async () => {
+test("B26: never compresses short responses, which can contain secrets", async () => {
   const { headers } = await raw("/console/api/me", PACKED);
   expect([headers.get("content-encoding"), headers.get("vary")]).toEqual([null, null]);
 });

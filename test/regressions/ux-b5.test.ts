@@ -1,4 +1,4 @@
-// A command that cannot work costs nothing: every option, and the place of the files, is judged before anything is sent.
+// `generate` and `download` validate options and output paths before they send a request.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -58,14 +58,14 @@ test.each<[string[], RegExp]>([
   [["--key", "two words"], /^error: the API key is not one word of printable ASCII\n/],
   [["--url", "localhost"], /^error: "localhost" is not an address\n/],
   [["--timout", "5"], /unknown option '--timout'/],
-])("B5: generate %j is a usage error before anything is sent", async (options, error) => {
+])("B5: generate %j fails with a usage error before it sends a request", async (options, error) => {
   heard = [];
   const ran = await runHere([...generate(), ...options]);
   expect({ exit: ran.exit as number, out: ran.out, heard }).toEqual({ exit: 2, out: "", heard: [] });
   expect(ran.err).toMatch(error);
 });
 
-/** What a user without rights asks for, and what is said of it. */
+/** Output paths that an unprivileged user cannot write, and the error message of each. */
 const PLACES: readonly [place: string, why: RegExp][] = [
   ["ro/x.png", /-o: .*ro\/x\.png cannot be written: no file can be made in .*\/ro \(permission denied\)/],
   ["ro/", /no file can be made in .*\/ro\/ \(permission denied\)/],
@@ -84,7 +84,7 @@ const PLACES: readonly [place: string, why: RegExp][] = [
 ];
 
 test.each(PLACES)(
-  "B7: a place that cannot be written to (%s) is refused before paying, by generate and by download",
+  "B7: generate and download reject the unwritable output path %s before they send a request",
   async (place, why) => {
     heard = [];
     const where = join(dir, place);
@@ -98,7 +98,7 @@ test.each(PLACES)(
   },
 );
 
-test("B7: without -o the current directory is judged, and nothing is left of the trial", async () => {
+test("B7: generate without -o checks the current directory and leaves no test file", async () => {
   heard = [];
   const refused = await runAs("nobody", generate(), { cwd: join(dir, "ro") });
   expect([refused.exit, refused.err]).toEqual([2, expect.stringMatching(/^error: -o: the current directory cannot be written/)]);

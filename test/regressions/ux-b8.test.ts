@@ -1,4 +1,4 @@
-// A result file that the storage has lost: told to whoever asks for it and to the operator, and never taken for a defect that passes.
+// Missing or truncated result files: 404 for clients, a fault for the operator.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ let lost: Shown;
 beforeEach(async () => {
   dir = freshDir();
   const clock = testClock(100);
-  // The commands that look for the files go by the real time.
+  // The commands that check the files use the real time.
   clock.skip(Date.now() - clock.nowMs());
   harness = await openHarness({ dir, clock });
   visitor = await openVisitor(harness, "operator", harness.tenant);
@@ -39,7 +39,7 @@ const checks = async () => {
 const deep = () => doctor(dir, {}, ["--deep"]);
 const SAYS = "The stored file is missing. The operator has been notified.";
 
-test("B8: a file that is lost is found by doctor --deep and verify, and 404 with what happened, by key, link and console, and one line of the log names it", async () => {
+test("B8: a missing result file is 404 by key, link and console, is logged, and fails doctor --deep and verify", async () => {
   has(await deep(), "files", "ok", /^4 result files, and each is there/);
   expect(await checks()).toEqual({ exit: 0, ok: true, offending: [] });
   rmSync(join(dir, "files", pathOfFile(lost.id, 1)));
@@ -69,7 +69,7 @@ test("B8: a file that is lost is found by doctor --deep and verify, and 404 with
   expect(offending).toEqual(whole.id < lost.id ? [cut, gone] : [gone, cut]);
 });
 
-test("B8: of a file that was cut no part is handed out as the whole, and the log says what is left of it", async () => {
+test("B8: a truncated result file is 404 and the log has its remaining size", async () => {
   const cut = await harness.until((await harness.submit("sim-image-1", { prompt: "a kite" })).id);
   for (const left of [10, 0]) {
     truncateSync(join(dir, "files", pathOfFile(cut.id, 1)), left);
@@ -81,7 +81,7 @@ test("B8: of a file that was cut no part is handed out as the whole, and the log
   }
 });
 
-test("B8: a copy of the database without its files is verified, and says what it did not look for", async () => {
+test("B8: verify passes for a database without files and notes that it did not check result files", async () => {
   const copy = freshDir();
   await runHere(["accounts", "create", "--name", "a", "--data", copy]);
   const { out } = await runHere(["verify", "--json", "--data", copy]);

@@ -1,4 +1,4 @@
-// Secrets sent through every endpoint, error and provider fault of a real process at log level debug are found nowhere but where they belong.
+// Secrets sent through every endpoint, error and provider fault appear only where they belong.
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { runHere } from "../cli/captured.ts";
 import { closeScene, openScene, SECRETS, scene } from "./canary.ts";
 import { signed } from "./echo.ts";
 
-/** The columns where what a customer or a provider said is kept, because the work cannot go on without it. */
+/** The columns that store text of a client or provider, because the service needs it to continue. */
 const BELONGS: Record<string, readonly string[]> = {
   prompt: ["generation.body", "attempt_request.request"],
   negative: ["generation.body", "attempt_request.request"],
@@ -20,7 +20,7 @@ const { dir, answers, links, ids } = scene;
 beforeAll(openScene, 120_000);
 afterAll(closeScene);
 
-/** Every secret by name, the keys and what opens a file as well. */
+/** Every secret by name, including the API keys. */
 const secrets = (): [name: string, text: string][] => [
   ...Object.entries(SECRETS),
   ["key", scene.key.slice("gr_test_".length + 8)],
@@ -34,7 +34,7 @@ const saidIn = (text: string, but: readonly string[] = []): string[] =>
       return `${name}: ${text.slice(Math.max(0, at - 120), at + 60)}`;
     });
 
-test("the secrets were there to be told: each provider heard its own and said it back, results were delivered and refused", () => {
+test("the scenario sends each provider its credential and gets successes, failures and every error status", () => {
   for (const credential of [`Bearer ${SECRETS.replicate}`, `Key ${SECRETS.fal}`]) expect(scene.credentials).toContain(credential);
   const ends = answers.join("\n");
   for (const status of ["succeeded", "failed"]) expect(ends).toContain(`"status":"${status}"`);
@@ -42,20 +42,20 @@ test("the secrets were there to be told: each provider heard its own and said it
   expect(links.length).toBeGreaterThan(0);
 });
 
-test("nothing is told on standard output or in the log at level debug", () => {
+test("no secret appears on standard output or in the log at level debug", () => {
   expect(scene.err.split("\n").filter((line) => line.includes('"level":"debug"')).length).toBeGreaterThan(100);
   expect(saidIn(scene.out)).toEqual([]);
   expect(saidIn(scene.err)).toEqual([]);
   for (const link of new Set(links)) expect(scene.err).not.toContain(new URL(link).searchParams.get("sig") ?? "no link");
 });
 
-test("no answer tells one, whatever was asked, by whom, and whatever the provider said", () => {
-  // The service names a model that it does not know, a word that is no value, and an id of the request that is usable.
+test("no HTTP response contains a secret", () => {
+  // The service repeats an unknown model, an invalid value and a valid request id.
   expect(answers.flatMap((answer) => saidIn(answer, ["guess"]))).toEqual([]);
   expect(answers.filter((answer) => !answer.includes("model_not_available")).flatMap((answer) => saidIn(answer))).toEqual([]);
 });
 
-test("the metrics tell none, and no generation and no account", async () => {
+test("the metrics contain no secret and no id of a generation, account, key or request", async () => {
   const answer = await fetch(`${scene.url}/metrics`);
   const text = await answer.text();
   expect([answer.status, text.includes("genrouter_attempts_total{")]).toEqual([200, true]);
@@ -63,10 +63,10 @@ test("the metrics tell none, and no generation and no account", async () => {
   for (const id of [...ids, scene.account, "gen_", "acc_", "key_", "req_"]) expect(text).not.toContain(id);
 });
 
-describe("what an operator is shown", () => {
+describe("operator commands", () => {
   const WORDS: [string, () => string[]][] = [
     ["trace", () => ["trace", ids.at(-1) ?? ""]],
-    ["trace of one that failed", () => ["trace", ids[0] ?? ""]],
+    ["trace of the first generation", () => ["trace", ids[0] ?? ""]],
     ["orphans", () => ["orphans"]],
     ["verify", () => ["verify"]],
     ["accounts", () => ["accounts", "list"]],
@@ -74,7 +74,7 @@ describe("what an operator is shown", () => {
     ["credits", () => ["credits", "show", "--account", scene.account]],
     ["models", () => ["models"]],
   ];
-  test.each(WORDS)("%s tells none, as words and as JSON", async (_name, words) => {
+  test.each(WORDS)("%s prints no secret as text, with --json or with --debug", async (_name, words) => {
     for (const more of [[], ["--json"], ["--debug"]]) {
       const { out: told, err: warned } = await runHere([...words(), ...more, "--data", dir]);
       expect(told.length + warned.length).toBeGreaterThan(0);
@@ -82,14 +82,14 @@ describe("what an operator is shown", () => {
     }
   });
 
-  test("every trace of every fault tells none", async () => {
+  test("trace prints no secret for any generation of any provider fault", async () => {
     for (const id of ids) {
       const { out: told, err: warned } = await runHere(["trace", id, "--json", "--data", dir]);
       expect(saidIn(told + warned)).toEqual([]);
     }
   });
 
-  test("explain tells none of what it was given", async () => {
+  test("explain prints no secret of its input", async () => {
     const input = { prompt: SECRETS.prompt, image_url: signed("https://127.0.0.1/a", SECRETS.media) };
     for (const model of ["sim-edit-1", "sim-image-1"]) {
       const { out: told, err: warned } = await runHere(["explain", model, JSON.stringify(input), "--data", dir]);
@@ -99,7 +99,7 @@ describe("what an operator is shown", () => {
 });
 
 describe("on disk", () => {
-  test("a column holds a secret only where the work cannot go on without it", () => {
+  test("a column contains a secret only if the service needs it to continue", () => {
     const db = new Database(join(dir, "genrouter.db"), { readonly: true });
     const tables = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
     const found: string[] = [];
@@ -115,7 +115,7 @@ describe("on disk", () => {
           }
     db.close();
     expect(found).toEqual([]);
-    // The search can find: these have to be there.
+    // Proves that the search finds secrets.
     expect([...kept]).toEqual(
       expect.arrayContaining([
         "prompt generation.body",
@@ -126,11 +126,11 @@ describe("on disk", () => {
     );
   });
 
-  test("no byte of any file of the data directory holds a key: the API's is a hash, the provider's is not there", () => {
+  test("no file of the data directory contains a key, and the database contains only the hash of the API key", () => {
     const files = readdirSync(dir, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
     expect(files.map(({ name }) => name)).toContain("genrouter.db");
     for (const { parentPath, name } of files) {
-      // A file that was being received may be gone by now: then no byte of it is there.
+      // A file that was being received can be deleted meanwhile.
       if (!existsSync(join(parentPath, name))) continue;
       const bytes = readFileSync(join(parentPath, name), "latin1");
       const elsewhere = /^genrouter\.db/.test(name) ? Object.keys(BELONGS) : [];

@@ -1,4 +1,4 @@
-// Sends secrets through every endpoint, error and provider fault of a real service process, and keeps all that it says.
+// Sends secrets through every endpoint, error and provider fault of a service process and records its output.
 import { expect } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { runHere } from "../cli/captured.ts";
 import { type Echo, openEcho, signed } from "./echo.ts";
 
 const SPEED = 100;
-/** Each is looked for everywhere; the key is made by the service, the rest are sent to it. */
+/** Secrets that are sent to the service and searched for in all its output. */
 export const SECRETS = {
   fal: "provider-canary-fal-4c11",
   replicate: "provider-canary-replicate-4c11",
@@ -22,7 +22,7 @@ export const SECRETS = {
   webhook: "webhook-canary-61aa",
   guess: "guess-canary-61aa",
 };
-/** Faults that only make the service wait; none of them has words of its own. */
+/** Faults that only delay a response and have no text of their own. */
 const SILENT: readonly FaultName[] = [
   "hang",
   "hang-after",
@@ -35,17 +35,17 @@ const SILENT: readonly FaultName[] = [
   "slow-answer",
   "poll-huge",
 ];
-/** One of these closes a route at once, or all of its account: they are opened again before the next. */
+/** Each of these closes a route, or all routes of its provider account, at once. The routes are reopened before the next. */
 const FAULTY: readonly FaultName[] = ["401", "402", "403", "404"];
-/** After these a route is not tried for a while, so they come last. */
+/** After these faults a route is not used for a while, so they come last. */
 const CLOSING: readonly FaultName[] = [...FAULTY, "5xx", "drop"];
 const LOUD = [
   ...(Object.keys(FAULTS) as FaultName[]).filter((name) => !SILENT.includes(name) && !CLOSING.includes(name)),
   ...CLOSING,
 ];
-/** Models with routes at both providers; a route that has had enough of failures makes way for another model's. */
+/** Models with routes on both providers. If a circuit breaker opens a route, another model is used. */
 const MODELS = ["sim-image-1", "sim-edit-1", "sim-speech-1", "vidmodel-2.0-mini", "vidmodel-2.0-fast", "vidmodel-2.0"];
-/** What was heard and made. */
+/** The recorded output and the created objects. */
 export const scene = {
   dir: mkdtempSync(join(tmpdir(), "canary-")),
   url: "",
@@ -55,11 +55,11 @@ export const scene = {
   ids: [] as string[],
   out: "",
   err: "",
-  /** Every answer of the service: method, status, headers and, where it is JSON, the body. */
+  /** Every response of the service: method, status, headers and, if it is JSON, the body. */
   answers: [] as string[],
-  /** Links of files, which are secrets of their own. */
+  /** File links, which are secrets too. */
   links: [] as string[],
-  /** Credentials that the providers were sent. */
+  /** Credentials that the providers received. */
   credentials: new Set<string>() as ReadonlySet<string>,
 };
 let echo: Echo;
@@ -75,7 +75,7 @@ const eventually = async <T>(look: () => Promise<T | false | undefined> | T | fa
     if (seen) return seen;
     await new Promise((wake) => setTimeout(wake, 100));
   }
-  throw new Error(`it did not come about; the process said ${(scene.out + scene.err).slice(-1000)}`);
+  throw new Error(`timed out; the output of the process ends with ${(scene.out + scene.err).slice(-1000)}`);
 };
 
 const ask = async (
@@ -92,7 +92,7 @@ const ask = async (
   });
   const text = await answer.text();
   const headed = [...answer.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
-  // Files are what the customer came for; everything else is looked through.
+  // The contents of files are not searched; everything else is.
   if (/json/.test(answer.headers.get("content-type") ?? "")) scene.answers.push(`${method} ${answer.status}\n${headed}\n${text}`);
   else scene.answers.push(`${method} ${answer.status}\n${headed}`);
   return { status: answer.status, text };
@@ -108,7 +108,7 @@ const admin = async (...words: string[]): Promise<JsonObject> =>
 const media = (path: string) => signed(`${echo.url}/samples/${path}`, SECRETS.media);
 
 type RouteJson = { id: string; provider: string; state: string };
-/** A test of a route whose provider takes the key has all routes tried again that were down for that account. */
+/** A successful check of a route reopens all routes that were down for the same provider account. */
 const reopen = async (): Promise<void> => {
   const rows = (await admin("routes", "list")) as unknown as RouteJson[];
   const down = rows.filter(({ state }) => state === "down");
@@ -118,13 +118,13 @@ const reopen = async (): Promise<void> => {
   }
 };
 
-/** Every fault of a provider that says something, on models of both dialects, with a prompt and a signed link. */
+/** Runs every provider fault with a text on both dialects, with a secret prompt and a signed link. */
 const generateThroughFaults = async () => {
   for (const fault of LOUD)
     for (const provider of ["fal", "replicate"]) {
       const accepted: number[] = [];
       if (FAULTY.includes(fault)) await reopen();
-      // From another end of the list each time, so that a run of failures does not wear out one model.
+      // Starts with another model each time, so that the failures do not open all routes of one model.
       const first = scene.ids.length % MODELS.length;
       for (const model of [...MODELS.slice(first), ...MODELS.slice(0, first)]) {
         const prompt = `${SECRETS.prompt} [sim:${provider}:${fault}]`;
@@ -141,13 +141,13 @@ const generateThroughFaults = async () => {
       }
       expect([fault, provider, accepted.length > 0]).toEqual([fault, provider, true]);
     }
-  // Refused as against the rules of content: every provider says so, with what it was sent.
+  // A content refusal: every provider rejects the prompt and repeats it.
   await eventually(async () => {
     await reopen();
     return (await submit("sim-image-1", { prompt: `${SECRETS.prompt} [sim:refuse]` })) === 202;
   });
   const refused = scene.ids.at(-1) ?? "";
-  // What is confirmed with a provider may take minutes; the others say enough.
+  // Confirmation with a provider can take minutes, so a quarter of the generations may stay open.
   const open = new Set(scene.ids);
   await eventually(async () => {
     for (const id of open) {
@@ -160,7 +160,7 @@ const generateThroughFaults = async () => {
   });
 };
 
-/** Every no that can be had, with secrets in every place a caller can put one. */
+/** Requests every error response, with secrets in every place where a client can put one. */
 const askForEveryNo = async () => {
   const { prompt, guess, webhook } = SECRETS;
   const bodies: unknown[] = [
@@ -208,7 +208,7 @@ const askForEveryNo = async () => {
   await ask("GET", "/readyz", { as: null, headers: { "x-request-id": `${guess} ${scene.key}` } });
 };
 
-/** Starts the service, and sends and asks everything. */
+/** Starts the service and sends all requests. */
 export const openScene = async (): Promise<void> => {
   echo = await openEcho(SECRETS.result, SPEED);
   child = Bun.spawn([...PROGRAM, "serve", "--simulate", "--port", "0", "--data", scene.dir], {

@@ -1,4 +1,4 @@
-// Crowds at the door: connections that say nothing, and keys that nobody has, cost the others nothing and leave nothing behind.
+// Many idle connections and many unknown keys do not affect other clients and leave no memory.
 import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
@@ -7,7 +7,7 @@ import { openHarness } from "../http-unit/harness.ts";
 
 const CROWD = 2_000;
 
-test("2,000 connections that say nothing, or half of something, keep nobody from being answered", async () => {
+test("answers other clients while 2,000 connections are idle or have sent half a request", async () => {
   await using harness = await openHarness();
   const { hostname, port } = new URL(harness.url);
   const sockets: Socket[] = [];
@@ -38,7 +38,7 @@ test("2,000 connections that say nothing, or half of something, keep nobody from
   }
 });
 
-test("a flood of keys that nobody has leaves nothing in memory, well formed or not", async () => {
+test("10,000 requests with unknown or malformed keys leave no objects in memory", async () => {
   await using harness = await openHarness({ GENROUTER_LOG__LEVEL: "error" });
   const flood = async (count: number) => {
     for (let n = 0; n < count; n++) {
@@ -46,12 +46,12 @@ test("a flood of keys that nobody has leaves nothing in memory, well formed or n
       const request = new Request(`${harness.url}/v1/generations/x`, { headers: { authorization: `Bearer ${key}` } });
       expect((await harness.http.handle(request)).status).toBe(401);
     }
-    // What was logged is kept by the harness, not by the service.
+    // The harness keeps the log lines, not the service.
     harness.lines.length = 0;
     Bun.gc(true);
     return heapStats().objectCount;
   };
-  // The first thousand warm up what is compiled and cached once.
+  // The first thousand requests fill compiled code and caches.
   const before = await flood(1_000);
   const after = await flood(10_000);
   expect(after - before).toBeLessThan(2_000);

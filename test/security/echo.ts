@@ -1,25 +1,25 @@
-// A provider that cannot keep a secret: the simulator behind a front that puts the caller's credential into everything it says.
+// Leaking provider: the simulator behind a proxy that adds the client's credential to every response.
 
 import type { Json } from "../../src/domain/types.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 
 export type Echo = {
-  /** Its origin. */
+  /** The origin of the proxy. */
   url: string;
-  /** Base URL of each dialect, by the provider's id. */
+  /** The base URL of each dialect by provider id. */
   baseUrls: Readonly<Record<string, string>>;
-  /** Credentials that came with requests. */
+  /** The credentials of the received requests. */
   credentials: ReadonlySet<string>;
   stop(): Promise<void>;
 };
 
-/** Where the dialects put the key. */
+/** The headers in which the dialects send the key. */
 const CARRIERS = ["authorization", "x-api-key", "x-key", "xi-api-key", "x-goog-api-key", "api-key"];
 
-/** Signed links of media and results look like this; what is in the query opens the file. */
+/** A signed link: its query opens the file. */
 export const signed = (url: string, secret: string) => `${url}${url.includes("?") ? "&" : "?"}X-Signature=${secret}`;
 
-/** Says a credential in every text that is there to be read, and signs every link. */
+/** Adds the credential to every error text and signs every result link. */
 const spoilt = (value: Json, credential: string, secret: string): Json => {
   if (typeof value === "string") return /\/files\/[\w-]+\/output-/.test(value) ? signed(value, secret) : value;
   if (Array.isArray(value)) return value.map((each) => spoilt(each, credential, secret));
@@ -31,7 +31,7 @@ const spoilt = (value: Json, credential: string, secret: string): Json => {
   return { ...Object.fromEntries(members), debug: `authorization: ${credential}` };
 };
 
-/** @param secret stands in the query of every result link. */
+/** @param secret the signature in the query of every result link */
 export const openEcho = async (secret: string, speed: number): Promise<Echo> => {
   const credentials = new Set<string>();
   const simulator = await createSimulator({ speed });
@@ -64,7 +64,7 @@ export const openEcho = async (secret: string, speed: number): Promise<Echo> => 
       try {
         said = JSON.stringify(spoilt(JSON.parse(text) as Json, credential, secret));
       } catch {
-        // A page, or half an answer: the credential stands at its end.
+        // Not JSON: the credential is appended to the text.
       }
       return new Response(said, { status: answer.status, headers: own });
     },

@@ -1,11 +1,11 @@
-// What is another's cannot be told from what there is not: in the answer, in the way it is looked up, and whatever is tried.
+// Account isolation: a generation of another account is indistinguishable from one that does not exist.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openApiHarness } from "../api/harness.ts";
 import type { Harness, Tenant } from "../harness.ts";
 
-/** Reads of generations that the store was asked for, in order. */
+/** The store reads of generations, in order. */
 const asked: string[] = [];
 const counting = (store: Store): Store =>
   new Proxy(store, {
@@ -21,7 +21,7 @@ const counting = (store: Store): Store =>
   });
 
 const SEED = 20_261_121;
-/** Repeatable: the same 1,000 ids each time. */
+/** Deterministic: returns the same ids in each run. */
 const randomIds = (count: number): string[] => {
   const letters = "0123456789abcdefghjkmnpqrstvwxyz";
   let state = SEED;
@@ -51,7 +51,7 @@ const see = async (of: string, at: string, key: string) => {
   return { status, text, told, asked: [...asked] };
 };
 
-test("1,000 ids that nobody has, half of them next to one that there is, are answered alike, byte for byte", async () => {
+test("returns 404 with the same bytes for 1,000 unknown ids and for the id of another account", async () => {
   const near = randomIds(500).map((other) => id.slice(0, -10) + other.slice(-10));
   const texts = new Set<string>();
   for (const of of [...randomIds(500), ...near, id]) {
@@ -63,13 +63,13 @@ test("1,000 ids that nobody has, half of them next to one that there is, are ans
   expect((await see(id, "", harness.tenant.key)).status).toBe(200);
 });
 
-describe("a stranger's look takes the same way, and so the same time, for", () => {
+describe("a request of another account costs the same single store read for", () => {
   const IDS: [what: string, of: () => string][] = [
-    ["a generation of another account, which is in memory", () => id],
-    ["its row number with other letters behind it", () => id.slice(0, -10) + (id.endsWith("0") ? "1" : "0").repeat(10)],
-    ["a row number that nobody has yet", () => generationId(newGenerationSeq(harness.clock.nowMs() + 86_400_000))],
+    ["an existing generation that is in memory", () => id],
+    ["an id with the same row number and another suffix", () => id.slice(0, -10) + (id.endsWith("0") ? "1" : "0").repeat(10)],
+    ["a future row number", () => generationId(newGenerationSeq(harness.clock.nowMs() + 86_400_000))],
   ];
-  test.each(IDS)("%s: one read of the store by row number, and nothing of it in any header", async (_what, of) => {
+  test.each(IDS)("%s as for an unknown id, with equal status, body and headers", async (_what, of) => {
     for (const at of AT) {
       const none = await see("gen_00000000000000000000z", at, stranger.key);
       const seen = await see(of(), at, stranger.key);
@@ -79,11 +79,11 @@ describe("a stranger's look takes the same way, and so the same time, for", () =
   });
 });
 
-test("its owner is answered from memory, which is where the two ways would part", async () => {
+test("answers the owner from memory without a store read", async () => {
   expect((await see(id, "", harness.tenant.key)).asked).toEqual([]);
 });
 
-test("no method, header or word of the path opens another account's generation", async () => {
+test("returns 404 or 405 for another account's generation with any method, header or query parameter", async () => {
   const headers: Record<string, string>[] = [
     { "x-account-id": harness.tenant.accountId },
     { "x-forwarded-user": harness.tenant.accountId },

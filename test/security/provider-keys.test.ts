@@ -1,4 +1,4 @@
-// The key of each provider, said back by it in every answer, is in no log line, answer, row or file of the service.
+// Provider keys that a provider repeats in every response appear in no log, response, row or file.
 import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
@@ -27,20 +27,21 @@ const filesIn = (dir: string): string =>
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"))
     .join("\n");
 
-describe("the key of a provider that cannot keep it", () => {
-  /** Of the others no model is sold: their routes are an operator's own, with the same desk. */
+describe("the key of a provider that repeats it in every response", () => {
+  /** The other providers have no built-in model. Their routes come from an operator and use the same provider client. */
   const SOLD = DIALECT_IDS.filter((id) =>
     CATALOGUE.models.some(({ fields, routes }) => fields.prompt && routes.some(({ provider }) => provider === id)),
   );
-  test("is tried with nearly all of them", () => expect(SOLD.length).toBeGreaterThanOrEqual(DIALECT_IDS.length - 3));
+  test("is tested for at least all but three of the dialects", () =>
+    expect(SOLD.length).toBeGreaterThanOrEqual(DIALECT_IDS.length - 3));
   for (const provider of SOLD)
-    test(`${provider}: is told to nobody`, async () => {
+    test(`${provider}: appears in no log line, response, row or file`, async () => {
       const echo = await openEcho(SECRET, 1_000);
       const heard: string[] = [];
       const dir = join(scratch, provider);
       mkdirSync(dir);
       const account = ACCOUNTS.get(provider)?.account ?? provider;
-      // A pair where the key is one, so that what is made of its halves is looked for as well.
+      // The key is a pair, so that values derived from its halves are searched for, too.
       const harness = await openHarness({
         ...{ dir, providers: [], catalogue: CATALOGUE, heard: ({ text }) => void heard.push(text) },
         env: {
@@ -52,7 +53,7 @@ describe("the key of a provider that cannot keep it", () => {
       const model = CATALOGUE.models.find(
         ({ fields, routes }) => fields.prompt && routes.some((route) => route.provider === provider),
       );
-      if (!model) throw new Error(`no model of ${provider} takes words`);
+      if (!model) throw new Error(`no model of ${provider} accepts a prompt`);
       const least = leastInput(model, `${echo.url}/samples`);
       const ids: string[] = [];
       for (const fault of FAULTS) {

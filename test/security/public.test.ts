@@ -1,4 +1,4 @@
-// The public port has what the interface description lists and nothing else; what is in the repository opens no door.
+// Public port: serves only documented endpoints. The repository contains no credentials.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Glob } from "bun";
@@ -51,7 +51,7 @@ const INSIDE = [
   "/node_modules",
 ];
 
-describe("paths from inside are not there, with or without a key, by any method", () => {
+describe("returns 404 for an internal path with or without a key and for any method:", () => {
   test.each(INSIDE)("%s", async (path) => {
     for (const key of [null, harness.tenant.key])
       for (const method of ["GET", "POST", "PUT", "DELETE"]) {
@@ -61,11 +61,11 @@ describe("paths from inside are not there, with or without a key, by any method"
   });
 });
 
-describe("console and inspector: one frame for everybody, and behind it nothing without a session", () => {
+describe("console and inspector without a session", () => {
   const keys = () =>
     [null, harness.tenant.key].map((key): Record<string, string> => (key ? { authorization: `Bearer ${key}` } : {}));
 
-  test.each(["/console", "/console/keys", "/inspector", "/inspector/gen_x"])("%s", async (path) => {
+  test.each(["/console", "/console/keys", "/inspector", "/inspector/gen_x"])("serve the same page at %s", async (path) => {
     const texts = new Set<string>();
     for (const headers of keys()) {
       for (const method of ["POST", "PUT", "DELETE"])
@@ -85,9 +85,9 @@ describe("console and inspector: one frame for everybody, and behind it nothing 
     ["GET", "/console/api/operator/accounts"],
     ["GET", "/inspector/api/generations/gen_x"],
     ["POST", "/inspector/api/token"],
-  ])("%s %s is for who is signed in, and no key of the API is a session", async (method, path) => {
+  ])("return 401 for %s %s, also with an API key or an unknown session cookie", async (method, path) => {
     const cookies: Record<string, string>[] = [{}, { cookie: `__Host-genrouter=${"A".repeat(43)}` }];
-    // From somewhere else: with the simulator this machine itself may replay.
+    // Uses a remote address, because with the simulator this machine itself may open replays.
     const elsewhere = { "x-forwarded-for": "203.0.113.9" };
     for (const headers of keys().flatMap((key) => cookies.map((cookie) => ({ ...elsewhere, ...key, ...cookie })))) {
       const answered = await fetch(harness.url + path, { method, headers, ...(method === "GET" ? {} : { body: "{}" }) });
@@ -97,7 +97,7 @@ describe("console and inspector: one frame for everybody, and behind it nothing 
   });
 });
 
-test("words in the query, and headers that some frameworks obey, change no answer", async () => {
+test("query parameters and framework headers change no response of public endpoints", async () => {
   for (const path of ["/v1/models", "/healthz", "/readyz", "/openapi.json"]) {
     const plain = await harness.ask("GET", path, { key: null });
     for (const words of ["?debug", "?debug=1", "?trace=true", "?format=xml", "?callback=x", "?__proto__[x]=1"])
@@ -112,7 +112,7 @@ test("words in the query, and headers that some frameworks obey, change no answe
   }
 });
 
-test("a GET, HEAD or OPTIONS writes nothing, whatever its path", async () => {
+test("GET, HEAD and OPTIONS requests leave the balance unchanged on every path", async () => {
   const before = await harness.balance();
   for (const path of [...INSIDE, "/v1/models", "/v1/generations", "/v1/generations/x"])
     for (const method of ["GET", "HEAD", "OPTIONS"]) await harness.ask(method, path, { body: undefined });
@@ -121,7 +121,7 @@ test("a GET, HEAD or OPTIONS writes nothing, whatever its path", async () => {
   expect(await harness.balance()).toEqual(before);
 });
 
-test("no API key, and no credential in a provider's own form, is written anywhere in the repository", async () => {
+test("no file of the repository contains an API key or a provider credential", async () => {
   const root = join(import.meta.dir, "../..");
   const files = [
     ...new Glob("{src,actors,catalogue,proof,test,scripts,deploy}/**/*.{ts,mjs,json,md,sql}").scanSync({ cwd: root }),
@@ -137,7 +137,7 @@ test("no API key, and no credential in a provider's own form, is written anywher
   for (const file of [...files, "openapi.json", "README.md", "package.json"])
     search(file, await Bun.file(join(root, file)).text());
   expect(found).toEqual([]);
-  // It would be found.
+  // Proves that the search finds keys.
   search("planted", `key = "${newApiKey("live")}"`);
   search("planted", `r8_${"a".repeat(37)}`);
   expect(found).toEqual(["planted", "planted"]);

@@ -1,4 +1,4 @@
-// The security checks of the door: who asks, for whose, by which id, with which body.
+// Security checks of requests: authentication, isolation, ids and bodies.
 import type { Line } from "./table.ts";
 
 const KEYS = "http-unit/keys.test.ts";
@@ -16,7 +16,7 @@ export const DOOR_LINES: readonly Line[] = [
     line: "no header: 401",
     held: [
       [KEYS, "no header"],
-      [CODES, "unauthorized: a key that is missing"],
+      [CODES, "unauthorized: is returned for a missing"],
     ],
   },
   {
@@ -27,12 +27,12 @@ export const DOOR_LINES: readonly Line[] = [
       [KEYS, "another scheme"],
     ],
   },
-  { area: "auth", line: "the scheme in any case passes", held: [[KEYS, "the scheme may be written %p"]] },
+  { area: "auth", line: "the scheme in any case passes", held: [[KEYS, "accepts the authentication scheme written as %p"]] },
   {
     area: "auth",
     line: "two Authorization headers: 401",
     held: [
-      [RAW, "a second Authorization is nobody's key"],
+      [RAW, "returns 401 for two Authorization headers"],
       [KEYS, "two keys in one header"],
     ],
   },
@@ -40,85 +40,97 @@ export const DOOR_LINES: readonly Line[] = [
   {
     area: "auth",
     line: "a revoked key: 401",
-    held: [[CODES, "unauthorized: a key that is missing, written wrong, unknown or revoked"]],
+    held: [[CODES, "unauthorized: is returned for a missing, malformed, unknown or revoked key"]],
   },
-  { area: "auth", line: "a paused account: 403 account_disabled", held: [[CODES, "account_disabled: every keyed request"]] },
+  {
+    area: "auth",
+    line: "a paused account: 403 account_disabled",
+    held: [[CODES, "account_disabled: is returned for every request with a key of a paused account"]],
+  },
   {
     area: "auth",
     line: "a key for prices only: 403 generation_not_enabled",
-    held: [[CODES, "generation_not_enabled: a key that may read"]],
+    held: [[CODES, "generation_not_enabled: is returned for a submission with a read-only key"]],
   },
-  { area: "auth", line: "GET /v1/models without a key", held: [["http-unit/public.test.ts", "lists the models for anybody"]] },
+  {
+    area: "auth",
+    line: "GET /v1/models without a key",
+    held: [["http-unit/public.test.ts", "lists the models without a key, with a key and with an invalid key"]],
+  },
   { area: "auth", line: "a key in the query: 401", held: [[KEYS, "for a key in the query"]] },
 
   {
     area: "isolation",
     line: "a foreign id is 404, byte-equal to an unknown one, on every path",
     held: [
-      [CODES, "answered alike, byte for byte"],
-      [CONTENT, "a foreign generation cannot be told"],
+      [CODES, "not_found: is returned with the same bytes"],
+      [CONTENT, "returns the same body for another account's generation"],
     ],
   },
   {
     area: "isolation",
     line: "a link for one generation does not open another",
-    instead: "403, as any altered link",
+    instead: "403, as for any altered link",
     held: [
-      [CONTENT, "with %s is 403"],
+      [CONTENT, "with %s returns 403"],
       [LINKS, "another generation"],
     ],
   },
   {
     area: "isolation",
-    line: "a foreign idempotency key is independent",
-    held: [["api/races.test.ts", "another account does not"]],
+    line: "an equal idempotency key of another account is independent",
+    held: [["api/races.test.ts", "scopes an idempotency key to its account"]],
   },
-  { area: "isolation", line: "1,000 random ids: 404", held: [[ISOLATION, "1,000 ids that nobody has"]] },
+  { area: "isolation", line: "1,000 random ids: 404", held: [[ISOLATION, "for 1,000 unknown ids"]] },
   {
     area: "isolation",
     line: "no difference in time",
-    instead: "held by the same reads in the same order, not by a clock",
-    held: [[ISOLATION, "one read of the store by row number"]],
+    instead: "tested by equal store reads in equal order, not by time",
+    held: [[ISOLATION, "costs the same single store read"]],
   },
 
   {
     area: "ids",
     line: "../, %2e%2e%2f, %00, 81 characters, unicode: 404 and no file",
     held: [
-      [CONTENT, "an id that is none is 404"],
-      ["api/files.test.ts", "is nobody's generation"],
-      ["files/local.test.ts", "names that are none"],
+      [CONTENT, "returns 404 for the malformed id %s"],
+      ["api/files.test.ts", "returns 404 for the id %s"],
+      ["files/local.test.ts", "rejects the id %p without access outside the directory"],
     ],
   },
-  { area: "ids", line: "n of 1, 0, 100, 2.0, +2 or other digits: 404", held: [[CONTENT, "an n that is not plain digits"]] },
+  {
+    area: "ids",
+    line: "n of 1, 0, 100, 2.0, +2 or other digits: 404",
+    held: [[CONTENT, "returns 404 for an n other than 2 to 99 in plain digits"]],
+  },
 
   {
     area: "body",
     line: "1,048,576 bytes pass, one more is 413, in chunks too",
     held: [
-      [BODY, "exactly 1,048,576 bytes pass"],
-      [BODY, "%d bytes are 413"],
+      [BODY, "accepts a body of exactly 1,048,576 bytes"],
+      [BODY, "rejects a body of %d bytes"],
     ],
   },
   {
     area: "body",
     line: "a wrong or absent Content-Type",
     instead: "JSON is read whatever the header says",
-    held: [[ENVELOPE, "whatever the Content-Type says"]],
+    held: [[ENVELOPE, "any Content-Type: %p"]],
   },
   { area: "body", line: "a gzip body: 400", held: [[ENVELOPE, "a gzip body"]] },
   { area: "body", line: "50,000 levels: 400", held: [[ENVELOPE, "50,000 levels"]] },
   {
     area: "body",
     line: "a key given twice: the last counts",
-    held: [["api/envelope.test.ts", "the last of two equal keys counts"]],
+    held: [["api/envelope.test.ts", "a repeated key, of which the last counts"]],
   },
   {
     area: "body",
     line: "__proto__ and constructor are unknown fields",
     held: [
       [ENVELOPE, "__proto__ in place of the fields"],
-      [ENVELOPE, "stays a member that the quote room can refuse"],
+      [ENVELOPE, "__proto__ inside input, which remains a member"],
     ],
   },
   {
@@ -146,7 +158,7 @@ export const DOOR_LINES: readonly Line[] = [
     area: "body",
     line: 'seed 4294967296, duration "5" and 5.5: 422; 5.0 passes',
     held: [
-      ["api/common.test.ts", "§2.7 %s"],
+      ["api/common.test.ts", "§2.7 validates %s"],
       ["quote/input.test.ts", 'JSON.parse("5.0")'],
     ],
   },

@@ -1,4 +1,4 @@
-// The security checks behind the door: addresses, connections, abuse, money, secrets, links, files and what is built.
+// Security checks of the service: SSRF, connections, abuse, money, secrets, links, files and the build.
 import type { Line } from "./table.ts";
 
 const KEYS = "http-unit/keys.test.ts";
@@ -9,7 +9,7 @@ const SSRF = "api/ssrf.test.ts";
 const GUARD = "media/ssrf-guard.test.ts";
 const HOSTILE = "media/hostile.test.ts";
 const LINKS = "files/links.test.ts";
-/** Cases that two tests run, one over each database. */
+/** Cases that two tests run, one for each database. */
 const GUARDS = "store/guards.ts";
 const SCHEMAS = [
   ["store/schema.test.ts", "test.each(guards(WORDS))"],
@@ -26,116 +26,120 @@ export const INNER_LINES: readonly Line[] = [
     line: "34 addresses that are not public, of every range",
     held: [
       [GUARD, "%s is not public"],
-      [GUARD, "a literal %s is refused"],
+      [GUARD, "rejects the literal address %s"],
     ],
   },
   {
     area: "ssrf",
     line: "15 spellings of loopback",
     held: [
-      [GUARD, "loopback written as %s is refused"],
-      [SSRF, "%s is refused, directly and by redirect, and nobody connects"],
+      [GUARD, "rejects loopback written as %s"],
+      [SSRF, "rejects %s, directly and by redirect, without a connection"],
     ],
   },
   {
     area: "ssrf",
     line: "names that resolve to private addresses, or to one of each",
     held: [
-      [SSRF, "with the guard"],
-      [GUARD, "one private address among public ones spoils a name"],
+      [SSRF, "with the SSRF guard"],
+      [GUARD, "rejects a name if one of its addresses is private"],
     ],
   },
   {
     area: "ssrf",
     line: "a name that changes between two look-ups",
-    held: [[GUARD, "sees nobody through a name that changes its address"]],
+    held: [[GUARD, "opens no connection to a name that later resolves to a forbidden address"]],
   },
   {
     area: "ssrf",
     line: "ports, schemes, user names, backslashes, dots, 4,097 characters",
     held: [
-      [GUARD, "%s is refused"],
-      ["api/extended.test.ts", "§2.6 %s"],
+      [GUARD, "rejects %s"],
+      ["api/extended.test.ts", "§2.6 validates %s"],
     ],
   },
   {
     area: "ssrf",
     line: "each field, in lists, as a redirect's target: 422 and no connection",
     held: [
-      [SSRF, "%s input.%s is guarded"],
-      [GUARD, "sees nobody by redirect"],
+      [SSRF, "checks the field input.%s"],
+      [GUARD, "follows no redirect to a forbidden address"],
     ],
   },
   {
     area: "ssrf",
-    line: "as a provider's result: the route fails and nobody connects",
-    held: [["api/fallback.test.ts", "a result at a forbidden address is not fetched"]],
+    line: "as a provider's result: the route fails and no connection is opened",
+    held: [["api/fallback.test.ts", "does not connect to a result URL with a forbidden address"]],
   },
   {
     area: "ssrf",
-    line: "the listener would have seen somebody",
-    held: [[SSRF, "without the guard the same listener sees somebody"]],
+    line: "the same listener receives a connection without the guard",
+    held: [[SSRF, "without the SSRF guard"]],
   },
   {
     area: "ssrf",
-    line: "bombs, drips and 10 GB in bounded memory and time",
+    line: "hostile files, slow responses and 10 GB in bounded memory and time",
     held: [
-      [HOSTILE, "index of a clip"],
-      ["media/probe.test.ts", "no more is read of a link than the bound, with ranges and without"],
-      ["media/collect.test.ts", "the deadline ends a drip"],
-      ["media/collect-bounds.test.ts", "memory does not grow"],
+      [HOSTILE, "the index of a malicious clip"],
+      ["media/probe.test.ts", "reads no more of a link than the byte limit, with and without ranges"],
+      ["media/collect.test.ts", "gives up on a slow body at the deadline"],
+      ["media/collect-bounds.test.ts", "memory grows by less than half of its size"],
     ],
   },
 
   {
     area: "http",
     line: "nine smuggling cases: refused and closed",
-    held: [[RAW, "a request that could mean two things is refused"]],
+    held: [[RAW, "rejects an ambiguous or malformed request and closes the connection"]],
   },
   {
     area: "http",
     line: "20 kB of headers, 300 headers: 431",
     held: [
-      [RAW, "of 20 kB are refused by the runtime with 431"],
-      [RAW, "300 of them are refused"],
+      [RAW, "rejects 20 kB with 431"],
+      [RAW, "rejects 300 headers with 431"],
     ],
   },
   { area: "http", line: "slow headers and bodies are closed", held: [[FUZZ, "connections that never finish are closed"]] },
-  { area: "http", line: "2,000 idle connections and still answers", held: [[CROWDS, "2,000 connections that say nothing"]] },
+  {
+    area: "http",
+    line: "2,000 idle connections: other requests are answered",
+    held: [[CROWDS, "while 2,000 connections are idle"]],
+  },
   {
     area: "http",
     line: "other methods: 405 or 404 with JSON; HEAD is defined",
     held: [
-      ["http-unit/public.test.ts", "answers 405 to every method but"],
-      ["http-unit/public.test.ts", "HEAD answers what GET would"],
-      [RAW, "which only a socket can send"],
+      ["http-unit/public.test.ts", "returns 405 for every method except"],
+      ["http-unit/public.test.ts", "returns the status and headers of GET for HEAD"],
+      [RAW, "returns the specified error body for %s"],
     ],
   },
 
   {
     area: "abuse",
     line: "1,000 requests in a second on one account: 429 with Retry-After, others unaffected",
-    held: [[CODES, "rate_limited: the burst guard stops one account"]],
+    held: [[CODES, "rate_limited: is returned to one account"]],
   },
   {
     area: "abuse",
-    line: "the limiter is bounded whatever comes",
+    line: "the rate limiter uses bounded memory",
     held: [
-      [KEYS, "remembers only the accounts of the last second"],
-      [CROWDS, "a flood of keys that nobody has"],
+      [KEYS, "keeps only the accounts of the last seconds in memory"],
+      [CROWDS, "requests with unknown or malformed keys"],
     ],
   },
   {
     area: "abuse",
-    line: "one more than may be in progress: 429 concurrency_limit",
-    held: [[CODES, "concurrency_limit: as many as the account may have"]],
+    line: "one generation above the concurrency limit: 429 concurrency_limit",
+    held: [[CODES, "concurrency_limit: is returned above the account's limit"]],
   },
   {
     area: "abuse",
     line: "a flood of 401 leaves nothing in memory",
     held: [
-      [CROWDS, "a flood of keys that nobody has"],
-      [KEYS, "what no key can be is never asked"],
+      [CROWDS, "requests with unknown or malformed keys"],
+      [KEYS, "is returned without a read of the store when the checksum of the key is wrong"],
     ],
   },
 
@@ -144,14 +148,14 @@ export const INNER_LINES: readonly Line[] = [
     line: "a negative, fractional or huge top-up is refused",
     instead: "there are no webhooks yet: the mutation itself refuses",
     held: [
-      ["store/contract/admin.ts", "a top-up of %d is refused"],
-      ["cli/usd.test.ts", "is refused by name of the flag"],
+      ["store/contract/admin.ts", "rejects a top-up of %d credits"],
+      ["cli/usd.test.ts", "rejects %p with the name of the flag"],
     ],
   },
   {
     area: "money",
     line: "the same payment twice is credited once",
-    held: [["store/contract/admin.ts", "a payment with a reference is credited once"]],
+    held: [["store/contract/admin.ts", "credits a payment reference once"]],
   },
   {
     area: "money",
@@ -169,74 +173,74 @@ export const INNER_LINES: readonly Line[] = [
     area: "secrets",
     line: "keys, prompts, links and credentials in no log, output, error or trace",
     held: [
-      [CANARY, "nothing is told on standard output"],
-      [CANARY, "no answer tells one"],
-      [CANARY, "every trace of every fault tells none"],
+      [CANARY, "no secret appears on standard output"],
+      [CANARY, "no HTTP response contains a secret"],
+      [CANARY, "trace prints no secret for any generation"],
     ],
   },
   {
     area: "secrets",
     line: "the database holds keys as hashes only",
     held: [
-      [CANARY, "a column holds a secret only where"],
-      [CANARY, "no byte of any file of the data directory"],
+      [CANARY, "a column contains a secret only if"],
+      [CANARY, "no file of the data directory contains a key"],
     ],
   },
   {
     area: "secrets",
-    line: "BUN_CONFIG_VERBOSE_FETCH: a live start is refused",
+    line: "BUN_CONFIG_VERBOSE_FETCH: a live start is rejected",
     held: [["security/start.test.ts", "ends a live start with 78"]],
   },
   {
     area: "secrets",
     line: "?debug, /metrics, /admin on the public port: nothing",
     held: [
-      [PUBLIC, "paths from inside are not there"],
-      [PUBLIC, "words in the query"],
+      [PUBLIC, "returns 404 for an internal path"],
+      [PUBLIC, "query parameters and framework headers"],
     ],
   },
   {
     area: "secrets",
-    line: "a provider that repeats the credential is not believed with it",
-    held: [["providers/credential.test.ts", "that a provider repeats in its words"]],
+    line: "a credential that a provider repeats does not appear in our messages",
+    held: [["providers/credential.test.ts", "is redacted from the error detail when the provider repeats it"]],
   },
 
   {
     area: "links",
     line: "any character changed, another n, generation or key id, none: refused",
     held: [
-      [LINKS, "changing any one character"],
-      [LINKS, "what else is bad"],
+      [LINKS, "a change of any character of its signed fields or its signature"],
+      [LINKS, "rejects a link with %s"],
     ],
   },
   {
     area: "links",
-    line: "expired by a second; a clock set back does not revive it",
-    held: [[LINKS, "good up to its second, expired after it"]],
+    line: "expired by one second; setting the clock back does not make it valid again",
+    held: [[LINKS, "accepts a link until its expiry, and reports it as expired afterwards"]],
   },
-  { area: "links", line: "an old key id after a rotation", held: [[LINKS, "after a rotation former links stay good"]] },
+  { area: "links", line: "an old key id after a rotation", held: [[LINKS, "accepts links of the former key after a rotation"]] },
 
   {
     area: "files",
-    line: "HTML or SVG delivered as a picture is not served as a page",
+    line: "HTML or SVG delivered as an image is not served as a page",
     held: [
-      ["files/serve.test.ts", "a browser never takes a file for a page of ours"],
-      ["media/collect.test.ts", "unreadable, and nothing is kept"],
+      ["files/serve.test.ts", "headers that stop browsers from rendering a file as a page"],
+      ["media/collect.test.ts", "as unreadable and stores no file"],
     ],
   },
   {
     area: "files",
     line: "the type is sniffed, nosniff is there",
     held: [
-      ["media/probe.test.ts", "the type that a server claims does not matter"],
-      [CONTENT, "comes whole, with its type"],
+      ["media/probe.test.ts", "ignores the Content-Type of the server"],
+      [CONTENT, "is returned whole, with its type"],
     ],
   },
 
   {
     area: "build",
-    line: "no credential in what is built",
+    line: "no credential in the build",
     instead: "advisories and licences need a registry's list: `npm audit`, where there is one",
-    held: [[PUBLIC, "is written anywhere in the repository"]],
+    held: [[PUBLIC, "no file of the repository contains an API key"]],
   },
 ];

@@ -1,4 +1,4 @@
-// A live start that would print the providers' credentials is refused, with one line and exit code 78; nothing is written.
+// Live start with BUN_CONFIG_VERBOSE_FETCH, which prints credentials: exit code 78, nothing written.
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ afterAll(() => {
   for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
 });
 
-/** Starts the program as a person would, and hears it to its end or until it listens. */
+/** Starts the program and reads its output until it exits or listens. */
 const start = async (env: Record<string, string>, ...words: string[]) => {
   const dir = mkdtempSync(join(tmpdir(), "start-"));
   dirs.push(dir);
@@ -41,7 +41,7 @@ const start = async (env: Record<string, string>, ...words: string[]) => {
 };
 
 test.each(["curl", "true", "1"])(
-  "BUN_CONFIG_VERBOSE_FETCH=%s ends a live start with 78 before anything is opened",
+  "BUN_CONFIG_VERBOSE_FETCH=%s ends a live start with 78 before it opens anything",
   async (value) => {
     const { exit, out, err, written } = await start({ BUN_CONFIG_VERBOSE_FETCH: value });
     expect([exit, out, written]).toEqual([78, "", []]);
@@ -51,8 +51,12 @@ test.each(["curl", "true", "1"])(
 );
 
 const LISTENS: [what: string, env: Record<string, string>, words: string[]][] = [
-  ["without it the same start listens", {}, []],
-  ["with the simulator it is dropped, and nothing is printed", { BUN_CONFIG_VERBOSE_FETCH: "curl" }, ["--simulate"]],
+  ["a live start without BUN_CONFIG_VERBOSE_FETCH listens", {}, []],
+  [
+    "a start with the simulator ignores BUN_CONFIG_VERBOSE_FETCH and prints no request",
+    { BUN_CONFIG_VERBOSE_FETCH: "curl" },
+    ["--simulate"],
+  ],
 ];
 test.each(LISTENS)(
   "%s",

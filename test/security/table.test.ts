@@ -1,4 +1,4 @@
-// The tables of security checks and of promises are true: every line is held by a test that exists, and every area has its lines.
+// Tables of security checks and criteria: every line names existing tests, and every area has lines.
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,12 +15,12 @@ test.each([...LINES.map((line) => [`${line.area}: ${line.line}`, line.held] as c
     expect([file, existsSync(path)]).toEqual([file, true]);
     const text = readFileSync(path, "utf8");
     expect([file, name, text.includes(name)]).toEqual([file, name, true]);
-    // A name in a file that tests nothing, and is no table of cases for tests, would hold nothing.
+    // The file must contain tests or a table of test cases.
     expect([file, /\btest(?:\.each|\.skipIf)?[(<]|\bjudge\(|\bexport const guards\b/.test(text)]).toEqual([file, true]);
   }
 });
 
-test("no line is there twice, and every area of the list is covered", () => {
+test("the security checks have no duplicate line and cover every area", () => {
   expect(new Set(LINES.map(({ area, line }) => `${area} ${line}`)).size).toBe(LINES.length);
   const areas = ["auth", "isolation", "ids", "body", "ssrf", "http", "abuse", "money", "secrets", "links", "files", "build"];
   expect([...new Set(LINES.map(({ area }) => area))]).toEqual(areas);

@@ -1,4 +1,4 @@
-// Every line of the security checks, and the tests that hold it: file and a part of the test's name.
+// All lines of the security checks, each with its tests: file and a part of the title.
 import { DOOR_LINES } from "./request-checks.ts";
 import { INNER_LINES } from "./service-checks.ts";
 
@@ -6,7 +6,7 @@ export type Held = readonly [file: string, name: string];
 export type Line = {
   area: string;
   line: string;
-  /** What is answered where the specification or its decisions say otherwise than the list that the line is from. */
+  /** The behaviour where the specification or a decision differs from the source list of the line. */
   instead?: string;
   held: readonly Held[];
 };

@@ -1,4 +1,4 @@
-// The auditor of answers in hand notices one that was dropped, and excuses what a process took with it; silent providers are asked for so long.
+// Tests the simulation's audit of uncommitted responses: it reports a dropped one and excuses one that a crash lost.
 import { expect, test } from "bun:test";
 import type { Attempt } from "../../src/domain/types.ts";
 import { auditAnswers } from "../../src/torture/simulation/audit-answers.ts";
@@ -8,7 +8,7 @@ import type { NodeLife } from "../../src/torture/simulation/node-life.ts";
 import { createTimeline } from "../../src/torture/simulation/timeline.ts";
 import type { Answer } from "../../src/torture/simulation/unsaved-outcomes.ts";
 
-/** @param livedMs how long its process lived on */
+/** @param livedMs how long the process lived after the response */
 const answer = (livedMs: number, more: Partial<Answer> = {}): Answer => ({
   ...{ provider: "p", ref: "00000000001-1", jobId: "j", atMs: 1_000, hasDisk: true, wasKept: false, wasRefused: false, ...more },
   life: { name: "n1.1", isAlive: () => false, endedAtMs: () => 1_000 + livedMs, frozenUntilMs: () => 0 } as NodeLife,
@@ -19,20 +19,20 @@ const judge = (one: Answer, jobId: string | null) =>
     reads: { attempt: async () => ({ state: "lost", job: jobId === null ? null : { jobId } }) as Attempt },
   });
 
-test("an answer that is on the row of its attempt is in order; one that is not there was dropped", async () => {
+test("accepts a response that its attempt's row contains, and reports one that is missing there", async () => {
   expect(await judge(answer(60_000), "j")).toEqual([]);
   expect(await judge(answer(60_000), null)).toEqual([expect.stringContaining("in hand")]);
   expect(await judge(answer(60_000), "another")).toEqual([expect.stringContaining("in hand")]);
 });
 
-test("gone may be what a process took with it at once, or its disk refused; never what was kept", async () => {
+test("excuses a response lost with its process or refused by its disk, but not one that was spooled", async () => {
   expect(await judge(answer(100), null)).toEqual([]);
   expect(await judge(answer(60_000, { wasRefused: true }), null)).toEqual([]);
   expect(await judge(answer(60_000, { hasDisk: false }), null)).toEqual([]);
   expect(await judge(answer(100, { wasKept: true }), null)).toEqual([expect.stringContaining("kept on its disk")]);
 });
 
-test("a provider that answers no question is asked for confirm_s; more of it is found", () => {
+test("accepts confirmation requests to a silent provider for confirm_s, and reports a longer series", () => {
   const world = createTimeline();
   const found: string[] = [];
   const situations = createCoverageCounters();
@@ -49,7 +49,7 @@ test("a provider that answers no question is asked for confirm_s; more of it is 
   askFor(60_000, false);
   askFor(180_000, true);
   expect([found, situations.figures().confirmBounded]).toEqual([[], 2]);
-  // An operator has it asked again.
+  // An operator restarts the confirmation.
   by = new AbortController().signal;
   askFor(180_000, true);
   expect(found).toEqual([]);
@@ -57,7 +57,7 @@ test("a provider that answers no question is asked for confirm_s; more of it is 
   expect(found[0]).toContain("answers nothing");
 });
 
-test("a situation that never came about is told with what it means", () => {
+test("lists a situation that never occurred, with its description", () => {
   const all = Object.fromEntries(Object.keys(SITUATIONS).map((name) => [name, 1]));
   expect(unseen(all)).toEqual([]);
   expect(unseen({ ...all, parked: 0 })).toEqual([`parked: ${SITUATIONS.parked}`]);

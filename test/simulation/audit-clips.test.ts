@@ -1,4 +1,4 @@
-// What providers were given is held against what was measured: the auditor passes what is right and finds what is not.
+// Tests the simulation's audit of input clips, which compares the clips that providers received with the measured ones.
 import { expect, test } from "bun:test";
 import { auditClip } from "../../src/torture/simulation/audit-clips.ts";
 
@@ -24,7 +24,7 @@ const audit = (
     clips: { copies: new Map(), refused: new Set(refused ? ["gen_a"] : []), lostAtMs: new Map([["gen_a", lostAtMs]]) },
   });
 
-test("the clip that was measured may be given, a frame longer or shorter too", () => {
+test("accepts the measured clip, also one frame longer or shorter", () => {
   expect(audit(urlOf(5000), DONE, [5000])).toEqual([]);
   expect(audit(urlOf(5041), DONE, [5041, 4959])).toEqual([]);
   expect(audit(null, DONE, [null])).toEqual([]);
@@ -33,29 +33,29 @@ test("the clip that was measured may be given, a frame longer or shorter too", (
 test.each([
   ["another clip", 99_000],
   ["none", null],
-  ["a link that opens nothing", undefined],
-])("a provider that was given %s is found", (_, givenMs) => {
+  ["a broken link", undefined],
+])("reports a provider that received %s", (_, givenMs) => {
   expect(audit(urlOf(5000), DONE, [5000, givenMs])).toHaveLength(1);
 });
 
-test("a clip that changed, or never came, ends its generation before any attempt", () => {
+test("requires that a clip that changed or never arrived ends its generation before any attempt", () => {
   expect(audit(urlOf(30_000), REFUSED, [])).toEqual([]);
   expect(audit(urlOf(30_000), DONE, [5000])).toHaveLength(1);
   expect(audit(urlOf(5000, 1), DONE, [5000])).toHaveLength(1);
 });
 
-test("a clip that was as it was measured is refused only where it could not be had", () => {
+test("reports the refusal of an unchanged clip unless it was unavailable", () => {
   expect(audit(urlOf(5041), REFUSED, [])).toHaveLength(1);
   expect(audit(urlOf(5041), REFUSED, [], { refused: true })).toEqual([]);
 });
 
-test("a copy that is lost after its link was written leaves the provider without one, and never with another", () => {
+test("accepts that a provider receives no clip after its copy was lost, but never another clip", () => {
   const lost = { lostAtMs: COMPOSED_MS + 1 };
   expect(audit(urlOf(5000), DONE, [undefined, 5000], lost)).toEqual([]);
   expect(audit(urlOf(5000), DONE, [99_000], lost)).toHaveLength(1);
   expect(audit(urlOf(5000), DONE, [null], lost)).toHaveLength(1);
 });
 
-test("a link that was written after its copy was lost is found", () => {
+test("reports a link that was written after its copy was lost", () => {
   expect(audit(urlOf(5000), DONE, [undefined], { lostAtMs: COMPOSED_MS })).toHaveLength(1);
 });

@@ -1,4 +1,4 @@
-// The auditor of operators' decisions notices each way in which one could be lost, counted twice, or charged for nothing.
+// Tests the simulation's audit of operators' decisions: lost, repeated and wrongly charged decisions.
 import { expect, test } from "bun:test";
 import type { Decided } from "../../src/admin/generations.ts";
 import type { Attempt, GenerationRecord } from "../../src/domain/types.ts";
@@ -13,7 +13,7 @@ const ID = "gen_1";
 const ENDED_MS = 3_600_000;
 const TAKEN = { isTaken: true } as Decided;
 
-/** A settlement that was taken once and charged for what was collected; each test takes something of it away. */
+/** A settlement that was carried out once and charged for the collected result; each test changes a part of it. */
 const settled = () => ({
   order: {
     ...{
@@ -63,7 +63,7 @@ const judge = (scene: Scene): Promise<string[]> => {
   );
 };
 
-test("what was settled and charged once, and what was failed and not charged, is in order", async () => {
+test("accepts one settlement with one charge, and a failed generation without a charge", async () => {
   expect(await judge(settled())).toEqual([]);
   expect(await judge(failed())).toEqual([]);
   expect(await judge({ ...failed(), end: { ...failed().end, status: "succeeded" } })).not.toEqual([]);
@@ -74,22 +74,34 @@ const changed = (scene: Scene, change: (scene: Scene) => unknown): Scene => {
   return scene;
 };
 test.each<[said: string, scene: Scene, found: RegExp]>([
-  ["carried out twice", changed(settled(), ({ steps }) => steps.push({ ...steps[0], type: "settledByOperator" })), /2 times/],
-  ["without a line of the audit log", { ...settled(), lines: [] }, /not in the audit log/],
-  ["with two", changed(settled(), ({ lines }) => lines.push(...lines)), /2 lines/],
-  ["said to be taken, and lost", changed(settled(), ({ steps }) => steps.shift()), /said to be taken/],
-  ["refused, and there", { ...settled(), order: { ...settled().order, answer: null, refused: "no" } }, /refused, and on disk/],
-  ["of a generation that had ended", { ...settled(), order: { ...settled().order, wasOver: true } }, /after its end/],
-  ["charged twice", { ...settled(), captures: 2 }, /charged 2 times/],
-  ["charged for a job that failed", { ...settled(), job: { fails: "job_failed" } }, /which delivered nothing/],
-  ["charged for another attempt", { ...settled(), states: ["lost", "delivered"] }, /charged for attempt 2/],
-  ["failed, and charged", { ...failed(), captures: 1 }, /charged 1 times/],
-  ["failed, and gone on", changed(failed(), ({ steps }) => steps.push({ type: "announced", n: 1 })), /went on/],
   [
-    "noted, and never acted on",
+    "that was carried out twice",
+    changed(settled(), ({ steps }) => steps.push({ ...steps[0], type: "settledByOperator" })),
+    /2 times/,
+  ],
+  ["without a line in the audit log", { ...settled(), lines: [] }, /not in the audit log/],
+  ["with two lines in the audit log", changed(settled(), ({ lines }) => lines.push(...lines)), /2 lines/],
+  ["that was confirmed and is lost", changed(settled(), ({ steps }) => steps.shift()), /said to be taken/],
+  [
+    "that was refused and is stored",
+    { ...settled(), order: { ...settled().order, answer: null, refused: "no" } },
+    /refused, and on disk/,
+  ],
+  ["about a generation that had ended", { ...settled(), order: { ...settled().order, wasOver: true } }, /after its end/],
+  ["that was charged twice", { ...settled(), captures: 2 }, /charged 2 times/],
+  ["that was charged for a failed job", { ...settled(), job: { fails: "job_failed" } }, /which delivered nothing/],
+  ["that was charged for another attempt", { ...settled(), states: ["lost", "delivered"] }, /charged for attempt 2/],
+  ["to fail that was charged", { ...failed(), captures: 1 }, /charged 1 times/],
+  [
+    "to fail after which the generation continued",
+    changed(failed(), ({ steps }) => steps.push({ type: "announced", n: 1 })),
+    /went on/,
+  ],
+  [
+    "that was stored and never carried out",
     { ...failed(), steps: [{ type: "waitEnded" }], order: { ...failed().order, answer: { isTaken: false } as Decided } },
     /went on for 60 min/,
   ],
-])("a decision %s is found", async (_, scene, found) => {
+])("reports a decision %s", async (_, scene, found) => {
   expect((await judge(scene)).join("\n")).toMatch(found);
 });

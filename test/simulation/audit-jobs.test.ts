@@ -1,4 +1,4 @@
-// The auditor of jobs tells jobs that changed places from one that was bought for nothing.
+// Tests the simulation's audit of provider jobs: swapped jobs of equal inputs, and jobs that were purchased for nothing.
 import { expect, test } from "bun:test";
 import type { Attempt, AttemptState } from "../../src/domain/types.ts";
 import type { OrphanRow } from "../../src/store/store.ts";
@@ -14,14 +14,14 @@ const withRecovery = (wanted: string): string => {
 };
 const UNMARKED = withRecovery("list_match");
 
-/** An attempt: the job that the provider made of it, if its request arrived; the job that it has, if any; and whether it is listed. */
+/** An attempt: the job that the provider created, the job that the attempt has, and whether it is listed as an orphan. */
 type Scene = {
   name: string;
   made?: string;
   has?: string;
   state: AttemptState;
   listed?: true;
-  /** In what it is wrong, and what its attempt failed with. */
+  /** How the result is wrong, and how its attempt failed. */
   wrong?: Wrong;
   failure?: "mismatched";
   prompt?: string;
@@ -80,7 +80,7 @@ const evidenceOf = (scenes: readonly Scene[]): JobEvidence => {
 };
 const faultsOf = (...scenes: Scene[]) => auditJobs(evidenceOf(scenes));
 
-test("jobs of equal inputs that changed places are passed when the attempt that was left without one is listed", async () => {
+test("accepts swapped jobs of equal inputs if the attempt without a job is listed as an orphan", async () => {
   expect(
     await faultsOf(
       { name: "a", made: "J1", has: "J2", state: "delivered" },
@@ -90,7 +90,7 @@ test("jobs of equal inputs that changed places are passed when the attempt that 
   ).toEqual([]);
 });
 
-test("a job whose attempt was wrongly proved absent is found, though another attempt of the same input is listed", async () => {
+test("reports a job whose attempt was wrongly proved absent, although another attempt of the same input is listed", async () => {
   expect(
     await faultsOf(
       { name: "a", made: "J1", state: "lost", listed: true },
@@ -100,7 +100,7 @@ test("a job whose attempt was wrongly proved absent is found, though another att
   ).toEqual(["J2: nobody's; its attempt c-1 is absent, and not listed"]);
 });
 
-test("a job that an attempt of another input keeps is found, and so is one that changed places although it bears a mark", async () => {
+test("reports a job held by an attempt with another input, and a swapped job that has a client id", async () => {
   expect(
     await faultsOf(
       { name: "a", made: "J1", state: "lost", listed: true },
@@ -116,7 +116,7 @@ test("a job that an attempt of another input keeps is found, and so is one that 
   ).toEqual(["J1: a-1's, but kept by attempt 1 of 2"]);
 });
 
-test("a job that delivered something else and is not listed is found, and so is one that was right all the same", async () => {
+test("reports an unlisted job with a wrong result, and a correct job that was treated as mismatched", async () => {
   const scene = { name: "a", made: "J1", has: "J1", state: "mismatched", failure: "mismatched" } as const;
   expect(await faultsOf({ ...scene, wrong: "short" })).toEqual([
     "J1: its attempt a-1 is mismatched, and not listed",
@@ -126,14 +126,14 @@ test("a job that delivered something else and is not listed is found, and so is 
   expect(await faultsOf({ ...scene, listed: true })).toEqual(["J1: taken for something else, and it was right"]);
 });
 
-test("a job that was given up and is not listed is found", async () => {
+test("reports a job that was given up and is not listed", async () => {
   expect(await faultsOf({ name: "a", made: "J1", has: "J1", state: "capped" })).toEqual([
     "J1: its attempt a-1 is capped, and not listed",
   ]);
   expect(await faultsOf({ name: "a", made: "J1", has: "J1", state: "capped", listed: true })).toEqual([]);
 });
 
-test("two jobs of one attempt, and a job of none, are found", async () => {
+test("reports two jobs of one attempt, and a job without an attempt", async () => {
   const evidence = evidenceOf([{ name: "a", made: "J1", has: "J1", state: "delivered" }]);
   const [job] = evidence.upstream.jobs;
   if (!job) throw new Error("no job");

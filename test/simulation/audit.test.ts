@@ -1,4 +1,4 @@
-// The auditor of the simulation notices every kind of tampering with what clients, providers and the database say.
+// Tests the simulation's audit: it reports every kind of tampering with client, provider and database evidence.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { GenerationRecord } from "../../src/domain/types.ts";
 import type { StoreReads } from "../../src/store/store.ts";
@@ -41,7 +41,7 @@ const TAMPERINGS: Tampering[] = [
     found: /charged|changed after its end/,
   },
   {
-    said: "a delivery that is charged is too short",
+    said: "a charged delivery is too short",
     tamper: (evidence, ends) => {
       const charged = delivered(ends).output?.files[0]?.sha256;
       const jobs = evidence.upstream.jobs.map((job) =>
@@ -52,7 +52,7 @@ const TAMPERINGS: Tampering[] = [
     found: /charged for \S+, which is short, not what was ordered/,
   },
   {
-    said: "a generation goes on after its end",
+    said: "a generation continues after its end",
     tamper: (_, ends) => put(ends, delivered(ends), { status: "running", completedAtMs: null, output: null, costCredits: null }),
     found: /went from succeeded back to running/,
   },
@@ -83,7 +83,7 @@ const TAMPERINGS: Tampering[] = [
     found: /two different requests|two bodies/,
   },
   {
-    said: "a conflict over a key that made nothing",
+    said: "a conflict over an unused key",
     tamper: (evidence) => {
       const heard = firstHeard(evidence);
       const wish = { ...heard.planned, key: "never used" };
@@ -93,7 +93,7 @@ const TAMPERINGS: Tampering[] = [
     found: /a conflict over key/,
   },
   {
-    said: "a provider has a job that nobody knows of",
+    said: "a provider has a job that is not in the database",
     tamper: (evidence) => {
       const [job] = evidence.upstream.jobs;
       return job && withJobs(evidence, [...evidence.upstream.jobs, { ...job, jobId: "unheard-of", ref: `${job.ref}9` }]);
@@ -109,7 +109,7 @@ const TAMPERINGS: Tampering[] = [
     found: /bought 2 jobs/,
   },
   {
-    said: "a job's attempt was taken for refused",
+    said: "a job's attempt was treated as rejected",
     tamper: (evidence) =>
       withReads(evidence, {
         jobOwner: async () => undefined,
@@ -121,7 +121,7 @@ const TAMPERINGS: Tampering[] = [
     found: /nobody's; its attempt \S+ is rejected/,
   },
   {
-    said: "a credit has gone missing",
+    said: "a credit is missing",
     tamper: (evidence) =>
       withReads(evidence, {
         accounts: async () =>
@@ -130,7 +130,7 @@ const TAMPERINGS: Tampering[] = [
     found: /is not the \d+ it was given/,
   },
   {
-    said: "credits are held for ever",
+    said: "credits are never released",
     tamper: (evidence) =>
       withReads(evidence, {
         accounts: async () => (await evidence.reads.accounts()).map((account) => ({ ...account, heldCredits: 1, inProgress: 1 })),
@@ -149,13 +149,13 @@ const TAMPERINGS: Tampering[] = [
   },
 ];
 
-/** A world in which everything is there that can be tampered with. */
+/** Whether a world contains everything that the tamperings change. */
 const isRich = (evidence: Evidence, ends: ReadonlyMap<string, GenerationRecord>): boolean =>
   [...ends.values()].some(({ status }) => status === "succeeded") &&
   evidence.notebook.heard.some((one) => one.accepted && one.planned.key !== null && !one.replayed && ends.has(one.accepted.id)) &&
   evidence.upstream.jobs.some((job) => job.fails === null);
 
-test("an honest world is passed, and every tampering with it is found", async () => {
+test("accepts an unchanged world, and reports every tampering with it", async () => {
   const missed: string[] = [];
   let isWitnessed = false;
   for (let seed = 1; !isWitnessed && seed <= 40; seed += 1) {

@@ -1,4 +1,4 @@
-// Worlds of several nodes over one store are held to account: what befalls them does happen, the store keeps its rules, the book notices.
+// Tests simulated worlds of several nodes over one store: their faults, the shared store's rules and the ownership oracle.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { generationId } from "../../src/domain/ids.ts";
 import type { Mutation, MutationResult } from "../../src/store/mutations.ts";
@@ -20,14 +20,14 @@ setDefaultTimeout(120_000);
 const LEASE_MS = 10_000;
 const LONGEST_MS = 5_000;
 
-test("worlds of three nodes come right through partitions, zombies and take-overs, and those did happen", async () => {
+test("worlds of three nodes pass the audit after partitions, zombies and takeovers, all of which occur", async () => {
   const { failure, figures } = await runSeeds(1, 8, { options: { nodes: 3 } });
   expect(failure?.faults ?? []).toEqual([]);
   const { partitions = 0, zombies = 0, takeOvers = 0, fenced = 0, succeeded = 0 } = figures;
   expect(Math.min(partitions, zombies, takeOvers, fenced, succeeded)).toBeGreaterThan(0);
 });
 
-test("the same seed is the same world of several nodes, to the last line of its trace", async () => {
+test("the same seed gives the same world of several nodes, to the last line of its trace", async () => {
   const options = { nodes: 3, keepsTrace: true };
   const [first, second] = [await runSeed(3, options), await runSeed(3, options)];
   expect(second.trace).toEqual(first.trace);
@@ -35,13 +35,13 @@ test("the same seed is the same world of several nodes, to the last line of its 
   expect(second.figures).toEqual(first.figures);
 });
 
-test("without a fault nobody is ended, nothing is taken over, and every node lives once", async () => {
+test("without faults no node is fenced, no generation is taken over and every node starts once", async () => {
   const end = await runSeed(5, { nodes: 3, without: FAULT_NAMES });
   expect(end.faults).toEqual([]);
   expect(end.figures).toMatchObject({ lives: 3, crashes: 0, takeOvers: 0, fenced: 0 });
 });
 
-test("one world in seven has several nodes, unless it is said how many", () => {
+test("one world in seven has several nodes, unless their number is given", () => {
   const drawn = Array.from({ length: 1_000 }, (_, seed) => drawNodes(createRng(seed).fork("fleet"), undefined));
   const several = drawn.filter((nodes) => nodes > 1).length;
   expect(several).toBeGreaterThan(100);
@@ -50,13 +50,13 @@ test("one world in seven has several nodes, unless it is said how many", () => {
   expect(drawNodes(createRng(1), 2)).toBe(2);
 });
 
-test("a replay command says how many nodes there were", () => {
+test("the replay command contains the number of nodes", () => {
   expect(replayCommand(7, { nodes: 2, without: ["crash"] })).toBe(
     "npm run simulate -- --seed 7 --trace --nodes 2 --without crash",
   );
 });
 
-/** A shared database with two owners. */
+/** Opens a shared database with two nodes. */
 const openScene = () => {
   const found: string[] = [];
   const world = createTimeline();
@@ -71,7 +71,7 @@ const openScene = () => {
   return { found, shared, epochs, pass, giveBack };
 };
 
-test("a node whose lease is over is ended by the next that looks; it can renew nothing, begin nothing, and is told so", () => {
+test("a node fences another whose lease has expired; the fenced node can neither renew nor begin a transaction", () => {
   const { shared, epochs, pass, giveBack, found } = openScene();
   const [a, b] = epochs;
   pass(LEASE_MS);
@@ -90,7 +90,7 @@ test("a node whose lease is over is ended by the next that looks; it can renew n
   giveBack();
 });
 
-test("whoever could not renew its own lease, or must not, ends nobody; who opens ends nobody either", () => {
+test("a node that cannot renew its lease, must not fence or has just opened fences no other node", () => {
   const { shared, epochs, pass, giveBack, found } = openScene();
   const [a, b] = epochs;
   pass(LEASE_MS + 1);
@@ -103,7 +103,7 @@ test("whoever could not renew its own lease, or must not, ends nobody; who opens
   giveBack();
 });
 
-test("a node whose transaction is under way is not ended before that is over, which the server sees to", () => {
+test("a node with an open transaction is not fenced before the transaction ends or times out", () => {
   const { shared, epochs, pass, giveBack } = openScene();
   const [a, b] = epochs;
   pass(LEASE_MS - 1);
@@ -118,12 +118,12 @@ test("a node whose transaction is under way is not ended before that is over, wh
   again?.commit(() => undefined);
   expect(shared.lookUp(a, 1)).toBe("committed");
   expect(shared.renewLease(b, LEASE_MS, false, true)?.ended).toEqual([a]);
-  // Ended, but what it has written is written.
+  // The node is fenced, but its commit stays.
   expect(shared.lookUp(a, 1)).toBe("committed");
   giveBack();
 });
 
-test("a transaction that took too long is undone: it cannot be committed any more, and reads as undone", () => {
+test("a transaction that exceeds its time limit is rolled back: it cannot be committed and reads as undone", () => {
   const { shared, epochs, pass, giveBack } = openScene();
   const [a] = epochs;
   const transaction = shared.begin(a, 1, LONGEST_MS);
@@ -140,18 +140,18 @@ const step = { mutation: "step", seq: 4096, version: 1 } as unknown as Mutation;
 const stepped = { kind: "stepped" } as unknown as MutationResult;
 
 test.each<[said: string, play: (book: ReturnType<typeof createOwnershipOracle>) => unknown, found: RegExp]>([
-  ["a step of one that was ended", ({ ended, done }) => [ended(1), done(1, step, stepped)], /by a, which was ended/],
-  ["a step of one that does not own it", (book) => book.done(2, step, stepped), /by b, and it is a's/],
-  ["a submission of one that was ended", ({ ended, sent }) => [ended(1), sent(1, ref)], /was sent by a, which was ended/],
+  ["a transition by a fenced node", ({ ended, done }) => [ended(1), done(1, step, stepped)], /by a, which was ended/],
+  ["a transition by a node that does not own the generation", (book) => book.done(2, step, stepped), /by b, and it is a's/],
+  ["a submission by a fenced node", ({ ended, sent }) => [ended(1), sent(1, ref)], /was sent by a, which was ended/],
   [
-    "a submission of what another took over",
+    "a submission of a generation that another node took over",
     ({ ended, claimed, sent }) => [ended(1), claimed(2, 4096), sent(3, ref)],
     /it is b's/,
   ],
-  ["a claim of what a living node owns", (book) => book.claimed(2, 4096), /while it was a's/],
-  ["one number for two generations", (book) => book.done(2, admit, admitted), /given to two generations/],
-  ["one epoch for two openings", (book) => book.joined(1, "c"), /was given to a and to c/],
-])("the book of owners notices %s", (_, play, told) => {
+  ["a takeover from a living node", (book) => book.claimed(2, 4096), /while it was a's/],
+  ["one number given to two generations", (book) => book.done(2, admit, admitted), /given to two generations/],
+  ["one epoch given to two nodes", (book) => book.joined(1, "c"), /was given to a and to c/],
+])("the ownership oracle reports %s", (_, play, told) => {
   const found: string[] = [];
   const book = createOwnershipOracle((text) => found.push(text));
   book.joined(1, "a");
@@ -163,7 +163,7 @@ test.each<[said: string, play: (book: ReturnType<typeof createOwnershipOracle>) 
   expect(found.join("\n")).toMatch(told);
 });
 
-test("a process that is stopped goes on with everything that was due meanwhile, in its order, and its monotonic clock has gone on", () => {
+test("a paused process runs its overdue timers in order, and its monotonic clock includes the pause", () => {
   const world = createTimeline();
   const life = beginLife({
     ...{ name: "n1.1", world, rate: 1, wallMs: world.nowMs, notBeforeMs: 0 },
@@ -182,7 +182,7 @@ test("a process that is stopped goes on with everything that was due meanwhile, 
   expect(life.monoMs() - beganMs).toBe(2_000);
 });
 
-test("a clock that runs fast is ahead after a while, and its timers come early by true time", () => {
+test("a fast clock is ahead, and its timers fire early in true time", () => {
   const world = createTimeline();
   const beganMs = world.nowMs();
   const life = beginLife({

@@ -1,4 +1,4 @@
-// The simulation itself is held to account: the same seed is the same world, its auditor is not easily pleased, its faults do happen.
+// Tests the simulation: the same seed gives the same world, worlds pass the audit, and faults occur.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { drawFaults, FAULT_NAMES } from "../../src/torture/simulation/faults.ts";
 import { createRng } from "../../src/torture/simulation/rng.ts";
@@ -8,10 +8,10 @@ import { createTimeline } from "../../src/torture/simulation/timeline.ts";
 
 setDefaultTimeout(60_000);
 
-/** Worlds in which everything that may go wrong does somewhere. */
+/** Number of worlds: enough that most kinds of faults occur. */
 const SEEDS = 12;
 
-test("the same seed is the same world to the last line of its trace", async () => {
+test("the same seed gives the same world to the last line of its trace", async () => {
   for (const seed of [3, 493, 2 ** 40]) {
     const [first, second] = [await runSeed(seed, { keepsTrace: true }), await runSeed(seed, { keepsTrace: true })];
     expect(second.trace).toEqual(first.trace);
@@ -20,11 +20,11 @@ test("the same seed is the same world to the last line of its trace", async () =
   }
 });
 
-test("two seeds are two worlds", async () => {
+test("two seeds give different worlds", async () => {
   expect((await runSeed(1)).fingerprint).not.toBe((await runSeed(2)).fingerprint);
 });
 
-test("worlds full of faults come right, and the faults did happen", async () => {
+test("worlds with all faults pass the audit, and the faults occur", async () => {
   const { failure, figures, struck } = await runSeeds(1, SEEDS);
   expect(failure?.faults ?? []).toEqual([]);
   const { crashes = 0, fallbacks = 0, jobs = 0, succeeded = 0 } = figures;
@@ -32,25 +32,25 @@ test("worlds full of faults come right, and the faults did happen", async () => 
   expect(struck.size).toBeGreaterThan(5);
 });
 
-test("a world without a fault has no crash, and every generation that was accepted is delivered by its first route", async () => {
+test("a world without faults has no crash and no fallback", async () => {
   const end = await runSeed(5, { without: FAULT_NAMES, nodes: 1 });
   expect(end.faults).toEqual([]);
   expect(end.figures).toMatchObject({ crashes: 0, fallbacks: 0, lives: 1 });
 });
 
-test("faults that are left out do not happen, and no other fault changes by it", () => {
+test("excluding faults does not change the other faults", () => {
   const all = drawFaults(createRng(7), new Set());
   const some = drawFaults(createRng(7), new Set(["crash", "lostAnswer"]));
   expect(some).toEqual({ ...all, crash: 0, lostAnswer: 0 });
 });
 
-test("a replay command names everything that the world was made with", () => {
+test("the replay command contains every option of the world", () => {
   expect(replayCommand(7, { wishes: 2, without: ["crash", "drain"] })).toBe(
     "npm run simulate -- --seed 7 --trace --wishes 2 --without crash,drain",
   );
 });
 
-test("things happen in order of time, and of arrival where the time is the same; what is taken back does not", () => {
+test("the timeline runs events in order of time, then of insertion, and skips cancelled ones", () => {
   const timeline = createTimeline();
   const seen: string[] = [];
   const beganMs = timeline.nowMs();

@@ -1,4 +1,4 @@
-// The fal dialect answers as its documentation says, traps included.
+// Tests that the simulator's fal dialect responds as fal's documentation describes, pitfalls included.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Bed, call, openBed, START_MS } from "./fixture.ts";
 
@@ -12,7 +12,7 @@ afterAll(() => bed.simulator.stop());
 const submit = async (input: Record<string, unknown> = { prompt: "a fox" }, endpoint = ENDPOINT) =>
   (await bed.fal(endpoint, input)).body;
 
-test("a submission answers IN_QUEUE with addresses that carry owner and app only", async () => {
+test("returns IN_QUEUE and URLs with owner and app only for a submission", async () => {
   const { status, body, headers } = await bed.fal(ENDPOINT, { prompt: "a fox", duration: "5" });
   const base = `${bed.simulator.falUrl}/bytedance/seedance-2.0/requests/${body.request_id}`;
   expect(status).toBe(200);
@@ -27,7 +27,7 @@ test("a submission answers IN_QUEUE with addresses that carry owner and app only
   });
 });
 
-test("a five second clip takes about six seconds, through IN_QUEUE (202), IN_PROGRESS (202) and COMPLETED (200)", async () => {
+test("reports IN_QUEUE (202), IN_PROGRESS (202) and COMPLETED (200) within about 6 s for a 5 s clip", async () => {
   const body = await submit({ prompt: "a fox", duration: "5" });
   const url = String(body.status_url);
   const seen: [number, unknown][] = [];
@@ -53,7 +53,7 @@ test.each([
   ["fal-ai/some-upscaler", { image_url: "https://pictures.example/a.png" }, "image", 1],
   [ENDPOINT, { prompt: "p", duration: 4 }, "video", 1],
   ["fal-ai/good-speech", { text: "Hello there" }, "audio", 1],
-] as const)("the result of %s has its kind's shape", async (endpoint, input, member, count) => {
+] as const)("returns the result of %s in the shape of its kind", async (endpoint, input, member, count) => {
   const submitted = await submit(input, endpoint);
   bed.clock.pass(60_000);
   const { status, body } = await call(String(submitted.response_url));
@@ -67,7 +67,7 @@ test.each([
   }
 });
 
-test("the result before the end is a 400, after an hour it is gone", async () => {
+test("returns 400 for the result of a running request and 404 an hour after its end", async () => {
   const submitted = await submit();
   const early = await call(String(submitted.response_url));
   expect([early.status, early.body]).toEqual([400, { detail: "Request is still in progress" }]);
@@ -77,14 +77,14 @@ test("the result before the end is a 400, after an hour it is gone", async () =>
   expect((await call(String(submitted.response_url))).status).toBe(404);
 });
 
-test("a status address with the endpoint's sub-path, and an unknown request, are 404", async () => {
+test("returns 404 for a status URL with the endpoint's sub-path and for an unknown request", async () => {
   const submitted = await submit();
   for (const path of [`${ENDPOINT}/requests/${submitted.request_id}/status`, "bytedance/seedance-2.0/requests/none/status"])
     expect((await call(`${bed.simulator.falUrl}/${path}`)).status).toBe(404);
   expect((await call(`${bed.simulator.falUrl}/other/app/requests/${submitted.request_id}/status`)).status).toBe(404);
 });
 
-test("cancel: 202 while it runs, then COMPLETED with an error; 400 when over; 404 when unknown", async () => {
+test("cancels a running request with 202; returns 400 for an ended request and 404 for an unknown one", async () => {
   const submitted = await submit();
   const cancel = String(submitted.cancel_url);
   const asked = await call(cancel, "PUT");
@@ -98,7 +98,7 @@ test("cancel: 202 while it runs, then COMPLETED with an error; 400 when over; 40
   expect([none.status, none.body]).toEqual([404, { status: "NOT_FOUND" }]);
 });
 
-test.each(["", "Bearer k", "Key ", "Key"])("authorization %p is a 401 everywhere", async (authorization) => {
+test.each(["", "Bearer k", "Key ", "Key"])("returns 401 from every endpoint for authorization %p", async (authorization) => {
   const submitted = await submit();
   const urls = [submitted.status_url, submitted.response_url].map(String);
   for (const url of urls) expect((await call(url, "GET", undefined, authorization)).status).toBe(401);
@@ -119,7 +119,7 @@ test.each([
   [{ prompt: 3 }, "prompt", "string_type"],
   [{ prompt: "p", duration: "soon" }, "duration", "value_error"],
   [{ prompt: "p", num_images: 0 }, "num_images", "value_error"],
-])("input %p ends at once with a 422 that names %s", async (input, field, type) => {
+])("ends a request with input %p at once with a 422 that names %s", async (input, field, type) => {
   const submitted = await submit(input);
   expect((await call(String(submitted.status_url))).body.status).toBe("COMPLETED");
   const { status, body } = await call(String(submitted.response_url));
@@ -129,14 +129,14 @@ test.each([
   ]);
 });
 
-test("a body that is not JSON is refused at once and makes no job", async () => {
+test("rejects a body that is not a JSON object with 422 and creates no job", async () => {
   const before = bed.simulator.jobs().length;
   expect((await bed.fal(ENDPOINT, "{not json")).status).toBe(422);
   expect((await bed.fal(ENDPOINT, "[1]")).status).toBe(422);
   expect(bed.simulator.jobs()).toHaveLength(before);
 });
 
-test("the list pages through finished requests of the endpoint, last ended first, with payloads when asked", async () => {
+test("lists finished requests of an endpoint in pages, newest end first, with payloads if expand=payloads is set", async () => {
   const endpoint = "fal-ai/listed-picture";
   const sent: string[] = [];
   for (let n = 0; n < 7; n++) {
@@ -183,7 +183,7 @@ test("the list pages through finished requests of the endpoint, last ended first
 });
 
 test.each(["", "?endpoint_id=a/b&limit=101", "?endpoint_id=a/b&start=yesterday", "?endpoint_id=a/b&cursor=%21"])(
-  "the list refuses %p",
+  "rejects list query %p with 400",
   async (query) => {
     const { status, body } = await call(`${bed.simulator.falUrl}/v1/models/requests/by-endpoint${query}`);
     expect([status, body.error]).toEqual([

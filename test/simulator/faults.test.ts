@@ -1,4 +1,4 @@
-// Faults of submission, work and polling do what their names say, seen by a client that looks at the bytes.
+// Tests the simulator's submission, run and polling faults from the bytes that a client receives.
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import type { FaultName } from "../../src/simulator/faults.ts";
 import { type Bed, type Body, call, type Ending, namesOf, openBed, raw } from "./fixture.ts";
@@ -18,7 +18,7 @@ const INPUT = { prompt: "p", image_url: "https://pictures.example/a.png", durati
 const script = (fault: FaultName, params: Body = {}) => {
   bed.simulator.script({ ...(params as Record<string, never>), fault });
 };
-/** Faults with a test of their own below; the others are rows of the tables. */
+/** Faults that a separate test below covers; the others are rows of the tables. */
 const singles = new Set<FaultName>();
 const faultTest = (fault: FaultName, promise: string, run: () => Promise<void>) => {
   singles.add(fault);
@@ -98,7 +98,7 @@ const SUBMIT: [FaultName, Body, accepted: boolean, (seen: Ending, provider: Prov
   ],
 ];
 
-test.each(SUBMIT)("%s %p at submission", async (fault, params, accepted, check) => {
+test.each(SUBMIT)("applies the submission fault %s %p", async (fault, params, accepted, check) => {
   for (const provider of PROVIDERS) {
     script(fault, { ...params, times: 1 });
     const before = bed.simulator.jobs().length;
@@ -111,7 +111,7 @@ test.each(SUBMIT)("%s %p at submission", async (fault, params, accepted, check) 
   }
 });
 
-faultTest("slow-answer", "comes when its time is over, and not before", async () => {
+faultTest("slow-answer", "delays the response until its configured time has elapsed", async () => {
   for (const provider of PROVIDERS) {
     script("slow-answer", { ms: 120, times: 1 });
     const before = bed.clock.waiting();
@@ -125,7 +125,7 @@ faultTest("slow-answer", "comes when its time is over, and not before", async ()
 });
 
 test.each(["drop-after", "rubbish", "hang-after", "5xx-after"] as const)(
-  "a job whose answer was lost to %s runs on and can be found in the list",
+  "continues and lists a job whose response was lost to %s",
   async (fault) => {
     for (const provider of PROVIDERS) {
       script(fault, { times: 1 });
@@ -143,7 +143,7 @@ test.each(["drop-after", "rubbish", "hang-after", "5xx-after"] as const)(
   },
 );
 
-/** Run faults: what fal's result and Replicate's prediction say, and when it ends (ms, at most). */
+/** Run faults: what fal's result and Replicate's prediction contain, and the longest time to the end, ms. */
 const RUN: [FaultName, Body, fal: [number, string], replicate: [string, string], byMs: number][] = [
   ["refuse", {}, [422, "content_policy_violation"], ["failed", "flagged as sensitive"], 4000],
   ["refuse-output", {}, [422, "no_media_generated"], ["failed", "NSFW content detected"], 7000],
@@ -173,7 +173,7 @@ const TIMES = [
   ["late-ms", { ms: 2_500_000 }, 2_499_999, false],
   ["late-ms", { ms: 2_500_000 }, 2_500_000, true],
 ] as const;
-test.each(TIMES)("%s %p: after %d ms delivered is %p", async (fault, params, ms, delivered) => {
+test.each(TIMES)("run fault %s %p: the job is delivered after %d ms: %p", async (fault, params, ms, delivered) => {
   script(fault, params);
   const [onFal, onReplicate] = [await submit("fal"), await submit("replicate")];
   bed.clock.pass(ms);
@@ -183,7 +183,7 @@ test.each(TIMES)("%s %p: after %d ms delivered is %p", async (fault, params, ms,
   ]);
 });
 
-/** Poll faults: what successive polls of a finished job see, by status code or word. */
+/** Poll faults: what successive polls of a finished job return, as status code or word. */
 const POLL: [FaultName, Body, fal: unknown[], replicate: unknown[]][] = [
   ["forget", {}, [200, 404, 404], [200, 404, 404]],
   ["forget", { after_polls: 0 }, [404], [404]],
@@ -200,7 +200,7 @@ const POLL: [FaultName, Body, fal: unknown[], replicate: unknown[]][] = [
     ["succeeded", "processing", "processing", "succeeded"],
   ],
 ];
-test.each(POLL)("%s %p spoils the polls in this order", async (fault, params, fal, replicate) => {
+test.each(POLL)("poll fault %s %p changes successive polls in the documented order", async (fault, params, fal, replicate) => {
   script(fault, params);
   for (const provider of PROVIDERS) {
     const body = await submit(provider);
@@ -218,7 +218,7 @@ test.each(POLL)("%s %p spoils the polls in this order", async (fault, params, fa
   }
 });
 
-test("a forgotten job is not listed either", async () => {
+test("omits a forgotten job from the list", async () => {
   script("forget", { after_polls: 0 });
   for (const provider of PROVIDERS) {
     const body = await submit(provider);
@@ -232,13 +232,13 @@ test("a forgotten job is not listed either", async () => {
   }
 });
 
-faultTest("poll-huge", "answers as many megabytes as asked", async () => {
+faultTest("poll-huge", "returns a body of the configured number of megabytes", async () => {
   script("poll-huge", { mb: 3 });
   const answer = await fetch(statusUrl(await submit("fal")), { headers: { authorization: "Key k" } });
   expect((await answer.bytes()).length).toBeGreaterThan(3_000_000);
 });
 
-faultTest("withheld", "flags what fal made beside a file, and fails at Replicate", async () => {
+faultTest("withheld", "flags the result beside a file at fal and fails the prediction at Replicate", async () => {
   script("withheld");
   const [onFal, onReplicate] = [await submit("fal"), await submit("replicate")];
   bed.clock.pass(20_000);
@@ -248,7 +248,7 @@ faultTest("withheld", "flags what fal made beside a file, and fails at Replicate
   expect((await poll(onReplicate)).body).toMatchObject({ status: "failed", output: null });
 });
 
-faultTest("no-path", "is taken, done at once, and found out by fal's result", async () => {
+faultTest("no-path", "accepts the submission, reports COMPLETED at once and returns 404 for the result at fal", async () => {
   script("no-path", { provider: "fal" });
   const submitted = await submit("fal");
   expect((await poll(submitted)).body.status).toBe("COMPLETED");
@@ -256,7 +256,7 @@ faultTest("no-path", "is taken, done at once, and found out by fal's result", as
   expect([status, body.detail]).toEqual([404, expect.stringMatching(/^Path \/.* not found$/)]);
 });
 
-faultTest("early-done", "says done while the result is not there", async () => {
+faultTest("early-done", "reports success before the result is available", async () => {
   script("early-done", { polls: 1 });
   const [onFal, onReplicate] = [await submit("fal"), await submit("replicate")];
   expect((await poll(onFal)).body.status).toBe("COMPLETED");
@@ -265,7 +265,7 @@ faultTest("early-done", "says done while the result is not there", async () => {
   expect((await poll(onFal)).body.status).not.toBe("COMPLETED");
 });
 
-faultTest("result-5xx", "says done, and gives the result at the third time of asking", async () => {
+faultTest("result-5xx", "reports success and returns the result only at the third request", async () => {
   script("result-5xx");
   for (const provider of PROVIDERS) {
     const body = await submit(provider);
@@ -277,7 +277,7 @@ faultTest("result-5xx", "says done, and gives the result at the third time of as
   }
 });
 
-test("every such fault has a row or a test", () => {
+test("covers every submit, run and poll fault with a row or a test", () => {
   const rows = [SUBMIT, RUN, TIMES, POLL].flatMap((table): FaultName[] => table.map(([fault]) => fault));
   const seen = new Set<FaultName>([...rows, ...singles]);
   expect([...seen].sort()).toEqual(namesOf("submit", "run", "poll"));

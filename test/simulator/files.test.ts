@@ -1,4 +1,4 @@
-// What is delivered is what was asked for, as measured from the files themselves.
+// Tests that the simulator's result files have the requested properties, as measured from the files themselves.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { BufferSource, Input, MP3, MP4, WAVE } from "mediabunny";
@@ -63,36 +63,30 @@ const CLIPS: [Body, { width: number; height: number; ms: number; sound: boolean 
   [{ aspect_ratio: "auto" }, { width: 1280, height: 720, ms: 5000, sound: false }],
 ];
 
-test.each(CLIPS)(
-  "a clip asked for as %p has exactly that size, length and sound",
-  async (input, { width, height, ms, sound }) => {
-    for (const provider of ["fal", "replicate"] as const) {
-      const [url = ""] = await bed.files(provider, "maker/video-model", { prompt: "p", ...input });
-      const measured = await measureClip(await bring(url));
-      expect(measured).toEqual({
-        width,
-        height,
-        ms,
-        videoMs: ms,
-        codec: "avc",
-        sound: sound ? "aac" : null,
-        soundMs: sound ? ms : null,
-      });
-    }
-  },
-);
+test.each(CLIPS)("delivers a clip with exactly the size, length and sound of %p", async (input, { width, height, ms, sound }) => {
+  for (const provider of ["fal", "replicate"] as const) {
+    const [url = ""] = await bed.files(provider, "maker/video-model", { prompt: "p", ...input });
+    const measured = await measureClip(await bring(url));
+    expect(measured).toEqual({
+      width,
+      height,
+      ms,
+      videoMs: ms,
+      codec: "avc",
+      sound: sound ? "aac" : null,
+      soundMs: sound ? ms : null,
+    });
+  }
+});
 
-test.each(["png", "jpeg", "webp"] as const)(
-  "pictures come as %s of the size asked for, several at once, all different",
-  async (format) => {
-    const ask = { prompt: "p", output_format: format, aspect_ratio: "16:9", num_images: 3 };
-    const urls = await bed.files("fal", "maker/picture", ask);
-    expect(urls).toHaveLength(3);
-    const files = await Promise.all(urls.map(bring));
-    for (const bytes of files) expect(await new Bun.Image(bytes).metadata()).toMatchObject({ format, width: 1376, height: 768 });
-    expect(new Set(files.map((bytes) => createHash("sha256").update(bytes).digest("hex"))).size).toBe(3);
-  },
-);
+test.each(["png", "jpeg", "webp"] as const)("delivers several different pictures as %s in the requested size", async (format) => {
+  const ask = { prompt: "p", output_format: format, aspect_ratio: "16:9", num_images: 3 };
+  const urls = await bed.files("fal", "maker/picture", ask);
+  expect(urls).toHaveLength(3);
+  const files = await Promise.all(urls.map(bring));
+  for (const bytes of files) expect(await new Bun.Image(bytes).metadata()).toMatchObject({ format, width: 1376, height: 768 });
+  expect(new Set(files.map((bytes) => createHash("sha256").update(bytes).digest("hex"))).size).toBe(3);
+});
 
 test.each([
   [{ resolution: "1K" }, 1024, 1024],
@@ -102,7 +96,7 @@ test.each([
   [{ image_size: "landscape_4_3" }, 1024, 768],
   [{ image_size: { width: 640, height: 360 } }, 640, 360],
   [{ size: "1536x1024" }, 1536, 1024],
-])("a picture for %p is %d x %d", async (input, width, height) => {
+])("delivers a picture for %p with %d x %d pixels", async (input, width, height) => {
   const [url = ""] = await bed.files("replicate", "maker/picture", { prompt: "p", ...input });
   expect(await new Bun.Image(await bring(url)).metadata()).toMatchObject({ width, height });
 });
@@ -112,7 +106,7 @@ test.each([
   [{ text: "hello", output_format: "wav" }, "wav", 1000],
   [{ prompt: "a song", duration: 12 }, "mp3", 12_000],
   [{ prompt: "a song", duration: 3.5, output_format: "wav" }, "wav", 3500],
-])("sound for %p is %s and lasts as long as its frames allow", async (input, format, ms) => {
+])("delivers sound for %p as %s with the expected length, up to a frame", async (input, format, ms) => {
   const [url = ""] = await bed.files("fal", "maker/speech", input);
   const bytes = await bring(url);
   expect(FILE_TYPES[format as "mp3" | "wav"](bytes)).toBe(true);
@@ -120,7 +114,7 @@ test.each([
   expect(Math.abs(measuredMs - ms)).toBeLessThanOrEqual(format === "wav" ? 0.1 : 12);
 });
 
-test("adaptive follows the shape of an input picture on this machine, and is 16:9 where it cannot be looked at", async () => {
+test("takes the adaptive aspect ratio from a local input picture, and uses 16:9 if the picture cannot be read", async () => {
   const shape = async (image_url: string, aspect_ratio: string) => {
     const [url = ""] = await bed.files("fal", "maker/video", {
       prompt: "p",
@@ -138,7 +132,7 @@ test("adaptive follows the shape of an input picture on this machine, and is 16:
   expect(await shape("https://pictures.example/a.png", "adaptive")).toEqual([1280, 720]);
 });
 
-test("an edit keeps the clip's length, shape and sound; without the clip it is five seconds", async () => {
+test("keeps length, size and sound of the input clip in an edit, and delivers 5 s if the clip cannot be read", async () => {
   const edit = async (video_url: string, input: Body = { video_url }) => {
     const [url = ""] = await bed.files("fal", "maker/video-edit-video", { prompt: "p", ...input });
     const { width, height, ms, sound } = await measureClip(await bring(url));
@@ -155,13 +149,13 @@ test("an edit keeps the clip's length, shape and sound; without the clip it is f
   expect(await edit("https://clips.example/a.mp4")).toMatchObject({ ms: 5000 });
 });
 
-test("a lip-sync clip lasts as long as its voice and has sound", async () => {
+test("delivers a lip-sync clip with sound and the length of its voice input", async () => {
   const audio_url = sample("voice.wav?seconds=9");
   const [url = ""] = await bed.files("fal", "maker/lip-sync", { image_url: sample("picture.png"), audio_url });
   expect(await measureClip(await bring(url))).toMatchObject({ ms: 9000, sound: "aac" });
 });
 
-test("an upscaler multiplies the size of its input", async () => {
+test("multiplies the size of the input picture by upscale_factor", async () => {
   const [url = ""] = await bed.files("fal", "maker/upscaler", {
     image_url: sample("picture.png?width=320&height=200"),
     upscale_factor: 4,
@@ -169,7 +163,7 @@ test("an upscaler multiplies the size of its input", async () => {
   expect(await new Bun.Image(await bring(url)).metadata()).toMatchObject({ width: 1280, height: 800 });
 });
 
-test("equal requests deliver different bytes, the same address always the same", async () => {
+test("delivers different bytes for equal requests, and the same bytes for the same URL", async () => {
   const [a = "", b = ""] = [
     ...(await bed.files("fal", "maker/video", { prompt: "p" })),
     ...(await bed.files("fal", "maker/video", { prompt: "p" })),
@@ -187,7 +181,7 @@ test.each(
     "voice.mp3": "mp3",
     "voice.wav": "wav",
   }),
-)("sample %s is a real %s, served in ranges", async (name, type) => {
+)("serves sample %s as a valid %s, with range requests", async (name, type) => {
   const whole = await bring(sample(name));
   expect(FILE_TYPES[type as keyof typeof FILE_TYPES](whole)).toBe(true);
   const part = async (range: string) => fetch(sample(name), { headers: { range } });
@@ -201,7 +195,7 @@ test.each(
   expect([head.headers.get("content-length"), await head.text()]).toEqual([String(whole.length), ""]);
 });
 
-test("a sample clip has the size, length and sound asked for", async () => {
+test("serves a sample clip with the requested size, length and sound", async () => {
   const measured = await measureClip(await bring(sample("clip.mp4?seconds=6&width=320&height=180&audio=1")));
   expect(measured).toMatchObject({ width: 320, height: 180, ms: 6000, sound: "aac" });
   expect(await measureClip(await bring(sample("clip-6s.mp4")))).toMatchObject({
@@ -213,7 +207,7 @@ test("a sample clip has the size, length and sound asked for", async () => {
 });
 
 test.each(["picture.mp4", "clip.png", "clip.mp4?seconds=601", "clip.mp4?width=0", "voice.mp3?seconds=x"])(
-  "sample %s is refused",
+  "rejects sample %s",
   async (name) => {
     expect((await fetch(sample(name))).ok).toBe(false);
   },

@@ -1,4 +1,4 @@
-// What the simulator's tests share: a clock to move, clients of both dialects, a raw client that sees how connections end.
+// Fixture of the simulator's tests: a movable clock, clients of both dialects and a raw socket client.
 import { connect } from "node:net";
 import type { Clock } from "../../src/domain/clock.ts";
 import { FAULTS, type FaultName, type Stage } from "../../src/simulator/faults.ts";
@@ -9,7 +9,7 @@ export type Body = Record<string, unknown>;
 export type Reply = { status: number; headers: Headers; body: Body };
 export const START_MS = Date.parse("2026-11-21T10:00:00.000Z");
 
-/** A clock that moves only when told. `waiting`: how many wait for their time. */
+/** A clock that moves only by `pass`. `waiting`: the number of pending timers. */
 export const movableClock = (startMs = START_MS): Clock & { pass(ms: number): void; waiting(): number } => {
   let nowMs = startMs;
   const timers = new Set<{ dueAtMs: number; then: () => void }>();
@@ -33,7 +33,7 @@ export const movableClock = (startMs = START_MS): Clock & { pass(ms: number): vo
 
 const SCHEMES = { fal: "Key", replicate: "Bearer" } as const;
 
-/** One request in a dialect, credential included. */
+/** Sends one request in a dialect, credential included. */
 export const call = async (url: string, method = "GET", body?: unknown, authorization = schemeOf(url)): Promise<Reply> => {
   const headers: Record<string, string> = authorization === "" ? {} : { authorization };
   const init = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
@@ -49,7 +49,7 @@ export const call = async (url: string, method = "GET", body?: unknown, authoriz
 };
 const schemeOf = (url: string) => `${url.includes("/fal/") ? SCHEMES.fal : SCHEMES.replicate} some-credential`;
 
-/** A simulator on a movable clock, and the usual tasks. */
+/** Opens a simulator on a movable clock, with helpers for the usual requests. */
 export const openBed = async (options: SimulatorOptions = {}) => {
   const clock = movableClock();
   const simulator = await createSimulator({ clock, sandbox: testSandbox, ...options });
@@ -59,7 +59,7 @@ export const openBed = async (options: SimulatorOptions = {}) => {
     fal: (endpoint: string, input: unknown) => call(`${simulator.falUrl}/${endpoint}`, "POST", input),
     replicate: (model: string, input: unknown) =>
       call(`${simulator.replicateUrl}/models/${model}/predictions`, "POST", { input }),
-    /** Submits, lets the job finish and returns the addresses of its files. */
+    /** Submits, lets the job finish and returns the URLs of its files. */
     files: async (provider: "fal" | "replicate", endpoint: string, input: Body): Promise<string[]> => {
       if (provider === "fal") {
         const { body } = await call(`${simulator.falUrl}/${endpoint}`, "POST", input);
@@ -81,7 +81,7 @@ export type Bed = Awaited<ReturnType<typeof openBed>>;
 
 export type Ending = { text: string; how: "answered" | "reset" | "closed" | "silence" };
 
-/** Sends bytes over a plain socket and reports what came back and how it ended; `silence` after `waitMs` without an end. */
+/** Sends bytes over a plain socket and reports the text and the end of the connection; `silence`: still open after `waitMs`. */
 export const raw = (
   simulator: Simulator,
   method: string,
@@ -113,11 +113,11 @@ export const raw = (
   });
 };
 
-/** Names of all faults of these stages, in order. */
+/** Names of all faults of these stages, sorted. */
 export const namesOf = (...stages: Stage[]): FaultName[] =>
   (Object.keys(FAULTS) as FaultName[]).filter((name) => stages.includes(FAULTS[name].stage)).sort();
 
-// File types by their first bytes, written apart from the code under test.
+// Detects file types by their first bytes, independently of the code under test.
 const starts = (bytes: Uint8Array, at: number, word: string) =>
   Buffer.from(bytes.subarray(at, at + word.length)).toString("latin1") === word;
 

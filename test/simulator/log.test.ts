@@ -1,4 +1,4 @@
-// What arrived is on disk before anyone is answered, whatever happens to the process; its jobs go on after a restart.
+// Tests the simulator's log: each submission is on disk before its response, and jobs continue after a restart.
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -11,7 +11,7 @@ import { call, movableClock } from "./fixture.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "simulator-"));
 let files = 0;
-/** The command as a process of its own, so that it can be killed. */
+/** Runs the command in a separate process, so that a test can kill it. */
 const COMMAND_CODE = `import { runSimulator } from ${JSON.stringify(join(import.meta.dir, "../../src/simulator/command.ts"))};
 process.exit(await runSimulator(process.argv.slice(1)));`;
 const COMMAND = [process.execPath, "-e", COMMAND_CODE, "--"];
@@ -28,7 +28,7 @@ afterEach(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Starts the command in a process of its own and waits for its address. */
+/** Starts the command in a separate process and waits for its URL. */
 const start = async (...flags: string[]) => {
   const child = Bun.spawn([...COMMAND, "--port", "0", ...flags], {
     stdout: "pipe",
@@ -45,7 +45,7 @@ const start = async (...flags: string[]) => {
   return { child, said, url: /^simulator (\S+)/.exec(said)?.[1] ?? "" };
 };
 
-test("a submission's line says who sent what, as what it was taken, and nothing of the credential itself", async () => {
+test("logs a submission with its input, outcome and key hash, without the credential itself", async () => {
   const path = freshPath();
   const clock = movableClock();
   const simulator = await createSimulator({ log: path, clock });
@@ -74,7 +74,7 @@ test("a submission's line says who sent what, as what it was taken, and nothing 
   await simulator.stop();
 });
 
-test("a marker in a header is taken where the body has none", async () => {
+test("reads the reference from a header if the body has none", async () => {
   const simulator = await createSimulator();
   const headers = { authorization: "Bearer k", "x-request-id": "g8-2" };
   await fetch(`${simulator.replicateUrl}/models/a/b/predictions`, { method: "POST", headers, body: '{"input":{"prompt":"p"}}' });
@@ -82,7 +82,7 @@ test("a marker in a header is taken where the body has none", async () => {
   await simulator.stop();
 });
 
-test("refused and unauthorised submissions are in the log, as not accepted", async () => {
+test("logs rejected and unauthorized submissions as not accepted", async () => {
   const simulator = await createSimulator();
   await call(`${simulator.falUrl}/a/b`, "POST", { prompt: "[sim:429]" });
   await call(`${simulator.falUrl}/a/b`, "POST", { prompt: "p" }, "");
@@ -95,7 +95,7 @@ test("refused and unauthorised submissions are in the log, as not accepted", asy
   await simulator.stop();
 });
 
-test("deliveries, downloads and cancels leave one line each", async () => {
+test("logs one line for each delivery, download and cancel", async () => {
   const clock = movableClock();
   const path = freshPath();
   const simulator = await createSimulator({ log: path, clock });
@@ -115,7 +115,7 @@ test("deliveries, downloads and cancels leave one line each", async () => {
   await simulator.stop();
 });
 
-test("appending resolves only after the line is in the file, and lines that come together stay whole and in order", async () => {
+test("append resolves after the line is in the file; concurrent lines stay whole and in order", async () => {
   const path = freshPath();
   const log = await openLog(path);
   const at = "2026-11-21T10:00:00.000Z";
@@ -129,7 +129,7 @@ test("appending resolves only after the line is in the file, and lines that come
   await log.close();
 });
 
-test("a killed simulator has every answered and every dropped submission on disk, and carries on with its jobs", async () => {
+test("keeps every answered and every dropped submission over a SIGKILL, and continues the jobs after a restart", async () => {
   const path = freshPath();
   const first = await start("--log", path, "--speed", "20");
   const answered = await Promise.all(
@@ -150,7 +150,7 @@ test("a killed simulator has every answered and every dropped submission on disk
   expect(lines.map(({ job_id }) => job_id)).toEqual(expect.arrayContaining(ids));
   expect(lines.filter(({ ref, accepted }) => ref?.startsWith("d") && accepted)).toHaveLength(8);
 
-  // What a power cut may leave: a line that cannot be read, and one cut short.
+  // A power cut may leave a line that cannot be read and a truncated line.
   appendFileSync(path, '\0\0\0\n{"type":"submission","at":"2026-');
   const second = await start("--log", path, "--speed", "20");
   const known = ((await call(`${second.url}/jobs`)).body.jobs as { id: string; ref: string }[]).map(({ id }) => id);
@@ -167,7 +167,7 @@ test("a killed simulator has every answered and every dropped submission on disk
   expect(all.filter((line) => line.includes('"type":"submission"'))).toHaveLength(33);
 });
 
-test("cancelled jobs stay cancelled and times go on over a restart", async () => {
+test("keeps cancelled jobs cancelled and continues job times across a restart", async () => {
   const path = freshPath();
   const clock = movableClock();
   const before = await createSimulator({ log: path, clock });
@@ -186,7 +186,7 @@ test("cancelled jobs stay cancelled and times go on over a restart", async () =>
   await after.stop();
 });
 
-test("the command prints how to point a service at it, and SIGTERM ends it with 0", async () => {
+test("the command prints the settings that point a service at it, and exits with 0 on SIGTERM", async () => {
   const { child, said, url } = await start();
   expect(said).toContain(`GENROUTER_PROVIDERS__FAL__BASE_URL=${url}/fal\n`);
   expect(said).toContain(`GENROUTER_PROVIDERS__REPLICATE__BASE_URL=${url}/replicate/v1\n`);
@@ -204,7 +204,7 @@ test.each([
   ["--speed", "fast"],
   ["--colour", "red"],
   ["--seed", "-1"],
-])("flags %s %s are refused with 2", async (flag, value) => {
+])("the command rejects %s %s with exit code 2", async (flag, value) => {
   const child = Bun.spawn([...COMMAND, `${flag}=${value}`], {
     stdout: "pipe",
     stderr: "pipe",

@@ -1,4 +1,4 @@
-// Files of other kinds, and files that are sent in other ways, as the words of a prompt ask for them.
+// Tests files of rare formats and unusual transfers, which words in the prompt select.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import * as zlib from "node:zlib";
 import { FAULTS, type FaultName } from "../../src/simulator/faults.ts";
@@ -14,7 +14,7 @@ afterAll(() => bed.simulator.stop());
 const fileOf = async (prompt: string, endpoint = "maker/picture"): Promise<string> =>
   (await bed.files("fal", endpoint, { prompt, duration: 3 }))[0] ?? "";
 
-/** How a file of each kind begins, in Latin-1, and where. */
+/** The first bytes of a file of each kind, in Latin-1, and their offset. */
 const BEGINS: Record<OtherKind, readonly [at: number, text: string]> = {
   gif: [0, "GIF89a"],
   "moving-gif": [0, "GIF89a"],
@@ -37,7 +37,7 @@ const BEGINS: Record<OtherKind, readonly [at: number, text: string]> = {
   "sound-webm": [0, "\x1aE\xdf\xa3"],
   "streamed-wav": [0, "RIFF\x24\xf0\xff\x7fWAVE"],
 };
-test("every other kind is delivered by its word, under its type and with its ending", async () => {
+test("delivers every rare format by its word, with its content type and file extension", async () => {
   expect(Object.keys(BEGINS).sort()).toEqual(namesOf("kind") as string[]);
   for (const [kind, [at, begins]] of Object.entries(BEGINS)) {
     const { mime, extension } = OTHER_KINDS[kind as OtherKind];
@@ -58,7 +58,7 @@ const UNPACK: Record<string, (bytes: Uint8Array) => Uint8Array> = {
   zstd: (bytes) => zlib.zstdDecompressSync(bytes),
 };
 for (const [coding, unpack] of Object.entries(UNPACK))
-  test(`${coding} sends the file compressed, with the length of what is sent`, async () => {
+  test(`${coding} sends the file compressed, with the Content-Length of the compressed bytes`, async () => {
     const plain = await (await fetch(await fileOf("a kite [sim:bmp]"))).bytes();
     const answer = await fetch(await fileOf(`a kite [sim:bmp] [sim:${coding}]`), { decompress: false });
     const packed = await answer.bytes();
@@ -67,7 +67,7 @@ for (const [coding, unpack] of Object.entries(UNPACK))
     expect(unpack(packed).length).toBe(plain.length);
   });
 
-test("misnamed-coding and wrong-type say what the bytes are not, and no-length says nothing", async () => {
+test("misnamed-coding and wrong-type send false headers, and no-length omits Content-Length", async () => {
   const headersOf = async (words: string) => (await fetch(await fileOf(`a kite ${words}`), { decompress: false })).headers;
   expect((await headersOf("[sim:misnamed-coding]")).get("content-encoding")).toBe("aws-chunked");
   expect((await headersOf("[sim:wrong-type]")).get("content-type")).toBe("application/octet-stream");
@@ -77,7 +77,7 @@ test("misnamed-coding and wrong-type say what the bytes are not, and no-length s
   bed.simulator.clearScript();
 });
 
-test("slow-file sends it after as long as asked", async () => {
+test("slow-file sends the file after the configured delay", async () => {
   const { pathname } = new URL(await fileOf("a kite [sim:slow-file=5000]"));
   const asked = raw(bed.simulator, "GET", pathname);
   while (bed.clock.waiting() === 0) await Bun.sleep(1);
@@ -85,7 +85,7 @@ test("slow-file sends it after as long as asked", async () => {
   expect((await asked).how).toBe("answered");
 });
 
-test("every way to send a file is tried here", () => {
+test("covers every transfer fault", () => {
   const tried: FaultName[] = ["gzip", "deflate", "br", "zstd", "misnamed-coding", "wrong-type", "no-length", "slow-file"];
   expect([...tried].sort()).toEqual(namesOf("transfer"));
   expect(FAULTS.gzip.stage).toBe("transfer");

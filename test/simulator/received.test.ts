@@ -1,4 +1,4 @@
-// What the simulated providers say that they were sent: measured in a process of its own, which a hostile file may cost.
+// Tests how simulated providers measure the inputs that they receive, in a sandbox that a hostile file may crash.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { makeClip } from "../../src/simulator/clip.ts";
 import { BOMBS, piecesOf } from "../bombs/all.ts";
@@ -7,7 +7,7 @@ import { eventually } from "../eventually.ts";
 import { type Bed, openBed } from "./fixture.ts";
 
 const MIB = 1024 * 1024;
-/** A clip with 60 MiB behind it that nobody needs. */
+/** A clip that is followed by 60 MiB of padding. */
 const padding = Buffer.alloc(60 * MIB);
 padding.writeUInt32BE(padding.length);
 padding.write("free", 4);
@@ -35,13 +35,13 @@ afterAll(async () => {
   await bed.simulator.stop();
 });
 
-/** What the newest job says that it was sent. */
+/** The inputs that the newest job reports as received. */
 const receivedOf = async (input: object) => {
   await bed.fal(MODEL, { prompt: "p", duration: 4, ...input });
   return eventually(() => bed.simulator.jobs().at(-1)?.received ?? undefined);
 };
 
-test("a clip, a sound and a picture are measured as a provider would: the picture lasts no time", async () => {
+test("measures a clip and a sound like a provider, and gives a picture no length", async () => {
   const at = (name: string) => `${bed.simulator.url}/samples/${name}`;
   expect(
     await receivedOf({
@@ -52,14 +52,14 @@ test("a clip, a sound and a picture are measured as a provider would: the pictur
   ).toMatchObject([{ kind: "video", ms: 6000 }, { kind: "audio" }]);
 });
 
-test("a clip is measured up to the size that is taken of any", async () => {
+test("measures a clip up to the maximum input size", async () => {
   expect(await receivedOf({ video_url: `${bombs.url}large.mp4` })).toMatchObject([
     { kind: "video", ms: 4000, bytes: large.length },
   ]);
 });
 
 test.each(["mp4, tracks", "adts, frames of nothing", "matroska, blocks of one byte"])(
-  "%s: a file that costs its reader too much is not measured, and nobody waits for it",
+  "does not measure %s, which exceeds the reader's limits, and does not wait for it",
   async (name) => {
     const bomb = `${bombs.url}${encodeURIComponent(name)}`;
     expect((await fetch(bomb, { method: "HEAD" })).status).toBe(200);

@@ -1,4 +1,4 @@
-// Keys and names that a caller chooses: sent again they make nothing new, and another request may not have them.
+// Tests idempotency keys and job ids that a caller chooses, in each simulated provider's own rules.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { movableClock } from "./fixture.ts";
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => simulator.stop());
 
-/** Members of the answers of all four that are looked at here. */
+/** Members of the four providers' responses that these tests read. */
 type Said = {
   request_id?: string;
   status?: string;
@@ -31,7 +31,7 @@ const jobsWith = (ref: string) => simulator.jobs().filter((job) => job.ref === r
 const higgsfield = (key: string, body: unknown, path = "/bytedance/seedance-2.0/text-to-video") =>
   ask("higgsfield", path, { authorization: "Key id:secret", "idempotency-key": key }, body);
 
-test("Higgsfield answers a key that it knows with its request, whatever the order of the body's members", async () => {
+test("Higgsfield returns the existing request for a known key, in any order of the body's members", async () => {
   const first = await higgsfield("k1", { prompt: "a fox", duration: 5 });
   expect(await higgsfield("k1", { duration: 5, prompt: "a fox" })).toEqual(first);
   expect(jobsWith("k1")).toBe(1);
@@ -41,24 +41,24 @@ test("Higgsfield answers a key that it knows with its request, whatever the orde
 test.each([
   ["another body", { prompt: "a hare", duration: 5 }, undefined],
   ["another endpoint", { prompt: "a fox", duration: 5 }, "/higgsfield-ai/dop/standard"],
-])("Higgsfield turns a known key with %s down", async (name, body, path) => {
+])("Higgsfield rejects a known key with %s with 422", async (name, body, path) => {
   await higgsfield(name.replace(" ", "-"), { prompt: "a fox", duration: 5 });
   expect((await higgsfield(name.replace(" ", "-"), body, path)).status).toBe(422);
   expect(jobsWith(name.replace(" ", "-"))).toBe(1);
 });
 
-test("Higgsfield takes two submissions under one key at one time for one", async () => {
+test("Higgsfield creates one job for two concurrent submissions with one key", async () => {
   const both = await Promise.all([1, 2].map(() => higgsfield("k2", { prompt: "a fox" })));
   expect(both[0]).toEqual(both[1] ?? both[0]);
   expect(jobsWith("k2")).toBe(1);
 });
 
-test("Higgsfield does not use a key up on what it refuses", async () => {
+test("Higgsfield does not bind a key to a rejected submission", async () => {
   expect((await higgsfield("k3", { duration: 5 })).status).toBe(422);
   expect((await higgsfield("k3", { prompt: "a fox" })).body).toMatchObject({ status: "queued" });
 });
 
-test("Higgsfield cancels what is queued, and nothing else", async () => {
+test("Higgsfield cancels a queued request and returns 400 for a cancelled one", async () => {
   const { body } = await higgsfield("k4", { prompt: "a fox" });
   const key = { authorization: "Key id:secret" };
   expect((await ask("higgsfield", `/requests/${body.request_id}/cancel`, key, undefined, "POST")).status).toBe(202);
@@ -66,7 +66,7 @@ test("Higgsfield cancels what is queued, and nothing else", async () => {
   expect((await ask("higgsfield", `/requests/${body.request_id}/cancel`, key, undefined, "POST")).status).toBe(400);
 });
 
-test("Higgsfield wants a key of two parts", async () => {
+test("Higgsfield returns 401 for a key without two parts", async () => {
   expect((await ask("higgsfield", "/a/b", { authorization: "Key secret" }, { prompt: "a fox" })).status).toBe(401);
 });
 
@@ -75,7 +75,7 @@ const task = (taskUUID: string, more: object = {}) => [
 ];
 const bearer = { authorization: "Bearer secret" };
 
-test("Runware refuses a taskUUID that was used, and still knows the task", async () => {
+test("Runware rejects a used taskUUID and keeps the first task", async () => {
   const uuid = crypto.randomUUID();
   expect<unknown>((await ask("runware", "", bearer, task(uuid))).body).toEqual({
     data: [{ taskType: "videoInference", taskUUID: uuid }],
@@ -87,7 +87,7 @@ test("Runware refuses a taskUUID that was used, and still knows the task", async
   expect<unknown>(asked.body).toEqual({ data: [{ taskType: "videoInference", taskUUID: uuid, status: "processing" }] });
 });
 
-test("Runware refuses a name that is no UUID of version 4", async () => {
+test("Runware rejects a taskUUID that is not a version 4 UUID", async () => {
   const { status, body } = await ask("runware", "", bearer, task("task-1"));
   expect([status, body.errors?.[0]?.code]).toEqual([400, "invalidTaskUUID"]);
 });
@@ -95,7 +95,7 @@ test("Runware refuses a name that is no UUID of version 4", async () => {
 const V6 = { model: "v6", duration: 5, quality: "720p", aspect_ratio: "16:9" };
 const trace = (id: string) => ({ "api-key": "secret", "ai-trace-id": id });
 
-test("PixVerse answers a trace id that it knows with what it said then, also when asked about a video", async () => {
+test("PixVerse returns the first response for a known trace id, even with another prompt", async () => {
   const id = crypto.randomUUID();
   const first = await ask("pixverse", "/video/text/generate", trace(id), { prompt: "a fox", ...V6 });
   const again = await ask("pixverse", "/video/text/generate", trace(id), { prompt: "a hare", ...V6 });
@@ -103,7 +103,7 @@ test("PixVerse answers a trace id that it knows with what it said then, also whe
   expect(jobsWith(id)).toBe(1);
 });
 
-test("PixVerse says of the past what is asked under a used trace id", async () => {
+test("PixVerse returns the first status response for a poll with a used trace id", async () => {
   const made = await ask("pixverse", "/video/text/generate", trace(crypto.randomUUID()), {
     ...{ prompt: "a fox [sim:unknown-status=1]", ...V6 },
   });
@@ -114,11 +114,11 @@ test("PixVerse says of the past what is asked under a used trace id", async () =
   expect((await ask("pixverse", path, trace(used))).body.Resp?.status).toBe(9);
 });
 
-test("PixVerse wants a trace id with every request", async () => {
+test("PixVerse rejects a request without a trace id with code 400011", async () => {
   expect((await ask("pixverse", "/video/result/1", { "api-key": "secret" })).body.ErrCode).toBe(400_011);
 });
 
-test("WaveSpeed lists by page, newest first, what a model made, without saying what was asked for", async () => {
+test("WaveSpeed lists the predictions of a model in pages, newest first, without their inputs", async () => {
   for (const prompt of ["one", "two", "three"]) await ask("wavespeed", "/bytedance/seedance", bearer, { prompt, duration: 5 });
   await ask("wavespeed", "/wavespeed-ai/flux-dev", bearer, { prompt: "four" });
   const listed = async (body: object) => (await ask("wavespeed", "/predictions", bearer, body)).body.data?.items ?? [];
@@ -130,7 +130,7 @@ test("WaveSpeed lists by page, newest first, what a model made, without saying w
   expect((await ask("wavespeed", "/predictions", bearer, { page: 1, page_size: 101 })).status).toBe(400);
 });
 
-test("ModelArk and Volcengine name thousands of tasks of one moment apart", async () => {
+test("ModelArk and Volcengine give unique ids to 3,000 tasks of the same moment", async () => {
   const ids: string[] = [];
   const task = { model: "m", content: [{ type: "text", text: "a fox" }] };
   for (let round = 0; round < 60; round++) {

@@ -1,4 +1,4 @@
-// The Replicate dialect answers as its documentation says.
+// Tests that the simulator's Replicate dialect responds as Replicate's documentation describes.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Bed, call, openBed } from "./fixture.ts";
 
@@ -11,7 +11,7 @@ afterAll(() => bed.simulator.stop());
 
 const pollUrl = (body: Record<string, unknown>) => (body.urls as { get: string }).get;
 
-test("a prediction is created with 201, starting, without output", async () => {
+test("creates a prediction with 201, status starting and no output", async () => {
   const input = { prompt: "a fox", duration: 5, generate_audio: true };
   const { status, body } = await bed.replicate(MODEL, input);
   const base = `${bed.simulator.replicateUrl}/predictions/${body.id}`;
@@ -32,7 +32,7 @@ test("a prediction is created with 201, starting, without output", async () => {
   });
 });
 
-test("it goes through starting, processing and succeeded, and its data are removed an hour later", async () => {
+test("moves a prediction through starting, processing and succeeded, and removes its data after an hour", async () => {
   const { body } = await bed.replicate(MODEL, { prompt: "a fox", duration: 5 });
   const seen: unknown[] = [];
   let last: Record<string, unknown> = {};
@@ -60,7 +60,7 @@ test.each([
   [{ prompt: "p" }, "string"],
   [{ prompt: "p", num_outputs: 1 }, "list of 1"],
   [{ prompt: "p", num_outputs: 3 }, "list of 3"],
-])("pictures for %p are announced as a %s", async (input, shape) => {
+])("returns the pictures for %p as a %s", async (input, shape) => {
   const { body } = await bed.replicate("someone/picture-maker", input);
   bed.clock.pass(60_000);
   const { output } = (await call(pollUrl(body))).body;
@@ -71,7 +71,7 @@ test.each([
   [{}, "prompt", "missing"],
   [{ prompt: 3 }, "prompt", "string_type"],
   [{ prompt: "p", duration: -3 }, "duration", "value_error"],
-])("input %p is refused with 422 naming %s, and makes no prediction", async (input, field, type) => {
+])("rejects input %p with 422 naming %s, and creates no prediction", async (input, field, type) => {
   const before = bed.simulator.jobs().length;
   const { status, body } = await bed.replicate(MODEL, input);
   expect([status, body.title, body.status]).toEqual([422, "Input validation failed", 422]);
@@ -80,15 +80,15 @@ test.each([
   expect(bed.simulator.jobs()).toHaveLength(before);
 });
 
-test("a body without input is refused with 422", async () => {
+test("rejects a body without input with 422", async () => {
   expect((await call(`${bed.simulator.replicateUrl}/models/${MODEL}/predictions`, "POST", { prompt: "p" })).status).toBe(422);
 });
 
-test("duration -1 means that the model decides", async () => {
+test("accepts duration -1, which lets the model decide", async () => {
   expect((await bed.replicate(MODEL, { prompt: "p", duration: -1 })).status).toBe(201);
 });
 
-test.each(["", "Key k", "Bearer"])("authorization %p is a 401 problem", async (authorization) => {
+test.each(["", "Key k", "Bearer"])("returns a 401 problem from every endpoint for authorization %p", async (authorization) => {
   for (const [method, path] of [
     ["POST", `/models/${MODEL}/predictions`],
     ["GET", "/predictions"],
@@ -104,7 +104,7 @@ test.each(["", "Key k", "Bearer"])("authorization %p is a 401 problem", async (a
   }
 });
 
-test("cancel ends a running prediction and leaves a finished one", async () => {
+test("cancels a running prediction and does not change a finished one", async () => {
   const { body } = await bed.replicate(MODEL, { prompt: "p" });
   bed.clock.pass(1500);
   const cancelled = await call(`${pollUrl(body)}/cancel`, "POST");
@@ -117,7 +117,7 @@ test("cancel ends a running prediction and leaves a finished one", async () => {
   expect((await call(`${bed.simulator.replicateUrl}/predictions/none/cancel`, "POST")).status).toBe(404);
 });
 
-test("the list pages by a hundred, newest first, runs included, and new arrivals do not move the pages", async () => {
+test("lists predictions in pages of 100, newest first, running ones included; new arrivals do not shift the pages", async () => {
   const own = await openBed();
   const sent: string[] = [];
   for (let n = 0; n < 230; n++) {

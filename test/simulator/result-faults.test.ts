@@ -1,4 +1,4 @@
-// Faults of files and listings do what their names say, seen in the bytes that arrive.
+// Tests the simulator's file and list faults from the bytes that a client receives.
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import type { FaultName } from "../../src/simulator/faults.ts";
 import { createInputFiles } from "../../src/simulator/input-files.ts";
@@ -19,7 +19,7 @@ afterAll(() => bed.simulator.stop());
 const script = (fault: FaultName, params: Body = {}) => {
   bed.simulator.script({ ...(params as Record<string, never>), fault });
 };
-/** Faults with a test of their own below; the others are rows of the table. */
+/** Faults that a separate test below covers; the others are rows of the table. */
 const singles = new Set<FaultName>();
 const faultTest = (fault: FaultName, promise: string, run: () => Promise<void>) => {
   singles.add(fault);
@@ -29,7 +29,7 @@ const faultTest = (fault: FaultName, promise: string, run: () => Promise<void>) 
 const finishedFile = async (provider: Provider, endpoint: string, input: Body = INPUT) =>
   (await bed.files(provider, endpoint, input))[0] ?? "";
 
-/** File faults of a clip: status, and what the bytes are. */
+/** File faults of a clip: status and type of the bytes. */
 const FILE: [FaultName, Body, number, string][] = [
   ["missing", {}, 404, "none"],
   ["expired", {}, 403, "none"],
@@ -41,7 +41,7 @@ const FILE: [FaultName, Body, number, string][] = [
   ["wrong-kind", {}, 200, "png"],
   ["truncated", {}, 200, "mp4"],
 ];
-test.each(FILE)("%s %p at the file: %d, bytes of type %s", async (fault, params, status, type) => {
+test.each(FILE)("file fault %s %p: returns %d and bytes of type %s", async (fault, params, status, type) => {
   const whole = (await (await fetch(await finishedFile("fal", MODEL))).bytes()).length;
   script(fault, params);
   for (const provider of PROVIDERS) {
@@ -56,12 +56,12 @@ test.each(FILE)("%s %p at the file: %d, bytes of type %s", async (fault, params,
   }
 });
 
-test("a clip is the wrong kind for a picture", async () => {
+test("wrong-kind delivers a clip in place of a picture", async () => {
   script("wrong-kind");
   expect(typeOf(await (await fetch(await finishedFile("fal", "maker/picture", { prompt: "p" }))).bytes())).toBe("mp4");
 });
 
-faultTest("file-cut", "breaks off in the middle, as often as asked", async () => {
+faultTest("file-cut", "truncates the configured number of downloads", async () => {
   script("file-cut", { fetches: 1 });
   const { pathname } = new URL(await finishedFile("fal", MODEL));
   const broken = await raw(bed.simulator, "GET", pathname);
@@ -69,13 +69,13 @@ faultTest("file-cut", "breaks off in the middle, as often as asked", async () =>
   expect((await raw(bed.simulator, "GET", pathname)).how).toBe("answered");
 });
 
-faultTest("file-5xx", "gives the file at the third time of asking", async () => {
+faultTest("file-5xx", "returns the file only at the third request", async () => {
   script("file-5xx");
   const url = await finishedFile("replicate", MODEL);
   expect([(await fetch(url)).status, (await fetch(url)).status, (await fetch(url)).status]).toEqual([503, 503, 200]);
 });
 
-faultTest("elsewhere", "and redirect lead to the address of the rule", async () => {
+faultTest("elsewhere", "and redirect point to the URL of the rule", async () => {
   script("elsewhere", { url: "http://10.0.0.1/x.mp4", times: 1 });
   expect(await finishedFile("fal", MODEL)).toBe("http://10.0.0.1/x.mp4");
   script("redirect", { url: "http://10.0.0.1/y.mp4" });
@@ -83,13 +83,13 @@ faultTest("elsewhere", "and redirect lead to the address of the rule", async () 
   expect([answer.status, answer.headers.get("location")]).toEqual([302, "http://10.0.0.1/y.mp4"]);
 });
 
-faultTest("no-file", "announces success without a file", async () => {
+faultTest("no-file", "reports success without a file", async () => {
   script("no-file");
   expect(await bed.files("fal", MODEL, INPUT)).toEqual([]);
   expect(await bed.files("replicate", MODEL, INPUT)).toEqual([]);
 });
 
-/** Whole files that are not what was asked for: what is measured of them, for a clip of 4 s, 720p, 16:9 with sound. */
+/** Complete files that differ from the request: their measures, for an ordered clip of 4 s, 720p, 16:9 with sound. */
 const OTHERWISE: [FaultName, Body, Body][] = [
   ["short", { share: 0.25 }, { ms: 1000, width: 1280, height: 720, sound: true }],
   ["long", { share: 1.5 }, { ms: 6000, width: 1280, height: 720, sound: true }],
@@ -97,21 +97,21 @@ const OTHERWISE: [FaultName, Body, Body][] = [
   ["wrong-aspect", {}, { ms: 4000, width: 720, height: 1280, sound: true }],
   ["silent", {}, { ms: 4000, width: 1280, height: 720, sound: false }],
 ];
-test.each(OTHERWISE)("%s %p: the file is whole, and measures %p", async (fault, params, measures) => {
+test.each(OTHERWISE)("file fault %s %p: delivers a complete file that measures %p", async (fault, params, measures) => {
   script(fault, params);
   const asked = { prompt: "p", duration: 4, resolution: "720p", generate_audio: true };
   for (const provider of PROVIDERS)
     expect(await createInputFiles({}, testSandbox).clip(await finishedFile(provider, MODEL, asked))).toMatchObject(measures);
 });
 
-faultTest("fewer", "files are announced, and no more are there", async () => {
+faultTest("fewer", "files than ordered are announced and available", async () => {
   script("fewer");
   const [first = "", ...more] = await bed.files("fal", "maker/picture", { prompt: "p", num_images: 3 });
   expect(more).toEqual([]);
   expect([(await fetch(first)).status, (await fetch(first.replace("output-1", "output-2"))).status]).toEqual([200, 404]);
 });
 
-faultTest("list-5xx", "and list-hang spoil the listing only", async () => {
+faultTest("list-5xx", "and list-hang affect the list only", async () => {
   script("list-5xx", { times: 2 });
   script("list-hang");
   const lists = [`/fal/v1/models/requests/by-endpoint?endpoint_id=${MODEL}`, "/replicate/v1/predictions"];
@@ -121,7 +121,7 @@ faultTest("list-5xx", "and list-hang spoil the listing only", async () => {
   expect((await call(String(body.status_url))).status).toBe(202);
 });
 
-test("every such fault has a row or a test", () => {
+test("covers every file and list fault with a row or a test", () => {
   const seen = new Set<FaultName>([...[...FILE, ...OTHERWISE].map(([fault]) => fault), ...singles, "redirect", "list-hang"]);
   expect([...seen].sort()).toEqual(namesOf("file", "list"));
 });

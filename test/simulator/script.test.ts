@@ -1,4 +1,4 @@
-// Rules and magic words choose which requests go wrong, repeatably.
+// Tests how script rules and words in a prompt select the requests that fail, deterministically.
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { type Bed, call, openBed } from "./fixture.ts";
@@ -29,15 +29,15 @@ test.each([
   ["[sim:fal:404][sim:replicate:402]", "404 402"],
   ["[sim:unheard-of]", "200 201"],
   ["sim:5xx", "200 201"],
-])("the words %p in a prompt answer fal and replicate %s", async (prompt, expected) => {
+])("prompt words %p give fal and replicate the statuses %s", async (prompt, expected) => {
   expect(await statuses(prompt)).toEqual([expected]);
 });
 
-test("spoken text can carry the words too", async () => {
+test("reads fault words from the text of a speech request", async () => {
   expect((await bed.fal("maker/speech", { text: "hello [sim:402]" })).status).toBe(402);
 });
 
-test("words for several stages strike together, and the number reaches the fault", async () => {
+test("applies the words for several stages together, with their numbers", async () => {
   await bed.fal("maker/video", { prompt: "[sim:5xx-after=500][sim:late=7][sim:expired=410]" });
   expect(bed.simulator.jobs().at(-1)?.faults).toEqual({
     submit: { name: "5xx-after", status: 500 },
@@ -46,7 +46,7 @@ test("words for several stages strike together, and the number reaches the fault
   });
 });
 
-test("rules match by provider, endpoint prefix, expression and prompt, and stop after `times`", async () => {
+test("matches rules by provider, endpoint prefix, expression and prompt, at most `times` times", async () => {
   bed.simulator.script({ fault: "401", provider: "fal", times: 1 });
   bed.simulator.script({ fault: "402", endpoint: "maker/oth", times: 1 });
   bed.simulator.script({ fault: "404", endpoint: "/vid.o/text$/".replace("/text", "\\/text") });
@@ -55,7 +55,7 @@ test("rules match by provider, endpoint prefix, expression and prompt, and stop 
   expect(bed.simulator.submissions().at(-1)?.answer).toBe(429);
 });
 
-test("a fault of a run is not spent on a submission that was turned down", async () => {
+test("does not use up a run fault on a rejected submission", async () => {
   bed.simulator.script({ fault: "fail", times: 1 });
   bed.simulator.script({ fault: "5xx", times: 1 });
   await bed.fal("maker/video", { prompt: "p" });
@@ -63,7 +63,7 @@ test("a fault of a run is not spent on a submission that was turned down", async
   expect(bed.simulator.jobs().at(-1)?.faults.run?.name).toBe("fail");
 });
 
-test("chance is the same for the same seed, another for another", async () => {
+test("repeats random faults with the same seed and differs with another seed", async () => {
   const rolls = async (seed: number) => {
     const simulator = await createSimulator({ seed });
     simulator.script({ fault: "5xx", probability: 0.5 });
@@ -80,7 +80,7 @@ test("chance is the same for the same seed, another for another", async () => {
   expect(struck).toBeLessThan(32);
 });
 
-test("rules come, show and go over HTTP", async () => {
+test("adds, lists and deletes rules over HTTP", async () => {
   const url = `${bed.simulator.url}/script`;
   const added = await call(url, "POST", [
     { fault: "5xx", times: 1 },
@@ -105,13 +105,13 @@ test.each([
   [{ fault: "fail", endpoint: "/(/" }, "endpoint"],
   [{ fault: "fail", provider: "other" }, "provider"],
   [{ fault: "elsewhere" }, "url"],
-])("rule %p is refused with a sentence about %s, and no rule is added", async (rule, about) => {
+])("rejects rule %p with a message about %s, and adds no rule", async (rule, about) => {
   const { status, body } = await call(`${bed.simulator.url}/script`, "POST", [{ fault: "fail" }, rule]);
   expect([status, body.error]).toEqual([422, expect.stringContaining(about)]);
   expect((await call(`${bed.simulator.url}/script`)).body.rules).toEqual([]);
 });
 
-test("the index names every fault", async () => {
+test("lists the faults at the index", async () => {
   const { body } = await call(`${bed.simulator.url}/`);
   expect(Object.keys(body.faults as object)).toContain("drop-after");
 });
@@ -123,7 +123,7 @@ test.each([
   [1, "maker/speech", { text: "p" }, 2000],
   [100, "maker/video", { prompt: "p", duration: "5" }, 60],
   [0.5, "maker/picture", { prompt: "p" }, 4000],
-])("at speed %p a job of %s for %p takes about %d ms, a little different each time", async (speed, endpoint, input, usualMs) => {
+])("at speed %p a job of %s for %p takes about %d ms, with random variation", async (speed, endpoint, input, usualMs) => {
   const own = await openBed({ speed });
   for (let n = 0; n < 8; n++) await own.fal(endpoint, input);
   const times = own.simulator.jobs().map(({ acceptedAtMs, endsAtMs }) => (endsAtMs ?? 0) - acceptedAtMs);
@@ -132,7 +132,7 @@ test.each([
   await own.simulator.stop();
 });
 
-test("the kind of an endpoint is what the caller of the simulator says it is", async () => {
+test("takes the kind of an endpoint from kindOf, else from the endpoint's name and input", async () => {
   const own = await openBed({ kindOf: (endpoint) => (endpoint === "maker/mystery" ? "audio" : undefined) });
   expect((await own.files("fal", "maker/mystery", { prompt: "p" }))[0]).toEndWith(".mp3");
   expect((await own.files("fal", "maker/video", { prompt: "p" }))[0]).toEndWith(".mp4");

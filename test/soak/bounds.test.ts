@@ -1,4 +1,4 @@
-// What is kept in memory of ended generations is full within ten minutes of a steady load, and grows no further.
+// Tests that caches of ended generations are full within ten minutes of a steady load and grow no further.
 import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ const recordOf = ({ seq, id }: { seq: number; id: string }): GenerationRecord =>
   filesExpiredAtMs: null,
 });
 
-test("records: memory stops growing within ten minutes, and what is asked for stays in it", async () => {
+test("the record cache stops growing within ten minutes, and keeps a record that clients poll", async () => {
   let reads = 0;
   const generationById = async () => {
     reads += 1;
@@ -52,12 +52,12 @@ test("records: memory stops growing within ten minutes, and what is asked for st
   }
   const kept = await inMemory(named.slice(0, TEN_MINUTES));
   for (const one of named.slice(TEN_MINUTES)) records.keep(recordOf(one));
-  // It swings between a half and the whole of what it may hold.
+  // The size varies between a half and the whole of the bound.
   expect(await inMemory(named)).toBeLessThanOrEqual(2 * kept);
   expect(kept).toBeLessThan(TEN_MINUTES);
 });
 
-test("claims: memory stops growing within ten minutes", () => {
+test("the cache of job claims stops growing within ten minutes", () => {
   const claims = createJobClaims();
   const held = (upTo: number) =>
     Array.from({ length: upTo }, (_, n) => claims.holder("fal", `job-${n}`)).filter((holder) => holder !== undefined).length;
@@ -68,7 +68,7 @@ test("claims: memory stops growing within ten minutes", () => {
   expect(kept).toBeLessThan(TEN_MINUTES);
 });
 
-test("the page caches of both connections together are full within ten minutes, at 6 kB of database per generation", () => {
+test("the page caches of both connections are full within ten minutes, at 6 kB of database per generation", () => {
   const dir = mkdtempSync(join(tmpdir(), "bounds-"));
   const path = join(dir, "genrouter.db");
   const writer = openWriter(path);

@@ -1,4 +1,4 @@
-// Draws a soak: resident memory and heap over time, and the generations in flight, as one SVG.
+// Draws resident memory, heap and generations in flight of a soak over time, as one SVG.
 import type { Sample } from "./sample.ts";
 
 const WIDTH = 1000;
@@ -11,7 +11,7 @@ const LINES: readonly (readonly [name: string, colour: string, axis: "mb" | "cou
   ["in flight", "#7f8c8d", "count", ({ inFlight }) => inFlight],
 ];
 
-/** Lines break where the service was killed. */
+/** The lines are interrupted where the service was killed. */
 export const chartOf = (samples: readonly Sample[]): string => {
   const longestS = Math.max(1, ...samples.map(({ atS }) => atS));
   const top = {

@@ -1,4 +1,4 @@
-// What a soak leaves behind, read when all is still: the invariants, the provider's log and what callers were told.
+// Reads the evidence after a soak: the invariants, the provider's log and the acknowledged generations.
 import { Database } from "bun:sqlite";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import type { Submission } from "../../src/simulator/log.ts";
 import { run } from "../../src/torture/crash/processes.ts";
 import type { Acknowledged } from "./load.ts";
 
-/** `genrouter verify`, as an operator would run it. */
+/** Runs `genrouter verify` as an operator would. */
 export const invariantsOf = async (genrouter: readonly string[], dir: string): Promise<{ ok: boolean; told: string }> => {
   const { code, output: said } = await run([...genrouter, "verify", "--data", dir, "--json"]);
   if (code !== 0) return { ok: false, told: `verify ended with ${code}: ${said.slice(0, 500)}` };
@@ -17,7 +17,7 @@ export const invariantsOf = async (genrouter: readonly string[], dir: string): P
   };
 };
 
-/** References whose request reached the provider twice; only an answer that proves that nothing was taken allows a second. */
+/** References whose request reached the provider twice; only a response that proves that no job was created allows a second. */
 export const submittedTwice = (providerLog: string): { submissions: number; twice: string[] } => {
   const byRef = new Map<string, Submission[]>();
   let submissions = 0;
@@ -25,7 +25,7 @@ export const submittedTwice = (providerLog: string): { submissions: number; twic
     if (!line.startsWith('{"type":"submission"')) continue;
     const one = JSON.parse(line) as Submission;
     submissions += 1;
-    // A provider that is given no mark of ours is told apart by the input: no two prompts of a soak are alike.
+    // Some providers receive no reference, so the input identifies a submission: all prompts of a soak differ.
     const ref = JSON.stringify(one.input?.prompt ?? one.input?.text ?? null);
     byRef.set(ref, [...(byRef.get(ref) ?? []), one]);
   }
@@ -33,10 +33,10 @@ export const submittedTwice = (providerLog: string): { submissions: number; twic
   return { submissions, twice: twice.map(([ref, lines]) => `${ref} ${lines.map(({ endpoint }) => endpoint).join(" and ")}`) };
 };
 
-/** A job's end is learnt by the next poll, and its files are fetched: far less than this. */
+/** Far more than the next poll after a job's end and the download of its files take. */
 const LATE_MS = 60_000;
 
-/** Acknowledged generations that the database does not know, and those that had not ended a minute after their job had. */
+/** Acknowledged generations that are missing in the database, and those that had not ended a minute after their job. */
 export const endsOf = (
   dir: string,
   acknowledged: readonly Acknowledged[],
@@ -56,6 +56,6 @@ export const endsOf = (
   return { lost, outlived };
 };
 
-/** Lines of the service's log that tell of a fault of its own. */
+/** Lines of the service's log that report an error. */
 export const faultsIn = (logs: string): string[] =>
   logs.split("\n").filter((line) => /"level":"(error|fatal)"/.test(line) || /^\w*Error: /.test(line));

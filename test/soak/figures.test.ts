@@ -1,4 +1,4 @@
-// A running service tells its figures over its control socket: what is in memory, and how late its event loop was.
+// Tests the runtime statistics that a service returns over its control socket: memory, counts and event loop lag.
 import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ const holdUp = (ms: number) => {
   while (performance.now() < endMono);
 };
 
-test("the figures of a running service are told over its socket, each question about the time since the one before", async () => {
+test("returns runtime statistics over the control socket, each for the time since the previous request", async () => {
   const dir = mkdtempSync(join(tmpdir(), "figures-"));
   const close = openControl(
     dir,
@@ -31,7 +31,7 @@ test("the figures of a running service are told over its socket, each question a
     const first = await fetchStats(dir, { collect: false });
     expect(first).toMatchObject({ ...COUNTS, lagP99Ms: 0, lagMaxMs: 0, objects: null });
     expect(first.rssBytes).toBeGreaterThan(10_000_000);
-    // The watch takes its time every few ms, and the first question may come before it has taken one.
+    // The lag is measured every few ms, and the first request may arrive before the first measurement.
     let seenMs = 0;
     for (let turn = 0; turn < 50 && seenMs < HELD_UP_MS / 2; turn += 1) {
       holdUp(HELD_UP_MS);

@@ -1,4 +1,4 @@
-// Where a soak takes place: a directory, a catalogue whose routes wait for the tail, the simulator and the service as processes of their own.
+// Fixture of the soak: data directory, catalogue with long route timeouts, and simulator and service as separate processes.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
@@ -12,13 +12,13 @@ import { killAtTheEnd } from "../scratch.ts";
 const root = join(import.meta.dir, "../..");
 export const FROM_SOURCES: readonly string[] = [process.execPath, join(root, "src/main.ts")];
 
-/** Longer than any job of a soak, so that none is given up for its length. */
+/** Longer than any job of a soak, so that no attempt times out. */
 const ROUTE_S = 2_400;
 const ACCOUNTS = 25;
 const CREDITS_EACH = 1_000_000_000;
 const PATIENCE_MS = 60_000;
 const READY_LOOK_MS = 2;
-/** Files are swept while the soak goes on: retention is part of what is soaked. */
+/** Short, so that files expire during the soak: it also tests retention. */
 const KEEP_FILES_S = 300;
 
 const alive = new Set<ReturnType<typeof Bun.spawn>>();
@@ -41,7 +41,7 @@ const spawn = (words: readonly string[], logPath: string, env: Record<string, st
   return child;
 };
 
-/** Waits for a 200. @returns how long it took, ms. */
+/** Waits for a 200. @returns the time that it took, ms. */
 const answers = async (url: string, child: ReturnType<typeof Bun.spawn>): Promise<number> => {
   const fromMono = performance.now();
   while (performance.now() - fromMono < PATIENCE_MS) {
@@ -67,7 +67,7 @@ export type Running = {
   /** From the start of the process to the first 200 of `/readyz`, ms. */
   readyMs: number;
   kill(): Promise<void>;
-  /** Stops it as an operator would. @returns its exit code. */
+  /** Stops the service as an operator would. @returns its exit code. */
   stop(): Promise<number>;
 };
 
@@ -75,15 +75,15 @@ export type Place = {
   dir: string;
   url: string;
   tenants: readonly Tenant[];
-  /** Everything the service has written to its log, over all lives. */
+  /** All log output of the service, over all its processes. */
   serviceLogs(): string;
   startService(): Promise<Running>;
-  /** Lines of the provider's own log. */
+  /** Path of the simulator's log. */
   providerLog: string;
   close(): Promise<void>;
 };
 
-/** Makes the directory ready and starts the simulator. @param genrouter the words before the command's own. */
+/** Prepares the directory and starts the simulator. @param genrouter the words before the command. */
 export const openPlace = async (genrouter: readonly string[], home: string, seed: number): Promise<Place> => {
   const dir = join(home, "data");
   const catalogue = join(home, "catalogue");
@@ -122,7 +122,7 @@ export const openPlace = async (genrouter: readonly string[], home: string, seed
       lives += 1;
       const child = spawn([...genrouter, "serve", "--simulate"], join(home, `service.${lives}.log`), env);
       const readyMs = await answers(`${url}/readyz`, child);
-      // Somebody else may have taken the port meanwhile, and answers for the service that could not.
+      // Another process may have taken the port meanwhile and may respond in place of the service.
       const about = await until("the service's own word", () => requestFor(dir));
       if (about.pid !== child.pid) throw new Error(`${url} is answered by another process; start the soak again`);
       return {

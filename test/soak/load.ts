@@ -1,4 +1,4 @@
-// The load of a soak: submissions at a steady rate that are sent again until they are answered, and clients that poll.
+// Load of the soak: submissions at a steady rate, repeated until they are acknowledged, and polling clients.
 
 import type { JsonObject } from "../../src/domain/types.ts";
 import { chance } from "../../src/simulator/fault-script.ts";
@@ -16,30 +16,30 @@ export type LoadPlan = {
   times: RunTimes;
 };
 
-/** What callers have seen so far. */
+/** Counts of the clients so far. */
 export type Tally = {
   submitted: number;
   succeeded: number;
   failed: number;
-  /** Requests that broke or were told to come again, most of them around a restart. */
+  /** Requests that broke or returned 503, most of them around a restart. */
   again: number;
   downloads: number;
-  /** Submissions that were left out because too many were in flight: the machine is too busy with other things for this load. */
+  /** Submissions that were skipped because too many were in flight: the machine is too busy for this load. */
   heldBack: number;
-  /** Answers that nothing explains; each is a finding. */
+  /** Unexpected responses; each is a finding. */
   strange: string[];
 };
 
-/** `jobEndsAtMs`: when its provider will have its result, by the clock of this machine. */
+/** `jobEndsAtMs`: when the provider's job ends, by the clock of this machine. */
 export type Acknowledged = { id: string; jobEndsAtMs: number };
 
 export type Load = {
   tally: Tally;
-  /** Every generation that was acknowledged. */
+  /** All acknowledged generations. */
   acknowledged: readonly Acknowledged[];
-  /** Times of answers since the last look, ms. */
+  /** Response times since the last call, ms. */
   takeTimes(): { postMs: number[]; readMs: number[] };
-  /** Puts as many in flight as there are in the long run, so that the load is steady from the start. */
+  /** Submits as many generations as are in flight in the long run, so that the load is steady from the start. */
   fill(): Promise<void>;
   begin(): void;
   stop(): Promise<void>;
@@ -48,13 +48,13 @@ export type Load = {
 const POLL_EVERY_MS = 2_000;
 const PACE_MS = 250;
 const FILL_AT_A_TIME = 16;
-/** One success in so many is downloaded by its link. */
+/** One success in this many is downloaded by its link. */
 const DOWNLOAD_EACH = 20;
 const MOST_STRANGE = 50;
-/** Above so many times what is to be in flight no more is submitted: the load is steady, or it says nothing. */
+/** Above this multiple of the planned number in flight nothing is submitted: only a steady load can be judged. */
 const MOST_IN_FLIGHT = 1.2;
 
-/** Shares of the load, with what is asked for: clips, pictures and sound, of both providers. */
+/** Shares of the load with their inputs: clips, pictures and sound, of both providers. */
 const ORDERS: readonly (readonly [upTo: number, model: string, input: JsonObject])[] = [
   [0.6, "vidmodel-2.0-fast", { resolution: "480p", duration: 4 }],
   [0.85, "sim-image-1", { quality: "low" }],
@@ -66,7 +66,7 @@ export const openLoad = (plan: LoadPlan): Load => {
   const roll = chance(plan.seed + 1);
   const tally: Tally = { submitted: 0, succeeded: 0, failed: 0, again: 0, downloads: 0, heldBack: 0, strange: [] };
   const acknowledged: Acknowledged[] = [];
-  /** Per client what it waits for, the one that waited longest first. */
+  /** The generations that each client polls, the oldest first. */
   const waiting: string[][] = Array.from({ length: clients }, () => []);
   let postMs: number[] = [];
   let readMs: number[] = [];
@@ -84,7 +84,7 @@ export const openLoad = (plan: LoadPlan): Load => {
   };
   const keyOf = (client: number) => tenants[client % tenants.length]?.key ?? "";
 
-  /** One request; undefined when nobody answered. */
+  /** Sends one request; undefined without a response. */
   const ask = async (key: string, path: string, into: number[], body?: string, idempotencyKey = "") => {
     const fromMono = performance.now();
     try {
@@ -105,7 +105,7 @@ export const openLoad = (plan: LoadPlan): Load => {
     }
   };
 
-  /** Sends until it is answered, always with the same key: what a broken connection hides is found again by it. */
+  /** Sends until acknowledged, always with the same idempotency key, which finds the generation after a broken connection. */
   const submit = async (runS: number): Promise<void> => {
     count += 1;
     const client = count % clients;
@@ -185,7 +185,7 @@ export const openLoad = (plan: LoadPlan): Load => {
       const fromMono = performance.now();
       let begun = 0;
       const submitDue = () => {
-        // By the time that has passed: a late timer makes up for what it missed.
+        // Computed from the elapsed time, so that a late timer catches up.
         const due = Math.floor(((performance.now() - fromMono) / 1000) * plan.rate);
         for (; begun < due; begun += 1)
           if (count - tally.succeeded - tally.failed > plan.inFlight * MOST_IN_FLIGHT) tally.heldBack += 1;

@@ -1,4 +1,4 @@
-// The soak: `npm run soak -- [--minutes N]` keeps thousands of generations in flight, kills the service once, and judges its memory and times.
+// Runs the soak: `npm run soak -- [--minutes N]` keeps thousands of generations in flight and judges memory and times.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fetchStats } from "../../src/cli/control-client.ts";
@@ -44,7 +44,7 @@ Examples:
 
 const SMALL_MINUTES = 5;
 const LOOK_EVERY_MS = 10_000;
-/** Seconds of a life at which the service is stopped, and for how long: all of it well before its memory is judged. */
+/** When the service is paused, in seconds after each start, and for how long: all well before its memory is judged. */
 const PAUSES_AT_S = [120, 210, 300, 390, 480];
 const PAUSE_MS = 5_000;
 
@@ -66,7 +66,7 @@ if (values.help) {
   process.exit(0);
 }
 
-/** Six looks: less is too little to say anything about times, memory, and the life after the kill. */
+/** Six samples: fewer are too few to judge times, memory and the process after the kill. */
 const LEAST_MINUTES = 1;
 const minutes = aboveZeroOf("minutes", values.minutes);
 if (minutes < LEAST_MINUTES) refuse(`--minutes: ${minutes} is too short to measure anything; the least is ${LEAST_MINUTES}`);
@@ -113,7 +113,7 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
     say(`killed with ${before} in flight; ready again after ${running.readyMs.toFixed(0)} ms`);
     load.takeTimes();
   };
-  /** A machine that is busy with others does this to a service now and then; here it is sure to happen, and early. */
+  /** Pauses the service as a busy machine sometimes does, but reliably and early. */
   const pause = async () => {
     pauses += 1;
     process.kill(running.pid, "SIGSTOP");
@@ -129,7 +129,7 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
     await Bun.sleep(Math.max(0, look * LOOK_EVERY_MS - (performance.now() - fromMono)));
     const atS = elapsedS();
     const sample = await sampler.look(running.pid, life, atS, atS - bornS >= WARM_S).catch((fault: unknown) => {
-      say(`${Math.round(elapsedS())} s: not told (${fault instanceof Error ? fault.message : fault})`);
+      say(`${Math.round(elapsedS())} s: no sample (${fault instanceof Error ? fault.message : fault})`);
       return undefined;
     });
     if (!sample) continue;

@@ -1,4 +1,4 @@
-// One look at a running service, from outside and from inside, and the line that is printed of it.
+// Takes one sample of a running service, from outside and through its control socket, and formats it as a line.
 import { Database } from "bun:sqlite";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -9,19 +9,19 @@ import { percentile } from "./times.ts";
 const MB = 1024 * 1024;
 
 export type Sample = {
-  /** Since the load began, s; and which life of the service, from 1. */
+  /** Time since the load began, s; and the number of the service's process, from 1. */
   atS: number;
   life: number;
   submitted: number;
   succeeded: number;
   failed: number;
-  /** In the database, just before and just after the service was asked: a busy one takes its time to answer. */
+  /** Counts in the database just before and just after the request to the service, which may be slow to respond. */
   inFlightBefore: number;
   inFlight: number;
-  /** Generations that the service says it runs or keeps in line, and machines in its memory: after a restart each wakes when it is needed. */
+  /** Running and queued generations by the service's count, and statecharts in memory (restored on demand after a restart). */
   hosted: number;
   awake: number;
-  /** Resident in all, and the heap; once the life is warm, right after a full collection: what is really kept. */
+  /** Resident memory and heap; after the warm-up both are read right after a full collection. */
   rssMb: number;
   heapMb: number;
   files: number;
@@ -31,7 +31,7 @@ export type Sample = {
   readMs: number;
 };
 
-/** Resident memory of a process, by the kernel's own count. */
+/** Resident memory of a process, as the kernel counts it. */
 const rssMb = (pid: number): number => {
   const kb = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return Number(kb ?? 0) / 1024;
@@ -39,15 +39,15 @@ const rssMb = (pid: number): number => {
 
 const walBytes = (dir: string): number => statSync(join(dir, "genrouter.db-wal"), { throwIfNoEntry: false })?.size ?? 0;
 
-/** Looks at the service of a data directory. A connection to its database stays open between the looks, without a transaction. */
+/** Samples the service of a data directory. Its database connection stays open between samples, without a transaction. */
 export const openSampler = (dir: string, load: Load) => {
   const db = new Database(join(dir, "genrouter.db"), { readonly: true });
   const inFlight = db.query<{ n: number }, []>("SELECT coalesce(sum(in_progress), 0) AS n FROM balance");
   return {
     look: async (pid: number, life: number, atS: number, isWarm: boolean): Promise<Sample> => {
       const inFlightBefore = inFlight.get()?.n ?? 0;
-      // What is judged is read after a full collection: how late the collector happens to be says nothing. Before, it is left alone: a
-      // heap that is emptied every few seconds does not take the room that it takes by itself, and comes to it when it is judged.
+      // Judged figures are read after a full collection, because the collector's delay is random. Before the warm-up ends, no
+      // collection is forced: a heap that is collected every few seconds reaches its natural size only when it is judged.
       const figures = await fetchStats(dir, { collect: isWarm });
       const { postMs, readMs } = load.takeTimes();
       const { submitted, succeeded, failed } = load.tally;

@@ -1,4 +1,4 @@
-// While a service starts, nothing but the service answers at its address: a 200 means what it says from the first moment.
+// Tests that only the service itself responds at its address while it starts, so that a 200 is always valid.
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ const CALLERS = 24;
 const home = mkdtempSync(join(tmpdir(), "starts-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-test("callers that hammer a service while it starts hear nothing, 503, or an answer of the service itself", async () => {
+test("a starting service refuses connections or responds itself, and never accepts a submission without a key", async () => {
   const wrong: string[] = [];
   for (let turn = 0; turn < STARTS; turn += 1) {
     const port = await freePort();

@@ -1,7 +1,7 @@
-// How long the jobs of a soak run: a log-normal with a long tail, and how much of it is left of jobs caught at any moment.
+// Draws the run times of a soak's jobs from a log-normal with a long tail, and the remaining times of running jobs.
 import { chance } from "../../src/simulator/fault-script.ts";
 
-/** Nothing runs longer: an attempt ends at 40 minutes, and a job at the edge would be a matter of luck. */
+/** The longest run time: an attempt ends at 40 minutes, and a job near that limit would end at random. */
 const LONGEST_S = 2_300;
 const MEDIAN_S = 20;
 const DRAWN = 20_000;
@@ -12,11 +12,11 @@ export type RunTimes = {
   meanS: number;
   /** The run time of a new job, s. */
   fresh(): number;
-  /** What is left of a job that is under way at a moment picked at random: the longer it takes, the likelier it is met. */
+  /** The remaining time of a job that runs at a random moment: long jobs are more likely. */
   caught(): number;
 };
 
-/** Run times whose mean is `meanS`, so that jobs begun at a steady rate keep `rate × meanS` in flight; median 20 s where that is possible. */
+/** Run times with the mean `meanS`, so that a steady rate keeps `rate × meanS` in flight; the median is 20 s if possible. */
 export const openRunTimes = (meanS: number, seed: number): RunTimes => {
   const roll = chance(seed);
   const medianS = Math.min(MEDIAN_S, meanS / 2);
@@ -24,7 +24,7 @@ export const openRunTimes = (meanS: number, seed: number): RunTimes => {
   const normals = Array.from({ length: DRAWN }, () => Math.sqrt(-2 * Math.log(1 - roll())) * Math.cos(2 * Math.PI * roll()));
   const drawn = (sigma: number) => normals.map((z) => Math.min(LONGEST_S, medianS * Math.exp(sigma * z)));
   const meanOf = (times: readonly number[]) => times.reduce((sum, time) => sum + time, 0) / times.length;
-  // The tail is cut, so that the spread for a mean has no closed form.
+  // The tail is truncated, so the spread for a mean has no closed form.
   let [low, high] = [0, 4];
   for (let turn = 0; turn < 40; turn += 1) {
     const middle = (low + high) / 2;
@@ -57,7 +57,7 @@ export const openRunTimes = (meanS: number, seed: number): RunTimes => {
   };
 };
 
-/** The value below which a share of all lie; 0 of nothing. */
+/** The value below which a share of all values lie; 0 for no values. */
 export const percentile = (values: readonly number[], share: number): number => {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;

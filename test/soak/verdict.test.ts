@@ -1,4 +1,4 @@
-// The verdict of a soak sees what it is there for: a leak, files left open, machines nobody needs; and passes what only trembles.
+// Tests the verdict of a soak: it detects leaks, open files and excess actors, and tolerates noise.
 import { expect, test } from "bun:test";
 import { chance } from "../../src/simulator/fault-script.ts";
 import type { Sample } from "./sample.ts";
@@ -17,7 +17,7 @@ const FACTS: Facts = {
   inFlightAtKill: 2000,
 };
 
-/** Forty minutes, killed after ten, whose memory and counts tremble; `more` changes what is looked at. */
+/** Forty minutes with a kill after ten, and noise on memory and counts; `more` overrides members of the samples. */
 const series = (more: (atS: number) => Partial<Sample> = () => ({})): Sample[] => {
   const roll = chance(SEED);
   return Array.from({ length: 240 }, (_, n) => {
@@ -49,12 +49,12 @@ const unmet = (samples: readonly Sample[], facts: Partial<Facts> = {}) =>
     .filter(({ isMet, kind }) => !isMet && kind === "hard")
     .map(({ name }) => name.replace(/ \(.*/, ""));
 
-test("what only trembles passes, and every figure has its row", () => {
+test("noise passes, and every figure has its row", () => {
   expect(unmet(series())).toEqual([]);
   expect(verdictOf(series(), FACTS).filter(({ kind }) => kind === "timing")).toHaveLength(4);
 });
 
-test("a leak of 3 MB in ten minutes is seen through a tremble of 4 MB, and one of 30 MB through 20 MB", () => {
+test("detects a leak of 3 MB in ten minutes under noise of 4 MB, and one of 30 MB under 20 MB", () => {
   const leak = (mb: number, trembleMb: number) => {
     const roll = chance(SEED);
     return unmet(series((atS) => ({ rssMb: 250 + (atS / 600) * mb + (roll() - 0.5) * trembleMb })));
@@ -63,26 +63,26 @@ test("a leak of 3 MB in ten minutes is seen through a tremble of 4 MB, and one o
   expect(leak(30, 20)).toEqual(["resident memory, growth per 10 min", "resident memory at the end against its beginning"]);
 });
 
-test("a tremble in which a leak could hide is no verdict", () => {
+test("fails if the noise is large enough to hide a leak", () => {
   const roll = chance(SEED);
   expect(unmet(series(() => ({ rssMb: 250 + (roll() - 0.5) * 100 })))).toContain("resident memory, growth per 10 min");
 });
 
-test("a heap that keeps more and more is seen, however the resident memory trembles", () => {
+test("detects a growing heap independently of the noise of resident memory", () => {
   expect(unmet(series((atS) => ({ heapMb: 40 + (atS / 600) * 2 })))).toEqual(["heap, growth per 10 min"]);
   expect(unmet(series((atS) => ({ heapMb: 40 + (atS / 600) * 0.5 })))).toEqual([]);
 });
 
-test("a generation that outlives its job fails a soak", () => {
+test("fails if a generation ends more than a minute after its job", () => {
   expect(unmet(series(), { outlived: ["gen_1 by 90 s"] })).toEqual(["no generation outlived its job by a minute"]);
 });
 
-test("growth in the first ten minutes of a life is its caches filling, and a kill begins them anew", () => {
+test("allows growth in the first ten minutes after each start, while caches fill", () => {
   const warming = (atS: number) => 150 + Math.min(100, (atS > 600 ? atS - 600 : atS) / 5);
   expect(unmet(series((atS) => ({ rssMb: warming(atS) })))).toEqual([]);
 });
 
-test("files left open, machines that nobody needs and a log that is never folded are seen", () => {
+test("detects open files, excess actors in memory and a write-ahead log that is never checkpointed", () => {
   const perLife = "open files and sockets";
   expect(unmet(series((atS) => ({ files: 120 + Math.round(atS / 10) })))).toEqual([perLife, perLife]);
   const [actors] = unmet(series(() => ({ awake: 2100 })));
@@ -90,22 +90,22 @@ test("files left open, machines that nobody needs and a log that is never folded
   expect(unmet(series((atS) => ({ walMb: atS / 10 })))).toEqual(["write-ahead log"]);
 });
 
-test("a load that swells is no load to judge memory by, and is told", () => {
+test("judges no memory under a growing load, and fails the check that the load was steady", () => {
   const swelling = series((atS) => ({ inFlight: 2000 + atS, inFlightBefore: 2000 + atS, hosted: 2000 + atS }));
   expect(unmet(swelling)).toEqual(["the load was steady"]);
 });
 
-test("a service that answers late is held against the counts before and after it was asked", () => {
+test("compares the actors of a slow service with the counts before and after the request", () => {
   expect(unmet(series(() => ({ inFlightBefore: 1950, inFlight: 2050, hosted: 1990, awake: 1900 })))).toEqual([]);
   expect(unmet(series(() => ({ inFlightBefore: 1950, inFlight: 2050, hosted: 1800, awake: 1700 })))).toHaveLength(1);
 });
 
-test("a job submitted twice, an acknowledged id that is gone and a broken invariant fail a soak", () => {
+test("fails for a job submitted twice, a lost acknowledged id and a violated invariant", () => {
   const facts = { twice: ["a"], lost: ["gen_1"], invariants: { ok: false, told: "11 of 12" } };
   expect(unmet(series(), facts)).toHaveLength(3);
 });
 
-test("a soak that ended before anything was measured fails, whatever it did not find", () => {
+test("fails if the soak ended before enough was measured", () => {
   const short = unmet([], { readyMs: null, inFlightAtKill: 0 });
   expect(short).toEqual(
     expect.arrayContaining([
@@ -121,7 +121,7 @@ test("a soak that ended before anything was measured fails, whatever it did not 
   expect(unmet(series(() => ({ postMs: 0 })))).toEqual(["POST, p99"]);
 });
 
-test("a line through points has their slope, and says how sure it is", () => {
+test("fits a line with its slope and standard error", () => {
   expect(fitLine([0, 1, 2, 3].map((x) => [x, 2 * x + 1] as const))).toEqual({ slope: 2, error: 0 });
   expect(
     fitLine([
@@ -133,7 +133,7 @@ test("a line through points has their slope, and says how sure it is", () => {
   ).toBeGreaterThan(0.3);
 });
 
-test("run times have the mean that keeps the load steady, a median of 20 s and a tail; what is left of jobs under way has the mean it must", () => {
+test("draws run times with the given mean, a median of 20 s and a long tail, and matching remaining times", () => {
   const times = openRunTimes(100, SEED);
   expect(times.medianS).toBe(20);
   expect(Math.abs(times.meanS - 100)).toBeLessThan(1);

@@ -1,4 +1,4 @@
-// What a soak's figures are held against, and the straight line through a series.
+// Judges the figures of a soak against their bounds, and fits a line through a series.
 import type { Sample } from "./sample.ts";
 
 export type Point = readonly [x: number, y: number];
@@ -15,45 +15,45 @@ export const fitLine = (points: readonly Point[]): Fit => {
   return { slope, error: Math.sqrt(rest / (n - 2) / spread) };
 };
 
-/** `kind`: timing figures depend on who else uses the machine and fail a soak only when it is told to be strict. */
+/** `kind`: timing figures depend on other load of the machine and fail a soak only with --strict. */
 export type Row = { name: string; measured: string; bound: string; isMet: boolean; kind: "hard" | "timing" | "note" };
 
-/** What happened beside the samples. */
+/** Facts of the soak beside the samples. */
 export type Facts = {
   invariants: { ok: boolean; told: string };
   twice: readonly string[];
   lost: readonly string[];
-  /** Still open a minute after their job had ended. */
+  /** Generations that were still open a minute after their job had ended. */
   outlived: readonly string[];
   strange: readonly string[];
   faults: readonly string[];
-  /** Null when it was never killed. */
+  /** Null if the service was never killed. */
   readyMs: number | null;
   inFlightAtKill: number;
 };
 
-/** A life's memory is judged from its tenth minute on: until then its caches fill. */
+/** Memory is judged from the tenth minute of a process on: until then its caches fill. */
 export const WARM_S = 600;
-/** Less than this after the warm-up is too short for a slope to mean anything. */
+/** The least time after the warm-up for a meaningful slope. */
 const JUDGED_S = 300;
-/** A slope that is known no better than this, MB per ten minutes, would let a leak pass: the soak was too short, or the machine too busy. */
+/** A slope with a larger uncertainty (MB per ten minutes) could hide a leak: the soak was too short or the machine too busy. */
 const FINE_MB = 3;
 const TEN_MINUTES_S = 600;
-/** Sockets of callers come and go with how busy it is, so the floor is looked at; these many more in the last quarter are still flat. */
+/** Client sockets vary with load, so the minimum is compared; this many more in the last quarter are allowed. */
 const SPARE_FILES = 32;
-/** The load is steady when this share of the looks finds the generations in flight within a tenth of their median. */
+/** The load is steady if this share of the samples has its generations in flight within a tenth of their median. */
 const STEADY = 0.9;
-/** With fewer looks, or without one in each life, nothing was measured that could be judged. */
+/** With fewer samples, or without one of each process, nothing can be judged. */
 const LEAST_LOOKS = 5;
 const LIVES = 2;
-/** The two counts of one moment are taken some ms apart, in which some begin and end. */
+/** The two counts of one sample are taken some ms apart, and generations begin and end in between. */
 const SPARE_ACTORS = 3;
 const FIRST_S = 60;
 
 const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
 const largest = (values: readonly number[]) => values.reduce((most, value) => Math.max(most, value), 0);
 
-/** The samples of each life, with the time since its beginning. */
+/** The samples of each process, with the time since its start. */
 const livesOf = (samples: readonly Sample[]): Sample[][] => {
   const lives = [...new Set(samples.map(({ life }) => life))];
   return lives.map((life) => {
@@ -114,10 +114,10 @@ const filesRow = (samples: readonly Sample[], life: number): Row[] => {
   ];
 };
 
-/** What is measured under a load that swells, because the machine cannot carry it, says nothing about memory. */
+/** If the load grows because the machine cannot carry it, memory cannot be judged. */
 const steadyRow = (samples: readonly Sample[]): Row => {
   const middle = median(samples.map(({ inFlight }) => inFlight));
-  // Few begin and end by chance: three times the spread of a count is still steady.
+  // Small counts vary at random: three times the spread of a count is still steady.
   const reach = Math.max(middle / 10, 3 * Math.sqrt(middle));
   const near = samples.filter(({ inFlight }) => Math.abs(inFlight - middle) <= reach).length / Math.max(1, samples.length);
   return {
@@ -129,7 +129,7 @@ const steadyRow = (samples: readonly Sample[]): Row => {
   };
 };
 
-/** A figure that nothing was measured for is no good figure: it fails, timing or not. */
+/** A figure without a measurement fails, timing or not. */
 const timing = (name: string, value: number | null, bound: number, unit = "ms"): Row => ({
   name,
   measured: value === null ? "not measured" : `${value.toFixed(1)} ${unit}`,
@@ -154,16 +154,16 @@ const none = (name: string, faults: readonly string[]): Row => ({
   kind: "hard",
 });
 
-/** All figures of a soak with their bounds. The timings are medians over the looks of ten seconds each, of their 99th percentile. */
+/** All figures of a soak with their bounds. The timings are medians, over the samples of 10 s each, of the 99th percentile. */
 export const verdictOf = (samples: readonly Sample[], facts: Facts): Row[] => {
   const lives = livesOf(samples);
-  // After a restart a machine stays on disk until something happens to it: fewer in memory is right, more is not.
+  // After a restart a statechart stays on disk until an event arrives: fewer in memory are correct, more are not.
   const apart = samples.map(({ hosted, awake, inFlight, inFlightBefore }) => {
     const [least, most] = [Math.min(inFlight, inFlightBefore), Math.max(inFlight, inFlightBefore)];
     return Math.max(0, Math.max(hosted, awake) - most - SPARE_ACTORS, least - hosted - SPARE_ACTORS) / Math.max(1, inFlight);
   });
   const over = (name: "lagMs" | "postMs" | "readMs") => {
-    // A look in whose seconds nothing was answered has no time; an event loop that was never late has one.
+    // A sample without responses has no response time; an event loop without lag has the lag 0.
     const seen = samples.map((one) => one[name]).filter((ms) => ms > 0 || name === "lagMs");
     return seen.length === 0 ? null : median(seen);
   };

@@ -1,4 +1,6 @@
-// A test file that the meter fails: a harness whose service blocks the loop. Run by stall.test.ts, which says for how long and how.
+// Test file with a service that blocks the event loop, for stall.test.ts.
+//
+// STALL_BY and STALL_MS say how and for how long.
 import { test } from "bun:test";
 import { openHarness } from "../harness.ts";
 import { compute } from "./compute.ts";
@@ -9,11 +11,11 @@ const { STALL_MS = "400", STALL_BY = "computing" } = process.env;
 const WAYS: Record<string, () => void> = {
   computing: () => compute(Number(STALL_MS)),
   waiting: () => Bun.sleepSync(Number(STALL_MS)),
-  // Held up from outside: the process is stopped, and goes on when its parent says so.
+  // The process stops itself until its parent sends SIGCONT.
   stopped: () => process.kill(process.pid, "SIGSTOP"),
 };
 
-test("a request is answered late", async () => {
+test("answers a request after the event loop was blocked", async () => {
   const harness = await openHarness({
     factor: 0,
     around: (store) => ({

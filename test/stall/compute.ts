@@ -1,4 +1,4 @@
-// Keeps the thread busy for so much processor time, however long that takes on a machine that has more to do.
+// Busy loop for a given amount of CPU time of the thread, regardless of the wall time.
 
 const usedMs = (): number => {
   const { user, system } = process.threadCpuUsage();

@@ -1,13 +1,13 @@
-// Starts the control loop of the stall meter, and reads for how long it was held up.
+// Control loop of the stall meter: starts it and reads its total delay.
 
 export const CONTROL_TICK_MS = 10;
-/** Timers are a little late everywhere. */
+/** Normal lateness of timers. */
 export const SLACK_MS = 5;
-/** Places of what the two threads share. */
+/** Indexes in the memory that the two threads share. */
 export const HELD_UP_US = 0;
 export const LATEST_MS = 1;
 
-/** The same for all threads of the machine. */
+/** A monotonic clock that is the same for all threads of the machine. */
 export const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 export type Control = { heldUpMs(): number; stop(): void };
@@ -22,7 +22,7 @@ export const startControl = (): Control => {
   return {
     heldUpMs: () => {
       const latestMs = Atomics.load(shared, LATEST_MS);
-      // Before its first look it vouches for nobody: of a pause in that time only what the loop computed itself is known to be its own.
+      // Before the first sample of the control loop, only the CPU time of the measured loop counts as its own delay.
       if (latestMs === 0) return nowMs() - fromMs;
       const lateNow = nowMs() - fromMs - latestMs - CONTROL_TICK_MS;
       return Atomics.load(shared, HELD_UP_US) / 1000 + (lateNow > SLACK_MS ? lateNow : 0);

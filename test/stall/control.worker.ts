@@ -1,4 +1,4 @@
-// The control loop: a thread that does nothing but look how late it is, as late as this machine makes any loop.
+// Control loop: an otherwise idle thread that measures the delay that the machine causes.
 import { CONTROL_TICK_MS, HELD_UP_US, LATEST_MS, nowMs, SLACK_MS } from "./control.ts";
 
 declare const self: Worker;

@@ -1,15 +1,15 @@
-// The stall meter of a process of tests: it runs while a harness is open, prints the longest pause of the loop once, and fails above the bound.
+// Stall meter of a test process: measures while a harness is open and fails above the bound.
 import { expect } from "bun:test";
 import { BOUND_MS, createStallMeter } from "./meter.ts";
 
 /**
- * The service of a harness and the test that asks it share one loop. So what the test itself does for long, without giving way, would count as the
- * service's: it is wrapped in `stall.pause(() => …)`, as opening, verifying and closing a harness are.
+ * The service of a harness and its test share one event loop, so long synchronous work of the test would count as work of
+ * the service. The test wraps such work in `stall.pause(() => …)`; opening, verifying and closing a harness are wrapped here.
  */
 export const stall = createStallMeter();
 
 type Watched = { verify(): Promise<void>; crash(): Promise<void>; close(): Promise<void> };
-/** Opens a service whose loop the meter watches to its end; opening, verifying and closing are not what clients wait for. */
+/** Opens a service whose event loop is measured until it closes, except while it opens, verifies and closes. */
 export const watchLoop = async <S extends Watched>(open: () => Promise<S>): Promise<S> => {
   const service = await stall.pause(open);
   const end = stall.begin();
@@ -25,7 +25,7 @@ export const watchLoop = async <S extends Watched>(open: () => Promise<S>): Prom
   };
 };
 
-/** Prints the longest pause, where a harness was open. @throws above the bound */
+/** Prints the longest pause if a harness was open. @throws above the bound */
 export const judge = (): void => {
   const { longestMs, wallMs, ticks } = stall.longest();
   stall.stop();

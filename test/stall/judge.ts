@@ -1,4 +1,4 @@
-// Loaded before the tests of a process (bunfig.toml): judges the longest pause of the loop once all of them have run.
+// Test preload (bunfig.toml): checks the longest event loop pause after all tests of the process.
 import { afterAll } from "bun:test";
 import { judge } from "./harness.ts";
 

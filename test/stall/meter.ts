@@ -1,15 +1,15 @@
-// The stall meter: the longest pause of the event loop while a service runs in it, beyond what the machine held it up for.
+// Stall meter: the longest event loop pause that the service itself caused.
 import { closeSync, openSync, readSync } from "node:fs";
 import { type Control, nowMs, startControl } from "./control.ts";
 import { pauseOf, type Reading } from "./pause.ts";
 
-/** The one timing that is a promise: no client waits for what another one's request does to the loop. */
+/** The only timing bound of the tests: no client waits because the request of another one blocks the event loop. */
 export const BOUND_MS = 250;
 const TICK_MS = 20;
-/** Of /proc/stat. */
+/** Unit of /proc/stat. */
 const JIFFY_MS = 10;
 
-/** Idle time of all processors, from the first line of /proc/stat. */
+/** Reads the idle time of all processors from the first line of /proc/stat. */
 const openIdle = (): (() => number | null) => {
   if (process.platform !== "linux") return () => null;
   const file = openSync("/proc/stat", "r");
@@ -27,11 +27,11 @@ const openIdle = (): (() => number | null) => {
 
 export type Stalls = { longestMs: number; wallMs: number; ticks: number };
 export type StallMeter = {
-  /** Begins to measure; several may, and it ends with the last. */
+  /** Begins to measure. Measurements can overlap; the meter stops with the last one. */
   begin(): () => void;
-  /** What is done meanwhile is not the service's: the test's own heavy work, or the start of a service that nobody can ask yet. */
+  /** Excludes work that is not the service's own: heavy work of the test, or the start of the service. */
   pause<T>(work: () => T | Promise<T>): Promise<T>;
-  /** The longest pause so far. `wallMs`: the longest by the clock, whoever is to blame. */
+  /** The longest pause so far. `wallMs`: the longest by the clock, regardless of its cause. */
   longest(): Stalls;
   stop(): void;
 };
@@ -47,7 +47,7 @@ export const createStallMeter = (): StallMeter => {
     const { user, system } = process.threadCpuUsage();
     return { wallMs: nowMs(), cpuMs: (user + system) / 1000, idleMs: idleMs(), heldUpMs: control?.heldUpMs() ?? 0 };
   };
-  /** What the loop did since the last look counts, when it is late. */
+  /** Takes a sample and counts the time since the last one if the loop is late. */
   const look = (expectedMs: number) => {
     if (begun === 0 || paused > 0) return;
     const after = read();
@@ -87,7 +87,7 @@ export const createStallMeter = (): StallMeter => {
       };
     },
     pause: async (work) => {
-      // What came before the pause is the service's.
+      // The time before the pause counts for the service.
       look(0);
       paused += 1;
       before = undefined;

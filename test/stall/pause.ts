@@ -1,21 +1,21 @@
-// How long an event loop was held up by itself, from readings before and after a pause.
+// Computes the part of an event loop pause that the loop caused itself, from two readings.
 
-/** Taken at a moment, all counted from some beginning, ms. */
+/** A sample of cumulative counters, in ms. */
 export type Reading = {
-  /** The clock, which no pause stops. */
+  /** Wall time. */
   wallMs: number;
-  /** Processor time that the thread of the loop has used. */
+  /** CPU time of the thread of the loop. */
   cpuMs: number;
-  /** Time in which processors of this machine had nothing to do, added up over them; null where the system does not tell. */
+  /** Idle time summed over the processors of this machine; null if the system does not report it. */
   idleMs: number | null;
-  /** Time for which a control loop, in a thread of its own that does nothing else, was held up. */
+  /** Total delay of the control loop, which runs in an otherwise idle thread. */
   heldUpMs: number;
 };
 
 /**
- * A loop that is late was stopped by what ran on it, by what it waited for, or by the machine. Processor time of its own thread is its own. The
- * machine's is what the control loop was held up for at the same moments (a process that was stopped, a machine that stood still), and what
- * passed while no processor was free: then the thread waited for its turn among others.
+ * A loop is late because of work on it, because of a blocking wait, or because of the machine. CPU time of its own thread is
+ * its own. The delay of the control loop in the same period (a stopped process, a suspended machine) and the time without an
+ * idle processor, in which the thread waited to be scheduled, belong to the machine.
  */
 export const pauseOf = (before: Reading, after: Reading, expectedMs: number): number => {
   const wallMs = after.wallMs - before.wallMs - expectedMs;

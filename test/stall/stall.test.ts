@@ -1,4 +1,4 @@
-// The stall meter blames a loop for what it did itself, and for nothing that the machine did to it.
+// The stall meter counts pauses that the event loop caused, and none that the machine caused.
 import { afterEach, describe, expect, test } from "bun:test";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { pauseOf, type Reading } from "./pause.ts";
 
 const TICK_MS = 20;
 const before: Reading = { wallMs: 1000, cpuMs: 100, idleMs: 5000, heldUpMs: 7 };
-/** What was read after a pause that took so long. */
+/** The reading after a pause of `wallMs`. */
 const after = (wallMs: number, { cpuMs = 0, idleMs = 0, heldUpMs = 0 }: Partial<Reading>): Reading => ({
   wallMs: before.wallMs + TICK_MS + wallMs,
   cpuMs: before.cpuMs + cpuMs,
@@ -16,33 +16,33 @@ const after = (wallMs: number, { cpuMs = 0, idleMs = 0, heldUpMs = 0 }: Partial<
   heldUpMs: before.heldUpMs + heldUpMs,
 });
 
-describe("a pause of 400 ms", () => {
+describe("pauseOf for a pause of 400 ms", () => {
   test.each<[what: string, Partial<Reading>, mine: number]>([
-    ["in which the loop computed is all its own, on a machine with room", { cpuMs: 400, idleMs: 400 }, 400],
-    ["in which it computed is all its own, on a machine without room", { cpuMs: 400 }, 400],
-    ["in which it waited while a processor was free is all its own", { idleMs: 410 }, 400],
-    ["in which it computed a little and waited for its turn is what it computed", { cpuMs: 30 }, 30],
-    ["in which the control loop was held up as long is the machine's", { cpuMs: 5, idleMs: 800, heldUpMs: 395 }, 5],
-    ["in which it computed while the control loop was starved is what it computed", { cpuMs: 120, heldUpMs: 400 }, 120],
-    ["where the system tells of no idle time is what the control loop was not held up for", { idleMs: null, heldUpMs: 150 }, 250],
+    ["counts 400 ms of CPU time on a machine with idle processors", { cpuMs: 400, idleMs: 400 }, 400],
+    ["counts 400 ms of CPU time on a machine without idle processors", { cpuMs: 400 }, 400],
+    ["counts the whole wait while a processor was idle", { idleMs: 410 }, 400],
+    ["counts only the CPU time if no processor was idle", { cpuMs: 30 }, 30],
+    ["subtracts the delay of the control loop", { cpuMs: 5, idleMs: 800, heldUpMs: 395 }, 5],
+    ["counts the CPU time although the control loop was delayed", { cpuMs: 120, heldUpMs: 400 }, 120],
+    ["subtracts only the delay of the control loop if the system reports no idle time", { idleMs: null, heldUpMs: 150 }, 250],
   ])("%s", (_, read, mine) => {
     expect(pauseOf(before, after(400, read), TICK_MS)).toBe(mine);
   });
 
-  test("that did not happen is none", () => {
+  test("returns 0 without a pause", () => {
     expect(pauseOf(before, after(0, { cpuMs: 15, idleMs: 20 }), TICK_MS)).toBe(0);
     expect(pauseOf(before, after(-3, {}), TICK_MS)).toBe(0);
   });
 });
 
-describe("a loop", () => {
+describe("the stall meter", () => {
   let meter: StallMeter;
   afterEach(() => meter.stop());
   const ticks = async (count: number) => {
     const from = meter.longest().ticks;
     while (meter.longest().ticks < from + count) await Bun.sleep(5);
   };
-  test("that computes for 400 ms is above the bound, one that gives way meanwhile is not", async () => {
+  test("exceeds its bound when a loop computes for 400 ms at once, and not when it yields in between", async () => {
     meter = createStallMeter();
     const end = meter.begin();
     await ticks(3);
@@ -58,7 +58,7 @@ describe("a loop", () => {
     end();
   });
 
-  test("is not asked for what a test does in a pause of the meter, or before and after a harness", async () => {
+  test("ignores the work of a test inside meter.pause and before and after a measurement", async () => {
     meter = createStallMeter();
     compute(300);
     const end = meter.begin();
@@ -75,12 +75,12 @@ describe("a loop", () => {
     expect(meter.longest().longestMs).toBeLessThan(BOUND_MS);
   });
 
-  test("on a machine that is busy with other programs is late, and not blamed for it", async () => {
+  test("ignores delays caused by other programs on a busy machine", async () => {
     const busy = Array.from({ length: 2 * availableParallelism() }, () => Bun.spawn([process.execPath, "-e", "for(;;);"]));
     try {
       meter = createStallMeter();
       const end = meter.begin();
-      // Each burst takes many times as long by the clock, since others have their turns in it.
+      // Each burst takes many times as long by the clock, because other processes are scheduled in between.
       for (let i = 0; i < 5; i += 1) {
         compute(60);
         await Bun.sleep(1);
@@ -90,7 +90,7 @@ describe("a loop", () => {
       const { longestMs, wallMs } = meter.longest();
       expect(longestMs).toBeLessThan(BOUND_MS);
       expect(wallMs).toBeGreaterThan(longestMs);
-      // What it did itself is blamed there, too.
+      // The meter still counts the loop's own work on the busy machine.
       const again = meter.begin();
       await ticks(1);
       compute(400);
@@ -111,21 +111,21 @@ describe("a test file", () => {
       ...{ stdin: "ignore", stdout: "pipe", stderr: "pipe" },
       env: { ...process.env, NODE_ENV: "test", STALL_BY: by, STALL_MS: "400" },
     });
-    // A process that stopped itself goes on half a second later.
+    // Continues a process that stopped itself after half a second.
     const timer = setInterval(() => by === "stopped" && child.kill("SIGCONT"), 500);
     const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
     clearInterval(timer);
     return { code: await child.exited, said: out + err };
   };
 
-  test("whose service blocks the loop for 400 ms fails, and says for how long", async () => {
+  test("fails and prints the duration when its service blocks the event loop for 400 ms", async () => {
     const { code, said } = await run("computing");
     expect(said).toMatch(/the event loop stood still for (3[5-9]|4\d)\d ms/);
     expect(said).toMatch(/^stall: (3[5-9]|4\d)\d ms/m);
     expect(code).not.toBe(0);
   });
 
-  test.each(["nothing", "the test", "stopped"])("passes where what blocks is %s", async (by) => {
+  test.each(["nothing", "the test", "stopped"])("passes with STALL_BY=%s", async (by) => {
     const { code, said } = await run(by);
     expect(said).toMatch(/^stall: \d{1,2} ms/m);
     expect([code, said]).toEqual([0, expect.stringMatching(/ 1 pass\n 0 fail/)]);

@@ -11,7 +11,7 @@ export type TestDatabase = {
   drop(): Promise<void>;
 };
 
-/** @param encoding of its texts. */
+/** @param encoding The text encoding of the database. */
 export const makeDatabase = async (encoding = "UTF8"): Promise<TestDatabase> => {
   const server = await sharedServer();
   const admin = new SQL(server.url("postgres"), { max: 1 });
@@ -25,7 +25,7 @@ export const makeDatabase = async (encoding = "UTF8"): Promise<TestDatabase> => 
     ask: async (text) => [...(await sql.unsafe(text))],
     drop: async () => {
       await sql.close({ timeout: 0 });
-      // The server may be gone before, and every database with it.
+      // The server may have stopped before, with all its databases.
       await admin
         .unsafe(`DROP DATABASE ${name} WITH (FORCE)`)
         .simple()

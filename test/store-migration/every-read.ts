@@ -1,4 +1,4 @@
-// Asks a store everything that its port can be asked, so that two stores can be held against each other.
+// Calls every read of the store port, so that two stores can be compared.
 import type { StoreReads } from "../../src/store/store.ts";
 import { NOW_MS } from "../store/fixture.ts";
 import { INVITATION, SESSION } from "./fixture.ts";
@@ -17,7 +17,7 @@ const each = <T, Answer>(all: readonly T[], ask: (one: T) => Promise<Answer>): P
 const MANY = 1000;
 const ALL = { accountSeq: null, fromMs: null, toMs: null, status: null, models: null, keyId: null, from: null } as const;
 
-/** A row for every read there is: one that is added is missed here by the compiler. */
+/** One entry for every read: the compiler reports a read that is missing here. */
 const ASKED: Asked = {
   callerByKeyHash: (reads) => reads.callerByKeyHash("0".repeat(64)),
   generationById: (reads, { ids, accounts }) => each(ids, (id) => each(accounts, ({ seq }) => reads.generationById(id, seq))),
@@ -95,7 +95,7 @@ const ASKED: Asked = {
   lowBalance: (reads, { accounts }) => each(accounts, ({ seq }) => reads.lowBalance(seq)),
 };
 
-/** What a store answers to every question. */
+/** The result of every read of a store. */
 export const readAll = async (reads: StoreReads): Promise<Record<string, unknown>> => {
   const accounts = await reads.accounts();
   const { found } = await reads.generationsStep({ ...ALL, limit: MANY, maxExamined: MANY });

@@ -1,4 +1,4 @@
-// Nothing is left behind: whatever a later step adds to a file is moved, or this says that it is not.
+// Store migration covers every table and column of a SQLite file, also those of later schema migrations.
 import { expect, test } from "bun:test";
 import { MIGRATED_TABLES, targetOf } from "../../src/store/migrate-to-postgres/tables.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
@@ -9,7 +9,7 @@ import { makeDatabase } from "./database.ts";
 
 const moving = test.skipIf(postgresReason !== undefined);
 
-moving("every table and column of a file has its place, and nothing else is needed to fill a table", async () => {
+moving("every table and column of a SQLite file has a target, and no target column lacks a value", async () => {
   const file = openWriter(":memory:");
   migrate(file, ":memory:", 0);
   const tables = file.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();

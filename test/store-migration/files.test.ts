@@ -1,4 +1,4 @@
-// Result files come along into the bucket: those that are there already are left alone, and a bucket that was away is gone on with.
+// Store migration uploads result files to the bucket: it skips files that are there and resumes after bucket errors.
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ afterAll(dropDirs);
 const WEEK_MS = 604_800_000;
 const KEPT = 5;
 
-/** A directory whose service has kept so many files, and one that is past its retention. @returns the ids, the last of that one. */
+/** Creates a directory with stored files and one file past its retention. @returns the ids; the last is the expired one. */
 const keepFiles = async (dir: string): Promise<string[]> => {
   const store = await openDirectory({ dir, mode: "test" });
   const account = await openAccount(store, 5000);
@@ -61,7 +61,7 @@ const migrate = async (dir: string) => {
 };
 const puts = () => bucket.seen.filter(({ method, key }) => method === "PUT" && key.startsWith("gen_")).map(({ key }) => key);
 
-moving("kept files are in the bucket with their words, expired ones are not, and the directory keeps its own", async () => {
+moving("uploads stored files with their headers, leaves out expired ones, and keeps the files of the directory", async () => {
   const dir = freshDir();
   const ids = await keepFiles(dir);
   const { exit, told, err } = await migrate(dir);
@@ -80,7 +80,7 @@ moving("kept files are in the bucket with their words, expired ones are not, and
   for (const id of ids) expect(existsSync(join(dir, "files", pathOfFile(id, 1)))).toBe(true);
 });
 
-moving("a bucket that refuses stops the move before its end; put right, only what was missing is sent", async () => {
+moving("stops before the end when the bucket rejects a file, and sends only missing files when it is resumed", async () => {
   const dir = freshDir();
   const ids = await keepFiles(dir);
   const last = `${ids[KEPT - 1]}/1`;
@@ -103,7 +103,7 @@ moving("a bucket that refuses stops the move before its end; put right, only wha
   expect(bucket.objects.size).toBe(KEPT);
 });
 
-moving("a file that is gone or damaged is told by name, and the others come along", async () => {
+moving("reports each missing or damaged file by its id, and uploads the others", async () => {
   const dir = freshDir();
   const [gone = "", damaged = ""] = await keepFiles(dir);
   rmSync(join(dir, "files", pathOfFile(gone, 1)));

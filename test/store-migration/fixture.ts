@@ -1,4 +1,4 @@
-// A data directory with at least one row in every table, and texts that PostgreSQL cannot hold as they are.
+// A data directory with at least one row in every table, and texts that PostgreSQL cannot store unchanged.
 import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ const HOUR_MS = 3_600_000;
 const by = { kind: "command", id: "0", name: "root" } as const;
 export const INVITATION = hashApiKey("the link");
 export const SESSION = hashApiKey("the session");
-/** What a provider said, and what of it can be kept by both. */
+/** A provider's text, and the form of it that both databases can store. */
 export const SAID = "bad\0news \ud800 and \u{1f98a}";
 export const KEPT = "bad\ufffdnews \ufffd and \u{1f98a}";
 
@@ -52,7 +52,7 @@ const users = async (store: Store, accountSeq: number): Promise<void> => {
   expect(outcomes.filter(({ kind }) => kind === "refused")).toEqual([]);
 };
 
-/** Fails with an attempt whose provider said what no JSON of PostgreSQL may hold. */
+/** Fails a generation with a provider text that PostgreSQL cannot store as JSON. */
 const failBadly = async (store: Store, account: Account): Promise<void> => {
   const prompt = `a fox\0 in the "snow"\t\\N \u{1f98a}\r\n`;
   const mutation = await admit(store, account, {
@@ -67,7 +67,7 @@ const failBadly = async (store: Store, account: Account): Promise<void> => {
   ]);
 };
 
-/** @returns the account of most of it. */
+/** @returns the account that owns most of the rows. */
 export const makeFullWorld = async (dir: string): Promise<Account> => {
   const path = join(dir, DATABASE_FILE);
   await makeWorld(path);
@@ -83,7 +83,7 @@ export const makeFullWorld = async (dir: string): Promise<Account> => {
   const expired = await succeed(store, account);
   await store.commit([{ mutation: "roll-up-usage", limit: 1000 }]);
   await store.commit([{ mutation: "expire-files", seq: expired.seq, atMs: NOW_MS + 1000 * HOUR_MS }]);
-  // Two openings more, of which the last is not in the usage.
+  // Two further openings; the usage of the last one is not rolled up.
   await store.close();
   for (let n = 0; n < 2; n += 1) {
     const again = await openHere({ path, mode: "test", nowMs: NOW_MS + n });

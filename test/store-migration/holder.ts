@@ -1,4 +1,4 @@
-// Holds up the last transaction of a move until it waits, and then cuts its connection off.
+// Blocks the last transaction of a store migration until it waits, and then terminates its connection.
 import { SQL } from "bun";
 
 const WAITING = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
@@ -18,7 +18,7 @@ export const makeHolder = (url: string) => {
         await held;
       });
     },
-    /** @throws when nothing ever waited. */
+    /** @throws when no transaction waited. */
     cutOff: async (): Promise<void> => {
       for (let look = 0; look < LOOKS; look += 1) {
         const [waiting] = await sql.unsafe(WAITING);

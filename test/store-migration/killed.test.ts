@@ -1,4 +1,4 @@
-// The real process, killed at any moment and started again: the move ends, and both ends agree.
+// Kills the real migration process at random moments and restarts it: the migration completes and both databases verify.
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
@@ -19,7 +19,7 @@ const LATER_MS = 120;
 const UNDER_WAY = /^(moving|switching|verifying the database)/m;
 
 moving(
-  "Ctrl-C between two pages and kill -9 at later and later moments, until it has ended",
+  "migrate-store completes after a Ctrl-C between two pages and repeated kills with SIGKILL",
   async () => {
     const [dir, database] = [join(freshDir(), "data"), await makeDatabase()];
     await fillEnded(dir, COUNT);
@@ -37,7 +37,7 @@ moving(
       const { code } = await child.ended;
       if (code === null && UNDER_WAY.test(child.output())) kills += 1;
       if (code === null) continue;
-      // One that was killed after its verdict, or after its last commit, has little or nothing left to do.
+      // A process that was killed after its verification or last commit has little or nothing left to do.
       expect(child.output()).toMatch(/all thirteen invariants hold|verified before the move stopped|holds this store already/);
       break;
     }

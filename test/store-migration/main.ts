@@ -1,4 +1,5 @@
-// The move program: `npm run move -- [--generations N]`: a data directory of that size into PostgreSQL, interrupted on its way; ends with `N passed, N failed`.
+// Store migration program: `npm run move -- [--generations N]`. It migrates a data directory of that size into PostgreSQL with
+// interruptions, and ends with `N passed, N failed`.
 import { run, start } from "../../src/torture/crash/processes.ts";
 import { makeStocked } from "../bench/stock.ts";
 import { builtBinary } from "../built.ts";
@@ -8,10 +9,10 @@ import { openServer } from "../postgres/server.ts";
 
 const HELP = `Usage: npm run move -- [--generations N] [--kills N]
 
-Fills a data directory with settled generations, moves it into a new PostgreSQL with the built binary, which is killed on its way
-and started again, and verifies both ends by themselves.
-  --generations N  how many (default 20000); a million take 4 GB here, 5 GB there, and some ten minutes
-  --kills N        how often the move is killed (default 2)
+Fills a data directory with settled generations, migrates it into a new PostgreSQL database with the built binary, which is
+killed during the migration and restarted, and verifies both stores.
+  --generations N  number of generations (default 20000); a million need 4 GB in SQLite, 5 GB in PostgreSQL and about ten minutes
+  --kills N        number of kills (default 2)
 
 Examples:
   $ npm run move
@@ -60,10 +61,10 @@ const verify = async (what: string, words: string[], env: Record<string, string>
   judge(`genrouter verify over ${what}: the thirteen invariants hold`, code === 0, out.slice(-2000));
   return secondsSince(mono);
 };
-// Afterwards it is read no more.
+// The directory is verified before the move, and not read afterwards.
 const fileS = await verify("the directory", ["--data", home.dir]);
 const movedFrom = performance.now();
-/** Some way further with each life, so that the kills fall into different steps. */
+/** Each run lasts longer than the one before, so that the kills fall into different steps. */
 const lifeMs = Math.max(1500, Math.round(flags.generations / 60));
 let kills = 0;
 let told = "";
@@ -79,7 +80,7 @@ for (let isOver = false; !isOver; ) {
   }
   isOver = true;
   told = child.output();
-  judge(`the move ended, gone on with after ${kills} kills`, code === 0, told.slice(-2000));
+  judge(`the migration completes after ${kills} kills`, code === 0, told.slice(-2000));
 }
 const moveS = secondsSince(movedFrom);
 

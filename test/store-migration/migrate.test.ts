@@ -1,4 +1,4 @@
-// A store that was moved is the same store: every read, every sum, and whatever stops the move on its way.
+// A migrated store equals its source: every read and every sum, whatever interrupts the migration.
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { cpSync } from "node:fs";
 import { StoreMigrated } from "../../src/store/errors.ts";
@@ -45,13 +45,13 @@ const move = (dir: string, url: string, more: Partial<MigrateRequest> = {}, tell
   migrateStore({ dir, networkDisk: false, url, signal: new AbortController().signal, bringFiles: null, ...more }, tell);
 const isGood = ({ isMoved, source, target }: Outcome): boolean =>
   isMoved && [...(source ?? []), ...(target ?? [])].every(({ ok }) => ok);
-/** Everything in a database, row by row. */
+/** All rows of a database. */
 const rowsIn = async ({ ask }: TestDatabase): Promise<Record<string, string>> => {
   const tables = await ask(
     "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migration' ORDER BY 1",
   );
   const sums: Record<string, string> = {};
-  // When a move began is in `owner`, and is another each time.
+  // `owner` stores when a migration began, which differs each time.
   for (const { name } of tables)
     sums[String(name)] = String(
       (
@@ -62,10 +62,10 @@ const rowsIn = async ({ ask }: TestDatabase): Promise<Record<string, string>> =>
   return sums;
 };
 
-/** Generations that have not ended, and an ended one whose attempts are still asked about. */
+/** Unfinished generations, and an ended one with a watched attempt. */
 const UNDER_WAY = 7;
 
-/** An answer as it is where what a provider said was mended. */
+/** A result of a read after unstorable characters in provider texts were replaced. */
 const asKept = (answer: unknown): unknown => {
   if (typeof answer === "string") return answer === SAID ? KEPT : answer;
   if (Array.isArray(answer)) return answer.map(asKept);
@@ -74,24 +74,27 @@ const asKept = (answer: unknown): unknown => {
   return Object.fromEntries(Object.entries(answer).map(([name, value]) => [name, asKept(value)]));
 };
 
-moving("every read answers the same as before, but for what no JSON of PostgreSQL can hold", async () => {
-  const [dir, database] = [copyOfWorld(), await newDatabase()];
-  const before = await openSqliteReads(dir);
-  const answers = await readAll(before);
-  await before.close();
-  const outcome = await move(dir, database.url);
-  expect(isGood(outcome)).toBe(true);
-  expect(outcome.mended).toBe(2);
-  const store = await openPostgresStore({ url: database.url, prepare: true, mode: "test" });
-  // What was under way belongs to nobody until a node takes it.
-  expect(await store.unfinished(0, 100)).toEqual([]);
-  expect(await store.node?.takeOver(100)).toHaveLength(UNDER_WAY);
-  const moved = await readAll(store);
-  for (const [name, answer] of Object.entries(answers)) expect([name, moved[name]]).toEqual([name, asKept(answer)]);
-  await store.close();
-});
+moving(
+  "every read returns the same after the migration, except for characters that PostgreSQL cannot store as JSON",
+  async () => {
+    const [dir, database] = [copyOfWorld(), await newDatabase()];
+    const before = await openSqliteReads(dir);
+    const answers = await readAll(before);
+    await before.close();
+    const outcome = await move(dir, database.url);
+    expect(isGood(outcome)).toBe(true);
+    expect(outcome.mended).toBe(2);
+    const store = await openPostgresStore({ url: database.url, prepare: true, mode: "test" });
+    // Unfinished generations belong to no node until one takes them over.
+    expect(await store.unfinished(0, 100)).toEqual([]);
+    expect(await store.node?.takeOver(100)).toHaveLength(UNDER_WAY);
+    const moved = await readAll(store);
+    for (const [name, answer] of Object.entries(answers)) expect([name, moved[name]]).toEqual([name, asKept(answer)]);
+    await store.close();
+  },
+);
 
-moving("stopped after any page, it goes on where it was, and every row is there once", async () => {
+moving("a migration that is stopped after any page resumes there, and copies every row once", async () => {
   const whole = await newDatabase();
   expect(isGood(await move(copyOfWorld(), whole.url))).toBe(true);
   const expected = await rowsIn(whole);
@@ -107,7 +110,7 @@ moving("stopped after any page, it goes on where it was, and every row is there 
     if (outcome instanceof Error) {
       expect(outcome.message).toBe("stopped by the test");
       stops += 1;
-      // Until it has ended nobody starts on the half of it, and the directory is as it was.
+      // Until the migration has ended no service starts on the database, and the directory is unchanged.
       if (stops % 10 === 1)
         await expect(openPostgresStore({ url: database.url, prepare: true })).rejects.toThrow(
           /an incomplete migration from a data directory/,
@@ -124,7 +127,7 @@ moving("stopped after any page, it goes on where it was, and every row is there 
   expect(Object.keys(rows)).toEqual(Object.keys(expected));
 });
 
-moving("a directory that was moved is not started on, in both words; read it can be", async () => {
+moving("a migrated directory cannot be opened for writing, and can be read", async () => {
   const [dir, database] = [copyOfWorld(), await newDatabase()];
   await move(dir, database.url);
   const opening = openDirectory({ dir, mode: "test" });
@@ -135,7 +138,7 @@ moving("a directory that was moved is not started on, in both words; read it can
   await reads.close();
 });
 
-moving("cut off after the directory was marked, nobody starts on either end, and the same command ends it", async () => {
+moving("after a lost connection neither database can be opened, and the same command completes the migration", async () => {
   const [dir, database] = [copyOfWorld(), await newDatabase()];
   const holder = makeHolder(database.url);
   const moving = move(dir, database.url, {}, (progress) => {
@@ -154,7 +157,7 @@ moving("cut off after the directory was marked, nobody starts on either end, and
 });
 
 moving(
-  "an undone move gives the directory back, and the database to nobody; once a service was open over it there is no way back",
+  "undo returns the directory to service and blocks the database; it is rejected after a service opened the database",
   async () => {
     const [dir, database, other] = [copyOfWorld(), await newDatabase(), await newDatabase()];
     const ask = { dir, networkDisk: false, signal: new AbortController().signal };
@@ -173,7 +176,7 @@ moving(
   },
 );
 
-moving("what is in the database already is left alone: another's tables, another's store, another's move", async () => {
+moving("rejects a database with foreign tables, another store, another migration or another encoding", async () => {
   const [dir, database] = [copyOfWorld(), await newDatabase()];
   await database.ask("CREATE TABLE account (name text)");
   await expect(move(dir, database.url)).rejects.toThrow(/is not empty: there is a table account/);
@@ -193,7 +196,7 @@ moving("what is in the database already is left alone: another's tables, another
   );
   await stopped.catch(() => undefined);
   await expect(move(dir, half.url)).rejects.toThrow(/an unfinished move from another data directory/);
-  // The service was open since: what has arrived is not the whole truth any more.
+  // A service has written to the directory since, so the copied rows are outdated.
   await (await openDirectory({ dir: mine, mode: "test" })).close();
   await expect(move(mine, half.url)).rejects.toThrow(/was written to since the move .* began/);
   const latin = await makeDatabase("LATIN1");

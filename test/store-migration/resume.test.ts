@@ -1,4 +1,4 @@
-// A service opened over what was moved goes on as if nothing had happened: with what was under way, with money, with numbers and with usage.
+// A service continues over a migrated store: unfinished generations, balances, row numbers and usage.
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { migrateStore } from "../../src/store/migrate-to-postgres/migrate.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
@@ -26,7 +26,7 @@ afterAll(dropDirs);
 
 const EVERYTHING = { accountSeq: null, fromMs: null, toMs: null, status: null, models: null, keyId: null, from: null } as const;
 
-/** Generations that have ended, and what they cost, by the generations themselves and by the usage. */
+/** Ended generations and their cost, by the generations themselves and by usage. */
 const endedIn = async (store: Store) => {
   const { found } = await store.generationsStep({ ...EVERYTHING, limit: 1000, maxExamined: 1000 });
   const ended = found.map(({ record }) => record).filter(({ completedAtMs }) => completedAtMs !== null);
@@ -45,7 +45,7 @@ const rollUp = async (store: Store): Promise<void> => {
     await commitOne(store, { mutation: "roll-up-usage", limit: 3 });
 };
 
-moving("what was under way goes on, new rows follow the old ones, and usage counts each end once", async () => {
+moving("continues unfinished generations after a migration, appends new rows, and counts each end once in usage", async () => {
   const [dir, database] = [freshDir(), await makeDatabase()];
   const account = await makeFullWorld(dir);
   const signal = new AbortController().signal;
@@ -61,12 +61,12 @@ moving("what was under way goes on, new rows follow the old ones, and usage coun
   expect(await store.node?.takeOver(100)).toHaveLength(7);
   const [running] = (await store.unfinished(0, 100)).filter(({ status }) => status === "running").toReversed();
   if (!running) throw new Error("nothing was running");
-  // The one of another owner that was sent and accepted is charged by this one.
+  // This node charges a running generation that another node had submitted.
   const { version = 0 } = (await store.snapshotOf(running.seq)) ?? {};
   expect(await commitOne(store, capturedMutation(running.seq, version + 1, 1, PRICES.a))).toMatchObject({ kind: "stepped" });
   expect(await commitOne(store, stepMutation(running.seq, version + 2))).toMatchObject({ kind: "stale" });
 
-  // The same key is the same generation, a new one is a new one.
+  // The same idempotency key returns the same generation, a new one creates a new generation.
   const replay = await store.generationByKey(account.seq, "opening 0");
   expect(replay?.record.status).toBe("succeeded");
   const again = await store.commit([{ ...(await admit(store, account)), idempotencyKey: "opening 0" }]);
@@ -86,7 +86,7 @@ moving("what was under way goes on, new rows follow the old ones, and usage coun
   expect(await violations(store, null)).toEqual([]);
   await store.close();
 
-  // A second node, later: it takes over from the first as from any other.
+  // A second node takes over from the first one later.
   const next = await openPostgresStore({ url: database.url, prepare: true, mode: "test" });
   await next.node?.takeOver(100);
   expect((await next.unfinished(0, 100)).map(({ seq }) => seq)).toContain(failed.seq);

@@ -1,4 +1,4 @@
-// What every store promises: one suite, run over each driver.
+// Store contract: one suite that runs over every driver.
 import { afterEach, beforeEach, describe, expect } from "bun:test";
 import type { Store } from "../../src/store/store.ts";
 import { adminPromises } from "./contract/admin.ts";
@@ -12,15 +12,15 @@ import { usagePromises } from "./contract/usage.ts";
 import { userPromises } from "./contract/users.ts";
 import { type Account, openAccount, violations } from "./fixture.ts";
 
-/** What each test finds: a store of its own with one account of 1,000 credits. Taken apart inside a test, never before. */
+/** Fixture of each test: a new store with one account of 1,000 credits. Destructure it inside a test, never before. */
 export interface Stage {
   readonly store: Store;
   readonly account: Account;
-  /** Available, held, charged, and generations in progress of the account. */
+  /** Available, held and charged credits, and generations in progress, of the account. */
   readonly balance: () => Promise<(number | undefined)[]>;
 }
 
-/** Runs the suite over a driver; `open` gives an empty store each time. */
+/** Runs the suite over a driver. `open` returns an empty store each time. */
 export const conformance = (driver: string, open: () => Promise<Store>): void => {
   describe(`store over ${driver}`, () => {
     let store: Store;
@@ -42,7 +42,7 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
       account = await openAccount(store, 1000);
     });
     afterEach(async () => {
-      // Whatever a test did through mutations, the invariants hold.
+      // The invariants hold after every test.
       expect(await violations(store)).toEqual([]);
       await store.close();
     });

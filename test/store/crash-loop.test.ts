@@ -1,4 +1,4 @@
-// A generation that takes the service down at every start is parked after five deaths that were its own; nothing else ever is.
+// Crash loop guard: parks a generation after five starts that died in its recovery.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -53,7 +53,7 @@ const withStore = async <T>(work: (store: Store) => Promise<T>): Promise<T> => {
 const parked = () =>
   withStore(async (store) => (await store.unfinished(0, 100)).filter(isParked).map(({ seq }) => running.indexOf(seq)));
 
-/** One life of the process. It dies where a generation of `deadly` is taken up, or `after` recovery, or is stopped. */
+/** One lifetime of the process: it dies when it resumes a generation of `deadly` or after recovery, or it stops cleanly. */
 const live = async (deadly: readonly number[], end: "dies after recovery" | "stops" = "stops"): Promise<number[]> =>
   withStore(async (store) => {
     const loop = createCrashLoopGuard({
@@ -86,23 +86,23 @@ const lives = async (times: number, ...how: Parameters<typeof live>): Promise<vo
   for (let i = 0; i < times; i += 1) await live(...how);
 };
 
-test("two starts count, four more that die of a generation accuse it, and the fifth is the last it takes down", async () => {
+test("suspects a generation after two deaths, resumes it last, and parks it after five deaths in its recovery", async () => {
   await lives(2, [2]);
   expect(await live([2])).toEqual([0, 1, 2]);
-  // The suspect has its turn when all others have shown that they are harmless.
+  // The suspect is resumed after all others have proved harmless.
   for (let i = 0; i < 4; i += 1) expect(await live([2])).toEqual([0, 1, 3, 2]);
   expect(await parked()).toEqual([]);
   expect(await live([2])).toEqual([0, 1, 2, 3]);
   expect(await parked()).toEqual([2]);
 });
 
-test("two causes are both found, and nothing else is accused", async () => {
+test("finds two generations that cause a crash loop, and parks no other", async () => {
   await lives(12, [0, 3]);
   expect(await live([0, 3])).toEqual([0, 1, 2, 3]);
   expect(await parked()).toEqual([0, 3]);
 });
 
-test("a start that is survived, or stopped cleanly, begins the count anew", async () => {
+test("resets the count after a start that completes recovery and stops cleanly", async () => {
   await lives(6, [1]);
   await live([]);
   await lives(6, [1]);
@@ -111,19 +111,19 @@ test("a start that is survived, or stopped cleanly, begins the count anew", asyn
   expect(await parked()).toEqual([]);
 });
 
-test("any number of clean restarts parks nothing, and neither do deaths after recovery", async () => {
+test("parks nothing after clean restarts or after deaths that follow recovery", async () => {
   await lives(12, []);
   await lives(12, [], "dies after recovery");
   expect(await live([])).toEqual([0, 1, 2, 3]);
   expect(await parked()).toEqual([]);
 });
 
-test("deaths at different generations accuse none of them", async () => {
+test("parks nothing when each start dies at another generation", async () => {
   for (let i = 0; i < 12; i += 1) await live([i % 4]);
   expect(await parked()).toEqual([]);
 });
 
-test("deaths from outside accuse nobody, however regular: a doubted generation is left out first, and so cleared", async () => {
+test("parks nothing when the process is killed from outside at regular intervals", async () => {
   await fetching(1);
   clock.stop();
   clock = testClock(20);
@@ -132,7 +132,7 @@ test("deaths from outside accuse nobody, however regular: a doubted generation i
     await withStore(async (store) => {
       const { recoveryNote: noted, commit, unfinished, snapshotOf } = store;
       const bornMs = clock.nowMs();
-      // The process is gone: nothing that it would still write is written.
+      // After its death the process writes nothing more.
       const lives = () => {
         if (clock.nowMs() > bornMs + killedAfterMs) throw new Died();
       };
@@ -159,7 +159,7 @@ test("deaths from outside accuse nobody, however regular: a doubted generation i
   expect(await parked()).toEqual([]);
 });
 
-/** Makes a generation rest where a result is being fetched. */
+/** Puts a generation into the state in which its result is fetched. */
 const fetching = (index: number) =>
   withStore(async (store) => {
     const [found] = await store.unfinished((running[index] ?? 0) - 1, 1);
@@ -169,12 +169,12 @@ const fetching = (index: number) =>
     expect(await store.commit([step])).toMatchObject([{ kind: "stepped" }]);
   });
 
-test("a result that kills a moment after its generation was taken up is found out too", async () => {
+test("parks a generation whose result kills the process shortly after the generation was resumed", async () => {
   await fetching(1);
-  // Two seconds of the service are long enough here for a busy machine to look once.
+  // Two seconds of service time are long enough for a busy machine to poll once.
   clock.stop();
   clock = testClock(20);
-  // The process dies while the fetched bytes are read: after recovery as long as all are taken up at once.
+  // The process dies while it reads the fetched bytes. If all generations resume at once, that is after recovery.
   const liveAndDie = async () =>
     withStore(async (store) => {
       let dies = false;
@@ -193,7 +193,7 @@ test("a result that kills a moment after its generation was taken up is found ou
           loop.takingUp(found, () => {
             dies ||= found.seq === running[1] && !isParked(found);
           });
-        // Before the moment is over that a recovery with such a result has to live.
+        // The death falls into the time that a recovery with such a result has to survive.
         await loop.recovered();
         if (dies) throw new Died();
       } catch (fault) {
@@ -206,7 +206,7 @@ test("a result that kills a moment after its generation was taken up is found ou
   expect(await parked()).toEqual([1]);
 });
 
-test("what is parked keeps its hold, is told by a gauge and verify, and the others go on", async () => {
+test("keeps the hold of a parked generation, reports it in a gauge and in verify, and continues the others", async () => {
   await lives(8, [1]);
   const harness = await open();
   const [row] = (await violations(harness.store, harness.clock.nowMs())).flatMap(({ offending }) => offending);
@@ -231,7 +231,7 @@ test("what is parked keeps its hold, is told by a gauge and verify, and the othe
   await harness.crash();
 });
 
-test("the service notes its recovery, and forgets it when it is stopped", async () => {
+test("stores a recovery note at the start, and clears it after recovery", async () => {
   const settings = readSettings({ GENROUTER_DATA__DIR: dir, GENROUTER_SERVER__PORT: "0", GENROUTER_CATALOGUE__DIR: "" });
   const notes: string[] = [];
   const service = await createServer(settings, {

@@ -1,4 +1,4 @@
-// What an owner finds wrong before it writes: a damaged page that nothing would have read, and a log that is gone.
+// Corruption checks before the first write: a damaged page, a missing write-ahead log.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { closeSync, cpSync, existsSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 const PAGE = 4096;
 
-test("a damaged page is found before anything is written, also where no start would have read it", async () => {
+test("detects a damaged page before any write, also a page that no start would read", async () => {
   await (await openDirectory({ dir: dir(), mode: "test" })).close();
   const file = openSync(join(dir(), "genrouter.db"), "r+");
   writeSync(file, new Uint8Array(PAGE).fill(0xa5), 0, PAGE, PAGE * 26);
@@ -30,7 +30,7 @@ test("a damaged page is found before anything is written, also where no start wo
   expect(String(fault)).toMatch(/genrouter\.db is damaged \([^\n]+\): restore a backup; nothing was changed$/);
 });
 
-/** A copy of a directory whose owner is at work: what a kill would leave. */
+/** Copies the directory of a running store, which is what a kill would leave. */
 const killed = async (): Promise<void> => {
   const store = await openDirectory({ dir: dir(), mode: "test" });
   await admit(store, await openAccount(store, 1000));
@@ -38,7 +38,7 @@ const killed = async (): Promise<void> => {
   await store.close();
 };
 
-test("a log that is gone after a kill is missed by the next owner and by readers, and all is well when it is back", async () => {
+test("rejects writers and readers while the write-ahead log of a killed process is missing", async () => {
   await killed();
   renameSync(log(copy()), join(base, "away"));
   for (const open of [() => openDirectory({ dir: copy(), mode: "test" }), () => openSqliteReads(copy())]) {
@@ -52,13 +52,13 @@ test("a log that is gone after a kill is missed by the next owner and by readers
   await store.close();
 });
 
-test("an owner that closes leaves neither log nor mark, and the next one starts", async () => {
+test("removes the write-ahead log and its marker on close, and opens again", async () => {
   await killed();
   expect([existsSync(log(dir())), existsSync(mark(dir()))]).toEqual([false, false]);
   await (await openDirectory({ dir: dir(), mode: "test" })).close();
 });
 
-test("where another program has folded the log in, taking the mark away is enough", async () => {
+test("opens after another program has checkpointed the log and the marker is removed", async () => {
   await killed();
   rmSync(log(copy()));
   rmSync(mark(copy()));

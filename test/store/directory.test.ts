@@ -1,4 +1,4 @@
-// A data directory: one owner, readers beside it, its mode, restarts, a full disk, and schemas of other releases.
+// Data directory: one process, concurrent readers, mode, restarts, a full disk, and schemas of other releases.
 
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-/** What a promise is rejected with. */
+/** Returns the error that a promise rejects with. */
 const faultOf = async (promise: Promise<unknown>): Promise<Error> => {
   try {
     await promise;
@@ -35,7 +35,7 @@ const faultOf = async (promise: Promise<unknown>): Promise<Error> => {
 
 const STORE = JSON.stringify(join(import.meta.dir, "../../src/store/sqlite/client.ts"));
 const SCENE = JSON.stringify(join(import.meta.dir, "fixture.ts"));
-/** Runs a script in a process of its own, in a shell that first does `before`. */
+/** Runs a script in a separate process, in a shell that first runs `before`. */
 const runApart = async (script: string, before = "true"): Promise<string> => {
   const child = Bun.spawn(["sh", "-c", `${before}; exec "$0" -e "$1"`, process.execPath, script], {
     stdout: "pipe",
@@ -45,7 +45,7 @@ const runApart = async (script: string, before = "true"): Promise<string> => {
   return `${out}${err}`.trim();
 };
 
-test("a second owner is refused with the pid of the first, in this process and in another", async () => {
+test("rejects a second opening with the pid of the first, in the same process and in another", async () => {
   const store = await open();
   const fault = await faultOf(open());
   expect(fault).toBeInstanceOf(DirectoryInUse);
@@ -60,7 +60,7 @@ test("a second owner is refused with the pid of the first, in this process and i
   await (await open()).close();
 });
 
-test("the lock outlives the garbage collector and ends with its process", async () => {
+test("keeps the directory lock through garbage collection, and releases it when its process ends", async () => {
   const child = Bun.spawn(
     [
       process.execPath,
@@ -80,7 +80,7 @@ test("the lock outlives the garbage collector and ends with its process", async 
   await (await open()).close();
 });
 
-test("readers see what is committed while the owner has the directory, and cannot write", async () => {
+test("shows commits to readers while the store is open, and keeps readers from writing", async () => {
   const store = await open();
   const account = await openAccount(store, 1000);
   const mutation = await admit(store, account);
@@ -94,13 +94,13 @@ test("readers see what is committed while the owner has the directory, and canno
   expect(() => raw.run("DELETE FROM snapshot")).toThrow(/readonly/);
   raw.close();
   await store.close();
-  // A directory whose owner is gone is read as well.
+  // A directory without a running process can be read as well.
   const later = await openSqliteReads(dir);
   expect(await later.accounts()).toMatchObject([{ id: account.id, heldCredits: 110 }]);
   await later.close();
 });
 
-test("a restart finds everything that was acknowledged, and row numbers go on", async () => {
+test("restores everything that was acknowledged after a restart, and continues the row numbers", async () => {
   let store = await open();
   const account = await openAccount(store, 1000);
   const done = await succeed(store, account, { idempotencyKey: "done" });
@@ -122,7 +122,7 @@ test("a restart finds everything that was acknowledged, and row numbers go on", 
   await store.close();
 });
 
-test("what a killed process was answered is there, once, and the invariants hold", async () => {
+test("keeps every generation that a killed process acknowledged, with all invariants", async () => {
   const child = Bun.spawn(
     [
       process.execPath,
@@ -147,7 +147,7 @@ test("what a killed process was answered is there, once, and the invariants hold
   await store.close();
 });
 
-test("in a directory that others may read, the database and its log are for the owner alone", async () => {
+test("creates database, log and lock with mode 0600 in a directory that other users can read", async () => {
   chmodSync(dir, 0o755);
   const before = process.umask(0o022);
   try {
@@ -160,7 +160,7 @@ test("in a directory that others may read, the database and its log are for the 
   }
 });
 
-test("the mode is fixed when the directory is made; without one named it keeps its own", async () => {
+test("fixes the mode when the directory is created, and uses it when an opening names none", async () => {
   await (await open()).close();
   const fault = await faultOf(openDirectory({ dir, mode: "live" }));
   expect(fault).toBeInstanceOf(WrongMode);
@@ -170,30 +170,30 @@ test("the mode is fixed when the directory is made; without one named it keeps i
 });
 
 test.each([
-  ["a file in its place", () => writeFileSync(join(dir, "x"), ""), () => join(dir, "x")],
+  ["a file instead of a directory", () => writeFileSync(join(dir, "x"), ""), () => join(dir, "x")],
   ["a directory below a file", () => writeFileSync(join(dir, "x"), ""), () => join(dir, "x", "y")],
-  ["no database where one must be", () => undefined, () => join(dir, "none")],
-])("an unusable directory is told in one line: %s", async (_name, arrange, where) => {
+  ["no database where one is required", () => undefined, () => join(dir, "none")],
+])("reports an unusable directory in one line: %s", async (_name, arrange, where) => {
   arrange();
   const fault = await faultOf(openDirectory({ dir: where(), mode: "test", requireExisting: _name.startsWith("no ") }));
   expect(fault).toBeInstanceOf(DirectoryUnusable);
   expect(fault.message).toMatch(/^data directory [^\n]+$/);
 });
 
-test.skipIf(process.platform !== "linux")("a directory that cannot be made, even by root, is told in one line", async () => {
+test.skipIf(process.platform !== "linux")("reports a directory that even root cannot create in one line", async () => {
   const fault = await faultOf(openDirectory({ dir: "/proc/genrouter", mode: "test" }));
   expect(fault).toBeInstanceOf(DirectoryUnusable);
   expect(fault.message).toMatch(/^data directory \/proc\/genrouter: it cannot be written [^\n]+$/);
 });
 
-test("reading a directory without a database, or with rubbish in its place, is told in one line", async () => {
+test("rejects reads of a directory whose database is missing or invalid", async () => {
   expect(await faultOf(openSqliteReads(dir))).toBeInstanceOf(DirectoryUnusable);
   writeFileSync(file(), "not a database at all, but long enough to have a header ".repeat(100));
   expect(await faultOf(openSqliteReads(dir))).toBeInstanceOf(StoreDamaged);
   expect(await faultOf(open())).toBeInstanceOf(StoreDamaged);
 });
 
-test("on a full disk the whole batch is undone, told as full, and goes through once there is room", async () => {
+test("rolls back the whole batch on a full disk, reports StoreFull, and commits the batch once there is room", async () => {
   const store = await open({ pragmas: { maxPages: 100 } });
   const account = await openAccount(store, 1_000_000);
   const big = (n: number) =>
@@ -223,7 +223,7 @@ test("on a full disk the whole batch is undone, told as full, and goes through o
   await roomy.close();
 });
 
-test("a write that fails in another way is an unknown outcome, and nothing is written after it", async () => {
+test("treats any other write error as an unknown outcome, and writes nothing after it", async () => {
   // 300 blocks of 512 bytes: the log cannot grow past them, which SQLite reports as an I/O error.
   const said = await runApart(
     `process.on("SIGXFSZ", () => {});
@@ -242,7 +242,7 @@ test("a write that fails in another way is an unknown outcome, and nothing is wr
   await store.close();
 });
 
-test("the writing connection has every pragma that safety rests on", () => {
+test("opens the writing connection with every pragma that durability requires", () => {
   const db = openWriter(file());
   expect(["journal_mode", "synchronous", "foreign_keys", "busy_timeout", "temp_store"].map((name) => pragma(db, name))).toEqual([
     "wal",
@@ -254,7 +254,7 @@ test("the writing connection has every pragma that safety rests on", () => {
   db.close();
 });
 
-test("a migration that is not the one that was run is refused", async () => {
+test("rejects a database whose applied migration has another checksum", async () => {
   await (await open()).close();
   const db = openWriter(file());
   const changed = MIGRATIONS.map((one) => ({ ...one, sql: `${one.sql}\n-- changed` }));
@@ -265,7 +265,7 @@ test("a migration that is not the one that was run is refused", async () => {
   expect(await faultOf(openSqliteReads(dir))).toBeInstanceOf(WrongSchema);
 });
 
-test("a database of a newer release is refused with what to do", async () => {
+test("rejects a database of a newer release with instructions", async () => {
   await (await open()).close();
   const db = openWriter(file());
   db.run("PRAGMA user_version = 99");
@@ -275,7 +275,7 @@ test("a database of a newer release is refused with what to do", async () => {
   expect(fault.message).toMatch(/schema 99 .* start the newer release/);
 });
 
-test("a further migration runs after a copy was made; one that fails leaves the file as it was", async () => {
+test("runs a further migration after copying the database, and leaves the file unchanged when a migration fails", async () => {
   const store = await open();
   await openAccount(store, 7);
   await store.close();

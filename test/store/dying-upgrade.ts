@@ -1,4 +1,4 @@
-// An upgrade that is killed: opens a database as a start does, and dies before the statement whose number it is told.
+// Runs the schema migrations of a database, and kills itself before the statement with the given number.
 import type { Database } from "bun:sqlite";
 import { migrate } from "../../src/store/sqlite/migrate.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
@@ -12,7 +12,7 @@ const die = (): void => {
 const db = openWriter(path);
 const run = db.run.bind(db);
 const query = db.query.bind(db);
-// Both ways in which the upgrade speaks to the database.
+// Both methods by which the migration accesses the database.
 db.run = ((...words: Parameters<Database["run"]>) => {
   die();
   return run(...words);

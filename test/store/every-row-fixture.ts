@@ -1,4 +1,4 @@
-// A world for the checker: every kind of generation, attempt and transfer there is, written by mutations over two openings.
+// Fixture for verify: every kind of generation, attempt and transfer, written by mutations over two openings.
 import { expect } from "bun:test";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
 import type { ApplyTransition } from "../../src/store/mutations.ts";
@@ -24,7 +24,7 @@ const commitAll = async (store: Store, ...mutations: ApplyTransition[]): Promise
     if (outcome.kind !== "stepped") throw new Error(`a step of the world was ${JSON.stringify(outcome)}`);
 };
 
-/** Route a was lost and delivered late, route b was charged; what c was doing when b delivered became superseded. */
+/** Route a was lost and delivered late, route b was charged, and the attempt on c became superseded when b delivered. */
 const eventful = async (store: Store, account: Account): Promise<void> => {
   const mutation = await admit(store, account);
   const watchUntilMs = NOW_MS + 900_000;
@@ -47,7 +47,7 @@ const eventful = async (store: Store, account: Account): Promise<void> => {
   await store.commit([{ mutation: "mark-attempt", seq: mutation.seq, atMs: NOW_MS + 9000, change }]);
 };
 
-/** A key with a limit that has spent half of it, and one of the same account without. */
+/** An account with two keys: one with a limit that is half spent, one without a limit. */
 const limited = async (store: Store): Promise<void> => {
   const account = await openAccount(store, 500);
   const [key] = await store.keys(account.id);
@@ -62,7 +62,10 @@ const limited = async (store: Store): Promise<void> => {
   await succeed(store, { ...account, keySeq: made[0]?.kind === "done" ? (made[0].seq ?? 0) : 0 });
 };
 
-/** Two purchases: one refunded in part; of the other a dispute took more than there was, which the first settled. One is left open. Of the first, two refunds were in another currency. */
+/**
+ * Three purchases. A dispute of `a` took more than the balance, and the payment of `b` repaid that debt. `b` is partly refunded
+ * and has two reversals in another currency. `c` stays open.
+ */
 const buyAndDispute = async (store: Store, { seq }: Account): Promise<void> => {
   await buy(store, seq, "a", 1000);
   await store.commit([
@@ -71,7 +74,7 @@ const buyAndDispute = async (store: Store, { seq }: Account): Promise<void> => {
   ]);
   await buy(store, seq, "b", 2500);
   await store.commit([reversalMutation("re_b", "b", 700), openPurchaseMutation(seq, "c", 1000)]);
-  // One in another currency was decided, another is not.
+  // One reversal in another currency is decided, another is not.
   await store.commit([
     foreignMutation("re_f", "b", 92),
     decideMutation("re_f", 100),
@@ -79,7 +82,9 @@ const buyAndDispute = async (store: Store, { seq }: Account): Promise<void> => {
   ]);
 };
 
-/** Makes the world in a new database, which `open` opens: accounts 1 (most of it), 2 (one success, and a debt) 3 (two keys, one with a limit) and 4 (purchases). */
+/**
+ * Fills a new database: accounts 1 (most of it), 2 (one success and a debt), 3 (two keys, one with a limit) and 4 (purchases).
+ */
 export const makeWorldOver = async (open: () => Promise<Store>): Promise<void> => {
   const store = await open();
   const account = await openAccount(store, 5000);
@@ -111,11 +116,11 @@ export const makeWorldOver = async (open: () => Promise<Store>): Promise<void> =
   await buyAndDispute(store, await openAccount(store, 0));
   expect(await violations(store)).toEqual([]);
   await store.close();
-  // A second opening, so that there are two epochs to confuse.
+  // A second opening, so that there are two epochs.
   const again = await open();
   await succeed(again, account);
   await again.close();
 };
 
-/** Makes the world in a new file. */
+/** Fills a new database file. */
 export const makeWorld = (path: string): Promise<void> => makeWorldOver(() => openHere({ path, mode: "test", nowMs: NOW_MS }));

@@ -1,4 +1,4 @@
-// A scene for tests of the store: accounts with credits, generations and their whole lives, in one line each.
+// Fixture of store tests: accounts with credits, generations and their mutations.
 
 import { generationId, hashApiKey, newApiKey, newGeneration, newGenerationSeq, newId } from "../../src/domain/ids.ts";
 import type { Output, PinnedCopy, PinRequest } from "../../src/domain/types.ts";
@@ -31,7 +31,7 @@ export const commitOne = async <D extends Mutation>(store: Store, mutation: D): 
 
 export type Account = { seq: number; id: string; keySeq: number; keyHash: string };
 
-/** An account with a key and `credits` on it. */
+/** Creates an account with a key and `credits`. */
 export const openAccount = async (store: Store, credits: number): Promise<Account> => {
   const id = newId("acc");
   const account = await commitOne(store, { mutation: "create-account", id, name: "Ada", atMs: NOW_MS });
@@ -55,7 +55,7 @@ export const openAccount = async (store: Store, credits: number): Promise<Accoun
 export const topUp = (store: Store, accountSeq: number, credits: number, reference: string | null = null): Promise<AdminResult> =>
   commitOne(store, { mutation: "credit", accountSeq, kind: "topup", credits, note: "pack", reference, atMs: NOW_MS });
 
-/** A submission on the account; quoted 75 and reserved 110 credits unless told otherwise. */
+/** A submission on the account with 75 quoted and 110 reserved credits, unless `changes` override them. */
 export const admitMutation = (account: Account, changes: Partial<AdmitGeneration> = {}): AdmitGeneration => {
   const seq = newGenerationSeq(NOW_MS);
   return {
@@ -88,7 +88,7 @@ export const admitMutation = (account: Account, changes: Partial<AdmitGeneration
   };
 };
 
-/** When a submission is made, and all that follows from it. */
+/** The fields that depend on the time of submission. */
 export const submittedAt = (createdAtMs: number): Partial<AdmitGeneration> => ({
   ...newGeneration(createdAtMs),
   createdAtMs,
@@ -102,7 +102,7 @@ export const admit = async (store: Store, account: Account, changes: Partial<Adm
   return mutation;
 };
 
-/** A step that goes on; `version` 1 by default. */
+/** A step that does not end the generation. */
 export const stepMutation = (seq: number, version: number, changes: Partial<ApplyTransition> = {}): ApplyTransition => ({
   mutation: "step",
   seq,
@@ -115,7 +115,7 @@ export const stepMutation = (seq: number, version: number, changes: Partial<Appl
   ...changes,
 });
 
-/** The step that begins attempt `n` on a route and has sent it and been given a job: `running`. */
+/** The step that begins attempt `n` on a route, sends it and stores its job: `running`. */
 export const startedMutation = (
   mutation: AdmitGeneration,
   version = 1,
@@ -151,7 +151,7 @@ export const capturedMutation = (seq: number, version: number, n: number, credit
     settlement: { kind: "capture", n, credits, output: OUTPUT, filesExpireAtMs: NOW_MS + 604_800_000 },
   });
 
-/** The step that gives everything back and ends the generation. */
+/** The step that releases the whole hold and ends the generation. */
 export const releasedMutation = (seq: number, version: number, changes: Partial<ApplyTransition> = {}): ApplyTransition =>
   stepMutation(seq, version, {
     event: { type: "deadline" },
@@ -172,14 +172,14 @@ export const succeed = async (
   return mutation;
 };
 
-/** The invariants that do not hold, with what offends. */
+/** The violated invariants with their offending rows. */
 export const violations = async (store: Pick<Store, "verify">, nowMs: number | null = NOW_MS + 5000) =>
   (await store.verify(nowMs)).filter(({ ok }) => !ok);
 
-/** A link whose length is billed, and our copy of its file. */
+/** A linked input whose length is billed, and its pinned copy. */
 export const PIN: PinRequest = { n: 1, field: "input.video_url", kind: "video", measuredMs: 4000, frameMs: 42 };
 export const COPY: PinnedCopy = { n: 1, sha256: "c".repeat(64), bytes: 71_000, mime: "video/mp4", ms: 4010 };
-/** The first step of a generation whose links are pinned: they are. */
+/** The first step of a generation after its inputs are pinned. */
 export const pinnedMutation = (seq: number, pinned: readonly PinnedCopy[]): ApplyTransition =>
   stepMutation(seq, 1, {
     event: { type: "pinned" },

@@ -1,9 +1,9 @@
-// What a schema refuses by itself: a scene with every kind of row, and SQL on it that would break an invariant, in words of all drivers.
+// Guards of the schema: rows of every kind, and SQL that every driver must reject.
 import type { Store } from "../../src/store/store.ts";
 import { admit, COPY, openAccount, PIN, pinnedMutation, startedMutation, succeed } from "./fixture.ts";
 import { buy, foreignMutation, openPurchaseMutation, reversalMutation } from "./purchases.ts";
 
-/** What a driver says by itself, and how a guard is taken away. */
+/** The error texts of a driver, and how a guard is dropped. */
 export type Words = {
   check: string;
   unique(columns: string, index: string): string;
@@ -31,18 +31,18 @@ const TRANSFER =
   "seq, account_seq, transfer_no, previous_seq, after_generation_seq, kind, credits, from_side, to_side, generation_seq, attempt_no, available_after, held_after, at_ms, epoch, hash";
 const RUNNING = "(SELECT seq FROM generation WHERE status = 'running')";
 const ENDED = "(SELECT seq FROM generation WHERE status = 'succeeded')";
-/** A transfer behind the end of the account's chain, as its balance would have to follow. */
+/** A transfer appended to the account's chain, with the balance that must follow. */
 const post = (kind: string, credits: number, sides: string, generation: string, available: string, held: string) =>
   `INSERT INTO transfer (${TRANSFER}) SELECT 99, account_seq, last_transfer_no + 1, last_transfer_seq, 0, '${kind}', ${credits}, ${sides}, ${generation}, 1,
      available_credits ${available}, held_credits ${held}, 0, 1, ${HASH} FROM balance`;
-/** One operator, with a session that has ended, a link that was used, and a line of the audit log. */
+/** One operator, with an ended session, a used invitation and an audit entry. */
 const USERS = `INSERT INTO console_user (seq, id, email, name, role, password, created_at_ms) VALUES (1, 'per_1', 'a@b.c', 'A', 'operator', '$argon2id$x', 0);
   INSERT INTO session VALUES (${HASH}, 'ses_1', 1, 0, 0, 9, 5, '', '');
   INSERT INTO invitation VALUES (${HASH}, 'inv_1', 'setup', 'operator', NULL, NULL, NULL, 1, 'x', 0, 9, 5, NULL);
   INSERT INTO audit (at_ms, principal_kind, principal_id, principal_name, action, detail) VALUES (0, 'command', '0', 'root', 'set-account', '{}');`;
 const STEP = "UPDATE balance SET last_transfer_no = last_transfer_no + 1, last_transfer_seq = 99";
 
-/** What is said, and of what. */
+/** The expected error, and the SQL that causes it. */
 export const guards = (words: Words): [fault: string, sql: string][] => [
   ["a transfer is immutable", "UPDATE transfer SET credits = credits + 1"],
   ["a transfer cannot be deleted", "DELETE FROM transfer WHERE kind = 'topup'"],

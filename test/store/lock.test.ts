@@ -1,4 +1,4 @@
-// An owner that lost its lock, or whose database was put out of its place, writes nothing more and says why.
+// A store that lost its lock or its database file writes nothing more and reports why.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,14 +39,14 @@ test.each<[what: string, why: RegExp, mishap: () => void]>([
     },
   ],
   [
-    "a backup was copied over its database by another name",
+    "a backup was renamed over its database",
     /genrouter\.db was removed or replaced: what is written would be lost/,
     () => {
       copyFileSync(at("genrouter.db"), at("backup.db"));
       renameSync(at("backup.db"), at("genrouter.db"));
     },
   ],
-])("when %s nothing is written", async (_what, why, mishap) => {
+])("writes nothing and reports why when %s", async (_what, why, mishap) => {
   expect(await beat()).toBe("written");
   mishap();
   const fault = await beat();
@@ -55,7 +55,7 @@ test.each<[what: string, why: RegExp, mishap: () => void]>([
   await store.close();
 });
 
-test("a lock that was taken from the process itself is noticed", async () => {
+test("detects that the lock of its own process is gone", async () => {
   const locks = (globalThis as { genrouterLocks?: Map<string, { close(): void }> }).genrouterLocks;
   const lock = locks?.get(at("lock.db"));
   expect(lock).toBeDefined();

@@ -1,4 +1,4 @@
-// The checker is called at the end of every test that has a store: stores are opened in one way, and that way verifies.
+// Every test opens its store through `open-store.ts`, which verifies the invariants on close.
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -12,11 +12,11 @@ const root = resolve(import.meta.dir, "../..");
 const dir = mkdtempSync(join(tmpdir(), "store-"));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-test("no test opens a store that is not verified when it is closed", () => {
+test("no test imports a store opener that skips verification on close", () => {
   const openers: string[] = [];
-  // Not those in texts: scripts that run in processes of their own, which end by a kill or a full disk.
-  // Nor benches: they fill a directory for the service, and have the command verify it when the service has ended. Nor what costs are measured
-  // on, which is a program, too: it verifies its books itself, before they go.
+  // Left out: scripts inside string literals, which run in processes that end by a kill or a full disk.
+  // Also left out: benchmarks, which fill a directory and verify it by the command when the service has ended, and the cost
+  // fixtures, which verify their own database before they delete it.
   const others = ["test/bench/", "test/capacity/fixtures.ts"];
   for (const path of new Glob("test/**/*.ts").scanSync({ cwd: root }))
     for (const line of readFileSync(join(root, path), "utf8").split("\n"))
@@ -24,7 +24,7 @@ test("no test opens a store that is not verified when it is closed", () => {
   expect([...new Set(openers)]).toEqual(["test/store/open-store.ts"]);
 });
 
-test.each(["a file", "a directory"])("a store on %s whose books are wrong fails its test at the end", async (where) => {
+test.each(["a file", "a directory"])("fails the test on close when a store on %s violates an invariant", async (where) => {
   const path = join(dir, "genrouter.db");
   const store = await (where === "a file" ? openHere({ path, mode: "test" }) : openDirectory({ dir, mode: "test" }));
   const { seq } = await openAccount(store, 100);

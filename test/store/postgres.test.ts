@@ -1,9 +1,9 @@
-// PostgreSQL, told to be like every other store: the suite of promises.
+// The store contract over PostgreSQL.
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { freshDatabase, onPostgres } from "../postgres/databases.ts";
 import { conformance } from "./conformance.ts";
 
-onPostgres("the suite over PostgreSQL", () => {
+onPostgres("the store contract over PostgreSQL", () => {
   conformance("PostgreSQL", async () => {
     const database = await freshDatabase();
     const store = await openPostgresStore({ url: database.url, prepare: true, mode: "test", readers: 2 });

@@ -1,4 +1,4 @@
-// Makes the tables of a build before the first release, without rows, as that build made them.
+// Creates the tables of a build before the first release, without rows, as that build created them.
 import { openWriter } from "../../src/store/sqlite/open.ts";
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "../../src/store/sqlite/schema/pre-release/migrations.ts";
 
@@ -15,6 +15,6 @@ export const makePreRelease = (path: string, rows = "", version = PRE_RELEASE_VE
   db.close();
 };
 
-/** What every service wrote at its first start. */
+/** The rows that every service wrote at its first start. */
 export const FIRST_START = `INSERT INTO meta VALUES ('mode', 'test'), ('secret', '${"ab".repeat(32)}'), ('created_at_ms', '1'),
   ('last_seen_ms', '1'); INSERT INTO owner VALUES (1, 1, 'old', 1);`;

@@ -1,4 +1,4 @@
-// Purchases in one line each, for tests of the store.
+// Purchases for store tests, one line each.
 
 import type { DecideReversal, Principal } from "../../src/store/mutations.ts";
 import type {
@@ -11,11 +11,11 @@ import type {
 import type { Store } from "../../src/store/store.ts";
 import { commitOne, NOW_MS } from "./fixture.ts";
 
-/** Whoever buys, and who tells of payments. */
+/** The principal of a purchase, and the principal of payment events. */
 export const BUYER: Principal = { kind: "user", id: "per_1", name: "ada@example.com" };
 export const STRIPE: Principal = { kind: "service", id: "stripe", name: "Stripe" };
 
-/** Names are short in tests: purchase `a` is `pur_a`, its checkout `cs_a`, its payment `pi_a`. */
+/** Short names: purchase `a` is `pur_a`, its checkout `cs_a`, its payment `pi_a`. */
 export const openPurchaseMutation = (accountSeq: number, name: string, credits: number): OpenPurchase => ({
   mutation: "open-purchase",
   id: `pur_${name}`,
@@ -54,7 +54,7 @@ export const reversalMutation = (
   ...changes,
 });
 
-/** One in another currency; `amount` in its smallest unit. */
+/** A reversal in another currency; `amount` is in its smallest unit. */
 export const foreignMutation = (
   id: string,
   of: string,
@@ -65,7 +65,7 @@ export const foreignMutation = (
   return { ...told, mutation: "note-foreign-reversal", amount, currency: "eur", ...changes };
 };
 
-/** What an operator decides about it. */
+/** An operator's decision about a reversal in another currency. */
 export const decideMutation = (id: string, credits: number): DecideReversal => ({
   ...{ mutation: "decide-reversal", id, credits, reason: "the rate of that day", atMs: NOW_MS + 3000 },
 });

@@ -1,4 +1,4 @@
-// What the schema refuses by itself: direct SQL that would break an invariant.
+// Guards of the SQLite schema: it rejects SQL that would break an invariant.
 
 import type { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";

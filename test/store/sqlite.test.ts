@@ -1,4 +1,4 @@
-// The conformance suite over both drivers of SQLite: one thread in memory, and a directory with its writing thread.
+// The store contract over SQLite: in memory in one thread, and in a directory with the writing thread.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

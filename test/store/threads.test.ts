@@ -1,4 +1,4 @@
-// A large file is verified on several threads: the same verdict, told step by step, and a fault is no verdict.
+// Verification of a large file on several threads: same result, progress for each clause, and an error when it cannot finish.
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
@@ -29,14 +29,14 @@ const verdicts = async (dir: string) => {
   return { ...seen, told };
 };
 
-test("threads come to the same verdict as one, and tell each clause", async () => {
+test("returns the same result on several threads as on one, and reports each clause", async () => {
   const { here, threads, told } = await verdicts(await written());
   expect(threads.every(({ ok }) => ok)).toBe(true);
   expect(threads).toEqual(here);
   expect(told).toEqual(CLAUSES.map((_, at) => `${at + 1}/${CLAUSES.length}`));
 });
 
-test("what offends is found by threads with the same rows", async () => {
+test("finds the same offending rows on several threads as on one", async () => {
   const dir = await written();
   const db = new Database(join(dir, DATABASE_FILE));
   db.run("DROP TRIGGER balance_follows_transfer");
@@ -47,7 +47,7 @@ test("what offends is found by threads with the same rows", async () => {
   expect(threads).toEqual(here);
 });
 
-test("a file that went away meanwhile is no verdict", async () => {
+test("rejects when the file is removed before the verification", async () => {
   const dir = await written();
   const reads = await openSqliteReads(dir, { largeBytes: 0 });
   rmSync(join(dir, DATABASE_FILE));

@@ -1,4 +1,5 @@
-// Upgrade and downgrade with directories that hold money and generations in flight: a checked copy first, and killed at any moment it goes on.
+// Upgrades and downgrades of directories that hold money and generations in flight. An upgrade makes a checked copy first, and a
+// new start completes it after a kill at any statement.
 import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -22,14 +23,14 @@ const COPY = `genrouter.db.before-${NEWEST}`;
 const objects = (db: Database) =>
   db.query<{ name: string; sql: string | null }, []>("SELECT name, sql FROM sqlite_schema ORDER BY name").all();
 const TABLES = new Set(["account", "balance", "transfer", "generation", "attempt", "generation_event", "api_key"]);
-/** The rows of the tables of money and generations by their present names, whichever release wrote the file. */
+/** The rows of the money and generation tables by their present names, whichever release wrote the file. */
 const rowsOf = (path: string) =>
   [...valuesIn(path)]
     .map(([table, rows]) => [RENAMED[table] ?? table, rows] as const)
     .filter(([table]) => TABLES.has(table))
     .sort(([one], [other]) => (one < other ? -1 : 1));
 
-/** A directory as the last build before the first release left it: generations have ended, run and wait in it. */
+/** A directory of the last build before the first release, with ended, running and queued generations. */
 const copyOfOld = (): string => formerDirectory(LAST);
 const versionOf = (path: string): number => {
   const db = new Database(path, { readonly: true });
@@ -38,14 +39,14 @@ const versionOf = (path: string): number => {
   return version;
 };
 const verifies = async (dir: string) => {
-  // Closing checks the thirteen invariants.
+  // Closing the store verifies the thirteen invariants.
   const store = await openDirectory({ dir, mode: "test" });
   expect(await store.mode()).toBe("test");
   await store.close();
 };
 
 describe("upgrade", () => {
-  test("a directory of the release before starts, after a copy of it was made and checked", async () => {
+  test("converts a directory of the former release after making and checking a copy", async () => {
     const dir = copyOfOld();
     const before = rowsOf(join(dir, "genrouter.db"));
     expect(JSON.stringify(before)).toContain("running");
@@ -59,12 +60,12 @@ describe("upgrade", () => {
     expect((await runHere(["verify", "--data", dir])).exit).toBe(0);
   });
 
-  test("a copy that is not whole is refused, and nothing has changed", () => {
+  test("stops without changes when the copy is incomplete", () => {
     const dir = copyOfOld();
     const path = join(dir, "genrouter.db");
     const db = openWriter(path);
     const run = db.run.bind(db);
-    // A disk that loses rows on the way.
+    // A disk that loses rows during the copy.
     db.run = ((sql: string, bound: [string]) => {
       const done = run(sql, bound);
       if (!sql.startsWith("VACUUM")) return done;
@@ -83,9 +84,9 @@ describe("upgrade", () => {
     expect(readdirSync(dir).filter((name) => name.includes("before"))).toEqual([]);
   });
 
-  test("killed before any of its statements, it leaves a directory that starts", async () => {
+  test("leaves a directory that starts when it is killed before any of its statements", async () => {
     let kills = 0;
-    // The conversion has hundreds of statements in one transaction; `npm run crash` kills it as well.
+    // The conversion has hundreds of statements in one transaction; `npm run crash` also kills it.
     for (let statement = 0; ; statement += statement < 12 ? 2 : 47) {
       const dir = copyOfOld();
       const path = join(dir, "genrouter.db");
@@ -94,20 +95,20 @@ describe("upgrade", () => {
       if (child.exitCode === 0) break;
       expect([child.signalCode, child.stderr.toString()]).toEqual(["SIGKILL", ""]);
       kills += 1;
-      // A copy that has its name is whole, whenever the upgrade was killed.
+      // A copy under its final name is complete, whenever the upgrade was killed.
       if (existsSync(join(dir, COPY))) expect(rowsOf(join(dir, COPY))).toEqual(before);
       await verifies(dir);
       expect(versionOf(path)).toBe(NEWEST);
       expect(rowsOf(path)).toEqual(before);
       expect(readdirSync(dir).filter((name) => name.endsWith(".new"))).toEqual([]);
     }
-    // The copy, its check, and the step: none of them is left out.
+    // The kills cover the copy, its check and the conversion.
     expect(kills).toBeGreaterThan(12);
   }, 60_000);
 
   const noDisk = process.platform !== "linux" || Bun.spawnSync(["unshare", "-r", "-m", "true"]).exitCode !== 0;
-  if (noDisk) console.log("(skip) a small disk of its own needs namespaces, which are not permitted here");
-  test.skipIf(noDisk)("without room for the copy the start stops with one line, and nothing has changed", () => {
+  if (noDisk) console.log("(skip) a separate small disk needs namespaces, which are not permitted here");
+  test.skipIf(noDisk)("stops with one line and without changes when the disk has no room for the copy", () => {
     const dir = copyOfOld();
     const kib = Math.ceil(statSync(join(dir, "genrouter.db")).size / 1024);
     const script = `mkdir "$0/disk" && mount -t tmpfs -o size=${kib + 120}k tmpfs "$0/disk" && cp "$0/genrouter.db" "$0/disk/" &&
@@ -128,13 +129,13 @@ describe("upgrade", () => {
 });
 
 describe("downgrade", () => {
-  test("the release before refuses the directory in one line, exit 1, and changes nothing", async () => {
+  test("of a directory is rejected by the former release in one line with exit code 1, without changes", async () => {
     const dir = freshDir();
     const path = join(dir, "genrouter.db");
     const store = await openHere({ path, mode: "test" });
     await openAccount(store, 5);
     await store.close();
-    // What the next release would leave: this one is then the older.
+    // Writes what the next release would leave, which makes this release the former one.
     const db = openWriter(path);
     migrate(db, path, NOW_MS, [...MIGRATIONS, { version: NEWEST + 1, sql: "CREATE TABLE later (x INTEGER) STRICT" }]);
     db.close();
@@ -156,7 +157,7 @@ describe("downgrade", () => {
     expect(readFileSync(path).equals(bytes)).toBe(true);
   });
 
-  test("the copy made before an upgrade starts the release before again", () => {
+  test("restores the former schema from the copy made before an upgrade, and marks it as restored", () => {
     const dir = copyOfOld();
     const path = join(dir, "genrouter.db");
     const before = rowsOf(path);
@@ -166,7 +167,7 @@ describe("downgrade", () => {
     copyFileSync(join(dir, COPY), path);
     expect(versionOf(path)).toBe(BEFORE);
     expect(rowsOf(path)).toEqual(before);
-    // What the newer release may have bought meanwhile is asked about, as in a restored backup.
+    // As after a restore, the service asks providers about jobs that the newer release may have purchased meanwhile.
     const back = openWriter(path);
     const marks = back
       .query<{ name: string; value: string }, []>(
@@ -182,7 +183,7 @@ describe("downgrade", () => {
   });
 });
 
-test("a copy takes the place of one that an interrupted upgrade left", () => {
+test("copyBefore replaces a copy that an interrupted upgrade left", () => {
   const dir = copyOfOld();
   const path = join(dir, "genrouter.db");
   const db = openWriter(path);

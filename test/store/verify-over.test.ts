@@ -1,4 +1,4 @@
-// A database whose rows arrive later is judged as SQLite's own is: of every plant both say the same.
+// verifyOver, which streams its rows, finds every planted violation that SQLite's own verification finds.
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,9 +16,9 @@ import { PLANTS_OF_MONEY } from "./violations.ts";
 import { PLANTS_OF_DELIVERIES } from "./violations-deliveries.ts";
 import { PLANTS_OF_LIFE } from "./violations-lifecycle.ts";
 
-/** What invariant 12 asks of a file is SQLite's own. */
+/** The clauses of invariant 12 about the file apply to SQLite only. */
 const PLANTS = [...PLANTS_OF_MONEY, ...PLANTS_OF_LIFE, ...PLANTS_OF_DELIVERIES].filter(({ invariant }) => invariant < 12);
-/** Chains are walked in another order, so that of two transfers that do not follow the other may be the first. */
+/** verifyOver walks chains in another order, so it may report the other one of two transfers that do not follow. */
 const ofRows = (results: CheckResult[]) =>
   results
     .filter(({ invariant }) => invariant < 12)
@@ -52,7 +52,7 @@ const seenAt = (nowMs: number | null): Seen => ({
   reasonOf: (fault) => (fault instanceof Error ? fault.message : String(fault)),
 });
 
-test.each([null, NOW_MS + 5000])("of a whole world, at %p", async (nowMs) => {
+test.each([null, NOW_MS + 5000])("finds no violation in a complete fixture at %p", async (nowMs) => {
   const told: string[] = [];
   const results = await verifyOver(CHECKS, seenAt(nowMs), (done, of, soFar) => told.push(`${done}/${of} ${soFar.length}`));
   expect(results.filter(({ ok }) => !ok)).toEqual([]);
@@ -61,7 +61,7 @@ test.each([null, NOW_MS + 5000])("of a whole world, at %p", async (nowMs) => {
   expect([told[0], told.at(-1)]).toEqual([`1/${all} 0`, `${all}/${all} 13`]);
 });
 
-test("of every plant", async () => {
+test("finds every planted violation with the same rows as the SQLite verification", async () => {
   for (const { sql, fault } of PLANTS) {
     db.run("BEGIN");
     db.run(sql);
@@ -72,7 +72,7 @@ test("of every plant", async () => {
   }
 }, 60_000);
 
-test("a clause that cannot be asked is told, and the others are asked", async () => {
+test("reports a clause whose query fails, and runs the other clauses", async () => {
   db.run("BEGIN");
   db.run("DROP TABLE purchase_adjustment");
   const broken = (await verifyOver(CHECKS, seenAt(null))).filter(({ ok }) => !ok);

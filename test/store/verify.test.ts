@@ -1,4 +1,4 @@
-// Each clause of the thirteen invariants is found broken when it is: a planted violation for each, and nothing else is accused.
+// verify finds a planted violation of each clause of the thirteen invariants, and reports no other invariant.
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -22,7 +22,7 @@ afterAll(() => rmSync(dir, { recursive: true }));
 
 type Guard = { type: "index" | "trigger"; name: string; sql: string };
 
-/** Copies the world; runs the SQL on it with its guards away, puts them back where they still fit, and says what is then broken. */
+/** Copies the fixture, drops its guards, runs the SQL, restores the guards that still fit, and returns the violations. */
 const brokenBy = async (sql: string, nowMs: number | null = NOW_MS + 5000) => {
   const place = join(dir, `copy-${++copies}`);
   mkdirSync(place);
@@ -40,7 +40,7 @@ const brokenBy = async (sql: string, nowMs: number | null = NOW_MS + 5000) => {
     try {
       db.run(guard.sql);
     } catch {
-      // What was planted is what the index forbids: it stays away, and 12 says so.
+      // An index that the planted rows violate stays dropped, and invariant 12 reports it.
     }
   }
   db.close();
@@ -51,7 +51,7 @@ const brokenBy = async (sql: string, nowMs: number | null = NOW_MS + 5000) => {
   return broken;
 };
 
-test("without its guards for a while and with nothing planted the world is whole", async () => {
+test("reports no violation when guards are dropped and restored and nothing is planted", async () => {
   expect(await brokenBy("")).toEqual([]);
 });
 
@@ -63,7 +63,7 @@ describe("verify finds", () => {
     expect(broken.map((result) => result.invariant)).toEqual([invariant, ...also].sort((a, b) => a - b));
   });
 
-  test("12: a writer that does not sync", () => {
+  test("12: a writing connection that does not sync each commit", () => {
     const db = openWriter(made);
     expect(verifyAll(db, null).filter(({ ok }) => !ok)).toEqual([]);
     db.run("PRAGMA synchronous = 1; PRAGMA foreign_keys = 0");
@@ -75,16 +75,16 @@ describe("verify finds", () => {
     db.close();
   });
 
-  test("every clause has its violation here", () => {
+  test("a planted violation of every clause", () => {
     const planted = new Set([
       ...PLANTS.map(({ fault }) => fault),
       ...["foreign keys are off", "the writer does not synchronize each commit to the disk"],
-      // A note beside the verdict, below.
+      // A note beside the result, tested below.
       "generations were accepted by a build that stored no expected delivery; they are not compared",
     ]);
     const clauses = CHECKS.flatMap((one) => one.clauses.flatMap(({ faults }) => faults));
     expect(clauses.filter((fault) => !planted.has(fault))).toEqual([
-      // Told by the tests below: a damaged page, and a release that is newer.
+      // Tested below: a damaged page, and a newer schema.
       "the file is damaged",
       "the schema version is unknown",
     ]);
@@ -92,7 +92,7 @@ describe("verify finds", () => {
   });
 });
 
-test("what was accepted before orders were kept is counted beside the verdict, and no fault", async () => {
+test("counts generations without a stored expected delivery in a note, not as a violation", async () => {
   const place = join(dir, "earlier");
   mkdirSync(place);
   copyFileSync(made, join(place, "genrouter.db"));
@@ -116,20 +116,20 @@ test("what was accepted before orders were kept is counted beside the verdict, a
   await reads.close();
 });
 
-test("what is overdue does not count while the service is not running", async () => {
+test("ignores overdue deadlines while the service is not running", async () => {
   const sql = `UPDATE snapshot SET deadline_at_ms = ${NOW_MS - 60_000} WHERE generation_seq = (SELECT max(seq) FROM generation WHERE status = 'running')`;
   expect(await brokenBy(sql, null)).toEqual([]);
   expect((await brokenBy(sql)).map(({ invariant }) => invariant)).toEqual([9]);
 });
 
-test("at most twenty rows of an invariant are told", async () => {
+test("reports at most twenty rows of an invariant", async () => {
   const rows = Array.from({ length: 50 }, (_, i) => `(${i + 1}, 1, 0, 1, 'queued', '{}')`).join(",");
   const broken = await brokenBy(`INSERT INTO generation_event VALUES ${rows}`);
   expect(broken.find(({ invariant }) => invariant === 11)?.offending).toHaveLength(20);
 });
 
-test("twenty rows of one sentence do not hide another that is told of the same lines", async () => {
-  // Thirty journals without a first line come before one that goes back.
+test("reports every violated clause, even when another clause has more than twenty rows", async () => {
+  // Thirty generations without a first event precede one whose events return to an earlier status.
   const gaps = Array.from({ length: 30 }, (_, i) => `(${i + 1}, 2, 0, 1, 'queued', '{}')`);
   const back = [`(31, 1, 0, 1, 'running.polling', '{}')`, `(31, 2, 0, 1, 'queued', '{}')`];
   const broken = await brokenBy(`INSERT INTO generation_event VALUES ${[...gaps, ...back].join(",")};
@@ -140,7 +140,7 @@ test("twenty rows of one sentence do not hide another that is told of the same l
   expect(told.find(({ fault }) => String(fault).startsWith("the events return"))).toMatchObject({ generation_seq: 31 });
 });
 
-test("a damaged page is an answer, not a crash", async () => {
+test("reports a damaged page as a violation instead of throwing", async () => {
   const place = join(dir, "damaged");
   mkdirSync(place);
   const path = join(place, "genrouter.db");
@@ -161,7 +161,7 @@ test("a damaged page is an answer, not a crash", async () => {
   await reads.close();
 });
 
-test("a schema of a newer release is told as such", () => {
+test("reports the schema version of a newer release as unknown", () => {
   const path = join(dir, "newer.db");
   copyFileSync(made, path);
   const db = openWriter(path);

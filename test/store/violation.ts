@@ -1,6 +1,6 @@
-// A planted violation: the SQL that breaks one clause of an invariant, and what is told of it.
+// A planted violation: the SQL that breaks one clause of an invariant, and the fault that verify reports.
 
-/** `also`: the invariants that the same rows break unavoidably. */
+/** `also`: invariants that the same rows unavoidably break as well. */
 export type Plant = { invariant: number; fault: string; what: string; sql: string; also?: number[] };
 
 export const plant = (

@@ -1,4 +1,4 @@
-// What is planted for the checker to find: what was charged for and is not what was ordered, invariant 13.
+// Planted violations of invariant 13: charged results that differ from the order.
 import { type Plant, plant } from "./violation.ts";
 import { ENDED, EVENTFUL } from "./violations.ts";
 
@@ -11,33 +11,33 @@ const copyOf = (ms: number) =>
 
 export const PLANTS_OF_DELIVERIES: readonly Plant[] = [
   ...plant(13, "the charged delivery differs from the order", [
-    ["a clip that is a second shorter", output('"durationMs":5000', '"durationMs":4000')],
-    ["a clip of 480p where 720p was ordered", output('"width":1280,"height":720', '"width":854,"height":480')],
-    ["a clip without the sound that was ordered", output('"hasAudio":true', '"hasAudio":false')],
+    ["a video that is one second shorter than ordered", output('"durationMs":5000', '"durationMs":4000')],
+    ["a 480p video where 720p was ordered", output('"width":1280,"height":720', '"width":854,"height":480')],
+    ["a video without the ordered sound", output('"hasAudio":true', '"hasAudio":false')],
     [
-      "a picture where a clip was ordered",
+      "an image where a video was ordered",
       `UPDATE generation SET output = replace(replace(output, 'video/mp4', 'image/png'), '"durationMs":5000,', '') WHERE seq = ${ENDED}`,
     ],
-    ["another shape than was asked for", ordered('{"kind":"video","aspect":"9:16","aspectOff":0.1}')],
-    ["a longer one that was ordered", ordered('{"kind":"video","ms":30000,"leastMs":28800}')],
-    ["files that are missing where all were promised", ordered('{"kind":"video","files":2,"allFiles":true}')],
-    ["an order that cannot be read", ordered("{")],
+    ["another aspect ratio than ordered", ordered('{"kind":"video","aspect":"9:16","aspectOff":0.1}')],
+    ["a video shorter than an ordered length of 30 seconds", ordered('{"kind":"video","ms":30000,"leastMs":28800}')],
+    ["missing files where all files were ordered", ordered('{"kind":"video","files":2,"allFiles":true}')],
+    ["an expected delivery that is not valid JSON", ordered("{")],
   ]),
   ...plant(13, "a mismatched attempt was charged", [
     [
-      "a capture for what delivered something else",
+      "a capture of a mismatched attempt",
       `UPDATE attempt SET state = 'mismatched' WHERE generation_seq = ${EVENTFUL} AND state = 'delivered'`,
       4,
     ],
   ]),
   ...plant(13, "an attempt started before the inputs of its generation were pinned", [
     [
-      "a link of it that was never fetched",
+      "a linked input that was never pinned",
       `INSERT INTO pinned_input (generation_seq, input_no, field, kind, measured_ms, frame_ms) VALUES (${EVENTFUL}, 1, 'input.video_url', 'video', 4000, 42)`,
     ],
   ]),
   ...plant(13, "the length of a pinned input differs from the billed length", [
-    ["a copy that is two frames longer", copyOf(4084)],
-    ["a copy that is two frames shorter", copyOf(3916)],
+    ["a pinned copy that is two frames longer than billed", copyOf(4084)],
+    ["a pinned copy that is two frames shorter than billed", copyOf(3916)],
   ]),
 ];

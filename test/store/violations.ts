@@ -1,4 +1,4 @@
-// What is planted for the checker to find: for each clause of invariants 1 to 6 the SQL that breaks it.
+// Planted violations of invariants 1 to 6.
 
 import { OUTPUT } from "./fixture.ts";
 import { type Plant, plant } from "./violation.ts";
@@ -14,7 +14,7 @@ export const EVENTFUL = "(SELECT generation_seq FROM attempt WHERE state = 'late
 
 const TRANSFER = `account_seq, transfer_no, previous_seq, after_generation_seq, kind, credits, from_side, to_side, generation_seq, attempt_no, available_after,
   held_after, at_ms, epoch, hash, note`;
-/** A transfer that says what an existing one says, at another place. */
+/** A copy of an existing transfer at another position. */
 const again = (changes: Record<string, string>, where: string): string =>
   `INSERT INTO transfer (${TRANSFER}) SELECT ${TRANSFER.replaceAll("\n", "")
     .split(",")
@@ -24,113 +24,127 @@ const again = (changes: Record<string, string>, where: string): string =>
 /** Invariants 1 to 6. */
 export const PLANTS_OF_MONEY: readonly Plant[] = [
   ...plant(1, "the transfer does not follow its predecessor", [
-    ["a note that was changed", "UPDATE transfer SET note = 'gift' WHERE kind = 'topup' AND account_seq = 1"],
-    ["a time of a hold that was changed", `UPDATE generation SET created_at_ms = created_at_ms - 1 WHERE seq = ${RUNNING}`],
-    ["an amount that was changed", "UPDATE transfer SET credits = credits + 1 WHERE kind = 'topup' AND account_seq = 1"],
-    ["a hash of a hold that was changed", `UPDATE generation SET hold_hash = '${"1".padStart(64, "0")}' WHERE seq = ${RUNNING}`],
-    ["a hash that was changed", `UPDATE transfer SET hash = '${"1".padStart(64, "0")}' WHERE kind = 'capture'`],
+    ["a changed note", "UPDATE transfer SET note = 'gift' WHERE kind = 'topup' AND account_seq = 1"],
+    ["a changed time of a hold", `UPDATE generation SET created_at_ms = created_at_ms - 1 WHERE seq = ${RUNNING}`],
+    ["a changed amount", "UPDATE transfer SET credits = credits + 1 WHERE kind = 'topup' AND account_seq = 1"],
+    ["a changed hash of a hold", `UPDATE generation SET hold_hash = '${"1".padStart(64, "0")}' WHERE seq = ${RUNNING}`],
+    ["a changed hash", `UPDATE transfer SET hash = '${"1".padStart(64, "0")}' WHERE kind = 'capture'`],
     [
-      "a transfer that was taken out of the middle",
+      "a transfer removed from the middle of a chain",
       `DELETE FROM transfer WHERE kind = 'capture' AND generation_seq = ${ENDED}`,
       2,
       3,
     ],
     [
-      "two transfers that were swapped",
+      "two swapped transfers",
       `UPDATE transfer SET transfer_no = -transfer_no WHERE generation_seq = ${ENDED};
        UPDATE transfer SET transfer_no = -transfer_no + CASE kind WHEN 'capture' THEN 1 ELSE -1 END WHERE transfer_no < 0`,
     ],
     [
-      "a transfer that was put in, the others moved up",
+      "a transfer inserted into a chain",
       `UPDATE transfer SET transfer_no = transfer_no + 1 WHERE account_seq = 2 AND transfer_no >= 2;
        ${again({ transfer_no: "2", credits: "1", epoch: "2" }, "kind = 'topup' AND account_seq = 2")}`,
     ],
     [
-      "a transfer that names another before it",
+      "a transfer with another predecessor",
       `UPDATE transfer SET previous_seq = 1 WHERE kind = 'release' AND generation_seq = ${ENDED}`,
     ],
-    ["a hold that names another before it", `UPDATE generation SET hold_previous_seq = 99 WHERE seq = ${RUNNING}`],
+    ["a hold with another predecessor", `UPDATE generation SET hold_previous_seq = 99 WHERE seq = ${RUNNING}`],
     [
-      "a transfer that was put on the end",
+      "a transfer appended to a chain",
       again({ transfer_no: "99", credits: "1", epoch: "2" }, "kind = 'topup' AND account_seq = 2"),
     ],
   ]),
   ...plant(1, "the balance differs from the end of its chain", [
-    ["a transfer that was cut off the end", "DELETE FROM transfer WHERE account_seq = 2 AND kind = 'adjust'", 12],
-    ["a chain whose end was forgotten", "UPDATE balance SET last_transfer_no = last_transfer_no - 1 WHERE account_seq = 1"],
-    ["a chain that ends in another row", "UPDATE balance SET last_transfer_seq = last_transfer_seq + 1 WHERE account_seq = 1"],
+    ["a transfer removed from the end of a chain", "DELETE FROM transfer WHERE account_seq = 2 AND kind = 'adjust'", 12],
+    [
+      "a balance whose last transfer number is too low",
+      "UPDATE balance SET last_transfer_no = last_transfer_no - 1 WHERE account_seq = 1",
+    ],
+    [
+      "a balance whose last transfer is another row",
+      "UPDATE balance SET last_transfer_seq = last_transfer_seq + 1 WHERE account_seq = 1",
+    ],
   ]),
   ...plant(1, "balance and charges differ from the sum of the transfers", [
     [
-      "a balance that no transfer explains",
+      "a balance that its transfers do not explain",
       "UPDATE balance SET available_credits = available_credits + 100 WHERE account_seq = 1",
     ],
     ["charges that no capture explains", "UPDATE balance SET charged_credits = charged_credits + 1 WHERE account_seq = 1"],
   ]),
   ...plant(1, "the incoming credits differ from the balances and charges", [
-    ["credits out of nothing", "UPDATE balance SET available_credits = available_credits + 100 WHERE account_seq = 2"],
+    [
+      "credits without an incoming transfer",
+      "UPDATE balance SET available_credits = available_credits + 100 WHERE account_seq = 2",
+    ],
   ]),
   ...plant(1, "the account of the transfer is missing, or the account has no balance", [
     ["an account without a balance", "INSERT INTO account (id, name, created_at_ms) VALUES ('acc_x', 'x', 1)"],
-    ["a top-up of nobody", again({ account_seq: "77", epoch: "2" }, "kind = 'topup' AND account_seq = 2")],
+    ["a top-up of a missing account", again({ account_seq: "77", epoch: "2" }, "kind = 'topup' AND account_seq = 2")],
   ]),
   ...plant(1, "the two entries of a transfer do not sum to zero", [
     [
-      "a view that shows one side only",
+      "a view that shows only one side of each transfer",
       "DROP VIEW transfer_entry; CREATE VIEW transfer_entry (transfer_seq, account_seq, side, credits) AS SELECT seq, account_seq, to_side, credits FROM transfer_log",
       12,
     ],
   ]),
   ...plant(1, "the debt differs from the untransferred adjustments minus the repayments", [
-    ["a debt that was forgiven by hand", "UPDATE balance SET owed_credits = 0 WHERE account_seq = 2"],
+    ["a debt that was cleared without a repayment", "UPDATE balance SET owed_credits = 0 WHERE account_seq = 2"],
   ]),
   ...plant(1, "the adjustment differs from its transfer", [
     [
-      "a credit of another amount",
+      "an adjustment of another amount",
       "UPDATE balance_adjustment SET requested_credits = 4000, transferred_credits = 4000 WHERE seq = 1",
     ],
   ]),
   ...PLANTS_OF_PURCHASES,
   ...plant(1, "the transfer does not have exactly one adjustment", [
-    ["a top-up without its credit", "DELETE FROM balance_adjustment WHERE seq = 1"],
+    ["a top-up without its adjustment", "DELETE FROM balance_adjustment WHERE seq = 1"],
     [
-      "a top-up with two credits",
+      "a top-up with two adjustments",
       `INSERT INTO balance_adjustment (account_seq, kind, requested_credits, transferred_credits, transfer_seq, note, at_ms)
        SELECT account_seq, kind, requested_credits, transferred_credits, transfer_seq, note, at_ms FROM balance_adjustment WHERE seq = 1`,
     ],
   ]),
 
   ...plant(2, "the held credits differ from the holds of the open generations", [
-    ["a reserve that was changed", `UPDATE generation SET reserved_credits = 200 WHERE seq = ${QUEUED}`, 1, 4],
-    ["a wrong number in progress", "UPDATE balance SET in_progress = 9 WHERE account_seq = 1"],
+    ["a changed reserve", `UPDATE generation SET reserved_credits = 200 WHERE seq = ${QUEUED}`, 1, 4],
+    ["a wrong number of generations in progress", "UPDATE balance SET in_progress = 9 WHERE account_seq = 1"],
     [
-      "held above the balance",
+      "held credits that no open generation explains",
       "UPDATE balance SET held_credits = held_credits + 9999, available_credits = available_credits - 9999 WHERE account_seq = 1",
       1,
     ],
   ]),
   ...plant(2, "the held credits differ from the holds minus their settlements", [
-    ["a hold that was lost", `DELETE FROM generation WHERE seq = ${QUEUED}`, 1],
+    ["a missing generation with a hold", `DELETE FROM generation WHERE seq = ${QUEUED}`, 1],
   ]),
   ...plant(2, "the counted spending of a key differs from its generations", [
-    ["a limit that was made roomier", "UPDATE spend_by_day SET credits = credits - 1"],
-    ["a day that was forgotten", "DELETE FROM spend_by_day"],
-    ["a day on which nothing was spent", "INSERT INTO spend_by_day SELECT spend_limit_seq, day + 1, 5 FROM spend_by_day"],
-    ["a meter that begins earlier than it counts", `UPDATE api_key_policy SET spend_limit_seq = 3 WHERE key_seq = 4`],
+    ["a spend counter that is too low", "UPDATE spend_by_day SET credits = credits - 1"],
+    ["a spend counter with a missing day", "DELETE FROM spend_by_day"],
+    ["a spend counter with an additional day", "INSERT INTO spend_by_day SELECT spend_limit_seq, day + 1, 5 FROM spend_by_day"],
+    ["a key with a spend limit that has not counted it", `UPDATE api_key_policy SET spend_limit_seq = 3 WHERE key_seq = 4`],
   ]),
 
   ...plant(3, "the generation does not have exactly one settlement of its whole hold, at its end", [
     [
-      "a settlement of a generation that goes on",
+      "a settlement of an open generation",
       `UPDATE transfer SET generation_seq = ${RUNNING} WHERE kind = 'release' AND generation_seq = ${FAILED}`,
       1,
     ],
     ["a second capture", again({ transfer_no: "999", epoch: "2" }, `kind = 'capture' AND generation_seq = ${ENDED}`), 1, 2, 12],
-    ["a failure that gave nothing back", `DELETE FROM transfer WHERE kind = 'release' AND generation_seq = ${FAILED}`, 1, 2],
-    ["a success that gave no rest back", `DELETE FROM transfer WHERE kind = 'release' AND generation_seq = ${ENDED}`, 1, 2],
+    ["a failure without a release", `DELETE FROM transfer WHERE kind = 'release' AND generation_seq = ${FAILED}`, 1, 2],
+    [
+      "a success without a release of the rest",
+      `DELETE FROM transfer WHERE kind = 'release' AND generation_seq = ${ENDED}`,
+      1,
+      2,
+    ],
   ]),
   ...plant(3, "the settlement precedes the hold", [
-    ["a hold that was moved behind its settlement", `UPDATE generation SET hold_transfer_no = 1000 WHERE seq = ${ENDED}`, 1],
+    ["a hold that follows its settlement", `UPDATE generation SET hold_transfer_no = 1000 WHERE seq = ${ENDED}`, 1],
   ]),
 
   ...plant(4, "the cost differs from the price of the delivered attempt", [
@@ -140,42 +154,45 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     ],
     ["two delivered attempts", `UPDATE attempt SET state = 'delivered' WHERE generation_seq = ${EVENTFUL} AND attempt_no = 1`],
     ["a cost of a failed generation", `UPDATE generation SET cost_credits = 5 WHERE seq = ${FAILED}`],
-    ["a cost before the end", `UPDATE generation SET cost_credits = 5 WHERE seq = ${RUNNING}`],
+    ["a cost of an open generation", `UPDATE generation SET cost_credits = 5 WHERE seq = ${RUNNING}`],
     ["a cost of another attempt", `UPDATE generation SET cost_credits = 75 WHERE seq = ${EVENTFUL}`, 3],
   ]),
   ...plant(4, "the capture does not belong to the delivered attempt", [
     [
-      "a delivery that changed hands",
+      "a capture of an attempt that is not the delivered one",
       `UPDATE attempt SET state = CASE attempt_no WHEN 1 THEN 'delivered' ELSE 'capped' END WHERE generation_seq = ${EVENTFUL} AND attempt_no < 3`,
     ],
   ]),
   ...plant(4, "quote and hold differ from the lowest and highest price of the plan", [
-    ["a quote that is not the cheapest price", `UPDATE generation SET quoted_credits = 1 WHERE seq = ${QUEUED}`],
+    ["a quote that is not the lowest price", `UPDATE generation SET quoted_credits = 1 WHERE seq = ${QUEUED}`],
     [
       "a plan without routes",
       `INSERT INTO plan (seq, routes) VALUES (99, '[]'); UPDATE generation SET plan_seq = 99 WHERE seq = ${QUEUED}`,
     ],
   ]),
   ...plant(4, "a planned price exceeds the maximum cost", [
-    ["a route dearer than was allowed", `UPDATE generation SET max_cost_credits = 100 WHERE seq = ${QUEUED}`],
+    ["a planned route above the maximum cost", `UPDATE generation SET max_cost_credits = 100 WHERE seq = ${QUEUED}`],
   ]),
   ...plant(4, "the price of the attempt differs from the plan", [
     [
-      "an attempt that became cheaper",
+      "an attempt below its planned price",
       `UPDATE attempt SET price_credits = 74 WHERE generation_seq = ${FAILED} AND attempt_no = 1`,
     ],
   ]),
 
   ...plant(5, "the status of the generation differs from its last event", [
     [
-      "an end that the journal does not know",
+      "an end without an event",
       `UPDATE generation_event SET state_after = 'running.polling' WHERE generation_seq = ${ENDED} AND version = 2`,
     ],
-    ["a running generation without a journal", `DELETE FROM generation_event WHERE generation_seq = ${RUNNING}`, 10],
-    ["a generation that is queued again", `UPDATE generation SET status = 'queued' WHERE seq = ${RUNNING}`],
+    ["a running generation without events", `DELETE FROM generation_event WHERE generation_seq = ${RUNNING}`, 10],
+    ["a queued generation whose last event is running", `UPDATE generation SET status = 'queued' WHERE seq = ${RUNNING}`],
   ]),
   ...plant(5, "the end time of the generation differs from its last event", [
-    ["an end at another time", `UPDATE generation SET completed_at_ms = completed_at_ms + 1 WHERE seq = ${ENDED}`],
+    [
+      "an end time that differs from the last event",
+      `UPDATE generation SET completed_at_ms = completed_at_ms + 1 WHERE seq = ${ENDED}`,
+    ],
   ]),
   ...plant(5, "the output has no files, or files that are not numbered from 1", [
     [
@@ -184,19 +201,22 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
       13,
     ],
     [
-      "an output whose file has another number",
+      "an output whose first file is not number 1",
       `UPDATE generation SET output = replace(output, '"n":1', '"n":2') WHERE seq = ${ENDED}`,
     ],
   ]),
   ...plant(5, "the id does not contain the row number", [
-    ["an id that is not the row's", `UPDATE generation SET id = 'gen_00000000000' || substr(id, 16) WHERE seq = ${QUEUED}`],
+    [
+      "an id that does not contain the row number",
+      `UPDATE generation SET id = 'gen_00000000000' || substr(id, 16) WHERE seq = ${QUEUED}`,
+    ],
   ]),
 
   ...plant(6, "the idempotency key has more than one generation", [
-    ["two generations of one key", "UPDATE generation SET idempotency_key = 'k1' WHERE idempotency_key = 'k2'", 12],
+    ["two generations with one idempotency key", "UPDATE generation SET idempotency_key = 'k1' WHERE idempotency_key = 'k2'", 12],
   ]),
   ...plant(6, "the idempotency key or the body is malformed", [
-    ["a body that is no JSON", `UPDATE generation SET body = substr(body, 2) WHERE seq = ${QUEUED}`],
-    ["a key without a character", `UPDATE generation SET idempotency_key = '' WHERE seq = ${QUEUED}`],
+    ["a body that is not JSON", `UPDATE generation SET body = substr(body, 2) WHERE seq = ${QUEUED}`],
+    ["an empty idempotency key", `UPDATE generation SET idempotency_key = '' WHERE seq = ${QUEUED}`],
   ]),
 ];

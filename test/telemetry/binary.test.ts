@@ -1,4 +1,4 @@
-// The built binary counts and traces like the sources: nothing of what is loaded late was left out of it.
+// Tests metrics and traces of the built binary, which must contain the modules that are loaded lazily.
 import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,10 +10,10 @@ import { scraped } from "./scraped.ts";
 
 const binary = currentBinary();
 if (!binary)
-  console.warn("dist/genrouter is not there or older than the sources (npm run build): its metrics and traces are not looked at");
+  console.warn("dist/genrouter is missing or older than the sources (npm run build): its metrics and traces are not tested");
 
 test.skipIf(!binary)(
-  "metrics and spans of a fallback come out of the binary, started in an empty directory",
+  "the binary exports metrics and spans of a fallback from an empty data directory",
   async () => {
     const dir = mkdtempSync(join(tmpdir(), "binary-"));
     const collector = openCollector();

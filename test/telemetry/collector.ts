@@ -1,4 +1,4 @@
-// A collector of traces: takes OTLP as JSON over HTTP, as the real ones do, and keeps what came.
+// Trace collector for tests: receives OTLP as JSON over HTTP and keeps the spans.
 
 export type Got = {
   traceId: string;
@@ -8,7 +8,7 @@ export type Got = {
   kind: number;
   startMs: number;
   endMs: number;
-  /** 2: a fault. */
+  /** 2: an error. */
   status: number;
   attributes: Record<string, string | number>;
   links: { traceId: string; spanId: string }[];
@@ -52,7 +52,7 @@ export const openCollector = () => {
   const spans: Got[] = [];
   const resources: Record<string, string | number>[] = [];
   const headers: Record<string, string>[] = [];
-  /** Everything as it came. */
+  /** All request bodies as they were received. */
   let text = "";
   const server = Bun.serve({
     port: 0,

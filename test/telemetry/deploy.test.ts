@@ -1,4 +1,4 @@
-// What an operator deploys beside the service: rules and a dashboard that name only what a real /metrics tells, and alerts that fire when they should.
+// Tests the Prometheus rules and the Grafana dashboard in deploy/ against the metrics of a real service.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,26 +40,26 @@ type Dashboard = {
 const dashboard = JSON.parse(read("grafana/genrouter.json")) as Dashboard;
 const panels = dashboard.panels.filter(({ type }) => type !== "row");
 
-/** As Grafana fills them in; in texts they stay. */
+/** Replaces Grafana's variables in an expression; texts keep them. */
 const filled = (expr: string) => expr.replaceAll("$__rate_interval", "5m").replaceAll("$__range", "1h");
 const targets = panels.flatMap(({ title, targets: own = [] }) =>
   own.map((target) => ({ title, ...target, expr: filled(target.expr) })),
 );
 
-/** What Prometheus and the node exporter tell themselves. */
+/** Metrics of Prometheus itself and of the node exporter. */
 const ELSEWHERE: Record<string, string[]> = {
   up: [],
   node_filesystem_avail_bytes: ["fstype", "device", "mountpoint"],
   node_filesystem_size_bytes: ["fstype", "device", "mountpoint"],
 };
-/** Added to every sample by who scrapes it. */
+/** Labels that Prometheus adds to every sample. */
 const ADDED = ["job", "instance"];
 
-/** Labels by the name of the sample, of a service in which everything has happened once. */
+/** Labels by sample name, of a service in which every kind of event has occurred once. */
 const told = new Map<string, Set<string>>();
 let harness: Harness;
 beforeAll(async () => {
-  // Whether there are backups is told where some are expected.
+  // The backup metric is exported only if a backup directory is configured.
   harness = await openHarness({ env: { GENROUTER_BACKUP__DIR: join(tmpdir(), "no-such-backups") } });
   const input = { resolution: "480p", duration: 4 };
   await harness.until((await harness.submit("vidmodel-2.0-fast", { ...input, prompt: "[sim:fal:fail]" })).id);
@@ -71,7 +71,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Names that an expression, and what is printed of it, uses and that nobody tells. */
+/** Names that an expression and its printed labels use, but no metric has. */
 const untold = (expr: string, printed: readonly string[] = []): string[] => {
   const { metrics, grouped } = asked(expr);
   const faults = metrics.filter(({ name }) => !told.has(name)).map(({ name }) => name);
@@ -84,7 +84,7 @@ const untold = (expr: string, printed: readonly string[] = []): string[] => {
 };
 const printedIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, label = ""]) => label);
 
-test("what is not told is found: a metric, a label in a selector, in a grouping, in a text", () => {
+test("reports an unknown metric and an unknown label in a selector, a grouping or a text", () => {
   const seconds = "http_server_request_duration_seconds";
   expect(untold(`sum by (http_route, le) (rate(${seconds}_bucket{job="a,b",http_route!~"/x|{y}"}[5m])) > 0.5`)).toEqual([]);
   expect(untold(`rate(${seconds}_buckets[5m])`)).toEqual([`${seconds}_buckets`]);
@@ -97,7 +97,7 @@ test("what is not told is found: a metric, a label in a selector, in a grouping,
 
 describe("the alerts", () => {
   test.each(rules.map((rule) => [rule.alert, rule] as const))(
-    "%s names what there is, and says how bad it is and what to do",
+    "%s uses existing metrics and labels, and has a severity, a summary and an action",
     (_name, rule) => {
       const { expr, labels, annotations } = rule;
       expect(untold(expr, printedIn(`${annotations.summary} ${annotations.action}`, /\$labels\.(\w+)/g))).toEqual([]);
@@ -107,7 +107,7 @@ describe("the alerts", () => {
     },
   );
 
-  test("each is shown to fire, and every event and code they name is one that there is", () => {
+  test("each has a test in which it fires, and every log event in their expressions exists", () => {
     const fired = ruleTests.flatMap(({ promql_expr_test: tests }) =>
       tests.flatMap(({ exp_samples: samples }) => samples.flatMap(({ labels }) => printedIn(labels, /alertname="(\w+)"/g))),
     );
@@ -117,14 +117,14 @@ describe("the alerts", () => {
     expect(events.filter((event) => !lines.includes(`"${event}": `))).toEqual([]);
   });
 
-  test("GenrouterDefects names every event that reports a defect", () => {
+  test("GenrouterDefects contains every log event that reports a defect", () => {
     const defects = rules.find(({ alert }) => alert === "GenrouterDefects");
     const named = printedIn(defects?.expr ?? "", /event=~"([^"]+)"/g).flatMap((names) => names.split("|"));
     expect(new Set(named)).toEqual(new Set<string>(DEFECT_EVENTS));
   });
 
   test.skipIf(!hasPromtool)(
-    "promtool finds rules, their tests and the example of a configuration in order",
+    "promtool accepts the rules, their tests and the example configuration",
     () =>
       stall.pause(() => {
         expect(promtool(["check", "rules", "alerts.yml"], { cwd: PROMETHEUS })).toMatchObject({ ok: true });
@@ -143,7 +143,7 @@ describe("the dashboard", () => {
     },
   );
 
-  test("its variables and annotations name what there is", () => {
+  test("its variables and annotations use existing metrics and labels", () => {
     for (const { expr } of dashboard.annotations.list) expect(untold(expr)).toEqual([]);
     const variables = dashboard.templating.list.flatMap(({ definition }) => (definition ? [definition] : []));
     for (const definition of variables) {
@@ -155,7 +155,7 @@ describe("the dashboard", () => {
     expect([...new Set(used)].filter((name) => !names.includes(name))).toEqual([]);
   });
 
-  test("every panel has a unit and says what it shows, and none lies over another", () => {
+  test("every panel has a unit and a description, and no panels overlap", () => {
     expect(panels.length).toBeGreaterThan(20);
     for (const { title, description = "", fieldConfig } of panels) {
       expect([title, description.length > 15, Boolean(fieldConfig?.defaults.unit)]).toEqual([title, true, true]);
@@ -166,14 +166,14 @@ describe("the dashboard", () => {
     expect(new Set(cells).size).toBe(cells.length);
   });
 
-  test("every metric of the list is on it or in an alert, but for those that only others explain", () => {
+  test("every metric of METRICS is in a panel or an alert", () => {
     const names = [...targets, ...rules].flatMap(({ expr }) =>
       asked(expr).metrics.map(({ name }) => name.replace(/_(bucket|sum|count)$/, "")),
     );
     expect(Object.keys(METRICS).filter((name) => !names.includes(name))).toEqual([]);
   });
 
-  test.skipIf(!hasPromtool)("promtool reads every expression of it", async () => {
+  test.skipIf(!hasPromtool)("promtool accepts every expression", async () => {
     const dir = mkdtempSync(join(tmpdir(), "dashboard-"));
     const file = join(dir, "rules.yml");
     const lines = targets.map(({ expr }, at) => `      - record: panel:${at}\n        expr: ${JSON.stringify(expr)}`);

@@ -1,4 +1,4 @@
-// The figures of the books: right however many pages they are read in, and the imbalance is found wherever it is.
+// Tests the ledger gauges: equal for every page size, and every imbalance is detected.
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
@@ -21,7 +21,7 @@ const standingOver = (reads: GaugeReadings["reads"]): GaugeReadings => ({
   ...{ orphans: async () => [], isDiskFull: () => false },
 });
 
-/** A directory with generations that have succeeded, failed, run and wait, of two accounts. */
+/** Fills a directory with succeeded, failed, running and queued generations of two accounts. */
 const fill = async (dir: string): Promise<void> => {
   const harness = await openHarness({ dir, env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } });
   const other = await harness.newTenant(500);
@@ -36,7 +36,7 @@ const fill = async (dir: string): Promise<void> => {
   await harness.crash();
 };
 
-/** Changes rows behind the back of what guards them. */
+/** Changes rows without the triggers that guard them. */
 const change = (dir: string, sql: string): void => {
   const db = new Database(join(dir, "genrouter.db"));
   const triggers = db
@@ -58,7 +58,7 @@ const inside = async (then: (dir: string) => Promise<void>): Promise<void> => {
   }
 };
 
-test("figures are the same read row by row, in small pages and at once, and are those of the tables", async () => {
+test("returns the same gauges for every page size, equal to the sums of the tables", async () => {
   await inside(async (dir) => {
     const reads = await openSqliteReads(dir);
     const told = [];
@@ -90,28 +90,28 @@ test("figures are the same read row by row, in small pages and at once, and are 
 
 const PLANTS: [what: string, sql: string, credits: number][] = [
   ["credits that came from nowhere", "UPDATE balance SET available_credits = available_credits + 7 WHERE account_seq = 1", 7],
-  ["credits that are gone", "UPDATE balance SET available_credits = available_credits - 3 WHERE account_seq = 2", 3],
+  ["credits that are missing", "UPDATE balance SET available_credits = available_credits - 3 WHERE account_seq = 2", 3],
   [
-    "a hold that was forgotten",
+    "a hold that was not released",
     "UPDATE balance SET held_credits = held_credits - 2, available_credits = available_credits + 2 WHERE account_seq = 1",
     2,
   ],
   [
-    "a charge that no capture says",
+    "a charge without a capture",
     "UPDATE balance SET charged_credits = charged_credits + 4, available_credits = available_credits - 4 WHERE account_seq = 1",
     4,
   ],
-  ["a top-up that nobody has", "UPDATE transfer SET credits = credits + 11 WHERE kind = 'topup' AND account_seq = 1", 11],
+  ["a top-up in no balance", "UPDATE transfer SET credits = credits + 11 WHERE kind = 'topup' AND account_seq = 1", 11],
   [
-    "a capture that was charged to nobody",
+    "a capture that no account was charged for",
     "UPDATE transfer SET credits = credits + 5 WHERE seq = (SELECT min(seq) FROM transfer WHERE kind = 'capture')",
     5,
   ],
 ];
-test("every kind of contradiction is found, as large as it is", async () => {
+test("detects every kind of imbalance with its exact size", async () => {
   await inside(async (dir) => {
     for (const [what, sql, credits] of PLANTS) {
-      // Each in a copy of its own.
+      // Each imbalance is made in a separate copy.
       const copy = `${dir}-${credits}`;
       cpSync(dir, copy, { recursive: true });
       change(copy, sql);
@@ -123,7 +123,7 @@ test("every kind of contradiction is found, as large as it is", async () => {
   });
 });
 
-test("a transfer that comes after a look is added to what was summed up before", async () => {
+test("adds transfers made after a reading to the earlier sums", async () => {
   await inside(async (dir) => {
     const harness = await openHarness({ dir, factor: 0 });
     const books = createLedgerGauges(standingOver(harness.store), 3);

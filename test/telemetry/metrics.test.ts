@@ -1,4 +1,4 @@
-// Promises of /metrics: every metric of the list is told with its type and labels, and what happened is what it says.
+// Tests /metrics: every metric of METRICS is exported with its type and labels, and its values match what happened.
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,14 +12,14 @@ import { type Scraped, scraped, typesIn } from "./scraped.ts";
 
 const MODEL = "vidmodel-2.0-fast";
 const INPUT = { prompt: "a kite", resolution: "480p", duration: 4 };
-/** Credits of its routes in the order of trying. */
+/** Prices of its routes in credits, in the order of attempts. */
 const [FIRST, SECOND, , DEAREST] = [20, 22, 24, 28] as const;
 const BACKUPS = mkdtempSync(join(tmpdir(), "backups-"));
 const DIR = mkdtempSync(join(tmpdir(), "metered-"));
 
 let harness: Harness;
 let seen: Scraped;
-/** What the ledger said at that moment; what runs goes on. */
+/** The balance at the moment of the scrape. */
 let balance: Awaited<ReturnType<Harness["balance"]>>;
 let backedUp = "";
 const ids: string[] = [];
@@ -45,7 +45,7 @@ const credit = (kind: "topup" | "adjust", credits: number) =>
   });
 
 beforeAll(async () => {
-  // One whose manifest is rubbish, one that was never finished, and what is no backup.
+  // A backup with an invalid manifest, an unfinished backup, and a file that is no backup.
   mkdirSync(join(BACKUPS, "genrouter-20271018T033000Z"));
   writeFileSync(join(BACKUPS, "genrouter-20271018T033000Z", "manifest.json"), "{}");
   mkdirSync(join(BACKUPS, "genrouter-20271020T033000Z"));
@@ -55,19 +55,19 @@ beforeAll(async () => {
     env: { GENROUTER_BACKUP__DIR: BACKUPS, GENROUTER_DATA__DIR: DIR, GENROUTER_LIMITS__MAX_RUNNING_PER_ROUTE: "1" },
   });
   backedUp = backUp(DIR, BACKUPS).path;
-  // A fallback, one that no route can do, one whose input is refused, and two whose limits leave routes out.
+  // A fallback, one that fails on every route, one whose input is refused, and two whose limits skip routes.
   expect(await ended({}, "a kite [sim:fal:fail-later]")).toMatchObject({ status: "succeeded", attempts: 2 });
   expect(await ended({}, "a kite [sim:fail]")).toMatchObject({ status: "failed", error: { code: "provider_failed" } });
   expect(await ended({}, "a kite [sim:refuse]")).toMatchObject({ status: "failed", error: { code: "input_refused" } });
   expect(await ended({ max_cost_usd: SECOND / 100 })).toMatchObject({ status: "succeeded" });
   expect(await ended({ max_wait_s: 50 })).toMatchObject({ status: "succeeded" });
-  // The same again, and another with the same key.
+  // A replay, and another request with the same key.
   const first = await order({}, "k-1");
   ids.push(String(first.body.id));
   expect((await order({}, "k-1")).status).toBe(200);
   expect((await order({ max_wait_s: 86_400 }, "k-1")).status).toBe(409);
   await harness.until(String(first.body.id));
-  // No's, paths that are not there, a method that nobody knows.
+  // API errors, unknown paths, an unknown method.
   expect((await order({ model: "no-such-model" })).status).toBe(422);
   expect((await harness.ask("GET", "/v1/generations/x", { key: "gr_test_none" })).status).toBe(401);
   for (const path of ["/a", "/b/c?d=e", "/"]) expect((await harness.ask("GET", path)).status).toBe(404);
@@ -75,7 +75,7 @@ beforeAll(async () => {
   await credit("topup", 500);
   await credit("adjust", 30);
   await credit("adjust", -40);
-  // One that runs, and one that waits for its seat.
+  // One that runs, and one in the run queue.
   harness.simulator.script({ fault: "stuck", prompt: "stands still" });
   for (const model of [MODEL, MODEL]) {
     const { id } = await harness.submit(model, { ...INPUT, prompt: "stands still" }, { max_cost_usd: FIRST / 100 });
@@ -93,7 +93,7 @@ afterAll(async () => {
   for (const dir of [BACKUPS, DIR]) rmSync(dir, { recursive: true, force: true });
 });
 
-test("every metric of the list is told, with its type, and with its labels and no others", () => {
+test("exports every metric of METRICS with its type and exactly its labels", () => {
   const types = typesIn(seen.text);
   for (const [name, { type, labels }] of Object.entries(METRICS)) {
     expect([name, types[name]]).toEqual([name, type]);
@@ -118,11 +118,11 @@ test("every metric of the list is told, with its type, and with its labels and n
     expect(seen.value(name)).toBeGreaterThan(0);
 });
 
-test.skipIf(!hasPromtool)("promtool has nothing to say against it", () => {
+test.skipIf(!hasPromtool)("promtool accepts the output without warnings", () => {
   expect(promtool(["check", "metrics"], { input: seen.text })).toEqual({ ok: true, said: "" });
 });
 
-test("no label holds a generation, an account, a key, a request or a prompt", () => {
+test("no label contains a generation id, an account id, a key, a request id or a prompt", () => {
   const labels = seen.samples.flatMap((sample) => Object.values(sample.labels)).join("\n");
   for (const text of [
     ...ids,
@@ -138,7 +138,7 @@ test("no label holds a generation, an account, a key, a request or a prompt", ()
     expect(labels).not.toContain(text);
 });
 
-test("requests are counted by method, pattern and status; what is not known is told as one", () => {
+test("counts requests by method, endpoint pattern and status, with one label for all unknown paths or methods", () => {
   const count = (method: string, route: string, status: number) =>
     seen.value("http_server_request_duration_seconds_count", {
       ...{ http_request_method: method, http_route: route, http_response_status_code: String(status) },
@@ -161,7 +161,7 @@ test("requests are counted by method, pattern and status; what is not known is t
   expect(bounds.at(-1)?.value).toBe(8);
 });
 
-test("generations, attempts and errors are counted by how they ended", () => {
+test("counts generations, attempts and errors by their end", () => {
   const ends = (status: string) => seen.value("genrouter_generations_total", { model: MODEL, status });
   expect([ends("succeeded"), ends("failed")]).toEqual([4, 2]);
   expect(seen.value("genrouter_generation_duration_seconds_count", { model: MODEL, status: "succeeded" })).toBe(4);
@@ -171,7 +171,7 @@ test("generations, attempts and errors are counted by how they ended", () => {
   expect(attempts("fal", "failed")).toBe(2);
   expect(attempts("fal", "refused")).toBe(1);
   expect(attempts("replicate", "delivered")).toBe(1);
-  // Two whose reserve is the first price, and one that may cost the second.
+  // Two with the first price as their maximum, and one with the second.
   expect(attempts("fal-us", "skipped_cost")).toBe(3);
   expect(attempts("replicate", "skipped_cost")).toBe(2);
   expect(attempts("fal", "skipped_wait")).toBe(1);
@@ -186,20 +186,20 @@ test("generations, attempts and errors are counted by how they ended", () => {
   expect(seen.value("genrouter_idempotency_replays_total", { result: "conflict" })).toBe(1);
 });
 
-test("credits are what the ledger says: charged, released, held, added", async () => {
+test("exports charged, released, held and added credits as in the ledger", async () => {
   const { held, charged } = balance;
   expect(seen.value("genrouter_credits_charged_total")).toBe(charged);
   expect(seen.value("genrouter_credits_reserved", { model: MODEL })).toBe(held);
   expect(held).toBe(2 * FIRST);
-  // The whole reserve of each, but for what was charged; of the two with limits the plan was shorter.
+  // The whole reserve of each minus the charges; the plans of the two with limits are shorter.
   expect(seen.value("genrouter_credits_released_total")).toBe(4 * DEAREST + SECOND + DEAREST - charged);
-  // The tenant was opened with its own.
+  // The harness gave the account 100,000 credits.
   expect(seen.value("genrouter_credits_added_total", { source: "topup" })).toBe(100_000 + 500);
   expect(seen.value("genrouter_credits_added_total", { source: "adjust" })).toBe(30);
   expect(seen.value("genrouter_ledger_imbalance_credits")).toBe(0);
 });
 
-test("the state of the service is told as it is: routes, queue, files, database, backup, build", () => {
+test("exports the state of routes, queue, database, backup and build", () => {
   expect(seen.value("genrouter_ready")).toBe(1);
   expect(seen.value("genrouter_route_available", { route: `${MODEL}/fal` })).toBe(1);
   expect(seen.value("genrouter_route_breaker_state", { route: `${MODEL}/fal`, state: "closed" })).toBe(1);
@@ -215,13 +215,13 @@ test("the state of the service is told as it is: routes, queue, files, database,
   ).toBe(1);
 });
 
-test("calls to providers are told by host, method and status, without ports and paths", () => {
+test("counts provider calls by host and method, without ports", () => {
   const calls = seen.samples.filter(({ name }) => name === "http_client_request_duration_seconds_count");
   expect(new Set(calls.map(({ labels }) => labels.server_address))).toEqual(new Set(["127.0.0.1"]));
   expect(seen.value("http_client_request_duration_seconds_count", { http_request_method: "POST" })).toBeGreaterThanOrEqual(8);
 });
 
-test("the bytes of files are those of the files that are kept, looked up again after some minutes", async () => {
+test("exports the bytes of the stored files, refreshed after some minutes", async () => {
   const bytes = async () => {
     const db = new Database(join(DIR, "genrouter.db"), { readonly: true });
     const row = db
@@ -237,7 +237,7 @@ test("the bytes of files are those of the files that are kept, looked up again a
   expect(await bytes()).toBeGreaterThan(0);
 });
 
-test("a route that goes down is told, and its model when no other is left", async () => {
+test("reports an unavailable route, and its model if no other route is left", async () => {
   const IMAGE = "sim-image-1";
   harness.simulator.script({ fault: "401", provider: "fal" });
   harness.simulator.script({ fault: "401", provider: "replicate" });

@@ -1,4 +1,4 @@
-// Telemetry for services that tests open: counts as the real one does; traces only where a test names a place for them.
+// Creates the telemetry of services in tests: real metrics, and traces only if a test sets an endpoint.
 import type { Log } from "../../src/logging/events.ts";
 import { createTelemetry, type Telemetry } from "../../src/telemetry/telemetry.ts";
 

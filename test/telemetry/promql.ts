@@ -1,4 +1,4 @@
-// Reads PromQL as far as names go: which metrics an expression asks for, with which labels, and which labels it groups by.
+// Parses the names in PromQL: the metrics of an expression, their labels, and the labels it groups by.
 
 export type Asked = {
   /** Each metric with the labels that its selector matches on. */
@@ -31,12 +31,12 @@ const tokensOf = (expr: string): Token[] => {
 const GROUPING = new Set(["by", "without", "on", "ignoring", "group_left", "group_right"]);
 const WORDS = new Set(["and", "or", "unless", "bool", "offset", "inf", "nan", "start", "end", ...GROUPING]);
 
-/** What an expression names. @throws for anything that is not PromQL */
+/** The metrics and labels of an expression. @throws for anything that is not PromQL */
 export const asked = (expr: string): Asked => {
   const tokens = tokensOf(expr);
   const metrics: Asked["metrics"] = [];
   const grouped: string[] = [];
-  /** The words before `close`, each the first of its part. @returns where it is closed. */
+  /** Reads the first word of each part before `close`. @returns the index of `close`. */
   const readList = (from: number, close: string, take: (label: string) => void): number => {
     let at = from;
     for (let isFirst = true; tokens[at]?.text !== close; at += 1) {

@@ -1,4 +1,4 @@
-// Who may read /metrics: whoever has the operator's token, or without one this machine alone, and no proxy on it.
+// Tests access to /metrics: with the operator token, or without one only from this machine and not through a proxy.
 import { afterAll, expect, test } from "bun:test";
 import { networkInterfaces } from "node:os";
 import { type Harness, openHarness } from "../harness.ts";
@@ -15,13 +15,13 @@ afterAll(async () => {
 });
 const codeOf = (text: string): string => (JSON.parse(text) as { error: { code: string; message: string } }).error.code;
 
-test("with a token it answers who sends it, and 401 with a challenge to everybody else, this machine included", async () => {
+test("with an operator token, /metrics returns 200 for the token and 401 with a challenge for any other credential", async () => {
   const harness = await harnessWith({ GENROUTER_OPERATOR__TOKEN: TOKEN });
   const right = await harness.ask("GET", "/metrics", { key: TOKEN });
   expect([right.status, right.headers.get("content-type")]).toEqual([200, "text/plain; version=0.0.4; charset=utf-8"]);
   expect(right.headers.get("cache-control")).toBe("no-store");
   expect(right.text).toContain("genrouter_build_info{");
-  // Through a proxy too: who has the token may be anywhere.
+  // Also through a proxy: a client with the token may be anywhere.
   expect((await harness.ask("GET", "/metrics", { key: TOKEN, headers: { "x-forwarded-for": "203.0.113.9" } })).status).toBe(200);
   expect((await harness.ask("HEAD", "/metrics", { key: TOKEN })).status).toBe(200);
   const wrong: (string | null)[] = [
@@ -46,7 +46,7 @@ test("with a token it answers who sends it, and 401 with a challenge to everybod
   }
 });
 
-test("without a token it answers this machine, and not what a proxy on it hands on", async () => {
+test("without an operator token, /metrics returns 200 to this machine and 403 to requests with proxy headers", async () => {
   const harness = await harnessWith();
   expect((await harness.ask("GET", "/metrics", { key: null })).status).toBe(200);
   const handedOn: Record<string, string>[] = [
@@ -62,18 +62,18 @@ test("without a token it answers this machine, and not what a proxy on it hands 
     expect([headers, status, codeOf(text)]).toEqual([headers, 403, "unauthorized"]);
     expect(text).toContain("Set operator.token");
   }
-  // A customer's key opens nothing here, and closes nothing either.
+  // A customer's key changes nothing here.
   expect((await harness.ask("GET", "/metrics")).status).toBe(200);
-  // Without a socket nobody knows who asks.
+  // Without a socket, the client's address is unknown.
   expect((await harness.rooms.http.handle(new Request("http://localhost/metrics"))).status).toBe(403);
 });
 
 const elsewhere = Object.values(networkInterfaces())
   .flat()
   .find((one) => one?.family === "IPv4" && !one.internal)?.address;
-if (elsewhere === undefined) console.warn("this machine has no address but its own: asking from another one is skipped");
+if (elsewhere === undefined) console.warn("this machine has only loopback addresses: the test from another address is skipped");
 
-test.skipIf(elsewhere === undefined)("without a token a peer that is not this machine's own address is turned away", async () => {
+test.skipIf(elsewhere === undefined)("without an operator token, /metrics returns 403 to a non-loopback client", async () => {
   const harness = await harnessWith();
   const { url } = await harness.rooms.http.listen({ host: "0.0.0.0", port: 0 });
   const answer = await fetch(`http://${elsewhere}:${new URL(url).port}/metrics`);
@@ -81,7 +81,7 @@ test.skipIf(elsewhere === undefined)("without a token a peer that is not this ma
   expect(codeOf(await answer.text())).toBe("unauthorized");
 });
 
-test("other methods are refused as everywhere", async () => {
+test("/metrics returns 405 with Allow for methods other than GET and HEAD", async () => {
   const harness = await harnessWith();
   for (const method of ["POST", "PUT", "DELETE"]) {
     const { status, headers } = await harness.ask(method, "/metrics", { key: null });

@@ -1,4 +1,4 @@
-// A service as a process of its own, started, spoken to, killed and started again on the same directory.
+// Runs the service in a separate process that a test can call, kill and restart on the same directory.
 import { PROGRAM } from "../built.ts";
 
 const PATIENCE_MS = 60_000;
@@ -12,7 +12,7 @@ export const eventually = async <T>(
     if (seen) return seen;
     await new Promise((wake) => setTimeout(wake, 20));
   }
-  throw new Error(`${what} did not come about`);
+  throw new Error(`timed out waiting for ${what}`);
 };
 
 export const startService = async (dir: string, env: Record<string, string>, command: readonly string[] = PROGRAM) => {
@@ -70,7 +70,7 @@ export const startService = async (dir: string, env: Record<string, string>, com
       child.kill("SIGKILL");
       await child.exited;
     },
-    /** Ends it as a service manager does. @returns the exit code */
+    /** Stops it as a service manager does. @returns the exit code */
     stop: async (): Promise<number> => {
       child.kill("SIGTERM");
       return await child.exited;

@@ -1,4 +1,4 @@
-// What /metrics said, read back line by line: names, labels and values.
+// Parses the output of /metrics into names, labels and values.
 
 export type Sample = { name: string; labels: Record<string, string>; value: number };
 
@@ -7,7 +7,7 @@ const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)",?/g;
 
 const unescaped = (text: string) => text.replace(/\\(.)/g, (_, char: string) => (char === "n" ? "\n" : char));
 
-/** Every sample. @throws for a line that is none. */
+/** All samples. @throws for a line that is no sample. */
 export const samplesIn = (text: string): Sample[] =>
   text.split("\n").flatMap((line) => {
     if (line === "" || line.startsWith("#")) return [];
@@ -17,14 +17,14 @@ export const samplesIn = (text: string): Sample[] =>
     return [{ name, labels: Object.fromEntries(pairs) as Record<string, string>, value: Number(value) }];
   });
 
-/** The types that are declared, by the name of the metric. */
+/** The declared types by metric name. */
 export const typesIn = (text: string): Record<string, string> =>
   Object.fromEntries([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => [name, type]));
 
 export type Scraped = {
   text: string;
   samples: Sample[];
-  /** The sum of the samples of this name that have these labels at least; undefined when there is none. */
+  /** The sum of the samples of this name that have at least these labels; undefined if there is none. */
   value(name: string, labels?: Record<string, string>): number | undefined;
 };
 

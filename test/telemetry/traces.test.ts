@@ -1,4 +1,4 @@
-// Traces of a real service process in a real collector: the tree of a fallback, over a restart, without secrets, and a collector that is gone.
+// Tests the traces of a real service process: a fallback, a restart, secrets and an unavailable collector.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -53,7 +53,7 @@ afterAll(async () => {
   for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
 });
 
-test("a fallback is a tree: submit, two attempts and the settlement below the generation, linked with the request of the caller's trace", async () => {
+test("traces a fallback as submit, two attempts and settle below the generation, linked to the request span", async () => {
   const prompt = `${SECRETS.prompt} [sim:modelark:fail-later]`;
   const traceparent = `00-${PARENT.traceId}-${PARENT.spanId}-01`;
   const id = await service.submit(MODEL, { ...INPUT, prompt }, { traceparent, "x-request-id": "req-of-mine" });
@@ -104,7 +104,7 @@ test("a fallback is a tree: submit, two attempts and the settlement below the ge
     expect(one(spans, name).links).toEqual([{ traceId: PARENT.traceId, spanId: request.spanId }]);
 }, 60_000);
 
-test("one that fails is told as failed, at its attempts and as a whole", async () => {
+test("marks the spans of a failed generation and its attempt as failed", async () => {
   const id = await service.submit(MODEL, { ...INPUT, prompt: `${SECRETS.prompt} [sim:refuse]` });
   await service.until(id);
   await eventually(() => named(id).some(({ name }) => name === "generation"), "the span of the generation");
@@ -117,14 +117,14 @@ test("one that fails is told as failed, at its attempts and as a whole", async (
   expect(one(named(id), "attempt 1").attributes["genrouter.outcome"]).toBe("refused");
 }, 60_000);
 
-test("the collector is told who speaks, as the standard variables say", async () => {
+test("sends the service name, resource attributes and headers of the standard OTEL variables", async () => {
   await service.ask("GET", "/v1/models");
-  await eventually(() => collector.resources.length > 0, "the first that the collector is told");
+  await eventually(() => collector.resources.length > 0, "the first export to the collector");
   expect(collector.resources[0]).toMatchObject({ "service.name": "genrouter", "deployment.environment.name": "test" });
   expect(collector.headers[0]?.["x-collector-key"]).toBe(SECRETS.header);
 });
 
-test("no secret is told: no prompt, no key, no authorization, no address of media, and no header of ours in the log", async () => {
+test("exports no prompt, key, authorization or media URL, and logs no collector header", async () => {
   await service.ask("GET", `/v1/generations/nope?key=${service.key}`, { headers: { cookie: `session=${SECRETS.header}` } });
   await service.ask("GET", `/nowhere/${service.key}`);
   await eventually(() => collector.spans.some(({ name }) => name === "GET /*"), "the span of the path that is not there");
@@ -142,7 +142,7 @@ test("no secret is told: no prompt, no key, no authorization, no address of medi
   for (const secret of [SECRETS.header, SECRETS.provider]) expect(service.said.err).not.toContain(secret);
 });
 
-test("a generation that outlives its process goes on in the same trace", async () => {
+test("continues the trace of a generation after its process was killed", async () => {
   const dir = freshDir();
   const before = await startService(dir, envFor(collector.url));
   const id = await before.submit(MODEL, { ...INPUT, prompt: "[sim:modelark:fail][sim:wavespeed:late-ms=3000]" });
@@ -155,7 +155,7 @@ test("a generation that outlives its process goes on in the same trace", async (
   ).toEqual(["attempt 1", "submit"]);
   const after = await startService(dir, envFor(collector.url));
   expect(await after.until(id)).toMatchObject({ status: "succeeded", attempts: 2 });
-  // The drain sends what waits.
+  // The drain exports the remaining spans.
   expect(await after.stop()).toBe(0);
   const spans = named(id);
   expect(spans.map(({ name }) => name).sort()).toEqual(["attempt 1", "attempt 2", "generation", "settle", "submit"]);
@@ -164,7 +164,7 @@ test("a generation that outlives its process goes on in the same trace", async (
   for (const span of spans) expect([span.name, span === root || span.parentSpanId === root.spanId]).toEqual([span.name, true]);
 }, 120_000);
 
-test("a collector that is not there is told in one line, and neither slows nor breaks anything", async () => {
+test("logs an unavailable collector in one line, and serves requests normally", async () => {
   const nowhere = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
   const url = `http://127.0.0.1:${nowhere.port}`;
   await nowhere.stop(true);
@@ -179,7 +179,7 @@ test("a collector that is not there is told in one line, and neither slows nor b
   expect(await alone.until(id)).toMatchObject({ status: "succeeded" });
   await eventually(() => said.err.includes("trace export failed"), "the line in the log");
   for (let n = 0; n < 40; n += 1) await alone.ask("GET", "/healthz");
-  // The drain waits for the collector no longer than it may: the test's own end would come first.
+  // The drain waits for the collector for a bounded time: otherwise this test would time out.
   expect(await alone.stop()).toBe(0);
   const lines = said.err.split("\n").filter((line) => line.includes("trace export failed"));
   expect(lines).toHaveLength(1);
@@ -187,8 +187,8 @@ test("a collector that is not there is told in one line, and neither slows nor b
   expect(said.err).not.toContain(SECRETS.header);
 }, 120_000);
 
-test("without a place for traces, or switched off, nothing of them is loaded and nothing is sent", async () => {
-  // One of its own: spans of the services of other tests may still be on their way to theirs.
+test("exports nothing if OTEL_SDK_DISABLED is true", async () => {
+  // A separate collector: spans of other tests' services may still arrive at theirs.
   const collector = openCollector();
   const off = await startService(freshDir(), { ...envFor(collector.url), OTEL_SDK_DISABLED: "true" });
   await off.until(await off.submit("sim-image-1", { prompt: "x" }));

@@ -3,12 +3,12 @@ import { expect, test } from "bun:test";
 import { dirname, relative, resolve } from "node:path";
 import { read, root, SOURCES } from "./sources.ts";
 
-/** Composition roots and programs: they know every context. */
+/** Composition roots and programs: they may import every context. */
 const ROOTS = ["src/main.ts", "src/app", "src/cli", "src/torture"];
-/** Types, clocks, collections and HTTP client rules: every context may use them, and they use no context. */
+/** Types, clocks, collections and HTTP client rules: every context may import them, and they import no context. */
 const SHARED = ["src/domain", "src/collections", "src/http-client"];
 
-/** What a context may import besides itself and SHARED: a context or a file; `type:` means its types only. */
+/** Contexts and files that a context may import besides itself and SHARED; `type:` allows types only. */
 const MAY_IMPORT: Record<string, string[]> = {
   actors: ["src/store/mutations.ts", "type:src/store"],
   catalogue: [],
@@ -217,7 +217,7 @@ test("a context imports only the contexts that its row in MAY_IMPORT names", () 
   ).toEqual([]);
 });
 
-test("MAY_IMPORT names no context and no file that is not imported", () => {
+test("MAY_IMPORT has no entry without an import", () => {
   const imported = SOURCES.flatMap(importsOf);
   const isUsed = (context: string, entry: string) => {
     const path = entry.replace(/^type:/, "");
@@ -229,11 +229,11 @@ test("MAY_IMPORT names no context and no file that is not imported", () => {
   expect(unused).toEqual([]);
 });
 
-test("loose files of src: the entry alone", () => {
+test("src/main.ts is the only file directly in src", () => {
   expect(SOURCES.filter((path) => /^src\/[^/]+$/.test(path))).toEqual(["src/main.ts"]);
 });
 
-test("a package is imported by one context, and few contexts open sockets", () => {
+test("each package is imported by the named contexts only, and only files, media and providers call fetch", () => {
   const usersOf = (pattern: RegExp) => [...new Set(SOURCES.filter((path) => pattern.test(read(path))).map(contextOf))].sort();
   expect(usersOf(/from "elysia"/)).toEqual(["src/http"]);
   expect(usersOf(/from "xstate(\/.*)?"/)).toEqual(["actors"]);
@@ -241,9 +241,9 @@ test("a package is imported by one context, and few contexts open sockets", () =
   expect(usersOf(/from "(prom-client|@opentelemetry)/)).toEqual(["src/telemetry"]);
   expect(usersOf(/(from |import\()"stripe"/)).toEqual(["src/billing"]);
   expect(usersOf(/from "mediabunny"/)).toEqual(["src/media", "src/simulator"]);
-  // Layouts are found ahead, by a script: no engine is shipped.
+  // A script computes layouts in advance, so the product contains no layout engine.
   expect(usersOf(/from "elkjs/)).toEqual([]);
-  // The client, the simulator and the torture clients are ends of their own.
+  // The client, the command line, the simulator, the torture clients and the pages are not part of the serving process.
   expect(
     usersOf(/(?<![.\w])fetch\(/).filter(
       (context) => !["client/src", "src/cli", "src/simulator", "src/torture", "web"].includes(context),

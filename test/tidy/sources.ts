@@ -1,4 +1,4 @@
-// The source and test files of the code base, for the tests that hold its rules.
+// The source and test files of the code base, for the tests of its rules.
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Glob } from "bun";
@@ -8,7 +8,7 @@ export const root = resolve(import.meta.dir, "../..");
 export const list = (pattern: string): string[] => [...new Glob(pattern).scanSync({ cwd: root })].sort();
 export const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
-/** Every source file that is shipped or loaded by a browser; the generated types of the client excepted. */
+/** Every source file that is shipped or loaded by a browser, except the generated types of the client. */
 export const SOURCES: readonly string[] = [
   ...["src", "actors", "catalogue"].flatMap((dir) => list(`${dir}/**/*.ts`)),
   ...list("web/**/*.{ts,tsx}"),

@@ -2,17 +2,17 @@
 import { expect, test } from "bun:test";
 import { list, read, SOURCES, TESTS } from "./sources.ts";
 
-test("the statecharts know no clock, no network, no database and no Bun", () => {
+test("the statecharts use no clock, network, database, process or Bun API", () => {
   const impure = /\bDate\b|\bMath\.random\b|\bsetTimeout\b|\bfetch\(|\bBun\.|\bprocess\.|from "node:|bun:sqlite/;
   expect(list("actors/**/*.ts").filter((path) => impure.test(read(path).replace(/^\s*(\/\/|\*|\/\*).*$/gm, "")))).toEqual([]);
 });
 
-test("SQL is written only in the store", () => {
+test("only the store contains SQL", () => {
   const sql = /\b(SELECT|INSERT INTO|DELETE FROM)\b[^"'`]*\b(FROM|INTO|VALUES|WHERE)\b/;
   expect(SOURCES.filter((path) => !path.startsWith("src/store/") && sql.test(read(path)))).toEqual([]);
 });
 
-test("a file is at most 400 lines and begins with one sentence that says what it is for", () => {
+test("every file has at most 400 lines and begins with one sentence in a comment", () => {
   const faults: string[] = [];
   for (const path of [...SOURCES, ...TESTS, ...list("scripts/*.{ts,mjs}")]) {
     const text = read(path);
@@ -26,14 +26,14 @@ test("a file is at most 400 lines and begins with one sentence that says what it
   expect(faults).toEqual([]);
 });
 
-test("half of the files are short", () => {
+test("at least half of the source files have at most 150 lines", () => {
   const lengths = SOURCES.map((path) => read(path).split("\n").length).sort((a, b) => a - b);
   expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThanOrEqual(150);
 });
 
-/** Words that say nothing, in the names that we give: declarations, parameters excepted where a library names them. */
+/** Words without meaning that names of declarations, files and folders do not use. */
 const BANNED = /^(get|util)(?=[A-Z]|$)|(Manager|Util|Utils|Helper|Helpers)$/;
-test("names avoid the words that say nothing", () => {
+test("declarations, folders and files do not use vacuous names", () => {
   const faults: string[] = [];
   for (const path of SOURCES)
     for (const match of read(path).matchAll(/\b(?:const|let|function|class|type|interface|enum)\s+([A-Za-z_$][\w$]*)/g))
@@ -44,7 +44,7 @@ test("names avoid the words that say nothing", () => {
   expect(SOURCES.filter((path) => /\/index\.ts$/.test(path))).toEqual([]);
 });
 
-test("nothing is exported by default, typed `any`, or left to do", () => {
+test("no file has a default export, the type `any` or an open TODO", () => {
   const faults: string[] = [];
   for (const path of [...SOURCES, ...TESTS]) {
     if (path.endsWith(".d.ts") || path === "test/tidy/style.test.ts") continue;

@@ -1,26 +1,26 @@
-// Servers with two faces: which of two files a request is shown follows from how, by whom, from where, after how many and when it is asked.
+// Two-faced file servers: a property of the request decides which of two files it receives.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import type { Roll } from "./orders.ts";
 
-/** What a face may go by, of one request for one link. */
+/** The properties of one request for one link that a face may use. */
 export type Asking = {
-  /** How many requests for this link came before, and how long after the first of them this one came. */
+  /** The number of earlier requests for this link, and the time since the first. */
   n: number;
   afterMs: number;
   agent: string;
   range: string | null;
   method: string;
-  /** The other end of its connection, and how many connections of this link are older. */
+  /** The client's port, and the number of older connections of this link. */
   port: number;
   connection: number;
-  /** Whether the process at the other end is the service. */
+  /** Whether the client is the service's process. */
   isService: () => boolean;
 };
 export type Face = { kind: string; says: string; isFirst: (asking: Asking) => boolean };
 
 const startOf = (range: string | null): number => Number(/^bytes=(\d+)-/.exec(range ?? "")?.[1] ?? 0);
 
-/** One of each kind, with a turn of its own. */
+/** Draws one face of each kind. */
 const KINDS: Record<string, (roll: Roll) => Omit<Face, "kind">> = {
   range: (roll) =>
     roll.pick([
@@ -68,7 +68,7 @@ export const drawFace = (at: number, roll: Roll): Face => {
   return { kind, ...drawn };
 };
 
-/** Whether a process has the near end of a connection to us: on one machine, what an address tells of who asks. */
+/** Whether a process owns the client end of a connection, which stands for its address on one machine. */
 const isOfProcess = (pid: number, fromPort: number, toPort: number): boolean => {
   const hex = (port: number) => port.toString(16).toUpperCase().padStart(4, "0");
   const line = readFileSync("/proc/net/tcp", "utf8")
@@ -87,7 +87,7 @@ const isOfProcess = (pid: number, fromPort: number, toPort: number): boolean => 
 };
 
 type File = { bytes: Uint8Array; mime: string };
-/** A file as servers of files give it out; only some know ranges. */
+/** Serves a file, with or without range requests. */
 const answerWith = ({ bytes, mime }: File, request: Request, hasRanges: boolean): Response => {
   const headers: Record<string, string> = { "content-type": mime, ...(hasRanges ? { "accept-ranges": "bytes" } : {}) };
   const range = hasRanges ? /^bytes=(\d+)-(\d*)$/.exec(request.headers.get("range") ?? "") : null;
@@ -103,12 +103,12 @@ const answerWith = ({ bytes, mime }: File, request: Request, hasRanges: boolean)
 
 export type Faces = {
   host: string;
-  /** Puts two files at one address; without a face, the first alone. */
+  /** Serves two files at one URL; without a face only the first. */
   at(first: File, second?: File, face?: Face, hasRanges?: boolean): string;
   stop(): Promise<void>;
 };
 
-/** @param servicePid of the process that is the service; asked when it matters */
+/** @param servicePid returns the process id of the service; called on demand */
 export const openFaces = (servicePid: () => number): Faces => {
   type Link = {
     sinceMono: number | null;

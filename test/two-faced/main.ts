@@ -1,4 +1,4 @@
-// Servers with two faces: `npm run two-faced -- [--cases N] [--seed N] [--links off] [--binary PATH]`; ends with `N passed, N failed`.
+// Tests two-faced file servers: `npm run two-faced -- [--cases N] [--seed N] [--binary PATH]`; ends with `N passed, N failed`.
 import { BINARY, FROM_SOURCES, killAll } from "../../src/torture/crash/processes.ts";
 import { openPlace } from "../bombs/fixture.ts";
 import { namesOf, readFlags, wholeOf } from "../flags.ts";
@@ -44,7 +44,7 @@ let servicePid = 0;
 const faces = openFaces(() => servicePid);
 const place = await openPlace(genrouter, 1, {
   allowed: [faces.host],
-  // What is judged is the service: another build of it has providers of these sources, which tell what they receive.
+  // Only the service is judged: another build also uses the simulator of these sources, which reports what it receives.
   simulator: FROM_SOURCES,
   env: links === "auto" ? {} : { GENROUTER_FILES__PROVIDER_LINKS: links },
 });
@@ -52,13 +52,13 @@ servicePid = place.nodes[0]?.child.pid ?? 0;
 const judged: [boolean, string][] = [];
 try {
   const { right, told, ends, byKind, costUsd } = await playTwoFaced(place, faces, plan);
-  judged.push([right === plan.cases, `${right} of ${plan.cases}: what was billed is what was received, or nothing was billed`]);
+  judged.push([right === plan.cases, `${right} of ${plan.cases} orders are billed as received, or not billed`]);
   for (const line of told) say(`       ${line}`);
   const shown = await place.command("credits", "show", "--account", place.orderer.id, "--json");
   const line = shown.output.split("\n").find((each) => each.startsWith("{")) ?? "{}";
   const { available_usd: left = 0, held_usd: held } = JSON.parse(line) as { available_usd?: number; held_usd?: number };
   const spent = 50_000 - left;
-  judged.push([held === 0, `no hold is left (${held} USD)`]);
+  judged.push([held === 0, `no hold remains (${held} USD)`]);
   judged.push([
     Math.abs(spent - costUsd) < 0.000_05,
     `the account has paid ${spent.toFixed(4)} USD, its orders cost ${costUsd.toFixed(4)}`,

@@ -1,4 +1,4 @@
-// What is ordered with a link that has two faces: every way in which a file's length is billed, and files of several lengths and kinds.
+// Orders with a two-faced link: every way in which a file's duration is billed, with files of several durations and formats.
 import { type ClipContainer, makeClip } from "../../src/simulator/clip.ts";
 import { chance } from "../../src/simulator/fault-script.ts";
 import { makeWav } from "../../src/simulator/sound.ts";
@@ -19,9 +19,9 @@ export const rollOf = (seed: number): Roll => {
   };
 };
 
-/** Some less than a frame apart, some a little more, some far. */
+/** Durations that differ by less than a frame, by a little more and by far. */
 export const LENGTHS_MS: readonly number[] = [4000, 4030, 4200, 6000, 12_000, 24_000];
-/** A picture of these files is shown for so long. */
+/** The duration of one frame of these files. */
 export const FRAME_MS = 42;
 
 const SIZE = { width: 64, height: 36 };
@@ -43,11 +43,11 @@ const clip = (ms: number, container: ClipContainer): Promise<MediaFile> =>
 const sound = (ms: number): Promise<MediaFile> =>
   once(`sound ${ms}`, async () => ({ bytes: makeWav(ms, ms), mime: "audio/wav" }));
 
-/** A way to order: what of the request has two faces, and what of what the provider received is billed. */
+/** A kind of order: its two-faced link, and the received media that is billed. */
 export type Order = {
   name: string;
   kind: "video" | "audio";
-  /** Length of what is billed besides, ms. */
+  /** Duration of other billed media, ms. */
   besidesMs: number;
   file: (ms: number, roll: Roll) => Promise<MediaFile>;
   body: (faced: string, prompt: string, faces: Faces) => Promise<object>;
@@ -68,14 +68,14 @@ export const ORDERS: readonly Order[] = [
     },
   },
   {
-    ...{ name: "a clip that moves its lips", ...video, besidesMs: 0 },
+    ...{ name: "a lip-sync of a clip", ...video, besidesMs: 0 },
     body: async (faced, _, faces) => ({
       model: "sync-lipsync-2",
       input: { video_url: faced, audio_url: faces.at(await sound(BESIDES_MS)) },
     }),
   },
   {
-    ...{ name: "a picture that says a sound", kind: "audio", besidesMs: 0, file: sound },
+    ...{ name: "a talking picture with a sound", kind: "audio", besidesMs: 0, file: sound },
     body: async (faced, _, faces) => ({
       model: "veed-fabric-1.0",
       input: { image_url: faces.at({ bytes: await png(640, 480), mime: "image/png" }), audio_url: faced },

@@ -1,4 +1,4 @@
-// Plays orders whose links have two faces, and holds what was billed against what the provider says it received.
+// Plays orders with two-faced links, and compares the bill with what the provider reports as received.
 
 import type { Place } from "../bombs/fixture.ts";
 import { post } from "../bombs/load.ts";
@@ -6,19 +6,19 @@ import { drawFace, type Faces, KINDS_OF_FACES } from "./faces.ts";
 import { FRAME_MS, LENGTHS_MS, ORDERS, type Order, rollOf } from "./orders.ts";
 
 type Shown = { id: string; status: string; cost_usd: number | null; reserved_usd: number | null; error: { code: string } | null };
-/** As `/jobs` of the simulator has it. */
+/** A job of the simulator's `/jobs`. */
 type Job = { id: string; received: { kind: string; ms: number }[] | null };
 type LogLine = { type: string; job_id: string | null; input: unknown; ref: string | null };
 
 export type Plan = { cases: number; seed: number; lanes: number };
 export type Outcome = {
-  /** Of the orders with two faces: how each ended. */
+  /** Counts of the ends of two-faced orders. */
   ends: { succeeded: number; failed: number; refused: number };
   right: number;
   byKind: Record<string, { right: number; of: number }>;
-  /** What was billed otherwise than received, at most some of it. */
+  /** Orders that were billed differently than received, at most MOST_TOLD. */
   told: string[];
-  /** What all orders cost, USD. */
+  /** The cost of all orders, USD. */
   costUsd: number;
 };
 
@@ -37,7 +37,7 @@ const untilEnd = async ({ nodes, orderer }: Place, id: string): Promise<Shown> =
   }
 };
 
-/** The length of what is billed, of the job whose request has one of these words; null while or where nothing was received. */
+/** The billed duration that the job with one of these words received; null if it has received nothing. */
 const receivedMs = async ({ simulator }: Place, words: readonly string[], { kind, besidesMs }: Order): Promise<number | null> => {
   const asked = async (path: string) => (await fetch(`${simulator}${path}`)).text();
   const log = (await asked("/log")).split("\n").filter((line) => line !== "");
@@ -50,7 +50,7 @@ const receivedMs = async ({ simulator }: Place, words: readonly string[], { kind
   return received.reduce((sum, one) => sum + (one.kind === kind ? one.ms : 0), 0) - besidesMs;
 };
 
-/** One of them at least is sent as it is, or the order has a prompt. */
+/** The links of an order: at least one is passed to the provider unchanged, or the order has a prompt. */
 const linksIn = (body: object): string[] => JSON.stringify(body).match(/http[^"]+/g) ?? [];
 
 type Ended = { refused: string } | { shown: Shown; receivedMs: number | null };
@@ -64,7 +64,7 @@ const play = async (place: Place, faces: Faces, order: Order, link: string, word
   return { shown, receivedMs: await receivedMs(place, [word, ...linksIn(body)], order) };
 };
 
-/** What an honest file of each length costs: the same orders, from a server with one face. */
+/** The price of each duration: the same orders with a server that has one face. */
 const priceAll = async (place: Place, faces: Faces, seed: number) => {
   const prices = new Map<Order, Map<number, number>>(ORDERS.map((order) => [order, new Map()]));
   let costUsd = 0;
@@ -81,7 +81,7 @@ const priceAll = async (place: Place, faces: Faces, seed: number) => {
   return { prices, costUsd };
 };
 
-/** @returns what is wrong about how it ended; undefined where what was billed is what was received */
+/** @returns the fault of an end; undefined if it was billed as received */
 const faultOf = (ended: Ended, prices: ReadonlyMap<number, number>): string | undefined => {
   if ("refused" in ended) return undefined;
   const { shown, receivedMs: ms } = ended;

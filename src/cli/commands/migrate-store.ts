@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { databaseFault } from "../../config/database-url.ts";
 import type { Settings } from "../../config/schema.ts";
-import type { StoredFileCopy, MigrateRequest, Outcome } from "../../store/migrate-to-postgres/migrate.ts";
+import type { MigrateRequest, Outcome, StoredFileCopy } from "../../store/migrate-to-postgres/migrate.ts";
 import { chownTree } from "../chown-files.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
 import { createProgressText, type MigrationStep, outcomeLines } from "../migration-text.ts";
@@ -84,7 +84,10 @@ export const addMigrateStore = (program: Command, session: Session): void => {
     const startMs = performance.now();
     const report = createProgressText(terminal);
     const copyFiles = isLocal ? null : createFileCopy(settings, signal, report);
-    const outcome = await migrateStore({ dir, networkDisk, url: addressOf(flags, settings), signal, bringFiles: copyFiles }, report);
+    const outcome = await migrateStore(
+      { dir, networkDisk, url: addressOf(flags, settings), signal, bringFiles: copyFiles },
+      report,
+    );
     terminal.progress(null);
     chownTree(dir);
     if (!outcome.isMoved) session.exit = EXITS.failure;

@@ -4,7 +4,7 @@
 import type { CheckResult } from "../store.ts";
 import { asMigrationError, MigrationError, shownAddress } from "./errors.ts";
 import { PAGE_ROWS, pagesOf } from "./rows.ts";
-import { type StoredFile, openSource, type Source } from "./source.ts";
+import { openSource, type Source, type StoredFile } from "./source.ts";
 import { MIGRATED_TABLES, type Sums } from "./tables.ts";
 import { FILES, type Found, type Mark, type MigrationTarget, openTarget, TAKEN_BACK, type Target } from "./target.ts";
 

@@ -159,7 +159,9 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
         }
       },
       renewLease: async (isLeaving) => {
-        const clusterState = await leasing((open) => renewLease(open, { epoch, leaseMs, isLeaving, endsOthers: streak.isLong() }));
+        const clusterState = await leasing((open) =>
+          renewLease(open, { epoch, leaseMs, isLeaving, endsOthers: streak.isLong() }),
+        );
         if (clusterState) {
           streak.renewed();
           apartS = Math.round(clusterState.apartMs / 1000);

@@ -1,6 +1,6 @@
 // Reads generations of other nodes: open ones by index, and events after a version.
 
-import type { RemoteGenerationState, Others, WrittenLine } from "../cluster-port.ts";
+import type { Others, RemoteGenerationState, WrittenLine } from "../cluster-port.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
 import { recoveryReads } from "../sql/queries/recovery.ts";
 import type { Query } from "../sql/sql-program.ts";

@@ -1,8 +1,8 @@
-// The door of the peers: the same framework, body check, key check and price as the rungs of the ladder, before a peer's own durable accept.
+// HTTP front of the peers: the same framework, checks and price as the ladder's rungs, before a peer's durable accept.
 import { Elysia } from "elysia";
 import { accountOf, accountsByKey, answerJson, priceOf, Submission, shownOf } from "../rungs/parts.ts";
 
-/** What a peer stores of a submission. The id follows from account and key, so that a repeated request is the same job. */
+/** The stored submission. The id is derived from account and key, so that a repeated request is the same job. */
 export type Order = {
   id: string;
   account: number;
@@ -13,9 +13,9 @@ export type Order = {
   bodyHash: string;
   atMs: number;
 };
-/** Resolves once the order is durable. */
+/** Resolves after the order is durable. */
 export type Accept = (order: Order) => Promise<unknown>;
-/** What a peer says of its own worker: how many orders have no end yet, and when each of the others ended. */
+/** The report of a peer's worker: the number of open orders, and the end times of the others. */
 export type Told = { open: number; endedAtMs: number[] };
 
 const UNAUTHORIZED = '{"error":{"code":"unauthorized","message":"Missing or invalid API key."}}';
@@ -23,7 +23,7 @@ const UNAUTHORIZED = '{"error":{"code":"unauthorized","message":"Missing or inva
 const uuidOf = (text: string): string =>
   Bun.SHA256.hash(text, "hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
 
-/** What is stored of a request that has passed the checks. */
+/** The stored part of a request that has passed the checks. */
 export const orderOf = (account: number, body: { model: string; input: object }, idempotencyKey: string): Order => ({
   id: uuidOf(`${account}:${idempotencyKey}`),
   account,
@@ -35,10 +35,10 @@ export const orderOf = (account: number, body: { model: string; input: object },
   atMs: Date.now(),
 });
 
-/** Whoever is read in the same turn of the event loop is company too. */
+/** Requests of the same turn of the event loop belong to the same batch. */
 const oneTurn = () => new Promise<void>((goOn) => setImmediate(goOn));
 
-/** Accepts by a call that takes many: one at a time, and each takes all that came meanwhile. */
+/** Accepts in batches: one call at a time, each with all orders that arrived meanwhile. */
 export const gathering = (write: (orders: readonly Order[]) => Promise<unknown>): Accept => {
   let waiting: Order[] = [];
   let underWay: Promise<unknown> | undefined;

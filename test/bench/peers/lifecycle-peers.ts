@@ -1,4 +1,4 @@
-// Whole generations against queues: the service, and each queue with a worker that makes the same upstream calls and the same file.
+// Bench of whole generations against queues, each with a worker that makes the same upstream calls and the same file.
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -40,9 +40,9 @@ const picturesIn = (dir: string): number =>
     .filter((name) => name !== "incoming")
     .reduce((sum, shard) => sum + readdirSync(join(dir, shard)).length, 0);
 
-/** Whoever was paused is itself again after so long: what was due meanwhile is done. */
+/** The time after a pause in which a peer finishes its overdue work. */
 const AWAKE_MS = 400;
-/** While this player plays, after all have warmed up, others are paused: they share its core, and some of them look for work all the time. */
+/** Pauses the others while this player plays: they share its core, and some poll for work all the time. */
 const pausing = (player: Player, others: () => readonly number[]): Player => {
   let turns = 0;
   return {
@@ -69,7 +69,7 @@ export type OpenedPeer = Pick<LifePeer, "name" | "target"> & {
   close(): Promise<void>;
 };
 
-/** Starts a queue with its worker. @param shared a server and a bucket that others use too; absent: a server of its own, and a directory. */
+/** Starts a queue with its worker. @param shared a shared server and bucket; default: a separate server and a directory. */
 export const openLifePeer = async (
   { name, queue, target }: LifePeer,
   provider: Provider,
@@ -114,10 +114,10 @@ export const openLifePeer = async (
 };
 
 const OURS = "the service";
-/** A round of all of them takes seven seconds, and in a short run no figure is near its target. */
+/** A round of all peers takes 7 s, and in a short run no figure is near its target. */
 const SHORT_ROUNDS = 2;
 
-/** Plays the service and all queues in the same rounds. @param as what all names of results begin with. */
+/** Plays the service and all queues in the same rounds. @param as the prefix of the result names. */
 export const playWithPeers = async (
   as: Pick<Result, "name"> & Pick<Partial<Result>, "isNote">,
   ours: LifeSide,
@@ -130,7 +130,7 @@ export const playWithPeers = async (
   const sides = Object.fromEntries(
     all.map((side) => [side.name, { ...side, player: pausing(side.player, () => resting(side)) }]),
   );
-  // More of them share the cores while they warm up.
+  // More processes share the cores during the warm-up.
   const warmAtMostMs = (env.lives.warmAtMostMs * all.length) / 2;
   const lives = { ...env.lives, ...(env.isShort ? { rounds: SHORT_ROUNDS } : {}), warmAtMostMs };
   try {
@@ -149,10 +149,10 @@ export const playWithPeers = async (
 };
 
 /**
- * 256 generations in flight on both sides, at the same provider, which takes no time; the same pauses between polls, the same picture,
- * written and synced in the same order. A peer makes two durable steps of a job, its accept and its end (and what its queue writes to
- * hand it out); the service makes six, so that it can go on after any of them, and holds and charges credits. Ten thousand have ended in the
- * service before the first is measured; the queues begin empty, which is in their favour.
+ * 256 generations in flight on both sides, at the same provider, which takes no time; the same pauses between polls and the same
+ * picture, written and synced in the same order. A peer makes two durable writes for a job, its accept and its end (plus those
+ * of its queue to hand it out). The service makes six, so that it can continue after any of them, and holds and charges credits.
+ * The service begins with ten thousand ended generations; the queues begin empty, which favors them.
  */
 export const lifecyclePeers: Bench = {
   name: "lifecycle-peers",

@@ -1,11 +1,11 @@
-// The peers' packages: installed from the lock file beside this one the first time that a bench asks for them, and never by the product.
+// Installs the peers' packages from the lock file in this directory when a bench first needs them; the product never does.
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { killAtTheEnd } from "../../scratch.ts";
 import { NoPeer } from "../bench.ts";
 
-/** Beside the binary and not here, where every check of the repository would read them as its own files. */
+/** Beside the binary and not here, where the repository's checks would read them. */
 export const PEERS = join(import.meta.dir, "../../../dist/peers");
 const STAMP = join(PEERS, ".installed");
 const LOCK = join(import.meta.dir, "package-lock.json");
@@ -20,7 +20,7 @@ const install = async (tell: (line: string) => void): Promise<void> => {
   const elapsed = () => `${Math.round((performance.now() - fromMono) / 1000)} s`;
   tell("installing the peers' packages, once: about 280 MB …");
   const timer = setInterval(() => tell(`installing the peers' packages: ${elapsed()}`), TELL_EACH_MS);
-  // Without scripts: none of the packages needs its own, and one of them would report home.
+  // Without install scripts: no package needs them, and one sends telemetry.
   const npm = Bun.spawn(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], {
     ...{ cwd: PEERS, stdin: "ignore", stdout: "ignore", stderr: "pipe" },
   });
@@ -34,16 +34,16 @@ const install = async (tell: (line: string) => void): Promise<void> => {
 };
 
 let installing: Promise<void> | undefined;
-/** Installs the packages unless they are there. @throws NoPeer when they cannot be had. */
+/** Installs the packages unless they exist. @throws NoPeer if they are unavailable. */
 export const installPeers = (tell: (line: string) => void): Promise<void> => {
   installing ??= install(tell);
   return installing;
 };
 
-/** A package of the peers; `T` is as much of it as is used here. */
+/** A package of the peers; `T` is the used part of its interface. */
 export const peerPackage = async <T>(name: string): Promise<T> => (await import(Bun.resolveSync(name, PEERS))) as T;
 
-/** A directory of an installed package. @throws NoPeer where it does not exist for this kind of machine. */
+/** The directory of an installed package. @throws NoPeer if it does not exist for this platform. */
 export const packageDir = (name: string): string => {
   const dir = join(PEERS, "node_modules", name);
   if (!existsSync(dir)) throw new NoPeer(`${name} was not installed: there is none for ${process.platform} ${process.arch}`);

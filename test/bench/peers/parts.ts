@@ -1,4 +1,4 @@
-// Processes that a peer consists of: on the core of what is measured, heard, counted with their children, gone when the bench is over.
+// Processes of a peer: pinned to the measured core, counted with their children, and stopped after the bench.
 import { readFileSync } from "node:fs";
 import { type Child, start } from "../../../src/torture/crash/processes.ts";
 import { dropScratch } from "../../scratch.ts";
@@ -8,42 +8,42 @@ const childrenOf = (pid: number): number[] => {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
   } catch {
-    // It ended while it was looked at, or this kernel keeps no such list.
+    // The process has ended meanwhile, or this kernel has no such list.
     return [];
   }
 };
-/** A process and the processes that it starts. */
+/** A process and its descendants. */
 export const familyOf = (pid: number): number[] => [pid, ...childrenOf(pid).flatMap(familyOf)];
 
-/** Sends a signal to those that are still there. */
+/** Sends a signal to the remaining processes. */
 export const signalAll = (pids: readonly number[], signal: NodeJS.Signals): void => {
   for (const pid of pids)
     try {
       process.kill(pid, signal);
     } catch {
-      // It has ended by itself.
+      // The process has already ended.
     }
 };
 
 export type Part = {
   port: number;
-  /** Those of this moment: a server may start processes of its own. */
+  /** The current processes: a server may start more. */
   pids(): number[];
   stop(): Promise<void>;
 };
-/** A server that a peer keeps its jobs in; `server` is its name with its version. */
+/** The server that stores a peer's jobs; `server` is its name and version. */
 export type Server = Part & { server: string };
 
-/** A peer that keeps what it accepts. */
+/** A peer that stores its accepted jobs. */
 export type Storing = Part & {
-  /** What it runs on, where that is not itself. */
+  /** The server on which it runs, if it is not the peer itself. */
   server?: string;
-  /** Of its server, and of what is not: absent where it is one. */
+  /** Process ids of its server and of the rest; absent if it is one process. */
   serverPids?: () => number[];
   ownPids?: () => number[];
-  /** Jobs that it began with. */
+  /** The number of initial jobs. */
   filled: number;
-  /** Jobs that it has on disk. */
+  /** The number of jobs on disk. */
   stored(): Promise<number>;
 };
 
@@ -57,9 +57,9 @@ const isRunning = (pid: number): boolean => {
     return false;
   }
 };
-/** Leave shared memory behind unless they hear a signal of their own and have time for it. */
+/** Servers that leave shared memory unless they receive a certain signal and have time to handle it. */
 const tidy = new Map<number, NodeJS.Signals>();
-// Before those who kill at once whatever still runs.
+// Registered before the handlers that kill remaining processes at once.
 process.prependListener("exit", () => {
   for (const [pid, signal] of tidy) {
     signalAll(familyOf(pid), "SIGCONT");
@@ -68,7 +68,7 @@ process.prependListener("exit", () => {
   for (let ms = 0; ms < PATIENCE_MS && [...tidy.keys()].some(isRunning); ms += LOOK_MS) Bun.sleepSync(LOOK_MS);
 });
 
-/** @param tidily the signal that it cleans up at; its data is thrown away whatever it is stopped with. */
+/** @param tidily the signal on which it cleans up; its data is discarded in any case. */
 const partOf = (child: Child, port: number, tidily: NodeJS.Signals | undefined): Part & { isOver(): boolean } => {
   let isOver = false;
   if (tidily) tidy.set(child.pid, tidily);
@@ -83,7 +83,7 @@ const partOf = (child: Child, port: number, tidily: NodeJS.Signals | undefined):
     stop: async () => {
       if (isOver) return;
       const family = familyOf(child.pid);
-      // Whoever is paused hears nothing.
+      // A paused process handles no signals.
       signalAll(family, "SIGCONT");
       signalAll([child.pid], tidily ?? "SIGTERM");
       await Promise.race([child.ended, Bun.sleep(PATIENCE_MS)]);
@@ -100,13 +100,13 @@ type Starting = {
   env?: Record<string, string>;
   port: number;
   isUp: () => Promise<boolean>;
-  /** The signal that it cleans up at, where that is not SIGTERM. */
+  /** The signal on which it cleans up, if it is not SIGTERM. */
   tidily?: NodeJS.Signals;
-  /** A script of the bench and no program of a peer: that it does not come up is a fault. */
+  /** It is a script of the bench, so a failed start is a fault. */
   isOurs?: boolean;
 };
 
-/** Starts a server and waits until it answers. @throws with what it said when it does not come up. */
+/** Starts a server and waits until it responds. @throws with its output if it does not start. */
 export const startPart = async (
   name: string,
   { words, env = {}, port, isUp, tidily, isOurs = false }: Starting,
@@ -125,7 +125,7 @@ export const startPart = async (
   return part;
 };
 
-/** The same, with what it kept thrown away when it stops. */
+/** The same, and discards its data when it stops. */
 export const dropping = (part: Part, home: string): Part => ({
   ...part,
   stop: async () => {
@@ -134,7 +134,7 @@ export const dropping = (part: Part, home: string): Part => ({
   },
 });
 
-/** Whether something listens there. */
+/** Whether a process listens on the port. */
 export const isListening = async (port: number): Promise<boolean> => {
   const socket = await Bun.connect({ hostname: "127.0.0.1", port, socket: { data: () => undefined } });
   socket.end();

@@ -1,4 +1,4 @@
-// A peer that is a queue: its server, and its door (with a worker, where it is to work) on the same core.
+// A queue as a peer: its server, and its HTTP front (with or without a worker) on the same core.
 import { join } from "node:path";
 import { type Env, Skipped } from "../bench.ts";
 import { onServerCore } from "../machine.ts";
@@ -14,7 +14,7 @@ const DOOR = join(import.meta.dir, "server.ts");
 export const PEER_KEYS = Array.from({ length: ACCOUNTS }, (_, account) => keyOf(account));
 
 const alive = new Set<ReturnType<typeof Bun.spawn>>();
-// Before its server, of whose end it would complain.
+// Stopped before its server, because it would log errors about the server's end.
 process.prependListener("exit", () => {
   for (const child of alive) child.kill("SIGKILL");
 });
@@ -22,7 +22,7 @@ process.prependListener("exit", () => {
 const startDoor = async (plan: PeerPlan): Promise<Part> => {
   const child = Bun.spawn(onServerCore([process.execPath, DOOR, JSON.stringify(plan)]), {
     ...{ stdin: "ignore", stdout: "pipe", stderr: "inherit" },
-    // A worker has as many requests in flight as the service allows itself.
+    // The same limit of requests in flight as the service's.
     env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: "4096", NODE_ENV: "production" },
   });
   alive.add(child);
@@ -43,15 +43,15 @@ const startDoor = async (plan: PeerPlan): Promise<Part> => {
   throw new Error(`the door of ${plan.queue} ended early: ${said}`);
 };
 
-/** Who has started it stops it. */
+/** A shared server, which only its owner stops. */
 const sharing = (server: Postgres): Server => ({ ...server, stop: async () => undefined });
 
 type Starting = Partial<Pick<PeerPlan, "worker" | "filled" | "gathers">> & {
-  /** A server that it shares with others: it gets a database of its own there, and does not stop it. */
+  /** A shared server: the peer gets a separate database and does not stop it. */
   on?: Postgres;
 };
 
-/** Starts a queue with its server. @throws NoPeer where its packages or its server cannot be had. */
+/** Starts a queue with its server. @throws NoPeer if its packages or its server are unavailable. */
 export const startPeer = async (
   queue: QueueName,
   { worker = null, filled = 0, gathers = false, on }: Starting,
@@ -87,18 +87,18 @@ export const startPeer = async (
 export const sideOf = (name: string, part: Part & Partial<Pick<Storing, "serverPids">>) => ({
   name,
   port: part.port,
-  // Asked anew at each look: PostgreSQL has a process for each connection.
+  // Read again each time: PostgreSQL has a process for each connection.
   get pids(): readonly number[] {
     return part.pids();
   },
   ...(part.serverPids ? { databasePids: part.serverPids } : {}),
 });
 
-/** What both sides of a comparison are. */
+/** Descriptions of both sides of a comparison. */
 export const sidesOf = (name: string, { server }: Pick<Storing, "server">, ours = "the service"): string =>
   `${ours} / ${name}${server === undefined ? "" : ` on ${server}`}`;
 
-/** Does something with each peer that can be had, with all at the same time. */
+/** Calls a function for each available peer, with all running at the same time. */
 export const eachThatIsThere = async <Peer extends { name: string }, T>(
   peers: readonly Peer[],
   work: (peer: Peer) => Promise<T>,
@@ -114,7 +114,7 @@ export const eachThatIsThere = async <Peer extends { name: string }, T>(
     }
   };
   const attempts = await Promise.allSettled(peers.map(attempt));
-  // All have ended by now, so that whoever closes what was opened finds all of it.
+  // All have settled, so that the caller can close everything that was opened.
   const failed = attempts.find((one) => one.status === "rejected");
   if (failed) throw failed.reason;
   return attempts.flatMap((one) => (one.status === "fulfilled" ? one.value : []));

@@ -1,4 +1,4 @@
-// An upstream that makes a picture in no time and answers with its address in OpenAI's words: `bun picture-upstream.ts PORT`.
+// Upstream that returns the URL of a picture at once, in OpenAI's format: `bun picture-upstream.ts PORT`.
 const ANSWER = JSON.stringify({ created: 1_767_225_600, data: [{ url: "http://127.0.0.1/picture.jpg" }] });
 
 Bun.serve({

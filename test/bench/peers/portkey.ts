@@ -1,4 +1,4 @@
-// Portkey's gateway as a stateless router, as its package starts it, and the upstream that it is sent to: a process that answers at once.
+// Starts Portkey's gateway as a stateless router, and its upstream: a process that responds at once.
 import { join } from "node:path";
 import { freePort } from "../../../src/torture/crash/processes.ts";
 import { onLoadCore, onServerCore } from "../machine.ts";
@@ -8,7 +8,7 @@ import { isListening, type Part, startPart } from "./parts.ts";
 
 const UPSTREAM = join(import.meta.dir, "picture-upstream.ts");
 
-/** What it answers with: one picture's address, in OpenAI's words. */
+/** The upstream's response: the URL of one picture, in OpenAI's format. */
 export const startPictureUpstream = async (): Promise<Part> => {
   const port = await freePort();
   const words = onLoadCore([process.execPath, UPSTREAM, String(port)]);
@@ -22,7 +22,7 @@ export const startPortkey = async (): Promise<Part> => {
   return startPart("Portkey", { words, env: { NODE_ENV: "production" }, port, isUp: () => isListening(port) });
 };
 
-/** One synchronous call for one picture, routed by the request's own headers. */
+/** One synchronous call for one picture, routed by the request's headers. */
 export const pictureCalls = (upstream: number, body: string): Side["streams"][number] => {
   const head = [
     "POST /v1/images/generations HTTP/1.1",

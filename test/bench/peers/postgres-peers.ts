@@ -1,4 +1,4 @@
-// One node over PostgreSQL against queues that keep their jobs in the same server: what is accepted, and whole lives.
+// Bench of one node over PostgreSQL against queues in the same server: submissions and whole generations.
 import { type Bench, type Env, hold, type Result } from "../bench.ts";
 import { seatedOn } from "../provided.ts";
 import { beside, playRounds, type Side } from "../rounds.ts";
@@ -15,14 +15,14 @@ import type { QueueName } from "./queues.ts";
 const CONNECTIONS = 64;
 const OURS = "one node";
 
-/** `gathers`: what arrives while others are written goes by the queue's call for many, which no manual says a door should do. */
+/** `gathers`: orders that arrive during a write use the queue's batch call, which no manual recommends for an HTTP front. */
 const PEERS: readonly { name: string; queue: QueueName; gathers: boolean }[] = [
   { name: "pg-boss", queue: "pg-boss", gathers: false },
   { name: "graphile-worker", queue: "graphile", gathers: false },
   { name: "pg-boss, gathering", queue: "pg-boss", gathers: true },
   { name: "graphile-worker, gathering", queue: "graphile", gathers: true },
 ];
-/** Nobody has set a target for these. */
+/** These have no target. */
 const TOLD = { target: 1, wants: "at least", isNote: true } as const;
 
 const playSubmissions = async ({ postgres, open }: Shared, env: Env): Promise<Result[]> => {
@@ -89,10 +89,10 @@ const playWholeLives = (shared: Shared, env: Env): Promise<Result[]> =>
   });
 
 /**
- * One server for all, with every commit on disk before it is answered, and a database for each side that begins with ten thousand stored.
- * Server, node and doors have the one core, the load the other. A peer's accept is one row and its key; the node checks the input, prices it,
- * plans routes, looks its key up, holds the credits, chains the ledger and writes the row that it goes on from. Pictures go to the same bucket:
- * peers put each with one request, the node asks before and looks after.
+ * One server for all, with synchronous commits, and a database for each side that begins with ten thousand stored. Server, node
+ * and HTTP fronts share one core; the load has the other. A peer's accept is one row and its key. The node checks the input,
+ * prices it, plans routes, looks up the key, holds the credits, chains the ledger and writes the row for recovery. Pictures go to
+ * the same bucket: peers use one PUT for each, and the node also sends a request before and after it.
  */
 export const postgresPeers: Bench = {
   name: "postgres-peers",
@@ -103,7 +103,7 @@ export const postgresPeers: Bench = {
     await installPeers(env.tell);
     return await withShared(false, async (shared) => [
       ...(await playSubmissions(shared, env)),
-      // Short runs leave out what takes long and is only told.
+      // Short runs skip long informational parts.
       ...(env.isShort ? [] : await playWholeLives(shared, env)),
     ]);
   },

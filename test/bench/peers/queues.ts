@@ -1,21 +1,21 @@
-// The three queues as libraries: how each takes an order durably, and how its worker takes it up; each set as its manual says for throughput.
+// The three queues as libraries: durable accept and worker, each configured for throughput as its manual says.
 import { addressAt } from "../postgres.ts";
 import type { Accept, Order } from "./front.ts";
 import { peerPackage } from "./packages.ts";
 
-/** What is done with an order by a worker; once it resolves, the queue writes down that the job is finished. */
+/** The work of a worker on an order; after it resolves, the queue records that the job is finished. */
 export type Work = (order: Order) => Promise<void>;
 export type Queue = {
   accept: Accept;
-  /** Takes so many at once, each stored as if it had come alone. */
+  /** Accepts a batch, each order stored as if it had arrived alone. */
   fill(orders: readonly Order[]): Promise<unknown>;
-  /** Takes up orders, at least so many at a time. @param finished called once a job is written down as finished, as far as the queue tells. */
+  /** Works on orders, at least `n` at a time. @param finished is called when the queue reports a job as recorded. */
   work(work: Work, atATime: number, finished: () => void): Promise<void>;
-  /** Jobs that are on disk. */
+  /** The number of jobs on disk. */
   stored(): Promise<number>;
 };
 
-/** A server on this machine, and a database of it where it has several. */
+/** A server on this machine, and its database if it has several. */
 export type Place = { port: number; database: string };
 
 const NAME = "generations";
@@ -34,7 +34,7 @@ const countIn = async (address: string, table: string): Promise<number> => {
   return Number(rows[0]?.count ?? 0);
 };
 
-/** Connections to PostgreSQL: enough that a commit is shared by many, few enough for one core. */
+/** Connections to PostgreSQL: enough for group commit, few enough for one core. */
 const CONNECTIONS = 32;
 
 type BullMq = {
@@ -83,12 +83,12 @@ type Boss = {
 };
 type PgBoss = { PgBoss: new (options: object) => Boss };
 
-/** Jobs that one of its loops fetches at once and finishes together. */
+/** The number of jobs that one loop fetches and finishes together. */
 const BATCH = 16;
 /**
- * How often an idle loop looks, s: from the fastest that it allows to a half more, each loop at a pace of its own, for loops that begin at
- * the same time and have one pace look at the same time for ever. So many that one looks every 8 ms. LISTEN/NOTIFY wakes all that are idle
- * for each single job: it ended fewer jobs in the same time, with 24 loops as with 64.
+ * The poll interval of an idle loop, s: from the shortest allowed to one and a half times that, different for each loop, because
+ * loops with the same start and interval would always poll together. On average one polls every 8 ms. LISTEN/NOTIFY wakes all
+ * idle loops for each single job: it ended fewer jobs in the same time, with 24 loops and with 64.
  */
 const LOOK_S = [0.5, 0.75] as const;
 const LOOPS = 80;
@@ -114,7 +114,7 @@ const openPgBoss = async ({ port, database }: Place): Promise<Queue> => {
       const [least, most] = LOOK_S;
       for (let loop = 0; loop < LOOPS; loop += 1) {
         const pollingIntervalSeconds = least + ((most - least) * loop) / LOOPS;
-        // It asks for more at once while there is more.
+        // It fetches again at once while there are more jobs.
         await boss.work(NAME, { batchSize: BATCH, pollingIntervalSeconds, burstWhenBatchFull: true }, async (jobs) => {
           await Promise.all(jobs.map(({ data }) => work(data)));
           for (const _ of jobs) finished();
@@ -133,7 +133,7 @@ type Graphile = {
   run(options: object): Promise<unknown>;
 };
 
-/** Where its page says to begin. */
+/** The initial value that its documentation recommends. */
 const COMPLETE_MS = 250;
 
 const openGraphile = async ({ port, database }: Place): Promise<Queue> => {
@@ -156,7 +156,7 @@ const openGraphile = async ({ port, database }: Place): Promise<Queue> => {
         maxPoolSize: CONNECTIONS,
         concurrentJobs,
         noHandleSignals: true,
-        // As its page on performance says: jobs are taken up many at a time, and their ends written together.
+        // As its performance page recommends: jobs are fetched and completed in batches.
         preset: {
           worker: {
             localQueue: { size: concurrentJobs + 1 },
@@ -177,5 +177,5 @@ const QUEUES: Readonly<Record<QueueName, (place: Place) => Promise<Queue>>> = {
   graphile: openGraphile,
 };
 
-/** @param place where the server is that keeps its jobs. */
+/** @param place the server that stores its jobs. */
 export const openQueue = (name: QueueName, place: Place): Promise<Queue> => QUEUES[name](place);

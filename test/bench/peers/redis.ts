@@ -1,4 +1,4 @@
-// Redis for BullMQ: every write is in the append-only file and synced before it is answered. Taken from the machine, else fetched by apt.
+// Starts Redis for BullMQ with a synced append-only file, from this machine or downloaded by apt.
 import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { freePort, run } from "../../../src/torture/crash/processes.ts";
@@ -10,14 +10,14 @@ import { dropping, isListening, type Server, startPart } from "./parts.ts";
 
 const SETTINGS = {
   ...{ appendonly: "yes", appendfsync: "always", save: "", bind: "127.0.0.1", "maxmemory-policy": "noeviction" },
-  // The file would be written anew in the middle of rounds, beside what is measured.
+  // Disabled, because a rewrite of the file within a round would disturb the measurement.
   "auto-aof-rewrite-percentage": "0",
 };
 
 const FETCHED = join(PEERS, "redis");
 type Redis = { program: string; env: Record<string, string> };
 
-/** Downloads the package and what it needs, and unpacks them beside the other peers: nothing is installed, no service is started. */
+/** Downloads the package and its dependencies, and unpacks them beside the other peers without installing them. */
 const fetchRedis = async (tell: (line: string) => void): Promise<void> => {
   if (existsSync(FETCHED)) return;
   if (Bun.which("apt-get") === null || Bun.which("dpkg") === null)
@@ -33,7 +33,7 @@ const fetchRedis = async (tell: (line: string) => void): Promise<void> => {
     const ownLists = ["-o", `Dir::State::lists=${lists}`];
     let got = await run(["apt-get", ...options, ...wanted]);
     if (got.code !== 0) {
-      // A fresh machine has no lists of packages, or old ones.
+      // A fresh machine has no package lists, or old ones.
       await run(["apt-get", ...options, ...ownLists, "update"]);
       got = await run(["apt-get", ...options, ...ownLists, ...wanted]);
     }

@@ -1,4 +1,4 @@
-// The durable handler that Restate's server calls, as a process: `bun restate-handler.ts PORT`.
+// Durable handler that Restate's server calls, as a process: `bun restate-handler.ts PORT`.
 import { peerPackage } from "./packages.ts";
 
 type Restate = {

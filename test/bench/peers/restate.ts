@@ -1,4 +1,4 @@
-// Restate's server with a durable handler: as it is shipped (its log is synced at every write), on ports and in a directory of its own.
+// Starts Restate's server with a durable handler: default settings (synced log), separate ports and directory.
 import { join } from "node:path";
 import { freePort } from "../../../src/torture/crash/processes.ts";
 import { dropScratch, makeScratch } from "../../scratch.ts";
@@ -6,7 +6,7 @@ import { onServerCore } from "../machine.ts";
 import { packageDir } from "./packages.ts";
 import { isListening, type Storing, startPart } from "./parts.ts";
 
-/** Sent one way and due in a day: it is stored and stays in line, as in every other side. */
+/** A one-way call that is due in a day: it is stored and stays queued, as on every other side. */
 export const RESTATE_PATH = "/Generations/accept/send?delay=1d";
 const HANDLER = join(import.meta.dir, "restate-handler.ts");
 
@@ -24,7 +24,7 @@ export const startRestate = async (): Promise<Storing> => {
     RESTATE_ADMIN__BIND_PORT: String(admin),
     RESTATE_DISABLE_TELEMETRY: "true",
     RESTATE_LOG_FILTER: "warn",
-    // Said although they are the defaults: nothing is answered before it is on disk.
+    // The defaults, stated explicitly: the server responds only after the write is on disk.
     RESTATE_LOG_SERVER__ROCKSDB_DISABLE_WAL_FSYNC: "false",
     RESTATE_BIFROST__LOCAL__ROCKSDB_DISABLE_WAL_FSYNC: "false",
   };

@@ -1,4 +1,4 @@
-// Routing: the service from submission to delivery, everything durable, against Portkey's gateway handing one call through.
+// Bench of routing: the service from submission to delivery, all durable, against one passed call of Portkey's gateway.
 
 import { type Bench, hold } from "../bench.ts";
 import { openCpu } from "../machine.ts";
@@ -17,7 +17,7 @@ const BODY = JSON.stringify({ model: "picture", prompt: INPUT.prompt, n: 1 });
 const CALL = "/v1/images/generations";
 const WARM_MS = 3_000;
 
-/** @throws unless the gateway hands on what the upstream answers. */
+/** @throws unless the gateway returns the upstream's response. */
 const insistOnPicture = async (port: number, upstream: number): Promise<void> => {
   const response = await fetch(`http://127.0.0.1:${port}${CALL}`, {
     ...{ method: "POST", body: BODY },
@@ -31,7 +31,7 @@ const insistOnPicture = async (port: number, upstream: number): Promise<void> =>
     throw new Error(`Portkey answered ${response.status}: ${text.slice(0, 300)}`);
 };
 
-/** Calls of the gateway, as turns; as many at a time as the service has generations in flight. */
+/** Calls of the gateway as turns, with the same concurrency as the service's generations in flight. */
 const callsOf = (side: Side, upstream: Part): Turn & { stop(): void } => {
   const meter = startMeter(side);
   const helped = openCpu(upstream.pids);
@@ -39,12 +39,12 @@ const callsOf = (side: Side, upstream: Part): Turn & { stop(): void } => {
     helped();
     const fromMono = performance.now();
     const seen = await meter.measure({ connections: IN_FLIGHT, rate: null, warmMs: ms / 4, forMs: ms });
-    // The upstream sits on the load's core as well.
+    // The upstream is on the load's core, too.
     const share = seen.share + helped().all / 1e6 / (performance.now() - fromMono);
     const wrong = Object.keys(seen.statuses).find((status) => status !== "200");
     if (wrong !== undefined || seen.broken > 0)
       throw new Error(`Portkey: answers of ${wrong}, ${seen.broken} broken connections`);
-    // What V8 compiles is not told apart; its gateway was warm after a second.
+    // V8's compilation time is not separable; its gateway was warm after 1 s.
     return { ...seen, share, writtenKb: 0, compiled: 0 };
   };
   const warm = async () => {
@@ -55,9 +55,9 @@ const callsOf = (side: Side, upstream: Part): Turn & { stop(): void } => {
 };
 
 /**
- * The service has no dialect whose submission waits for the picture; Replicate's is the nearest: one call to submit, one question, and
- * the picture of 100 kB is fetched, measured, hashed and synced. Portkey makes one call, is answered in no time with an address, and
- * keeps nothing: neither the request nor the picture survives it.
+ * The service has no dialect whose submission waits for the picture; Replicate's is the nearest: one submission and one poll, and
+ * the picture of 100 kB is downloaded, measured, hashed and synced. Portkey makes one call, receives a URL at once, and stores
+ * neither the request nor the picture.
  */
 export const routing: Bench = {
   name: "routing",

@@ -1,4 +1,4 @@
-// A peer as a process: `bun server.ts PLAN` with a plan as JSON; its door and, where it is told to, its worker. Prints its port when it listens.
+// Runs a peer's HTTP front and optional worker as a process: `bun server.ts PLAN` with a plan as JSON; prints its port.
 
 import { ACCOUNTS, BODY } from "../rungs/parts.ts";
 import { gathering, openFront, orderOf, type Told } from "./front.ts";
@@ -7,16 +7,16 @@ import { openTask, type TaskPlan } from "./task.ts";
 
 export type PeerPlan = {
   queue: QueueName;
-  /** Where its jobs are kept. */
+  /** The location of its jobs. */
   place: Place;
-  /** Absent: orders are taken and stay in line. */
+  /** Absent: orders are accepted and stay queued. */
   worker: { task: TaskPlan; atATime: number } | null;
-  /** So many orders are there before it listens. */
+  /** The number of orders that it stores before it listens. */
   filled: number;
-  /** Orders that come while others are being written go together, by the call that the queue has for many. */
+  /** Orders that arrive during a write are written together by the queue's batch call. */
   gathers: boolean;
 };
-/** Of the orders that it begins with. */
+/** The batch size of the initial orders. */
 const PER_WRITE = 1_000;
 
 const { queue: name, place, worker, filled, gathers } = JSON.parse(process.argv[2] ?? "") as PeerPlan;

@@ -1,4 +1,4 @@
-// Submission against queues: the service as shipped, and each peer behind the same door with its own durable accept.
+// Bench of submission against queues: the service as shipped, and each peer's durable accept behind the same HTTP front.
 import { type Bench, type Env, hold, type Result } from "../bench.ts";
 import { startMeter } from "../measure.ts";
 import { beside, playRounds, type Side } from "../rounds.ts";
@@ -11,10 +11,10 @@ import type { QueueName } from "./queues.ts";
 import { RESTATE_PATH, startRestate } from "./restate.ts";
 
 const CONNECTIONS = 64;
-/** Restate has no other way to be filled than its door. */
+/** Restate can be filled only through its ingress. */
 const FILL_MS = 500;
 
-/** Restate's own door: no key, no schema and no price, which is in its favour; its idempotency key is the same header. */
+/** Restate's ingress: no API key, no schema and no price, which favors it; its idempotency key is the same header. */
 const toRestate: Side["streams"][number] = {
   heads: [
     `POST ${RESTATE_PATH} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${keyOf(0)}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(BODY)}\r\n`,
@@ -45,7 +45,7 @@ const PEERS: readonly Peer[] = [
   },
 ];
 
-/** Submits until so many are stored. @returns how many there are. */
+/** Submits until `count` are stored. @returns the number of stored jobs. */
 const fill = async (side: Side, filled: number): Promise<number> => {
   if (filled >= STORED) return filled;
   const meter = startMeter(side);
@@ -64,7 +64,7 @@ const fill = async (side: Side, filled: number): Promise<number> => {
 
 type Opened = { peer: Peer; part: Storing };
 
-/** Plays the service and all peers in the same rounds. @throws also when a peer has less on disk than it said. */
+/** Plays the service and all peers in the same rounds. @throws also if a peer has fewer jobs on disk than it accepted. */
 const playAll = async (ours: Side, opened: readonly Opened[], env: Env): Promise<Result[]> => {
   const sides: Record<string, Side> = { [ours.name]: ours };
   const filled = new Map<string, number>();
@@ -92,9 +92,9 @@ const playAll = async (ours: Side, opened: readonly Opened[], env: Env): Promise
 };
 
 /**
- * Every side has its server and its database on the one core, begins with ten thousand stored, and answers 202 once the job is on
- * disk; all jobs stay in line. Peers that are not asked run on, but have nothing to do beside what their servers look after. A peer's job is its payload and the key against a second one: it holds no credits, plans no routes and
- * writes no journal.
+ * Every side has its server and its database on one core, begins with ten thousand stored, and returns 202 after the job is on
+ * disk; all jobs stay queued. Other peers keep running, but only with the background work of their servers. A peer's job is its
+ * payload and its idempotency key: it holds no credits, plans no routes and writes no events.
  */
 export const submitPeers: Bench = {
   name: "submit-peers",

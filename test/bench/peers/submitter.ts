@@ -1,4 +1,4 @@
-// Keeps so many orders in flight at a peer, as a process: submits over HTTP, asks the peer how many are open, told `begin` and `end` on standard input.
+// Keeps a number of orders in flight at a peer over HTTP, as a process with `begin` and `end` on standard input.
 import { AT_A_TIME, type OrdersPlan, openOrders } from "../rungs/orders.ts";
 
 export type PeerSubmitterPlan = OrdersPlan & { inFlight: number };
@@ -13,7 +13,7 @@ const end = (fault: unknown) => {
   process.stderr.write(`${fault}\n`);
   process.exit(1);
 };
-/** Those that are accepted and have not ended; what is being answered may be among them, so that it is never too many. */
+/** The accepted orders without an end, possibly including pending submissions, so that there are never too many. */
 const inFlight = async (): Promise<number> => Number(await (await fetch(`${plan.url}/open`)).text());
 
 const look = async (): Promise<void> => {

@@ -1,10 +1,10 @@
-// A bucket that takes no time, as a process: what result files ask of S3, without signatures; it keeps what an object is and not its bytes.
-/** What there is below a prefix: how many objects, and what they all are; `sha256` is empty where they differ. */
+// Bucket process that takes no time: the S3 calls for result files without signatures; it stores metadata only.
+/** The objects below a prefix: their number and common metadata; `sha256` is empty if they differ. */
 export type Kept = { objects: number; bytes: number; sha256: string };
 
 type Held = { bytes: number; sha256: string };
 const objects = new Map<string, Held>();
-/** Results of a bench are all the same picture: its bytes are compared, and hashed once. */
+/** All results of a bench are the same picture: its bytes are compared, and hashed once. */
 let last: { bytes: Uint8Array; sha256: string } | undefined;
 
 const hashOf = (bytes: Uint8Array): string => {

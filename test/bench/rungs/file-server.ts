@@ -1,4 +1,4 @@
-// A bare Bun.serve that sends the files of a directory in turn: `bun file-server.ts DIR`; prints its port when it listens.
+// Bare Bun.serve that sends the files of a directory in turn: `bun file-server.ts DIR`; prints its port.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,4 +1,4 @@
-// The ceiling of submission: one row per submission, one transaction for all that arrive together, nothing that a service needs besides.
+// Ceiling of submission: one row for each submission and one transaction for all that arrive together, nothing else.
 import { Database } from "bun:sqlite";
 import { ACCOUNTS, BODY, STORED } from "./parts.ts";
 
@@ -13,13 +13,13 @@ export type Row = {
 };
 type Letter = { row: Row; seq: number; resolve: (seq: number) => void };
 
-/** Rows after which the log is folded into the file: seldom enough to cost little, often enough that the log stays small. */
+/** Rows between checkpoints: rare enough to cost little, frequent enough for a small log. */
 const FOLD_EACH = 20_000;
 
 /**
- * Balances and idempotency keys are held in memory; the row's number is its id, so no index but the table's own is written. Each account
- * that a batch touches is updated once.
- * @returns resolves with the row's number once it is durable; undefined: the key was used before, or the balance does not cover it.
+ * Balances and idempotency keys are in memory; the row number is the id, so only the table's own index is written. Each account
+ * of a batch is updated once.
+ * @returns a promise of the row number after the commit; undefined for a used key or an insufficient balance.
  */
 export const openGroupCommit = (path: string): ((row: Row) => Promise<number | undefined>) => {
   const db = new Database(path, { create: true, strict: true });

@@ -1,4 +1,6 @@
-// Keeps result files as durably as the service does, for the sides that it is compared with: written aside, synced, moved, and one sync of the directory for all who wait for it.
+// Stores result files as durably as the service does, for the compared sides.
+//
+// Each file is written under a temporary name, synced and renamed; all waiting files share one sync of the directory.
 import { mkdirSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -9,7 +11,7 @@ const syncDirectory = async (path: string): Promise<void> => {
   await directory.close();
 };
 
-/** Makes work that is asked for while it is under way happen once more for all who asked. */
+/** Coalesces work: calls during a run share one more run. */
 const forAll = (work: () => Promise<void>): (() => Promise<void>) => {
   let underWay: Promise<void> | undefined;
   let next: Promise<void> | undefined;
@@ -28,10 +30,10 @@ const forAll = (work: () => Promise<void>): (() => Promise<void>) => {
   };
 };
 
-/** All names of a queue's jobs begin alike within minutes, so the service would put them into one directory. */
+/** The names of a queue's jobs have the same prefix for minutes, so the service would put them into one directory. */
 const inOneHome = (id: string): string => join("gen_00000", `${id}.1`);
 
-/** @param placeOf where the file of a name stands below the directory of files. */
+/** @param placeOf the path of a file below the directory of files. */
 export const openKeep = async (files: string, placeOf = inOneHome): Promise<(id: string, bytes: Uint8Array) => Promise<void>> => {
   const aside = join(files, "incoming");
   mkdirSync(aside, { recursive: true });
@@ -41,7 +43,7 @@ export const openKeep = async (files: string, placeOf = inOneHome): Promise<(id:
     await syncDirectory(files);
     return forAll(() => syncDirectory(home));
   };
-  /** A new one is made and its name synced, once for all who wait for it, as the service does every few minutes. */
+  /** Creates a new directory and syncs its name, once for all callers, as the service does every few minutes. */
   const syncOf = (home: string): Promise<() => Promise<void>> => {
     const known = syncs.get(home) ?? make(home);
     syncs.set(home, known);

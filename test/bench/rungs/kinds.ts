@@ -1,9 +1,9 @@
-// What the provider of the benches delivers: an endpoint says by the word behind `bench/` what kind of file it makes.
+// File kinds of the benches' provider: the word after `bench/` in an endpoint selects the kind.
 
 export const KINDS = ["picture", "clip", "sound"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** `bench/clip…` makes clips, `bench/sound…` sounds, whatever else pictures. */
+/** `bench/clip…` delivers clips, `bench/sound…` sounds, any other endpoint pictures. */
 export const kindOf = (endpoint: string): Kind =>
   endpoint.startsWith("bench/clip") ? "clip" : endpoint.startsWith("bench/sound") ? "sound" : "picture";
 

@@ -1,13 +1,13 @@
-// What happens to a generation of the bare loop, written down as the service does: events, how it goes on, the request, the output.
+// The stored data of a generation in the bare loop, as the service writes them: events, snapshot, request and output.
 import { generationId, newGenerationSeq } from "../../../src/domain/ids.ts";
 import type { JsonObject } from "../../../src/domain/types.ts";
 import type { Common, Rows, Step } from "./rows.ts";
 
-/** What the lives of a loop have in common. */
+/** The common data of a loop's lives. */
 export type Terms = { base: string; model: string; endpoint: string; input: JsonObject };
 export type Payer = { accountSeq: number; keySeq: number };
 
-/** Of the bench's model, once. */
+/** Data of the bench's model, computed once. */
 const [CREDITS, ROUTE_MS, KEEP_MS, COLLECT_MS] = [6, 2_400_000, 604_800_000, 600_000];
 const [WAIT_MS, WATCH_MS] = [3_600_000, 6_900_000];
 const PROVIDER = "fal";
@@ -28,7 +28,7 @@ export const commonOf = (terms: Terms): Common => {
 };
 
 const HEADERS = { "content-type": "application/json", "x-fal-no-retry": "1", "x-fal-request-timeout": "900" };
-/** The request of every attempt, as it is sent but for its key. */
+/** The request of every attempt as it is sent, without its key. */
 export const requestOf = ({ base, endpoint, input }: Terms) =>
   ({ method: "POST", url: `${base}/${endpoint}`, headers: HEADERS, body: input }) as const;
 
@@ -42,7 +42,7 @@ const snapshotOf = (value: JsonObject, waitEndsAtMs: number, current: Current): 
     },
   });
 
-/** One generation: each method makes what one of its six commits writes. */
+/** One generation: each method creates the rows of one of its six commits. */
 export const beginLife = (rows: Rows, terms: Terms, { accountSeq, keySeq }: Payer) => {
   const route = routeOf(terms);
   const createdAtMs = Date.now();

@@ -1,4 +1,4 @@
-// The bare loop, as a process: the upstream calls, picture, file and commits of a generation with no logic around them; told `begin` and `end` on standard input.
+// The bare loop as a process with `begin` and `end` on standard input: a generation's calls, file and commits without logic.
 import { join } from "node:path";
 import { pathOfFile } from "../../../src/files/local.ts";
 import { ownDatabase } from "../../../src/store/sqlite/initialize.ts";
@@ -8,11 +8,11 @@ import { beginLife, commonOf, type Payer, requestOf, type Terms } from "./life.t
 import { openRows } from "./rows.ts";
 
 export type LifecyclePlan = Terms & {
-  /** A data directory with accounts, as the service has one. */
+  /** A data directory of the service with accounts. */
   dir: string;
   payers: readonly Payer[];
   inFlight: number;
-  /** First and longest pause between polls, ms, and how much they grow and spread: the service's own. */
+  /** First and longest pause between polls, ms, their growth and their jitter, all as in the service. */
   pollEveryMs: readonly [number, number];
 };
 
@@ -26,8 +26,8 @@ const begin = db.prepare("BEGIN IMMEDIATE");
 const commit = db.prepare("COMMIT");
 
 /**
- * One transaction for all that arrive together; nobody goes on before it is durable. Behind one the next waits some turns of the event
- * loop for company, as the service's ledger does: a commit by itself costs as much as ten rows.
+ * One transaction for all that arrive together; callers continue after it is durable. The next one waits some turns of the event
+ * loop for more rows, as the service's ledger does: a single commit costs as much as ten rows.
  */
 const [GATHER_TURNS, GATHERED] = [4, 40];
 let waiting: { write: () => void; done: () => void }[] = [];
@@ -57,7 +57,7 @@ const { method, url, headers, body } = requestOf(plan);
 const sent = { method, headers: { ...headers, ...KEY }, body: JSON.stringify(body) };
 let begun = 0;
 
-/** Six commits (one to admit it, five steps), those that the service makes of a generation that nothing goes wrong with. */
+/** Six commits (the admission and five transitions), as the service makes for a generation without faults. */
 const live = async (): Promise<void> => {
   const payer = plan.payers[begun++ % plan.payers.length];
   if (!payer) throw new Error("nobody pays");
@@ -76,7 +76,7 @@ const live = async (): Promise<void> => {
   const [image] = (await ask<Announced>(job.response_url)).images;
   if (!image) throw new Error("no picture was announced");
   await committed(life.announced([{ url: image.url, mime: image.content_type }]));
-  // A connection of its own, as the service fetches what somebody else's address leads to.
+  // A separate connection, as the service uses for downloads from foreign URLs.
   const answer = await fetch(image.url, { keepalive: false, decompress: false });
   const bytes = await answer.bytes();
   const { width, height } = await new Bun.Image(bytes).metadata();

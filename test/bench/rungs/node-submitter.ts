@@ -1,4 +1,4 @@
-// Keeps so many generations in flight at nodes that share a database, as a process: submits to each in turn, asks the database, told `begin` and `end`.
+// Keeps a number of generations in flight at nodes that share a database, as a process with `begin` and `end` on standard input.
 import { SQL } from "bun";
 import { AT_A_TIME, type OrdersPlan, openOrders } from "./orders.ts";
 
@@ -9,7 +9,7 @@ export type NodeSubmitterPlan = Omit<OrdersPlan, "url"> & {
   inFlight: number;
 };
 
-/** Asking costs the database some time: it is asked half as often as a file is looked into. */
+/** Queries cost the database time, so they are half as frequent as those of a file. */
 const LOOK_MS = 10;
 
 const plan = (await Bun.file(process.argv[2] ?? "").json()) as NodeSubmitterPlan;
@@ -24,7 +24,7 @@ const end = (fault: unknown) => {
   process.exit(1);
 };
 const unanswered = (): number => nodes.reduce((sum, orders) => sum + orders.unanswered(), 0);
-/** Reads an index of those that have not ended, from the first of this turn on. */
+/** Reads an index of open generations, from the first of this turn on. */
 const inFlight = async (): Promise<number> => {
   const [row] = (await sql.unsafe(
     "SELECT count(*) AS count FROM generation WHERE seq > $1 AND completed_at_ms IS NULL AND model = $2",

@@ -1,8 +1,8 @@
-// Orders over HTTP, one account after the other, each with a key of its own: what both submitters send.
+// Submissions of both submitters over HTTP: accounts in turn, each submission with a unique idempotency key.
 
 export type OrdersPlan = { url: string; keys: readonly string[]; body: string };
 
-/** What a start submits at once: more would be a storm at the door and not a load. */
+/** The number that a start submits at once: more would be a burst and no steady load. */
 export const AT_A_TIME = 64;
 
 export const openOrders = (plan: OrdersPlan) => {
@@ -11,7 +11,7 @@ export const openOrders = (plan: OrdersPlan) => {
   let unanswered = 0;
   return {
     unanswered: () => unanswered,
-    /** @throws when it is not accepted. */
+    /** @throws if it is not accepted. */
     submit: async (): Promise<void> => {
       const n = sent++;
       unanswered += 1;

@@ -1,8 +1,8 @@
-// What the rungs of the ladder share: accounts, keys, the request that is sent, and the answer that it gets.
+// Shared code of the ladder's rungs: accounts, keys, the request and its response.
 import { t } from "elysia";
 
 export const ACCOUNTS = 5_000;
-/** So many rows are there before the first is measured. */
+/** The number of rows before the first measurement. */
 export const STORED = 10_000;
 export const keyOf = (account: number): string => `sk_test_${String(account).padStart(6, "0")}9fKq2LmZx7RtV0bYc3NwPd8sHgJe5uAiXw`;
 
@@ -10,7 +10,7 @@ const PROMPT =
   "A slow dolly shot through a rain-soaked night market, neon signs reflecting in puddles, steam rising from food stalls, users " +
   "with transparent umbrellas walking past the camera, shallow depth of field, 35mm film grain, warm highlights and teal shadows, " +
   "gentle handheld sway, then the camera rises over the roofs and the sound of the rain grows while the lights blur into the dark.";
-/** 535 bytes, without links: what is measured is the admission, not the fetching of somebody's picture. */
+/** 535 bytes without links: the bench measures the admission, not downloads of inputs. */
 export const BODY = JSON.stringify({
   model: "vidmodel-2.0-fast",
   input: { prompt: PROMPT, resolution: "720p", duration: 5, aspect_ratio: "16:9", audio: false },
@@ -45,11 +45,11 @@ export const Submission = t.Object(
 );
 
 const CREDITS_PER_S: Readonly<Record<string, number>> = { "480p": 5, "720p": 11 };
-/** Credits of a submission by a small table; what a bare price costs. */
+/** Credits of a submission by a small table, as a minimal price computation. */
 export const priceOf = (input: { resolution?: string; duration?: number }): number =>
   (CREDITS_PER_S[input.resolution ?? "720p"] ?? 11) * (input.duration ?? 5);
 
-/** The resource as a client gets it on submission. */
+/** The resource that a submission returns. */
 export const shownOf = (id: string, credits: number, createdAt: string) => ({
   id,
   object: "generation",
@@ -68,7 +68,7 @@ export const shownOf = (id: string, credits: number, createdAt: string) => ({
 const JSON_TYPE = { "content-type": "application/json" };
 export const answerJson = (status: number, json: string): Response => new Response(json, { status, headers: JSON_TYPE });
 
-/** Accounts by the hash of their key, as a service keeps them. */
+/** Accounts by the hash of their key, as in a service. */
 export const accountsByKey = (): ReadonlyMap<string, number> =>
   new Map(Array.from({ length: ACCOUNTS }, (_, account) => [Bun.SHA256.hash(keyOf(account), "hex"), account]));
 

@@ -1,16 +1,16 @@
-// A provider that takes no time, as a process: fal's queue and Replicate's predictions, a ready file of each kind, and a port that never answers.
+// Provider process that takes no time: fal's queue, Replicate's predictions, ready files, and a port that never responds.
 import { deflateSync } from "node:zlib";
 import { makeClip } from "../../../src/simulator/clip.ts";
 import { pngChunk } from "../../../src/simulator/picture.ts";
 import { makeMp3 } from "../../../src/simulator/sound.ts";
 import { CLIP_MS, CLIP_SIZE, KINDS, type Kind, kindOf, SOUND_MS } from "./kinds.ts";
 
-/** What became of the submissions to one endpoint. `delivered`: jobs whose file was fetched. */
+/** Counts of the submissions to one endpoint. `delivered`: jobs whose file was downloaded. */
 export type Tally = { submitted: number; delivered: number };
 export type Counts = {
   endpoints: Record<string, Tally>;
   files: Record<Kind, { bytes: number; sha256: string }>;
-  /** Sockets that are open at the port that never answers. */
+  /** Open sockets at the port that never responds. */
   hanging: number;
 };
 
@@ -19,7 +19,7 @@ const SIDE = 1024;
 const QUALITY = 75;
 const CLIP_PADDING = 256 * 1024;
 
-/** Coarse noise made large and smooth: a JPEG of about 100 kB, as models make them. */
+/** Coarse noise, enlarged and smoothed: a JPEG of about 100 kB, like those of models. */
 const drawPicture = async (): Promise<Uint8Array> => {
   const rowBytes = NOISE_SIDE * 3 + 1;
   const rows = new Uint8Array(rowBytes * NOISE_SIDE);
@@ -42,7 +42,7 @@ const drawPicture = async (): Promise<Uint8Array> => {
   return new Bun.Image(small).resize(SIDE, SIDE, { fit: "fill" }).jpeg({ quality: QUALITY }).bytes();
 };
 
-/** As large as a second of a model's clip, behind what readers look at. */
+/** Padding after the parsed part, as large as one second of a model's clip. */
 const padded = (clip: Uint8Array): Uint8Array => {
   const free = new Uint8Array(CLIP_PADDING);
   new DataView(free.buffer).setUint32(0, CLIP_PADDING);
@@ -67,10 +67,10 @@ const tallyOf = (endpoint: string): Tally => {
   counts.endpoints[endpoint] ??= { submitted: 0, delivered: 0 };
   return counts.endpoints[endpoint];
 };
-/** A job is done when it is looked at for the so many-th time; without a word, the first. */
+/** The poll at which a job is done; default: the first. */
 const LOOKS = Number(process.argv[2] ?? 1);
 const looks = new Map<string, number>();
-/** Whether this look at a job finds it done. */
+/** Whether this poll finds the job done. */
 const isDone = (id: string): boolean => {
   if (LOOKS <= 1) return true;
   const seen = (looks.get(id) ?? 0) + 1;
@@ -78,10 +78,10 @@ const isDone = (id: string): boolean => {
   else looks.delete(id);
   return seen >= LOOKS;
 };
-/** Endpoints of jobs whose file was not fetched yet. */
+/** Endpoints of jobs whose file was not downloaded yet. */
 const owed = new Map<string, string>();
 
-/** Names are random, as both providers' are: an index of them is written all over. */
+/** Ids are random, as those of both providers: an index of them is written everywhere. */
 const accept = (endpoint: string): string => {
   const id = crypto.randomUUID().replaceAll("-", "");
   tallyOf(endpoint).submitted += 1;
@@ -97,7 +97,7 @@ const deliver = (path: string): Response => {
   if (endpoint !== undefined && owed.delete(id)) tallyOf(endpoint).delivered += 1;
   return new Response(file.bytes, { headers: { "content-type": file.mime } });
 };
-/** The one thing that every model of both providers insists on. */
+/** The one input that every model of both providers requires. */
 const isInput = (input: unknown): boolean => typeof input === "object" && input !== null && "prompt" in input;
 const notFound = () => Response.json({ detail: "Not found" }, { status: 404 });
 
@@ -160,7 +160,7 @@ const server = Bun.serve({
   },
 });
 
-/** Accepts, reads, and says nothing. */
+/** Accepts connections, reads, and never responds. */
 const silent = Bun.listen({
   hostname: "127.0.0.1",
   port: 0,

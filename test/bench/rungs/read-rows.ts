@@ -1,4 +1,4 @@
-// What SQLite needs to read the rows of everything in flight: `bun read-rows.ts FILE`; prints the time in ms and how many rows there were.
+// Times how long SQLite reads the rows of all generations in flight: `bun read-rows.ts FILE`; prints ms and row count.
 import { Database } from "bun:sqlite";
 
 /** The columns that a recovery reads: the generation, its snapshot and its deadline. */

@@ -1,8 +1,8 @@
-// What the bare loop writes: the service's own rows into its own schema, by plain statements that look nothing up and decide nothing.
+// Writes the rows of the bare loop: the service's rows in its schema, by plain statements without lookups.
 import type { Database } from "bun:sqlite";
 import { chain, type Head, type Transfer } from "../../../src/store/sql/ledger.ts";
 
-/** How a generation goes on, as a step leaves it. */
+/** The snapshot of a generation after a transition. */
 export type Standing = { state: string; snapshot: string; due?: readonly [kind: string, atMs: number] };
 export type Step = { seq: number; version: number; atMs: number; event: string };
 export type Admission = {
@@ -15,7 +15,7 @@ export type Admission = {
   createdAtMs: number;
   waitEndsAtMs: number;
 };
-/** What all generations of a loop have in common. */
+/** The common data of a loop's generations. */
 export type Common = {
   model: string;
   credits: number;
@@ -27,7 +27,7 @@ export type Common = {
   endpoint: string;
 };
 
-/** An account has one generation at a time, so that its balance and its chain are known without asking. */
+/** An account has one generation at a time, so its balance and its chain are known without a query. */
 export const openRows = (db: Database, epoch: number, common: Common) => {
   const { model, credits, body, plan, options, routeId, provider, endpoint } = common;
   const seqOf = (table: string, column: string, text: string): number => {
@@ -89,7 +89,7 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
     "UPDATE generation SET status = 'succeeded', cost_credits = ?2, output = ?3, completed_at_ms = ?4, files_expire_at_ms = ?5 WHERE seq = ?1",
   );
 
-  /** The rows of an account's next transfer, chained as the ledger's format says. */
+  /** The rows of an account's next transfer, chained in the ledger's format. */
   const moved = (accountSeq: number, move: Transfer, row: number) => {
     const head = heads.get(accountSeq);
     if (!head) throw new Error(`there is no account ${accountSeq}`);

@@ -1,4 +1,4 @@
-// One rung of the ladder as a process: `bun server.ts RUNG DIRECTORY`; prints its port when it listens.
+// Runs one rung of the ladder as a process: `bun server.ts RUNG DIRECTORY`; prints its port.
 import { Database } from "bun:sqlite";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ const POLLED = new Map(
   ]),
 );
 
-/** Elysia, a checked body, a key and a price; `admit` is what a rung does with a submission. */
+/** Elysia with a checked body, a key and a price; `admit` is the rung's own work. */
 const submissions = (admit: (row: Row) => Promise<number | undefined> | number | undefined) => {
   const byKey = accountsByKey();
   listen(
@@ -57,14 +57,14 @@ const submissions = (admit: (row: Row) => Promise<number | undefined> | number |
   );
 };
 
-/** The bytes and headers of an answer of the service, with nothing before them. */
+/** Sends the bytes and headers of a service response without any work. */
 const copyOf = (path: string) => {
   const { body, headers } = JSON.parse(readFileSync(path, "utf8")) as { body: string; headers: [string, string][] };
   const given = new Headers(headers.filter(([name]) => !["content-length", "date"].includes(name)));
   const bytes = new TextEncoder().encode(body);
   listen(new Elysia(options).get("/*", () => new Response(bytes, { headers: given })));
 };
-/** A ready string of the same size, with its type and no other header. */
+/** A ready string of the same size, with its content type only. */
 const textOf = (path: string) => {
   const { body } = JSON.parse(readFileSync(path, "utf8")) as { body: string };
   listen(new Elysia(options).get("/v1/generations/:id", () => answerJson(200, body)));

@@ -1,9 +1,9 @@
-// Keeps so many generations in flight at a service, as a process: submits over HTTP, looks into the database, told `begin` and `end` on standard input.
+// Keeps a number of generations in flight at a service, as a process with `begin` and `end` on standard input.
 import { Database } from "bun:sqlite";
 import { AT_A_TIME, type OrdersPlan, openOrders } from "./orders.ts";
 
 export type SubmitterPlan = OrdersPlan & {
-  /** Read only, so that counting costs the service nothing. */
+  /** Read-only, so that counting costs the service nothing. */
   database: string;
   model: string;
   inFlight: number;
@@ -15,7 +15,7 @@ const plan = (await Bun.file(process.argv[2] ?? "").json()) as SubmitterPlan;
 const db = new Database(plan.database, { readonly: true, strict: true });
 db.run("PRAGMA busy_timeout = 5000");
 const newest = db.prepare<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM generation");
-// Reads an index of those that have not ended, from the first of this turn on: what else rests in the service is not looked at.
+// Reads an index of open generations, from the first of this turn on, and ignores older ones.
 const open = db.prepare<{ count: number }, [number, string]>(
   "SELECT count(*) AS count FROM generation WHERE seq > ?1 AND completed_at_ms IS NULL AND model = ?2",
 );

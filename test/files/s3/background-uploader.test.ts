@@ -1,4 +1,4 @@
-// Results in a bucket: moved behind the service's back, found wherever they are, deleted in both places, and kept through every restart.
+// Background uploads to a bucket: results move there, stay reachable, are deleted in both places and survive restarts.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -41,7 +41,7 @@ const follow = async (answered: Answered, init: RequestInit = {}) => {
 };
 const picture = async (harness: Harness): Promise<Shown> =>
   harness.until((await harness.submit("sim-image-1", { prompt: "a robot" })).id);
-/** A picture that has been answered from disk, however fast it would be moved, and may be moved now. */
+/** Creates a picture that was served from disk before its upload starts. */
 const pictureOnDisk = async (harness: Harness): Promise<Shown & { before: Answered }> => {
   await bucket.away();
   const shown = await picture(harness);
@@ -54,8 +54,8 @@ const pictureOnDisk = async (harness: Harness): Promise<Shown & { before: Answer
 const gone = (harness: Harness, id: string) =>
   harness.eventually(() => !isLocal(id) && !isLocal(id, 2) && harness.waiting()?.files === 0, "the move");
 
-describe("a result that has been moved", () => {
-  test("is under its generation's name in the bucket, as it was recorded, and not on disk", async () => {
+describe("a result that was uploaded to the bucket", () => {
+  test("is stored under the name of its generation with its recorded hash and type, and removed from disk", async () => {
     const harness = await open({ GENROUTER_S3__PREFIX: "kunden/Küche (a)/" });
     const { id, output } = await picture(harness);
     await gone(harness, id);
@@ -80,7 +80,7 @@ describe("a result that has been moved", () => {
     expect([...bucket.objects.keys()].join()).not.toContain(harness.tenant.accountId);
   });
 
-  test("is answered with a short-lived link, by key and by its own link, with the words it had on disk", async () => {
+  test("returns a short-lived link with the headers of the local file, by key and by signed link", async () => {
     const harness = await open();
     const { id, output, before } = await pictureOnDisk(harness);
     const path = `/v1/generations/${id}/content`;
@@ -113,7 +113,7 @@ describe("a result that has been moved", () => {
     expect((await harness.ask("GET", `/v1/generations/${id}/content/2`)).status).toBe(302);
   });
 
-  test("has links that end with limits.file_link_ttl_s, and with the link that led to them", async () => {
+  test("has links that expire after limits.file_link_ttl_s, and not later than the signed link that led to them", async () => {
     const harness = await open({ GENROUTER_LIMITS__FILE_LINK_TTL_S: "1800" });
     const { id } = await picture(harness);
     await gone(harness, id);
@@ -130,7 +130,7 @@ describe("a result that has been moved", () => {
     expect((await harness.ask("GET", own.pathname + own.search, { key: null })).status).toBe(403);
   });
 
-  test("is deleted in the bucket when its retention is over, and says so from then on", async () => {
+  test("is deleted from the bucket after its retention, and then reported as expired", async () => {
     const harness = await open({ GENROUTER_LIMITS__FILE_RETENTION_S: "3600" });
     const { id } = await picture(harness);
     await gone(harness, id);
@@ -144,7 +144,7 @@ describe("a result that has been moved", () => {
     expect((await harness.store.findGeneration(id))?.filesExpiredAtMs).not.toBeNull();
   });
 
-  test("that is gone from the bucket already, by a rule of its own, is marked as any other", async () => {
+  test("is marked as expired when a rule of the bucket has already deleted it", async () => {
     const harness = await open({ GENROUTER_LIMITS__FILE_RETENTION_S: "3600" });
     const { id } = await picture(harness);
     await gone(harness, id);
@@ -155,7 +155,7 @@ describe("a result that has been moved", () => {
   });
 });
 
-test("a sweep while the bucket is away ends at once, marks nothing, and the next one goes on", async () => {
+test("a sweep ends at once and marks nothing while the bucket is unavailable, and the next sweep continues", async () => {
   const harness = await open({ GENROUTER_LIMITS__FILE_RETENTION_S: "3600" });
   const ids = [(await picture(harness)).id, (await picture(harness)).id];
   for (const id of ids) await gone(harness, id);
@@ -170,7 +170,7 @@ test("a sweep while the bucket is away ends at once, marks nothing, and the next
   for (const id of ids) expect((await harness.store.findGeneration(id))?.filesExpiredAtMs).not.toBeNull();
 });
 
-test("files that were on local disk before go into the bucket by themselves, and what is in it stays reachable after the way back", async () => {
+test("uploads existing local files after a switch to the bucket, and keeps them reachable after a switch back to local storage", async () => {
   const local = await open({ GENROUTER_FILES__STORE: "local", GENROUTER_S3__BUCKET: "" });
   const { id } = await picture(local);
   await shut(local);
@@ -186,7 +186,7 @@ test("files that were on local disk before go into the bucket by themselves, and
   expect(bucket.objects.size).toBe(2);
 });
 
-test("a start under settings that would not find what is in the bucket is refused in one sentence", async () => {
+test("rejects a start with one sentence when the settings do not find the files in the bucket", async () => {
   await shut(await open());
   const faults = await Promise.all(
     [
@@ -207,7 +207,7 @@ test("a start under settings that would not find what is in the bucket is refuse
   }
 });
 
-test("files of a generation that fails never reach the bucket", async () => {
+test("does not upload files of a generation that fails", async () => {
   const harness = await open({ GENROUTER_LIMITS__RESULT_DOWNLOAD_TIMEOUT_S: "60" });
   harness.simulator.script({ fault: "fail", prompt: "fails" });
   const { id, status } = await harness.until((await harness.submit("sim-image-1", { prompt: "fails" })).id);
@@ -217,9 +217,9 @@ test("files of a generation that fails never reach the bucket", async () => {
   expect([...bucket.objects.keys()].filter((key) => key.includes(id))).toEqual([]);
 });
 
-test("whoever was about to be answered from disk still is while the copy goes, and then gets the link", async () => {
+test("serves a result from disk during its upload, and then redirects to the bucket", async () => {
   const harness = await open();
-  // However fast it would be moved: it waits until somebody has been answered from disk.
+  // Delays the upload until one request was served from disk.
   await bucket.away();
   const { id } = await picture(harness);
   const seen = new Set([(await harness.ask("GET", `/v1/generations/${id}/content`)).status]);

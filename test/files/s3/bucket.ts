@@ -1,15 +1,15 @@
-// A bucket that refuses what S3 refuses, wrong signatures above all, and fails in whatever way a test tells it to.
+// S3 test server that rejects what S3 rejects, such as wrong signatures, and fails on request.
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Came, type Credentials, queryOf, refusalOf } from "./sigv4.ts";
 
 export type Kept = { bytes: Buffer; headers: Record<string, string> };
-/** What is asked for; `key` is empty for the bucket itself. */
+/** A request; `key` is empty for the bucket itself. */
 export type Asked = { method: string; key: string; query: Map<string, string>; isLink: boolean };
 /**
- * `cut`: the connection ends after the first bytes of the body. `reset`: after the work was done, before its answer. `hang`: no answer
- * ever. `lie`: 200, and an error in the body. `lose`: 200, and nothing is kept.
+ * `cut`: the connection ends after the first bytes of the body. `reset`: the connection ends after the work, before the response.
+ * `hang`: no response. `lie`: 200 with an error in the body. `lose`: 200, but nothing is stored.
  */
 export type Failure = "cut" | "reset" | "hang" | "lie" | "lose" | { status: number; code: string };
 
@@ -18,21 +18,21 @@ export type TestBucket = {
   settings: Record<string, string>;
   objects: Map<string, Kept>;
   uploads: Map<string, { key: string; parts: Map<number, Kept>; headers: Record<string, string> }>;
-  /** Every request, and what it was refused with. */
+  /** Every request, with the code of its rejection. */
   seen: (Asked & { refused?: string })[];
   /** Decides for each request whether it fails. */
   fail: (asked: Asked) => Failure | undefined;
-  /** Its answer waits for this. */
+  /** The response waits for this promise. */
   hold: (asked: Asked) => Promise<void> | undefined;
-  /** When a rule of the bucket is going to delete an object. */
+  /** When a lifecycle rule of the bucket deletes an object. */
   expires: (key: string) => Date | undefined;
   /** Names in one page of a list. */
   pageKeys: number;
-  /** Whether it knows `If-None-Match` at a PUT: some services ignore it, some refuse it. */
+  /** Handling of `If-None-Match` at a PUT: some services ignore it, some reject it. */
   conditions: "known" | "ignored" | "refused";
   /** Bytes of bodies read so far. */
   received: () => number;
-  /** Nobody listens until `back`. */
+  /** Stops listening until `back`. */
   away(): Promise<void>;
   back(): Promise<void>;
   close(): Promise<void>;
@@ -45,7 +45,7 @@ const md5 = (bytes: Uint8Array) => createHash("md5").update(bytes).digest("hex")
 const xml = (name: string, inner: string) => `<?xml version="1.0" encoding="UTF-8"?>\n<${name}>${inner}</${name}>`;
 const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 
-/** Opens it on a free port. @param nowMs its clock; `base` a path that everything is below */
+/** Starts it on a free port. @param nowMs its clock; `base` is the path of all endpoints */
 export const openTestBucket = async (nowMs: () => number, base = ""): Promise<TestBucket> => {
   const objects: TestBucket["objects"] = new Map();
   const uploads: TestBucket["uploads"] = new Map();
@@ -114,7 +114,7 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
     return answer(to, 200, {}, xml("CompleteMultipartUploadResult", `<Key>${escaped(asked.key)}</Key>`));
   };
 
-  /** A page of what is there, from the one after its token on. */
+  /** A page of the stored keys, after its continuation token. */
   const list = (query: Map<string, string>, to: ServerResponse) => {
     const [prefix, delimiter] = [query.get("prefix") ?? "", query.get("delimiter") ?? ""];
     const rollUp = (key: string) => {

@@ -1,4 +1,4 @@
-// What is told of a bucket: when it goes and when it is back, and of one that works by halves not every time.
+// Events of bucket health: unavailable, recovered and access denied, without repetition.
 import { describe, expect, test } from "bun:test";
 import { BucketFault } from "../../../src/files/s3/errors.ts";
 import { createBucketHealth } from "../../../src/files/s3/health.ts";
@@ -19,8 +19,8 @@ const scene = () => {
   return { told, standing, fail, wait: (ms: number) => (nowMs += ms) };
 };
 
-describe("of a bucket it is told", () => {
-  test("when it has failed twice in a row, and when it works again: once each", () => {
+describe("bucket health", () => {
+  test("reports unavailable after two failures in a row and recovered after a success, once each", () => {
     const { told, standing, fail } = scene();
     fail("unavailable");
     expect(told).toEqual([]);
@@ -30,14 +30,14 @@ describe("of a bucket it is told", () => {
     expect(told).toEqual(["object storage unavailable", "object storage recovered"]);
   });
 
-  test("a refusal at once", () => {
+  test("reports access denied at the first rejection", () => {
     const { told, fail } = scene();
     fail("refused");
     fail("refused");
     expect(told).toEqual(["object storage access denied"]);
   });
 
-  test("once in a minute where it goes and comes at every file", () => {
+  test("reports unavailable and recovered at most once a minute when they alternate", () => {
     const { told, standing, fail, wait } = scene();
     // Two failures and a success in three seconds, for five minutes.
     for (let s = 0; s < 300; s += 3) {
@@ -51,7 +51,7 @@ describe("of a bucket it is told", () => {
     expect(told.filter((event) => event === "object storage recovered").length).toBe(5);
   });
 
-  test("in the end, though it had come and gone a moment before", () => {
+  test("reports unavailable again when failures continue shortly after a recovery", () => {
     const { told, standing, fail } = scene();
     fail("unavailable");
     fail("unavailable");
@@ -60,7 +60,7 @@ describe("of a bucket it is told", () => {
     expect(told).toEqual(["object storage unavailable", "object storage recovered", "object storage unavailable"]);
   });
 
-  test("though the clock was set back in between", () => {
+  test("reports unavailable again although the clock was set back in between", () => {
     const { told, standing, fail, wait } = scene();
     fail("unavailable");
     fail("unavailable");

@@ -1,4 +1,5 @@
-// Results of other kinds in a bucket: made into a usual kind before they are there, or there as they are and never shown as a page.
+// Converted and unconverted results in a shared bucket.
+// A result is converted before the upload, or stored unchanged and never rendered as a page.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +21,7 @@ const KINDS: readonly [words: string, mime: string, how: string][] = [
   ["[sim:glb]", "model/gltf-binary", "attachment"],
 ];
 for (const [words, mime, how] of KINDS)
-  test(`${words} is there as ${mime}, ${how}, before it counts, and nothing else is left`, async () => {
+  test(`stores a result with ${words} as ${mime}, ${how}, and leaves no other file`, async () => {
     const harness = await nodes.open();
     const { id, status } = await harness.until((await harness.submit(PICTURE, { prompt: `a robot ${words}` })).id);
     expect(status).toBe("succeeded");
@@ -38,14 +39,14 @@ for (const [words, mime, how] of KINDS)
     expect(readdirSync(join(nodes.dir, "files", "incoming"))).toEqual([]);
   });
 
-test("a file of several that is never good does not lose the other, which is in the bucket as the first", async () => {
+test("keeps the readable file of two in the bucket as the first when the other stays empty", async () => {
   const png = await (await fetch(`${nodes.simulator.url}/samples/picture.png`)).bytes();
   let fetched = 0;
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(++fetched <= 3 ? "" : png) });
   try {
     const harness = await nodes.open({ env: { GENROUTER_MEDIA__ALLOW: server.url.host } });
     nodes.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/file` });
-    // The first of two is fetched three times and is empty each time; its place is not kept free.
+    // The first of two files is fetched three times and is empty each time. The other file takes its position.
     const { id } = await harness.submit(PICTURE, { prompt: "a robot" });
     await harness.eventually(async () => {
       nodes.clock.skip(1000);

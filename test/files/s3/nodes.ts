@@ -1,4 +1,4 @@
-// A scene of nodes that share a bucket: one data directory whose machine can be lost, a bucket that fails as told, a simulator that outlives both.
+// Fixture of nodes that share a bucket: a data directory that can be lost, a scripted bucket and a simulator that outlives both.
 import { expect } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,12 +32,12 @@ export const openNodes = async () => {
     harnesses.push(harness);
     return harness;
   };
-  /** The process ends as by a kill. */
+  /** Ends the process as a kill does. */
   const crash = async (harness: Harness) => {
     harnesses = harnesses.filter((each) => each !== harness);
     await harness.crash();
   };
-  /** Another machine over the same store: what the one before had on its own disk is gone with it. */
+  /** Starts another machine over the same store: the local disk of the previous node is lost. */
   const takenOver = async (harness: Harness, more: HarnessOptions = {}): Promise<Harness> => {
     await crash(harness);
     for (const own of ["files", "spool"]) rmSync(join(dir, own), { recursive: true, force: true });
@@ -52,7 +52,7 @@ export const openNodes = async () => {
     return (await harness.store.journalOf(seq)).map(({ event }) => event.type);
   };
   const filesOf = async (harness: Harness, id: string) => (await harness.store.findGeneration(id))?.output?.files ?? [];
-  /** Its record as every node reads it, and a key of the account. */
+  /** Follows the redirect of the content endpoint with a key of the account. */
   const follow = async (harness: Harness, id: string, key: string, method: "GET" | "HEAD" = "GET", headers = {}) => {
     const answered = await harness.ask(method, `/v1/generations/${id}/content`, { key });
     expect(answered.status).toBe(302);

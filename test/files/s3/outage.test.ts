@@ -1,4 +1,4 @@
-// A bucket that fails for two minutes, in every way there is, loses no result: each is served throughout, and arrives afterwards.
+// Two minutes of bucket failures lose no result: each is served throughout and uploaded afterwards.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -27,11 +27,11 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** 8 MB is the limit of one request: with a little more a file goes in two parts, with 20 MB in three. */
+/** One request uploads at most 8 MB: a slightly larger file has two parts, and one of 20 MB has three. */
 const LARGE_BYTES = 20 * 1024 * 1024 + 17;
 
 let made = 0;
-/** The store by itself, with files of any size: generations that have all succeeded. */
+/** The storage without the service, with files of any size of generations that have succeeded. */
 const openStore = async (records = new Map<string, GenerationRecord>()) => {
   const lines: { event: string; fields: { reason?: string; error_code?: string } }[] = [];
   const local = await createLocalStorage(join(dir, "files"));
@@ -57,7 +57,7 @@ const openStore = async (records = new Map<string, GenerationRecord>()) => {
     linkS: 3600,
   });
   const keep = async (bytes: Buffer, atMs = clock.nowMs()): Promise<string> => {
-    // Not by the process's own count, which other tests may have moved on for days.
+    // Does not use the counter of the process, which other tests may have advanced by days.
     const seq = (atMs - Date.UTC(2026, 0, 1)) * 4096 + ++made;
     const id = generationId(seq);
     const sha256 = Bun.SHA256.hash(bytes, "hex");
@@ -71,23 +71,23 @@ const openStore = async (records = new Map<string, GenerationRecord>()) => {
   };
   const eventually = async (look: () => boolean, what: string) => {
     for (const endMono = performance.now() + 20_000; !look(); await Bun.sleep(2))
-      if (performance.now() > endMono) throw new Error(`${what} did not come about: ${JSON.stringify(lines)}`);
+      if (performance.now() > endMono) throw new Error(`timed out waiting for ${what}: ${JSON.stringify(lines)}`);
   };
   const isLocal = (id: string) => existsSync(join(dir, "files", pathOfFile(id, 1)));
   return { ...kept, records, keep, lines, isLocal, eventually };
 };
 
-describe("two minutes of trouble while generations succeed", () => {
+describe("two minutes of bucket failures while generations succeed", () => {
   const TROUBLES: Record<string, (asked: Asked) => Failure | undefined> = {
-    "no answer at all": () => "hang",
-    "500 InternalError": () => ({ status: 500, code: "InternalError" }),
-    "503 SlowDown": () => ({ status: 503, code: "SlowDown" }),
-    "uploads cut in the middle": ({ method }) => (method === "PUT" ? "cut" : undefined),
-    "done, and the answer lost": ({ method }) => (method === "PUT" || method === "POST" ? "reset" : undefined),
-    "200, and nothing kept": () => "lose",
-    "403 AccessDenied": () => ({ status: 403, code: "AccessDenied" }),
+    "a bucket that does not respond": () => "hang",
+    "status 500 InternalError": () => ({ status: 500, code: "InternalError" }),
+    "status 503 SlowDown": () => ({ status: 503, code: "SlowDown" }),
+    "uploads that are cut in the middle": ({ method }) => (method === "PUT" ? "cut" : undefined),
+    "uploads whose response is lost": ({ method }) => (method === "PUT" || method === "POST" ? "reset" : undefined),
+    "status 200 without storing the object": () => "lose",
+    "status 403 AccessDenied": () => ({ status: 403, code: "AccessDenied" }),
   };
-  /** What a start writes to see whether it may is deleted again: trouble that comes in between is told of by itself. */
+  /** The service deletes the object of its start check. A failure during that check would be reported separately. */
   const isTried = () => bucket.seen.some(({ method }) => method === "DELETE");
   const lived = async (harness: Harness, begin: () => void | Promise<void>, end: () => void | Promise<void>) => {
     await begin();
@@ -99,7 +99,7 @@ describe("two minutes of trouble while generations succeed", () => {
       ids.push(id);
       for (const each of ids) {
         const answered = await harness.ask("GET", `/v1/generations/${each}/content`);
-        // What arrived in spite of it is answered from there; everything else from disk.
+        // Files that were uploaded despite the failures are served from the bucket, all others from disk.
         const link = answered.headers.get("location");
         expect([each, link === null ? answered.status : (await fetch(link)).status]).toEqual([each, 200]);
       }
@@ -121,7 +121,7 @@ describe("two minutes of trouble while generations succeed", () => {
   };
 
   test.each(Object.keys(TROUBLES))(
-    "%s",
+    "serves every result during %s and uploads it afterwards",
     async (name) => {
       const harness = await openHarness({ dir, clock, env: bucket.settings });
       await harness.eventually(isTried, "the trial of the start");
@@ -137,13 +137,13 @@ describe("two minutes of trouble while generations succeed", () => {
       );
       const told = harness.lines.filter(({ event }) => /^(object storage|file not)/.test(event));
       expect(JSON.stringify(told)).not.toMatch(/s3cr3t|AKIDTEST|127\.0\.0\.1|Signature=/);
-      // Told when it begins and when it is over, not at every try; a bucket that works by halves once in each minute.
+      // Reported at the start and at the end, not at every attempt; a partly working bucket at most once a minute.
       const minutes = Math.floor((clock.nowMs() - fromMs) / 60_000) + 1;
-      if (name === "200, and nothing kept" || name === "done, and the answer lost")
+      if (name === "status 200 without storing the object" || name === "uploads whose response is lost")
         expect(told.filter(({ event }) => event === "object storage unavailable").length).toBeLessThanOrEqual(minutes);
       else
         expect(told.map(({ event }) => event)).toEqual([
-          name.startsWith("403") ? "object storage access denied" : "object storage unavailable",
+          name.startsWith("status 403") ? "object storage access denied" : "object storage unavailable",
           "object storage recovered",
         ]);
       await harness.close();
@@ -151,7 +151,7 @@ describe("two minutes of trouble while generations succeed", () => {
     60_000,
   );
 
-  test("nobody listens", async () => {
+  test("serves every result while the bucket refuses connections and uploads it afterwards", async () => {
     const harness = await openHarness({ dir, clock, env: bucket.settings });
     await harness.eventually(isTried, "the trial of the start");
     await lived(harness, bucket.away, bucket.back);
@@ -166,24 +166,24 @@ describe("a large file", () => {
   const TROUBLES: Record<string, (seen: number, asked: Asked) => Failure | undefined> = {
     "a part that fails once": (seen, { query }) =>
       query.has("partNumber") && seen === 2 ? { status: 503, code: "SlowDown" } : undefined,
-    "a part that fails for good": (seen, { query }) =>
+    "a part that fails repeatedly": (seen, { query }) =>
       query.get("partNumber") === "2" && seen < 12 ? { status: 500, code: "InternalError" } : undefined,
-    "a part cut in the middle": (seen, { query }) => (query.has("partNumber") && seen < 12 ? "cut" : undefined),
-    "the end that is told as 200 with an error": (seen, { method, query }) =>
+    "a part that is cut in the middle": (seen, { query }) => (query.has("partNumber") && seen < 12 ? "cut" : undefined),
+    "a completion that returns 200 with an error": (seen, { method, query }) =>
       method === "POST" && query.has("uploadId") && seen < 12 ? "lie" : undefined,
-    "the end that was done and its answer lost": (seen, { method, query }) =>
+    "a completion whose response is lost": (seen, { method, query }) =>
       method === "POST" && query.has("uploadId") && seen < 12 ? "reset" : undefined,
-    "the beginning that was done and its answer lost": (seen, { method, query }) =>
+    "a start of the upload whose response is lost": (seen, { method, query }) =>
       method === "POST" && query.has("uploads") && seen < 4 ? "reset" : undefined,
-    "giving up that fails, too": (seen, { method, query }) =>
+    "an abort of the upload that fails, too": (seen, { method, query }) =>
       seen < 12 && (query.get("partNumber") === "3" || (method === "DELETE" && query.has("uploadId")))
         ? { status: 500, code: "InternalError" }
         : undefined,
-    "an object that is lost after its success": (seen, { method, query }) =>
+    "an object that is lost after its completion": (seen, { method, query }) =>
       method === "POST" && query.has("uploadId") && seen < 12 ? "lose" : undefined,
   };
   test.each(Object.keys(TROUBLES))(
-    "arrives whole, with no part left behind, after %s",
+    "is uploaded whole after %s, without a part left in the bucket",
     async (name) => {
       const store = await openStore();
       let seen = 0;
@@ -198,7 +198,7 @@ describe("a large file", () => {
     60_000,
   );
 
-  test("whose upload a process did not live to end is begun anew by the next one, and what was begun is given up", async () => {
+  test("is uploaded again by the next process after its process stopped mid-upload, and the first upload is aborted", async () => {
     const first = await openStore();
     bucket.fail = ({ query }) => (query.get("partNumber") === "2" ? "hang" : undefined);
     const bytes = randomBytes(LARGE_BYTES);
@@ -215,7 +215,7 @@ describe("a large file", () => {
     await next.stop();
   }, 60_000);
 
-  test("that a process saw arrive and did not live to delete is not sent a second time", async () => {
+  test("is not uploaded again when a process stopped between the upload and the removal of the local file", async () => {
     const first = await openStore();
     const id = await first.keep(randomBytes(LARGE_BYTES));
     await first.eventually(() => bucket.objects.size === 1, "the upload");
@@ -229,7 +229,7 @@ describe("a large file", () => {
     await next.stop();
   }, 60_000);
 
-  test("whose bytes on disk are not the ones that were recorded is not moved, told once, and holds nobody up", async () => {
+  test("is reported once, not uploaded, and blocks no other file when its bytes differ from the recorded hash", async () => {
     const store = await openStore();
     await bucket.away();
     const id = await store.keep(randomBytes(LARGE_BYTES));
@@ -245,7 +245,7 @@ describe("a large file", () => {
   }, 60_000);
 });
 
-test("files of an hour, found at a start in many directories, all arrive", async () => {
+test("uploads all files of an hour that a start finds in many directories", async () => {
   await bucket.away();
   const first = await openStore();
   const ids: string[] = [];
@@ -264,7 +264,7 @@ test("files of an hour, found at a start in many directories, all arrive", async
   await next.stop();
 }, 60_000);
 
-test("a right that is missing is told once and with what to do, and tried again now and then", async () => {
+test("reports a missing permission once with a remedy, and retries at long intervals", async () => {
   bucket.fail = () => ({ status: 403, code: "AccessDenied" });
   const store = await openStore();
   const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => store.keep(Buffer.from(`result ${i}`))));

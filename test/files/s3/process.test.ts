@@ -1,4 +1,4 @@
-// The real process with a bucket: killed in the middle of an upload, started without the bucket, and deaf to stray variables.
+// The real process with a bucket: killed during an upload, started without the bucket, and with stray variables.
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 afterAll(dropDirs);
 
-/** What other programs of the machine may have set: each would send the service elsewhere, or with other credentials. */
+/** Variables of other programs that would change the address or the credentials. */
 const STRAY = {
   AWS_ACCESS_KEY_ID: "STRAY",
   AWS_SECRET_ACCESS_KEY: "STRAY",
@@ -55,7 +55,7 @@ const ask = ({ url, key }: Served, path: string) =>
   fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}` }, redirect: "manual" });
 const isLocal = (dir: string, id: string) => existsSync(join(dir, "files", pathOfFile(id, 1)));
 
-test("kill -9 in the middle of an upload, then a start: the result arrives, and is downloaded by the command as before", async () => {
+test("uploads a result after kill -9 during its upload and a restart, and the download command returns the same bytes", async () => {
   const dir = freshDir();
   bucket.fail = ({ method, key }) => (method === "PUT" && key.startsWith("gen_") ? "hang" : undefined);
   const first = await serve(dir);
@@ -78,7 +78,7 @@ test("kill -9 in the middle of an upload, then a start: the result arrives, and 
   for (const { child } of [first, next]) expect(child.output()).not.toMatch(/s3cr3t|STRAY|Signature=/);
 }, 120_000);
 
-test("a start without the bucket is told once, and the service is ready and works", async () => {
+test("reports an unavailable bucket at the start once, is ready and serves results", async () => {
   await bucket.away();
   const dir = freshDir();
   const served = await serve(dir);
@@ -89,7 +89,7 @@ test("a start without the bucket is told once, and the service is ready and work
   await bucket.back();
   await until("the object", () => bucket.objects.has(`${id}/1`));
   expect(served.child.output()).not.toContain("s3cr3t");
-  // Its trial at the start was never written: the first real file told that it is back.
+  // The start check was never written: the first uploaded file triggers the recovered event.
   await served.child.hears(/object storage recovered/);
 }, 120_000);
 
@@ -98,7 +98,7 @@ test.each<[string, Record<string, string>, RegExp]>([
   ["no access key", { GENROUTER_S3__ACCESS_KEY: "" }, /^error: GENROUTER_S3__ACCESS_KEY is missing; /],
   ["no secret", { GENROUTER_S3__SECRET_KEY: "" }, /^error: GENROUTER_S3__SECRET_KEY is missing; /],
   [
-    "an endpoint that is no address",
+    "an invalid endpoint",
     { GENROUTER_S3__ENDPOINT: "http://[" },
     /^error: GENROUTER_S3__ENDPOINT: expected an address that begins with http/,
   ],
@@ -113,11 +113,11 @@ test.each<[string, Record<string, string>, RegExp]>([
     /^error: GENROUTER_S3__ENDPOINT: expected an address .*without user, query/,
   ],
   ["a bucket with a slash", { GENROUTER_S3__BUCKET: "a/b" }, /^error: GENROUTER_S3__BUCKET: /],
-  ["a region that is none", { GENROUTER_S3__REGION: "eu west" }, /^error: GENROUTER_S3__REGION: /],
-  ["a way up in the prefix", { GENROUTER_S3__PREFIX: "a/../b" }, /^error: GENROUTER_S3__PREFIX: /],
+  ["an invalid region", { GENROUTER_S3__REGION: "eu west" }, /^error: GENROUTER_S3__REGION: /],
+  ["a parent directory in the prefix", { GENROUTER_S3__PREFIX: "a/../b" }, /^error: GENROUTER_S3__PREFIX: /],
   ["a line break in the secret", { GENROUTER_S3__SECRET_KEY: "s3cr3t\n" }, /^error: GENROUTER_S3__SECRET_KEY: /],
-  ["a secret with a branch", { GENROUTER_S3__SECRET_KEY__X: "s3cr3t" }, /^error: GENROUTER_S3__SECRET_KEY/],
-])("a start with %s ends with one line, and leaves nothing behind", async (_name, env, line) => {
+  ["a secret as a table", { GENROUTER_S3__SECRET_KEY__X: "s3cr3t" }, /^error: GENROUTER_S3__SECRET_KEY/],
+])("rejects a start with %s in one line and creates no database", async (_name, env, line) => {
   const dir = freshDir();
   const { GENROUTER_S3__SECRET_KEY: secret = "", ...others } = bucket.settings;
   const branch = Object.keys(env).some((name) => name.endsWith("__X")) ? {} : { GENROUTER_S3__SECRET_KEY: secret };
@@ -129,7 +129,7 @@ test.each<[string, Record<string, string>, RegExp]>([
   expect(existsSync(join(dir, "genrouter.db"))).toBe(false);
 });
 
-test("config check finds what a start would refuse, and config print shows the bucket and no secret", async () => {
+test("config check rejects an incomplete bucket configuration, and config print shows the bucket without its secret", async () => {
   const dir = freshDir();
   const env = { ...bucket.settings, FAL_KEY: "k" };
   const sound = await runHere(["config", "check", "--data", dir], env);

@@ -1,4 +1,4 @@
-// The same over somebody else's server of S3: small files and large ones in parts, links and ranges, a restart, and the end of retention.
+// S3 storage over s3rver: small files, multipart uploads, links, ranges, a restart and deletion.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -12,7 +12,7 @@ import { createLocalStorage, pathOfFile } from "../../../src/files/local.ts";
 import { createS3Storage } from "../../../src/files/s3/s3-storage.ts";
 import { type Child, freePort, start } from "../../../src/torture/crash/processes.ts";
 
-/** It is a program for Node. */
+/** s3rver runs in Node. */
 const SERVER = `
 const S3rver = require("s3rver");
 const [port, directory] = process.argv.slice(1);
@@ -55,7 +55,7 @@ const open = async (shared = false) => {
     shared,
     local,
     spool: await createSpool(join(dir, "spool"), clock.nowMs),
-    // The grace of a local copy is not waited for.
+    // Skips the grace period of a local copy.
     clock: { ...clock, after: (ms, then) => clock.after(ms === 30_000 ? 0 : ms, then) },
     chance: () => 0.5,
     tell: (event, { reason = "" }) => void lines.push(`${event}: ${reason}`),
@@ -90,7 +90,7 @@ const open = async (shared = false) => {
   return { ...kept, keep, moved, link, lines };
 };
 
-test("a small file and one in three parts arrive byte for byte, and are read by link, whole and in part", async () => {
+test("uploads a small file and one in three parts unchanged, and serves them by link, whole and in part", async () => {
   const store = await open();
   store.begin();
   const [small, large] = [randomBytes(1000), randomBytes(20 * 1024 * 1024 + 3)];
@@ -112,7 +112,7 @@ test("a small file and one in three parts arrive byte for byte, and are read by 
   await store.stop();
 }, 60_000);
 
-test("what waited when a process ended is taken up by the next one", async () => {
+test("uploads a file that a former process left waiting", async () => {
   const first = await open();
   const id = await first.keep(Buffer.from("waits"));
   await first.stop();
@@ -124,7 +124,7 @@ test("what waited when a process ended is taken up by the next one", async () =>
   await next.stop();
 }, 60_000);
 
-test("files of nodes that share the bucket are there at once, byte for byte, and go with what nobody's record names", async () => {
+test("uploads files of nodes that share a bucket immediately and unchanged, and removes them with their inline results", async () => {
   const [node, other] = [await open(true), await open(true)];
   const [small, large] = [randomBytes(1000), randomBytes(20 * 1024 * 1024 + 3)];
   const id = await node.keep(small, large);
@@ -133,7 +133,7 @@ test("files of nodes that share the bucket are there at once, byte for byte, and
   const ref = `${id.slice("gen_".length)}-1`;
   const answered = await node.spool.keep(ref, 1, [Buffer.from("inside "), Buffer.from("an answer")], "image/png");
   expect(await (await other.spool.open(answered))?.text()).toBe("inside an answer");
-  // What was kept on the disk of one while the bucket was away is the same object once it is shared.
+  // A file that was kept on the disk of one node while the bucket was unavailable becomes the same object when it is shared.
   const here = (await node.spool.keepHere?.(ref, 1, [Buffer.from("inside an answer")], "image/png")) ?? "";
   expect(await (await node.spool.open(here))?.text()).toBe("inside an answer");
   expect([await node.spool.share?.(here, "image/png"), await node.spool.share?.(answered, "image/png")]).toEqual([

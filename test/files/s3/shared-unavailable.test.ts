@@ -1,4 +1,4 @@
-// Nodes that share a bucket while it is away, slow or says no, and while one of them dies: nothing is lost, bought again or charged twice.
+// Nodes that share an unavailable, slow or rejecting bucket, and a node that crashes: nothing is lost or purchased twice.
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -17,10 +17,10 @@ beforeEach(async () => {
 });
 afterEach(() => nodes.close());
 
-describe("while the bucket is away", () => {
+describe("while the bucket is unavailable", () => {
   const fetches = () => nodes.simulator.jobs().map((job) => job.fetches);
 
-  test("a generation waits, is fetched once, and is charged once when it is back, although its provider has long deleted the result", async () => {
+  test("a generation waits, downloads its files once and is charged once after the recovery, although the provider has deleted them", async () => {
     const harness = await nodes.open({ providers: ["replicate"] });
     await nodes.bucket.away();
     const { id } = await harness.submit(PICTURE, { prompt: "a robot" });
@@ -46,7 +46,7 @@ describe("while the bucket is away", () => {
     ]);
   });
 
-  test("one asks for all who wait", async () => {
+  test("one probe serves all waiting generations", async () => {
     const harness = await nodes.open();
     await nodes.bucket.away();
     await nodes.bucket.back();
@@ -57,14 +57,14 @@ describe("while the bucket is away", () => {
     const before = nodes.bucket.seen.length;
     const fromMs = nodes.clock.nowMs();
     await harness.eventually(() => nodes.clock.nowMs() > fromMs + 120_000, "two minutes");
-    // At most one every 15 s by then, of two requests each; without it some 20 every 5 s.
+    // At most one probe every 15 s by then, of two requests each; otherwise about 20 every 5 s.
     expect(nodes.bucket.seen.length - before).toBeLessThan(60);
     nodes.bucket.fail = () => undefined;
     for (const id of ids) expect((await harness.until(id)).status).toBe("succeeded");
     expect(nodes.objects()).toHaveLength(40);
   });
 
-  test("what waits with one node is fetched by the next one when that one dies, and charged once", async () => {
+  test("another node collects and charges the waiting result of a crashed node once", async () => {
     const first = await nodes.open();
     await nodes.bucket.away();
     const { id } = await first.submit(PICTURE, { prompt: "a robot" });
@@ -77,7 +77,7 @@ describe("while the bucket is away", () => {
     expect((await second.balance(first.tenant)).charged).toBeGreaterThan(0);
   });
 
-  test("a right that is missing burns no route either", async () => {
+  test("a missing permission does not use up an attempt", async () => {
     const harness = await nodes.open();
     nodes.bucket.fail = ({ method }) => (method === "PUT" ? { status: 403, code: "AccessDenied" } : undefined);
     const { id } = await harness.submit(PICTURE, { prompt: "a robot" });
@@ -89,8 +89,8 @@ describe("while the bucket is away", () => {
   });
 });
 
-describe("an upload that lasts", () => {
-  test("longer than the collecting waits is joined by the next try, and neither begun nor fetched anew", async () => {
+describe("a slow upload", () => {
+  test("a retry joins an upload that outlasts collecting, without another upload or download", async () => {
     const harness = await nodes.open();
     let puts = 0;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -109,7 +109,7 @@ describe("an upload that lasts", () => {
   });
 });
 
-describe("what is inside an answer", () => {
+describe("a result inside a provider response", () => {
   const inline = (harness: Harness) => {
     const model = CATALOGUE.models.find(({ id }) => id === "gpt-image-2");
     if (!model) throw new Error("no such model");
@@ -117,7 +117,7 @@ describe("what is inside an answer", () => {
   };
   const options: HarnessOptions = { providers: ["openai"], catalogue: CATALOGUE };
 
-  test("is in the bucket before it is written down, and sent there once", async () => {
+  test("is stored in the bucket once, without a local copy", async () => {
     const harness = await nodes.open(options);
     const { id } = await inline(harness);
     expect((await harness.until(id)).status).toBe("succeeded");
@@ -128,7 +128,7 @@ describe("what is inside an answer", () => {
     expect(readdirSync(join(nodes.dir, "spool"))).toEqual([]);
   });
 
-  test("is collected by the next node when the one that had the answer has died with its disk, and not bought again", async () => {
+  test("is collected by another node after its node crashed and lost its disk, without a second submission", async () => {
     const first = await nodes.open(options);
     nodes.bucket.fail = ({ method, isLink }) => (method === "GET" && !isLink ? { status: 503, code: "SlowDown" } : undefined);
     const { id } = await inline(first);
@@ -140,7 +140,7 @@ describe("what is inside an answer", () => {
     expect((await nodes.follow(second, id, first.tenant.key)).status).toBe(200);
   });
 
-  test("goes with a generation that fails on it", async () => {
+  test("is removed from the bucket when its generation fails", async () => {
     const harness = await nodes.open(options);
     nodes.simulator.script({ fault: "truncated" });
     const { id } = await inline(harness);

@@ -1,4 +1,4 @@
-// Pictures that move: their length is that of their frames, and still ones have none.
+// Animated pictures: their length is the sum of their frames, and still pictures have none.
 import { expect, test } from "bun:test";
 import { inspect } from "../../../src/media/formats/inspect.ts";
 import { OTHER_KINDS } from "../../../src/simulator/rare-formats.ts";
@@ -18,13 +18,13 @@ const MADE = {
 const look = (bytes: Uint8Array) => inspect(inMemory(bytes), { signal: new AbortController().signal, depth: "whole" });
 
 for (const [mime, coded] of Object.entries(MADE))
-  test(`${mime}: the times of its frames are added up`, async () => {
+  test(`${mime}: adds up the times of its frames`, async () => {
     const bytes = Uint8Array.fromBase64(coded);
     expect(await look(bytes)).toEqual({ mime, kind: "image", width: 16, height: 12, ms: 750, isComplete: true });
     expect((await look(bytes.subarray(0, bytes.length - 30))).isComplete).toBe(false);
   });
 
-test("still pictures have no length, a GIF of the simulator has that of its four frames", async () => {
+test("reports no length for still pictures, and the length of four frames for an animated GIF of the simulator", async () => {
   for (const bytes of [await png(8, 8), await jpeg(8, 8), await webp(8, 8)]) expect((await look(bytes)).ms).toBeUndefined();
   const wanted = { width: 30, height: 20, ms: 5000, sound: false };
   expect((await look(await OTHER_KINDS.gif.make(wanted, 1))).ms).toBeUndefined();

@@ -1,4 +1,4 @@
-// A file with the header and the end of its kind and nothing between is not complete: nobody ordered an empty frame.
+// Files with the header and the end of their format but no content are not complete.
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const latin1 = (text: string) => Buffer.from(text, "latin1");
 const isComplete = async (bytes: Uint8Array): Promise<boolean> => {
   const asChild = await inspect(inMemory(bytes), whole).catch(() => ({ isComplete: false }));
   const isPlain = (await readPlainPicture([bytes])) !== undefined;
-  // In the main thread nothing is taken that a child would not take.
+  // The main thread accepts nothing that a child process would reject.
   if (isPlain) expect(asChild.isComplete).toBe(true);
   return asChild.isComplete;
 };
@@ -27,7 +27,7 @@ const pngChunk = (name: string, content = Buffer.alloc(0)): Buffer => {
 const withPngData = async (...data: Buffer[]): Promise<Buffer> =>
   Buffer.concat([(await png(1200, 900)).subarray(0, 33), ...data, pngChunk("IEND")]);
 
-/** What stands before the coded data of a JPEG, with `data` for it, and the end. */
+/** The part of a JPEG before its coded data, with `data` as coded data, and the end. */
 const withScan = async (data: string, width = 1200): Promise<Buffer> => {
   const bytes = Buffer.from(await jpeg(width, 900));
   const scanAt = bytes.indexOf(Buffer.of(0xff, 0xda));
@@ -58,7 +58,7 @@ const gifImage = (...subBlocks: number[]): Buffer => Buffer.of(0x2c, 0, 0, 0, 0,
 
 const svg = (inside: string): Buffer => latin1(`<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48">${inside}</svg>`);
 
-/** A bitmap with a header of 12 bytes and `rows` bytes of pixels. */
+/** A BMP with a header of 12 bytes and `rows` bytes of pixels. */
 const oldBmp = (rows: number): Buffer => {
   const bytes = Buffer.alloc(26 + rows);
   bytes.write("BM");
@@ -77,22 +77,22 @@ const oldBmp = (rows: number): Buffer => {
   return bytes;
 };
 
-/** A file of the corpus with bytes of a box of its index changed: from `at` behind the name of the box, as often as the name stands there. */
+/** A file of the corpus with a box of its index changed: `put` runs at offset `at` behind each occurrence of the box name. */
 const patched = (name: string, box: string, at: number, put: (bytes: Buffer, from: number) => void): Buffer => {
   const bytes = Buffer.from(kept(name));
   for (let found = bytes.indexOf(box); found >= 0; found = bytes.indexOf(box, found + 4)) put(bytes, found + 4 + at);
   return bytes;
 };
-/** Sizes of all samples of all tracks are 0. */
+/** Sets the sizes of all samples of all tracks to 0. */
 const withoutSamples = (name: string): Buffer =>
   patched(name, "stsz", 8, (bytes, from) => bytes.fill(0, from + 4, from + 4 + 4 * bytes.readUInt32BE(from)));
-/** Items of a picture in boxes: a file of one item has its length at the end of the table. */
+/** Sets the length of the only item to 0: it is at the end of the table. */
 const withoutItems = (name: string): Buffer =>
   patched(name, "iloc", 0, (bytes, from) => {
     const end = from - 8 + bytes.readUInt32BE(from - 8);
     bytes.fill(0, end - 4, end);
   });
-/** The media data behind the index of a fragmented clip is gone. */
+/** Removes the media data behind the index of a fragmented clip. */
 const withoutFragmentData = (): Buffer => {
   const bytes = kept("fragments-dash.mp4");
   const parts: Buffer[] = [];
@@ -111,54 +111,54 @@ const EMPTY: [string, () => Uint8Array | Promise<Uint8Array>][] = [
   ["a PNG with less data than can be unpacked to its rows", () => withPngData(pngChunk("IDAT", Buffer.alloc(20, 1)))],
   ["a JPEG without a scan", withoutScan],
   ["a JPEG whose scan is empty", () => withScan("")],
-  ["a JPEG whose scan is fewer bits than blocks", () => withScan("\x01\x02\x03", 8000)],
+  ["a JPEG whose scan has fewer bits than blocks", () => withScan("\x01\x02\x03", 8000)],
   ["an extended WebP without a picture", () => riff(extended())],
   ["an extended WebP with metadata alone", () => riff(extended(8), ["EXIF", Buffer.alloc(100)])],
-  ["a WebP with a header of code alone", () => riff(["VP8 ", lossyHeader])],
-  ["a WebP that moves and has empty frames", () => riff(extended(2), ["ANIM", Buffer.alloc(6)], ["ANMF", Buffer.alloc(16)])],
+  ["a WebP with only the header of its coded data", () => riff(["VP8 ", lossyHeader])],
+  ["an animated WebP with empty frames", () => riff(extended(2), ["ANIM", Buffer.alloc(6)], ["ANMF", Buffer.alloc(16)])],
   ["a GIF without pictures", () => gif()],
   ["a GIF whose picture is empty", () => gif(gifImage())],
-  ["a GIF with a comment alone", () => gif(Buffer.of(0x21, 0xfe, 2, 65, 65, 0))],
-  ["a bitmap without rows", () => bmp(64, 48).subarray(0, 54)],
-  ["an old bitmap without rows", () => oldBmp(0)],
-  ["a drawing without elements", () => svg("")],
-  ["a drawing that is only closed", () => latin1('<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48"/>')],
-  ["a drawing with a title alone", () => svg("<title>a kite</title><!-- <path/> is to come -->".replace("<path/>", "path"))],
+  ["a GIF with only a comment", () => gif(Buffer.of(0x21, 0xfe, 2, 65, 65, 0))],
+  ["a BMP without rows", () => bmp(64, 48).subarray(0, 54)],
+  ["a BMP with a 12-byte header and no rows", () => oldBmp(0)],
+  ["an SVG without elements", () => svg("")],
+  ["an SVG with a self-closing root", () => latin1('<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48"/>')],
+  ["an SVG with only a title", () => svg("<title>a kite</title><!-- <path/> is to come -->".replace("<path/>", "path"))],
   ["an AVIF whose item is empty", () => withoutItems("still.avif")],
   ["a clip whose samples are empty", () => withoutSamples("silent.mp4")],
-  ["a clip in fragments without their bytes", withoutFragmentData],
+  ["a fragmented clip without media data", withoutFragmentData],
 ];
-test.each(EMPTY)("%s is not complete", async (_, make) => {
+test.each(EMPTY)("reports %s as not complete", async (_, make) => {
   expect(await isComplete(await make())).toBe(false);
 });
 
 const LEAST: [string, () => Uint8Array | Promise<Uint8Array>][] = [
   ["a PNG of one colour", async () => png(1, 1)],
   [
-    "a PNG in which everything is alike",
+    "a PNG with equal pixels",
     async () => new Bun.Image(Buffer.concat([bmp(4000, 3000).subarray(0, 54), Buffer.alloc(36_000_000)])).png().bytes(),
   ],
   [
-    "a JPEG in which everything is alike",
+    "a JPEG with equal pixels",
     async () => new Bun.Image(Buffer.concat([bmp(4000, 3000).subarray(0, 54), Buffer.alloc(36_000_000)])).jpeg().bytes(),
   ],
   [
-    "a WebP in which everything is alike",
+    "a WebP with equal pixels",
     async () => new Bun.Image(Buffer.concat([bmp(4000, 3000).subarray(0, 54), Buffer.alloc(36_000_000)])).webp().bytes(),
   ],
   [
     "an extended WebP with its picture behind metadata",
     () => riff(extended(8), ["ICCP", Buffer.alloc(9)], ["VP8 ", Buffer.concat([lossyHeader, Buffer.alloc(9)])]),
   ],
-  ["a GIF without its last mark", () => gif(gifImage(1, 0x44)).subarray(0, -1)],
-  ["an old bitmap", () => oldBmp(64 * 3 * 48)],
-  ["a drawing of one element", () => svg("<path/>")],
+  ["a GIF without its trailer", () => gif(gifImage(1, 0x44)).subarray(0, -1)],
+  ["a BMP with a 12-byte header", () => oldBmp(64 * 3 * 48)],
+  ["an SVG with one element", () => svg("<path/>")],
   [
-    "a drawing whose elements have a prefix",
+    "an SVG whose elements have a prefix",
     () => latin1('<svg:svg xmlns:svg="http://www.w3.org/2000/svg" width="9" height="9"><svg:rect/></svg:svg>'),
   ],
-  ["a drawing by a script", () => svg("<script>draw()</script>")],
+  ["an SVG that is drawn by a script", () => svg("<script>draw()</script>")],
 ];
-test.each(LEAST)("%s is complete", async (_, make) => {
+test.each(LEAST)("reports %s as complete", async (_, make) => {
   expect(await isComplete(await make())).toBe(true);
 });

@@ -1,4 +1,4 @@
-// Pictures of every kind: sizes from headers, however large or late, and files that were cut.
+// Picture formats: sizes from headers, however large or late, and truncated files.
 import { expect, test } from "bun:test";
 import { inspect } from "../../../src/media/formats/inspect.ts";
 import { openPictureHeader, readPictureHeader } from "../../../src/media/formats/picture-header.ts";
@@ -13,7 +13,7 @@ const KINDS: [string, () => Promise<Uint8Array>][] = [
   ["image/bmp", async () => bmp(321, 123)],
 ];
 
-test.each(KINDS)("%s: size, and a cut anywhere is noticed", async (mime, make) => {
+test.each(KINDS)("%s: reads the size and detects a truncated file", async (mime, make) => {
   const bytes = await make();
   expect(await inspect(inMemory(bytes), whole)).toEqual({ mime, kind: "image", width: 321, height: 123, isComplete: true });
   for (const share of [0.3, 0.6, 0.99]) {
@@ -23,14 +23,14 @@ test.each(KINDS)("%s: size, and a cut anywhere is noticed", async (mime, make) =
   }
 });
 
-test("the size of a JPEG is found behind 3 MB of metadata in a few reads", async () => {
+test("finds the size of a JPEG behind 3 MB of metadata in fewer than 10 reads", async () => {
   const bytes = noted(await jpeg(64, 48), 50);
   const file = counted(bytes);
   expect(await readPictureHeader(file)).toEqual({ mime: "image/jpeg", width: 64, height: 48 });
   expect(file.reads()).toBeLessThan(10);
 });
 
-test("a JPEG on its side has the size that is shown", async () => {
+test("reports the displayed size of a JPEG that its EXIF orientation rotates", async () => {
   const exif = Buffer.from(
     "ffe100224578696600004d4d002a0000000800010112000300000001000600000000 0000".replaceAll(" ", ""),
     "hex",
@@ -40,7 +40,7 @@ test("a JPEG on its side has the size that is shown", async () => {
   expect(await readPictureHeader(inMemory(turned))).toMatchObject({ width: 48, height: 64 });
 });
 
-test("a header that leads nowhere ends within its bound of steps", () => {
+test("stops at its step limit on a header without a size", () => {
   const endless = new Uint8Array(8 * 1024 * 1024).fill(0xff);
   endless.set([0xff, 0xd8, 0xff], 0);
   expect(openPictureHeader().feed(endless, 0)).toEqual({ kind: "none" });
@@ -48,14 +48,14 @@ test("a header that leads nowhere ends within its bound of steps", () => {
   expect(openPictureHeader().feed(short, 0)).toEqual({ kind: "none" });
 });
 
-test("every beginning of a header is a question for more or an answer, never an exception", async () => {
+test("never throws on a truncated header", async () => {
   for (const [, make] of KINDS) {
     const bytes = await make();
     for (let length = 0; length < Math.min(bytes.length, 400); length++) openPictureHeader().feed(bytes.subarray(0, length), 0);
   }
 });
 
-test("a JPEG whose end mark stands before enough of it is cut, whatever follows and however it ends", async () => {
+test("reports a JPEG with an early end marker as not complete, and ignores bytes after the true end", async () => {
   const bytes = await jpeg(321, 123);
   const scan = Buffer.from(bytes).indexOf(Buffer.of(0xff, 0xda));
   const coded = scan + 2 + Buffer.from(bytes).readUInt16BE(scan + 2);
@@ -67,7 +67,7 @@ test("a JPEG whose end mark stands before enough of it is cut, whatever follows 
   expect(await inspect(inMemory(followed), whole)).toMatchObject({ isComplete: true });
 });
 
-test("the end of a large JPEG in one scan is found without reading what lies between", async () => {
+test("finds the end of a large JPEG with one scan without reading the bytes between", async () => {
   const bytes = await jpeg(64, 48);
   const scan = Buffer.from(bytes).indexOf(Buffer.of(0xff, 0xda));
   const coded = scan + 2 + Buffer.from(bytes).readUInt16BE(scan + 2);

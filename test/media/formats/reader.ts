@@ -1,4 +1,4 @@
-// Files in memory as parsers read them, plain or with a count of their reads.
+// In-memory files as parsers read them, with an optional count of reads.
 import { type ByteReader, Unreadable } from "../../../src/media/byte-source.ts";
 
 export const inMemory = (bytes: Uint8Array): ByteReader => ({

@@ -1,4 +1,4 @@
-// Answers of children are handed on in groups while others wait, and at once when nobody does.
+// Batching of child responses: in groups while others wait, and at once otherwise.
 import { expect, test } from "bun:test";
 import { createBatchResolve } from "../../../src/media/sandbox/batch-resolve.ts";
 
@@ -9,13 +9,13 @@ const joins = (most: number, longestMs: number, count: number) => {
   return { groups, gone, all };
 };
 
-test("a full group goes on in the order in which its members came", async () => {
+test("resolves a full group in the order in which its members joined", async () => {
   const { gone, all } = joins(3, 60_000, 5);
   await Promise.all(all.slice(0, 3));
   expect(gone).toEqual([0, 1, 2]);
 });
 
-test("a group that is not full goes on when it is let go, and the next one begins anew", async () => {
+test("resolves a partial group on release and then starts a new group", async () => {
   const { groups, gone, all } = joins(3, 60_000, 4);
   groups.release();
   await Promise.all(all);
@@ -25,7 +25,7 @@ test("a group that is not full goes on when it is let go, and the next one begin
   await next;
 });
 
-test("nobody waits for company for longer than the bound", async () => {
+test("resolves a partial group after the maximum waiting time", async () => {
   const { gone, all } = joins(100, 1, 2);
   await Promise.all(all);
   expect(gone).toEqual([0, 1]);

@@ -1,4 +1,4 @@
-// A child that is killed, hangs, hoards, lies, chatters or ends costs its file an answer, and the service nothing.
+// Child pool: a child that crashes, hangs, exhausts memory or sends garbage fails only its own file.
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -24,12 +24,12 @@ const inspect = (sandbox: Sandbox, bytes: Uint8Array, signal = NEVER) =>
 const isLinux = process.platform === "linux";
 const BRIEF = { cpuMs: 200, wallMs: 60_000 };
 const PROGRAM = join(import.meta.dir, "false-child.ts");
-/** A child that behaves otherwise: what it does with a job is in false-child.ts. */
+/** A faulty child: false-child.ts defines what it does with a job. */
 const falsely = (does: string, more = {}) =>
   open({ command: () => [process.execPath, PROGRAM, does], bounds: { everyMs: 10, ofJob: BRIEF }, ...more });
 
-describe("a child", () => {
-  test("looks at one file after the other, and is the same one", async () => {
+describe("a child process", () => {
+  test("inspects one file after another in the same process", async () => {
     const sandbox = open();
     const [clip, picture] = [await mp4({ seconds: 2 }), await png(64, 48)];
     expect(await inspect(sandbox, clip)).toMatchObject({ mime: "video/mp4", kind: "video", ms: 2000, isComplete: true });
@@ -42,7 +42,7 @@ describe("a child", () => {
     expect(before.length).toBe(1);
   });
 
-  test.skipIf(!isLinux)("is bounded before it reads a byte", async () => {
+  test.skipIf(!isLinux)("limits its resources and system calls before it reads a byte", async () => {
     const sandbox = open();
     expect(await sandbox.held()).toMatchObject({ limits: true, calls: true, tied: true });
     const [pid = 0] = sandbox.pids();
@@ -53,7 +53,7 @@ describe("a child", () => {
     expect(limits).toMatch(/^Max file size\s+0\s+0/m);
     expect(limits).toMatch(/^Max cpu time\s+120\s+120/m);
     expect(told("oom_score_adj").trim()).toBe("1000");
-    // The nineteenth field, from behind the name.
+    // The nineteenth field; the slice removes the process name before it.
     expect(
       told("stat")
         .slice(told("stat").lastIndexOf(")") + 2)
@@ -63,7 +63,7 @@ describe("a child", () => {
     expect(told("status")).toMatch(/^Seccomp:\s+2$/m);
   });
 
-  test.skipIf(!isLinux)("has nothing of the service: no variable, no descriptor, no directory", async () => {
+  test.skipIf(!isLinux)("inherits no environment variable, descriptor or directory of the service", async () => {
     process.env.GENROUTER_TEST_SECRET = "of the service";
     const kept = Bun.file(import.meta.path)
       .stream()
@@ -85,7 +85,7 @@ describe("a child", () => {
   });
 
   test.skipIf(!isLinux)(
-    "can open no socket, begin no process, send no signal, and change no file and nobody's memory",
+    "cannot open sockets, start processes, send signals, change files or access the memory of the service",
     async () => {
       const said = Bun.spawnSync([process.execPath, join(import.meta.dir, "confined-tries.ts"), String(process.pid)], {
         stdout: "pipe",
@@ -99,19 +99,19 @@ describe("a child", () => {
 });
 
 test.each([
-  ["ends by itself", "ends later"],
+  ["exits on its own", "ends later"],
   ["has taken too much memory", "keeps much and hoards later"],
-])("what a job left behind is not the next file's fault: a child that %s is followed by a fresh one", async (_, does) => {
+])("starts a new child for the next file after a child that %s", async (_, does) => {
   const sandbox = falsely(does, { bounds: { everyMs: 10, ofJob: { ...BRIEF, cpuMs: 5000 } } });
   expect(await inspect(sandbox, Uint8Array.of(1))).toMatchObject({ kind: "other" });
   const [before = 0] = sandbox.pids();
   expect(before).toBeGreaterThan(0);
   expect(await inspect(sandbox, await png())).toMatchObject({ kind: "other" });
-  // One that is being ended is counted until the system has told of its end.
+  // A child that is being ended is counted until the system reports its exit.
   await eventually(() => !sandbox.pids().includes(before), "the end of the child before");
 });
 
-test("a small picture is made of what a provider delivers at its largest", async () => {
+test("creates a thumbnail of a picture of 4096 × 4096 pixels in one write", async () => {
   const sandbox = open();
   const written: number[] = [];
   const sink = { mostBytes: 1_000_000, write: async (_: number, bytes: Uint8Array) => void written.push(bytes.length) };
@@ -120,7 +120,7 @@ test("a small picture is made of what a provider delivers at its largest", async
   expect(written.length).toBe(1);
 });
 
-describe("whatever becomes of a child, the file cannot be read, and the next one can", () => {
+describe("a faulty child fails its file, and the next file is read", () => {
   const ways: [string, string][] = [
     ["ends", "it cannot be read"],
     ["is killed", "it cannot be read"],
@@ -131,7 +131,7 @@ describe("whatever becomes of a child, the file cannot be read, and the next one
     ["asks for bytes past the end", "it cannot be read"],
     ["writes a file that nobody wants", "it cannot be read"],
   ];
-  test.each(ways)("one that %s", async (does, said) => {
+  test.each(ways)("reports the file as unreadable when a child %s", async (does, said) => {
     const sandbox = falsely(does);
     const fault = await inspect(sandbox, await png());
     expect(fault).toBeInstanceOf(Unreadable);
@@ -139,31 +139,31 @@ describe("whatever becomes of a child, the file cannot be read, and the next one
     expect(await inspect(sandbox, Uint8Array.of(1))).toMatchObject({ kind: "other" });
   });
 
-  test("one that chatters when nothing was asked is replaced", async () => {
+  test("replaces a child that sends messages without a request", async () => {
     const sandbox = falsely("chatters");
     expect(await inspect(sandbox, Uint8Array.of(1))).toMatchObject({ kind: "other" });
     const [before] = sandbox.pids();
     await eventually(async () => (await inspect(sandbox, Uint8Array.of(1))) !== undefined && sandbox.pids()[0] !== before);
   });
 
-  test.skipIf(!isLinux)("one that spins is ended by its processor time", async () => {
+  test.skipIf(!isLinux)("ends a child that spins by its processor time", async () => {
     const fault = await inspect(falsely("spins"), await png());
     expect((fault as Error).message).toBe("it takes more work to read than a real file does");
   });
 
-  test("one that hangs is ended by the clock", async () => {
-    // The next file's child has to answer within the same bound on a slow machine, too.
+  test("ends a child that hangs by the clock", async () => {
+    // The child of the next file has to respond within the same bound, on a slow machine too.
     const sandbox = falsely("sleeps", { bounds: { everyMs: 10, ofJob: { cpuMs: 60_000, wallMs: 1500 } } });
     expect(((await inspect(sandbox, await png())) as Error).message).toBe("it takes longer to read than a real file does");
     expect(await inspect(sandbox, Uint8Array.of(1))).toMatchObject({ kind: "other" });
   });
 
-  test.skipIf(!isLinux)("one that hoards is ended by its memory", async () => {
+  test.skipIf(!isLinux)("ends a child that exceeds its memory limit", async () => {
     const fault = await inspect(falsely("hoards"), await png());
     expect((fault as Error).message).toBe("it takes more memory to read than a real file does");
   });
 
-  test("one that never starts is our trouble, not the file's", async () => {
+  test("reports Busy, not an unreadable file, when a child never starts", async () => {
     const sandbox = open({ command: () => [process.execPath, "-e", "process.exit(1)"] });
     expect(await inspect(sandbox, await png())).toBeInstanceOf(Busy);
     const none = open({ command: () => [join(import.meta.dir, "no-such-program")] });
@@ -171,7 +171,7 @@ describe("whatever becomes of a child, the file cannot be read, and the next one
   });
 });
 
-test("what the source throws is thrown as it is, and the child lives", async () => {
+test("rethrows an error of the source unchanged and keeps the child", async () => {
   const sandbox = open();
   const fault = new Error("of the disk");
   const source = { sizeBytes: 100_000, first: new Uint8Array(0), read: () => Promise.reject(fault) };
@@ -183,7 +183,7 @@ test("what the source throws is thrown as it is, and the child lives", async () 
   expect(sandbox.pids()).toEqual(before);
 });
 
-test("a disk that hangs takes none of the file's time", async () => {
+test("does not count the time of a slow disk against the time limit of the file", async () => {
   const wallMs = 1500;
   const sandbox = open({ bounds: { everyMs: 10, ofJob: { cpuMs: 60_000, wallMs } } });
   const picture = await png();
@@ -192,7 +192,7 @@ test("a disk that hangs takes none of the file's time", async () => {
   expect(await sandbox.run("inspect", { depth: "whole" }, asked)).toMatchObject({ kind: "image", isComplete: true });
 });
 
-test("who is called off is told at once, and his child looks at the next file", async () => {
+test("rejects an aborted inspection at once and reuses its child for the next file", async () => {
   const sandbox = open();
   const end = new AbortController();
   const source = {
@@ -208,7 +208,7 @@ test("who is called off is told at once, and his child looks at the next file", 
   expect(await inspect(sandbox, await png())).toMatchObject({ kind: "image" });
 });
 
-test("nobody waits for a child longer than allowed, and is told that nothing was free", async () => {
+test("reports Busy when no child is free within the waiting time", async () => {
   const sandbox = falsely("sleeps");
   await sandbox.held();
   const first = inspect(sandbox, await png());
@@ -218,7 +218,7 @@ test("nobody waits for a child longer than allowed, and is told that nothing was
   expect(await first).toBeInstanceOf(Unreadable);
 });
 
-test.skipIf(!isLinux)("children end with a parent that is killed", async () => {
+test.skipIf(!isLinux)("ends its children when the parent process is killed", async () => {
   const parent = Bun.spawn([process.execPath, join(import.meta.dir, "parent.ts")], { stdout: "pipe", env: {} });
   const { value } = await parent.stdout.getReader().read();
   const pids: number[] = JSON.parse(new TextDecoder().decode(value));

@@ -1,4 +1,4 @@
-// Confines itself and tries what a child may not do; prints what became of each.
+// Confines itself, tries every forbidden operation and prints the results.
 
 import { dlopen, FFIType } from "bun:ffi";
 import { openSync, renameSync, rmSync, truncateSync, writeFileSync, writeSync } from "node:fs";
@@ -12,7 +12,7 @@ const calls = dlopen("libc.so.6", {
   syscall: { args: [FFIType.i64, FFIType.i64, FFIType.i64, FFIType.i64], returns: FFIType.i64 },
 }).symbols;
 const parent = Number(process.argv[2]);
-/** Of the numbers of its calls: x86-64, and all others. */
+/** System call numbers of x86-64 and of all other architectures. */
 const number = (x64: number, other: number): number => (process.arch === "x64" ? x64 : other);
 const there = join(tmpdir(), `genrouter-confined-${process.pid}`);
 writeFileSync(there, "x");

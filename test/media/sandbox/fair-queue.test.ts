@@ -1,10 +1,10 @@
-// The fair line: whoever used least comes next, an account holds no more than its places, and nobody is forgotten in line.
+// Fair queue: the least recent usage goes first, within a number of places for each account.
 import { expect, test } from "bun:test";
 import { createFairQueue, type Release } from "../../../src/media/sandbox/fair-queue.ts";
 
 const NEVER = new AbortController().signal;
 
-/** Lets everybody in line note who came, in order. */
+/** Queues callers and records the order in which they get a place. */
 const openScene = (options: Parameters<typeof createFairQueue>[0]) => {
   const line = createFairQueue(options);
   const came: string[] = [];
@@ -22,7 +22,7 @@ const openScene = (options: Parameters<typeof createFairQueue>[0]) => {
   return { line, came, come, next, settle };
 };
 
-test("accounts come in turn, however many of one are in line", async () => {
+test("serves accounts in turn, however many callers of one account wait", async () => {
   const { came, come, next, settle } = openScene({ places: 1, perAccount: 1, cost: 1 });
   for (let n = 0; n < 4; n++) void come("input", "a");
   void come("input", "b");
@@ -33,7 +33,7 @@ test("accounts come in turn, however many of one are in line", async () => {
   expect(came.slice(3)).toEqual(["a", "a", "a"]);
 });
 
-test("who used much waits for those who used little", async () => {
+test("serves accounts with little usage before an account with much usage", async () => {
   const { came, come, next, settle } = openScene({ places: 1, perAccount: 1, cost: 10 });
   for (let n = 0; n < 3; n++) void come("input", "costly");
   for (let n = 0; n < 3; n++) void come("input", "light");
@@ -43,7 +43,7 @@ test("who used much waits for those who used little", async () => {
   expect(came).toEqual(["costly", "light", "light", "light", "costly", "costly"]);
 });
 
-test("shares do not hold up each other", async () => {
+test("serves each share without waiting for another share", async () => {
   const { came, come, next, settle } = openScene({ places: 1, perAccount: 8, cost: 1 });
   for (let n = 0; n < 5; n++) void come("input", `in ${n}`);
   for (let n = 0; n < 2; n++) void come("result", `out ${n}`);
@@ -52,7 +52,7 @@ test("shares do not hold up each other", async () => {
   expect(came.slice(0, 4).filter((one) => one.startsWith("out")).length).toBe(2);
 });
 
-test("an account has no more than its places at a time, also where others are free", async () => {
+test("limits an account to its places while other places are free", async () => {
   const { line, came, come, next, settle } = openScene({ places: 4, perAccount: 2, cost: 1 });
   for (let n = 0; n < 5; n++) void come("input", "a");
   await settle();
@@ -64,7 +64,7 @@ test("an account has no more than its places at a time, also where others are fr
   expect(came).toEqual(["a", "a", "b", "a"]);
 });
 
-test("who gives up leaves the line, and a place is given back once", async () => {
+test("removes an aborted caller from the queue and ignores a second release of a place", async () => {
   const { line, came, come, next, settle } = openScene({ places: 1, perAccount: 1, cost: 1 });
   const end = new AbortController();
   const leave = await line.take({ share: "input", account: "first" }, NEVER);

@@ -1,4 +1,4 @@
-// A child that does with its first file what it was told, and answers rightly for any file of one byte.
+// Faulty child: misbehaves as its argument requests, and responds correctly for files of one byte.
 import { readSync, writeSync } from "node:fs";
 import {
   encodePosition,
@@ -47,7 +47,7 @@ const WAYS: Record<string, () => void> = {
   "answers with a sentence full of control characters": () => send(FROM_CHILD.unreadable, text.encode("\x1b[2J\x07")),
   "asks for bytes past the end": () => send(FROM_CHILD.read, encodeWanted({ start: 0, least: 1_000_000, most: 1_000_000 })),
   "writes a file that nobody wants": () => send(FROM_CHILD.write, encodePosition(0), text.encode("a file")),
-  // Only what has done a job before ends so.
+  // Only a child that has done a job before ends in this way.
   "ends later": () => (jobs > 1 ? process.exit(7) : right()),
   "keeps much and hoards later": () => {
     if (jobs > 1) WAYS.hoards?.();

@@ -1,4 +1,4 @@
-// A service that is going to be killed: it starts two children and tells who they are.
+// A parent process that a test kills: it starts two children and prints their process ids.
 import { createSandbox, inMemory } from "../../../src/media/sandbox/sandbox.ts";
 
 const sandbox = createSandbox({ workers: 2 });

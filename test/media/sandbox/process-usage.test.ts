@@ -1,9 +1,9 @@
-// The memory of a process by the file that stays open.
+// Memory usage of a process, read from a file that stays open.
 import { expect, test } from "bun:test";
 import { createMemoryMeter, usageOf } from "../../../src/media/sandbox/process-usage.ts";
 
 test.skipIf(process.platform !== "linux")(
-  "a meter tells what a process has resident, look after look, and nothing once it is closed",
+  "a meter reports the resident memory of a process until it is closed, and 0 afterwards",
   () => {
     const meter = createMemoryMeter(process.pid);
     const first = meter.residentBytes();
@@ -16,7 +16,7 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-test("a process that is not there has nothing resident", () => {
+test("a meter reports 0 for a process that does not exist", () => {
   const meter = createMemoryMeter(2 ** 30);
   expect(meter.residentBytes()).toBe(0);
   meter.close();

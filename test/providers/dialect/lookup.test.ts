@@ -1,4 +1,4 @@
-// Lost submissions as dialect files find them: by our own id, by our mark on a list, or by the input on it.
+// Lookup of lost submissions by dialect files: by our id, by our reference on a list, or by the listed input.
 import { describe, expect, test } from "bun:test";
 import { judgeOf } from "../../../src/providers/dialect/error-rules.ts";
 import { findingOf } from "../../../src/providers/dialect/lookup.ts";
@@ -23,7 +23,7 @@ const SCOPE = {
 const windows = { window_s: 604_800, settle_s: 180 };
 const found = (template: FindTemplate) => {
   const finding = findingOf(template, { "x-version": "1" }, judgeOf([], ["/message"]));
-  if (!finding) throw new Error("nothing to find with");
+  if (!finding) throw new Error("the dialect declares no lookup");
   return finding;
 };
 
@@ -34,13 +34,13 @@ const MARKED: FindTemplate = {
   next: { page_from: 1, most: 2 },
 };
 
-describe("a list with our mark", () => {
+describe("the lookup on a list with references", () => {
   const list = found(MARKED);
   const page = (items: unknown[], asked: string | null = null) =>
     list.readFindPage?.(answer(200, { items }), CONTEXT, SCOPE, SENT_AT_MS, asked);
   const item = (mark: string | null, more: object = {}) => ({ id: "job-1", mark, created: SENT_S, ...more });
 
-  test("is asked for page by page, from shortly before the sending", () => {
+  test("requests page by page, from shortly before the submission", () => {
     const since = SENT_S - CLOCK_SLACK_MS / 1000;
     expect(list.find(CONTEXT, SCOPE, SENT_AT_MS, null)).toEqual({
       method: "GET",
@@ -49,28 +49,28 @@ describe("a list with our mark", () => {
     });
     expect(list.find(CONTEXT, SCOPE, SENT_AT_MS, "2").url).toContain("page=2&");
   });
-  test("shows what is ours", () =>
+  test("finds the job with our reference", () =>
     expect(page([item("abc-1")])).toEqual({
       kind: "page",
       candidates: [{ job: { jobId: "job-1" }, match: "certain" }],
       next: "2",
     }));
-  test("shows it inside an address as well", () =>
+  test("finds our reference inside a URL", () =>
     expect(page([item("https://r/cb/abc-1")])).toMatchObject({ candidates: [{ match: "certain" }] }));
-  test("passes over what is another's", () => {
+  test("omits jobs with other references", () => {
     for (const mark of ["abc-2", "abc-12", "xabc-1", "https://r/cb/abc-12/mac"])
       expect(page([item(mark)])).toMatchObject({ candidates: [] });
   });
-  test("cannot rule out what has no mark", () =>
+  test("lists a job without a reference as possible", () =>
     expect(page([item(null)])).toMatchObject({ candidates: [{ match: "possible" }] }));
-  test("passes over what is older than the sending", () =>
+  test("omits jobs older than the submission", () =>
     expect(page([item(null, { created: SENT_S - 999 })])).toMatchObject({ candidates: [] }));
-  test("goes on until a page has nothing: one that is not full may be as full as the provider makes them", () => {
+  test("continues until an empty page, because page sizes may vary", () => {
     expect(page([item("x"), item("x")])).toMatchObject({ next: "2" });
     expect(page([item("x")], "2")).toMatchObject({ next: "3" });
     expect(page([], "3")).toMatchObject({ next: null });
   });
-  test("that is counted by items goes on behind those that came, however many were asked for", () => {
+  test("with an item offset continues after the received items, whatever the requested number", () => {
     const byItem = found({ ...MARKED, next: { page_from: 0, most: 100, step: 100 } });
     const next = (items: unknown[], asked: string | null) =>
       byItem.readFindPage?.(answer(200, { items }), CONTEXT, SCOPE, SENT_AT_MS, asked);
@@ -78,7 +78,7 @@ describe("a list with our mark", () => {
     expect(next([item("x")], "2")).toMatchObject({ next: "3" });
     expect(next([], "3")).toMatchObject({ next: null });
   });
-  test("never takes one without a mark for ours, however equal, while ours would have one", () => {
+  test("lists a job with the same input but without our callback URL as possible if ours has one", () => {
     const both = found({ ...MARKED, input: "/input" });
     const told = { ...CONTEXT, callbackUrl: "https://r/cb/abc-1" };
     const matches = (c: typeof CONTEXT) =>
@@ -87,18 +87,18 @@ describe("a list with our mark", () => {
     expect(matches(told)).toMatchObject({ candidates: [{ match: "possible" }] });
   });
   for (const [name, r] of [
-    ["with an error", answer(500, { message: "down" })],
-    ["without a list", answer(200, {})],
+    ["a response with an error", answer(500, { message: "down" })],
+    ["a response without a list", answer(200, {})],
   ] as const)
-    test(`says nothing ${name}`, () =>
+    test(`is unclear for ${name}`, () =>
       expect(list.readFindPage?.(r, CONTEXT, SCOPE, SENT_AT_MS, null)).toMatchObject({ kind: "unclear" }));
-  test("needs the place of the mark", () => {
+  test("rejects a dialect without the pointer to the reference", () => {
     const { marker: _, ...without } = MARKED as never as { marker: string };
     expect(() => findingOf(without as never, {}, judgeOf([], []))).toThrow(DialectFault);
   });
 });
 
-describe("a list with inputs", () => {
+describe("the lookup on a list with inputs", () => {
   const template: FindTemplate = {
     ...{ by: "list_match", items: "", job_id: "/id", input: "/input", ...windows },
     request: { method: "POST", path: "/list", body: { page: "{page|int}" } },
@@ -110,7 +110,7 @@ describe("a list with inputs", () => {
   const at = (ms: number) => new Date(SENT_AT_MS + ms).toISOString();
   const read = (items: unknown[]) => list.readFindPage?.(answer(200, items), CONTEXT, SCOPE, SENT_AT_MS, null);
 
-  test("shows what is equal, and what cannot be ruled out", () =>
+  test("lists jobs with the same input as equal and those that may have it as possible", () =>
     expect(
       read([
         { id: "a", at: at(0), input: { seconds: 5, prompt: "a fox" } },
@@ -125,19 +125,19 @@ describe("a list with inputs", () => {
         { job: { jobId: "d" }, match: "possible" },
       ],
     }));
-  test("goes on at the address it gives", () => {
+  test("continues at the next URL of the response and is unclear for an invalid one", () => {
     expect(read([{ id: "a", at: at(0), next: "https://api.example/list?2" }])).toMatchObject({
       next: "https://api.example/list?2",
     });
     expect(list.find(CONTEXT, SCOPE, SENT_AT_MS, "https://api.example/list?2").url).toBe("https://api.example/list?2");
     expect(read([{ id: "a", at: at(0), next: "file:///etc" }])).toMatchObject({ kind: "unclear" });
   });
-  test("ends where it reaches back past the sending", () =>
+  test("ends at the first job older than the submission", () =>
     expect(read([{ id: "a", at: at(-999_000), next: "https://api.example/list?2" }])).toMatchObject({
       candidates: [],
       next: null,
     }));
-  test("can be compared with something else than the route's input", () => {
+  test("compares the listed input with the template sent", () => {
     const other = found({ ...template, sent: { text: "{input.prompt}" } });
     const page = other.readFindPage?.(
       answer(200, [{ id: "a", at: at(0), input: { text: "a fox" } }]),
@@ -148,7 +148,7 @@ describe("a list with inputs", () => {
     );
     expect(page).toMatchObject({ candidates: [{ match: "equal" }] });
   });
-  test("is then compared in what was sent alone, where the item itself is the input", () => {
+  test("compares only the sent members if the list item itself is the input", () => {
     const other = found({ ...template, input: "", sent: { text: "{input.prompt}", shape: "wide" } });
     const items = [
       { id: "a", at: at(0), text: "a fox", shape: "wide", status: "queued" },
@@ -166,26 +166,28 @@ describe("a list with inputs", () => {
   });
 });
 
-describe("our own id", () => {
+describe("the lookup by our id", () => {
   const byId = found({
     ...{ by: "client_id", job_id: "/data/task", repeats: "/data/id", ...windows },
     request: { path: "/videos/{ref}" },
     absent: [{ at: "/code", is: [1203], class: "gone" }],
   });
-  test("is asked about", () => expect(byId.find(CONTEXT, SCOPE, SENT_AT_MS, null).url).toBe("https://api.example/videos/abc-1"));
-  test("is known", () =>
+  test("requests the URL with our id", () =>
+    expect(byId.find(CONTEXT, SCOPE, SENT_AT_MS, null).url).toBe("https://api.example/videos/abc-1"));
+  test("returns the job", () =>
     expect(byId.readFind?.(answer(200, { data: { task: 812, id: "abc-1" } }), SCOPE)).toEqual({
       kind: "found",
       job: { jobId: "812" },
     }));
-  test("is not that of a job that is answered with another id", () =>
+  test("is unclear for a response with another id", () =>
     expect(byId.readFind?.(answer(200, { data: { task: 812, id: "abc-12" } }), SCOPE).kind).toBe("unclear"));
-  test("is not known", () => expect(byId.readFind?.(answer(404, { code: 1203 }), SCOPE)).toEqual({ kind: "absent" }));
-  test("is answered with something else", () =>
+  test("returns absent for the declared code", () =>
+    expect(byId.readFind?.(answer(404, { code: 1203 }), SCOPE)).toEqual({ kind: "absent" }));
+  test("is unclear for a server error", () =>
     expect(byId.readFind?.(answer(500, { message: "down" }), SCOPE)).toEqual({ kind: "unclear", detail: "500: down" }));
 });
 
-test("nothing finds what has neither", () => {
+test("findingOf returns undefined for a dialect without a lookup request", () => {
   expect(findingOf({ by: "none" }, {}, judgeOf([], []))).toBeUndefined();
   expect(findingOf({ by: "key", ...windows }, {}, judgeOf([], []))).toBeUndefined();
 });

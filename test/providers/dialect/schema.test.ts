@@ -1,4 +1,4 @@
-// The published JSON Schema of dialect files is the one that the code prints, and every shipped dialect names it; UPDATE=1 writes it anew.
+// The published JSON Schema of dialect files equals the printed one, and every shipped dialect names it.
 import { expect, test } from "bun:test";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ test("the published schema is current (UPDATE=1 rewrites it)", () => {
   expect(readFileSync(PUBLISHED, "utf8")).toBe(printedDialectSchema());
 });
 
-test("every shipped dialect is what it would have to be as a file of the operator's own", () => {
+test("every shipped dialect also loads as a dialect file of the operator", () => {
   const dir = makeScratch("dialects-");
   mkdirSync(join(dir, "providers"));
   for (const name of shipped) cpSync(join(DIALECTS, name), join(dir, "providers", name));
@@ -23,7 +23,7 @@ test("every shipped dialect is what it would have to be as a file of the operato
   dropScratch(dir);
 });
 
-test("every shipped dialect tells editors its schema", () => {
+test("every shipped dialect has a $schema member for editors", () => {
   expect(shipped.length).toBeGreaterThan(20);
   for (const name of shipped)
     expect(JSON.parse(readFileSync(join(DIALECTS, name), "utf8")).$schema, name).toBe("./dialect.schema.json");

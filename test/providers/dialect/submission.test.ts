@@ -1,4 +1,4 @@
-// Submissions as dialect files read them: the job of an answer, the files of one that is made at once, and what proves that nothing was taken.
+// Submission responses read by dialect files: jobs, synchronous results, and proofs of rejection.
 import { describe, expect, test } from "bun:test";
 import { judgeOf } from "../../../src/providers/dialect/error-rules.ts";
 import { DialectFault } from "../../../src/providers/dialect/placeholders.ts";
@@ -28,42 +28,47 @@ const request = { path: "/" };
 const read = (template: Omit<Template, "request">, r: ProviderResponse) =>
   submissionOf({ request, ...template }, JUDGE).read(r, CONTEXT, SCOPE);
 
-describe("a provider that names a job", () => {
+describe("the submission to an asynchronous provider", () => {
   const template = { accepted: { job_id: "/data/id", poll_url: "/data/poll", cancel_url: "/data/cancel" } };
   const CASES: [name: string, r: ProviderResponse, outcome: object][] = [
-    ["accepts", answer(200, { data: { id: "job-1" } }), { kind: "accepted", job: { jobId: "job-1" } }],
-    ["accepts with 202 and a number", answer(202, { data: { id: 77 } }), { kind: "accepted", job: { jobId: "77" } }],
+    ["with status 200 and a job id", answer(200, { data: { id: "job-1" } }), { kind: "accepted", job: { jobId: "job-1" } }],
+    ["with status 202 and a numeric job id", answer(202, { data: { id: 77 } }), { kind: "accepted", job: { jobId: "77" } }],
     [
-      "gives addresses",
+      "with a valid and an invalid URL",
       answer(200, { data: { id: "job-1", poll: "https://api.example/p", cancel: "nowhere" } }),
       { kind: "accepted", job: { jobId: "job-1", urls: { poll: "https://api.example/p" } } },
     ],
-    ["names a job that climbs out of an address", answer(200, { data: { id: "../x" } }), { kind: "ambiguous" }],
-    ["answers 200 without a job", answer(200, {}), { kind: "ambiguous" }],
-    ["answers 200 with an error that proves nothing", answer(200, { code: "broken" }), { kind: "ambiguous" }],
+    ["with a job id that is a path", answer(200, { data: { id: "../x" } }), { kind: "ambiguous" }],
+    ["with status 200 and no job id", answer(200, {}), { kind: "ambiguous" }],
+    ["with status 200 and an error that proves nothing", answer(200, { code: "broken" }), { kind: "ambiguous" }],
     [
-      "answers 200 with an error that comes before any work",
+      "with status 200 and an error that proves rejection",
       answer(200, { code: "busy" }),
       { kind: "rejected", failure: { class: "overloaded" } },
     ],
-    ["answers 503 with such an error", answer(503, { code: "busy" }), { kind: "rejected", failure: { class: "overloaded" } }],
-    ["answers 500", answer(500, { code: "broken" }), { kind: "ambiguous" }],
-    ["answers 409", answer(409, {}), { kind: "ambiguous" }],
     [
-      "refuses with 422",
+      "with status 503 and an error that proves rejection",
+      answer(503, { code: "busy" }),
+      { kind: "rejected", failure: { class: "overloaded" } },
+    ],
+    ["with status 500", answer(500, { code: "broken" }), { kind: "ambiguous" }],
+    ["with status 409", answer(409, {}), { kind: "ambiguous" }],
+    [
+      "with status 422",
       answer(422, { code: "new" }),
       { kind: "rejected", failure: { class: "invalid_for_route", detail: "422: new" } },
     ],
-    ["refuses with 429 for lack of money", answer(429, { code: "quota" }), { kind: "rejected", failure: { class: "balance" } }],
+    ["with status 429 and a quota error", answer(429, { code: "quota" }), { kind: "rejected", failure: { class: "balance" } }],
     [
-      "asks to wait",
+      "with status 429 and retry-after",
       answer(429, {}, { "retry-after": "7" }),
       { kind: "rejected", failure: { class: "rate_limited", retryAfterMs: 7000 } },
     ],
   ];
-  for (const [name, r, outcome] of CASES) test(name, () => expect(read(template, r)).toMatchObject(outcome));
+  for (const [name, r, outcome] of CASES)
+    test(`${name} is ${JSON.stringify(outcome)}`, () => expect(read(template, r)).toMatchObject(outcome));
 
-  test("is asked about at a path that needs the input, where it gives no address", () => {
+  test("is polled at the declared path if the response has no URL", () => {
     const path = { accepted: { job_id: "/id", poll_url: "/poll", poll_path: "/v1/{route.endpoint}/{job.id}" } };
     expect(read(path, answer(200, { id: "7" }))).toEqual({
       kind: "accepted",
@@ -73,61 +78,66 @@ describe("a provider that names a job", () => {
   });
 });
 
-describe("a provider that makes it at once", () => {
+describe("the submission to a synchronous provider", () => {
   const template = { results: [{ at: "/images/*", as: "base64" as const, mime: "image/png" }], job_id: "/id" };
   const FILE = { url: "data:image/png;base64,aGk=", mime: "image/png" };
   const CASES: [name: string, r: ProviderResponse, outcome: object][] = [
-    ["has made it", answer(200, { id: "r-1", images: ["aGk="] }), { kind: "announced", job: { jobId: "r-1" }, results: [FILE] }],
     [
-      "has no name for it: ours will do",
+      "with a file and a job id",
+      answer(200, { id: "r-1", images: ["aGk="] }),
+      { kind: "announced", job: { jobId: "r-1" }, results: [FILE] },
+    ],
+    [
+      "with a file and no job id",
       answer(200, { images: ["aGk="] }),
       { kind: "announced", job: { jobId: "abc-1" }, results: [FILE] },
     ],
     [
-      "withholds it, though it is there",
+      "with a file that is marked as withheld",
       answer(200, { images: ["aGk="], withheld: true }),
       { kind: "rejected", failure: { class: "refused_output" } },
     ],
-    ["answers 200 without it", answer(200, { images: [] }), { kind: "ambiguous" }],
-    ["answers 500", answer(500, {}), { kind: "ambiguous" }],
+    ["with status 200 and no file", answer(200, { images: [] }), { kind: "ambiguous" }],
+    ["with status 500", answer(500, {}), { kind: "ambiguous" }],
   ];
-  for (const [name, r, outcome] of CASES) test(name, () => expect(read(template, r)).toMatchObject(outcome));
-  test("and means something by leaving it out", () => {
+  for (const [name, r, outcome] of CASES)
+    test(`${name} is ${JSON.stringify(outcome)}`, () => expect(read(template, r)).toMatchObject(outcome));
+  test("without a file is refused_output if the dialect declares that for an empty list", () => {
     expect(read({ ...template, empty: "refused_output" }, answer(200, { images: [] }))).toMatchObject({
       kind: "rejected",
       failure: { class: "refused_output" },
     });
   });
   for (const [name, body] of [
-    ["is no JSON", "<html>"],
-    ["has no place for files", {}],
+    ["is not JSON", "<html>"],
+    ["lacks the file member", {}],
     ["is a list", []],
-    ["speaks of something else", { note: "soon" }],
-    ["has something that is no file", { images: ["%%%"] }],
-    ["has a file of no length", { images: [""] }],
-    ["has an object where the file should be", { images: [{}] }],
+    ["has other members", { note: "soon" }],
+    ["has an invalid file", { images: ["%%%"] }],
+    ["has an empty file", { images: [""] }],
+    ["has an object in place of the file", { images: [{}] }],
   ] as const)
-    test(`but an answer that ${name} leaves nothing out: what was made may have been paid for`, () => {
+    test(`is ambiguous if the response ${name}, because the provider may have billed it`, () => {
       expect(read({ ...template, empty: "refused_output" }, answer(200, body))).toMatchObject({ kind: "ambiguous" });
     });
 });
 
-test("one that does neither, or both, is refused", () => {
+test("rejects a dialect with neither or both of accepted and results", () => {
   expect(() => read({}, answer(200, {}))).toThrow(DialectFault);
   expect(() => read({ accepted: { job_id: "/id" }, results: [{ at: "/x" }] }, answer(200, {}))).toThrow(DialectFault);
 });
 
-describe("a refusal", () => {
+describe("a submission response", () => {
   const template = { accepted: { job_id: "/id" } };
   const kindOf = (status: number, code: string) => read(template, answer(status, { code })).kind;
-  test("by a code that was looked up is proof under any status", () => {
+  test("with a code that proves rejection is rejected under any status", () => {
     for (const status of [200, 400, 409, 503]) expect(kindOf(status, "busy")).toBe("rejected");
   });
-  test("by words that fit a pattern is none where the status says that a job may exist", () => {
+  test("that matches only a pattern is rejected for 400 and 429, and ambiguous for other statuses", () => {
     for (const status of [400, 429]) expect(kindOf(status, "bad_size")).toBe("rejected");
     for (const status of [200, 202, 408, 409, 500, 502, 503, 504]) expect(kindOf(status, "bad_gateway_answer")).toBe("ambiguous");
   });
-  test("that says the job is there already is none under any status", () => {
+  test("with a code for an existing job is ambiguous under any status", () => {
     for (const status of [200, 400, 404, 409, 422, 500]) expect(kindOf(status, "twice")).toBe("ambiguous");
   });
 });

@@ -1,4 +1,4 @@
-// Templates of dialect files: what a placeholder, a filter and an operator write, what is left out, and which faults are told where.
+// Templates of dialect files: placeholders, filters, operators, omitted values, and faults with their location.
 import { describe, expect, test } from "bun:test";
 import type { Json } from "../../../src/domain/types.ts";
 import { DialectFault } from "../../../src/providers/dialect/placeholders.ts";
@@ -34,7 +34,7 @@ const faultOf = (template: Json): string => {
   return "none";
 };
 
-describe("a text", () => {
+describe("the template", () => {
   const CASES: [template: string, written: Json | undefined][] = [
     ["as it is", "as it is"],
     ["", ""],
@@ -67,59 +67,59 @@ describe("a text", () => {
     ["{input.missing|string|else:0}", 0],
   ];
   for (const [template, written] of CASES)
-    test(`${template || "of nothing"} is written as ${JSON.stringify(written)}`, () =>
+    test(`${template || "of an empty string"} becomes ${JSON.stringify(written)}`, () =>
       expect(fill(template)).toEqual(written as never));
 });
 
 describe("an object or a list", () => {
-  test("goes without what has no value", () =>
+  test("omits members and items without a value", () =>
     expect(fill({ a: "{input.missing}", b: 1, c: null, d: ["{input.missing}", "{ref}"] })).toEqual({
       b: 1,
       c: null,
       d: ["abc-1"],
     }));
-  test("of which nothing is left is left out", () =>
+  test("is omitted if nothing of it is left", () =>
     expect(fill({ a: { b: "{input.missing}" }, c: ["{input.missing}"], d: 1 })).toEqual({ d: 1 }));
-  test("that is empty in the file stays", () => expect(fill({ a: {}, b: [] })).toEqual({ a: {}, b: [] }));
+  test("that is empty in the template stays", () => expect(fill({ a: {}, b: [] })).toEqual({ a: {}, b: [] }));
 });
 
-describe("an operator", () => {
+describe("the operator", () => {
   const CASES: [name: string, template: Json, written: Json | undefined][] = [
     [
-      "$each writes each item",
+      "$each fills its template for each item",
       { $each: "input.images", as: { url: "{item}" } },
       [{ url: "https://in/a.png" }, { url: "https://in/b.png" }],
     ],
-    ["$each takes a value as a list of one", { $each: "ref", as: "<{item}>" }, ["<abc-1>"]],
-    ["$each of nothing is nothing", { $each: "input.missing", as: { type: "text" } }, undefined],
-    ["$when takes the first where it holds", { $when: "input.images", then: 1, else: 2 }, 1],
-    ["$when takes the second where not", { $when: "input.missing", then: 1, else: 2 }, 2],
-    ["$when without a second is nothing", { $when: "input.missing", then: 1 }, undefined],
-    ["$when counts", { $when: { value: "input.images", count: [2, 3] }, then: 1, else: 2 }, 1],
-    ["$when counts nothing as none", { $when: { value: "input.missing", count: [1, 9] }, then: 1, else: 2 }, 2],
-    ["$when compares", { $when: { value: "input.ratio", is: ["adaptive", "1:1"] }, then: 1, else: 2 }, 1],
-    ["$when turns round", { $when: { not: "input.images" }, then: 1, else: 2 }, 2],
-    ["$when asks all", { $when: { all: ["input.images", "input.missing"] }, then: 1, else: 2 }, 2],
-    ["$when asks any", { $when: { any: ["input.missing", "input.images"] }, then: 1, else: 2 }, 1],
+    ["$each treats a single value as a list", { $each: "ref", as: "<{item}>" }, ["<abc-1>"]],
+    ["$each of a missing value is omitted", { $each: "input.missing", as: { type: "text" } }, undefined],
+    ["$when returns then if the condition holds", { $when: "input.images", then: 1, else: 2 }, 1],
+    ["$when returns else if the condition does not hold", { $when: "input.missing", then: 1, else: 2 }, 2],
+    ["$when without else is omitted if the condition does not hold", { $when: "input.missing", then: 1 }, undefined],
+    ["$when compares the number of items", { $when: { value: "input.images", count: [2, 3] }, then: 1, else: 2 }, 1],
+    ["$when counts a missing value as 0 items", { $when: { value: "input.missing", count: [1, 9] }, then: 1, else: 2 }, 2],
+    ["$when compares a value with a list", { $when: { value: "input.ratio", is: ["adaptive", "1:1"] }, then: 1, else: 2 }, 1],
+    ["$when negates with not", { $when: { not: "input.images" }, then: 1, else: 2 }, 2],
+    ["$when needs every condition of all", { $when: { all: ["input.images", "input.missing"] }, then: 1, else: 2 }, 2],
+    ["$when needs one condition of any", { $when: { any: ["input.missing", "input.images"] }, then: 1, else: 2 }, 1],
     [
       "$concat joins lists and items",
       { $concat: ["{input.images}", ["{ref}"], "{input.missing}", "x"] },
       ["https://in/a.png", "https://in/b.png", "abc-1", "x"],
     ],
-    ["$concat of nothing is nothing", { $concat: ["{input.missing}"] }, undefined],
-    ["$merge joins objects, the later first", { $merge: [{ a: 1, b: 1 }, { b: 2 }, "{input.missing}"] }, { a: 1, b: 2 }],
-    ["$map takes the row", { $map: "{input.ratio}", rows: { adaptive: "auto" } }, "auto"],
-    ["$map takes a row of the route's table", { $map: "720p 16:9", rows: "route.sizes" }, "1280:720"],
-    ["$map keeps what has no row", { $map: "{input.ratio}", rows: { other: 1 } }, "adaptive"],
-    ["$map takes what stands in", { $map: "{input.ratio}", rows: {}, else: "none" }, "none"],
-    ["$map of nothing is nothing", { $map: "{input.missing}", rows: { undefined: 1 }, else: 2 }, undefined],
-    ["$map finds no row in what objects have by nature", { $map: "constructor", rows: {} }, "constructor"],
-    ["$json is taken as it is", { $json: { a: "{input.prompt}", $each: 1 } }, { a: "{input.prompt}", $each: 1 }],
+    ["$concat of missing values is omitted", { $concat: ["{input.missing}"] }, undefined],
+    ["$merge merges objects, and later members win", { $merge: [{ a: 1, b: 1 }, { b: 2 }, "{input.missing}"] }, { a: 1, b: 2 }],
+    ["$map returns the row of a value", { $map: "{input.ratio}", rows: { adaptive: "auto" } }, "auto"],
+    ["$map returns a row of a table of the route", { $map: "720p 16:9", rows: "route.sizes" }, "1280:720"],
+    ["$map keeps a value without a row", { $map: "{input.ratio}", rows: { other: 1 } }, "adaptive"],
+    ["$map returns else for a value without a row", { $map: "{input.ratio}", rows: {}, else: "none" }, "none"],
+    ["$map of a missing value is omitted", { $map: "{input.missing}", rows: { undefined: 1 }, else: 2 }, undefined],
+    ["$map ignores inherited object members", { $map: "constructor", rows: {} }, "constructor"],
+    ["$json returns its value unchanged", { $json: { a: "{input.prompt}", $each: 1 } }, { a: "{input.prompt}", $each: 1 }],
   ];
   for (const [name, template, written] of CASES) test(name, () => expect(fill(template)).toEqual(written as never));
 });
 
-describe("a fault", () => {
+describe("the fault", () => {
   const CASES: [template: Json, told: string][] = [
     [{ a: [{ b: "{inptu.prompt}" }] }, '/a/0/b: "inptu" is not known here; known are input, route, ref'],
     [
@@ -141,5 +141,5 @@ describe("a fault", () => {
     [{ $map: "{ref}", rows: 1 }, "rows must be an object, or the name of one"],
   ];
   for (const [template, told] of CASES)
-    test(`of ${JSON.stringify(template)} is told`, () => expect(faultOf(template)).toBe(told));
+    test(`of ${JSON.stringify(template)} is reported with its location`, () => expect(faultOf(template)).toBe(told));
 });

@@ -1,4 +1,4 @@
-// Every dialect under test.
+// List of the cases of all dialects under test.
 import { bfl } from "./bfl.ts";
 import type { DialectCase } from "./contract.ts";
 import { dashscope } from "./dashscope.ts";

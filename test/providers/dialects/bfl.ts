@@ -1,4 +1,4 @@
-// Black Forest Labs: bodies from its pages and its guides, and where it differs from most.
+// Dialect case of Black Forest Labs: recorded responses from its documentation, and its deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "f3a1c2d4-5b6e-4f70-8a9b-0c1d2e3f4a5b";
@@ -18,31 +18,31 @@ const refusal = (name: string, status: number, body: object, failureClass: strin
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "a task with an address to ask at, in another region", of: "submit", status: 200 },
+    ...{ name: "a task with a polling URL in another region", of: "submit", status: 200 },
     body: { id: ID, polling_url: POLL, cost: 3, input_mp: 0, output_mp: 1.04 },
     outcome: { kind: "accepted", job: { jobId: ID, urls: { poll: POLL } } },
   },
   {
-    ...{ name: "a task without an address, for who is told", of: "submit", status: 200 },
+    ...{ name: "a task without a polling URL, because it has a webhook", of: "submit", status: 200 },
     body: { id: ID, status: "Pending", webhook_url: "https://r.example/0k3v9x2m-1" },
     outcome: { kind: "accepted", job: { jobId: ID, urls: { poll: `https://provider.example/base/get_result?id=${ID}` } } },
   },
   refusal(
-    "a field that is wrong",
+    "an invalid field",
     422,
     { detail: [{ loc: ["body", "width"], msg: "Input should be greater than or equal to 64", type: "greater_than_equal" }] },
     "invalid_for_route",
   ),
   refusal("an empty account", 402, { detail: "Insufficient credits" }, "balance"),
-  refusal("a key that is not known", 403, { detail: "Not authenticated" }, "config_fault"),
+  refusal("an unknown key", 403, { detail: "Not authenticated" }, "config_fault"),
   refusal("a model that does not exist", 404, { detail: "Not Found" }, "config_fault"),
   {
-    ...{ name: "too many tasks at once", of: "submit", status: 429, headers: { "retry-after": "5" } },
+    ...{ name: "too many concurrent tasks", of: "submit", status: 429, headers: { "retry-after": "5" } },
     body: { error: "rate_limit_exceeded", message: "Too many concurrent requests", retry_after: 5 },
     outcome: { kind: "rejected", failure: { class: "rate_limited", retryAfterMs: 5_000 } },
   },
   {
-    ...{ name: "a service that is not there, which proves nothing", of: "submit", status: 503 },
+    ...{ name: "an unavailable service", of: "submit", status: 503 },
     body: { detail: "Service temporarily unavailable" },
     outcome: { kind: "ambiguous" },
   },
@@ -63,12 +63,12 @@ const recorded: Recorded[] = [
   seen("Error", { kind: "failed", failure: { class: "job_failed" } }),
   seen("Task not found", { kind: "gone" }),
   {
-    ...{ name: "a task that is not known, said by the status too", of: "poll", job: ID, status: 404 },
+    ...{ name: "an unknown task", of: "poll", job: ID, status: 404 },
     body: { ...task, status: "Task not found" },
     outcome: { kind: "gone" },
   },
   {
-    ...{ name: "too many questions say nothing of the task", of: "poll", job: ID, status: 429 },
+    ...{ name: "a rate limit error", of: "poll", job: ID, status: 429 },
     body: { error: "rate_limit_exceeded", message: "Too many concurrent requests", retry_after: 5 },
     outcome: { kind: "unclear" },
   },
@@ -81,7 +81,7 @@ export const bfl: DialectCase[] = [
       fields: { resolution: null, aspect_ratio: null, image_url: "input_image" },
       values: { widths: { "1K 16:9": 1376 }, heights: { "1K 16:9": 768 } },
     },
-    // It says of anything that goes wrong on its side, or with what it was to load, that there was an error.
+    // It reports only a general error for internal failures and for inputs that it cannot load.
     differs: { "input-unreachable": "failed job_failed" },
     input: { prompt: "a fox in snow", resolution: "1K", aspect_ratio: "16:9", output_format: "png" },
   },

@@ -1,4 +1,4 @@
-// What every dialect promises, tried against the simulator over HTTP: each fault of a submission, a run and a poll, and bodies from the provider's pages.
+// Contract of every dialect: simulator faults of submissions, runs and polls, and recorded provider responses.
 import { expect } from "bun:test";
 import type { JsonObject } from "../../../src/domain/types.ts";
 import type { Dialects } from "../../../src/providers/dialect/load.ts";
@@ -10,16 +10,16 @@ import { answer, taskFor } from "../task.ts";
 const KEY = "s3cr3t-0123456789";
 const never = new AbortController().signal;
 
-/** A body as the provider's own pages show it, and what the adapter must make of it. */
+/** A response from the provider's documentation, and the outcome that the adapter must return for it. */
 export type Recorded = {
   name: string;
   of: "submit" | "poll" | "result" | "find";
-  /** The job that was asked about, where the body names one. */
+  /** The polled job, if the body names one. */
   job?: string;
   status: number;
   headers?: Record<string, string>;
   body: unknown;
-  /** Instead of the body: an answer that is a file itself. */
+  /** Instead of the body: a response that is the file itself. */
   bytes?: Uint8Array;
   outcome: object;
 };
@@ -27,23 +27,26 @@ export type Recorded = {
 /** One dialect under test. */
 export type DialectCase = {
   provider: string;
-  /** Must be enough for the provider to accept it. */
+  /** The provider must accept it. */
   endpoint: string;
   options?: JsonObject;
   input: JsonObject;
   key?: string;
-  /** What a lost submission that was accepted comes to: by the means that the dialect declares. */
+  /** Lookup outcome of a lost submission that was accepted, by the recovery that the dialect declares. */
   lost: FindOutcome["kind"];
-  /** The name of the field that the prompt is in; `prompt` when absent. */
+  /** The name of the prompt field; `prompt` if absent. */
   words?: "prompt" | "text";
-  /** Where this provider differs from most: fault → outcome, as `rejected CLASS`, `failed CLASS`, `announced`, `gone`, `ambiguous`; null: it cannot happen. */
+  /**
+   * Deviations of this provider: fault → outcome, as `rejected CLASS`, `failed CLASS`, `announced`, `gone`, `ambiguous`;
+   * null: the fault cannot occur.
+   */
   differs?: Readonly<Record<string, string | null>>;
-  /** What the provider must have read in a submission, in the words that all share in the simulator. */
+  /** The parameters that the simulator must have read, by their common names. */
   understood?: JsonObject;
   recorded: readonly Recorded[];
 };
 
-/** Faults of a submission: outcome, and whether a job exists behind it. */
+/** Faults of a submission: the outcome, and whether a job exists afterwards. */
 const SUBMITS: readonly [fault: string, submitted: string, exists: boolean][] = [
   ["drop", "ambiguous", false],
   ["hang", "ambiguous", false],
@@ -61,7 +64,7 @@ const SUBMITS: readonly [fault: string, submitted: string, exists: boolean][] = 
   ["no-id", "ambiguous", true],
   ["cut", "ambiguous", true],
 ];
-/** What becomes of a job; of a provider that makes it at once, of the submission: `failed` is then `rejected`. */
+/** Outcomes of a job; for a synchronous provider those of the submission, with `rejected` instead of `failed`. */
 const RUNS: readonly [fault: string, ends: string][] = [
   ["", "announced"],
   ["refuse", "failed refused_input"],
@@ -89,19 +92,19 @@ const said = (outcome: SubmitOutcome | PollOutcome): string => {
   return outcome.kind;
 };
 
-/** What can be found true or not, by itself; `keep` fails where it is not. */
+/** One clause of the contract; `keep` throws if it does not hold. */
 export type Promised = { of: string; name: string; keep: () => void | Promise<void> };
 
-/** A dialect beside the simulator of its provider. */
+/** A dialect under test with the simulator of its provider. */
 export type Bed = { promises: readonly Promised[]; close: () => Promise<void> };
 
-/** All promises of a dialect. What they need is opened with the first that is kept. */
+/** All clauses for a dialect. The simulator starts with the first check that needs it. */
 export const promisesOf = (one: DialectCase, dialects: Dialects): Bed => {
   const { provider, endpoint, options = {}, input, key = KEY, lost, differs = {}, words = "prompt", understood, recorded } = one;
   const known = dialects.get(provider);
   if (!known) throw new Error(`there is no dialect ${provider}`);
   const { adapter, dialect } = known;
-  /** Otherwise it answers the submission with what it made. */
+  /** False for a synchronous provider, whose response has the result. */
   const isAsked = dialect.poll !== undefined;
   let opening: Promise<{ simulator: Simulator; providers: Providers }> | undefined;
   const open = async () => {
@@ -163,7 +166,7 @@ export const promisesOf = (one: DialectCase, dialects: Dialects): Bed => {
       }[of]();
       expect(read).toMatchObject(outcome);
     };
-    return { of: `the pages of ${provider}`, name, keep };
+    return { of: `the ${provider} dialect`, name: `reads ${name} in a ${of} response with status ${status}`, keep };
   });
 
   const submissions = SUBMITS.flatMap(([fault, usual, exists]): Promised[] => {
@@ -181,14 +184,14 @@ export const promisesOf = (one: DialectCase, dialects: Dialects): Bed => {
       const found = await providers.find(task, never);
       expect<string>(found.kind).toBe(exists || adapter.recovery === "key" ? lost : "absent");
       if (found.kind === "found") expect((await pollOut(providers, withJob(task, found.job))).kind).toBe("announced");
-      // A provider that knows our key makes nothing twice, however often it is asked.
+      // A provider with idempotency keys creates at most one job for a reference.
       expect(simulator.jobs().filter(({ ref }) => ref !== null && ref === sent()[0]?.ref).length).toBeLessThanOrEqual(1);
     };
-    return [{ of: `a submission to ${provider}`, name: `with ${fault} is ${submitted}, and is sent once`, keep }];
+    return [{ of: `a submission to ${provider}`, name: `with fault ${fault} is ${submitted}, and is sent once`, keep }];
   });
   if (understood)
     submissions.push({
-      ...{ of: `a submission to ${provider}`, name: "is read as it was meant" },
+      ...{ of: `a submission to ${provider}`, name: "arrives with the expected parameters" },
       keep: async () => {
         const { simulator, providers } = await bed();
         await providers.submit(begin(providers, ""), never);
@@ -197,7 +200,7 @@ export const promisesOf = (one: DialectCase, dialects: Dialects): Bed => {
     });
   if (lost === "unclear")
     submissions.push({
-      ...{ of: `a submission to ${provider}`, name: "that was lost and cannot be looked for says so" },
+      ...{ of: `a submission to ${provider}`, name: "that is lost is unclear, because the provider has no lookup" },
       keep: async () => {
         const { providers } = await bed();
         const task = begin(providers, "drop-after");
@@ -209,7 +212,7 @@ export const promisesOf = (one: DialectCase, dialects: Dialects): Bed => {
   const jobs = (isAsked ? [...RUNS, ...POLLS] : RUNS).flatMap(([fault, usual]): Promised[] => {
     const ends = expected(fault, usual);
     if (ends === null) return [];
-    const name = `with ${fault || "nothing wrong"} ends as ${ends}`;
+    const name = `with fault ${fault || "none"} ends as ${ends}`;
     return [{ of: `a job of ${provider}`, name, keep: async () => expect(await runOf(fault)).toBe(ends) }];
   });
 

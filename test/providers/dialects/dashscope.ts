@@ -1,4 +1,4 @@
-// DashScope: bodies from its pages and its SDK's tests, and where it differs from most.
+// Dialect case of DashScope: recorded responses from its documentation and SDK tests, and its deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "0385dc79-5ff8-4d82-bcb6-7d4c1d2b8f01";
@@ -25,22 +25,22 @@ const recorded: Recorded[] = [
     outcome: rejected("config_fault"),
   },
   {
-    ...{ name: "a request that does not ask for a task", of: "submit", status: 403 },
+    ...{ name: "a request without the asynchronous mode", of: "submit", status: 403 },
     body: error("AccessDenied", "current user api does not support synchronous calls."),
     outcome: rejected("config_fault"),
   },
   {
-    ...{ name: "a model that was not opened", of: "submit", status: 403 },
+    ...{ name: "a model without access", of: "submit", status: 403 },
     body: error("AccessDenied.Unpurchased", "Access to model denied. Please make sure you are eligible for using the model."),
     outcome: rejected("config_fault"),
   },
   {
-    ...{ name: "an account in arrears, which is a 400", of: "submit", status: 400 },
+    ...{ name: "an account in arrears", of: "submit", status: 400 },
     body: error("Arrearage", "Access denied, please make sure your account is in good standing."),
     outcome: rejected("balance"),
   },
   {
-    ...{ name: "free use that is over, which is a 403", of: "submit", status: 403 },
+    ...{ name: "an exhausted free tier", of: "submit", status: 403 },
     body: error("AllocationQuota.FreeTierOnly", "The free tier of the model has been exhausted."),
     outcome: rejected("balance"),
   },
@@ -50,24 +50,24 @@ const recorded: Recorded[] = [
     outcome: rejected("rate_limited"),
   },
   {
-    ...{ name: "a size that is none", of: "submit", status: 400 },
+    ...{ name: "an invalid size", of: "submit", status: 400 },
     body: error("InvalidParameter", "Required parameter(s) missing or invalid, please check the request parameters."),
     outcome: rejected("invalid_for_route"),
   },
   {
-    ...{ name: "words that it refuses at once", of: "submit", status: 400 },
+    ...{ name: "an immediately refused prompt", of: "submit", status: 400 },
     body: error("DataInspectionFailed", "Input data may contain inappropriate content."),
     outcome: rejected("refused_input"),
   },
   {
-    ...{ name: "a task that runs", of: "poll", job: ID, status: 200 },
+    ...{ name: "a running task", of: "poll", job: ID, status: 200 },
     body: task({
       ...{ task_status: "RUNNING", submit_time: "2026-11-21 10:00:00.896", scheduled_time: "2026-11-21 10:00:09.009" },
     }),
     outcome: { kind: "pending", seen: "RUNNING" },
   },
   {
-    ...{ name: "a clip", of: "poll", job: ID, status: 200 },
+    ...{ name: "a finished clip", of: "poll", job: ID, status: 200 },
     body: task(
       {
         ...{ task_status: "SUCCEEDED", submit_time: "2026-11-21 10:00:00.896", scheduled_time: "2026-11-21 10:00:09.009" },
@@ -78,7 +78,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "announced", results: [{ url: VIDEO }] },
   },
   {
-    ...{ name: "pictures, of which one failed", of: "poll", job: ID, status: 200 },
+    ...{ name: "two images, one of them failed", of: "poll", job: ID, status: 200 },
     body: task({
       task_status: "SUCCEEDED",
       results: [{ url: "https://oss.example/1.png" }, { code: "InternalError.Timeout", message: "An internal timeout error." }],
@@ -87,22 +87,22 @@ const recorded: Recorded[] = [
     outcome: { kind: "announced", results: [{ url: "https://oss.example/1.png" }] },
   },
   {
-    ...{ name: "words that it refused", of: "poll", job: ID, status: 200 },
+    ...{ name: "a refused prompt", of: "poll", job: ID, status: 200 },
     body: task({
       ...{ task_status: "FAILED", code: "DataInspectionFailed", message: "Input data may contain inappropriate content." },
     }),
     outcome: failed("refused_input"),
   },
   {
-    // The code is the same: only the words tell it.
-    ...{ name: "a clip that it holds back", of: "poll", job: ID, status: 200 },
+    // The code is that of a refused prompt; only the message differs.
+    ...{ name: "a withheld clip", of: "poll", job: ID, status: 200 },
     body: task({
       ...{ task_status: "FAILED", code: "DataInspectionFailed", message: "Output data may contain inappropriate content." },
     }),
     outcome: failed("refused_output"),
   },
   {
-    ...{ name: "a picture that it cannot fetch", of: "poll", job: ID, status: 200 },
+    ...{ name: "an input image that it cannot fetch", of: "poll", job: ID, status: 200 },
     body: task({
       ...{ task_status: "FAILED", code: "InvalidParameter.DataInspection" },
       message: "Unable to download the media resource during the data inspection process.",
@@ -110,18 +110,18 @@ const recorded: Recorded[] = [
     outcome: failed("input_unreachable"),
   },
   {
-    ...{ name: "a size that does not fit", of: "poll", job: ID, status: 200 },
+    ...{ name: "an unsuitable size", of: "poll", job: ID, status: 200 },
     body: task({ task_status: "FAILED", code: "InvalidParameter", message: "The size is not match xxxxxx" }),
     outcome: failed("invalid_for_route"),
   },
   {
-    ...{ name: "a task of more than a day ago", of: "poll", job: ID, status: 200 },
+    ...{ name: "a task older than one day", of: "poll", job: ID, status: 200 },
     body: task({ task_status: "UNKNOWN" }),
     outcome: { kind: "gone" },
   },
   {
-    // Nothing in it tells whose it is.
-    ...{ name: "a list in which ours may be", of: "find", status: 200 },
+    // Nothing in the list identifies our task.
+    ...{ name: "a list that may contain the lost task", of: "find", status: 200 },
     body: {
       request_id: "31a80745-990d-958b-ad1c-fd51f17a6996",
       data: [
@@ -145,7 +145,7 @@ const recorded: Recorded[] = [
 export const dashscope: DialectCase[] = [
   {
     ...{ provider: "dashscope", endpoint: "wan2.7-t2v", recorded },
-    // Its list shows neither a mark of ours nor what was asked for.
+    // Its list shows neither our reference nor the input.
     lost: "unclear",
     options: { values: { service: "video-generation/video-synthesis" } },
     input: { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9" },

@@ -1,4 +1,4 @@
-// Every dialect file against the simulator, and against the bodies of the provider's pages.
+// Contract tests of every dialect file: against the simulator and recorded provider responses.
 import { afterAll, describe, expect, test } from "bun:test";
 import { readDialects } from "../../../src/providers/dialect/load.ts";
 import { builtInProviders, createProviders } from "../../../src/providers/providers.ts";
@@ -8,11 +8,11 @@ import { promisesOf } from "./contract.ts";
 
 const dialects = readDialects(null);
 
-test("every dialect that ships is here", () => {
+test("every shipped dialect has a case", () => {
   expect([...new Set(CASES.map(({ provider }) => provider))].sort()).toEqual([...dialects.keys()].sort());
 });
 
-test("every way of settling a lost submission that a provider declares is played in the simulated worlds", () => {
+test("the simulation covers every recovery method that a provider declares", () => {
   const providers = createProviders({ settings: {}, dialects, isOwned: async () => false });
   const declared = new Set(builtInProviders().map((id) => providers.traits(id).recovery));
   const played = new Set(Object.values(PROVIDERS).map(({ recovery }) => recovery));

@@ -1,21 +1,21 @@
-// ElevenLabs' speech and music: bodies from its pages and as others saw them, and where it differs from most.
+// Dialect cases of ElevenLabs speech and music: recorded responses, and their deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "speech, which is the answer itself", of: "submit", status: 200, body: "" },
+    ...{ name: "speech in the response body", of: "submit", status: 200, body: "" },
     headers: { "content-type": "audio/mpeg", "request-id": "LKuCJ7jRMGrBvcLuAQIi", "character-cost": "13" },
     bytes: new Uint8Array([0x49, 0x44, 0x33]),
     outcome: { kind: "announced", job: { jobId: "LKuCJ7jRMGrBvcLuAQIi" }, results: [{ url: "data:audio/mpeg;base64,SUQz" }] },
   },
   {
-    ...{ name: "a song, which is named in another header", of: "submit", status: 200, body: "" },
+    ...{ name: "a song with its id in another header", of: "submit", status: 200, body: "" },
     headers: { "content-type": "audio/mpeg", "song-id": "RLJ3wWjNvYGqQvUKTt2q" },
     bytes: new Uint8Array([0x49, 0x44, 0x33]),
     outcome: { kind: "announced", job: { jobId: "RLJ3wWjNvYGqQvUKTt2q" } },
   },
   {
-    ...{ name: "a parameter that is not valid", of: "submit", status: 400 },
+    ...{ name: "an invalid parameter", of: "submit", status: 400 },
     body: {
       detail: {
         type: "validation_error",
@@ -29,12 +29,12 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
   {
-    ...{ name: "a field that is missing, in the web framework's words", of: "submit", status: 422 },
+    ...{ name: "a missing field, reported by the web framework", of: "submit", status: 422 },
     body: { detail: [{ type: "missing", loc: ["body", "text"], msg: "Field required" }] },
     outcome: { kind: "rejected", failure: { class: "invalid_for_route", detail: "422: Field required" } },
   },
   {
-    ...{ name: "a text against the terms, although it is a 403", of: "submit", status: 403 },
+    ...{ name: "a text that violates the terms", of: "submit", status: 403 },
     body: {
       detail: {
         status: "content_against_policy",
@@ -44,7 +44,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "refused_input" } },
   },
   {
-    ...{ name: "a song in somebody's style", of: "submit", status: 400 },
+    ...{ name: "a prompt for a song in the style of an artist", of: "submit", status: 400 },
     body: {
       detail: {
         status: "bad_prompt",
@@ -65,7 +65,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "balance" } },
   },
   {
-    ...{ name: "a used-up quota, although it is a 401", of: "submit", status: 401 },
+    ...{ name: "an exhausted quota", of: "submit", status: 401 },
     body: { detail: { status: "quota_exceeded", message: "This request exceeds your quota of 10000." } },
     outcome: { kind: "rejected", failure: { class: "balance" } },
   },
@@ -75,7 +75,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
   {
-    ...{ name: "a voice that is not there", of: "submit", status: 404 },
+    ...{ name: "an unknown voice", of: "submit", status: 404 },
     body: { detail: { status: "voice_not_found", message: "A voice with the voice_id foo was not found." } },
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
@@ -85,16 +85,16 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "rate_limited" } },
   },
   {
-    ...{ name: "a fault of the service", of: "submit", status: 500 },
+    ...{ name: "an internal error", of: "submit", status: 500 },
     body: { detail: { type: "internal_error", code: "internal_error", message: "An unexpected error occurred." } },
     outcome: { kind: "ambiguous" },
   },
 ];
 
-/** A sound is the whole answer: nothing is withheld in it, and there are no links to follow. */
+/** The audio is the whole response: it is never withheld, and there are no input links. */
 const SYNCHRONOUS = {
   ...{ "refuse-output": null, withheld: null, "input-unreachable": null },
-  // Whether a call that ended in a 500 was charged is not known.
+  // A call that ended with status 500 may have been billed.
   ...{ fail: "ambiguous", "fail-later": "ambiguous", "no-file": "ambiguous" },
 } as const;
 

@@ -1,4 +1,4 @@
-// Google's clips by way of interactions: bodies from its pages and as others saw them, and where it differs from most.
+// Dialect case of Google's clips by interactions: recorded responses, and its deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "v1_ChdXS0l4YWZXTk9xbk0";
@@ -10,12 +10,12 @@ const made = (content: object) => ({ type: "model_output", content: [content] })
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "an interaction that was begun", of: "submit", status: 200 },
+    ...{ name: "a started interaction", of: "submit", status: 200 },
     body: { ...ABOUT, status: "in_progress" },
     outcome: { kind: "accepted", job: { jobId: ID } },
   },
   {
-    ...{ name: "a parameter that nobody knows", of: "submit", status: 400 },
+    ...{ name: "an unknown parameter", of: "submit", status: 400 },
     body: { error: { message: "Unknown parameter: ratio", code: "parameter_unknown" } },
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
@@ -25,19 +25,19 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
   {
-    ...{ name: "a wrong key, in the manner of the older API", of: "submit", status: 400 },
+    ...{ name: "a wrong key in the format of the older API", of: "submit", status: 400 },
     body: {
       error: { code: 400, message: "API key not valid.", status: "INVALID_ARGUMENT", details: [{ reason: "API_KEY_INVALID" }] },
     },
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
   {
-    ...{ name: "a used-up balance", of: "submit", status: 402 },
+    ...{ name: "an exhausted balance", of: "submit", status: 402 },
     body: { error: { message: "Your prepaid credit balance is depleted.", code: "payment_required" } },
     outcome: { kind: "rejected", failure: { class: "balance" } },
   },
   {
-    ...{ name: "the day's quota, although it is a 429", of: "submit", status: 429 },
+    ...{ name: "an exhausted daily quota", of: "submit", status: 429 },
     body: { error: { message: "You have exceeded your daily quota.", code: "quota_exceeded" } },
     outcome: { kind: "rejected", failure: { class: "balance" } },
   },
@@ -47,17 +47,17 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "rate_limited" } },
   },
   {
-    ...{ name: "a prompt that is blocked at once", of: "submit", status: 400 },
+    ...{ name: "an immediately blocked prompt", of: "submit", status: 400 },
     body: { error: { message: "The request was blocked.", code: "content_blocked" } },
     outcome: { kind: "rejected", failure: { class: "refused_input" } },
   },
   {
-    ...{ name: "an interaction that waits", of: "poll", job: ID, status: 200 },
+    ...{ name: "a queued interaction", of: "poll", job: ID, status: 200 },
     body: { ...ABOUT, status: "queued" },
     outcome: { kind: "pending" },
   },
   {
-    ...{ name: "a clip that comes itself, although an address was asked for", of: "poll", job: ID, status: 200 },
+    ...{ name: "a clip as data although a URL was requested", of: "poll", job: ID, status: 200 },
     body: {
       ...{ ...ABOUT, status: "completed" },
       steps: [ASKED, { type: "thought", signature: "c2ln" }, made({ type: "video", mime_type: "video/mp4", data: MP4 })],
@@ -65,7 +65,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "announced", results: [{ url: `data:video/mp4;base64,${MP4}` }] },
   },
   {
-    ...{ name: "a clip by its address, and not the clip that was sent in", of: "poll", job: ID, status: 200 },
+    ...{ name: "a clip as a URL, next to the input clip", of: "poll", job: ID, status: 200 },
     body: {
       ...{ ...ABOUT, status: "completed" },
       steps: [
@@ -76,22 +76,22 @@ const recorded: Recorded[] = [
     outcome: { kind: "announced", results: [{ url: URI }] },
   },
   {
-    ...{ name: "the way the maker's library writes it", of: "poll", job: ID, status: 200 },
+    ...{ name: "a clip in the format of the SDK", of: "poll", job: ID, status: 200 },
     body: { ...ABOUT, status: "completed", output_video: { type: "video", mime_type: "video/mp4", uri: URI } },
     outcome: { kind: "announced", results: [{ url: URI }] },
   },
   {
-    ...{ name: "words instead of a clip", of: "poll", job: ID, status: 200 },
+    ...{ name: "text instead of a clip", of: "poll", job: ID, status: 200 },
     body: { ...ABOUT, status: "completed", steps: [ASKED, made({ type: "text", text: "no video" })] },
     outcome: { kind: "failed", failure: { class: "refused_output" } },
   },
   {
-    ...{ name: "a failure that says why", of: "poll", job: ID, status: 200 },
+    ...{ name: "a failure with a reason", of: "poll", job: ID, status: 200 },
     body: { ...ABOUT, status: "failed", errors: [{ code: "image_prohibited_content", message: "The output is not allowed." }] },
     outcome: { kind: "failed", failure: { class: "refused_output" } },
   },
   {
-    ...{ name: "a failure that says nothing", of: "poll", job: ID, status: 200 },
+    ...{ name: "a failure without a reason", of: "poll", job: ID, status: 200 },
     body: { ...ABOUT, status: "failed" },
     outcome: { kind: "failed", failure: { class: "job_failed" } },
   },
@@ -101,22 +101,22 @@ const recorded: Recorded[] = [
     outcome: { kind: "failed", failure: { class: "job_failed" } },
   },
   {
-    ...{ name: "an interaction that stopped early", of: "poll", job: ID, status: 200 },
+    ...{ name: "an incomplete interaction", of: "poll", job: ID, status: 200 },
     body: { ...ABOUT, status: "incomplete", steps: [ASKED] },
     outcome: { kind: "failed", failure: { class: "job_failed" } },
   },
   {
-    ...{ name: "an interaction that stops until it is told to go on", of: "poll", job: ID, status: 200 },
+    ...{ name: "an interaction that requires a continuation", of: "poll", job: ID, status: 200 },
     body: { ...ABOUT, status: "requires_continuation", continuation_token: "dG9rZW4", steps: [ASKED] },
     outcome: { kind: "failed", failure: { class: "job_failed" } },
   },
   {
-    ...{ name: "an interaction that is not there", of: "poll", job: ID, status: 404 },
+    ...{ name: "an unknown interaction", of: "poll", job: ID, status: 404 },
     body: { error: { message: "Requested entity was not found.", code: "not_found" } },
     outcome: { kind: "gone" },
   },
   {
-    ...{ name: "a wrong key while asking, which says nothing about the interaction", of: "poll", job: ID, status: 401 },
+    ...{ name: "a wrong key during a poll", of: "poll", job: ID, status: 401 },
     body: { error: { message: "The API key is invalid.", code: "authentication" } },
     outcome: { kind: "unclear" },
   },
@@ -125,7 +125,7 @@ const recorded: Recorded[] = [
 export const geminiVideo: DialectCase[] = [
   {
     ...{ provider: "gemini-video", endpoint: "gemini-omni-1.2-flash", recorded, lost: "unclear" },
-    // It says no in words, in an interaction that is completed like any other; without a file it looks the same.
+    // A refusal is a completed interaction with text, which looks like one without a file.
     differs: { refuse: "failed refused_output", "no-file": "failed refused_output" },
     input: {
       ...{ prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9" },

@@ -1,4 +1,4 @@
-// Google's picture models: bodies from its pages and as others saw them, and where it differs from most.
+// Dialect case of Google's image models: recorded responses, and its deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUg==";
@@ -10,7 +10,7 @@ const ABOUT = {
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "a picture behind some words", of: "submit", status: 200 },
+    ...{ name: "an image after a text part", of: "submit", status: 200 },
     body: {
       candidates: [
         {
@@ -34,7 +34,7 @@ const recorded: Recorded[] = [
     },
   },
   {
-    ...{ name: "a picture behind thoughts in words and pictures", of: "submit", status: 200 },
+    ...{ name: "an image after thought parts with text and images", of: "submit", status: 200 },
     body: {
       candidates: [
         {
@@ -59,7 +59,7 @@ const recorded: Recorded[] = [
     },
   },
   {
-    ...{ name: "thoughts alone", of: "submit", status: 200 },
+    ...{ name: "only thought parts", of: "submit", status: 200 },
     body: {
       candidates: [
         { content: { parts: [{ inlineData: { mimeType: "image/png", data: PNG }, thought: true }] }, finishReason: "STOP" },
@@ -69,17 +69,17 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "refused_output", isBilled: true } },
   },
   {
-    ...{ name: "a block for a reason that nobody has heard of", of: "submit", status: 200 },
+    ...{ name: "a block for an unknown reason", of: "submit", status: 200 },
     body: { promptFeedback: { blockReason: "SOMETHING_NEW" } },
     outcome: { kind: "ambiguous" },
   },
   {
-    ...{ name: "a prompt that is blocked, in a 200", of: "submit", status: 200 },
+    ...{ name: "a blocked prompt", of: "submit", status: 200 },
     body: { promptFeedback: { blockReason: "PROHIBITED_CONTENT" }, usageMetadata: { promptTokenCount: 9 } },
     outcome: { kind: "rejected", failure: { class: "refused_input" } },
   },
   {
-    ...{ name: "a picture that is withheld, in a 200", of: "submit", status: 200 },
+    ...{ name: "a withheld image", of: "submit", status: 200 },
     body: {
       candidates: [{ content: { parts: [{ text: "I can't make that." }] }, finishReason: "IMAGE_SAFETY", index: 0 }],
       ...ABOUT,
@@ -87,7 +87,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "refused_output" } },
   },
   {
-    ...{ name: "a refusal in words alone", of: "submit", status: 200 },
+    ...{ name: "a refusal as text", of: "submit", status: 200 },
     body: {
       candidates: [{ content: { parts: [{ text: "I can't create that." }], role: "model" }, finishReason: "STOP", index: 0 }],
       ...ABOUT,
@@ -95,7 +95,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "refused_output" } },
   },
   {
-    ...{ name: "a wrong key, although it is a 400 like any bad argument", of: "submit", status: 400 },
+    ...{ name: "a wrong key", of: "submit", status: 400 },
     body: {
       error: {
         code: 400,
@@ -115,7 +115,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
   {
-    ...{ name: "no key at all", of: "submit", status: 403 },
+    ...{ name: "a missing key", of: "submit", status: 403 },
     body: {
       error: {
         code: 403,
@@ -126,7 +126,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
   {
-    ...{ name: "a used-up balance, although it is a 429", of: "submit", status: 429 },
+    ...{ name: "an exhausted balance", of: "submit", status: 429 },
     body: {
       error: {
         code: 429,
@@ -154,17 +154,17 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
   {
-    ...{ name: "an input picture that cannot be fetched", of: "submit", status: 400 },
+    ...{ name: "an input image that it cannot fetch", of: "submit", status: 400 },
     body: { error: { code: 400, message: "Cannot fetch content from the provided URL.", status: "INVALID_ARGUMENT" } },
     outcome: { kind: "rejected", failure: { class: "input_unreachable" } },
   },
   {
-    ...{ name: "a model that is overloaded: nothing was made, nothing is charged", of: "submit", status: 503 },
+    ...{ name: "an overloaded model, which is not billed", of: "submit", status: 503 },
     body: { error: { code: 503, message: "The model is overloaded. Please try again later.", status: "UNAVAILABLE" } },
     outcome: { kind: "rejected", failure: { class: "overloaded" } },
   },
   {
-    ...{ name: "a request that ran out of time", of: "submit", status: 504 },
+    ...{ name: "an expired deadline", of: "submit", status: 504 },
     body: { error: { code: 504, message: "Deadline expired before operation could complete.", status: "DEADLINE_EXCEEDED" } },
     outcome: { kind: "ambiguous" },
   },
@@ -173,7 +173,7 @@ const recorded: Recorded[] = [
 export const gemini: DialectCase[] = [
   {
     ...{ provider: "gemini", endpoint: "gemini-3-pro-image", recorded, lost: "unclear" },
-    // An answer without a picture is a refusal in words: nothing in it tells one from the other.
+    // A response without an image cannot be distinguished from a refusal as text.
     differs: { "no-file": "rejected refused_output" },
     options: { values: { sizes: { "1k": "1K", "2k": "2K" } } },
     input: {

@@ -1,4 +1,4 @@
-// Higgsfield: bodies from its pages and its SDKs, and where it differs from most.
+// Dialect case of Higgsfield: recorded responses from its documentation and SDKs, and its deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "d7e6c0f3-6699-4f6c-bb45-2ad7fd9158ff";
@@ -8,29 +8,29 @@ const VIDEO = "https://video.url/example.mp4";
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "a request that was queued", of: "submit", status: 200 },
+    ...{ name: "a queued request", of: "submit", status: 200 },
     body: { status: "queued", ...urls },
     outcome: { kind: "accepted", job: { jobId: ID } },
   },
   {
-    ...{ name: "a field that does not fit", of: "submit", status: 422 },
+    ...{ name: "a missing field", of: "submit", status: 422 },
     body: {
       detail: [{ type: "missing", loc: ["body", "prompt"], msg: "Field required", input: {} }],
     },
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
   {
-    ...{ name: "a key that it knows already: the request exists", of: "submit", status: 422 },
+    ...{ name: "a reused idempotency key, whose request exists", of: "submit", status: 422 },
     body: { detail: "This Idempotency-Key was used with another body" },
     outcome: { kind: "ambiguous" },
   },
   {
-    ...{ name: "a bad request", of: "submit", status: 400 },
+    ...{ name: "an unsupported duration", of: "submit", status: 400 },
     body: { detail: "Unsupported duration" },
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
   {
-    ...{ name: "an empty account, although it is a 403", of: "submit", status: 403 },
+    ...{ name: "an empty account", of: "submit", status: 403 },
     body: { detail: "Not enough credits" },
     outcome: { kind: "rejected", failure: { class: "balance" } },
   },
@@ -40,42 +40,42 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
   {
-    ...{ name: "a model that it does not have", of: "submit", status: 404 },
+    ...{ name: "an unknown model", of: "submit", status: 404 },
     body: { detail: "Model not found" },
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
   {
-    ...{ name: "too many at a time", of: "submit", status: 429 },
+    ...{ name: "too many requests", of: "submit", status: 429 },
     body: { detail: "Too many requests" },
     outcome: { kind: "rejected", failure: { class: "rate_limited" } },
   },
   {
-    ...{ name: "a request that runs", of: "poll", job: ID, status: 200 },
+    ...{ name: "a running request", of: "poll", job: ID, status: 200 },
     body: { status: "in_progress", ...urls },
     outcome: { kind: "pending" },
   },
   {
-    ...{ name: "a clip that is done", of: "poll", job: ID, status: 200 },
+    ...{ name: "a finished clip", of: "poll", job: ID, status: 200 },
     body: { status: "completed", ...urls, video: { url: VIDEO } },
     outcome: { kind: "announced", results: [{ url: VIDEO }] },
   },
   {
-    ...{ name: "pictures that are done", of: "poll", job: ID, status: 200 },
+    ...{ name: "two finished images", of: "poll", job: ID, status: 200 },
     body: { status: "completed", ...urls, images: [{ url: "https://image.url/1.jpg" }, { url: "https://image.url/2.jpg" }] },
     outcome: { kind: "announced", results: [{ url: "https://image.url/1.jpg" }, { url: "https://image.url/2.jpg" }] },
   },
   {
-    ...{ name: "a request that moderation stopped", of: "poll", job: ID, status: 200 },
+    ...{ name: "a moderated request", of: "poll", job: ID, status: 200 },
     body: { status: "nsfw", ...urls },
     outcome: { kind: "failed", failure: { class: "refused_output" } },
   },
   {
-    ...{ name: "a request that failed", of: "poll", job: ID, status: 200 },
+    ...{ name: "a failed request", of: "poll", job: ID, status: 200 },
     body: { status: "failed", ...urls, error: "Generation failed" },
     outcome: { kind: "failed", failure: { class: "job_failed" } },
   },
   {
-    ...{ name: "a request that is not there", of: "poll", job: ID, status: 404 },
+    ...{ name: "an unknown request", of: "poll", job: ID, status: 404 },
     body: { detail: "Request not found" },
     outcome: { kind: "gone" },
   },
@@ -87,9 +87,9 @@ export const higgsfield: DialectCase[] = [
     ...{ recorded, lost: "found" },
     input: { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9" },
     differs: {
-      // Moderation has one word for the input and the result.
+      // Moderation has one status for the input and the result.
       refuse: "failed refused_output",
-      // Of a failure it says that it was one.
+      // A failure has no reason.
       "input-unreachable": "failed job_failed",
     },
   },

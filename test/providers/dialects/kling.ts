@@ -1,4 +1,4 @@
-// Kling: bodies from its API reference, and where it differs from most.
+// Dialect case of Kling: recorded responses from its API reference, and its deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const REF = "0k3v9x2m-1";
@@ -16,7 +16,7 @@ const refusal = (name: string, status: number, code: number, message: string, fa
 });
 const failure = (name: string, task_status_msg: string, failureClass: string): Recorded => ({
   ...{ name, of: "poll", job: ID, status: 200 },
-  // Said to have succeeded: that the task is known, not that it went well.
+  // SUCCEED means that the task is known, not that it succeeded.
   body: {
     ...{ code: 0, message: "SUCCEED", ...frame },
     data: { task_id: ID, task_info: {}, task_result: {}, task_status: "failed", task_status_msg, ...times },
@@ -26,27 +26,33 @@ const failure = (name: string, task_status_msg: string, failureClass: string): R
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "a task that was created", of: "submit", status: 200 },
+    ...{ name: "a created task", of: "submit", status: 200 },
     body: { code: 0, message: "SUCCEED", ...frame, data: { task_id: ID, task_status: "submitted", ...info, ...times } },
     outcome: { kind: "accepted", job: { jobId: ID, urls: { poll: POLL } } },
   },
-  refusal("a prompt that was refused", 400, 1301, "The request failed the content security policy", "refused_input"),
-  refusal("a field that is wrong", 400, 1201, "duration value '7' is invalid", "invalid_for_route"),
-  refusal("an empty account, although it is a 429", 429, 1102, "Account balance not enough", "balance"),
-  refusal("an account in arrears, although it is a 429", 429, 1101, "Account in arrears", "balance"),
-  refusal("too many tasks at once", 429, 1303, "parallel task over resource pack limit", "rate_limited"),
-  refusal("an address that is not allowed, although it is a 429", 429, 1304, "IP is not in the whitelist", "config_fault"),
-  refusal("a token that is over", 401, 1004, "Authorization has expired", "config_fault"),
-  refusal("a model that is not ours", 403, 1103, "no permission for the model", "config_fault"),
-  refusal("a model that does not exist", 404, 1203, "model does not exist", "config_fault"),
-  refusal("an error in a 200", 200, 1301, "The request failed the content security policy", "refused_input"),
+  refusal("a refused prompt", 400, 1301, "The request failed the content security policy", "refused_input"),
+  refusal("an invalid field", 400, 1201, "duration value '7' is invalid", "invalid_for_route"),
+  refusal("an empty account", 429, 1102, "Account balance not enough", "balance"),
+  refusal("an account in arrears", 429, 1101, "Account in arrears", "balance"),
+  refusal("too many concurrent tasks", 429, 1303, "parallel task over resource pack limit", "rate_limited"),
+  refusal("an IP address that is not allowed", 429, 1304, "IP is not in the whitelist", "config_fault"),
+  refusal("an expired token", 401, 1004, "Authorization has expired", "config_fault"),
+  refusal("a model without permission", 403, 1103, "no permission for the model", "config_fault"),
+  refusal("an unknown model", 404, 1203, "model does not exist", "config_fault"),
+  refusal(
+    "a refused prompt reported with success status",
+    200,
+    1301,
+    "The request failed the content security policy",
+    "refused_input",
+  ),
   {
-    ...{ name: "a server that took too long, which proves nothing", of: "submit", status: 504 },
+    ...{ name: "a server timeout", of: "submit", status: 504 },
     body: { code: 5002, message: "Server internal timeout", ...frame },
     outcome: { kind: "ambiguous" },
   },
   {
-    ...{ name: "a task that runs", of: "poll", job: ID, status: 200 },
+    ...{ name: "a running task", of: "poll", job: ID, status: 200 },
     body: {
       ...{ code: 0, message: "SUCCEED", ...frame },
       data: { task_id: ID, task_status: "processing", task_status_msg: "", ...info, ...times },
@@ -54,7 +60,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "pending", seen: "processing" },
   },
   {
-    ...{ name: "a task that succeeded", of: "poll", job: ID, status: 200 },
+    ...{ name: "a succeeded task", of: "poll", job: ID, status: 200 },
     body: {
       ...{ code: 0, message: "SUCCEED", ...frame },
       data: {
@@ -67,26 +73,26 @@ const recorded: Recorded[] = [
     },
     outcome: { kind: "announced", results: [{ url: VIDEO, mime: "video/mp4" }] },
   },
-  failure("a task that risk control stopped after it was taken", "Failure to pass the risk control system", "refused_output"),
-  failure("a picture that is too small", "Image pixel is invalid", "invalid_for_route"),
+  failure("a task that risk control stopped after acceptance", "Failure to pass the risk control system", "refused_output"),
+  failure("an input image that is too small", "Image pixel is invalid", "invalid_for_route"),
   failure(
-    "a picture of the wrong shape",
+    "an input image of the wrong aspect ratio",
     "The resolution or aspect ratio of the input image is invalid. Please ensure it meets the required specifications.",
     "invalid_for_route",
   ),
-  failure("a task that broke", "generation error", "job_failed"),
+  failure("a failed task", "generation error", "job_failed"),
   {
-    ...{ name: "a task that nobody knows", of: "poll", job: ID, status: 404 },
+    ...{ name: "an unknown task", of: "poll", job: ID, status: 404 },
     body: { code: 1203, message: "The requested resource does not exist", ...frame },
     outcome: { kind: "gone" },
   },
   {
-    ...{ name: "too many questions say nothing of the task", of: "poll", job: ID, status: 429 },
+    ...{ name: "a rate limit error", of: "poll", job: ID, status: 429 },
     body: { code: 1302, message: "API requests are too fast", ...frame },
     outcome: { kind: "unclear" },
   },
   {
-    ...{ name: "the task of an id of ours", of: "find", status: 200 },
+    ...{ name: "the task with our id", of: "find", status: 200 },
     body: {
       ...{ code: 0, message: "SUCCEED", ...frame },
       data: { task_id: ID, task_status: "submitted", task_status_msg: "", ...info, ...times },
@@ -94,7 +100,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "found", job: { jobId: ID, urls: { poll: POLL } } },
   },
   {
-    ...{ name: "the task of another id, which proves nothing", of: "find", status: 200 },
+    ...{ name: "a task with another id", of: "find", status: 200 },
     body: {
       ...{ code: 0, message: "SUCCEED", ...frame },
       data: { task_id: ID, task_status: "submitted", task_info: { external_task_id: `${REF}2` }, ...times },
@@ -102,12 +108,12 @@ const recorded: Recorded[] = [
     outcome: { kind: "unclear" },
   },
   {
-    ...{ name: "an id of ours that nobody knows", of: "find", status: 404 },
+    ...{ name: "an unknown id of ours", of: "find", status: 404 },
     body: { code: 1203, message: "The requested resource does not exist", ...frame },
     outcome: { kind: "absent" },
   },
   {
-    ...{ name: "a question that was not understood proves nothing", of: "find", status: 404 },
+    ...{ name: "an invalid method error", of: "find", status: 404 },
     body: { code: 1202, message: "The requested method is invalid", ...frame },
     outcome: { kind: "unclear" },
   },
@@ -125,9 +131,9 @@ export const kling: DialectCase[] = [
     },
     key: "s3cr3t-access-key:s3cr3t-0123456789",
     differs: {
-      // What its rules stop before any work is told at once.
+      // It rejects refused input in the submission response.
       refuse: "rejected refused_input",
-      // It says of a picture that it cannot use that it is invalid.
+      // It reports an unreachable image as invalid.
       "input-unreachable": "failed invalid_for_route",
     },
     input: { prompt: "a fox in snow", duration: 5, aspect_ratio: "16:9", audio: false },

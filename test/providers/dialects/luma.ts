@@ -1,4 +1,4 @@
-// Luma: bodies from its SDK and its page of errors, and where it differs from most.
+// Dialect case of Luma: recorded responses from its SDK and its error list, and its deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "123e4567-e89b-12d3-a456-426614174000";
@@ -24,50 +24,50 @@ const page = (generations: object[]) => ({ has_more: false, count: generations.l
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "a generation that was created, and begins at once", of: "submit", status: 201 },
+    ...{ name: "a created generation that runs immediately", of: "submit", status: 201 },
     body: { ...generation, state: "dreaming" },
     outcome: { kind: "accepted", job: { jobId: ID } },
   },
-  refusal("a prompt that is missing", 400, "Prompt is required", "invalid_for_route"),
-  refusal("a model without concepts", 400, "400: concepts are not supported for this model", "invalid_for_route"),
-  refusal("a picture that could not be looked at", 400, "400: failed to moderate image", "input_unreachable"),
-  refusal("a prompt that was refused", 400, "400: prompt not allowed because advanced moderation failed", "refused_input"),
+  refusal("a missing prompt", 400, "Prompt is required", "invalid_for_route"),
+  refusal("an unsupported feature of the model", 400, "400: concepts are not supported for this model", "invalid_for_route"),
+  refusal("an input image that it could not moderate", 400, "400: failed to moderate image", "input_unreachable"),
+  refusal("a refused prompt", 400, "400: prompt not allowed because advanced moderation failed", "refused_input"),
   refusal(
-    "a field of the wrong sort, whatever its text is about",
+    "an invalid field with a misleading text",
     422,
     [{ type: "enum", loc: ["body", "aspect_ratio"], msg: "Input should be '1:1' or '16:9'", input: "a policy of moderation" }],
     "invalid_for_route",
   ),
-  refusal("an empty account, although it is a 400", 400, "Insufficient credits", "balance"),
-  refusal("a key that is not valid", 401, "Invalid API key provided", "config_fault"),
+  refusal("an empty account", 400, "Insufficient credits", "balance"),
+  refusal("an invalid key", 401, "Invalid API key provided", "config_fault"),
   refusal("too many requests", 429, "Rate limit exceeded", "rate_limited"),
   {
-    ...{ name: "a generation that waits", of: "poll", job: ID, status: 200 },
+    ...{ name: "a queued generation", of: "poll", job: ID, status: 200 },
     body: { ...generation, state: "queued" },
     outcome: { kind: "pending", seen: "queued" },
   },
   {
-    ...{ name: "a generation that runs, with a first look at it", of: "poll", job: ID, status: 200 },
+    ...{ name: "a running generation with a preview", of: "poll", job: ID, status: 200 },
     body: { ...generation, state: "dreaming", assets: { progress_video: `${VIDEO}?progress` } },
     outcome: { kind: "pending", seen: "dreaming" },
   },
   {
-    ...{ name: "a generation that is complete", of: "poll", job: ID, status: 200 },
+    ...{ name: "a completed generation", of: "poll", job: ID, status: 200 },
     body: { ...generation, state: "completed", assets: { video: VIDEO, image: `${VIDEO}.jpg` } },
     outcome: { kind: "announced", results: [{ url: VIDEO }] },
   },
-  failed("a word that is not allowed", "Contains blacklisted words", "refused_input"),
-  failed("a prompt that was refused later", "Advanced prompt moderation failed", "refused_input"),
-  failed("frames that were withheld", "Frame moderation failed", "refused_output"),
-  failed("a picture that could not be fetched", "Failed to read user input frames", "input_unreachable"),
-  failed("a job that failed", "Job failed", "job_failed"),
+  failed("a blacklisted word", "Contains blacklisted words", "refused_input"),
+  failed("a prompt that was refused after acceptance", "Advanced prompt moderation failed", "refused_input"),
+  failed("withheld frames", "Frame moderation failed", "refused_output"),
+  failed("an input image that it could not fetch", "Failed to read user input frames", "input_unreachable"),
+  failed("a failed job", "Job failed", "job_failed"),
   {
-    ...{ name: "a generation that nobody knows", of: "poll", job: ID, status: 404 },
+    ...{ name: "an unknown generation", of: "poll", job: ID, status: 404 },
     body: { detail: "Generation not found" },
     outcome: { kind: "gone" },
   },
   {
-    ...{ name: "a list with our callback on it", of: "find", status: 200 },
+    ...{ name: "a list with our callback URL", of: "find", status: 200 },
     body: page([
       { ...generation, id: OTHER, state: "dreaming", request: { ...request, callback_url: "https://r.example/0k3v9x2m-2" } },
       { ...generation, state: "queued", request: { ...request, callback_url: "https://r.example/0k3v9x2m-1" } },
@@ -75,7 +75,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "page", candidates: [{ job: { jobId: ID }, match: "certain" }], next: "2" },
   },
   {
-    ...{ name: "a list with our request on it", of: "find", status: 200 },
+    ...{ name: "a list with our request", of: "find", status: 200 },
     body: page([
       { ...generation, id: OTHER, state: "dreaming", request: { ...request, prompt: "a hen in rain" } },
       { ...generation, state: "queued" },
@@ -83,7 +83,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "page", candidates: [{ job: { jobId: ID }, match: "equal" }], next: "2" },
   },
   {
-    ...{ name: "a list with our request on it and what stands in for the rest", of: "find", status: 200 },
+    ...{ name: "a list with our request and additional defaults", of: "find", status: 200 },
     body: page([{ ...generation, state: "queued", request: { ...request, loop: false, keyframes: null, callback_url: null } }]),
     outcome: { kind: "page", candidates: [{ job: { jobId: ID }, match: "possible" }], next: "1" },
   },
@@ -93,7 +93,7 @@ export const luma: DialectCase[] = [
   {
     ...{ provider: "luma", endpoint: "generations/video", recorded, lost: "found" },
     options: { values: { model: "ray-2" } },
-    // Its list of errors knows none for a result that is withheld: what there is speaks of the input.
+    // Its error list has no code for a withheld result, only for refused input.
     input: { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9" },
   },
 ];

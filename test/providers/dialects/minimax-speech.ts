@@ -1,9 +1,9 @@
-// MiniMax's speech: bodies from its pages, and where it differs from most.
+// Dialect case of MiniMax speech: recorded responses from its documentation, and its deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const TRACE = "01b8bf9bb7433cc75c18eee6cfa8fe21";
 
-/** Errors come with status 200. */
+/** Errors have status 200. */
 const refusal = (name: string, code: number, message: string, outcome: object): Recorded => ({
   ...{ name, of: "submit", status: 200, outcome },
   body: { base_resp: { status_code: code, status_msg: message }, trace_id: TRACE },
@@ -12,7 +12,7 @@ const rejected = (failureClass: string) => ({ kind: "rejected", failure: { class
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "a text that was spoken", of: "submit", status: 200 },
+    ...{ name: "finished speech", of: "submit", status: 200 },
     body: {
       data: { audio: "494433040000", status: 2 },
       extra_info: {
@@ -29,24 +29,24 @@ const recorded: Recorded[] = [
     },
   },
   refusal(
-    "a key in the wrong place",
+    "a missing key header",
     1004,
     "login fail: Please carry the API secret key in the 'Authorization' field of the request header",
     rejected("config_fault"),
   ),
-  refusal("a key that is none", 2049, "invalid api key", rejected("config_fault")),
+  refusal("an invalid key", 2049, "invalid api key", rejected("config_fault")),
   refusal("a model that is not in the plan", 2061, "your current token plan not support model, X", rejected("config_fault")),
   refusal("an empty balance", 1008, "insufficient balance", rejected("balance")),
-  refusal("a plan that is used up", 2056, "usage limit exceeded", rejected("balance")),
+  refusal("an exhausted plan", 2056, "usage limit exceeded", rejected("balance")),
   refusal("too many requests", 1002, "rate limit", rejected("rate_limited")),
-  refusal("too many characters a minute", 1039, "token limit", rejected("rate_limited")),
-  refusal("words that it refuses", 1026, "input new_sensitive", rejected("refused_input")),
-  refusal("sound that it holds back", 1027, "output new_sensitive", rejected("refused_output")),
-  refusal("a parameter that is none", 2013, "invalid params", rejected("invalid_for_route")),
-  refusal("a text that cannot be seen", 1042, "invisible character ratio limit", rejected("invalid_for_route")),
-  // It asks to try again later, and nothing says whether it was paid for.
-  refusal("a fault of its own", 1000, "unknown error", { kind: "ambiguous" }),
-  refusal("a work that took too long", 1001, "request timeout", { kind: "ambiguous" }),
+  refusal("too many characters per minute", 1039, "token limit", rejected("rate_limited")),
+  refusal("a refused text", 1026, "input new_sensitive", rejected("refused_input")),
+  refusal("withheld audio", 1027, "output new_sensitive", rejected("refused_output")),
+  refusal("an invalid parameter", 2013, "invalid params", rejected("invalid_for_route")),
+  refusal("a text of invisible characters", 1042, "invisible character ratio limit", rejected("invalid_for_route")),
+  // It says to retry later, and does not report whether it billed the request.
+  refusal("an internal error", 1000, "unknown error", { kind: "ambiguous" }),
+  refusal("a timeout", 1001, "request timeout", { kind: "ambiguous" }),
 ];
 
 export const minimaxSpeech: DialectCase[] = [
@@ -55,11 +55,11 @@ export const minimaxSpeech: DialectCase[] = [
     options: { values: { voice: "English_expressive_narrator" } },
     differs: {
       "404": "rejected invalid_for_route",
-      // What failed on its side, and a success without a sound, may have been paid for.
+      // An internal failure and a success without audio may have been billed.
       fail: "ambiguous",
       "fail-later": "ambiguous",
       "no-file": "ambiguous",
-      // Nothing but a text goes in.
+      // The only input is a text.
       "input-unreachable": null,
     },
     input: { prompt: "A fox runs through the snow." },

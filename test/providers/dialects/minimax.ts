@@ -1,4 +1,4 @@
-// MiniMax's clips: bodies from its pages, and where it differs from most.
+// Dialect case of MiniMax clips: recorded responses from its documentation, and its deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "424010985738629";
@@ -19,12 +19,12 @@ const listed = { model: "MiniMax-H3", created_at: 1785225940, updated_at: 178522
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "a task that was created", of: "submit", status: 200 },
+    ...{ name: "a created task", of: "submit", status: 200 },
     body: { task_id: ID },
     outcome: { kind: "accepted", job: { jobId: ID } },
   },
   {
-    ...{ name: "a request without words", of: "submit", status: 400 },
+    ...{ name: "a request without a prompt", of: "submit", status: 400 },
     body: error(
       "bad_request_error",
       "invalid params, content must include a non-empty text item (prompt is required) (2013)",
@@ -47,7 +47,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "balance" } },
   },
   {
-    ...{ name: "words that it refuses", of: "submit", status: 422 },
+    ...{ name: "a refused prompt", of: "submit", status: 422 },
     body: error("unprocessable_entity_error", "video description contains sensitive content (1026)", "422"),
     outcome: { kind: "rejected", failure: { class: "refused_input" } },
   },
@@ -57,22 +57,22 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "rate_limited" } },
   },
   {
-    ...{ name: "a plan that is used up, although it is a 429", of: "submit", status: 429 },
+    ...{ name: "an exhausted plan", of: "submit", status: 429 },
     body: error("rate_limit_error", "usage limit exceeded (2056)", "429"),
     outcome: { kind: "rejected", failure: { class: "balance" } },
   },
   {
-    ...{ name: "a fault of its own, after which nothing is known", of: "submit", status: 500 },
+    ...{ name: "an internal error", of: "submit", status: 500 },
     body: error("server_error", "internal error (1000)", "500"),
     outcome: { kind: "ambiguous" },
   },
   {
-    ...{ name: "a task that runs", of: "poll", job: ID, status: 200 },
+    ...{ name: "a running task", of: "poll", job: ID, status: 200 },
     body: task({ status: "running", usage: {} }),
     outcome: { kind: "pending", seen: "running" },
   },
   {
-    ...{ name: "a task that succeeded", of: "poll", job: ID, status: 200 },
+    ...{ name: "a succeeded task", of: "poll", job: ID, status: 200 },
     body: task({
       status: "succeeded",
       content: { url: VIDEO },
@@ -81,33 +81,33 @@ const recorded: Recorded[] = [
     outcome: { kind: "announced", results: [{ url: VIDEO, mime: "video/mp4" }] },
   },
   {
-    ...{ name: "a task that is not ours", of: "poll", job: "424010985738630", status: 200 },
+    ...{ name: "a task with another id", of: "poll", job: "424010985738630", status: 200 },
     body: task({ status: "succeeded", content: { url: VIDEO } }),
     outcome: { kind: "unclear" },
   },
   {
-    ...{ name: "a task whose words it refused later", of: "poll", job: ID, status: 200 },
+    ...{ name: "a task whose prompt was refused after acceptance", of: "poll", job: ID, status: 200 },
     body: task({ status: "failed", error: { code: "1026", message: "video description contains sensitive content" } }),
     outcome: { kind: "failed", failure: { class: "refused_input" } },
   },
   {
-    ...{ name: "a task that was called off", of: "poll", job: ID, status: 200 },
+    ...{ name: "a cancelled task", of: "poll", job: ID, status: 200 },
     body: task({ status: "cancelled" }),
     outcome: { kind: "failed", failure: { class: "job_failed" } },
   },
   {
-    ...{ name: "a task of more than seven days ago, which is a 400", of: "poll", job: ID, status: 400 },
+    ...{ name: "a task older than seven days", of: "poll", job: ID, status: 400 },
     body: error("bad_request_error", "invalid params, invalid task_id (2013)", "400"),
     outcome: { kind: "gone" },
   },
   {
-    ...{ name: "a task that is not there, which is a 500", of: "poll", job: ID, status: 500 },
+    ...{ name: "an unknown task", of: "poll", job: ID, status: 500 },
     body: error("server_error", "record not found", "500"),
     outcome: { kind: "gone" },
   },
   {
-    // No mark and no prompt: what is as long and as large as ours may be ours, and what is not cannot be.
-    ...{ name: "a list in which ours may be", of: "find", status: 200 },
+    // Without reference and prompt, a task with our duration and resolution may be ours; others cannot be.
+    ...{ name: "a list that may contain the lost task", of: "find", status: 200 },
     body: {
       items: [
         { id: "424635601932588", status: "running", resolution: "2K", duration: 10, usage: {}, ...listed },
@@ -119,8 +119,8 @@ const recorded: Recorded[] = [
     outcome: { kind: "page", candidates: [{ job: { jobId: "424635601932587" }, match: "possible" }], next: "2" },
   },
   {
-    // Words, length and resolution may be those of another task with another picture or shape.
-    ...{ name: "a list that shows the words after all: ours may be in it, and may not", of: "find", status: 200 },
+    // Another task may have the same prompt, duration and resolution, but another image or aspect ratio.
+    ...{ name: "a list with prompts, which may contain the lost task", of: "find", status: 200 },
     body: { items: [{ id: "424635601932587", prompt: "a fox in snow", resolution: "2K", duration: 5, ...listed }] },
     outcome: { kind: "page", candidates: [{ job: { jobId: "424635601932587" }, match: "possible" }], next: "2" },
   },
@@ -129,11 +129,11 @@ const recorded: Recorded[] = [
 export const minimax: DialectCase[] = [
   {
     ...{ provider: "minimax", endpoint: "MiniMax-H3", recorded },
-    // Its list shows neither a mark of ours nor what was asked for.
+    // Its list shows neither our reference nor the input.
     lost: "unclear",
     options: { values: { resolutions: { "768p": "768P", "2k": "2K" } } },
     differs: {
-      // It has no 404 for models, and says of a link that it cannot fetch what it says of any other parameter.
+      // It has no 404 for models, and reports an unreachable link like any invalid parameter.
       "404": "rejected invalid_for_route",
       "input-unreachable": "failed invalid_for_route",
     },

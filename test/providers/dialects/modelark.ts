@@ -1,4 +1,4 @@
-// ModelArk at BytePlus and at Volcengine: bodies from its pages, and where it differs from most.
+// Dialect cases of ModelArk at BytePlus and Volcengine: recorded responses, and their deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const REF = "0k3v9x2m-1";
@@ -7,12 +7,12 @@ const VIDEO = "https://ark-content-generation-ap-southeast-1.tos-ap-southeast-1.
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "a task that was created", of: "submit", status: 200 },
+    ...{ name: "a created task", of: "submit", status: 200 },
     body: { id: ID, safety_identifier: REF },
     outcome: { kind: "accepted", job: { jobId: ID } },
   },
   {
-    ...{ name: "a picture with a real face in it", of: "submit", status: 400 },
+    ...{ name: "an input image with a real face", of: "submit", status: 400 },
     body: {
       error: {
         code: "InputImageSensitiveContentDetected.PrivacyInformation",
@@ -36,14 +36,14 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "balance" } },
   },
   {
-    ...{ name: "a full quota, although it is a 429", of: "submit", status: 429 },
+    ...{ name: "an exhausted quota", of: "submit", status: 429 },
     body: {
       error: { code: "QuotaExceeded", message: "Your account has exceeded its quota.", param: "", type: "TooManyRequests" },
     },
     outcome: { kind: "rejected", failure: { class: "balance" } },
   },
   {
-    ...{ name: "an overloaded server, which took nothing", of: "submit", status: 429 },
+    ...{ name: "an overloaded server", of: "submit", status: 429 },
     body: {
       error: {
         code: "ServerOverloaded",
@@ -55,7 +55,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "overloaded" } },
   },
   {
-    ...{ name: "a task that runs", of: "poll", job: ID, status: 200 },
+    ...{ name: "a running task", of: "poll", job: ID, status: 200 },
     body: {
       id: ID,
       model: "dreamina-seedance-2-0-260128",
@@ -67,7 +67,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "pending" },
   },
   {
-    ...{ name: "a task that succeeded", of: "poll", job: ID, status: 200 },
+    ...{ name: "a succeeded task", of: "poll", job: ID, status: 200 },
     body: {
       ...{
         id: ID,
@@ -81,7 +81,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "announced", results: [{ url: VIDEO, mime: "video/mp4" }] },
   },
   {
-    ...{ name: "a clip that was withheld", of: "poll", job: ID, status: 200 },
+    ...{ name: "a withheld clip", of: "poll", job: ID, status: 200 },
     body: {
       id: ID,
       status: "failed",
@@ -93,12 +93,12 @@ const recorded: Recorded[] = [
     outcome: { kind: "failed", failure: { class: "refused_output" } },
   },
   {
-    ...{ name: "a task that waited too long", of: "poll", job: ID, status: 200 },
+    ...{ name: "an expired task", of: "poll", job: ID, status: 200 },
     body: { id: ID, status: "expired", created_at: 1795000000 },
     outcome: { kind: "failed", failure: { class: "job_failed" } },
   },
   {
-    ...{ name: "a list with our mark on it", of: "find", status: 200 },
+    ...{ name: "a list with our reference", of: "find", status: 200 },
     body: {
       total: 2,
       items: [
@@ -112,9 +112,9 @@ const recorded: Recorded[] = [
 
 export const modelark: DialectCase[] = ["modelark", "volcengine"].map((provider) => ({
   ...{ provider, endpoint: "dreamina-seedance-2-0-260128", recorded, lost: "found" },
-  // It says of any link that it cannot fetch what it says of any other parameter.
+  // It reports an unreachable link like any invalid parameter.
   differs: { "input-unreachable": "failed invalid_for_route" },
   input: { prompt: "a fox in snow", resolution: "4K", duration: 5, aspect_ratio: "16:9", audio: false },
-  // Of our resolutions, one is spelt otherwise there.
+  // Its spelling of one resolution differs from ours.
   understood: { resolution: "4k", ratio: "16:9", duration: 5, generate_audio: false },
 }));

@@ -1,4 +1,4 @@
-// The tests of the dialects would notice: of each dialect one name is changed, and a promise must be broken or a test must fail by it.
+// Mutation tests of the dialects: one changed name in each dialect must violate its contract or fail its tests.
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const DIALECTS = join(import.meta.dir, "../../../catalogue/dialects");
 
 type Change = readonly [from: string, to: string, file?: string];
 
-/** Provider: what is in its file, and what stands there instead. `volcengine` is spoken like `modelark`, whose file it takes. */
+/** Provider: text of its dialect file and the replacement. `volcengine` uses the file of `modelark`. */
 const MUTANTS: Readonly<Record<string, Change>> = {
   bfl: ["/polling_url", "/poll_url"],
   dashscope: ['"resolution": "{input.resolution|upper}"', '"size": "{input.resolution|upper}"'],
@@ -37,7 +37,7 @@ const MUTANTS: Readonly<Record<string, Change>> = {
   wavespeed: ["/data/outputs", "/data/output"],
 };
 
-/** Dialects that are code: what is changed in it, and the tests that must fail. */
+/** Dialects in code: text of the source and the replacement that must fail its tests. */
 const CODED: Readonly<Record<string, readonly [from: string, to: string]>> = {
   fal: ["request_id: jobId", "requestid: jobId"],
   replicate: ["input: inputOf(c)", "inputs: inputOf(c)"],
@@ -47,22 +47,22 @@ const ROOT = join(import.meta.dir, "../../..");
 const scratch = makeScratch("dialect-mutants-");
 afterAll(() => dropScratch(scratch));
 
-/** The dialects that ship, but for this change in one of them. */
+/** The shipped dialects with this change in one of them. */
 const mutated = (provider: string, [from, to, file = provider]: Change) => {
   const text = readFileSync(join(DIALECTS, `${file}.json`), "utf8");
-  if (!text.includes(from)) throw new Error(`${file}.json does not say ${from}`);
+  if (!text.includes(from)) throw new Error(`${file}.json does not contain ${from}`);
   const dir = join(scratch, provider);
   mkdirSync(join(dir, "providers"), { recursive: true });
   writeFileSync(join(dir, "providers", `${file}.json`), text.replace(from, to));
   return readDialects(dir);
 };
 
-describe("one changed name", () => {
-  test("is tried in every dialect", () => {
+describe("the dialect mutation", () => {
+  test("covers every dialect file", () => {
     expect(Object.keys(MUTANTS).sort()).toEqual([...readDialects(null).keys()].sort());
   });
   for (const [provider, change] of Object.entries(MUTANTS))
-    test(`${provider}: ${change[1]} instead of ${change[0]} breaks a promise`, async () => {
+    test(`of ${provider}, ${change[1]} instead of ${change[0]}, violates the contract`, async () => {
       const dialects = mutated(provider, change);
       let broken: string | undefined;
       for (const one of CASES.filter((one) => one.provider === provider)) {
@@ -80,13 +80,13 @@ describe("one changed name", () => {
     }, 60_000);
 
   for (const [provider, [from, to]] of Object.entries(CODED))
-    test(`${provider}: ${to} instead of ${from} fails its tests`, async () => {
+    test(`of ${provider}, ${to} instead of ${from}, fails its tests`, async () => {
       const path = join(ROOT, `src/providers/${provider}.ts`);
       const text = readFileSync(path, "utf8");
       expect(text.split(from).length).toBe(2);
       const contents = JSON.stringify(text.replace(from, to));
       const plant = join(scratch, `${provider}.ts`);
-      // Read in its place when the tests load it: the sources stay as they are.
+      // The preloaded plugin replaces the source in the child process; the source file stays unchanged.
       writeFileSync(
         plant,
         `Bun.plugin({ name: "mutant", setup: (build) => build.onLoad({ filter: /src\\/providers\\/${provider}\\.ts$/ }, () => ({ contents: ${contents}, loader: "ts" })) });`,

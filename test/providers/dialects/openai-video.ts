@@ -1,4 +1,4 @@
-// The OpenAI-videos dialect: bodies from its reference, and where it differs from most.
+// Dialect case of OpenAI videos: recorded responses from its API reference, and its deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "video_68d7512d07848190b3e45da0ecbebcde004da08e1e0678d5";
@@ -7,12 +7,12 @@ const NULLS = { completed_at: null, expires_at: null, remixed_from_video_id: nul
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "a video that was created", of: "submit", status: 200 },
+    ...{ name: "a created video", of: "submit", status: 200 },
     body: { ...VIDEO, status: "queued", progress: 0, quality: "standard" },
     outcome: { kind: "accepted", job: { jobId: ID } },
   },
   {
-    ...{ name: "a length that is a number", of: "submit", status: 400 },
+    ...{ name: "a numeric length", of: "submit", status: 400 },
     body: {
       error: {
         ...{ message: "Invalid type for 'seconds': expected one of '4', '8', or '12', but got an integer instead." },
@@ -22,7 +22,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
   {
-    ...{ name: "an account without credit, although it is a 429", of: "submit", status: 429 },
+    ...{ name: "an account without credit", of: "submit", status: 429 },
     body: {
       error: {
         ...{ message: "You exceeded your current quota, please check your plan and billing details." },
@@ -44,12 +44,12 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
   {
-    ...{ name: "a video in the making", of: "poll", job: ID, status: 200 },
+    ...{ name: "a running video", of: "poll", job: ID, status: 200 },
     body: { ...VIDEO, ...NULLS, status: "in_progress", progress: 33, prompt: "a fox in snow" },
     outcome: { kind: "pending", seen: "in_progress" },
   },
   {
-    ...{ name: "a video that is done", of: "poll", job: ID, status: 200 },
+    ...{ name: "a finished video", of: "poll", job: ID, status: 200 },
     body: { ...VIDEO, ...NULLS, status: "completed", progress: 100, completed_at: 1795000093, expires_at: 1795086493 },
     outcome: {
       kind: "announced",
@@ -57,7 +57,7 @@ const recorded: Recorded[] = [
     },
   },
   {
-    ...{ name: "a video that moderation stopped after it was taken", of: "poll", job: ID, status: 200 },
+    ...{ name: "a video that moderation stopped after acceptance", of: "poll", job: ID, status: 200 },
     body: {
       ...{ ...VIDEO, status: "failed" },
       error: { code: "moderation_blocked", message: "Your request was blocked by our moderation system." },
@@ -65,17 +65,17 @@ const recorded: Recorded[] = [
     outcome: { kind: "failed", failure: { class: "refused_output" } },
   },
   {
-    ...{ name: "a video that failed without a word", of: "poll", job: ID, status: 200 },
+    ...{ name: "a failed video without a reason", of: "poll", job: ID, status: 200 },
     body: { ...VIDEO, ...NULLS, status: "failed", progress: 40 },
     outcome: { kind: "failed", failure: { class: "job_failed" } },
   },
   {
-    ...{ name: "a video that is not known", of: "poll", job: ID, status: 404 },
+    ...{ name: "an unknown video", of: "poll", job: ID, status: 404 },
     body: { error: { message: `Video with id '${ID}' not found.`, type: "invalid_request_error", param: null, code: null } },
     outcome: { kind: "gone" },
   },
   {
-    ...{ name: "a list with ours, another's, and one whose prompt is not shown", of: "find", status: 200 },
+    ...{ name: "a list with our video, another one, and one without prompt", of: "find", status: 200 },
     body: {
       object: "list",
       data: [
@@ -108,9 +108,9 @@ export const openaiVideo: DialectCase[] = [
     options: { values: { sizes: { "720p 16:9": "1280x720" } } },
     input: { prompt: "a fox in snow", resolution: "720p", duration: 8, aspect_ratio: "16:9", audio: true },
     differs: {
-      // Input and output are withheld by the same code: the one before any work.
+      // Refused input and withheld output have the same code; refused input is reported in the submission response.
       refuse: "rejected refused_input",
-      // The file has an address that follows from the job's name; only there it turns out to be missing.
+      // The file URL follows from the job id, so a missing file is detected only at download.
       "no-file": "announced",
     },
   },

@@ -1,16 +1,16 @@
-// OpenAI's images: bodies from its reference and as others recorded them, and where an answer that is the picture differs from most.
+// Dialect case of OpenAI images: recorded responses, and its deviations as a synchronous provider.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=";
 
-/** An error as OpenAI writes it. */
+/** An error in OpenAI's format. */
 const error = (code: string | null, type: string, message: string, more: object = {}) => ({
   error: { message, type, param: null, code, ...more },
 });
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "a picture", of: "submit", status: 200 },
+    ...{ name: "an image", of: "submit", status: 200 },
     body: {
       ...{ created: 1713833628, background: "opaque", output_format: "png", size: "1024x1024", quality: "high" },
       data: [{ b64_json: PNG }],
@@ -19,7 +19,7 @@ const recorded: Recorded[] = [
         input_tokens_details: { text_tokens: 10, image_tokens: 40 },
       },
     },
-    // The answer has no name for its work: ours is taken.
+    // The response has no job id, so our reference is used.
     outcome: {
       kind: "announced",
       job: { jobId: "0k3v9x2m-1" },
@@ -27,12 +27,12 @@ const recorded: Recorded[] = [
     },
   },
   {
-    ...{ name: "an answer without a picture", of: "submit", status: 200 },
+    ...{ name: "a response without an image", of: "submit", status: 200 },
     body: { created: 1713833628, data: [] },
     outcome: { kind: "rejected", failure: { class: "refused_output" } },
   },
   {
-    ...{ name: "a request that the safety system stopped", of: "submit", status: 400 },
+    ...{ name: "a request that the safety system refused", of: "submit", status: 400 },
     body: error(
       "moderation_blocked",
       "image_generation_user_error",
@@ -41,14 +41,14 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "refused_input" } },
   },
   {
-    ...{ name: "a picture that the safety system withheld", of: "submit", status: 400 },
+    ...{ name: "an image that the safety system withheld", of: "submit", status: 400 },
     body: error("moderation_blocked", "image_generation_user_error", "Your request was rejected by the safety system.", {
       moderation_details: { moderation_stage: "output", categories: ["violence"] },
     }),
     outcome: { kind: "rejected", failure: { class: "refused_output" } },
   },
   {
-    ...{ name: "a size that is too large, of the same type as a refusal", of: "submit", status: 400 },
+    ...{ name: "a too large size, with the error type of a refusal", of: "submit", status: 400 },
     body: error(
       "invalid_value",
       "image_generation_user_error",
@@ -66,7 +66,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "rate_limited", retryAfterMs: 12_000 } },
   },
   {
-    ...{ name: "an account without credit, although it is a 429", of: "submit", status: 429 },
+    ...{ name: "an account without credit", of: "submit", status: 429 },
     body: error(
       "insufficient_quota",
       "insufficient_quota",
@@ -85,17 +85,17 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
   {
-    ...{ name: "an organisation that was not verified", of: "submit", status: 403 },
+    ...{ name: "an unverified organization", of: "submit", status: 403 },
     body: error(null, "invalid_request_error", "Your organization must be verified to use the model `gpt-image-2`."),
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
   {
-    ...{ name: "a model that has ended", of: "submit", status: 404 },
+    ...{ name: "a retired model", of: "submit", status: 404 },
     body: error("model_not_found", "invalid_request_error", "The model `gpt-image-1` does not exist."),
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
   {
-    ...{ name: "a server error, after which nobody knows", of: "submit", status: 500 },
+    ...{ name: "a server error", of: "submit", status: 500 },
     body: error("server_error", "server_error", "The server had an error while processing your request."),
     outcome: { kind: "ambiguous" },
   },
@@ -116,9 +116,9 @@ export const openai: DialectCase[] = [
       image_urls: ["https://media.example/fox.png"],
     },
     differs: {
-      // A success without a picture is how it withholds one.
+      // It withholds an image as a success without an image.
       "no-file": "rejected refused_output",
-      // A failure of the work is a 500, which may as well come from a gateway.
+      // A failed generation has status 500, which may also come from a gateway.
       fail: "ambiguous",
       "fail-later": "ambiguous",
     },

@@ -1,4 +1,4 @@
-// PixVerse: bodies from its pages, and where it differs from most.
+// Dialect case of PixVerse: recorded responses from its documentation, and its deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "318633193768896";
@@ -16,17 +16,17 @@ const detail = (status: number, url: string) => ({
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "a video that was begun", of: "submit", status: 200 },
+    ...{ name: "a created video", of: "submit", status: 200 },
     body: { ErrCode: 0, ErrMsg: "success", Resp: { video_id: Number(ID) } },
     outcome: { kind: "accepted", job: { jobId: ID } },
   },
   {
-    ...{ name: "a wrong parameter in an HTTP 200", of: "submit", status: 200 },
+    ...{ name: "a wrong parameter", of: "submit", status: 200 },
     body: refusal(400_017, "invalid param"),
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
   {
-    ...{ name: "a prompt that is too long, which is no limit of pace", of: "submit", status: 200 },
+    ...{ name: "a too long prompt, which is not a rate limit", of: "submit", status: 200 },
     body: refusal(
       400_018,
       "Prompt/negative prompt length exceeds 2048 characters limit. Please check if your input is too long.",
@@ -34,17 +34,17 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
   {
-    ...{ name: "a text that is refused before any work", of: "submit", status: 200 },
+    ...{ name: "a refused text", of: "submit", status: 200 },
     body: refusal(500_063, "The input text is not compliant, please re-enter"),
     outcome: { kind: "rejected", failure: { class: "refused_input" } },
   },
   {
-    ...{ name: "a picture that is refused", of: "submit", status: 200 },
+    ...{ name: "a refused image", of: "submit", status: 200 },
     body: refusal(500_054, "Content moderation failure. Image maybe contains inappropriate content."),
     outcome: { kind: "rejected", failure: { class: "refused_input" } },
   },
   {
-    ...{ name: "too many at a time", of: "submit", status: 200 },
+    ...{ name: "too many concurrent videos", of: "submit", status: 200 },
     body: refusal(500_044, "Reached the limit for concurrent generations."),
     outcome: { kind: "rejected", failure: { class: "rate_limited" } },
   },
@@ -54,7 +54,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "balance" } },
   },
   {
-    ...{ name: "an account that it does not know", of: "submit", status: 200 },
+    ...{ name: "an unknown account", of: "submit", status: 200 },
     body: refusal(400_012, "Invalid account"),
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
@@ -64,67 +64,67 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "overloaded" } },
   },
   {
-    ...{ name: "a trace that came before: the video may be there", of: "submit", status: 200 },
+    ...{ name: "a reused trace id, whose video may exist", of: "submit", status: 200 },
     body: refusal(400_017, "invalid param: Ai-trace-id was used before"),
     outcome: { kind: "ambiguous" },
   },
   {
-    ...{ name: "a success without a video, whatever words are in it", of: "submit", status: 200 },
+    ...{ name: "a success without a video", of: "submit", status: 200 },
     body: refusal(0, "Success, within the limit of your credits"),
     outcome: { kind: "ambiguous" },
   },
   {
-    ...{ name: "a gateway whose words only look like a limit and a balance", of: "submit", status: 504 },
+    ...{ name: "a gateway error with a misleading text", of: "submit", status: 504 },
     body: refusal(99_999, "load balancer: time limit exceeded"),
     outcome: { kind: "ambiguous" },
   },
   {
-    ...{ name: "a code that nobody has heard of, which proves nothing", of: "submit", status: 200 },
+    ...{ name: "an unknown code", of: "submit", status: 200 },
     body: refusal(500_999, "something new"),
     outcome: { kind: "ambiguous" },
   },
   {
-    ...{ name: "a video that is generated", of: "poll", job: ID, status: 200 },
+    ...{ name: "a running video", of: "poll", job: ID, status: 200 },
     body: detail(5, ""),
     outcome: { kind: "pending" },
   },
   {
-    ...{ name: "a video that is done", of: "poll", job: ID, status: 200 },
+    ...{ name: "a finished video", of: "poll", job: ID, status: 200 },
     body: detail(1, VIDEO),
     outcome: { kind: "announced", results: [{ url: VIDEO, mime: "video/mp4" }] },
   },
   {
-    ...{ name: "a video that moderation withheld", of: "poll", job: ID, status: 200 },
+    ...{ name: "a withheld video", of: "poll", job: ID, status: 200 },
     body: detail(7, ""),
     outcome: { kind: "failed", failure: { class: "refused_output" } },
   },
   {
-    ...{ name: "a video that was deleted", of: "poll", job: ID, status: 200 },
+    ...{ name: "a deleted video", of: "poll", job: ID, status: 200 },
     body: detail(6, ""),
     outcome: { kind: "failed", failure: { class: "job_failed" } },
   },
   {
-    ...{ name: "a code that nobody has heard of, whatever its words", of: "submit", status: 200 },
+    ...{ name: "an unknown code with a text about an invalid response", of: "submit", status: 200 },
     body: refusal(99_999, "invalid response from the scheduler, please query later"),
     outcome: { kind: "ambiguous" },
   },
   {
-    ...{ name: "a code that nobody has heard of, that speaks of a limit", of: "submit", status: 200 },
+    ...{ name: "an unknown code with a text about a limit", of: "submit", status: 200 },
     body: refusal(99_998, "the limit of the scheduler was reached, auth balance"),
     outcome: { kind: "ambiguous" },
   },
   {
-    ...{ name: "a video that failed", of: "poll", job: ID, status: 200 },
+    ...{ name: "a failed video", of: "poll", job: ID, status: 200 },
     body: detail(8, ""),
     outcome: { kind: "failed", failure: { class: "job_failed" } },
   },
   {
-    ...{ name: "a video that is not there", of: "poll", job: ID, status: 200 },
+    ...{ name: "an unknown video", of: "poll", job: ID, status: 200 },
     body: refusal(500_008, "Requested data not found"),
     outcome: { kind: "gone" },
   },
   {
-    ...{ name: "a question with a wrong key, which says nothing about the video", of: "poll", job: ID, status: 200 },
+    ...{ name: "an unknown account during a poll", of: "poll", job: ID, status: 200 },
     body: refusal(400_012, "Invalid account"),
     outcome: { kind: "unclear" },
   },
@@ -135,11 +135,11 @@ export const pixverse: DialectCase[] = [
     ...{ provider: "pixverse", endpoint: "video/text/generate", options: { values: { model: "v6" } }, recorded, lost: "found" },
     input: { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9" },
     differs: {
-      // The model is one parameter of many.
+      // The model is an ordinary parameter.
       "404": "rejected invalid_for_route",
-      // Words are looked at before any work.
+      // The text is moderated in the submission.
       refuse: "rejected refused_input",
-      // It takes no links: pictures are uploaded before.
+      // It takes no links; images are uploaded first.
       "input-unreachable": null,
     },
   },

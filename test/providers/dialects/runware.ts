@@ -1,8 +1,8 @@
-// Runware: bodies from its pages and its SDKs' tests, and where it differs from most.
+// Dialect case of Runware: recorded responses from its documentation and SDK tests, and its deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "50836053-a0ee-4cf5-b9d6-ae7c5d140ada";
-/** What the attempt of the recorded bodies is called there. */
+/** The task id of the recorded attempt. */
 const OURS = "ef1ee38a-8a1a-42fa-bc31-c357f1e31d16";
 const VIDEO = "https://vm.runware.ai/video/ws/5/vi/b7db282d-2943-4f12-992f-77df3ad3ec71.mp4";
 const about = { taskType: "videoInference", taskUUID: ID };
@@ -10,14 +10,14 @@ const errors = (code: string, message: string, more: object = about) => ({ data:
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "a picture that is there and flagged", of: "poll", job: ID, status: 200 },
+    ...{ name: "a flagged image", of: "poll", job: ID, status: 200 },
     body: {
       data: [{ ...about, status: "success", imageURL: "https://im.runware.ai/image/x.jpg", NSFWContent: true, cost: 0.14 }],
     },
     outcome: { kind: "failed", failure: { class: "refused_output", isBilled: true } },
   },
   {
-    ...{ name: "a picture that is there and not flagged", of: "poll", job: ID, status: 200 },
+    ...{ name: "an image that is not flagged", of: "poll", job: ID, status: 200 },
     body: {
       data: [{ ...about, status: "success", imageURL: "https://im.runware.ai/image/x.jpg", NSFWContent: false, cost: 0.14 }],
     },
@@ -25,13 +25,13 @@ const recorded: Recorded[] = [
   },
   ...["nsfwContentDetected", "unsafeContentDetected", "imageBlocked", "providerContentPolicyViolation"].map(
     (code): Recorded => ({
-      ...{ name: `${code}, told after the work`, of: "poll", job: ID, status: 200 },
+      ...{ name: `${code} of a finished task`, of: "poll", job: ID, status: 200 },
       body: errors(code, "The result was withheld.", { ...about, status: "error" }),
       outcome: { kind: "failed", failure: { class: "refused_output" } },
     }),
   ),
   {
-    ...{ name: "a task that was taken", of: "submit", status: 200 },
+    ...{ name: "an accepted task", of: "submit", status: 200 },
     body: { data: [about] },
     outcome: { kind: "accepted", job: { jobId: ID } },
   },
@@ -48,7 +48,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
   {
-    ...{ name: "a width that does not fit", of: "submit", status: 400 },
+    ...{ name: "an invalid width", of: "submit", status: 400 },
     body: errors("invalidWidth", "Invalid value for 'width' parameter.", {
       ...{ parameter: "width", type: "integer", min: 256, max: 16_383, multiplier: 1, taskUUID: ID },
       documentation: "https://runware.ai/docs/en/image-inference/api-reference#request-width",
@@ -56,22 +56,22 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
   {
-    ...{ name: "an error in an HTTP 200", of: "submit", status: 200 },
+    ...{ name: "an unsupported duration", of: "submit", status: 200 },
     body: errors("unsupportedDuration", "The duration is not supported by this model."),
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
   {
-    ...{ name: "a name that it knows already: the task exists", of: "submit", status: 400 },
+    ...{ name: "a reused task id, whose task exists", of: "submit", status: 400 },
     body: errors("conflictTaskUUID", "A task with this taskUUID exists."),
     outcome: { kind: "ambiguous" },
   },
   {
-    ...{ name: "a gateway whose code only looks like a balance", of: "submit", status: 502 },
+    ...{ name: "a gateway error with a misleading code", of: "submit", status: 502 },
     body: errors("loadBalancerTimeout", "The load balancer gave up."),
     outcome: { kind: "ambiguous" },
   },
   {
-    ...{ name: "the answer of a maker that could not be read, after the work", of: "submit", status: 500 },
+    ...{ name: "an invalid response of the model vendor", of: "submit", status: 500 },
     body: errors("invalidProviderResponse", "The provider's answer was invalid."),
     outcome: { kind: "ambiguous" },
   },
@@ -86,17 +86,17 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "rate_limited" } },
   },
   {
-    ...{ name: "a prompt that was blocked", of: "submit", status: 400 },
+    ...{ name: "a blocked prompt", of: "submit", status: 400 },
     body: errors("promptBlocked", "The prompt was blocked."),
     outcome: { kind: "rejected", failure: { class: "refused_input" } },
   },
   {
-    ...{ name: "a task under way", of: "poll", job: ID, status: 200 },
+    ...{ name: "a running task", of: "poll", job: ID, status: 200 },
     body: { data: [{ ...about, status: "processing", progress: 40 }] },
     outcome: { kind: "pending" },
   },
   {
-    ...{ name: "a clip that is done", of: "poll", job: ID, status: 200 },
+    ...{ name: "a finished clip", of: "poll", job: ID, status: 200 },
     body: {
       data: [
         { ...about, status: "success", videoUUID: "b7db282d-2943-4f12-992f-77df3ad3ec71", videoURL: VIDEO, cost: 0.18, seed: 42 },
@@ -105,52 +105,52 @@ const recorded: Recorded[] = [
     outcome: { kind: "announced", results: [{ url: VIDEO }] },
   },
   {
-    ...{ name: "a task that failed among the errors of an HTTP 200", of: "poll", job: ID, status: 200 },
+    ...{ name: "a failed task in the error list", of: "poll", job: ID, status: 200 },
     body: errors("timeoutProvider", "The external provider did not respond.", { ...about, status: "error" }),
     outcome: { kind: "failed", failure: { class: "job_failed" } },
   },
   {
-    ...{ name: "a task that failed with a code that nobody has heard of", of: "poll", job: ID, status: 200 },
+    ...{ name: "a failed task with an unknown code", of: "poll", job: ID, status: 200 },
     body: errors("somethingNew", "Something new.", { ...about, status: "error" }),
     outcome: { kind: "failed", failure: { class: "job_failed" } },
   },
   {
-    ...{ name: "a clip that its maker filtered", of: "poll", job: ID, status: 200 },
+    ...{ name: "a clip that the model vendor filtered", of: "poll", job: ID, status: 200 },
     body: errors("invalidProviderContent", "The content was filtered.", { ...about, status: "error" }),
     outcome: { kind: "failed", failure: { class: "refused_output" } },
   },
   {
-    ...{ name: "a question with a wrong key, which says nothing about the task", of: "poll", job: ID, status: 401 },
+    ...{ name: "a wrong key during a poll", of: "poll", job: ID, status: 401 },
     body: { errors: [{ code: "invalidApiKey", message: "Invalid API key." }] },
     outcome: { kind: "unclear" },
   },
   {
-    ...{ name: "a task that is not there", of: "poll", job: ID, status: 404 },
+    ...{ name: "an unknown task", of: "poll", job: ID, status: 404 },
     body: errors("taskNotFound", "Task not found."),
     outcome: { kind: "gone" },
   },
   {
-    ...{ name: "no word about a task, which proves nothing", of: "poll", job: ID, status: 200 },
+    ...{ name: "an empty list", of: "poll", job: ID, status: 200 },
     body: { data: [] },
     outcome: { kind: "unclear" },
   },
   {
-    ...{ name: "our task, found by our name for it", of: "find", status: 200 },
+    ...{ name: "the task with our id", of: "find", status: 200 },
     body: { data: [{ ...about, taskUUID: OURS, status: "processing" }] },
     outcome: { kind: "found", job: { jobId: OURS } },
   },
   {
-    ...{ name: "another task than was asked about, which proves nothing", of: "find", status: 200 },
+    ...{ name: "a task with another id", of: "find", status: 200 },
     body: { data: [{ ...about, status: "processing" }] },
     outcome: { kind: "unclear" },
   },
   {
-    ...{ name: "a name that it does not know", of: "find", status: 404 },
+    ...{ name: "an unknown task id", of: "find", status: 404 },
     body: errors("taskFailedOrNotFound", "No such task."),
     outcome: { kind: "absent" },
   },
   {
-    ...{ name: "no word about a name, which proves nothing", of: "find", status: 200 },
+    ...{ name: "an empty lookup", of: "find", status: 200 },
     body: { data: [] },
     outcome: { kind: "unclear" },
   },

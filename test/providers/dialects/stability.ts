@@ -1,4 +1,4 @@
-// Stability's pictures: bodies from its pages and as others saw them, and where it differs from most.
+// Dialect case of Stability images: recorded responses, and its deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const PNG = "iVBORw0KGgo=";
@@ -6,23 +6,23 @@ const ID = "21c6b49145908e78f5c3c98d7c0020bb";
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "a picture", of: "submit", status: 200 },
+    ...{ name: "an image", of: "submit", status: 200 },
     headers: { "content-type": "application/json; type=image/png", "x-request-id": ID },
     body: { image: PNG, finish_reason: "SUCCESS", seed: 1234 },
     outcome: { kind: "announced", job: { jobId: ID }, results: [{ url: `data:image/png;base64,${PNG}`, mime: "image/png" }] },
   },
   {
-    ...{ name: "a picture that is withheld: a blurred one, in a 200", of: "submit", status: 200 },
+    ...{ name: "a withheld (blurred) image", of: "submit", status: 200 },
     body: { image: PNG, finish_reason: "CONTENT_FILTERED", seed: 1 },
     outcome: { kind: "rejected", failure: { class: "refused_output" } },
   },
   {
-    ...{ name: "a prompt that is refused, although it is a 403", of: "submit", status: 403 },
+    ...{ name: "a refused prompt", of: "submit", status: 403 },
     body: { id: ID, name: "content_moderation", errors: ["Your request was flagged by our content moderation system"] },
     outcome: { kind: "rejected", failure: { class: "refused_input" } },
   },
   {
-    ...{ name: "a body that is no form", of: "submit", status: 400 },
+    ...{ name: "a body that is not a form", of: "submit", status: 400 },
     body: { errors: ["content-type: must be multipart/form-data"], id: ID, name: "bad_request" },
     outcome: {
       kind: "rejected",
@@ -30,7 +30,7 @@ const recorded: Recorded[] = [
     },
   },
   {
-    ...{ name: "a request that is too large", of: "submit", status: 413 },
+    ...{ name: "a too large request", of: "submit", status: 413 },
     body: { id: ID, name: "payload_too_large", errors: ["body: is larger than 10MiB"] },
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
@@ -50,7 +50,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "rate_limited" } },
   },
   {
-    ...{ name: "a fault of the service", of: "submit", status: 500 },
+    ...{ name: "an internal error", of: "submit", status: 500 },
     body: { id: ID, name: "internal_error", errors: ["An unexpected server error has occurred, please try again later."] },
     outcome: { kind: "ambiguous" },
   },
@@ -60,9 +60,9 @@ export const stability: DialectCase[] = [
   {
     ...{ provider: "stability", endpoint: "core", recorded, lost: "unclear" },
     differs: {
-      // Pictures go in with the form: there are no links to follow.
+      // Images are sent in the form, so there are no input links.
       "input-unreachable": null,
-      // Whether a call that ended in a 500 was charged is not known.
+      // A call that ended with status 500 may have been billed.
       ...{ fail: "ambiguous", "fail-later": "ambiguous", "no-file": "ambiguous" },
     },
     input: { prompt: "a fox in snow", aspect_ratio: "16:9", seed: 7 },

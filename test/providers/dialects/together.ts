@@ -1,11 +1,11 @@
-// Together AI's images: bodies from its pages and as others recorded them, and where an answer that is the picture differs from most.
+// Dialect case of Together AI images: recorded responses, and its deviations as a synchronous provider.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "oFuwv7Y-2kFHot-99170ebf9e84e0ce-SJC";
 const MODEL = "black-forest-labs/FLUX.1-schnell";
 const JPEG = "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAEBAQ==";
 
-/** An error as Together writes it, mostly without a code. */
+/** An error in Together's format, mostly without a code. */
 const error = (message: string, type = "invalid_request_error", code: string | null = null) => ({
   id: "oMZbc7k-2kFHot-9a78aa608b7f797c-PDX",
   error: { message, type, param: null, code },
@@ -13,7 +13,7 @@ const error = (message: string, type = "invalid_request_error", code: string | n
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "a picture in the answer", of: "submit", status: 200 },
+    ...{ name: "an image in the response", of: "submit", status: 200 },
     body: {
       ...{ id: ID, model: MODEL, object: "list" },
       data: [{ index: 0, b64_json: JPEG, type: "b64_json", timings: { inference: 0.799 } }],
@@ -25,39 +25,39 @@ const recorded: Recorded[] = [
     },
   },
   {
-    ...{ name: "a picture's address, though it was to be in the answer", of: "submit", status: 200 },
+    ...{ name: "an image URL although the image was requested in the response", of: "submit", status: 200 },
     body: { id: ID, model: MODEL, data: [{ index: 0, url: "https://api.together.ai/v1/images/fox" }] },
     outcome: { kind: "announced", job: { jobId: ID }, results: [{ url: "https://api.together.ai/v1/images/fox" }] },
   },
   {
-    ...{ name: "an answer without a picture", of: "submit", status: 200 },
+    ...{ name: "a response without an image", of: "submit", status: 200 },
     body: { id: ID, model: MODEL, object: "list", data: [] },
     outcome: { kind: "rejected", failure: { class: "job_failed" } },
   },
   {
-    ...{ name: "a parameter that the model does not take", of: "submit", status: 400 },
+    ...{ name: "an unsupported parameter", of: "submit", status: 400 },
     body: error("Unsupported use of 'image_url' parameter. This parameter is not supported for the selected model."),
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
   {
-    ...{ name: "a picture that the model's maker withheld, told by words alone", of: "submit", status: 400 },
+    ...{ name: "an image that the model vendor withheld, reported only by its message", of: "submit", status: 400 },
     body: error(
       "Invalid content detected. The generated content was flagged and rejected by Black Forest Labs's content moderation system",
     ),
     outcome: { kind: "rejected", failure: { class: "refused_output" } },
   },
   {
-    ...{ name: "a picture that the checker withheld", of: "submit", status: 422 },
+    ...{ name: "an image that the content checker withheld", of: "submit", status: 422 },
     body: error("image may contain NSFW content"),
     outcome: { kind: "rejected", failure: { class: "refused_output" } },
   },
   {
-    ...{ name: "a prompt that moderation stopped", of: "submit", status: 400 },
+    ...{ name: "a refused prompt", of: "submit", status: 400 },
     body: error("The prompt was flagged.", "content_policy_violation"),
     outcome: { kind: "rejected", failure: { class: "refused_input" } },
   },
   {
-    ...{ name: "too many requests, of the same type as an empty account", of: "submit", status: 429 },
+    ...{ name: "too many requests, with the error type of an empty account", of: "submit", status: 429 },
     body: error("You have been rate limited. Your rate limit is 60 queries per minute.", "credit_limit"),
     outcome: { kind: "rejected", failure: { class: "rate_limited" } },
   },
@@ -72,12 +72,12 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
   {
-    ...{ name: "a model that is not there", of: "submit", status: 404 },
+    ...{ name: "an unknown model", of: "submit", status: 404 },
     body: error("Unable to access model bad model.", "invalid_request_error", "model_not_available"),
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
   {
-    ...{ name: "a server error, after which nobody knows", of: "submit", status: 500 },
+    ...{ name: "a server error", of: "submit", status: 500 },
     body: error("Internal server error", "server_error"),
     outcome: { kind: "ambiguous" },
   },
@@ -96,12 +96,12 @@ export const together: DialectCase[] = [
       image_urls: ["https://media.example/fox.png"],
     },
     differs: {
-      // It answers with the picture, and its own name for that is not needed: what is missing is the picture.
+      // The response has the image, so its missing id does not matter; the fault removes the image.
       "no-id": "rejected job_failed",
       "no-file": "rejected job_failed",
-      // What it says of a picture that it cannot fetch is not known: it counts as any other wrong parameter.
+      // Its response to an unreachable image is undocumented, so it counts as an invalid parameter.
       "input-unreachable": "rejected invalid_for_route",
-      // A failure of the work is a 500, which may as well come from a gateway.
+      // A failed generation has status 500, which may also come from a gateway.
       fail: "ambiguous",
       "fail-later": "ambiguous",
     },

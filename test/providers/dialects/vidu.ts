@@ -1,4 +1,4 @@
-// Vidu: bodies from its pages, and where it differs from most.
+// Dialect case of Vidu: recorded responses from its documentation, and its deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "824361287163904";
@@ -20,7 +20,7 @@ const ending = (name: string, code: string, failureClass: string): Recorded => (
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "a task that was created", of: "submit", status: 200 },
+    ...{ name: "a created task", of: "submit", status: 200 },
     body: {
       ...{ task_id: ID, state: "created", model: "viduq3-pro", prompt: "a fox in snow", duration: 5, seed: 0 },
       ...{ resolution: "720p", aspect_ratio: "16:9", movement_amplitude: "auto", payload: "0k3v9x2m-1", credits: 4 },
@@ -28,41 +28,41 @@ const recorded: Recorded[] = [
     },
     outcome: { kind: "accepted", job: { jobId: ID } },
   },
-  refusal("words that it refuses", 400, "AuditSubmitIllegal", "submit is illegal", "refused_input"),
-  refusal("a prompt that it refuses", 400, "TaskPromptPolicyViolation", "prompt policy violation", "refused_input"),
-  refusal("credits that are used up, which is a 400", 400, "CreditInsufficient", "insufficient credits", "balance"),
-  refusal("a model that it does not have", 400, "ModelUnavailable", "model unavailable", "config_fault"),
-  refusal("a picture that it cannot fetch", 400, "ImageDownloadFailure", "image download failure", "input_unreachable"),
-  refusal("a field that is not there", 400, "FieldLacking", "field is missing or empty: prompt", "invalid_for_route"),
-  refusal("a request that it is still at", 400, "OperationInProcess", "operation in process, please retry later", "rate_limited"),
+  refusal("a refused submission", 400, "AuditSubmitIllegal", "submit is illegal", "refused_input"),
+  refusal("a refused prompt", 400, "TaskPromptPolicyViolation", "prompt policy violation", "refused_input"),
+  refusal("exhausted credits", 400, "CreditInsufficient", "insufficient credits", "balance"),
+  refusal("an unavailable model", 400, "ModelUnavailable", "model unavailable", "config_fault"),
+  refusal("an input image that it cannot fetch", 400, "ImageDownloadFailure", "image download failure", "input_unreachable"),
+  refusal("a missing field", 400, "FieldLacking", "field is missing or empty: prompt", "invalid_for_route"),
+  refusal("a request in progress", 400, "OperationInProcess", "operation in process, please retry later", "rate_limited"),
   refusal("a wrong key", 401, "Unauthorized", "unauthorized", "config_fault"),
-  refusal("a key that may not", 403, "Forbidden", "forbidden", "config_fault"),
-  refusal("too many tasks at once", 429, "QuotaExceeded", "quota exceeded", "rate_limited"),
+  refusal("a key without permission", 403, "Forbidden", "forbidden", "config_fault"),
+  refusal("too many concurrent tasks", 429, "QuotaExceeded", "quota exceeded", "rate_limited"),
   refusal("too many requests", 429, "TooManyRequests", "too many requests", "rate_limited"),
   {
-    ...{ name: "a fault of its own, after which nothing is known", of: "submit", status: 500 },
+    ...{ name: "an internal error", of: "submit", status: 500 },
     body: error(500, "InternalServiceFailure", "internal service failure"),
     outcome: { kind: "ambiguous" },
   },
   {
-    ...{ name: "a task that waits", of: "poll", job: ID, status: 200 },
+    ...{ name: "a queued task", of: "poll", job: ID, status: 200 },
     body: task({ state: "queueing" }),
     outcome: { kind: "pending", seen: "queueing" },
   },
   {
-    ...{ name: "a clip", of: "poll", job: ID, status: 200 },
+    ...{ name: "a finished clip", of: "poll", job: ID, status: 200 },
     body: task({
       state: "success",
       creations: [{ id: "824361287163905", url: VIDEO, cover_url: "https://prod-ss-vidu.s3.amazonaws.com/infer/cover.jpeg" }],
     }),
     outcome: { kind: "announced", results: [{ url: VIDEO }] },
   },
-  ending("words that it refused later", "AuditSubmitIllegal", "refused_input"),
-  ending("a clip that it holds back", "CreationPolicyViolation", "refused_output"),
-  ending("a picture that it could not fetch", "ImageDownloadFailure", "input_unreachable"),
-  ending("a task that was called off", "UserCancelled", "job_failed"),
+  ending("a prompt that was refused after acceptance", "AuditSubmitIllegal", "refused_input"),
+  ending("a withheld clip", "CreationPolicyViolation", "refused_output"),
+  ending("an input image that it could not fetch", "ImageDownloadFailure", "input_unreachable"),
+  ending("a cancelled task", "UserCancelled", "job_failed"),
   {
-    ...{ name: "a task that it does not know", of: "poll", job: ID, status: 404 },
+    ...{ name: "an unknown task", of: "poll", job: ID, status: 404 },
     body: error(404, "TaskNotFound", "task not found"),
     outcome: { kind: "gone" },
   },
@@ -71,7 +71,7 @@ const recorded: Recorded[] = [
 export const vidu: DialectCase[] = [
   {
     ...{ provider: "vidu", endpoint: "v2/text2video", recorded },
-    // Its page on the list of tasks does not say that it shows our mark.
+    // Its documentation does not state that the task list shows our reference.
     lost: "unclear",
     options: { values: { model: "viduq3-pro", sounds: false } },
     input: { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9" },

@@ -1,4 +1,4 @@
-// WaveSpeedAI: bodies from its pages, and where it differs from most.
+// Dialect case of WaveSpeedAI: recorded responses from its documentation, and its deviations.
 import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "e6832d4abffb4d79bfbca19783fca133";
@@ -13,7 +13,7 @@ const prediction = (more: object) => ({
 
 const recorded: Recorded[] = [
   {
-    ...{ name: "a prediction that was created", of: "submit", status: 200 },
+    ...{ name: "a created prediction", of: "submit", status: 200 },
     body: prediction({ status: "created", has_nsfw_contents: [], timings: { inference: 0 } }),
     outcome: { kind: "accepted", job: { jobId: ID } },
   },
@@ -23,7 +23,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
   {
-    ...{ name: "a prompt that is refused in an HTTP 200", of: "submit", status: 200 },
+    ...{ name: "a refused prompt", of: "submit", status: 200 },
     body: { code: 1200, message: "The content contains sensitive information." },
     outcome: { kind: "rejected", failure: { class: "refused_input" } },
   },
@@ -33,7 +33,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
   {
-    ...{ name: "an account that wants a top-up", of: "submit", status: 403 },
+    ...{ name: "an empty account", of: "submit", status: 403 },
     body: { code: 403, message: "Insufficient credits. Please top up." },
     outcome: { kind: "rejected", failure: { class: "balance" } },
   },
@@ -43,17 +43,17 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "rate_limited" } },
   },
   {
-    ...{ name: "a prediction under way", of: "poll", job: ID, status: 200 },
+    ...{ name: "a running prediction", of: "poll", job: ID, status: 200 },
     body: prediction({ status: "processing" }),
     outcome: { kind: "pending" },
   },
   {
-    ...{ name: "a prediction that is completed", of: "poll", job: ID, status: 200 },
+    ...{ name: "a completed prediction", of: "poll", job: ID, status: 200 },
     body: prediction({ status: "completed", outputs: [VIDEO], has_nsfw_contents: [false], timings: { inference: 25_729 } }),
     outcome: { kind: "announced", results: [{ url: VIDEO }] },
   },
   {
-    ...{ name: "a prediction whose pictures are flagged, one of two", of: "poll", job: ID, status: 200 },
+    ...{ name: "a prediction with one of two images flagged", of: "poll", job: ID, status: 200 },
     body: prediction({ status: "completed", outputs: [VIDEO, VIDEO], has_nsfw_contents: [false, true] }),
     outcome: { kind: "failed", failure: { class: "refused_output" } },
   },
@@ -72,27 +72,27 @@ const recorded: Recorded[] = [
     }),
   ),
   {
-    ...{ name: "a prediction that was refused, with its code inside", of: "poll", job: ID, status: 200 },
+    ...{ name: "a refused prediction with a code in the data", of: "poll", job: ID, status: 200 },
     body: prediction({ status: "failed", code: 1200, error: "The content may violate the rules." }),
     outcome: { kind: "failed", failure: { class: "refused_input" } },
   },
   {
-    ...{ name: "a picture that could not be had", of: "poll", job: ID, status: 200 },
+    ...{ name: "an input image that it could not fetch", of: "poll", job: ID, status: 200 },
     body: prediction({ status: "failed", code: 1402, error: "Failed to download image from the provided URL." }),
     outcome: { kind: "failed", failure: { class: "input_unreachable" } },
   },
   {
-    ...{ name: "a task that could not be completed", of: "poll", job: ID, status: 200 },
+    ...{ name: "a failed task", of: "poll", job: ID, status: 200 },
     body: prediction({ status: "failed", code: 1403, error: "The task could not be completed." }),
     outcome: { kind: "failed", failure: { class: "job_failed" } },
   },
   {
-    ...{ name: "a prediction that is not there", of: "poll", job: ID, status: 404 },
+    ...{ name: "an unknown prediction", of: "poll", job: ID, status: 404 },
     body: { code: 404, message: "prediction not found" },
     outcome: { kind: "gone" },
   },
   {
-    ...{ name: "a list, which does not say what was asked for", of: "find", status: 200 },
+    ...{ name: "a list without inputs", of: "find", status: 200 },
     body: {
       ...{ code: 200, message: "success" },
       data: {
@@ -108,7 +108,7 @@ const recorded: Recorded[] = [
     outcome: { kind: "page", candidates: [{ job: { jobId: ID }, match: "possible" }], next: "2" },
   },
   {
-    ...{ name: "a list with nothing on it", of: "find", status: 200 },
+    ...{ name: "an empty list", of: "find", status: 200 },
     body: { code: 200, message: "success", data: { page: 1, items: [] } },
     outcome: { kind: "page", candidates: [], next: null },
   },
@@ -117,10 +117,10 @@ const recorded: Recorded[] = [
 export const wavespeed: DialectCase[] = [
   {
     ...{ provider: "wavespeed", endpoint: MODEL, recorded },
-    // What is on its list cannot be told apart: it proves at most that nothing was made.
+    // The entries of its list cannot be distinguished; at most it proves that no job exists.
     lost: "unclear",
     input: { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9" },
-    // One code for all moderation; what is withheld has a flag besides.
+    // All moderation has one code; a withheld result also has a flag.
     differs: { "refuse-output": "failed refused_input" },
   },
 ];

@@ -1,10 +1,10 @@
-// The admin service: credits, keys, accounts, files, and what is kept beside generations.
+// Store contract of admin mutations: balance adjustments, keys, accounts, file retention, route health and secrets.
 import { expect, test } from "bun:test";
 import type { Stage } from "../conformance.ts";
 import { admit, admitMutation, commitOne, NOW_MS, OUTPUT, openAccount, succeed, topUp } from "../fixture.ts";
 
 export const adminPromises = (stage: Stage): void => {
-  test("a payment with a reference is credited once", async () => {
+  test("credits a payment reference once, and rejects it for another account", async () => {
     const { store, account, balance } = stage;
     expect(await topUp(store, account.seq, 500, "pay_1")).toMatchObject({ kind: "done", credits: 500 });
     expect(await topUp(store, account.seq, 500, "pay_1")).toMatchObject({ kind: "done", credits: 0 });
@@ -13,7 +13,7 @@ export const adminPromises = (stage: Stage): void => {
     expect(await balance()).toEqual([1500, 0, 0, 0]);
   });
 
-  test("a dispute takes at most what is available, the rest is owed and the account is paused", async () => {
+  test("debits a dispute up to the available balance, records the rest as debt and pauses the account", async () => {
     const { store, account } = stage;
     await admit(store, account);
     const dispute = {
@@ -37,13 +37,13 @@ export const adminPromises = (stage: Stage): void => {
     expect(await store.account(account.id)).toMatchObject({ owedCredits: 115 });
   });
 
-  test.each([0, -5, 0.5, Number.MAX_SAFE_INTEGER, Number.NaN])("a top-up of %d is refused", async (credits) => {
+  test.each([0, -5, 0.5, Number.MAX_SAFE_INTEGER, Number.NaN])("rejects a top-up of %d credits", async (credits) => {
     const { store, account, balance } = stage;
     expect((await topUp(store, account.seq, credits)).kind).toBe("refused");
     expect(await balance()).toEqual([1000, 0, 0, 0]);
   });
 
-  test("the transfers of an account come in pages from the end of its chain", async () => {
+  test("returns the transfers of an account in pages, newest first", async () => {
     const { store, account } = stage;
     await openAccount(store, 5);
     for (let i = 0; i < 3; i++) await succeed(store, account);
@@ -64,7 +64,7 @@ export const adminPromises = (stage: Stage): void => {
     expect(all.map(({ generationId, requestId }) => (generationId === null) === (requestId === null))).not.toContain(false);
   });
 
-  test("keys open their account until they are revoked", async () => {
+  test("resolves an API key to its account until the key is revoked", async () => {
     const { store, account } = stage;
     expect(await store.callerByKeyHash(account.keyHash)).toEqual({
       keySeq: account.keySeq,
@@ -91,7 +91,7 @@ export const adminPromises = (stage: Stage): void => {
     expect((await commitOne(store, { mutation: "revoke-key", keyId: "key_none", atMs: NOW_MS })).kind).toBe("refused");
   });
 
-  test("files past their retention are listed until they are marked, and those that are kept until then", async () => {
+  test("lists expired files until they are marked as deleted, and stored outputs until their retention ends", async () => {
     const { store, account } = stage;
     const mutation = await succeed(store, account);
     const kept = { seq: mutation.seq, id: mutation.id, files: OUTPUT.files };
@@ -107,7 +107,7 @@ export const adminPromises = (stage: Stage): void => {
     expect(await store.generationBySeq(mutation.seq)).toMatchObject({ filesExpiredAtMs: NOW_MS + 604_800_001, output: OUTPUT });
   });
 
-  test("time that was seen, route health and secrets stay", async () => {
+  test("persists the last seen time, route health, secrets and mode", async () => {
     const { store } = stage;
     await store.commit([
       { mutation: "beat", atMs: NOW_MS + 50 },
@@ -128,7 +128,7 @@ export const adminPromises = (stage: Stage): void => {
     expect(await store.mode()).toBe("test");
   });
 
-  test("an empty batch is answered, and commits sent together are answered each with its own", async () => {
+  test("commits an empty batch, and returns each of several concurrent commits its own result", async () => {
     const { store, account } = stage;
     expect(await store.commit([])).toEqual([]);
     const mutations = Array.from({ length: 9 }, () => admitMutation(account));

@@ -1,10 +1,10 @@
-// Accepting a submission: keys, limits, balances, and how a generation is found again.
+// Store contract of admission: keys, limits, balances and idempotency.
 import { expect, test } from "bun:test";
 import type { Stage } from "../conformance.ts";
 import { admit, admitMutation, commitOne, NOW_MS, openAccount, succeed, topUp } from "../fixture.ts";
 
 export const admissionPromises = (stage: Stage): void => {
-  test("an accepted submission holds its reserve and is read back as it was answered", async () => {
+  test("holds the reserve of an accepted submission, and reads back the record that the mutation returned", async () => {
     const { store, account, balance } = stage;
     const mutation = admitMutation(account, { idempotencyKey: "k1" });
     const outcome = await commitOne(store, mutation);
@@ -47,15 +47,15 @@ export const admissionPromises = (stage: Stage): void => {
 
   test.each([
     ["defaults were added", { prompt: "x" }, { duration: 5, audio: false }],
-    ["nothing was added", { prompt: "x", image_urls: ["https://a.example/1"] }, {}],
-    ["line feeds and quotes are inside", { prompt: 'two\nlines "quoted" \\ 雪 \u2028' }, { n: [] }],
-  ])("the input comes back byte for byte, with what was added, when %s", async (_name, raw, added) => {
+    ["no defaults were added", { prompt: "x", image_urls: ["https://a.example/1"] }, {}],
+    ["the input contains line feeds and quotes", { prompt: 'two\nlines "quoted" \\ 雪 \u2028' }, { n: [] }],
+  ])("returns the input byte for byte, with its added defaults, when %s", async (_name, raw, added) => {
     const { store, account } = stage;
     const mutation = await admit(store, account, { body: JSON.stringify({ input: raw }), added });
     expect(JSON.stringify(await store.inputOf(mutation.seq))).toBe(JSON.stringify({ raw, filled: { ...raw, ...added } }));
   });
 
-  test("the same key and body is one generation, another body is a conflict, another account is free", async () => {
+  test("replays an idempotency key with the same body, rejects another body, and separates the keys of accounts", async () => {
     const { store, account, balance } = stage;
     const first = await admit(store, account, { idempotencyKey: "k" });
     expect(await commitOne(store, admitMutation(account, { idempotencyKey: "k" }))).toMatchObject({
@@ -72,14 +72,14 @@ export const admissionPromises = (stage: Stage): void => {
     expect(await balance()).toEqual([890, 110, 0, 1]);
   });
 
-  test("fifty submissions with one key in one batch make one generation", async () => {
+  test("creates one generation for fifty submissions with one idempotency key in one batch", async () => {
     const { store, account, balance } = stage;
     const outcomes = await store.commit(Array.from({ length: 50 }, () => admitMutation(account, { idempotencyKey: "one" })));
     expect(outcomes.map(({ kind }) => kind)).toEqual(["admitted", ...Array<"replayed">(49).fill("replayed")]);
     expect(await balance()).toEqual([890, 110, 0, 1]);
   });
 
-  test("a replay is answered before limit and balance, a refused submission leaves its key free", async () => {
+  test("replays an idempotency key before it checks limits, and does not consume the key of a rejected submission", async () => {
     const { store, account } = stage;
     await admit(store, account, { idempotencyKey: "k" });
     const tight = { inProgressLimit: 1, reservedCredits: 110 };
@@ -90,7 +90,7 @@ export const admissionPromises = (stage: Stage): void => {
     expect((await commitOne(store, admitMutation(account, { idempotencyKey: "k2" }))).kind).toBe("admitted");
   });
 
-  test("fifty submissions on a balance for ten: ten are accepted, forty refused, nothing else changes", async () => {
+  test("accepts ten of fifty submissions when the balance covers ten, and rejects the others without side effects", async () => {
     const { store } = stage;
     const poor = await openAccount(store, 1100 + 109);
     const outcomes = await store.commit(Array.from({ length: 50 }, () => admitMutation(poor)));
@@ -99,7 +99,7 @@ export const admissionPromises = (stage: Stage): void => {
     expect(await store.account(poor.id)).toMatchObject({ availableCredits: 109, heldCredits: 1100, inProgress: 10 });
   });
 
-  test("the limit of generations in progress is told before the balance", async () => {
+  test("reports the limit of generations in progress before an insufficient balance", async () => {
     const { store } = stage;
     const poor = await openAccount(store, 110);
     await admit(store, poor, { inProgressLimit: 1 });
@@ -110,7 +110,7 @@ export const admissionPromises = (stage: Stage): void => {
     });
   });
 
-  test("unfinished generations come in pages, oldest first, however many have ended between them", async () => {
+  test("returns unfinished generations in pages, oldest first, when ended generations lie between them", async () => {
     const { store, account } = stage;
     const open: number[] = [];
     await topUp(store, account.seq, 1000);
@@ -123,7 +123,7 @@ export const admissionPromises = (stage: Stage): void => {
     expect([...first, ...second].map(({ seq }) => seq)).toEqual(open);
   });
 
-  test("a generation is found on its own account and by its whole id only", async () => {
+  test("finds a generation only by its complete id and on its own account", async () => {
     const { store, account } = stage;
     const mutation = await admit(store, account);
     const other = await openAccount(store, 0);

@@ -1,10 +1,10 @@
-// Attempts, deadlines and messages on the way.
+// Store contract of attempts, deadlines and messages.
 import { expect, test } from "bun:test";
 import type { Stage } from "../conformance.ts";
 import { admit, capturedMutation, commitOne, NOW_MS, releasedMutation, startedMutation, stepMutation } from "../fixture.ts";
 
 export const attemptPromises = (stage: Stage): void => {
-  test("a job that one attempt owns is never taken by another", async () => {
+  test("rejects a step that assigns the job of one attempt to another attempt", async () => {
     const { store, account } = stage;
     const [one, two] = [await admit(store, account), await admit(store, account)];
     await store.commit([startedMutation(one)]);
@@ -16,7 +16,7 @@ export const attemptPromises = (stage: Stage): void => {
     expect((await commitOne(store, thief)).kind).toBe("refused");
   });
 
-  test("an attempt is read back with everything that was written of it", async () => {
+  test("reads back every stored field of an attempt", async () => {
     const { store, account } = stage;
     const mutation = await admit(store, account);
     await store.commit([
@@ -54,7 +54,7 @@ export const attemptPromises = (stage: Stage): void => {
     ]);
   });
 
-  test("after the end an attempt can be marked late and unwatched, and never sent or charged", async () => {
+  test("accepts a late mark after the end of a generation, and rejects marks that send or charge the attempt", async () => {
     const { store, account, balance } = stage;
     const mutation = await admit(store, account);
     const mark = (change: object) =>
@@ -73,7 +73,7 @@ export const attemptPromises = (stage: Stage): void => {
     expect(await balance()).toEqual([1000, 0, 0, 0]);
   });
 
-  test("a late delivery of an earlier attempt is charged at its own quote before the end", async () => {
+  test("charges a late delivery of an earlier attempt at its own price before the generation ends", async () => {
     const { store, account } = stage;
     const mutation = await admit(store, account);
     await store.commit([
@@ -90,7 +90,7 @@ export const attemptPromises = (stage: Stage): void => {
     expect(await store.watchedAttempts(0, 10)).toMatchObject([{ n: 2 }]);
   });
 
-  test("the deadline is replaced, kept when a step does not name it, taken away with null, and gone at the end", async () => {
+  test("replaces a deadline, keeps it when a step omits it, and removes it when a step sets null", async () => {
     const { store, account } = stage;
     const mutation = await admit(store, account);
     const deadline = async () => (await store.unfinished(0, 10))[0]?.deadline;
@@ -103,7 +103,7 @@ export const attemptPromises = (stage: Stage): void => {
     await store.commit([stepMutation(mutation.seq, 5, { deadline: { kind: "attempt", n: 1, dueAtMs: NOW_MS + 600_500 } })]);
   });
 
-  test("a message is set while running and cleared by the end", async () => {
+  test("sets a message while the generation runs, and clears it at the end", async () => {
     const { store, account } = stage;
     const mutation = await admit(store, account);
     await store.commit([

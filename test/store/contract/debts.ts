@@ -1,4 +1,4 @@
-// Debts and refunds: what a settlement gives back pays a debt first, a dispute may turn again, and other currencies wait for an operator.
+// Store contract of debts and reversals: repayment, changed disputes, and reversals in other currencies.
 import { describe, expect, test } from "bun:test";
 import type { Mutation, MutationResult } from "../../../src/store/mutations.ts";
 import type { ReversalState } from "../../../src/store/purchase-mutations.ts";
@@ -28,17 +28,17 @@ export const debtPromises = (stage: Stage): void => {
     atMs: NOW_MS,
   });
   const all = (...mutations: Mutation[]): Promise<MutationResult[]> => stage.store.commit(mutations);
-  /** Available, owed, paused. */
+  /** Available credits, debt and paused flag of the account. */
   const standing = async () => {
     const row = await stage.store.account(stage.account.id);
     return [row?.availableCredits, row?.owedCredits, row?.paused];
   };
 
-  describe("what a settlement gives back", () => {
+  describe("an account with a debt", () => {
     const notes = async (most: number) =>
       (await stage.store.transfers(stage.account.id, null, most)).map(({ kind, credits, note }) => [kind, credits, note]);
 
-    test("pays what is owed first, in its own transaction, and the last of it opens the account", async () => {
+    test("repays it from released credits in the transaction of the settlement, and is unpaused at zero", async () => {
       const { store, account } = stage;
       const one = await admit(store, account);
       const other = await admit(store, account);
@@ -56,7 +56,7 @@ export const debtPromises = (stage: Stage): void => {
       ]);
     });
 
-    test("pays it out of the rest of a hold, too, and charges what was delivered in full", async () => {
+    test("repays it from the rest of a hold, and is charged in full for the delivered result", async () => {
       const { store, account } = stage;
       const mutation = await admit(store, account);
       await all(startedMutation(mutation), adjust(-900));
@@ -67,7 +67,7 @@ export const debtPromises = (stage: Stage): void => {
       expect(await standing()).toEqual([25, 0, false]);
     });
 
-    test("pays it once, where several end in one batch among others' mutations", async () => {
+    test("repays it once when several generations end in one batch with mutations of other accounts", async () => {
       const { store, account } = stage;
       const other = await openAccount(store, 1000);
       const mine = [await admit(store, account), await admit(store, account), await admit(store, account)];
@@ -85,13 +85,13 @@ export const debtPromises = (stage: Stage): void => {
         ["stepped", 110],
         ["stepped", 10],
         ["admitted", 0],
-        // Nothing is owed by then, and 100 are there.
+        // The debt is zero by then, and 100 credits are available.
         ["insufficient_credits", 0],
       ]);
       expect(await standing()).toEqual([100, 0, false]);
     });
 
-    test("nothing is held while anything is owed, and the pause that a user lifted changes nothing about it", async () => {
+    test("has its submissions rejected until the debt is zero, even after it was unpaused", async () => {
       const { store, account } = stage;
       await all(adjust(-1200), { mutation: "set-account", accountSeq: account.seq, paused: false });
       expect(await standing()).toEqual([0, 200, false]);
@@ -103,7 +103,7 @@ export const debtPromises = (stage: Stage): void => {
     });
   });
 
-  test("of a dispute the latest news counts: one that was won may be lost later, and the other way round", async () => {
+  test("applies the newest state of a dispute, and ignores older states that arrive later", async () => {
     const { store, account } = stage;
     await buy(store, account.seq, "a", 1000);
     const told = (state: ReversalState, second: number) =>
@@ -111,7 +111,7 @@ export const debtPromises = (stage: Stage): void => {
     expect(await told("taken", 1)).toMatchObject({ transferredCredits: -1000 });
     expect(await told("returned", 10)).toMatchObject({ transferredCredits: 1000 });
     expect(await told("lost", 20)).toMatchObject({ transferredCredits: -1000 });
-    // What was so before that comes again, and late.
+    // Older states arrive again, late.
     for (const [state, second] of [
       ["returned", 10],
       ["taken", 1],
@@ -120,10 +120,10 @@ export const debtPromises = (stage: Stage): void => {
       expect(await told(state, second)).toMatchObject({ changed: false, transferredCredits: 0 });
     expect(await standing()).toEqual([1000, 0, false]);
     expect(await told("returned", 30)).toMatchObject({ transferredCredits: 1000 });
-    // That it stood so later still is remembered, too.
+    // The store also remembers the time of a newer report of the same state.
     await told("returned", 40);
     expect(await told("lost", 35)).toMatchObject({ changed: false });
-    // A refund that failed stays so.
+    // A refund that failed stays failed.
     const refund = (state: ReversalState, second: number) =>
       commitOne(store, reversalMutation("re_1", "a", 300, { state, reportedAtMs: NOW_MS + second * 1000 }));
     await refund("returned", 1);
@@ -134,7 +134,7 @@ export const debtPromises = (stage: Stage): void => {
   describe("a refund or dispute in another currency", () => {
     const undecided = async () => (await stage.store.undecidedReversals(9)).map(({ id }) => id);
 
-    test("pauses the account until an operator has decided what it takes back, once", async () => {
+    test("pauses the account until an operator decides, once, how many credits to reverse", async () => {
       const { store, account } = stage;
       await buy(store, account.seq, "a", 1000);
       expect(await commitOne(store, foreignMutation("re_1", "a", 460))).toMatchObject({
@@ -161,14 +161,14 @@ export const debtPromises = (stage: Stage): void => {
       expect(await standing()).toEqual([1500, 0, false]);
       expect(await undecided()).toEqual([]);
       expect(await store.purchase("pur_a")).toMatchObject({ refundedCredits: 500, reversedCredits: 500 });
-      // It failed after all.
+      // The refund fails afterwards.
       expect(await commitOne(store, foreignMutation("re_1", "a", 460, { state: "returned" }))).toMatchObject({
         transferredCredits: 500,
       });
       expect(await standing()).toEqual([2000, 0, false]);
     });
 
-    test("may take nothing, and asks again where it becomes more", async () => {
+    test("can be decided with zero credits, and requires a new decision when its amount grows", async () => {
       const { store, account } = stage;
       await buy(store, account.seq, "a", 1000);
       const dispute = (amount: number, second: number, state: ReversalState = "taken") =>
@@ -182,7 +182,7 @@ export const debtPromises = (stage: Stage): void => {
       expect(await undecided()).toEqual([]);
     });
 
-    test("that was won before anybody decided is over, and an inquiry is none", async () => {
+    test("requires no decision when it is won first, or while it is only an inquiry", async () => {
       const { store, account } = stage;
       await buy(store, account.seq, "a", 1000);
       const dispute = { kind: "dispute" } as const;
@@ -195,7 +195,7 @@ export const debtPromises = (stage: Stage): void => {
       expect((await commitOne(store, decideMutation("dp_1", 900))).kind).toBe("refused");
     });
 
-    test("waits for its payment, and concerns none of what else the same Stripe account sells", async () => {
+    test("waits for its payment, and ignores payments of other products on the same Stripe account", async () => {
       const { store, account } = stage;
       await all(
         openPurchaseMutation(account.seq, "a", 1000),
@@ -205,12 +205,12 @@ export const debtPromises = (stage: Stage): void => {
       expect([await standing(), await undecided()]).toEqual([[1000, 0, false], []]);
       expect(await commitOne(store, payMutation("a", 1000))).toMatchObject({ transferredCredits: 1000, undecided: 1 });
       expect([await standing(), await undecided()]).toEqual([[2000, 0, true], ["re_1"]]);
-      // What was paid otherwise than was asked was never credited: giving it back takes nothing.
+      // A payment that did not match its order was never credited, so its refund reverses nothing.
       await all(openPurchaseMutation(account.seq, "b", 1000), payMutation("b", 950, "eur"), foreignMutation("re_2", "b", 950));
       expect(await undecided()).toEqual(["re_1"]);
     });
 
-    test("leaves a pause while anything is owed, and a debt one while anything is undecided", async () => {
+    test("keeps the account paused until the debt is zero and every reversal is decided", async () => {
       const { store, account } = stage;
       await buy(store, account.seq, "a", 1000);
       await all(foreignMutation("re_1", "a", 900), adjust(-1800), decideMutation("re_1", 1000));

@@ -1,4 +1,4 @@
-// Keys and their terms: made, changed, rotated, held to what they may spend, and when they were last used.
+// Store contract of API keys: creation, changes, rotation, spend limits and last use.
 import { describe, expect, test } from "bun:test";
 import { DAY_MS } from "../../../src/domain/calendar.ts";
 import { hashApiKey, newApiKey, newId } from "../../../src/domain/ids.ts";
@@ -19,7 +19,7 @@ import {
 } from "../fixture.ts";
 
 const NONE: KeyLimits = { day: null, week: null, month: null };
-/** The seq and the id of a new key with terms. */
+/** Creates a key with terms. @returns its id, its hash and the account with the key. */
 const newKey = async ({ store, account }: Stage, terms: { limits?: KeyLimits; expiresAtMs?: number; models?: string[] } = {}) => {
   const id = newId("key");
   const hash = hashApiKey(newApiKey("test"));
@@ -36,7 +36,7 @@ const rotateMutation = (keyId: string, overlapMs: number, atMs = NOW_MS) =>
     mutation: "rotate-key",
     ...{ keyId, overlapMs, id: newId("key"), hash: hashApiKey(newApiKey("test")), start: "gr_test_next", atMs },
   }) as const;
-// Monday 2026-09-21 at 14:13:20, UTC.
+// NOW_MS is Monday 2026-09-21 14:13:20 UTC.
 const TUESDAY = NOW_MS + DAY_MS;
 const NEXT_MONDAY = Date.UTC(2026, 8, 28);
 const OCTOBER = Date.UTC(2026, 9, 1);
@@ -44,7 +44,7 @@ const OCTOBER = Date.UTC(2026, 9, 1);
 export const keyPromises = (stage: Stage): void => {
   const spent = async (id: string, atMs = NOW_MS) => (await stage.store.keySpend(atMs)).get(id);
 
-  test("a limit counts what is held, and then what it cost", async () => {
+  test("counts held credits against a key limit, and the actual cost after the end", async () => {
     const { store } = stage;
     const key = await newKey(stage, { limits: { ...NONE, day: 220 } });
     const [one, two] = [await admit(store, key.with), await admit(store, key.with)];
@@ -52,13 +52,13 @@ export const keyPromises = (stage: Stage): void => {
     const third = admitMutation(key.with);
     const refusal = { kind: "key_limit", window: "day", limitCredits: 220, leftCredits: 0, resetsAtMs: Date.UTC(2026, 8, 22) };
     expect(await commitOne(store, third)).toMatchObject(refusal);
-    // 75 of 110 were charged: 35 are the key's again. A failure gives all of it back.
+    // 75 of 110 credits were charged, so 35 return to the limit. A failure returns all of them.
     await store.commit([startedMutation(one), capturedMutation(one.seq, 2, 1, 75)]);
     expect(await commitOne(store, third)).toMatchObject({ ...refusal, leftCredits: 35 });
     await store.commit([releasedMutation(two.seq, 1)]);
     expect(await spent(key.id)).toMatchObject({ windows: { day: 75 } });
     expect((await commitOne(store, third)).kind).toBe("admitted");
-    // Other keys of the account are not in it.
+    // The limit does not apply to other keys of the account.
     expect((await commitOne(store, admitMutation(stage.account))).kind).toBe("admitted");
   });
 
@@ -66,7 +66,7 @@ export const keyPromises = (stage: Stage): void => {
     ["day", TUESDAY, Date.UTC(2026, 8, 22)],
     ["week", NEXT_MONDAY, NEXT_MONDAY],
     ["month", OCTOBER, OCTOBER],
-  ] as const)("a limit per %s begins anew with it, in UTC", async (window, anew, resetsAtMs) => {
+  ] as const)("resets a limit per %s at the start of the period in UTC", async (window, anew, resetsAtMs) => {
     const { store } = stage;
     const key = await newKey(stage, { limits: { ...NONE, [window]: 150 } });
     await admit(store, key.with);
@@ -78,14 +78,14 @@ export const keyPromises = (stage: Stage): void => {
     expect(await spent(key.id, anew)).toMatchObject({ windows: { [window]: 110 }, last30Credits: 220 });
   });
 
-  test("of several limits that are reached the one that begins anew last is told", async () => {
+  test("reports the reached limit that resets last", async () => {
     const { store } = stage;
     const key = await newKey(stage, { limits: { day: 150, week: 1000, month: 150 } });
     await admit(store, key.with);
     expect(await commitOne(store, admitMutation(key.with))).toMatchObject({ kind: "key_limit", window: "month" });
   });
 
-  test("what ends in another window is given back to the one it was submitted in", async () => {
+  test("returns released credits to the window in which the generation was submitted", async () => {
     const { store } = stage;
     const key = await newKey(stage, { limits: { ...NONE, day: 110, week: 400 } });
     const monday = await admit(store, key.with);
@@ -96,7 +96,7 @@ export const keyPromises = (stage: Stage): void => {
     expect((await commitOne(store, admitMutation(key.with, submittedAt(TUESDAY)))).kind).toBe("key_limit");
   });
 
-  test("a hundred submissions in one batch for the last of a limit: as many as it covers are accepted", async () => {
+  test("accepts as many of a hundred submissions in one batch as the remaining limit covers", async () => {
     const { store } = stage;
     const key = await newKey(stage, { limits: { ...NONE, month: 450 } });
     const outcomes = await store.commit(Array.from({ length: 100 }, () => admitMutation(key.with)));
@@ -105,7 +105,7 @@ export const keyPromises = (stage: Stage): void => {
     expect(await spent(key.id)).toMatchObject({ windows: { month: 440 } });
   });
 
-  test("a key that was used before outranks limit and expiry; generations in progress are told before the limit, it before the balance", async () => {
+  test("checks in this order: replay, key expiry, generations in progress, key limit, balance", async () => {
     const { store } = stage;
     const key = await newKey(stage, { limits: { ...NONE, day: 110 } });
     await admit(store, key.with, { idempotencyKey: "k" });
@@ -118,7 +118,7 @@ export const keyPromises = (stage: Stage): void => {
     expect(await commitOne(store, admitMutation(key.with, { inProgressLimit: 1 }))).toEqual({ kind: "key_expired" });
   });
 
-  test("a key accepts until the moment it expires", async () => {
+  test("accepts submissions until the moment at which the key expires", async () => {
     const { store } = stage;
     const key = await newKey(stage, { expiresAtMs: NOW_MS + 1 });
     expect((await commitOne(store, admitMutation(key.with))).kind).toBe("admitted");
@@ -126,7 +126,7 @@ export const keyPromises = (stage: Stage): void => {
     expect(await store.callerByKeyHash(key.hash)).toMatchObject({ expiresAtMs: NOW_MS + 1, models: null });
   });
 
-  test("limits set on a key that had none count what it has spent in their windows", async () => {
+  test("counts earlier spending of the current windows when limits are set on a key without limits", async () => {
     const { store, account } = stage;
     const [key] = await store.keys(account.id);
     const keyId = key?.id ?? "";
@@ -138,7 +138,7 @@ export const keyPromises = (stage: Stage): void => {
     await commitOne(store, { mutation: "set-key", keyId, limits: { day: 200, week: null, month: null }, atMs: NOW_MS });
     expect(await spent(keyId)).toMatchObject({ windows: { day: 185, week: 185, month: 260 } });
     expect((await commitOne(store, admitMutation(account, submittedAt(NOW_MS)))).kind).toBe("key_limit");
-    // Raised, taken away, and set anew: always what the generations say.
+    // Limits are raised, removed and set again: the count always matches the generations.
     await commitOne(store, { mutation: "set-key", keyId, limits: { day: 300, week: null, month: null }, atMs: NOW_MS });
     await admit(store, account, submittedAt(NOW_MS));
     await commitOne(store, { mutation: "set-key", keyId, limits: NONE, atMs: NOW_MS });
@@ -149,7 +149,7 @@ export const keyPromises = (stage: Stage): void => {
   });
 
   test.each([0, 1, 3, 100])(
-    "set late, with %d transfers added up, limits count from the first moment of their windows",
+    "counts from the start of each window when limits are set late and %d transfers are rolled up",
     async (limit) => {
       const { store, account } = stage;
       const [key] = await store.keys(account.id);
@@ -163,7 +163,7 @@ export const keyPromises = (stage: Stage): void => {
           const spent = await admit(store, account, submittedAt(createdAtMs));
           const given = await admit(store, account, submittedAt(createdAtMs));
           expect(held.seq).toBeLessThan(spent.seq);
-          // All of them end when the last window has begun.
+          // All of them end after the last window has begun.
           await store.commit([startedMutation(spent), { ...capturedMutation(spent.seq, 2, 1, 75), atMs: atMs + 1 }]);
           await store.commit([releasedMutation(given.seq, 1, { atMs: atMs + 1 })]);
         }
@@ -177,7 +177,7 @@ export const keyPromises = (stage: Stage): void => {
     },
   );
 
-  test("what is refused in a batch leaves no mark on a limit", async () => {
+  test("does not count rejected mutations of a batch against a limit", async () => {
     const { store } = stage;
     const key = await newKey(stage, { limits: { ...NONE, day: 330 } });
     const outcomes = await store.commit([
@@ -195,7 +195,7 @@ export const keyPromises = (stage: Stage): void => {
   });
 
   describe("rotation", () => {
-    test("makes a key with the same terms that shares what may be spent, and the old one ends after the overlap", async () => {
+    test("creates a key with the same terms and a shared limit, and expires the old key after the overlap", async () => {
       const { store } = stage;
       const limits = { ...NONE, week: 330 };
       const old = await newKey(stage, { limits, models: ["vidmodel-2.0"] });
@@ -216,20 +216,20 @@ export const keyPromises = (stage: Stage): void => {
         { windows: { week: 330 }, last30Credits: 220 },
         { windows: { week: 330 }, last30Credits: 110 },
       ]);
-      // Limits are of the line, whichever of its keys they are set on.
+      // The keys of a rotation share their limits, whichever of them a change names.
       await commitOne(store, { mutation: "set-key", keyId: mutation.id, limits: { ...NONE, week: 440 }, atMs: NOW_MS });
       expect((await commitOne(store, admitMutation(old.with))).kind).toBe("admitted");
       expect(await store.callerByKeyHash(mutation.hash)).toMatchObject({ keySeq: next.keySeq, models: ["vidmodel-2.0"] });
     });
 
-    test("never lets the old key live longer than it would have", async () => {
+    test("never extends the expiry of the old key", async () => {
       const { store } = stage;
       const old = await newKey(stage, { expiresAtMs: NOW_MS + 1000 });
       await commitOne(store, rotateMutation(old.id, DAY_MS));
       expect((await store.keys()).slice(1).map(({ expiresAtMs }) => expiresAtMs)).toEqual([NOW_MS + 1000, NOW_MS + 1000]);
     });
 
-    test("of a key that was revoked, has expired, or was rotated already is refused", async () => {
+    test("rejects a key that was revoked, has expired or was already rotated", async () => {
       const { store } = stage;
       const [revoked, expired, rotated] = [
         await newKey(stage),
@@ -249,7 +249,7 @@ export const keyPromises = (stage: Stage): void => {
     });
   });
 
-  test("the name and the models of a key change alone, and not after it was revoked", async () => {
+  test("changes name, models and limits of a key separately, and rejects changes after the key is revoked", async () => {
     const { store } = stage;
     const key = await newKey(stage, { models: ["a"], limits: { ...NONE, day: 5 }, expiresAtMs: NOW_MS + 9 });
     await commitOne(store, { mutation: "set-key", keyId: key.id, name: "server", atMs: NOW_MS });
@@ -262,7 +262,7 @@ export const keyPromises = (stage: Stage): void => {
     expect((await commitOne(store, { mutation: "set-key", keyId: "key_none", name: "x", atMs: NOW_MS })).kind).toBe("refused");
   });
 
-  test("the last use of a key is the latest that was noted", async () => {
+  test("stores the latest reported use of a key", async () => {
     const { store, account } = stage;
     expect(await store.keys()).toMatchObject([{ lastUsedAtMs: null }]);
     await commitOne(store, { mutation: "note-key-use", uses: [[account.keySeq, NOW_MS + 5]] });

@@ -1,4 +1,4 @@
-// Purchases: credited once, taken back once, whatever comes how often and in which order; and what becomes of a debt.
+// Store contract of purchases: payments, refunds, disputes, debts and receipts, repeated and in any order.
 import { expect, test } from "bun:test";
 import type { Mutation, MutationResult } from "../../../src/store/mutations.ts";
 import type { Stage } from "../conformance.ts";
@@ -16,13 +16,13 @@ export const purchasePromises = (stage: Stage): void => {
     atMs: NOW_MS,
   });
   const all = (...mutations: Mutation[]): Promise<MutationResult[]> => stage.store.commit(mutations);
-  /** Available, owed, paused. */
+  /** Available credits, debt and paused flag of the account. */
   const standing = async () => {
     const row = await stage.store.account(stage.account.id);
     return [row?.availableCredits, row?.owedCredits, row?.paused];
   };
 
-  test("a payment credits its purchase once, however often it is told", async () => {
+  test("credits a purchase once when its payment is reported repeatedly", async () => {
     const { store, account } = stage;
     await all(openPurchaseMutation(account.seq, "a", 2500));
     expect(await store.purchase("pur_a")).toMatchObject({ state: "open", sessionId: null, receipt: null });
@@ -40,7 +40,7 @@ export const purchasePromises = (stage: Stage): void => {
     expect(await store.purchasesOfTransfers([top?.seq ?? 0, 1])).toEqual(new Map([[top?.seq ?? 0, "pur_a"]]));
   });
 
-  test("a payment of another amount or currency, or of another checkout, credits nothing", async () => {
+  test("credits nothing when the amount, currency or checkout of a payment differs", async () => {
     const { store, account } = stage;
     await all(openPurchaseMutation(account.seq, "a", 2500), openPurchaseMutation(account.seq, "b", 1000));
     await all({ mutation: "name-checkout", id: "pur_b", sessionId: "cs_b", atMs: NOW_MS });
@@ -59,7 +59,7 @@ export const purchasePromises = (stage: Stage): void => {
     expect([await found(NOW_MS), await found(NOW_MS + 1)]).toEqual([["pur_a", "pur_b"], []]);
   });
 
-  test("a purchase that expired and was paid after all is credited, one that was paid does not expire", async () => {
+  test("credits a purchase that is paid after it expired, and never expires a paid purchase", async () => {
     const { store, account } = stage;
     await all(openPurchaseMutation(account.seq, "a", 1000));
     const expire = { mutation: "expire-purchase", id: "pur_a", atMs: NOW_MS } as const;
@@ -70,7 +70,7 @@ export const purchasePromises = (stage: Stage): void => {
     expect(await standing()).toEqual([2000, 0, false]);
   });
 
-  test("of what is undecided, whoever waited longest to be asked about comes first", async () => {
+  test("lists open purchases by their last query to the payment provider, oldest first", async () => {
     const { store, account } = stage;
     for (const name of ["a", "b", "c"]) await all(openPurchaseMutation(account.seq, name, 1000));
     const next = async (beforeMs: number, limit = 9) => (await store.openPurchases(beforeMs, limit)).map(({ id }) => id);
@@ -82,7 +82,7 @@ export const purchasePromises = (stage: Stage): void => {
       ["pur_c", "pur_b", "pur_a"],
       ["pur_c", "pur_b"],
     ]);
-    // A note that comes late does not put anybody before their turn.
+    // A note that arrives late does not move a purchase forward.
     expect(await asked("a", NOW_MS + 5)).toMatchObject({ changed: false });
     for (const name of ["a", "b", "c"]) await all(payMutation(name, 1000));
     await asked("a", NOW_MS + 30);
@@ -90,11 +90,11 @@ export const purchasePromises = (stage: Stage): void => {
     expect((await store.uninvoicedPurchases(NOW_MS, 2)).map(({ id }) => id)).toEqual(["pur_c", "pur_b"]);
   });
 
-  test.each([900, 1050, 500_100, 0, -1000])("a purchase of %d credits is refused", async (credits) => {
+  test.each([900, 1050, 500_100, 0, -1000])("rejects a purchase of %d credits", async (credits) => {
     expect((await commitOne(stage.store, openPurchaseMutation(stage.account.seq, "a", credits))).kind).toBe("refused");
   });
 
-  test("refunds add up: each takes the difference, never more than was paid, and one that failed is given back", async () => {
+  test("reverses the difference for each refund, never more than was paid, and undoes a refund that failed", async () => {
     const { store, account } = stage;
     await buy(store, account.seq, "a", 1000);
     expect(await commitOne(store, reversalMutation("re_1", "a", 300))).toMatchObject({ transferredCredits: -300 });
@@ -109,13 +109,13 @@ export const purchasePromises = (stage: Stage): void => {
     expect(await commitOne(store, reversalMutation("re_2", "a", 200, { state: "returned" }))).toMatchObject({
       transferredCredits: 200,
     });
-    // News of before it failed comes late.
+    // A report from before the failure arrives late.
     expect(await commitOne(store, reversalMutation("re_2", "a", 200))).toMatchObject({ changed: false });
     expect(await standing()).toEqual([1700, 0, false]);
     expect(await store.purchase("pur_a")).toMatchObject({ refundedCredits: 300, disputedCredits: 0, reversedCredits: 300 });
   });
 
-  test("a refund that is known before the payment is taken when that comes", async () => {
+  test("applies a refund that arrives before its payment when the payment arrives", async () => {
     const { store, account } = stage;
     await all(openPurchaseMutation(account.seq, "a", 1000), reversalMutation("re_1", "a", 400));
     expect(await standing()).toEqual([1000, 0, false]);
@@ -127,7 +127,7 @@ export const purchasePromises = (stage: Stage): void => {
     expect(await store.purchase("pur_a")).toMatchObject({ refundedCredits: 400, reversedCredits: 400 });
   });
 
-  test("an inquiry takes nothing until it becomes a dispute", async () => {
+  test("reverses nothing for an inquiry until it becomes a dispute", async () => {
     const { store, account } = stage;
     await buy(store, account.seq, "a", 1000);
     const stands = (state: "asked" | "taken" | "lost") => reversalMutation("dp_1", "a", 1000, { kind: "dispute", state });
@@ -139,7 +139,7 @@ export const purchasePromises = (stage: Stage): void => {
     ]);
   });
 
-  test("a dispute of more than is available leaves a debt and a pause; won, everything is as it was", async () => {
+  test("records a debt and a pause when a dispute exceeds the balance, and undoes both when it is won", async () => {
     const { store, account } = stage;
     await buy(store, account.seq, "a", 1000);
     const running = await admit(store, account);
@@ -154,7 +154,7 @@ export const purchasePromises = (stage: Stage): void => {
     expect(await standing()).toEqual([500, 0, false]);
   });
 
-  test("what comes in settles what is owed first, and the pause is over when nothing is owed", async () => {
+  test("repays a debt from incoming credits first, and unpauses the account when the debt is zero", async () => {
     const { store, account } = stage;
     await all(adjust(-1300));
     expect(await standing()).toEqual([0, 300, true]);
@@ -171,23 +171,23 @@ export const purchasePromises = (stage: Stage): void => {
     ]);
   });
 
-  test("a pause that a user decided on stays when a debt is settled", async () => {
+  test("keeps an explicit pause of the account when its debt is repaid", async () => {
     const { store, account } = stage;
     const pause = { mutation: "set-account", accountSeq: account.seq, paused: true } as const;
     await all(pause, adjust(-1300));
     await topUp(store, account.seq, 500);
     expect(await standing()).toEqual([200, 0, true]);
-    // One that was decided on after the debt had paused the account, too.
+    // The same holds for an explicit pause that follows the pause by the debt.
     await all({ ...pause, paused: false }, adjust(-300), pause);
     await topUp(store, account.seq, 100);
     expect(await standing()).toEqual([0, 0, true]);
-    // A limit that is set meanwhile is no decision about the pause.
+    // A limit that is set meanwhile is not an explicit pause.
     await all({ ...pause, paused: false }, adjust(-50), { mutation: "set-account", accountSeq: account.seq, burstPerS: 3 });
     await topUp(store, account.seq, 60);
     expect(await standing()).toEqual([10, 0, false]);
   });
 
-  test("purchases come in pages, newest first, of one account or of all", async () => {
+  test("returns purchases in pages, newest first, of one account or of all accounts", async () => {
     const { store, account } = stage;
     const other = await openAccount(store, 0);
     for (const name of ["a", "b", "c"]) await buy(store, account.seq, name, 1000);
@@ -199,7 +199,7 @@ export const purchasePromises = (stage: Stage): void => {
     expect((await store.purchases(null, null, 9)).map(({ receipt }) => receipt)).toEqual([4, 3, 2, 1]);
   });
 
-  test("an invoice is noted once, and a purchase without one is found", async () => {
+  test("stores an invoice once, and lists purchases without an invoice", async () => {
     const { store, account } = stage;
     await buy(store, account.seq, "a", 1000);
     expect((await store.uninvoicedPurchases(NOW_MS, 5)).map(({ id }) => id)).toEqual(["pur_a"]);
@@ -213,7 +213,7 @@ export const purchasePromises = (stage: Stage): void => {
     expect(await store.uninvoicedPurchases(NOW_MS, 5)).toEqual([]);
   });
 
-  test("an account has its own mark of a low balance, or none", async () => {
+  test("stores and clears the low-balance alert threshold of an account", async () => {
     const { store, account } = stage;
     const mark = { mutation: "set-low-balance", accountSeq: account.seq, by: BUYER, atMs: NOW_MS } as const;
     expect(await store.lowBalance(account.seq)).toBeNull();

@@ -1,4 +1,4 @@
-// Steps of a generation: what an end charges and gives back, and what is refused or stale.
+// Store contract of transitions: captures, releases, rejected steps and stale steps.
 import { expect, test } from "bun:test";
 import type { Stage } from "../conformance.ts";
 import {
@@ -14,7 +14,7 @@ import {
 } from "../fixture.ts";
 
 export const stepPromises = (stage: Stage): void => {
-  test("a delivery charges its own price, releases the rest and ends everything in one step", async () => {
+  test("captures the attempt's price, releases the rest and ends the generation in one step", async () => {
     const { store, account, balance } = stage;
     const mutation = await admit(store, account);
     await store.commit([startedMutation(mutation)]);
@@ -45,7 +45,7 @@ export const stepPromises = (stage: Stage): void => {
     expect(await store.recentDeliveries(5)).toEqual(new Map([["a", [1500]]]));
   });
 
-  test("what was agreed at submission is there after the end too, and of nothing that there is not", async () => {
+  test("keeps plan and start deadline after the end, and returns undefined for an unknown generation", async () => {
     const { store, account } = stage;
     const mutation = await admit(store, account);
     const agreed = { plan: mutation.plan, waitEndsAtMs: mutation.waitEndsAtMs };
@@ -55,7 +55,7 @@ export const stepPromises = (stage: Stage): void => {
     expect(await store.planOf(mutation.seq + 1)).toBeUndefined();
   });
 
-  test("the dearest route leaves no rest, and a rest of nothing writes no transfer", async () => {
+  test("writes no release when the capture takes the whole hold", async () => {
     const { store, account, balance } = stage;
     const mutation = await admit(store, account);
     await store.commit([startedMutation(mutation, 1, 1, "c"), capturedMutation(mutation.seq, 2, 1, 110)]);
@@ -63,7 +63,7 @@ export const stepPromises = (stage: Stage): void => {
     expect(await balance()).toEqual([890, 0, 110, 0]);
   });
 
-  test("a failure gives everything back, also from the queue at the first step", async () => {
+  test("releases the whole hold on failure, also when a queued generation fails at its first step", async () => {
     const { store, account, balance } = stage;
     const mutation = await admit(store, account);
     const outcome = await commitOne(store, releasedMutation(mutation.seq, 1));
@@ -77,7 +77,7 @@ export const stepPromises = (stage: Stage): void => {
     ]);
   });
 
-  test("a step of another version, a repeated one and one after the end are stale and write nothing", async () => {
+  test("returns stale for a step of another version, a repeated step or a step after the end, and writes nothing", async () => {
     const { store, account, balance } = stage;
     const mutation = await admit(store, account);
     expect((await commitOne(store, stepMutation(mutation.seq, 2))).kind).toBe("stale");
@@ -90,7 +90,7 @@ export const stepPromises = (stage: Stage): void => {
     expect(await balance()).toEqual([925, 0, 75, 0]);
   });
 
-  test("of two ends in one batch the first wins", async () => {
+  test("applies the first of two ending steps in one batch", async () => {
     const { store, account, balance } = stage;
     const mutation = await admit(store, account);
     await store.commit([startedMutation(mutation)]);
@@ -99,7 +99,7 @@ export const stepPromises = (stage: Stage): void => {
     expect(await balance()).toEqual([925, 0, 75, 0]);
   });
 
-  test("a capture that is not the attempt's price is refused alone, and the rest of its batch is done", async () => {
+  test("rejects only a capture that differs from the attempt's price, and commits the rest of its batch", async () => {
     const { store, account, balance } = stage;
     const mutation = await admit(store, account);
     const neighbour = admitMutation(account);
@@ -113,24 +113,24 @@ export const stepPromises = (stage: Stage): void => {
   });
 
   test.each([
-    ["an attempt that was never begun", (seq: number) => capturedMutation(seq, 2, 9, 75)],
+    ["a capture of an attempt that never began", (seq: number) => capturedMutation(seq, 2, 9, 75)],
     ["a step that ends without a settlement", (seq: number) => stepMutation(seq, 2, { snapshot: null })],
-    ["success without money", (seq: number) => stepMutation(seq, 2, { status: "succeeded" })],
-    ["the way back to the queue", (seq: number) => stepMutation(seq, 2, { status: "queued", attempts: 0 })],
+    ["a success without a capture", (seq: number) => stepMutation(seq, 2, { status: "succeeded" })],
+    ["a return to queued", (seq: number) => stepMutation(seq, 2, { status: "queued", attempts: 0 })],
     [
-      "a second attempt with the first one's number",
+      "a second attempt with the number of the first",
       (seq: number) => startedMutation({ ...admitMutation({ seq: 1, id: "", keySeq: 1, keyHash: "" }), seq }, 2, 1),
     ],
     [
-      "another route time for a running attempt",
+      "another time limit for a running attempt",
       (seq: number) => stepMutation(seq, 2, { attemptChanges: [{ n: 1, endsAtMs: NOW_MS + 9 }] }),
     ],
     ["a second request for an attempt", (seq: number) => stepMutation(seq, 2, { attemptChanges: [{ n: 1, request: "{}" }] })],
     [
-      "another job for an attempt",
+      "a second job for an attempt",
       (seq: number) => stepMutation(seq, 2, { attemptChanges: [{ n: 1, job: { jobId: "other" } }] }),
     ],
-  ])("%s is refused and changes nothing", async (_name, step) => {
+  ])("rejects %s and changes nothing", async (_name, step) => {
     const { store, account, balance } = stage;
     const mutation = await admit(store, account);
     await store.commit([startedMutation(mutation)]);

@@ -1,4 +1,4 @@
-// Usage: what generations came to by day, model, account and key is what a recount of them says, however it was added up.
+// Store contract of usage: rolled-up totals equal a recount of the generations.
 import { expect, test } from "bun:test";
 import { DAY_MS, dayOf, medianWaitMs, waitBucket } from "../../../src/domain/calendar.ts";
 import { USAGE_BY, type UsageBy, type UsageRow } from "../../../src/store/store.ts";
@@ -19,7 +19,7 @@ import {
 const WHEN = { fromDay: dayOf(NOW_MS) - 1, toDay: dayOf(NOW_MS) + 30, accountId: null } as const;
 
 export const usagePromises = (stage: Stage): void => {
-  /** Generations of two accounts over some days, of which every third fails and every seventh goes on. */
+  /** Generations of two accounts over several days: every third one fails, every seventh one stays open. */
   const live = async () => {
     const { store, account } = stage;
     const other = await openAccount(store, 10_000);
@@ -36,7 +36,7 @@ export const usagePromises = (stage: Stage): void => {
       if (n % 3 === 0) await store.commit([releasedMutation(mutation.seq, 1, { atMs })]);
       else await store.commit([startedMutation(mutation), { ...capturedMutation(mutation.seq, 2, 1, 75), atMs }]);
     }
-    // Going on is not an end, and neither is what comes of a balance.
+    // Neither a step to running nor a top-up counts as an end.
     const last = await admit(store, account);
     await store.commit([
       stepMutation(last.seq, 1, { status: "running", deadline: { kind: "seat", n: 0, dueAtMs: NOW_MS + 9000 } }),
@@ -48,7 +48,7 @@ export const usagePromises = (stage: Stage): void => {
       expect(await commitOne(stage.store, { mutation: "roll-up-usage", limit })).toMatchObject({ kind: "done" });
   };
   const keyOf = async (accountId: string) => (await stage.store.keys(accountId))[0]?.id ?? "";
-  /** The same from the generations alone. */
+  /** The same totals, counted from the generations alone. */
   const recount = async (ids: readonly string[], by: UsageBy, accountId: string | null): Promise<UsageRow[]> => {
     const rows = new Map<string, UsageRow>();
     for (const id of ids) {
@@ -69,7 +69,7 @@ export const usagePromises = (stage: Stage): void => {
   const sorted = (rows: readonly UsageRow[]) =>
     rows.toSorted((a, b) => (a.of === b.of ? a.wait - b.wait : String(a.of) < String(b.of) ? -1 : 1));
 
-  test.each([1, 7, 1000])("rolled up %d transfers at a time, it equals a recount from the generations", async (limit) => {
+  test.each([1, 7, 1000])("equals a recount of the generations when %d transfers are rolled up at a time", async (limit) => {
     const { store } = stage;
     const { ids, other } = await live();
     expect(await store.usage({ ...WHEN, by: "day" })).toEqual([]);
@@ -80,13 +80,13 @@ export const usagePromises = (stage: Stage): void => {
         expect(told.length).toBeGreaterThan(1);
         expect(sorted(told)).toEqual(sorted(await recount(ids, by, accountId)));
       }
-    // Once more adds nothing.
+    // A further roll-up adds nothing.
     const before = await store.usage({ ...WHEN, by: "key" });
     await commitOne(store, { mutation: "roll-up-usage", limit });
     expect(await store.usage({ ...WHEN, by: "key" })).toEqual(before);
   });
 
-  test("what ends between two turns is in the next one, once", async () => {
+  test("counts a generation that ends between two roll-ups once, in the next roll-up", async () => {
     const { store, account } = stage;
     const first = await live();
     await commitOne(store, { mutation: "roll-up-usage", limit: 30 });
@@ -98,7 +98,7 @@ export const usagePromises = (stage: Stage): void => {
     );
   });
 
-  test("only days that were asked for are told", async () => {
+  test("returns only the requested days", async () => {
     const { store } = stage;
     await live();
     await rollUp(1000);
@@ -108,7 +108,7 @@ export const usagePromises = (stage: Stage): void => {
     expect(rows.every(({ of }) => of === day)).toBe(true);
   });
 
-  test("the thirty days' spend of a key is what its generations cost and hold", async () => {
+  test("sums held and charged credits of a key over the last thirty days", async () => {
     const { store, account } = stage;
     const [key] = await store.keys(account.id);
     const done = await admit(store, account);
@@ -121,7 +121,7 @@ export const usagePromises = (stage: Stage): void => {
     expect(await spent(NOW_MS + 30 * DAY_MS)).toBe(110);
   });
 
-  test("the median of waiting times is inside the bucket of the true one", () => {
+  test("returns a median wait in the bucket of the true median", () => {
     expect(medianWaitMs(new Map())).toBeNull();
     const counts = new Map<number, number>();
     const waits = Array.from({ length: 501 }, (_, n) => 700 + n * n);

@@ -1,4 +1,4 @@
-// People: links let in once, sessions end once and for all, an operator remains, and whoever changed something is written down.
+// Store contract of users: invitations, sessions, sign-in, the last operator and the audit log.
 import { expect, test } from "bun:test";
 import { hashApiKey, newId } from "../../../src/domain/ids.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -55,7 +55,7 @@ const signUp = (email: string, changes: Partial<SignUp> = {}): SignUp => ({
   atMs: NOW_MS,
   ...changes,
 });
-/** The first operator, as they come in by the set-up link. */
+/** Creates the first operator through the set-up link. */
 const setUp = async (store: Store): Promise<AcceptInvitation> => {
   const link = setup();
   const mutation = accept(link.hash);
@@ -65,7 +65,7 @@ const setUp = async (store: Store): Promise<AcceptInvitation> => {
 const kindOf = async (store: Store, mutation: Parameters<typeof commitOne>[1]) => (await commitOne(store, mutation)).kind;
 
 export const userPromises = (stage: Stage): void => {
-  test("the set-up link lets the first operator in once, and a newer one takes the place of an older one", async () => {
+  test("admits the first operator once by the set-up link, and withdraws an older set-up link", async () => {
     const { store } = stage;
     const [old, link] = [setup(), setup()];
     expect(await store.commit([old, link])).toEqual([{ kind: "done" }, { kind: "done" }]);
@@ -79,7 +79,7 @@ export const userPromises = (stage: Stage): void => {
     expect(await store.invitationByHash(old.hash)).toMatchObject({ usedAtMs: null, withdrawnAtMs: NOW_MS });
   });
 
-  test("a link is of no use at its end, and none at all once it is withdrawn", async () => {
+  test("rejects an invitation that has expired or was withdrawn", async () => {
     const { store } = stage;
     const link = invite();
     await store.commit([link]);
@@ -90,7 +90,7 @@ export const userPromises = (stage: Stage): void => {
     expect(await store.users()).toEqual([]);
   });
 
-  test("an invitation is for the address it was made for, and joins or makes the account it says", async () => {
+  test("creates the user with the invited email address, in the named account or in a new account", async () => {
     const { store, account } = stage;
     const joins = invite({ role: "member", accountSeq: account.seq, email: "cy@example.com" });
     const makes = invite({ role: "member", accountName: "Dee's", email: "dee@example.com" });
@@ -104,7 +104,7 @@ export const userPromises = (stage: Stage): void => {
     expect(await kindOf(store, invite({ email: "cy@example.com" }))).toBe("refused");
   });
 
-  test("two sign-ups with one address make one user and one account", async () => {
+  test("creates one user and one account for two sign-ups with the same email address", async () => {
     const { store } = stage;
     const before = (await store.accounts()).length;
     const outcomes = await store.commit([signUp("ben@example.com"), signUp("ben@example.com")]);
@@ -112,7 +112,7 @@ export const userPromises = (stage: Stage): void => {
     expect(await store.accounts()).toHaveLength(before + 1);
   });
 
-  test("a session tells who is behind it until it is ended, and an ended one never comes back", async () => {
+  test("returns the user of a session and its last use, and returns nothing after the session ends", async () => {
     const { store } = stage;
     const ben = signUp("ben@example.com");
     const second = newSession();
@@ -150,7 +150,7 @@ export const userPromises = (stage: Stage): void => {
     expect(await store.sessionByHash(second.hash)).toBeUndefined();
   });
 
-  test("refused sign-ins of somebody who is there are told to the audit log, and of nobody are not", async () => {
+  test("audits refused sign-ins of an existing user, and rejects those of an unknown user", async () => {
     const { store } = stage;
     const ben = signUp("ben@example.com");
     const refused = { mutation: "note-refused-sign-ins", wrong: 3, throttled: 1, networks: 2, atMs: NOW_MS } as const;
@@ -162,7 +162,7 @@ export const userPromises = (stage: Stage): void => {
     ]);
   });
 
-  test("a new password ends the sessions of before, and whoever checked the old one comes too late", async () => {
+  test("ends earlier sessions when the password changes, and rejects a sign-in that checked the old password", async () => {
     const { store } = stage;
     const ada = await setUp(store);
     const password = `${PASSWORD}2`;
@@ -186,7 +186,7 @@ export const userPromises = (stage: Stage): void => {
     expect(await store.sessionByHash(reset.session.hash)).toBeDefined();
   });
 
-  test("somebody who is disabled is out at once, and in again only by signing in", async () => {
+  test("ends the sessions of a disabled user at once, and requires a new sign-in after the user is enabled", async () => {
     const { store } = stage;
     const ben = signUp("ben@example.com");
     await store.commit([ben, { mutation: "set-user", userId: ben.userId, disabled: true, atMs: NOW_MS }]);
@@ -205,7 +205,7 @@ export const userPromises = (stage: Stage): void => {
     expect(await kindOf(store, again)).toBe("done");
   });
 
-  test("the service is never without an operator who may sign in", async () => {
+  test("rejects changes that would leave no operator who can sign in", async () => {
     const { store } = stage;
     const ada = await setUp(store);
     const out = { mutation: "set-user", userId: ada.userId, disabled: true, atMs: NOW_MS } as const;
@@ -214,13 +214,13 @@ export const userPromises = (stage: Stage): void => {
     const link = invite({ email: "bo@example.com" });
     const bo = accept(link.hash);
     await store.commit([link, bo]);
-    // Both at once: one of them stays.
+    // Both operators are disabled in one batch: one of them stays.
     const outcomes = await store.commit([out, { ...out, userId: bo.userId }]);
     expect(outcomes.map(({ kind }) => kind)).toEqual(["done", "refused"]);
     expect(await store.operators()).toBe(1);
   });
 
-  test("the key of a playground is one per account, is not listed, and opens nothing", async () => {
+  test("creates one unlisted playground key per account", async () => {
     const { store, account } = stage;
     const make = (): Parameters<typeof commitOne>[1] => ({
       mutation: "make-console-key",
@@ -237,7 +237,7 @@ export const userPromises = (stage: Stage): void => {
     expect(await store.keys()).toHaveLength(1);
   });
 
-  test("who changed what is written with the change, without secrets, and nothing of what was refused", async () => {
+  test("audits who changed what, without secrets and without rejected changes", async () => {
     const { store, account } = stage;
     const ada = await setUp(store);
     const by = { kind: "user", id: ada.userId, name: ada.email } as const;
@@ -271,7 +271,7 @@ export const userPromises = (stage: Stage): void => {
     expect(await store.audit(null, 10, { actor: ada.userId, target: "fal" })).toEqual(lines.slice(1, 2));
     expect(await store.audit(null, 10, { action: "credit" })).toEqual(lines.slice(3));
     expect(await store.audit(null, 10, { fromMs: NOW_MS + 1, toMs: NOW_MS + 3 })).toEqual(lines.slice(1, 3));
-    // Whoever wants something says when.
+    // A change with a principal requires a time.
     expect((await commitOne(store, { mutation: "set-account", accountSeq: account.seq, paused: false, by })).kind).toBe(
       "refused",
     );
