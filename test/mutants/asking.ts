@@ -129,8 +129,8 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: LOOKUP,
-        find: "isApart ||= isClockApart(called.response, lookup.nowMs());",
-        put: "isApart ||= isClockApart(called.response, Number.NaN);",
+        find: "isSkewed ||= isClockApart(called.response, lookup.nowMs());",
+        put: "isSkewed ||= isClockApart(called.response, Number.NaN);",
       },
     ],
     killer: "look-up",

@@ -70,8 +70,8 @@ export const NODE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: LEASE_KEEPER,
-        find: "if (around.isAnythingLeft) takeOver()",
-        put: "if (around.isAnythingLeft && around.alive === 1) takeOver()",
+        find: "if (clusterState.isAnythingLeft) takeOver()",
+        put: "if (clusterState.isAnythingLeft && clusterState.alive === 1) takeOver()",
       },
     ],
     killer: "nodes",
