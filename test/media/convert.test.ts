@@ -99,7 +99,7 @@ const LOSING: [what: string, change: (file: Buffer) => void][] = [
 for (const [what, change] of LOSING)
   test(`keeps an AVIF with ${what} unchanged`, async () => {
     const file = Buffer.from(oddFile("avif"));
-    if (file.indexOf("the sample has no nclx box") < 0) throw new Error("the sample has lost its colours");
+    if (file.indexOf("nclx") < 0) throw new Error("the sample has no nclx box");
     change(file);
     await inScene({}, async (scene) => {
       const { mime, kept } = await bring(scene, "image", file);

@@ -172,7 +172,7 @@ export const PLANTS_OF_LIFE: readonly Plant[] = [
       `INSERT INTO api_key SELECT 9, 'key_9', 77, scope, name, '${"9".padStart(64, "0")}', prefix, created_at_ms, 1, kind FROM api_key WHERE seq = 2`,
     ],
   ]),
-  ...plant(12, "a rollback journal instead of WAL", [["a rollback journal instead of a log", "PRAGMA journal_mode = delete"]]),
+  ...plant(12, "the journal mode is not WAL", [["a rollback journal instead of a log", "PRAGMA journal_mode = delete"]]),
   ...plant(12, "the schema differs from its version: an object is missing, changed or foreign", [
     ["an unknown table", "CREATE TABLE stranger (x)"],
   ]),
