@@ -3,6 +3,7 @@ import { Database } from "bun:sqlite";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Submission } from "../../src/simulator/log.ts";
+import { CHECKS } from "../../src/store/sqlite/verify/all.ts";
 import { run } from "../../src/torture/crash/processes.ts";
 import type { Acknowledged } from "./load.ts";
 
@@ -12,7 +13,7 @@ export const invariantsOf = async (genrouter: readonly string[], dir: string): P
   if (code !== 0) return { ok: false, told: `verify ended with ${code}: ${said.slice(0, 500)}` };
   const { checks } = JSON.parse(said) as { checks: { ok: boolean }[] };
   return {
-    ok: checks.length === 12 && checks.every(({ ok }) => ok),
+    ok: checks.length === CHECKS.length && checks.every(({ ok }) => ok),
     told: `${checks.filter(({ ok }) => ok).length} of ${checks.length}`,
   };
 };

@@ -20,7 +20,8 @@ test("no test imports a store opener that skips verification on close", () => {
   const others = ["test/bench/", "test/capacity/fixtures.ts"];
   for (const path of new Glob("test/**/*.ts").scanSync({ cwd: root }))
     for (const line of readFileSync(join(root, path), "utf8").split("\n"))
-      if (!others.some((one) => path.startsWith(one)) && /^import .*\bopenSqlite(Store|Here)\b/.test(line)) openers.push(path);
+      if (!others.some((one) => path.startsWith(one)) && /^import .*\bopenSqlite(Store|InProcess)\b/.test(line))
+        openers.push(path);
   expect([...new Set(openers)]).toEqual(["test/store/open-store.ts"]);
 });
 
