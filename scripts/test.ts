@@ -12,17 +12,14 @@ import { SET_VARIABLE, setOf, type TestSet, testFiles } from "./test-sets.ts";
 const root = join(import.meta.dir, "..");
 const bin = (name: string) => join(root, "node_modules", ".bin", name);
 
-const OWN_FLAGS = ["--checks", "--rest", "--record"] as const;
-const has = (flag: (typeof OWN_FLAGS)[number]) => process.argv.includes(flag);
+const words = process.argv.slice(2);
 /** `--share 30`: percent of the expensive cases that run (test/case-share.ts). */
-const shareAt = process.argv.indexOf("--share");
-const share = shareAt === -1 ? undefined : process.argv[shareAt + 1];
+const shareAt = words.indexOf("--share");
+const share = shareAt === -1 ? undefined : words.splice(shareAt, 2)[1];
+const OWN_FLAGS = ["--checks", "--rest", "--record"] as const;
+const has = (flag: (typeof OWN_FLAGS)[number]) => words.includes(flag);
 /** All other arguments, such as a path, are passed to the test runner, which then runs only those tests. */
-const args = process.argv
-  .slice(2)
-  .filter(
-    (word, at) => !(OWN_FLAGS as readonly string[]).includes(word) && (shareAt === -1 || ![0, 1].includes(at + 2 - shareAt)),
-  );
+const args = words.filter((word) => !(OWN_FLAGS as readonly string[]).includes(word));
 
 /**
  * Checks that need no running service: name and command. Parallel checkers of the compiler and threads of the linter each read

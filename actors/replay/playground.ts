@@ -65,8 +65,8 @@ export const wait = ({ snapshot, nowMs }: PlaygroundState, ms: number): Playgrou
 
 /** Applies an event. The time advances by a second, or to the time of the event. */
 export const play = (standing: PlaygroundState, { event }: Choice): PlayedStep => {
-  const { after, outputs: sayings, transition, considered, fault } = tryOn(standing.snapshot, event);
+  const { after, outputs, transition, considered, fault } = tryOn(standing.snapshot, event);
   if (fault !== null) throw new Error(fault);
   const next = { snapshot: after, nowMs: Math.max(standing.nowMs, event.atMs ?? 0) + STEP_MS };
-  return { event, from: stateOf(standing), to: stateOf(next), transition, considered, outputs: sayings, after: next };
+  return { event, from: stateOf(standing), to: stateOf(next), transition, considered, outputs, after: next };
 };

@@ -84,13 +84,13 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
 
   let isSkewed = false;
   const reportSkew = (apartMs: number): void => {
-    const wasApart = isSkewed;
+    const wasSkewed = isSkewed;
     isSkewed = Math.abs(apartMs) > SKEW_MS;
-    if (isSkewed && !wasApart)
+    if (isSkewed && !wasSkewed)
       log("clock skew detected", {
         reason: `the database's clock is ${Math.round(apartMs / 1000)} s ${apartMs > 0 ? "ahead of" : "behind"} this machine's: nodes need the same time (NTP)`,
       });
-    if (!isSkewed && wasApart) log("clock skew ended", {});
+    if (!isSkewed && wasSkewed) log("clock skew ended", {});
   };
 
   const isDatabaseUnavailable = () =>

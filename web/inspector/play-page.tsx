@@ -78,9 +78,9 @@ const History = ({ steps, first }: { steps: readonly PlayedStep[]; first: Playgr
         <span class="step-way">
           {step.from} → {step.to}
         </span>
-        {step.outputs.map((saying) => (
-          <span key={applyOutput(saying)} class="step-text">
-            {applyOutput(saying)}
+        {step.outputs.map((output) => (
+          <span key={applyOutput(output)} class="step-text">
+            {applyOutput(output)}
           </span>
         ))}
       </li>

@@ -8,7 +8,7 @@ import { createReport } from "../sql/verify/report.ts";
 import type { CheckResult } from "../store.ts";
 import type { ArchiveStorage } from "./archive-storage.ts";
 import {
-  type AccountSegment,
+  type AccountChainRange,
   ArchiveFault,
   type End,
   type Listed,
@@ -56,8 +56,8 @@ const walkChains = async (
   offend: Offend,
 ): Promise<Map<number, Settled>> => {
   const settled = new Map<number, Settled>();
-  const pieces = new Map<number, AccountSegment & { at: End }>();
-  for await (const piece of rowsIn<AccountSegment>(archiveStorage, manifest, "account")) {
+  const pieces = new Map<number, AccountChainRange & { at: End }>();
+  for await (const piece of rowsIn<AccountChainRange>(archiveStorage, manifest, "account")) {
     const start = { seq: null, chainSeq: 0, hash: chainStart(piece.id), availableCredits: 0, heldCredits: 0 };
     const known = ends.get(piece.seq);
     if (!isSame(piece.from, known ?? start) || (known && known.id !== piece.id))

@@ -3,14 +3,14 @@
 // It covers the rows that the store still has.
 
 import type { ArchiveStorage } from "./archive-storage.ts";
-import { type AccountSegment, ArchiveFault, type Kind, type Manifest, type Row, rowsIn } from "./format.ts";
+import { type AccountChainRange, ArchiveFault, type Kind, type Manifest, type Row, rowsIn } from "./format.ts";
 import { listsOf, settledIn } from "./select-rows.ts";
 import type { ArchiveSource } from "./source.ts";
 
-type AccountSegments = ReadonlyMap<number, AccountSegment>;
+type AccountChainRanges = ReadonlyMap<number, AccountChainRange>;
 
 const TRANSFERS = "SELECT * FROM transfer_log ORDER BY account_seq, transfer_no";
-const transfersIn = async function* ({ rows }: ArchiveSource, pieces: AccountSegments): AsyncGenerator<Row> {
+const transfersIn = async function* ({ rows }: ArchiveSource, pieces: AccountChainRanges): AsyncGenerator<Row> {
   for await (const row of rows<Row>(TRANSFERS)) {
     const piece = pieces.get(Number(row.account_seq));
     const at = Number(row.transfer_no);
@@ -45,8 +45,8 @@ export const differences = async (
   manifest: Manifest,
 ): Promise<string[]> => {
   try {
-    const pieces = new Map<number, AccountSegment>();
-    for await (const piece of rowsIn<AccountSegment>(archiveStorage, manifest, "account")) pieces.set(piece.seq, piece);
+    const pieces = new Map<number, AccountChainRange>();
+    for await (const piece of rowsIn<AccountChainRange>(archiveStorage, manifest, "account")) pieces.set(piece.seq, piece);
     const found = [await partedAt("transfer", rowsIn(archiveStorage, manifest, "transfer"), transfersIn(source, pieces))];
     for (const list of listsOf(source))
       found.push(

@@ -26,7 +26,7 @@ export type Kind = (typeof KINDS)[number];
  */
 export type End = { seq: number | null; chainSeq: number; hash: string; availableCredits: number; heldCredits: number };
 /** A row of kind `account`: the part of its chain in one archive. */
-export type AccountSegment = { seq: number; id: string; from: End; to: End };
+export type AccountChainRange = { seq: number; id: string; from: End; to: End };
 
 /** Rows as lines of JSON, compressed with gzip, in a file named by the SHA-256 of the lines. */
 export type Segment = { kind: Kind; sha256: string; bytes: number; rows: number };

@@ -3,7 +3,7 @@
 // The generations that were settled in it are included.
 import { chainStart } from "../sql/ledger.ts";
 import type { ChainRow } from "../sql/verify/chain.ts";
-import type { AccountSegment, End, Kind, Row } from "./format.ts";
+import type { AccountChainRange, End, Kind, Row } from "./format.ts";
 import type { ArchiveSource } from "./source.ts";
 
 /**
@@ -89,7 +89,7 @@ export const settledIn = async function* (
   { rows }: Pick<ArchiveSource, "rows">,
   { sql }: List,
   beforeMs: number,
-  pieces: ReadonlyMap<number, Pick<AccountSegment, "from" | "to">>,
+  pieces: ReadonlyMap<number, Pick<AccountChainRange, "from" | "to">>,
 ): AsyncGenerator<Row> {
   for await (const { of_account, settled_at, ...row } of rows<Row>(sql, beforeMs)) {
     const piece = pieces.get(Number(of_account));
@@ -109,7 +109,7 @@ export const collectRows = async (
   ends: ReadonlyMap<number, End>,
   put: (kind: Kind, row: Row) => Promise<void> | undefined,
 ): Promise<void> => {
-  const pieces = new Map<number, AccountSegment & { isOver: boolean }>();
+  const pieces = new Map<number, AccountChainRange & { isOver: boolean }>();
   for await (const { seq, id } of rows<{ seq: number; id: string }>(ACCOUNTS)) {
     const from = ends.get(seq) ?? { seq: null, chainSeq: 0, hash: chainStart(id), availableCredits: 0, heldCredits: 0 };
     pieces.set(seq, { seq, id, from, to: from, isOver: false });

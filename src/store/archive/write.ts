@@ -4,7 +4,7 @@
 
 import type { ArchiveStorage } from "./archive-storage.ts";
 import {
-  type AccountSegment,
+  type AccountChainRange,
   ArchiveFault,
   type End,
   FORM,
@@ -80,7 +80,7 @@ const openSegments = (archiveStorage: ArchiveStorage) => {
 const endsOf = async (archiveStorage: ArchiveStorage, manifests: readonly Manifest[]): Promise<Map<number, End>> => {
   const ends = new Map<number, End>();
   for (const manifest of manifests)
-    for await (const { seq, to } of rowsIn<AccountSegment>(archiveStorage, manifest, "account")) ends.set(seq, to);
+    for await (const { seq, to } of rowsIn<AccountChainRange>(archiveStorage, manifest, "account")) ends.set(seq, to);
   return ends;
 };
 

@@ -25,8 +25,12 @@ const namesIn = (sql: readonly string[]): SchemaNames => ({
   views: createdBy(sql, "VIEW"),
   triggers: createdBy(sql, "(?:CONSTRAINT )?TRIGGER"),
 });
-const FORMER_SQL = PRE_RELEASE_MIGRATIONS.map(({ sql }) => sql);
-const FORMER_NAMES = namesIn(FORMER_SQL);
+/** The names of the former schema, with the record of its migrations. */
+const formerNames = (): SchemaNames & { functions: readonly string[] } => {
+  const sql = PRE_RELEASE_MIGRATIONS.map((step) => step.sql);
+  const { tables, ...names } = namesIn(sql);
+  return { ...names, tables: [...tables, "migration"], functions: createdBy(sql, "FUNCTION") };
+};
 
 const HOLDERS = `SELECT host, pid, ends_at_ms - now_ms() AS left_ms FROM lease l JOIN owner o ON o.epoch = l.epoch
   WHERE l.ends_at_ms >= now_ms() ORDER BY l.ends_at_ms DESC`;
@@ -45,13 +49,13 @@ export const requireNoLease = async (line: Connection): Promise<void> => {
  * @throws WrongSchema with the names of the operator's own objects that use the former tables, and of those that have names of the
  * present ones.
  */
-const requireNoForeignObjects = async (line: Connection, present: SchemaNames): Promise<void> => {
-  const dependents = await dependentObjects(line, FORMER_NAMES);
+const requireNoForeignObjects = async (line: Connection, former: SchemaNames, present: SchemaNames): Promise<void> => {
+  const dependents = await dependentObjects(line, former);
   if (dependents.length > 0)
     throw new WrongSchema(
       `objects that are not of genrouter use its former tables, and these are converted: ${dependents.join(", ")}: drop them, start this release, then create them again with the present names of tables and columns; nothing was changed`,
     );
-  const occupied = await occupiedNames(line, FORMER_NAMES, present);
+  const occupied = await occupiedNames(line, former, present);
   if (occupied.length > 0)
     throw new WrongSchema(
       `the schema has relations with names that this release needs: ${occupied.join(", ")}: rename them, then start again; nothing was changed`,
@@ -80,14 +84,10 @@ const createCopySchema = async (line: Connection): Promise<void> => {
 };
 
 /** Moves the former objects of the current schema into the schema of the copy. */
-const moveFormerObjects = async (line: Connection): Promise<void> => {
+const moveFormerObjects = async (line: Connection, former: ReturnType<typeof formerNames>): Promise<void> => {
   const moved = (kind: string, names: readonly string[]) =>
     names.map((name) => `ALTER ${kind} ${name} SET SCHEMA ${COPY_SCHEMA}`);
-  const statements = [
-    ...moved("VIEW", FORMER_NAMES.views),
-    ...moved("TABLE", [...FORMER_NAMES.tables, "migration"]),
-    ...moved("FUNCTION", createdBy(FORMER_SQL, "FUNCTION")),
-  ];
+  const statements = [...moved("VIEW", former.views), ...moved("TABLE", former.tables), ...moved("FUNCTION", former.functions)];
   await line.script(statements.join(";\n"));
 };
 
@@ -135,11 +135,11 @@ const copyRows = async (line: Connection, tables: readonly string[]): Promise<vo
  * @throws WrongSchema if the copy cannot be made, or if the operator's own objects prevent it.
  */
 export const convertPreRelease = async (line: Connection, schema: string, nowMs: number): Promise<void> => {
-  const present = namesIn([schema]);
-  await requireNoForeignObjects(line, present);
-  const grants = await grantsOn(line, FORMER_NAMES);
+  const [former, present] = [formerNames(), namesIn([schema])];
+  await requireNoForeignObjects(line, former, present);
+  const grants = await grantsOn(line, former);
   await createCopySchema(line);
-  await moveFormerObjects(line);
+  await moveFormerObjects(line, former);
   await line.script(schema);
   await copyRows(line, present.tables);
   await continueIdentities(line, present.tables);
