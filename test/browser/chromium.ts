@@ -1,4 +1,5 @@
-// The browser of the tests: the machine's own Chromium, else one from an npm package kept in node_modules/.cache, else a reason why there is none.
+// Finds a Chromium for browser tests: an installed one, or one from an npm package.
+// The package is cached in node_modules/.cache. Without a browser, the result is the reason.
 import { createHash } from "node:crypto";
 import {
   cpSync,
@@ -17,16 +18,16 @@ import { brotliDecompressSync } from "node:zlib";
 import { type Browser, chromium } from "playwright-core";
 import { refuseInQuickSet } from "../../scripts/test-sets.ts";
 
-/** Where Debian, Ubuntu, Fedora and others have it. */
+/** Paths of Chromium on Debian, Ubuntu, Fedora and others. */
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-/** A Chromium whose program is inside its npm package: nothing is fetched from anywhere but the registry. */
+/** An npm package that contains a Chromium binary, so that only the registry is contacted. */
 const PACKED = {
   name: "@sparticuz/chromium@153.0.0",
   sha512: "jiGWqSvPMdu4+P9TilYqAR7yEGPEHINx+lCvE/NqNO/EHYzF/x1hUiI5T6ioVIt7dEy7n88byyT0vk+dnsgQwA==",
 };
 const CACHE = resolve(import.meta.dir, "../../node_modules/.cache/chromium-153.0.0");
 
-/** Nothing of its own chatter, and no name is looked up: only this machine can be reached. */
+/** Disables background requests and name lookups: only this machine can be reached. */
 const FLAGS = [
   "--disable-gpu",
   "--lang=en-US",
@@ -41,11 +42,11 @@ const FLAGS = [
 type Found = { path: string; env: Record<string, string> };
 const packed = (dir: string): Found => ({
   path: join(dir, "chromium"),
-  // What it needs beside the C library comes along.
+  // The package contains every library that it needs beside the C library.
   env: { LD_LIBRARY_PATH: join(dir, "lib"), FONTCONFIG_FILE: join(dir, "fonts.conf") },
 });
 
-/** Fetches the packed browser. @throws Error that says why it cannot be had. */
+/** Fetches the packed browser. @throws Error with the reason if it is unavailable. */
 const fetchPacked = (): Found => {
   if (process.platform !== "linux" || process.arch !== "x64") throw new Error("there is a packed one for Linux on x64 only");
   const scratch = mkdtempSync(join(tmpdir(), "chromium-"));
@@ -71,7 +72,7 @@ const fetchPacked = (): Found => {
     }
     writeFileSync(join(made, "fonts.conf"), `<fontconfig><dir>${join(CACHE, "fonts")}</dir></fontconfig>`);
     mkdirSync(join(CACHE, ".."), { recursive: true });
-    // Copied to where it stays, then named in one step: another test may look for it meanwhile, or bring its own.
+    // Copied beside its final path and renamed in one step: another test may search for it or install it at the same time.
     const aside = `${CACHE}.${process.pid}`;
     cpSync(made, aside, { recursive: true });
     if (existsSync(CACHE)) rmSync(aside, { recursive: true });
@@ -93,14 +94,14 @@ const find = (): Found | string => {
   }
 };
 
-/** Fetches the browser if there is none. @returns where it is. @throws Error that says why it cannot be had. */
+/** Fetches the browser if there is none. @returns its path. @throws Error with the reason if it is unavailable. */
 export const fetchBrowser = (): string => {
   const found = find();
   if (typeof found === "string") throw new Error(found);
   return found.path;
 };
 
-/** The browser, or why there is none. @param flags more of them */
+/** Starts the browser. @returns the browser, or the reason why there is none. @param flags additional flags */
 export const openBrowser = async (flags: readonly string[] = []): Promise<Browser | string> => {
   refuseInQuickSet("a browser");
   const found = find();
@@ -109,7 +110,7 @@ export const openBrowser = async (flags: readonly string[] = []): Promise<Browse
   return chromium.launch({
     executablePath: found.path,
     args: [...FLAGS, ...flags, ...(isRoot ? ["--no-sandbox"] : [])],
-    // A machine without a language has Chromium speak `en-US@posix`, which is no language tag.
+    // Without a language, Chromium uses `en-US@posix`, which is not a valid language tag.
     env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? tmpdir(), LANG: "en_US.UTF-8", ...found.env },
   });
 };

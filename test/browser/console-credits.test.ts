@@ -1,4 +1,4 @@
-// Credits in a real browser: bought by keyboard in the test checkout, seen in the balance, the ledger and a receipt that prints; on a phone, in the dark.
+// Credits pages in a browser: purchase by keyboard, balance, ledger, printed receipt, on a phone and in dark mode.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { type TestClock, testClock } from "../clock.ts";
@@ -16,7 +16,7 @@ setDefaultTimeout(60_000);
 let clock: TestClock;
 let harness: Harness;
 beforeAll(async () => {
-  // The time of the browser, which says what is still open.
+  // The time of the browser, which decides what is still open.
   clock = testClock(1, Date.now());
   harness = await openHarness({ clock });
 });
@@ -26,7 +26,7 @@ afterAll(async () => {
   clock.stop();
 });
 
-/** An account with 3 USD, and its person. */
+/** An account with 3 USD and its user. */
 const openMember = async (): Promise<{ tenant: Tenant; visitor: Visitor }> => {
   const tenant = await harness.newTenant(300);
   return { tenant, visitor: await openVisitor(harness, "member", tenant) };
@@ -39,15 +39,15 @@ const buyBy = async (visitor: Visitor, usd: number, how: "pay" | "cancel"): Prom
   return String(told.id);
 };
 
-here("the pages of credits", () => {
-  test("by keyboard alone credits are bought, and are in the balance, the ledger and a receipt", async () => {
+here("the credits pages", () => {
+  test("buys credits by keyboard and shows them in the balance, the ledger and a receipt", async () => {
     const { tenant, visitor } = await openMember();
     const { page, asked, complaints, tabTo, close } = await visit(visitor, "/console/credits");
     const { keyboard } = page;
-    // Three dollars are less than the mark, and it says so.
+    // Three dollars are below the low-balance threshold, and the page says so.
     await page.getByText("$3.00 are available, less than $5.00.").waitFor();
     await tabTo("$25");
-    // Past the first of them: the last.
+    // Moves from the first pack to the last one.
     await keyboard.press("ArrowLeft");
     await keyboard.press("ArrowLeft");
     await page.getByLabel(/Other amount/).waitFor();
@@ -91,7 +91,7 @@ here("the pages of credits", () => {
     await close();
   });
 
-  test("the balance moves also while it is read, and what moves it does not have it read each time", async () => {
+  test("updates the balance while it is being loaded, without a request for each change", async () => {
     const { tenant, visitor } = await openMember();
     const { page, asked, close } = await visit(visitor, "/console/keys");
     const balance = page.getByRole("banner").getByRole("link", { name: /^Balance/ });
@@ -105,7 +105,7 @@ here("the pages of credits", () => {
     });
     const before = reads();
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Profile" }).click();
-    await harness.eventually(() => reads() === before + 1, "the question");
+    await harness.eventually(() => reads() === before + 1, "the request for the balance");
     for (let dollars = 4; dollars < 14; dollars += 1) {
       const topUp = {
         mutation: "credit",
@@ -120,13 +120,13 @@ here("the pages of credits", () => {
     }
     expect(reads()).toBe(before + 1);
     held.resolve();
-    await harness.eventually(() => reads() === before + 2, "one more, as the answer may have been older");
+    await harness.eventually(() => reads() === before + 2, "one more request, because the response may be outdated");
     await page.waitForLoadState("networkidle");
     await balance.getByText("$13.00").waitFor();
     await close();
   });
 
-  test("the balance stands on every page, and moves by itself over the one connection that the tab has", async () => {
+  test("shows the balance on every page and updates it over the single connection of the tab", async () => {
     const { tenant, visitor } = await openMember();
     const { page, asked, complaints, close } = await visit(visitor, "/console/keys");
     const balance = page.getByRole("banner").getByRole("link", { name: /^Balance/ });
@@ -136,7 +136,7 @@ here("the pages of credits", () => {
       await balance.getByText("$3.00").waitFor();
     }
     await page.waitForLoadState("networkidle");
-    // What moves it from now on is told, not asked for.
+    // Later changes arrive as events, without requests.
     await page.route("**/console/api/credits", (route) => route.abort());
     await buyBy(visitor, 25, "pay");
     await balance.getByText("$28.00").waitFor();
@@ -155,7 +155,7 @@ here("the pages of credits", () => {
     await close();
   });
 
-  test("a tab that nobody sees has no connection, and is up to date when it is seen again", async () => {
+  test("a hidden tab closes its connection, and is up to date when it becomes visible again", async () => {
     const { visitor } = await openMember();
     const { page, close } = await visit(visitor, "/console/keys");
     const turn = (isHidden: boolean) =>
@@ -171,7 +171,7 @@ here("the pages of credits", () => {
     await close();
   });
 
-  test("whoever has no account of their own has no balance there, and listens to nothing on its account", async () => {
+  test("shows no balance and opens no event stream for a user without an account", async () => {
     const { tenant } = await openMember();
     const visitor = await openVisitor(harness, "operator", null);
     const { page, asked, close } = await visit(visitor, `/console/keys?account=${tenant.accountId}`);
@@ -181,7 +181,7 @@ here("the pages of credits", () => {
     await close();
   });
 
-  test("a receipt prints as a paper: no navigation, no buttons, dark on light whatever the screen", async () => {
+  test("prints a receipt without navigation and buttons, dark on light in any colour scheme", async () => {
     const { visitor } = await openMember();
     const id = await buyBy(visitor, 25, "pay");
     const { page, inPage, close } = await visit(visitor, `/console/receipts/${id}`, { colorScheme: "dark" });
@@ -196,7 +196,7 @@ here("the pages of credits", () => {
     await close();
   });
 
-  test("a checkout that is left buys nothing, and one that is open can be gone on with", async () => {
+  test("a cancelled checkout buys nothing, and an open checkout can be continued", async () => {
     const { tenant, visitor } = await openMember();
     const { page, complaints, close } = await visit(visitor, "/console/credits");
     await page.getByRole("radio", { name: "$100", exact: true }).check();
@@ -211,7 +211,7 @@ here("the pages of credits", () => {
     await close();
   });
 
-  test("the mark of a low balance is set here, and told of on every other page", async () => {
+  test("sets the low-balance threshold and shows the alert on other pages", async () => {
     const { visitor } = await openMember();
     const { page, close } = await visit(visitor, "/console/credits");
     await page.getByLabel(/Alert when fewer/).fill("2");
@@ -225,7 +225,7 @@ here("the pages of credits", () => {
     await close();
   });
 
-  test("the ledger is filtered, and its CSV is of what is shown", async () => {
+  test("filters the ledger, and the CSV has the same filter", async () => {
     const { visitor } = await openMember();
     const { page, close } = await visit(visitor, "/console/ledger");
     await page.getByRole("cell", { name: "Top-up" }).first().waitFor();
@@ -236,7 +236,7 @@ here("the pages of credits", () => {
     await close();
   });
 
-  test("on a phone each transfer and purchase is a card that says what is what, and still a row of a table; on a wide screen a row", async () => {
+  test("shows each transfer and purchase as a labelled card on a phone and as a row on a wide screen, with table roles", async () => {
     const { tenant, visitor } = await openMember();
     await buyBy(visitor, 25, "pay");
     await visitor.ask("POST", "/console/api/purchases", { amount_usd: 50 });
@@ -255,7 +255,7 @@ here("the pages of credits", () => {
         expect([name, width, overhang]).toEqual([name, width, 0]);
         expect(shapes).toEqual([width === 360 ? "block" : "table-row"]);
         expect(labels).toEqual(width === 360 ? [...heads] : []);
-        // As the browser tells it to whoever hears the page.
+        // The accessibility tree as the browser exposes it to screen readers.
         const tools = await page.context().newCDPSession(page);
         const { nodes } = await tools.send("Accessibility.getFullAXTree");
         const rolesOf = (role: string) => nodes.filter((node) => node.role?.value === role && !node.ignored);
@@ -268,7 +268,7 @@ here("the pages of credits", () => {
   });
 
   test.each(LOOKS)(
-    "on $viewport.width pixels, $colorScheme: no serious fault of access, nothing to scroll sideways",
+    "on $viewport.width pixels, $colorScheme: has no serious accessibility violation and no horizontal scrolling",
     async (look) => {
       const { visitor } = await openMember();
       const id = await buyBy(visitor, 25, "pay");

@@ -1,4 +1,4 @@
-// The frame of console and inspector in a real browser: little to load, nobody else asked, read by keyboard, light and dark; and the files it names.
+// Layout of console and inspector in a browser: script size, hosts, keyboard, colour schemes and asset files.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { brotliDecompressSync } from "node:zlib";
 import type { Browser, BrowserContextOptions, Response as Loaded } from "playwright-core";
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 const visit = (path: string, look: BrowserContextOptions = {}) => watch(browser, { url: harness.url, visitor, path, look });
-/** Files that a page names, and those that these name in turn: every script and style there is. */
+/** Files that a page references, and the files that these reference: every script and stylesheet. */
 const assetsOf = async (path: string): Promise<string[]> => {
   const found = new Set<string>();
   const read = async (from: string) => {
@@ -42,27 +42,24 @@ const assetsOf = async (path: string): Promise<string[]> => {
   await read(path);
   return [...found];
 };
-/** Answers in the coding that is asked for, as they travel. */
+/** Requests a content coding and returns the response undecoded. */
 const raw = (path: string, coding: string) =>
   fetch(harness.url + path, { headers: { "accept-encoding": coding }, decompress: false });
 
-here("every page of the frame", () => {
-  test.each(PAGES)(
-    "%s asks no other host and nothing twice, breaks no rule of its policy and complains of nothing",
-    async (path) => {
-      const { page, asked, complaints, close } = await visit(path);
-      await page.locator("[aria-busy='true']").waitFor({ state: "detached" });
-      const hosts = new Set(asked.filter((address) => !address.startsWith("data:")).map((address) => new URL(address).host));
-      expect([...hosts]).toEqual([new URL(harness.url).host]);
-      expect(asked.length).toBeGreaterThan(3);
-      const questions = asked.filter((address) => new URL(address).pathname.includes("/api/"));
-      expect(questions).toEqual([...new Set(questions)]);
-      expect(complaints).toEqual([]);
-      await close();
-    },
-  );
+here("every page", () => {
+  test.each(PAGES)("%s requests no other host, repeats no request, and logs no error or policy violation", async (path) => {
+    const { page, asked, complaints, close } = await visit(path);
+    await page.locator("[aria-busy='true']").waitFor({ state: "detached" });
+    const hosts = new Set(asked.filter((address) => !address.startsWith("data:")).map((address) => new URL(address).host));
+    expect([...hosts]).toEqual([new URL(harness.url).host]);
+    expect(asked.length).toBeGreaterThan(3);
+    const questions = asked.filter((address) => new URL(address).pathname.includes("/api/"));
+    expect(questions).toEqual([...new Set(questions)]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
 
-  test.each(["/console/keys", "/inspector"])("the first load of %s is less than 60 kB of script as it travels", async (path) => {
+  test.each(["/console/keys", "/inspector"])("loads less than 60 kB of compressed script for %s", async (path) => {
     const context = await browser.newContext();
     await visitor.signIn(context);
     const page = await context.newPage();
@@ -77,7 +74,7 @@ here("every page of the frame", () => {
     let bytes = 0;
     for (const script of scripts) {
       const length = Number(await script.headerValue("content-length"));
-      // What would be longer packed travels as it is.
+      // Files that compression would enlarge are sent uncompressed.
       if (length >= LEAST_PACKED_BYTES) expect(await script.headerValue("content-encoding")).toBe("br");
       bytes += length;
     }
@@ -88,7 +85,7 @@ here("every page of the frame", () => {
     await context.close();
   });
 
-  test("whoever is not signed in is shown the way in, and comes back to the page that was asked for", async () => {
+  test("redirects signed-out visitors to the sign-in page, and back to the requested page afterwards", async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(`${harness.url}/console/keys?account=${harness.tenant.accountId}`);
@@ -101,7 +98,7 @@ here("every page of the frame", () => {
     await context.close();
   });
 
-  test("by keyboard: past the navigation in one step, and each page begins at its heading", async () => {
+  test("a keyboard user skips the navigation in one step, and each page starts with focus on its heading", async () => {
     const { page, inPage, tabTo, close } = await visit("/console/keys");
     await page.getByRole("button", { name: "New key" }).waitFor();
     await page.keyboard.press("Tab");
@@ -124,7 +121,7 @@ here("every page of the frame", () => {
     await close();
   });
 
-  test("on a phone the navigation is behind a button, and goes away with the page that is gone to", async () => {
+  test("hides the navigation behind a button on a phone and closes it after a page change", async () => {
     const { page, sound, tabTo, close } = await visit("/console/keys", {
       viewport: { width: 360, height: 740 },
       bypassCSP: true,
@@ -143,22 +140,25 @@ here("every page of the frame", () => {
     await close();
   });
 
-  test.each(["light", "dark"] as const)("where the machine is %s the other colours can be chosen, and stay", async (machine) => {
-    const { page, inPage, close } = await visit("/console/keys", { colorScheme: machine });
-    const isDark = () => inPage<boolean>("isDark");
-    const other = machine === "dark" ? "Light" : "Dark";
-    expect(await isDark()).toBe(machine === "dark");
-    await page.getByLabel("Colours").selectOption(other);
-    expect(await isDark()).toBe(other === "Dark");
-    await page.goto(`${harness.url}/inspector`);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    expect(await isDark()).toBe(other === "Dark");
-    await page.getByLabel("Colours").selectOption("Auto");
-    expect(await isDark()).toBe(machine === "dark");
-    await close();
-  });
+  test.each(["light", "dark"] as const)(
+    "with the system scheme %s, the other scheme can be chosen and persists",
+    async (machine) => {
+      const { page, inPage, close } = await visit("/console/keys", { colorScheme: machine });
+      const isDark = () => inPage<boolean>("isDark");
+      const other = machine === "dark" ? "Light" : "Dark";
+      expect(await isDark()).toBe(machine === "dark");
+      await page.getByLabel("Colours").selectOption(other);
+      expect(await isDark()).toBe(other === "Dark");
+      await page.goto(`${harness.url}/inspector`);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      expect(await isDark()).toBe(other === "Dark");
+      await page.getByLabel("Colours").selectOption("Auto");
+      expect(await isDark()).toBe(machine === "dark");
+      await close();
+    },
+  );
 
-  test("no page leads to an inspector that is switched off", async () => {
+  test("links to the inspector only if it is enabled", async () => {
     const off = await openHarness({ env: { GENROUTER_INSPECTOR__ENABLED: "off" } });
     for (const [one, links] of [
       [harness, 1],
@@ -174,7 +174,7 @@ here("every page of the frame", () => {
     await off.close();
   });
 
-  test("a page that there is not is said to be none", async () => {
+  test("shows a not-found page for an unknown path", async () => {
     for (const path of ["/console/nowhere", "/inspector/nowhere"]) {
       const { page, close } = await visit(path);
       await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
@@ -185,7 +185,7 @@ here("every page of the frame", () => {
 
 const LEAST_PACKED_BYTES = 100;
 
-test("a frame is the same for everybody, asked for anew each time, and lets in no script but the service's own", async () => {
+test("a page shell is identical for all users, revalidated each time, and allows only scripts of the service", async () => {
   for (const path of ["/console", "/inspector"]) {
     const answer = await fetch(harness.url + path);
     expect([answer.status, answer.headers.get("cache-control")]).toEqual([200, "no-cache"]);
@@ -199,7 +199,7 @@ test("a frame is the same for everybody, asked for anew each time, and lets in n
   }
 });
 
-test("every file that a page names is kept for ever, and is had packed by brotli, by gzip, or plain", async () => {
+test("serves every referenced asset as immutable, with brotli, gzip or no compression", async () => {
   for (const path of await assetsOf("/console")) {
     const [plain, gzip, br] = await Promise.all([raw(path, "identity"), raw(path, "gzip"), raw(path, "gzip, br;q=0.5")]);
     for (const answer of [plain, gzip, br]) {
@@ -227,7 +227,7 @@ test("every file that a page names is kept for ever, and is had packed by brotli
   }
 });
 
-test("no engine that finds places for charts is in any script", async () => {
+test("no script contains a graph layout engine", async () => {
   const paths = new Set([...(await assetsOf("/console")), ...(await assetsOf("/inspector"))]);
   expect(paths.size).toBeGreaterThan(8);
   for (const path of paths) {
@@ -236,7 +236,7 @@ test("no engine that finds places for charts is in any script", async () => {
   }
 });
 
-test("a file that is of no build, or that climbs, is none", async () => {
+test("returns 404 for assets of another build and for paths outside the assets", async () => {
   for (const path of [
     "/assets/console-00000000.js",
     "/assets/",
@@ -247,7 +247,7 @@ test("a file that is of no build, or that climbs, is none", async () => {
     expect([path, (await fetch(harness.url + path)).status]).toEqual([path, 404]);
 });
 
-test("what is switched off is not there: no page, no API", async () => {
+test("returns 404 for pages of a disabled console or inspector", async () => {
   const off = await openHarness({ factor: 0, env: { GENROUTER_INSPECTOR__ENABLED: "off", GENROUTER_CONSOLE__ENABLED: "false" } });
   try {
     for (const path of ["/inspector", "/inspector/play", "/inspector/gen_x", "/console", "/console/keys"])

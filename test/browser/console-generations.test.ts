@@ -1,4 +1,4 @@
-// Making in a real browser: a picture and a film are generated and seen, the list follows by itself, a fallback is drawn; by keyboard, on a phone.
+// Generations pages in a browser: playground, live list and fallback timeline, by keyboard and on a phone.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { source as axe } from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
@@ -34,7 +34,7 @@ const visit = async (path: string, look: BrowserContextOptions = {}) => {
   });
   page.on("pageerror", (fault) => void complaints.push(fault.message));
   page.on("console", (line) => {
-    // The paths of credits and keys are not on this stage.
+    // This fixture does not serve the endpoints of credits and keys.
     if (line.type() === "error" && !/\/console\/api\/(credits|keys)/.test(line.location().url)) complaints.push(line.text());
   });
   await page.goto(`${stage.url}${path}`);
@@ -62,18 +62,18 @@ const expectNarrow = async (page: Page) => {
   );
   expect(wide).toEqual([]);
 };
-/** In the dark, too: each page is looked at in both lights. */
+/** In dark mode, so that each page is checked in both colour schemes. */
 const PHONE = { viewport: { width: 360, height: 740 }, colorScheme: "dark" } as const;
 const INPUT = { prompt: "a kite over the sea", resolution: "480p", duration: 4 };
 const LONG_MS = 60_000;
 
-/** The answer to the submission that comes next. */
+/** The response to the next submission. */
 const submissionOf = (page: Page) =>
   page.waitForResponse((response) => response.request().method() === "POST" && response.url().endsWith("/generations"));
 
-here("in the playground", () => {
+here("the playground", () => {
   test(
-    "a picture is generated and seen, with all its files",
+    "generates a picture and shows all its files",
     async () => {
       const { page, done } = await visit("/console/playground");
       await page.getByLabel("Search models").fill("sim-image-1");
@@ -86,7 +86,7 @@ here("in the playground", () => {
       expect(await pictures.count()).toBe(2);
       await harness.eventually(
         () => page.evaluate<boolean>("document.querySelector('.made img').naturalWidth > 0"),
-        "what is looked at",
+        "the displayed picture",
       );
       expect(await faultsOf(page)).toEqual([]);
       await done();
@@ -95,13 +95,13 @@ here("in the playground", () => {
   );
 
   test(
-    "a film is generated and plays; what it costs is what was said",
+    "generates a video, plays it, and charges a price within the quoted range",
     async () => {
       const { page, done } = await visit("/console/playground?model=vidmodel-2.0-fast");
       await page.getByLabel("Prompt (required)").fill(INPUT.prompt);
       await page.getByRole("radio", { name: "480p" }).check();
       await page.getByLabel("Duration").fill("4");
-      // What went wrong in tests before this one counts against a route for a while: the one that delivers may be another.
+      // Failures of earlier tests count against a route for a while, so another route may deliver.
       const said = /between \$(0\.2\d) and \$0\.28; \$0\.28 is held/;
       const [, least] = said.exec((await page.getByText(said).textContent()) ?? "") ?? [];
       const submitted = submissionOf(page);
@@ -118,7 +118,7 @@ here("in the playground", () => {
       );
       await harness.eventually(
         () => page.evaluate<boolean>("document.querySelector('video').currentTime > 0.2"),
-        "what is looked at",
+        "video playback",
       );
       await done();
     },
@@ -126,7 +126,7 @@ here("in the playground", () => {
   );
 
   test(
-    "is shown to its end also where answers overtake each other, and where the news come late",
+    "shows a generation to its end when responses overtake each other or events are delayed",
     async () => {
       for (const late of ["**/console/api/generations/gen_*", "**/console/api/events"]) {
         const { page, done } = await visit("/console/playground?model=sim-image-1");
@@ -163,7 +163,7 @@ here("in the playground", () => {
   );
 
   test(
-    "a value that is not offered is said at its field, and nothing is sent without what is required",
+    "reports an invalid value at its field, and submits nothing without a required field",
     async () => {
       const { page, done } = await visit("/console/playground?model=vidmodel-2.0-fast");
       await page.getByRole("button", { name: "Generate" }).click();
@@ -179,7 +179,7 @@ here("in the playground", () => {
   );
 
   test(
-    "everything is reached and chosen by keyboard alone, and fits a phone",
+    "works by keyboard only and fits a phone",
     async () => {
       const { page, done } = await visit("/console/playground?model=vidmodel-2.0-fast", PHONE);
       await page.getByLabel("Prompt (required)").focus();
@@ -198,9 +198,9 @@ here("in the playground", () => {
   );
 });
 
-here("the list", () => {
+here("the generations list", () => {
   test(
-    "shows a generation that the API makes, and follows it to its end, without being loaded again",
+    "shows a generation that was submitted through the API and updates it until success without a reload",
     async () => {
       const { page, done } = await visit("/console/generations");
       await page.getByRole("form", { name: "Filters" }).waitFor();
@@ -217,7 +217,7 @@ here("the list", () => {
   );
 
   test(
-    "does not move under the pointer: what is new waits to be asked for",
+    "does not move under the pointer: new generations wait behind a button",
     async () => {
       const { page, done } = await visit("/console/generations");
       const there = await harness.submit("vidmodel-2.0-fast", { ...INPUT, prompt: "there" });
@@ -239,7 +239,7 @@ here("the list", () => {
   );
 
   test(
-    "has its filters in the address, as a list and on a phone",
+    "keeps its filters in the address, in the list view and on a phone",
     async () => {
       const made = await harness.submit("sim-speech-1", { prompt: "hello" });
       await harness.until(made.id);
@@ -259,9 +259,9 @@ here("the list", () => {
   );
 });
 
-here("one generation", () => {
+here("the page of a generation", () => {
   test(
-    "with a fallback is drawn over time, told in a table, and used again",
+    "shows a fallback on a timeline and in a table, and its input can be used again",
     async () => {
       harness.simulator.script({ fault: "fail", provider: "fal" });
       const { id } = await harness.submit("vidmodel-2.0-fast", INPUT);

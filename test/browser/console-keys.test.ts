@@ -1,4 +1,4 @@
-// Keys and usage in a real browser: a key is made by keyboard, used, seen to be used, rotated and revoked; charts have tables; on a phone too.
+// API keys and usage in a browser: a key is created, used, rotated and revoked by keyboard; charts have tables.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { type TestClock, testClock } from "../clock.ts";
@@ -17,7 +17,7 @@ let harness: Harness;
 let visitor: Visitor;
 beforeAll(async () => {
   if (typeof opened === "string") return;
-  // An hour ago, so that running faster it does not come to a day that the browser does not know yet.
+  // Starts an hour ago, so that the faster clock does not reach a day that the browser does not know yet.
   clock = testClock(50, Date.now() - 3_600_000);
   harness = await openHarness({ clock });
   visitor = await openVisitor(harness, "operator", harness.tenant);
@@ -36,7 +36,7 @@ const visit = async (path: string, look: BrowserContextOptions = {}) => {
 };
 
 here("the keys page", () => {
-  test("by keyboard alone a key with a limit is made, used, seen at its limit, rotated and revoked", async () => {
+  test("creates, uses, rotates and revokes a key with a limit by keyboard", async () => {
     const { page, complaints, tabTo, close } = await visit("/console/keys");
     const { keyboard } = page;
     await tabTo("New key");
@@ -47,7 +47,7 @@ here("the keys page", () => {
     await tabTo("Per day");
     await keyboard.type("0,2x");
     await keyboard.press("Enter");
-    // What is wrong is said at its field, which has the focus.
+    // The error is at its field, which has the focus.
     await page.getByText("An amount in USD with at most two decimals").waitFor();
     await page.locator("[aria-invalid='true']:focus").waitFor();
     await keyboard.press("Backspace");
@@ -88,7 +88,7 @@ here("the keys page", () => {
     await keyboard.press("Enter");
     const asking = page.getByRole("dialog", { name: "Revoke laptop?" });
     await asking.waitFor();
-    // Not by accident: what has the focus first does not revoke.
+    // The first focused button does not revoke, so Enter cannot revoke by accident.
     await keyboard.press("Escape");
     await asking.waitFor({ state: "detached" });
     await follower.locator("button:focus", { hasText: "Revoke" }).waitFor();
@@ -102,7 +102,7 @@ here("the keys page", () => {
     await close();
   }, 60_000);
 
-  test("a key's models and expiry are chosen, and changed later", async () => {
+  test("sets the models and the expiry of a key, and changes them later", async () => {
     const { page, close } = await visit("/console/keys");
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Name").fill("pictures");
@@ -126,7 +126,7 @@ here("the keys page", () => {
     await close();
   }, 60_000);
 
-  test("what a key made is found by it, in the address too, and is named after it when it is revoked", async () => {
+  test("filters generations by a revoked key, also through the address, and shows the name of the key", async () => {
     const name = "the old laptop";
     const made = await visitor.ask("POST", "/console/api/keys", {
       ...{ name, scope: "generate", expiresAtMs: null, models: null },
@@ -167,7 +167,7 @@ here("the keys page", () => {
     ["360 pixels, dark", { viewport: { width: 360, height: 740 }, colorScheme: "dark" }],
     ["1280 pixels, light", { viewport: { width: 1280, height: 800 }, colorScheme: "light" }],
   ] as const)(
-    "has no serious fault of access on %s, nor have its dialogs",
+    "has no serious accessibility violation on %s, including its dialogs",
     async (_name, look) => {
       const { page, sound, close } = await visit("/console/keys", { ...look, bypassCSP: true });
       await sound();
@@ -195,14 +195,14 @@ here("the keys page", () => {
 });
 
 here("the usage page", () => {
-  test("draws what is in its tables, has each as CSV, and is sound on a phone", async () => {
+  test("draws the values of its tables, exports each table as CSV, and has no accessibility violation on a phone", async () => {
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
     await harness.until(id);
     const looks = { viewport: { width: 360, height: 740 }, colorScheme: "dark", bypassCSP: true } as const;
     for (const look of [{}, looks]) {
       const { page, complaints, sound, close } = await visit("/console/usage", look);
       await page.getByRole("region", { name: "By account, table" }).waitFor();
-      // Charts are drawn by a part of their own, which is loaded after the tables.
+      // A separate script draws the charts. It is loaded after the tables.
       await page.locator("figure canvas").nth(3).waitFor();
       expect(await page.locator("figure canvas").count()).toBe(4);
       const byModel = page.getByRole("region", { name: "By model, table" });
@@ -217,7 +217,7 @@ here("the usage page", () => {
     }
   }, 60_000);
 
-  test("its charts are loaded with it alone", async () => {
+  test("loads its chart script on this page only", async () => {
     const { page, close } = await visit("/console/keys");
     const scripts = () =>
       page.evaluate<number>(

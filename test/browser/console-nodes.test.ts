@@ -1,4 +1,4 @@
-// Several nodes in a real browser: the list of them on the service's page, and pages of one node that follow what another one does.
+// Several nodes in a browser: the node list of the service page, and pages that follow generations of another node.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import type { NodeLine, ServiceView } from "../../src/console/operator-dto.ts";
@@ -40,7 +40,7 @@ here("several nodes", () => {
     if (!first || !second || !third) throw new Error("three nodes were wanted");
     [one, two] = [first, second];
     operator = await openVisitor({ ...one, url: one.own }, "operator", harness.tenant);
-    // The third closes by itself, as one does that is drained.
+    // The third node closes as in a drain.
     await third.crash();
     const { text } = await operator.ask("GET", "/console/api/operator/service");
     nodes = (JSON.parse(text) as ServiceView).nodes ?? [];
@@ -48,7 +48,7 @@ here("several nodes", () => {
   afterAll(() => harness.close());
 
   test.each(LOOKS)(
-    "%o: the service's page lists those that are alive and those that ended, and is sound to axe",
+    "%o: the service page lists live and ended nodes and has no accessibility violation",
     async (look) => {
       const { page, sound, complaints, close } = await visit("/console/operator/service", { ...look, bypassCSP: true });
       const alive = page.getByRole("table", { name: "Nodes that are alive" });
@@ -66,7 +66,7 @@ here("several nodes", () => {
     90_000,
   );
 
-  test("the page of a generation moves by itself when another node runs it, and its replay names that node", async () => {
+  test("updates the page of a generation that another node runs, and its replay names that node", async () => {
     const id = await submitToTwo("a kite [sim:slow=60]");
     const { page, complaints, close } = await visit(`/console/generations/${id}`);
     await page.locator(`[data-id="${id}"][data-status="running"]`).waitFor();
@@ -77,9 +77,9 @@ here("several nodes", () => {
     await close();
   }, 90_000);
 
-  test("the live inspector lists what runs elsewhere with its node, and is filtered by it", async () => {
+  test("the live inspector lists a generation of another node and filters by node", async () => {
     const id = await submitToTwo("[sim:stuck]");
-    await eventually(async () => (await two.store.findGeneration(id))?.status === "running", "it to run");
+    await eventually(async () => (await two.store.findGeneration(id))?.status === "running", "the running generation");
     const { page, sound, complaints, close } = await visit("/inspector", { bypassCSP: true });
     const row = page.getByRole("button", { name: id }).first();
     await row.waitFor();

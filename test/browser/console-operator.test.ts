@@ -1,4 +1,4 @@
-// The operator's pages in a real browser: credit, pause, switch a route, keep a key, verify the ledger; by keyboard, on a phone, in the dark.
+// Operator pages in a browser: accounts, routes, provider keys and verification, by keyboard, on a phone, in dark mode.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import type { Role } from "../../src/console/request-context.ts";
@@ -35,8 +35,8 @@ const visit = async (path: string, role: Role = "operator", look: BrowserContext
 };
 const answers = (tenant: Tenant) => harness.ask("GET", "/v1/generations/gen_none", { key: tenant.key });
 
-here("the operator's pages", () => {
-  test("by keyboard alone an account is found, credited, paused, and its key answers 403 until it is resumed", async () => {
+here("the operator pages", () => {
+  test("finds, credits, pauses and resumes an account by keyboard, and its key gets 403 while it is paused", async () => {
     const tenant = await harness.newTenant(1_000);
     const { page, complaints, tabTo, close } = await visit("accounts");
     const { keyboard } = page;
@@ -52,7 +52,7 @@ here("the operator's pages", () => {
     await tabTo("Amount in USD");
     await keyboard.type("25");
     await keyboard.press("Enter");
-    // Nothing moves without a reason.
+    // Nothing is transferred without a note.
     await page.getByRole("alert").getByText("Say why in the note").waitFor();
     await tabTo("Note");
     await keyboard.type("for the trouble");
@@ -68,7 +68,7 @@ here("the operator's pages", () => {
     await keyboard.press("Escape");
     await asking.waitFor({ state: "detached" });
     expect((await answers(tenant)).status).toBe(404);
-    // Whichever way it is left, the focus is where it was, and asks again.
+    // After any way of closing the dialog, the focus returns to the button.
     await keyboard.press("Enter");
     await tabTo("Cancel");
     await keyboard.press("Enter");
@@ -87,7 +87,7 @@ here("the operator's pages", () => {
     await close();
   }, 60_000);
 
-  test("what is taken back beyond what there is, is said to be owed", async () => {
+  test("shows the debt when more credits are taken back than are available", async () => {
     const tenant = await harness.newTenant(1_000);
     const { page, close } = await visit(`accounts/${tenant.accountId}`);
     await page.getByRole("button", { name: "Take back" }).click();
@@ -100,7 +100,7 @@ here("the operator's pages", () => {
     await close();
   }, 60_000);
 
-  test("a new account is made with its first credits", async () => {
+  test("creates an account with its first credits", async () => {
     const { page, close } = await visit("accounts");
     await page.getByRole("button", { name: "New account" }).click();
     await page.getByLabel("Name", { exact: true }).fill("Studio Nord");
@@ -115,7 +115,7 @@ here("the operator's pages", () => {
     await close();
   }, 60_000);
 
-  test("a route is switched off for a reason and on again, and its rows sort by their figures", async () => {
+  test("disables a route with a reason, enables it again, and sorts rows by price", async () => {
     const { page, complaints, close } = await visit("routes");
     const id = "vidmodel-2.0-mini/fal";
     const row = page.locator(`tr[data-row="${id}"]`);
@@ -143,7 +143,7 @@ here("the operator's pages", () => {
     await close();
   }, 60_000);
 
-  test("a trial is bought only after what it costs is said, and its end is told", async () => {
+  test("runs a test generation only after showing its cost, and shows its result", async () => {
     const { page, close } = await visit("routes");
     await page.getByRole("button", { name: "Test vidmodel-2.0-mini/fal", exact: true }).click();
     const asking = page.getByRole("dialog", { name: "Test vidmodel-2.0-mini/fal" });
@@ -154,7 +154,7 @@ here("the operator's pages", () => {
     await close();
   }, 60_000);
 
-  test("a provider's key is set, stands nowhere on the page, and is dropped", async () => {
+  test("sets a provider key, shows it nowhere on the page, and deletes it", async () => {
     const { page, complaints, close } = await visit("providers");
     const card = page.locator('[data-provider="stability"]');
     await card.getByText("no key").first().waitFor();
@@ -171,7 +171,7 @@ here("the operator's pages", () => {
     await close();
   }, 60_000);
 
-  test("whose page it is stands at the top of each page of another's account, and at no page of one's own", async () => {
+  test("names the account on each page of another account, and on no page of one's own account", async () => {
     const own = await harness.newTenant(1_000);
     const [ada, ben] = [await openVisitor(harness, "operator", own), await openVisitor(harness, "member", harness.tenant)];
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
@@ -200,7 +200,7 @@ here("the operator's pages", () => {
     await note.getByRole("link", { name: "Ledger" }).click();
     await page.getByRole("heading", { level: 1, name: "Ledger" }).waitFor();
     await note.waitFor();
-    // From the menu one comes back to one's own.
+    // The menu leads back to the user's own account.
     await page.getByRole("button", { name: "Menu" }).click();
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "API keys" }).click();
     await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
@@ -226,10 +226,10 @@ here("the operator's pages", () => {
     await member.close();
   }, 60_000);
 
-  test("a viewer verifies the ledger and sees each invariant hold, and finds nothing to change anything with", async () => {
+  test("a viewer verifies the ledger and sees all 13 invariants hold, without any button that changes something", async () => {
     const { page, complaints, close } = await visit("verification", "viewer");
     await page.getByRole("button", { name: "Verify the ledger" }).click();
-    // Until then the page shows what somebody ran before.
+    // Until then the page shows an earlier run of another user.
     await page.getByText("by viewer@example.com").waitFor();
     await page.getByRole("status").getByText("All 13 invariants hold and all sums agree").waitFor();
     await page.locator("li.holds").nth(12).waitFor();
@@ -253,7 +253,7 @@ here("the operator's pages", () => {
     ["1280 pixels, light", { viewport: { width: 1280, height: 800 }, colorScheme: "light" }],
     ["1920 pixels, dark", { viewport: { width: 1920, height: 1080 }, colorScheme: "dark" }],
   ] as const)(
-    "have no serious fault of access on %s, nor have their dialogs",
+    "have no serious accessibility violation on %s, including their dialogs",
     async (_name, look) => {
       for (const [path, ...buttons] of [
         ["accounts", "New account"],

@@ -1,4 +1,4 @@
-// Times in a real browser, read in several places of the world: each names its zone.
+// Times in a browser in several time zones: each time shows its zone.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 here("the console", () => {
-  test("each time names its zone, wherever it stands and whoever reads it", async () => {
+  test("shows the zone of every time on every page in the time zone of the browser", async () => {
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
     const { told } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: 25 });
     await visitor.ask("POST", `/console/api/purchases/${told.id}/test`, { how: "pay" });

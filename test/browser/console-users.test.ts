@@ -1,4 +1,4 @@
-// People of the console in a real browser: set up by keyboard, invite and join, a wrong password, signed out everywhere; on a phone and in the dark.
+// Users of the console in a browser: set-up by keyboard, invitations, sign-in errors and sign-out everywhere.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { source as axe } from "axe-core";
@@ -21,7 +21,7 @@ const open = async (): Promise<Harness> => {
   return harness;
 };
 beforeAll(async () => {
-  // The pages are built when the first one is asked for.
+  // The pages are built at the first request.
   if (typeof opened !== "string") expect((await fetch(`${(await open()).url}/console`)).status).toBe(200);
 }, 60_000);
 afterAll(async () => {
@@ -37,7 +37,7 @@ const visit = async (url: string, look: BrowserContextOptions = {}): Promise<Vis
   const complaints: string[] = [];
   page.on("pageerror", (fault) => void complaints.push(fault.message));
   page.on("console", (line) => {
-    // A no of the API is told on the page; the browser complains of its status all the same.
+    // The page shows an API error, but the browser also logs its status.
     if (["error", "warning"].includes(line.type()) && !/status of 4\d\d/.test(line.text())) complaints.push(line.text());
   });
   await page.addInitScript({ path: IN_PAGE });
@@ -50,7 +50,7 @@ const sound = async (page: Page) => {
   await page.evaluate(axe);
   expect(await page.evaluate<string[]>("inPage.faults()")).toEqual([]);
 };
-/** Presses Tab until what has the focus is called so. */
+/** Presses Tab until the focused element has this name. */
 const tabTo = async (page: Page, name: string) => {
   for (let presses = 0; presses < 40; presses++) {
     const focused = await page.evaluate<string>(
@@ -67,13 +67,13 @@ const type = async (page: Page, field: string, text: string) => {
 };
 const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name }).waitFor();
 
-/** Signs in on the page that is open. */
+/** Signs in on the open page. */
 const signIn = async (page: Page, email: string, password = PASSWORD) => {
   await page.getByLabel("E-mail address").fill(email);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
 };
-/** The first operator, come in by keyboard alone. */
+/** Creates the first operator by keyboard only. */
 const setUpByKeyboard = async (harness: Harness): Promise<Visit> => {
   const seen = await visit(`${harness.url}/console/setup#${await setUpToken(harness)}`);
   await seen.page.getByLabel("Name").waitFor();
@@ -86,7 +86,7 @@ const setUpByKeyboard = async (harness: Harness): Promise<Visit> => {
 };
 
 here("users", () => {
-  test("by keyboard alone the set-up link leads to being signed in, and the link is of no use after", async () => {
+  test("signs in with the set-up link by keyboard, and rejects the link afterwards", async () => {
     const harness = await open();
     const { page, complaints, close } = await setUpByKeyboard(harness);
     const link = `${harness.url}/console/setup#${"A".repeat(43)}`;
@@ -99,7 +99,7 @@ here("users", () => {
     await close();
   }, 30_000);
 
-  test("an operator invites somebody, who chooses a password and comes in; a wrong password is told in one sentence", async () => {
+  test("an invited user chooses a password and signs in, and a wrong password shows an error", async () => {
     const harness = await open();
     const ada = await setUpByKeyboard(harness);
     await ada.page.goto(`${harness.url}/console/operator/users`);
@@ -117,7 +117,7 @@ here("users", () => {
     await ben.page.getByLabel("Password").fill(PASSWORD);
     await ben.page.getByRole("button", { name: "Join" }).click();
     await ben.page.getByRole("link", { name: "ben@example.com" }).waitFor();
-    // Members are told of no page of operators.
+    // Members see no link to operator pages.
     expect(await ben.page.getByRole("link", { name: "Audit log" }).count()).toBe(0);
     await ben.page.getByRole("button", { name: "Sign out" }).first().click();
     await heading(ben.page, "Sign in");
@@ -141,7 +141,7 @@ here("users", () => {
     await ben.close();
   }, 30_000);
 
-  test("signing out everywhere ends the other browser, too, which comes back to where it was", async () => {
+  test("signing out everywhere also ends the session of the other browser, after a confirmation", async () => {
     const harness = await open();
     const first = await setUpByKeyboard(harness);
     const second = await visit(`${harness.url}/console/profile`);
@@ -166,7 +166,7 @@ here("users", () => {
     await second.close();
   }, 30_000);
 
-  test("a role changes, somebody is disabled and a link is withdrawn only after a second thought", async () => {
+  test("asks for confirmation before changing a role, disabling a user and withdrawing a link", async () => {
     const harness = await open();
     const { page, complaints, close } = await setUpByKeyboard(harness);
     const { userId } = await openVisitor(harness, "member", harness.tenant, "ben@example.com");
@@ -192,7 +192,7 @@ here("users", () => {
     expect((await ben())?.disabledAtMs).toBeNull();
     await page.getByRole("button", { name: "Disable ben@example.com" }).click();
     await asking.getByRole("button", { name: "Disable" }).click();
-    // What takes nothing from anybody is done at once.
+    // A change that removes no access needs no confirmation.
     await page.getByRole("button", { name: "Enable ben@example.com" }).click();
     await page.getByRole("button", { name: "Disable ben@example.com" }).waitFor();
 
@@ -212,14 +212,14 @@ here("users", () => {
     await asking.getByRole("button", { name: "Withdraw" }).click();
     await withdraw.waitFor({ state: "detached" });
     expect(await isOpen()).toBe(false);
-    // What the dialog came from is gone: who goes on by keyboard does so from the head of the page.
+    // The button that opened the dialog is removed, so the focus moves to the page heading.
     await page.locator("h1:focus").waitFor();
     expect(complaints).toEqual([]);
     await close();
   }, 30_000);
 
   test.each(LOOKS)(
-    "%o: every page fits, and is sound to axe",
+    "%o: every page fits and has no accessibility violation",
     async (look) => {
       const harness = await open();
       const ada = await setUpByKeyboard(harness);

@@ -1,4 +1,4 @@
-// The whole console in the frame that people see, over the stage of making: built as the service builds it, under its policy.
+// Serves the whole console over the generations fixture, built as the service builds it and with its policy.
 import { buildWeb } from "../../web/build.ts";
 import { openMakingStage } from "../console/generations-fixture.ts";
 import { type HarnessOptions, openHarness } from "../harness.ts";

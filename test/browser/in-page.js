@@ -1,4 +1,4 @@
-// What the browser tests do inside a page: plain functions of the browser, put into every page before its own scripts.
+// Functions that the browser tests call inside a page, added before the page's own scripts.
 const until = (target, event) => new Promise((heard) => target.addEventListener(event, heard, { once: true }));
 
 document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
@@ -6,7 +6,7 @@ document.addEventListener("securitypolicyviolation", ({ violatedDirective, block
 );
 
 globalThis.inPage = {
-  /** Brings everything into view once, as a reader does: parts of the reference are made only then. */
+  /** Scrolls through the page once, because parts of the reference are rendered only when they are visible. */
   readThrough: async () => {
     for (let top = 0; top < document.body.scrollHeight; top += innerHeight) {
       scrollTo(0, top);
@@ -14,16 +14,16 @@ globalThis.inPage = {
     }
     scrollTo(0, 0);
   },
-  /** Pixels that the page is wider than the screen. */
+  /** Pixels by which the page is wider than the screen. */
   overhang: () => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - innerWidth,
-  /** Short words that are broken in two although the page has room for them, with what stands around them. */
+  /** Short words that are broken although the page has room for them, with the text around them. */
   brokenWords: () => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     const broken = [];
     for (let text = texts.nextNode(); text; text = texts.nextNode()) {
-      // What is for screen readers alone is one pixel wide.
+      // Text for screen readers only is one pixel wide.
       if (text.parentElement.getBoundingClientRect().width <= 1) continue;
-      // A longer run of letters, an id or an address, may have to be broken on a phone; so may what has a hyphen.
+      // Longer words, ids and addresses may be broken on a phone, and so may words with a hyphen.
       for (const { 0: word, index } of text.data.matchAll(/(?<![^\s])[^\s/-]{2,20}(?![^\s])/gu)) {
         const range = document.createRange();
         range.setStart(text, index);
@@ -34,7 +34,7 @@ globalThis.inPage = {
     }
     return broken;
   },
-  /** The rows of the page's first table: pixels to scroll sideways in it, the labels that a whole row shows, and how rows are laid out. */
+  /** The rows of the first table: horizontal overflow in pixels, the labels of the last row, and the display of rows. */
   rows: () => {
     const table = document.querySelector("table");
     const rows = [...table.querySelectorAll("tbody tr")];
@@ -45,7 +45,7 @@ globalThis.inPage = {
       shapes: [...new Set(rows.map((row) => getComputedStyle(row).display))],
     };
   },
-  /** Whether the innermost active state of the chart is seen whole: inside its frame, on the screen, below what stays at the top. */
+  /** Whether the innermost active state of the chart is fully visible: inside its frame, on the screen, below sticky parts. */
   activeInSight: () => {
     const frame = document.querySelector(".chart-frame").getBoundingClientRect();
     const boxes = [...document.querySelectorAll(".chart-state.is-active > .chart-box")].map((box) => box.getBoundingClientRect());
@@ -54,15 +54,15 @@ globalThis.inPage = {
     const [top, bottom] = [Math.max(frame.top, 0, ...covers), Math.min(frame.bottom, innerHeight)];
     return box.left >= frame.left - 1 && box.right <= frame.right + 1 && box.top >= top - 1 && box.bottom <= bottom + 1;
   },
-  /** Waits until it is; throws where it does not come to that. */
+  /** Waits until it is visible, and throws if that does not happen. */
   broughtIntoSight: async () => {
     for (let frames = 0; frames < 300; frames++) {
       if (globalThis.inPage.activeInSight()) return;
       await new Promise(requestAnimationFrame);
     }
-    throw new Error("the active state is not brought into sight");
+    throw new Error("the active state did not become visible");
   },
-  /** Drags the chart as far as it goes from its active state; says whether that is out of sight now. */
+  /** Scrolls the chart as far as possible from its active state. @returns whether the state is out of view now. */
   panAway: () => {
     const frame = document.querySelector(".chart-frame");
     const corners = [0, frame.scrollHeight].flatMap((top) => [0, frame.scrollWidth].map((left) => ({ left, top })));
@@ -71,7 +71,7 @@ globalThis.inPage = {
       return !globalThis.inPage.activeInSight();
     });
   },
-  /** From now on the ways in which parts of the page are scrolled are kept. */
+  /** Records the behaviour of each scrollTo call from now on. */
   keepMoves: () => {
     globalThis.moves = [];
     const { scrollTo } = Element.prototype;
@@ -84,20 +84,20 @@ globalThis.inPage = {
   scrolled: () => scrollY,
   isDark: () => Number(/\d+/.exec(getComputedStyle(document.body).backgroundColor)?.[0] ?? 255) < 64,
   focused: () => document.activeElement?.textContent,
-  /** What whoever hears the page is told of what has the focus. */
+  /** The accessible name of the focused element. */
   focusedName: () => {
     const { labels, textContent } = document.activeElement;
     return (labels?.[0]?.textContent ?? document.activeElement.getAttribute("aria-label") ?? textContent).trim();
   },
   target: () => document.querySelector(":target h3")?.textContent,
-  /** Faults of access that axe calls serious or critical, as `rule: place`. */
+  /** Accessibility violations that axe rates serious or critical, as `rule: place`. */
   faults: async () => {
     const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });
     return violations
       .filter(({ impact }) => impact === "serious" || impact === "critical")
       .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
   },
-  /** The width in pixels of the page's first picture that was made, once it has come and can be drawn. */
+  /** The width in pixels of the first generated picture of the page, once it is decoded. */
   seen: async () => {
     const picture = document.querySelector("main article img");
     picture.scrollIntoView();
@@ -105,7 +105,7 @@ globalThis.inPage = {
     return picture.naturalWidth;
   },
   knowsH264: () => document.createElement("video").canPlayType('video/mp4; codecs="avc1.42E01E"') !== "",
-  /** Plays the page's video for a moment, then goes to second 3 of it. */
+  /** Plays the video of the page for a moment, then seeks to second 3. */
   play: async () => {
     const video = document.querySelector("video");
     await video.play();

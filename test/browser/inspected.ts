@@ -1,4 +1,4 @@
-// Pages of the inspector as tests look at them: opened for an operator of the harness, and where their chart stands.
+// Opens inspector pages for an operator of the harness and reads the active state of their chart.
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { openVisitor } from "../console/signed-in.ts";
 import type { Harness } from "../harness.ts";

@@ -1,4 +1,4 @@
-// Where the live page cannot connect, in a real browser: it says why and what to do, and comes back by itself once it can.
+// The live inspector page without a connection: it shows the reason and reconnects automatically.
 import { afterAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { openVisitor } from "../console/signed-in.ts";
@@ -21,12 +21,12 @@ const openLive = (harness: Harness, visitor: Awaited<ReturnType<typeof openVisit
 const said = (page: Page, text: string) => page.getByRole("status").getByText(text).waitFor();
 const AGAIN = "This page tries again by itself";
 const LIVE = "Connected: what happens is shown";
-/** A harness in which this machine is nobody special. */
+/** A harness in which requests from this machine have no special access. */
 const abroad = () => openHarness({ env: { GENROUTER_SERVER__PUBLIC_URL: "https://api.example" } });
 
 here("the live page without a connection", () => {
   test.each([1280, 360])(
-    "on %d pixels: whoever is not signed in is told to, and is let in by itself once they are",
+    "on %d pixels: asks a signed-out visitor to sign in, and connects automatically afterwards",
     async (width) => {
       const harness = await abroad();
       const { page, sound, close } = await openLive(harness, null, { viewport: { width, height: 800 }, bypassCSP: true });
@@ -44,7 +44,7 @@ here("the live page without a connection", () => {
     60_000,
   );
 
-  test("members are told whom it is for", async () => {
+  test("tells members that the page is for operators and viewers", async () => {
     const harness = await abroad();
     const { page, close } = await openLive(harness, await openVisitor(harness, "member", harness.tenant));
     await said(page, "for operators and viewers: request the role from an operator");
@@ -53,7 +53,7 @@ here("the live page without a connection", () => {
     await harness.close();
   }, 60_000);
 
-  test("where too many look on it says so, and takes the first place that is free", async () => {
+  test("reports too many connections and connects when one is free", async () => {
     const harness = await openHarness();
     const { token } = tokenOf(harness, "viewer");
     const others = await Promise.all(Array.from({ length: 100 }, () => lookOn(harness, `?token=${token}`)));
@@ -67,12 +67,12 @@ here("the live page without a connection", () => {
     await harness.close();
   }, 60_000);
 
-  test("switched off while the page was open, it says who can switch it on", async () => {
+  test("names the setting when the inspector was disabled while the page was open", async () => {
     const [on, off] = [await openHarness(), await openHarness({ env: { GENROUTER_INSPECTOR__ENABLED: "off" } })];
     const html = await (await fetch(`${on.url}/inspector`)).text();
     const context = await browser.newContext();
     const page = await context.newPage();
-    // The page as it was loaded before.
+    // The page as it was loaded before the change.
     await page.route(`${off.url}/inspector`, (route) => route.fulfill({ contentType: "text/html", body: html }));
     await page.goto(`${off.url}/inspector`);
     await said(page, "switched off: its operator can set inspector.enabled to on");
@@ -82,7 +82,7 @@ here("the live page without a connection", () => {
     await off.close();
   }, 60_000);
 
-  test("when the service has gone it says that it cannot be reached, keeps what was seen, and goes on trying", async () => {
+  test("reports an unreachable service, keeps the shown actors and reconnects automatically", async () => {
     const harness = await openHarness();
     const { page, close } = await openLive(harness);
     await said(page, LIVE);
@@ -94,12 +94,12 @@ here("the live page without a connection", () => {
     const again = page.waitForEvent("websocket");
     await page.getByRole("button", { name: "Try now" }).click();
     expect((await again).url()).toEndWith("/inspector/api/live");
-    // Nobody pressed anything.
+    // A reconnection without a click.
     await page.waitForEvent("websocket");
     await close();
   }, 60_000);
 
-  test("where nothing but the WebSocket fails it names the proxy that does not pass it on", async () => {
+  test("names the proxy as the cause when only the WebSocket fails", async () => {
     const harness = await openHarness();
     const context = await browser.newContext();
     const page = await context.newPage();
@@ -110,7 +110,7 @@ here("the live page without a connection", () => {
     await harness.close();
   }, 60_000);
 
-  test("a replay that needs somebody who is signed in says so and where; at home it is as open as the live page is", async () => {
+  test("a replay requires sign-in, except on the machine of the simulator", async () => {
     const [far, near] = [await abroad(), await openHarness()];
     for (const harness of [far, near]) {
       const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });

@@ -1,4 +1,4 @@
-// The live page in a real browser: a generation is watched going its way, a program with the stock client appears, and nobody else is asked.
+// The live inspector page in a browser: generations, external actors, filters, layout and chart.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createWebSocketInspector } from "@statelyai/inspect";
 import type { Browser, Page } from "playwright-core";
@@ -28,18 +28,18 @@ const actorOf = (page: Page, name: string) => page.locator(".live-list li button
 const lines = (page: Page) => page.locator(".live-lines li");
 
 here("the live page", () => {
-  test("a generation is watched going through its states, to its end, and its chart shows the last way", async () => {
+  test("follows a generation through its states to its end, and marks the last transition in the chart", async () => {
     const { page, asked, complaints, close } = await openLive();
     const { id } = await harness.submit("sim-image-1", { prompt: "canary-9 [sim:slow=100]" });
     await actorOf(page, id).getByText("running.polling").waitFor();
     await actorOf(page, id).click();
     await page.locator(".chart-state.is-active[data-state='running.polling']").waitFor();
-    // What was before it was chosen comes with it: the log says how it came there.
+    // The log includes the events before the actor was chosen.
     expect(await lines(page).locator("strong").allTextContents()).toEqual(["accepted", "slotTaken", "begun"]);
     expect(await page.locator(".chart .is-last").count()).toBeGreaterThan(0);
     expect(await page.locator(".live-memory pre").textContent()).toContain('"tried": 1');
     expect(await page.getByRole("link", { name: "Replay" }).getAttribute("href")).toBe(`/inspector/${id}`);
-    // Within the time of its route.
+    // Within the time limit of its route.
     harness.clock.skip(280_000);
     await actorOf(page, id).getByText("succeeded").waitFor();
     await lines(page)
@@ -52,7 +52,7 @@ here("the live page", () => {
     await close();
   }, 60_000);
 
-  test("the active state of the chosen one is in sight when it is chosen and whenever it goes on", async () => {
+  test("scrolls the active state of the chosen actor into view when it is chosen and after each transition", async () => {
     const { page, inPage, close } = await openLive();
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite [sim:slow=100]" });
     await actorOf(page, id).getByText("running.polling").waitFor();
@@ -61,7 +61,7 @@ here("the live page", () => {
     const chart = page.locator(".chart-frame");
     await chart.evaluate((frame) => frame.scrollIntoView({ block: "end" }));
     await inPage("broughtIntoSight");
-    // So large that it can be read, and then some.
+    // Enlarges the chart until it is larger than its frame.
     for (let press = 0; press < 3; press += 1) await page.getByRole("button", { name: "Larger" }).press("Enter");
     expect(await inPage<boolean>("panAway")).toBe(true);
     harness.clock.skip(280_000);
@@ -70,7 +70,7 @@ here("the live page", () => {
     await close();
   }, 60_000);
 
-  test("a program with the stock client appears, is drawn as boxes in boxes, and what it sends is text and nothing more", async () => {
+  test("draws an external actor of the stock client as nested boxes, and shows its data as text only", async () => {
     const { page, complaints, close } = await openLive();
     const evil = `<img src=x onerror="document.title='taken'">`;
     const crossing = createMachine({
@@ -98,7 +98,7 @@ here("the live page", () => {
     await close();
   }, 60_000);
 
-  test("it is filtered by what is there, and a state that is pressed on the chart's list is one", async () => {
+  test("filters actors by model, id and state, and a state in the chart's list sets the filter", async () => {
     const { page, close } = await openLive();
     const [picture, speech] = [
       await harness.submit("sim-image-1", { prompt: "a kite [sim:stuck]" }),
@@ -123,7 +123,7 @@ here("the live page", () => {
   }, 60_000);
 
   test.each([1200, 1600])(
-    "on %d pixels list, chart, memory and log stand in one view: each scrolls by itself, and the page does not",
+    "on %d pixels: shows list, chart, memory and log in one view, with separate scrolling and a fixed page",
     async (width) => {
       const { page, inPage, close } = await openLive({ viewport: { width, height: 800 } });
       const all = await Promise.all(
@@ -140,7 +140,7 @@ here("the live page", () => {
         expect((box?.y ?? 800) + (box?.height ?? 0)).toBeLessThanOrEqual(800);
         expect(Math.min(box?.width ?? 0, box?.height ?? 0)).toBeGreaterThan(100);
       }
-      // Beside each other, the log below the memory.
+      // Side by side, with the log below the memory.
       const [list, chart, memory, log] = boxes.map((box) => ({
         left: box?.x ?? 0,
         right: (box?.x ?? 0) + (box?.width ?? 0),
@@ -167,7 +167,7 @@ here("the live page", () => {
     60_000,
   );
 
-  test("counts stand on the chart in a size that is read and hit at any zoom; pressed, by keyboard too, they filter, and once more not", async () => {
+  test("shows readable counts in the chart at any zoom, and a count toggles the state filter by keyboard", async () => {
     const { page, sound, close } = await openLive({ bypassCSP: true });
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
     await actorOf(page, id).getByText("running.polling").waitFor();
@@ -180,7 +180,7 @@ here("the live page", () => {
       const box = await count.boundingBox();
       expect(Math.min(box?.width ?? 0, box?.height ?? 0)).toBeGreaterThanOrEqual(24);
       const state = await page.locator(".chart-state[data-state='running.polling'] > .chart-box").boundingBox();
-      // On the upper right corner of its state.
+      // In the upper right corner of its state.
       expect(Math.abs((box?.x ?? 0) + (box?.width ?? 0) - (state?.x ?? 0) - (state?.width ?? 0))).toBeLessThan(12);
       expect(Math.abs((box?.y ?? 0) - (state?.y ?? 0))).toBeLessThan(12);
     }
@@ -201,7 +201,7 @@ here("the live page", () => {
     await close();
   }, 60_000);
 
-  test("the chart is dragged by the mouse, which chooses nothing; a press and a key do", async () => {
+  test("drags the chart with the mouse without choosing a state; a click and a key choose one", async () => {
     const { page, close } = await openLive();
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
     await actorOf(page, id).getByText("running.polling").waitFor();
@@ -223,7 +223,7 @@ here("the live page", () => {
     await page.locator(".chart-counts button[aria-pressed='true']").waitFor();
     await page.mouse.click(x, y - 60);
     await page.locator(".chart-counts button[aria-pressed='true']").waitFor({ state: "detached" });
-    // Let go outside there is no click at all, and the next key counts.
+    // Releasing the button outside causes no click, and the next key is handled.
     await page.mouse.move(x, y);
     await page.mouse.down();
     await page.mouse.move(20, 20, { steps: 4 });
@@ -239,7 +239,7 @@ here("the live page", () => {
     await close();
   }, 60_000);
 
-  test("while it is paused nothing changes; then what happened meanwhile is there", async () => {
+  test("changes nothing while it is paused, and then shows what happened meanwhile", async () => {
     const { page, close } = await openLive();
     await actorOf(page, "ledger").waitFor();
     await page.getByRole("button", { name: "Pause" }).focus();
@@ -247,7 +247,7 @@ here("the live page", () => {
     await page.getByText("Paused: nothing on this page changes.").waitFor();
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
     await harness.until(id);
-    // The page is drawn once more, and still shows nothing of it.
+    // The page is rendered once more and still shows none of it.
     await page.getByLabel("Find").fill(id);
     await page.getByText("None of them fits the filter.").waitFor();
     await page.getByRole("button", { name: "Go on" }).click();
@@ -255,7 +255,7 @@ here("the live page", () => {
     await close();
   }, 60_000);
 
-  test("it says how programs connect, with a token that opens the door", async () => {
+  test("shows how to connect a program with a token, and accepts that token", async () => {
     const { page, close } = await openLive();
     await page.locator("summary", { hasText: "Connect a program" }).click();
     await page.getByRole("button", { name: "Make a token" }).click();
@@ -272,7 +272,7 @@ here("the live page", () => {
   }, 60_000);
 
   test.each(LOOKS)(
-    "on $viewport.width pixels, $colorScheme: no serious fault of access, nothing to scroll sideways",
+    "on $viewport.width pixels, $colorScheme: has no serious accessibility violation and no horizontal scrolling",
     async (look) => {
       const { page, sound, close } = await openLive({ ...look, bypassCSP: true });
       const { id } = await harness.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });

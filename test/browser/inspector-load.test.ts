@@ -1,4 +1,4 @@
-// What of scripts travels before a page of the inspector can be used, counted in a real browser.
+// Compressed script size of inspector pages until they can be used, measured in a browser.
 import { afterAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { openVisitor } from "../console/signed-in.ts";
@@ -19,7 +19,7 @@ here("the scripts of the inspector", () => {
     ["live", "/inspector", "Connected: what happens is shown"],
     ["play", "/inspector/play", "Send an event"],
     ["replay", "/inspector/:id", "All steps"],
-  ])("the first load of %s is less than 45 kB of script as it travels", async (_, path, text) => {
+  ])("loads less than 45 kB of compressed script for the %s page", async (_, path, text) => {
     const scene = await openScene();
     const { id } = await scene.begin();
     await scene.until(id);

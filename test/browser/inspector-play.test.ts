@@ -1,4 +1,4 @@
-// The Play page in a real browser: the machine of the service is told events by hand, by mouse and by keyboard, and no server is asked.
+// The Play page of the inspector in a browser: events are sent to a machine by mouse and keyboard, without a server.
 import { afterAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { chartOf } from "../../actors/chart/chart.ts";
@@ -17,15 +17,15 @@ const browser = opened as Browser;
 afterAll(async () => {
   if (typeof opened !== "string") await opened.close();
 });
-/** The page of a service of its own. */
+/** The page of a separate service. */
 const openPlay = async (look = {}) => inspect(browser, await openScene(), "/inspector/play", "Send an event", look);
 
 const offer = (page: Page, label: string) => page.locator(".play-offers button", { hasText: label });
-/** Labels of the events that can be told. */
+/** Labels of the events that can be sent. */
 const possible = async (page: Page) => (await page.locator(".play-offers button:enabled span").allTextContents()).sort();
 
 here("the Play page", () => {
-  test("what can be pressed is what the machine answers to, until it has ended and nothing can", async () => {
+  test("enables exactly the events that the machine accepts, until it has ended", async () => {
     const { page, close, complaints } = await openPlay();
     const expected = offeredEvents("generation", newPlayground("generation"));
     expect(await possible(page)).toEqual(expected.flatMap(({ answer, label }) => (answer === null ? [] : [label])).sort());
@@ -62,7 +62,7 @@ here("the Play page", () => {
     await close();
   }, 60_000);
 
-  test("it is played with no server: once it is there, nothing is asked, and it goes on when the network is gone", async () => {
+  test("works offline and sends no request after loading", async () => {
     const { page, asked, close } = await openPlay();
     const before = asked.length;
     await page.context().setOffline(true);
@@ -77,7 +77,7 @@ here("the Play page", () => {
     await close();
   }, 60_000);
 
-  test("time passes when it is told to: what is due then is offered, and the pause of a route is over", async () => {
+  test("advances time on request, and then offers the timer of a circuit breaker", async () => {
     const { page, close } = await openPlay();
     await page.getByRole("combobox", { name: "Machine" }).selectOption("route-health");
     await offer(page, "a fault of the set-up").click();
@@ -89,7 +89,7 @@ here("the Play page", () => {
     await close();
   }, 60_000);
 
-  test("with each event, and with time alone, the active state is in sight again", async () => {
+  test("scrolls the active state into view after each event and after a wait", async () => {
     const { page, inPage, close } = await openPlay();
     for (const label of ["a seat on cheap", "a connection is free", "its answer is lost"]) {
       await offer(page, label).first().focus();
@@ -106,7 +106,7 @@ here("the Play page", () => {
     await close();
   }, 60_000);
 
-  test("the chart shows which transitions the tests take, each by its sign", async () => {
+  test("marks the transitions that the tests cover in the chart", async () => {
     const { page, close } = await openPlay();
     const lines = page.locator(".chart .chart-line");
     expect((await lines.allTextContents()).filter((line) => /^[✓✗]/.test(line))).toEqual([]);
@@ -121,12 +121,12 @@ here("the Play page", () => {
     await close();
   }, 60_000);
 
-  test("it is played by keyboard, and the chart is read as a list", async () => {
+  test("works by keyboard, and shows the chart as a list", async () => {
     const { page, close } = await openPlay();
     await offer(page, "a seat on cheap").focus();
     await page.keyboard.press("Enter");
     expect(await activeState(page)).toBe("running.submitting.intent");
-    // What was pressed cannot be pressed any more: the next key still finds its way from there.
+    // The pressed button is now disabled. The next Tab still moves on from its position.
     await page.keyboard.press("Tab");
     await page.keyboard.press("Tab");
     expect(await page.evaluate("document.activeElement !== document.body")).toBe(true);
@@ -143,7 +143,7 @@ here("the Play page", () => {
   }, 60_000);
 
   test.each(LOOKS)(
-    "on $viewport.width pixels, $colorScheme: no serious fault of access, nothing to scroll sideways",
+    "on $viewport.width pixels, $colorScheme: has no serious accessibility violation and no horizontal scrolling",
     async (look) => {
       const { page, sound, close } = await openPlay({ ...look, bypassCSP: true });
       await offer(page, "a seat on cheap").first().click();

@@ -1,4 +1,4 @@
-// The Replay page in a real browser: a generation with a restart, a fallback and a confirmation, step by step, by mouse and by keyboard.
+// The Replay page of the inspector in a browser: a generation with a restart, a fallback and a confirmation.
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Browser, Page } from "playwright-core";
@@ -16,7 +16,7 @@ const browser = opened as Browser;
 afterAll(async () => {
   if (typeof opened !== "string") await opened.close();
 });
-/** The page of a generation that had everything. */
+/** The page of a generation with all of these events. */
 const openReplay = async (look = {}) => {
   const { again, id } = await eventful();
   const journal = await again.store.journalOf(await again.seqOf(id));
@@ -29,7 +29,7 @@ const stepNow = async (page: Page) =>
   Number(/Step (\d+) of/.exec((await page.locator(".replay-buttons output").textContent()) ?? "")?.[1]);
 
 here("the Replay page", () => {
-  test("it says that journal, machine and ledger agree, and shows each line of the journal and the money beside it", async () => {
+  test("reports that events, machine and ledger agree, and shows each event with its transfers", async () => {
     const { page, complaints, asked, close, url, journal } = await openReplay();
     await page.getByText(`say the same in all ${journal.length} steps`).waitFor();
     const told = await steps(page).allTextContents();
@@ -48,7 +48,7 @@ here("the Replay page", () => {
     await close();
   }, 60_000);
 
-  test("before anything else it says what the generation cost and why, attempt by attempt, in text that is read at 360 pixels", async () => {
+  test("starts with the cost of the generation and the reason for each attempt, and fits 360 pixels", async () => {
     const { page, inPage, close } = await openReplay({ viewport: { width: 360, height: 800 } });
     const bill = page.getByRole("region", { name: "What it cost and why" });
     expect(await bill.locator("p").first().textContent()).toMatch(
@@ -80,7 +80,7 @@ here("the Replay page", () => {
     await close();
   }, 60_000);
 
-  test("at every step the chart is in the state of the journal, the last way is marked, and the step is told in full", async () => {
+  test("shows at every step the stored state, the last transition and the full step", async () => {
     const { page, close, journal } = await openReplay();
     for (let version = 0; version <= journal.length; version += 1) {
       await steps(page).nth(version).click();
@@ -103,7 +103,7 @@ here("the Replay page", () => {
     await close();
   }, 60_000);
 
-  test("arrow keys go from step to step, on the page and on the slider; the slider goes by time", async () => {
+  test("moves between steps with arrow keys on the page and on the slider, and by time on the slider", async () => {
     const { page, close, journal } = await openReplay();
     expect(await stepNow(page)).toBe(journal.length);
     await page.keyboard.press("ArrowLeft");
@@ -118,7 +118,7 @@ here("the Replay page", () => {
     await page.keyboard.press("ArrowRight");
     expect(await stepNow(page)).toBe(2);
     expect(await slider.getAttribute("aria-valuetext")).toContain(`step 2 of ${journal.length}`);
-    // A moment between two steps shows the one before.
+    // A time between two steps shows the earlier one.
     const between = (journal[2]?.atMs ?? 0) + 1;
     await slider.fill(String(between));
     expect(await stepNow(page)).toBe(journal.filter(({ atMs }) => atMs <= between).length);
@@ -137,16 +137,16 @@ here("the Replay page", () => {
     [360, "start"],
     [360, "end"],
   ] as const)(
-    "on %d pixels, with the %s of the chart on the screen, each step brings the active state into sight and leaves the page where it is",
+    "on %d pixels, with the %s of the chart on screen: each step scrolls the active state into view without scrolling the page",
     async (width, block) => {
       const { page, inPage, close, journal } = await openReplay({ viewport: { width, height: 800 } });
-      // Nobody has scrolled yet, and it is seen where the chart is.
+      // Before any scrolling, the chart is visible at this width.
       if (width === 1280) await inPage("broughtIntoSight");
       await page.locator(".chart-frame").evaluate((frame, to) => frame.scrollIntoView({ block: to }), block);
       const before = await inPage<number>("scrolled");
       let away = 0;
       for (const key of [...journal.map(() => "ArrowLeft"), ...journal.map(() => "ArrowRight")]) {
-        // However the chart was dragged.
+        // Regardless of how the chart was dragged.
         if (await inPage<boolean>("panAway")) away += 1;
         await page.keyboard.press(key);
         await inPage("broughtIntoSight");
@@ -162,7 +162,7 @@ here("the Replay page", () => {
     ["reduce", ["instant"]],
     ["no-preference", ["smooth"]],
   ] as const)(
-    "whoever asks for motion %s sees it moved so",
+    "with prefers-reduced-motion %s, scrolls the chart with the matching behaviour",
     async (reducedMotion, expected) => {
       const { page, inPage, close, journal } = await openReplay({ reducedMotion });
       await page.locator(".chart-frame").evaluate((frame) => frame.scrollIntoView({ block: "end" }));
@@ -178,7 +178,7 @@ here("the Replay page", () => {
     60_000,
   );
 
-  test("it is saved as SVG, Mermaid and JSON, as far as it is shown", async () => {
+  test("saves the shown steps as SVG, Mermaid and JSON", async () => {
     const { page, close, id } = await openReplay();
     await steps(page).nth(3).click();
     const saved = async (name: string) => {
@@ -200,7 +200,7 @@ here("the Replay page", () => {
     await close();
   }, 60_000);
 
-  test("a generation that there is not is told in one sentence", async () => {
+  test("reports a generation that does not exist", async () => {
     const path = `/inspector/gen_${"0".repeat(26)}`;
     const { page, close } = await inspect(browser, await openScene(), path, "There is no generation with this id here.");
     expect(await page.getByRole("slider").count()).toBe(0);
@@ -208,7 +208,7 @@ here("the Replay page", () => {
   }, 60_000);
 
   test.each(LOOKS)(
-    "on $viewport.width pixels, $colorScheme: no serious fault of access, nothing to scroll sideways",
+    "on $viewport.width pixels, $colorScheme: has no serious accessibility violation and no horizontal scrolling",
     async (look) => {
       const { page, sound, close } = await openReplay({ ...look, bypassCSP: true });
       await steps(page).nth(6).click();

@@ -1,4 +1,4 @@
-// The pages in a real browser: nothing leaves for another host, everything is there, by keyboard, in the dark, on a small screen; and a result plays.
+// Documentation pages in a browser: requested hosts, accessibility, keyboard, colour schemes, and video playback.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { source as axe } from "axe-core";
@@ -40,7 +40,7 @@ const SCREENS = [
   { width: 1280, height: 800 },
   { width: 360, height: 740 },
 ] as const;
-/** Every page is looked at in both sizes and in both lights; the long one in each of them once. */
+/** Checks each page in both sizes and both colour schemes, and the long page once in each. */
 const LOOKS = SCREENS.flatMap((viewport) =>
   (["light", "dark"] as const).flatMap((colorScheme) =>
     ["/docs/errors", ...((viewport.width === 360) === (colorScheme === "dark") ? ["/docs"] : [])].map((path) => ({
@@ -50,7 +50,7 @@ const LOOKS = SCREENS.flatMap((viewport) =>
   ),
 );
 
-/** A page that is watched: whom it asks, what it complains of. */
+/** Opens a page and records its requests and its errors. */
 const visit = async (path: string, look: BrowserContextOptions = {}) => {
   const context = await browser.newContext(look);
   const page = await context.newPage();
@@ -68,17 +68,17 @@ const visit = async (path: string, look: BrowserContextOptions = {}) => {
     for (const summary of OPERATIONS) await page.getByText(summary, { exact: true }).first().waitFor({ state: "attached" });
   return { page, asked, complaints, close: () => context.close() };
 };
-/** Calls a function of in-page.js there. */
+/** Calls a function of in-page.js in the page. */
 const inPage = <T>(page: Page, name: string) => page.evaluate<T>(`inPage.${name}()`);
 const ours = (address: string) => /^(data|blob):/.test(address) || address.startsWith(`${url}/`);
 
-test("the start says where the pages are", async () => {
+test("prints the address of the documentation at the start", async () => {
   await service.hears(new RegExp(`^ {2}docs {6}${url}/docs$`, "m"));
 });
 
-here("the pages in a browser", () => {
+here("the documentation pages", () => {
   test.each(["/docs", "/docs/errors"])(
-    "%s asks no other host, breaks no rule of its policy and complains of nothing",
+    "%s requests no other host and logs no error or policy violation",
     async (path) => {
       const { page, asked, complaints, close } = await visit(path);
       await inPage(page, "readThrough");
@@ -91,9 +91,9 @@ here("the pages in a browser", () => {
   );
 
   test.each(LOOKS)(
-    "$path on $look.viewport.width pixels, $look.colorScheme: no serious fault of access, nothing to scroll sideways",
+    "$path on $look.viewport.width pixels, $look.colorScheme: has no serious accessibility violation and no horizontal scrolling",
     async ({ path, look }) => {
-      // The checker is the test's own script, which the page's policy would rightly keep out.
+      // Bypasses the policy of the page, which would block axe.
       const { page, close } = await visit(path, { ...look, bypassCSP: true });
       await inPage(page, "readThrough");
       expect(await inPage<number>(page, "overhang")).toBeLessThanOrEqual(0);
@@ -105,7 +105,7 @@ here("the pages in a browser", () => {
     60_000,
   );
 
-  test("the catalogue is read by keyboard: past its list in one step, and each code by its own address", async () => {
+  test("a keyboard user skips the list of errors in one step and opens each code at its own address", async () => {
     const { page, close } = await visit("/docs/errors#insufficient_credits");
     expect(await inPage<string>(page, "target")).toBe("insufficient_credits");
     await page.goto(`${url}/docs/errors`);
@@ -118,7 +118,7 @@ here("the pages in a browser", () => {
     await close();
   }, 60_000);
 
-  test("the reference is searched by keyboard", async () => {
+  test("a keyboard user can search the API reference", async () => {
     const { page, asked, complaints, close } = await visit("/docs");
     await page.keyboard.press("Control+k");
     const search = page.getByRole("dialog");
@@ -133,7 +133,7 @@ here("the pages in a browser", () => {
     await close();
   }, 60_000);
 
-  test("the service's own door shows a browser to the console", async () => {
+  test("the root path redirects a browser to the console", async () => {
     const { page, close } = await visit("/");
     await page.waitForURL(/\/console(\/|$)/);
     await close();
@@ -143,7 +143,7 @@ here("the pages in a browser", () => {
     const client = createClient({ url, key });
     const order = { model: "vidmodel-2.0-fast", input: { prompt: "a red kite", resolution: "480p", duration: 4 } };
     const { output } = await client.wait(await client.submit(order), { pollMs: [100, 100] });
-    // A page of the service's own origin; what it is of is of no matter.
+    // Any page of the service's own origin is suitable.
     const { page, close } = await visit("/docs/errors", { bypassCSP: true });
     if (!(await inPage<boolean>(page, "knowsH264"))) {
       process.stdout.write("skipped: a video plays (this Chromium was built without H.264)\n");

@@ -1,4 +1,4 @@
-// The whole way of a newcomer in a real browser and a real process: from the link that the start prints to a generation that is replayed.
+// Walk-through of a new user in a browser with the real process, from the set-up link to a replay.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { PROGRAM } from "../built.ts";
@@ -14,7 +14,7 @@ if (typeof opened === "string") process.stdout.write(`skipped: the whole way in 
 const here = describe.skipIf(typeof opened === "string");
 const browser = opened as Browser;
 
-/** What a stream says first that fits; it is read on to its end, so that the process can go on writing. */
+/** The first match in a stream. Reads the stream to its end, so that the process can continue writing. */
 const firstOf = (stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<string> =>
   new Promise((found, failed) => {
     const read = async () => {
@@ -25,7 +25,7 @@ const firstOf = (stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<s
         const [, said] = pattern.exec(text) ?? [];
         if (said !== undefined) found(said);
       }
-      failed(new Error(`it did not say ${pattern}: ${text}`));
+      failed(new Error(`the output contains no match of ${pattern}: ${text}`));
     };
     read().catch(failed);
   });
@@ -43,7 +43,7 @@ beforeAll(async () => {
     stderr: "pipe",
   });
   url = await firstOf(child.stdout, /^url (\S+)\n/m);
-  // As a start says to whoever reads its log: the link is printed to a person alone.
+  // The start only logs the command. The command prints the link to a person.
   await firstOf(child.stderr, /(First admin: genrouter users setup)/);
   link = Bun.spawnSync([...PROGRAM, "users", "setup", "--data", dir])
     .stdout.toString()
@@ -61,7 +61,7 @@ const goTo = async (page: Page, name: string) => {
   await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
 };
 const results = (page: Page) => page.getByRole("region", { name: "Results" }).getByRole("article");
-/** Chooses a model as whoever looks for it, and says what is wanted of it. */
+/** Searches for a model, chooses it and fills in the prompt. */
 const ask = async (page: Page, model: string) => {
   await page.getByLabel("Search models").fill(model);
   await page.getByRole("group", { name: "Models" }).getByRole("radio", { name: model }).check();
@@ -69,9 +69,9 @@ const ask = async (page: Page, model: string) => {
   await page.getByLabel("Prompt (required)").fill(PROMPT);
 };
 
-here("from the printed link to the replay", () => {
+here("from the set-up link to the replay", () => {
   test(
-    "set up, make a key, buy a pack, see a picture and a video of one's own, find it, and step through it in the inspector",
+    "a new user sets up, creates a key, buys credits, generates a picture and a video, and steps through the replay",
     async () => {
       expect(link).toStartWith(`${url}/`);
       const { page, asked, complaints, inPage, close } = await watch(browser, { url: "", path: link });
@@ -126,7 +126,7 @@ here("from the printed link to the replay", () => {
 
       await goTo(page, "Generations");
       const videos = page.getByRole("listitem").filter({ hasText: "vidmodel-2.0-fast" });
-      // One and no more: more than one would be a fault here.
+      // Exactly one: the locator fails if there are several.
       await videos.getByText("Succeeded").waitFor();
       await videos.getByRole("link", { name: PROMPT }).click();
       await page.waitForURL(/\/console\/generations\/gen_\w+$/);

@@ -1,4 +1,4 @@
-// A page of the service in a real browser that is watched: whom it asks, what it complains of, and what axe finds.
+// Opens a page of the service in a browser and records requests, errors and accessibility violations.
 import { expect } from "bun:test";
 import { join } from "node:path";
 import { source as axe } from "axe-core";
@@ -7,12 +7,12 @@ import type { Visitor } from "../console/signed-in.ts";
 
 const IN_PAGE = join(import.meta.dir, "in-page.js");
 
-/** Both sizes, both lights. */
+/** Both widths in both colour schemes. */
 export const LOOKS = ([1280, 360] as const).flatMap((width) =>
   (["light", "dark"] as const).map((colorScheme) => ({ viewport: { width, height: 800 }, colorScheme })),
 );
 
-/** Every page of the navigation, and the inspector's. */
+/** Every page of the navigation, and the pages of the inspector. */
 export const PAGES = [
   ...["generations", "playground", "keys", "credits", "ledger", "usage", "profile"].map((name) => `/console/${name}`),
   ...["accounts", "routes", "providers", "orphans", "verification", "service", "users", "audit"].map(
@@ -25,16 +25,19 @@ export type Watched = {
   page: Page;
   asked: string[];
   complaints: string[];
-  /** Calls a function of in-page.js there. */
+  /** Calls a function of in-page.js in the page. */
   inPage<T>(name: string): Promise<T>;
-  /** Nothing to scroll sideways, no short word broken in two, one first heading, and no fault that axe calls serious; needs `bypassCSP`, as the checker is the test's own. */
+  /**
+   * Expects no horizontal scrolling, no broken short word, one h1 and no serious violation of axe. Needs `bypassCSP`, because the
+   * test injects axe.
+   */
   sound(): Promise<void>;
-  /** Presses Tab until what has the focus is called so. */
+  /** Presses Tab until the focused element has this name. */
   tabTo(name: string): Promise<void>;
   close(): Promise<void>;
 };
 
-/** Opens a page of a service for somebody who is signed in there, or for nobody. */
+/** Opens a page of a service, signed in as a visitor or signed out. */
 export const watch = async (
   browser: Browser,
   { url, visitor = null, path, look = {} }: { url: string; visitor?: Visitor | null; path: string; look?: BrowserContextOptions },

@@ -1,4 +1,4 @@
-// The console's answers about credits: one's own books and no others', buying within the limits, and what a purchase comes to.
+// Credits in the console API: access to one account, purchases within the limits, receipts and the ledger.
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { Bought, CreditsView, LedgerPage, PurchaseView } from "../../src/console/credits-dto.ts";
 import { type Harness, openHarness, type Tenant } from "../harness.ts";
@@ -30,7 +30,7 @@ const creditsOf = async (who: Visitor, query = "") => (await get(who, `/credits$
 const linesOf = async (who: Visitor, query = "") => ((await get(who, `/ledger${query}`)).told as unknown as LedgerPage).lines;
 const buy = async (usd: number, who = me) => ((await post(who, "/purchases", { amount_usd: usd })).told as unknown as Bought).id;
 const end = (id: string, how: "pay" | "cancel", who = me) => post(who, `/purchases/${id}/test`, { how });
-/** A no, as its person is told it. */
+/** Expects an error with its status and message. */
 const no = async (reply: Promise<Reply>, status: number, says: string) => {
   const { status: was, told } = await reply;
   expect({ status: was, message: (told.error as { message?: string } | undefined)?.message }).toEqual({
@@ -38,7 +38,7 @@ const no = async (reply: Promise<Reply>, status: number, says: string) => {
   });
 };
 
-test("the balance with what is held, the packs, and how credits are bought", async () => {
+test("returns the balance, the held credits, the packs and how credits are bought", async () => {
   expect(await creditsOf(me)).toEqual({
     account: { id: tenant.accountId, name: "tenant", paused: false },
     balanceCredits: 1000,
@@ -53,7 +53,7 @@ test("the balance with what is held, the packs, and how credits are bought", asy
   });
 });
 
-test("a member sees no other account, nor its purchases; operators and viewers see every one", async () => {
+test("a member gets 404 for other accounts and their purchases; operators and viewers can read every account", async () => {
   const query = `?account=${other.accountId}`;
   const id = await buy(10);
   for (const path of ["/credits", "/ledger", "/ledger.csv", "/purchases"])
@@ -70,7 +70,7 @@ test("a member sees no other account, nor its purchases; operators and viewers s
   }
 });
 
-test("a viewer changes nothing, and nobody ends another account's checkout", async () => {
+test("a viewer can change nothing, and no user can end the checkout of another account", async () => {
   const looker = await openVisitor(harness, "viewer", tenant);
   await no(post(looker, "/purchases", { amount_usd: 10 }), 403, "change nothing");
   await no(post(looker, "/credits/low", { usd: 3 }), 403, "change nothing");
@@ -80,7 +80,7 @@ test("a viewer changes nothing, and nobody ends another account's checkout", asy
   expect((await get(me, `/purchases/${id}`)).told).toMatchObject({ state: "open", receipt: null });
 });
 
-test("what changes something needs the page's own mark and its own origin", async () => {
+test("rejects a change without the CSRF token of the session or from another origin", async () => {
   const order = { amount_usd: 10 };
   await no(me.ask("POST", "/console/api/purchases", order, { "x-csrf-token": them.csrf }), 403, "load it again");
   for (const headers of [{ origin: "https://evil.example" }, { "sec-fetch-site": "cross-site" }])
@@ -88,7 +88,7 @@ test("what changes something needs the page's own mark and its own origin", asyn
   expect((await get(me, "/purchases")).told.purchases).toEqual([]);
 });
 
-test.each([10, 11, 4999, 5000])("%d USD are bought: credited once, with a receipt", async (usd) => {
+test.each([10, 11, 4999, 5000])("a purchase of %d USD is credited once, with a receipt", async (usd) => {
   const id = await buy(usd);
   expect((await end(id, "pay")).status).toBe(200);
   expect((await end(id, "pay")).told).toMatchObject({
@@ -99,12 +99,12 @@ test.each([10, 11, 4999, 5000])("%d USD are bought: credited once, with a receip
   expect((await linesOf(me))[0]).toMatchObject({ kind: "topup", purchaseId: id, changeCredits: usd * 100 });
 });
 
-test.each([9, 5001, 10.5, -10, 0])("%d USD are not bought", async (usd) => {
+test.each([9, 5001, 10.5, -10, 0])("rejects a purchase of %d USD", async (usd) => {
   await no(post(me, "/purchases", { amount_usd: usd }), 400, "amount_usd: choose a whole number from 10 to 5,000");
   expect((await get(me, "/purchases")).told.purchases).toEqual([]);
 });
 
-test("purchases come in pages, newest first", async () => {
+test("lists purchases in pages, newest first", async () => {
   type Page = { purchases: PurchaseView[]; next: string | null };
   const ids: string[] = [];
   for (let i = 0; i < 23; i++) {
@@ -119,7 +119,7 @@ test("purchases come in pages, newest first", async () => {
   expect(first.purchases.slice(0, 2).map(({ state }) => state)).toEqual(["expired", "paid"]);
 });
 
-test("an account is told of a low balance below its own mark, or the service's", async () => {
+test("reports a low balance below the threshold of the account, or else the default of the service", async () => {
   const low = async (usd: number | null) => (await post(me, "/credits/low", { usd })).told.low as unknown as CreditsView["low"];
   expect(await low(10)).toEqual({ thresholdCredits: 1000, isDefault: false, isLow: false });
   expect(await low(11)).toEqual({ thresholdCredits: 1100, isDefault: false, isLow: true });
@@ -131,7 +131,7 @@ test("an account is told of a low balance below its own mark, or the service's",
   expect(changed.told).toMatchObject({ low: { isLow: true } });
 });
 
-test("the ledger is filtered by what is asked, and what cannot be asked is told", async () => {
+test("filters the ledger by kind and time, and names the invalid filter", async () => {
   const count = async (query: string) => (await linesOf(me, `?${query}`)).length;
   const atMs = harness.clock.nowMs();
   expect([await count("kind=topup"), await count("kind=capture"), await count("kind=")]).toEqual([1, 0, 1]);
@@ -141,7 +141,7 @@ test("the ledger is filtered by what is asked, and what cannot be asked is told"
   await no(get(me, "/ledger?before=x"), 400, "before: take it from the page before");
 });
 
-test("the CSV is named after its account and day", async () => {
+test("names the CSV after its account and day", async () => {
   const { headers, text } = await get(me, "/ledger.csv");
   expect(headers.get("content-type")).toBe("text/csv; charset=utf-8");
   expect(headers.get("content-disposition")).toMatch(

@@ -1,4 +1,4 @@
-// Lines of the audit log that are about money read as sentences, with amounts in USD; a change is found by its words as well as by its name.
+// Descriptions of audit entries about money, with amounts in USD, and the search for an action by its description.
 import { expect, test } from "bun:test";
 import type { AuditRow } from "../../src/store/user-reads.ts";
 import { actionOf, describeAuditEntry, howOf } from "../../web/console/users/describe-audit-entry.ts";
@@ -69,7 +69,7 @@ test.each<[string, AuditRow["detail"], string, string]>([
   ["set-low-balance", { credits: 0 }, "Low-balance mark", "never alerted"],
   ["set-low-balance", { credits: null }, "Low-balance mark", "the service's default"],
   ["set-account", { paused: true }, "Set account", "paused: true"],
-])("%s %j", (action, detail, words, how) => {
+])("describes %s with %j", (action, detail, words, how) => {
   expect([describeAuditEntry(action), howOf({ action, detail })]).toEqual([words, how]);
   expect([actionOf(words), actionOf(` ${words.toUpperCase()} `), actionOf(action)]).toEqual([action, action, action]);
 });

@@ -1,10 +1,10 @@
-// Listens to the news of a console as a page does, over a real stream, and keeps all that is told.
+// Subscribes to the console's event stream over HTTP, as a page does, and keeps all events.
 import { expect } from "bun:test";
 
 export type Heard = { event: string; told: Record<string, unknown> };
 export type Ear = { heard: Heard[]; over: Promise<unknown>; leave(): void };
 
-/** @param cookie of whoever listens @param query whose news, e.g. `?account=*` */
+/** @param cookie of the user @param query of the account, for example `?account=*` */
 export const listenTo = async (url: string, cookie: string, query = ""): Promise<Ear> => {
   const ending = new AbortController();
   const response = await fetch(`${url}/console/api/events${query}`, { headers: { cookie }, signal: ending.signal });

@@ -1,4 +1,4 @@
-// Making through the service's own door, with a session of a person: what is made, who may not, and news that end with the session.
+// Generations in the console with a session: who may create them, and the event stream that ends with the session.
 import { expect, test } from "bun:test";
 import type { GenerationDto } from "../../src/console/generations-dto.ts";
 import { openHarness } from "../harness.ts";
@@ -6,7 +6,7 @@ import { join, setUp } from "./visitor.ts";
 
 const ASK = { model: "vidmodel-2.0-fast", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
 
-test("a member generates, sees it and hears of it until they sign out; without the page's mark nothing is made", async () => {
+test("a member generates and receives events until sign-out, and a request without the CSRF token creates nothing", async () => {
   const harness = await openHarness();
   try {
     const ada = await setUp(harness);
@@ -23,7 +23,7 @@ test("a member generates, sees it and hears of it until they sign out; without t
     const { id } = made.body as unknown as GenerationDto;
     await harness.until(id);
     expect(await ben.ok("GET", `/console/api/generations/${id}`)).toMatchObject({ status: "succeeded", accountId: null });
-    await harness.eventually(() => /"status":"succeeded"/.test(heard), "its end");
+    await harness.eventually(() => /"status":"succeeded"/.test(heard), "the success event");
     const unmarked = await fetch(`${harness.url}/console/api/generations`, {
       ...{ method: "POST", body: JSON.stringify(ASK) },
       headers: { cookie: ben.cookie ?? "", "idempotency-key": "two" },
@@ -43,7 +43,7 @@ test.each([
   ["on", 200],
   ["off", 404],
 ] as const)(
-  "the inspector %s: a generation leads to it where it is answered there, and nowhere else",
+  "with the inspector %s, a generation has a link to the inspector only if the inspector serves it",
   async (enabled, status) => {
     const harness = await openHarness({ env: { GENROUTER_INSPECTOR__ENABLED: enabled } });
     try {

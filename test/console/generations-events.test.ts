@@ -1,4 +1,5 @@
-// News of generations and balances: told after the commit, to the account's own pages alone, for as long as the session holds; nothing is looked at while nobody listens.
+// Events of generations and balances: sent after the commit, to pages of the account, while the session is valid.
+// Without subscribers, no commit is observed.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { GenerationDetail, GenerationDto } from "../../src/console/generations-dto.ts";
 import { createCommitListeners } from "../../src/generations/commit-listeners.ts";
@@ -19,7 +20,7 @@ afterEach(async () => {
   await harness.close();
 });
 
-/** Listens, and keeps all that is told. */
+/** Subscribes to events and keeps them. */
 const listen = (as = "member", query = "") => listenTo(stage.url, `who=${as}`, query);
 let keys = 0;
 const make = async (as = "member") => {
@@ -31,10 +32,13 @@ const make = async (as = "member") => {
 const statuses = (heard: readonly Heard[], id: string) =>
   heard.flatMap(({ event, told }) => (event === "generation" && told.id === id ? [told.status] : []));
 
-test("a generation and its balance are told from its admission to its end, and what is told is on disk", async () => {
+test("sends the events of a generation and its balance from admission to success, after they are committed", async () => {
   const { heard, leave } = await listen();
   const id = await make();
-  const last = await harness.eventually(() => heard.find(({ told }) => told.id === id && told.status === "succeeded"), "its end");
+  const last = await harness.eventually(
+    () => heard.find(({ told }) => told.id === id && told.status === "succeeded"),
+    "the success event",
+  );
   expect(last.told).toMatchObject({ attempts: 1, costCredits: 20 });
   expect((await stage.ask<GenerationDetail>("GET", `/generations/${id}`)).body.status).toBe("succeeded");
   expect(statuses(heard, id)[0]).toBe("queued");
@@ -51,7 +55,7 @@ test("a generation and its balance are told from its admission to its end, and w
   leave();
 });
 
-test("an account that is paused with nothing to take from it is told of, as are what became of a purchase and its opening again", async () => {
+test("sends events when a purchase is paid, when a dispute pauses the account and when the account is reopened", async () => {
   const { accountId, accountSeq } = harness.tenant;
   const { heard, leave } = await listen();
   const { purchaseId } = await harness.rooms.checkout.buy({ accountId, by: BUYER, usd: 10 });
@@ -78,14 +82,14 @@ test("an account that is paused with nothing to take from it is told of, as are 
   } as const;
   await harness.rooms.post({ ...dispute, by: BUYER, reportedAtMs: harness.clock.nowMs(), atMs: harness.clock.nowMs() });
   const balances = () => heard.flatMap(({ event, told }) => (event === "balance" ? [told] : []));
-  await harness.eventually(() => balances().at(-1)?.paused === true, "the pause");
+  await harness.eventually(() => balances().at(-1)?.paused === true, "the paused account");
   expect(balances().at(-1)).toMatchObject({ accountId, availableCredits: 0, owedCredits: 1000 });
   await harness.rooms.post({ mutation: "set-account", accountSeq, paused: false });
-  await harness.eventually(() => balances().at(-1)?.paused === false, "the opening");
+  await harness.eventually(() => balances().at(-1)?.paused === false, "the reopened account");
   leave();
 });
 
-test("whoever asks for the head of the stream is answered, and nobody listens", async () => {
+test("responds to HEAD on the event stream without a subscription", async () => {
   const ada = await setUp(harness);
   const { status, headers } = await fetch(`${harness.url}/console/api/events`, {
     method: "HEAD",
@@ -95,16 +99,16 @@ test("whoever asks for the head of the stream is answered, and nobody listens", 
   expect([status, headers.get("content-type")]).toEqual([200, "text/event-stream"]);
 });
 
-test("an account hears of nothing of another; an operator who listens to all hears of both", async () => {
+test("a member receives no events of another account; an operator who subscribes to all accounts receives both", async () => {
   stage.signIn("other", "member", await harness.newTenant());
   stage.signIn("op", "operator", null);
   const [mine, all] = [await listen(), await listen("op", "?account=*")];
   const [own, theirs] = [await make(), await make("other")];
   await Promise.all([
     harness.until(own),
-    harness.eventually(() => statuses(all.heard, theirs).includes("succeeded"), "the other's end"),
+    harness.eventually(() => statuses(all.heard, theirs).includes("succeeded"), "the success of the other's generation"),
   ]);
-  await harness.eventually(() => statuses(mine.heard, own).includes("succeeded"), "its end");
+  await harness.eventually(() => statuses(mine.heard, own).includes("succeeded"), "the success event");
   expect(mine.heard.some(({ told }) => told.id === theirs)).toBe(false);
   expect(statuses(all.heard, own)).toContain("succeeded");
   expect(all.heard.some(({ event }) => event === "balance")).toBe(false);
@@ -113,28 +117,31 @@ test("an account hears of nothing of another; an operator who listens to all hea
   all.leave();
 });
 
-test("whoever looks at another account hears of its generations alone, and of both balances", async () => {
+test("a user who views another account receives the generations of that account only, and both balances", async () => {
   const other = await harness.newTenant();
   stage.signIn("op", "operator", harness.tenant);
   stage.signIn("other", "member", other);
   const { heard, leave } = await listen("op", `?account=${other.accountId}`);
   const hears = (accountId: string) => heard.some(({ event, told }) => event === "balance" && told.accountId === accountId);
   const [own, theirs] = [await make(), await make("other")];
-  await harness.eventually(() => statuses(heard, theirs).includes("succeeded") && hears(other.accountId), "the other's end");
+  await harness.eventually(
+    () => statuses(heard, theirs).includes("succeeded") && hears(other.accountId),
+    "the success of the other's generation",
+  );
   await harness.until(own);
-  await harness.eventually(() => hears(harness.tenant.accountId), "one's own balance");
+  await harness.eventually(() => hears(harness.tenant.accountId), "the user's own balance");
   expect(statuses(heard, own)).toEqual([]);
   const members = await listen("other");
   await harness.until(await make());
   const last = await make("other");
-  await harness.eventually(() => statuses(members.heard, last).includes("succeeded"), "its end");
+  await harness.eventually(() => statuses(members.heard, last).includes("succeeded"), "the success event");
   await harness.eventually(() => members.heard.some(({ event }) => event === "balance"), "its balance");
   expect(members.heard.filter(({ event, told }) => event === "balance" && told.accountId !== other.accountId)).toEqual([]);
   leave();
   members.leave();
 });
 
-test("whoever signs out hears no more within a ping, and with the last who listens nobody looks on", async () => {
+test("a stream ends within one ping after sign-out, and the last stream removes the commit listener", async () => {
   expect(harness.rooms.watch.committed).toBeNull();
   const { over } = await listen();
   expect(harness.rooms.watch.committed).not.toBeNull();
@@ -144,7 +151,7 @@ test("whoever signs out hears no more within a ping, and with the last who liste
   expect(harness.rooms.watch.committed).toBeNull();
 });
 
-test("a user has so many streams, and room for another once a page is closed", async () => {
+test("limits the streams of a user, and frees a place when a page is closed", async () => {
   stage.signIn("other", "member", await harness.newTenant());
   const open = await Promise.all(Array.from({ length: 30 }, () => listen()));
   const knock = (as: string) => stage.ask<{ error: { code: string } }>("GET", "/events", { as });
@@ -160,7 +167,7 @@ test("a user has so many streams, and room for another once a page is closed", a
   for (const { leave } of [...open, theirs]) leave();
 });
 
-test("a page that is left open is no use of its session", async () => {
+test("an open event stream does not extend its session", async () => {
   const ada = await setUp(harness);
   const { body } = await fetch(`${harness.url}/console/api/events`, { headers: { cookie: ada.cookie ?? "" } });
   const reader = body?.getReader();
@@ -172,20 +179,20 @@ test("a page that is left open is no use of its session", async () => {
   await reader?.cancel();
 });
 
-test("a page that is closed is forgotten", async () => {
+test("removes the subscription of a page that is closed", async () => {
   const { leave, over } = await listen();
   leave();
   await over;
-  await harness.eventually(() => harness.rooms.watch.committed === null, "nobody listening");
+  await harness.eventually(() => harness.rooms.watch.committed === null, "no subscription");
 });
 
-test("a service that stops does not wait for those who listen", async () => {
+test("a drain does not wait for event streams", async () => {
   const { over } = await listen();
   await harness.rooms.drain(1000);
   await over;
 });
 
-test("several may look on at once, and each goes by itself", () => {
+test("several commit listeners can be set at once and removed independently", () => {
   const whole = { committed: null as ((mutation: never, outcome: never) => void) | null };
   const place = createCommitListeners(whole as never);
   const seen: string[] = [];

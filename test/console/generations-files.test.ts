@@ -1,4 +1,4 @@
-// Result files in the console: whole and in parts by the session alone, small pictures, from disk and through the service from a bucket.
+// Result files in the console: whole and ranged downloads by session, thumbnails, and bucket files through the service.
 import { afterEach, expect, test } from "bun:test";
 import type { GenerationDetail, GenerationDto } from "../../src/console/generations-dto.ts";
 import { serveThrough } from "../../src/files/proxy-download.ts";
@@ -26,7 +26,7 @@ const fetchAs = (path: string, headers: Record<string, string> = {}) =>
   fetch(`${stage.url}${path}`, { headers: { cookie: "who=member", ...headers } });
 
 const IMAGE = "sim-image-1";
-test("a film is answered whole and in parts, inline, with its hash", async () => {
+test("serves a video whole and in ranges, inline, with its hash", async () => {
   await open();
   const { files } = await make("vidmodel-2.0-fast", { prompt: "x", resolution: "480p", duration: 4 });
   const [file] = files;
@@ -45,7 +45,7 @@ test("a film is answered whole and in parts, inline, with its hash", async () =>
   expect((await fetchAs(`${file?.url}/thumb`)).status).toBe(404);
 });
 
-test("a picture has a small one of its own shape, which the browser may keep and nobody between", async () => {
+test("serves a thumbnail with the aspect ratio of the picture, which only the browser may cache", async () => {
   await open();
   const { files, width, height } = await make(IMAGE, { prompt: "a kite" });
   const small = await fetchAs(files[0]?.thumbUrl ?? "");
@@ -57,7 +57,7 @@ test("a picture has a small one of its own shape, which the browser may keep and
   expect((await fetchAs(files[0]?.thumbUrl ?? "", { "if-none-match": small.headers.get("etag") ?? "" })).status).toBe(304);
 });
 
-test("files that are deleted are said to be gone, and are no longer answered", async () => {
+test("reports deleted files as gone and returns 404 for them", async () => {
   await open();
   const { id, files } = await make(IMAGE, { prompt: "a kite" });
   harness.clock.skip(8 * 86_400_000);
@@ -67,7 +67,7 @@ test("files that are deleted are said to be gone, and are no longer answered", a
   expect((await fetchAs(files[0]?.url ?? "")).status).toBe(404);
 });
 
-test("a file in a bucket is handed through, a part as a part, under our own hash and without the bucket's headers", async () => {
+test("proxies a file from a bucket, whole and in ranges, with our hash as ETag and without the headers of the bucket", async () => {
   await open();
   const bytes = crypto.getRandomValues(new Uint8Array(100_000));
   const bucket = Bun.serve({

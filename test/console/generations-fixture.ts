@@ -1,4 +1,4 @@
-// The console's paths of making behind real HTTP, beside a real service: who asks is named in a cookie, the rest is the service's own.
+// Serves the generation endpoints of the console over HTTP with a real service; a cookie names the user.
 import { Value } from "@sinclair/typebox/value";
 import { createAccessAudit } from "../../src/console/access-audit.ts";
 import { submissionRoutes } from "../../src/console/generations-api.ts";
@@ -12,13 +12,13 @@ const matched = (pattern: string, path: string): Record<string, string> | undefi
   return Object.fromEntries(parts.flatMap((part, at) => (part.startsWith(":") ? [[part.slice(1), sent[at] ?? ""]] : [])));
 };
 
-/** @param page answers what is no path of the API */
+/** @param page serves every path outside the API */
 export const openMakingStage = (
   harness: Harness,
   page: (path: string) => Promise<Response> | Response = () => new Response(null),
 ) => {
   const users = new Map<string, SignedIn>();
-  /** Whoever was signed in by a name no longer is. */
+  /** Ends the session of the named user. */
   const signOut = (name: string) => void users.delete(name);
   const signIn = (name: string, role: Role, tenant: Pick<Tenant, "accountId" | "accountSeq"> | null) => {
     const { accountId = null, accountSeq = null } = tenant ?? {};

@@ -1,4 +1,4 @@
-// The playground's form and code: what its texts mean, what is left out, and code that says the same request and holds no key.
+// The playground form and its code snippets: parsed values, omitted defaults, and snippets without a key.
 import { describe, expect, test } from "bun:test";
 import type { ModelEntry } from "../../catalogue/public-model.ts";
 import { modelEntry } from "../../catalogue/public-model.ts";
@@ -22,7 +22,7 @@ const entry = (id: string): ModelEntry => {
 };
 
 describe("a form", () => {
-  test("has every field of every model as something that can be filled in", () => {
+  test("has an editable field for every option of every model", () => {
     for (const { id } of sampleCatalogue().models) {
       const fields = fieldsOf(entry(id));
       expect(fields.map(({ name }) => name)).toEqual(Object.keys(entry(id).options));
@@ -32,7 +32,7 @@ describe("a form", () => {
     expect(titleOf("image_urls")).toBe("Image URLs");
   });
 
-  test("means numbers, switches and lists, and leaves out what is empty or as it would be anyway", () => {
+  test("parses numbers, switches and lists, and omits empty fields and defaults", () => {
     const model = entry("vidmodel-2.0-fast");
     const values = {
       ...startValues(model),
@@ -52,18 +52,18 @@ describe("a form", () => {
     expect([missingOf(model, {}), missingOf(model, { prompt: "x" })]).toEqual([["prompt"], []]);
   });
 
-  test("filled in as a request was means the same request", () => {
+  test("filled from a request returns the same request", () => {
     const model = entry("vidmodel-2.0-fast");
     const input = { prompt: "a kite", duration: 7, audio: true, image_urls: ["https://a/1", "https://a/2"] };
     expect(inputOf(model, valuesFrom(model, input))).toEqual(input);
   });
 });
 
-test("code says the request whatever is in the prompt, and reads the key from the environment", async () => {
+test("code snippets send the request for any prompt, and read the key from the environment", async () => {
   const ask = { model: "m", input: { prompt: `it's "true" \\ $HOME \`x\` null`, audio: true, seed: 1 } };
   const texts = Object.fromEntries(SNIPPETS.map(({ id, of }) => [id, of("https://here", ask)]));
   for (const text of Object.values(texts)) expect(text).toContain("GENROUTER_API_KEY");
-  // The shell itself is asked what it would send.
+  // Runs the snippet in bash to see what it sends.
   const script = `curl() { printf '%s' "\${@: -1}"; }; uuidgen() { :; }; ${texts.curl}`;
   const { stdout } = Bun.spawnSync(["bash", "-c", script]);
   expect(JSON.parse(stdout.toString())).toEqual(ask);
@@ -72,7 +72,7 @@ test("code says the request whatever is in the prompt, and reads the key from th
   new Bun.Transpiler({ loader: "ts" }).scan(texts.typescript ?? "");
 });
 
-test("rows change where they stand; new ones wait while somebody points at the list", () => {
+test("updates rows in place and holds new rows while the pointer is over the list", () => {
   const row = (id: string, status = "queued") => ({ id, status, attempts: 1, completedAtMs: null }) as GenerationDto;
   let rows: Rows = { shown: [row("b"), row("a")], held: [] };
   rows = withUpdates(rows, row("a", "running"));
@@ -85,7 +85,7 @@ test("rows change where they stand; new ones wait while somebody points at the l
   expect(withPage(rows, [row("e")], false).shown.map(({ id }) => id)).toEqual(["e", "d", "c", "b", "a"]);
 });
 
-test("answers and news that overtake each other never take back what was told", () => {
+test("never replaces a row by an older update when responses and events arrive out of order", () => {
   const told = (attempts: number, completedAtMs: number | null, more: Partial<GenerationDto> = {}) =>
     ({ id: "a", status: completedAtMs === null ? "running" : "succeeded", attempts, completedAtMs, ...more }) as GenerationDto;
   const [first, second, ended] = [told(1, null), told(2, null), told(2, 9, { files: [] })];

@@ -1,4 +1,4 @@
-// Making in the console: what is quoted is held and charged, what is made is the account's, and a member learns of no route and no provider.
+// Generations in the console: quotes, holds, charges and access; a member sees no route or provider.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { GenerationDetail, GenerationDto, GenerationsPage, ModelsDto, QuoteDto } from "../../src/console/generations-dto.ts";
 import { type Harness, openHarness } from "../harness.ts";
@@ -33,14 +33,14 @@ const make = async (model: string, input: object, more: { as?: string; key?: str
 const detail = async (id: string, as = "member") => (await stage.ask<GenerationDetail>("GET", `/generations/${id}`, { as })).body;
 const list = async (query = "", as = "member") => (await stage.ask<GenerationsPage>("GET", `/generations${query}`, { as })).body;
 
-test("the models are those of the API, with the mode", async () => {
+test("returns the models of the API, with the mode", async () => {
   const told = await stage.ask<ModelsDto>("GET", "/models");
   expect(told.body.mode).toBe("test");
   expect(told.body.models).toEqual((await harness.ask("GET", "/v1/models", { key: null })).body.data as never);
 });
 
 describe("a quote", () => {
-  test("is what a submission then holds and charges", async () => {
+  test("is the amount that a submission then holds and charges", async () => {
     const told = await quote({ model: MODEL, input: INPUT });
     expect(told).toMatchObject({
       refusal: null,
@@ -57,7 +57,7 @@ describe("a quote", () => {
     expect((await detail(made.id)).money).toEqual({ heldCredits: 28, chargedCredits: 20, releasedCredits: 8 });
   });
 
-  test("numbers the routes for a member and names them for an operator and a viewer", async () => {
+  test("numbers the routes for a member and names their providers for an operator and a viewer", async () => {
     const told = await quote({ model: MODEL, input: INPUT });
     expect(told).toMatchObject({ routes: [{ n: 1, priceCredits: 20 }, { n: 2 }, { n: 3 }, { n: 4 }] });
     expect(JSON.stringify(told)).not.toMatch(/fal|replicate|seedance|bytedance/i);
@@ -67,7 +67,7 @@ describe("a quote", () => {
       expect(await quote({ model: MODEL, input: INPUT }, as)).toMatchObject({ routes: [{ n: 1, provider: "fal" }, {}, {}, {}] });
   });
 
-  test("says a refusal as a value, with the field", async () => {
+  test("returns an error as a value, with its field", async () => {
     expect(await quote({ model: MODEL, input: { ...INPUT, duration: 99 } })).toMatchObject({
       refusal: { code: "invalid_input", field: "duration" },
     });
@@ -78,14 +78,14 @@ describe("a quote", () => {
     expect(await quote({ model: MODEL, input: INPUT, more: 1 })).toMatchObject({ refusal: { code: "invalid_request" } });
   });
 
-  test("says which routes the caller's own limits leave out", async () => {
+  test("lists the routes that the caller's own limits skip", async () => {
     const told = await quote({ model: MODEL, input: INPUT, max_cost_usd: 0.24 });
     expect(told).toMatchObject({ mostCredits: 24, reservedCredits: 24, skipped: [{ why: "over max_cost_usd" }] });
   });
 });
 
 describe("a submission", () => {
-  test("is the account's own: its API key polls it, and the same key of the page makes one", async () => {
+  test("belongs to the account: its API key can poll it, and a repeated idempotency key returns the same generation", async () => {
     const made = await make(MODEL, INPUT, { key: "once" });
     const again = await make(MODEL, INPUT, { key: "once" });
     expect(again.id).toBe(made.id);
@@ -98,7 +98,7 @@ describe("a submission", () => {
     expect(other).toMatchObject({ status: 409, body: { error: { code: "idempotency_conflict" } } });
   });
 
-  test("is refused without an Idempotency-Key, beyond the balance, of a paused account and without an account", async () => {
+  test("is rejected without an Idempotency-Key, beyond the balance, for a paused account and without an account", async () => {
     const ask = (as: string, headers: Record<string, string> = { "idempotency-key": as }) =>
       stage.ask("POST", "/generations", { body: { model: MODEL, input: INPUT }, as, headers });
     expect(await ask("member", {})).toMatchObject({ status: 400, body: { error: { code: "invalid_request" } } });
@@ -115,7 +115,7 @@ describe("a submission", () => {
     expect(await ask("viewOfOwn")).toMatchObject({ status: 403, body: { error: { code: "forbidden" } } });
   });
 
-  test("counts for the account's burst guard together with its keys", async () => {
+  test("counts towards the burst limit of the account together with its API keys", async () => {
     const still = await openHarness({ factor: 0, env: { GENROUTER_LIMITS__BURST_PER_S: "2" } });
     const its = openMakingStage(still);
     const send = (key: string) =>
@@ -129,7 +129,7 @@ describe("a submission", () => {
 });
 
 describe("the list", () => {
-  test("is newest first, goes on where it ended, and filters", async () => {
+  test("is newest first, continues at its cursor, and filters", async () => {
     const ids: string[] = [];
     for (let n = 0; n < 60; n += 1)
       ids.unshift((await make(n % 3 === 0 ? MODEL : "vidmodel-2.0", { ...INPUT, prompt: `clip ${n}` })).id);
@@ -152,7 +152,7 @@ describe("the list", () => {
     expect(wrong).toMatchObject({ status: 400, body: { error: { code: "invalid" } } });
   });
 
-  test("of one account never shows another's, wherever it is told to go on; operators see all and each", async () => {
+  test("of one account never contains another's generations at any cursor; operators see all accounts or one", async () => {
     const other = await harness.newTenant();
     stage.signIn("other", "member", other);
     stage.signIn("op", "operator", null);
@@ -171,10 +171,10 @@ describe("the list", () => {
 });
 
 describe("the key that made a generation", () => {
-  test("is named in the list and by itself, also once it is revoked, and its generations are found by it", async () => {
+  test("is named in the list and in the details, also after its revocation, and filters the list", async () => {
     const { keyId, accountId } = harness.tenant;
     const { id } = await harness.submit(MODEL, INPUT);
-    // Without a name it is told by how it begins.
+    // A key without a name is shown by its first characters.
     expect((await detail(id)).keyName).toBe(`${(await harness.store.keys(accountId))[0]?.start}…`);
     await harness.rooms.post({ mutation: "set-key", keyId, name: "laptop", atMs: harness.clock.nowMs() });
     const other = await make(MODEL, INPUT);
@@ -198,7 +198,7 @@ describe("the key that made a generation", () => {
 });
 
 describe("one generation", () => {
-  test("of another account is not there, as one that never was", async () => {
+  test("of another account returns the same 404 as one that does not exist", async () => {
     stage.signIn("other", "member", await harness.newTenant());
     const { id } = await make(MODEL, INPUT);
     await harness.until(id);
@@ -209,7 +209,7 @@ describe("one generation", () => {
     }
   });
 
-  test("tells its attempts, its money and its input; a member no route and nothing that a provider said", async () => {
+  test("shows its attempts, money and input; a member sees no route and no provider message", async () => {
     harness.simulator.script({ fault: "fail", provider: "fal" });
     const { id } = await make(MODEL, INPUT);
     await harness.until(id);

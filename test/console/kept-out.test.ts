@@ -1,4 +1,4 @@
-// Who is kept out, and who is not: operators that are none any more, and whoever guesses behind a proxy that others come through, too.
+// Access control of the console: removed operators, and password guessing behind a shared proxy.
 import { afterAll, expect, test } from "bun:test";
 import { createProxies } from "../../src/http/proxies.ts";
 import { dropDirs } from "../cli/fresh-dir.ts";
@@ -23,7 +23,7 @@ const idOf = async (who: ReturnType<typeof visit>): Promise<string> =>
 test.each([
   ["disabled", { disabled: true }],
   ["made a viewer", { role: "viewer" }],
-] as const)("an operator who is %s comes back by no link made before", async (_, change) => {
+] as const)("links that an operator made before the operator was %s are rejected", async (_, change) => {
   const harness = await open();
   const ada = await setUp(harness);
   const eve = await join(harness, ada, { email: "eve@example.com", role: "operator" });
@@ -36,12 +36,12 @@ test.each([
     expect(
       await visit(harness).no("POST", "/console/api/link/accept", { token: tokenOf(link), name: "Eve", password: PASSWORD }),
     ).toBe("refused");
-  // What others have made goes on.
+  // Links of other operators remain valid.
   const ben = await join(harness, ada, { email: "ben@example.com", role: "viewer" });
   expect(await idOf(ben)).toStartWith("per_");
 });
 
-test("whoever guesses from one machine is kept out, and nobody else who comes through the same proxy", async () => {
+test("throttles password guesses from one address, and no other client behind the same proxy", async () => {
   const harness = await open();
   await setUp(harness);
   const signIn = (from: string, email: string, password: string) =>
@@ -53,7 +53,7 @@ test("whoever guesses from one machine is kept out, and nobody else who comes th
   expect((await signIn("203.0.113.10", "ada@example.com", PASSWORD)).status).toBe(200);
 }, 60_000);
 
-test("whoever guesses one user's password keeps that user out neither of signing in nor of changing it", async () => {
+test("password guesses from one address throttle neither another address nor a password change, and guesses at a password change do not throttle sign-in", async () => {
   const harness = await open();
   const ada = await setUp(harness);
   const signIn = (from: string, password: string) =>
@@ -85,7 +85,7 @@ test.each([
   ["::ffff:127.0.0.1", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
   ["2001:db8::1", undefined, "2001:db8:0:0::/64"],
   [undefined, "203.0.113.7", ""],
-] as const)("from %s with %s: tries are counted for %s", (peer, forwarded, counted) => {
+] as const)("a connection from %s with X-Forwarded-For %s: attempts are counted for %s", (peer, forwarded, counted) => {
   const headers = forwarded === undefined ? {} : { "x-forwarded-for": forwarded };
   const proxies = createProxies({ public_url: "", trusted_proxies: "10.0.0.0/8, fd00::1, 127.0.0.1" }, () => undefined);
   expect(proxies.callerOf(new Request("http://127.0.0.1/", { headers }), peer)).toBe(counted);

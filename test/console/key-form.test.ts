@@ -1,4 +1,4 @@
-// The form of a key: amounts without floats, days in UTC, and what is wrong told at its field.
+// The API key form: amounts without floats, days in UTC, and errors at their field.
 import { describe, expect, test } from "bun:test";
 import type { KeyView } from "../../src/console/keys-dto.ts";
 import { creditsOf, EMPTY_FORM, formOf, requestOf } from "../../web/console/key-form.ts";
@@ -21,18 +21,18 @@ test.each([
   ["1e3", undefined],
   ["10000000.01", undefined],
   ["$5", undefined],
-])("%j USD is %p credits", (text, credits) => {
+])("parses %j USD as %p credits", (text, credits) => {
   expect(creditsOf(text)).toBe(credits as never);
 });
 
-describe("a form", () => {
-  test("as it stands asks for a key without terms", () => {
+describe("the key form", () => {
+  test("requests a key without limits or expiry when it is unchanged", () => {
     expect(requestOf(EMPTY_FORM, NOW_MS)).toEqual({
       request: { name: "", scope: "generate", expiresAtMs: null, models: null, limits: { day: null, week: null, month: null } },
     });
   });
 
-  test("with a day asks for a key that ends when the day does, UTC; with a time from now on for one that does then", () => {
+  test("requests a key that expires at the end of a UTC day, or after a number of days from now", () => {
     const dated = requestOf({ ...EMPTY_FORM, expiry: "date", date: "2026-09-21" }, NOW_MS);
     expect(dated).toMatchObject({ request: { expiresAtMs: Date.UTC(2026, 8, 22) } });
     expect(requestOf({ ...EMPTY_FORM, expiry: "90" }, NOW_MS)).toMatchObject({
@@ -40,7 +40,7 @@ describe("a form", () => {
     });
   });
 
-  test("tells every fault at its field", () => {
+  test("returns every error at its field", () => {
     const form = { ...EMPTY_FORM, expiry: "date" as const, date: "2026-09-20", models: [], name: "x".repeat(201) };
     expect(Object.keys(requestOf({ ...form, limits: { day: "a", week: "", month: "0" } }, NOW_MS).faults ?? {})).toEqual([
       ...["day", "month", "date", "models", "name"],
@@ -48,7 +48,7 @@ describe("a form", () => {
     expect(requestOf({ ...EMPTY_FORM, expiry: "date" }, NOW_MS).faults).toEqual({ date: expect.any(String) });
   });
 
-  test("of a key that is changed and left as it was asks for what it is, to the millisecond", () => {
+  test("returns the same request to the millisecond for a key that is edited without changes", () => {
     const expiresAtMs = NOW_MS + 5_000_123;
     const limit = { limitCredits: 1205, spentCredits: 3, resetsAtMs: 0 };
     const key: KeyView = {

@@ -1,4 +1,4 @@
-// Keys and usage in the console's API: members see their own account and nothing of others, viewers change nothing, operators any.
+// API keys and usage in the console API: members see one account, viewers change nothing, operators change any account.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { type Harness, openHarness, type Tenant } from "../harness.ts";
@@ -25,7 +25,7 @@ const ask = (who: Visitor, method: string, path: string, body?: unknown): Promis
   who.ask(method, `/console/api${path}`, body);
 const keysOf = async (who: Visitor, account = "") => (await ask(who, "GET", `/keys${account}`)).told.keys as JsonObject[];
 
-test("a key that is made opens the API within its terms, is told once, and what it used of a limit is shown", async () => {
+test("a new key works within its limits, is returned once, and shows the spend of each limit", async () => {
   const { status, told } = await ask(me, "POST", "/keys", { ...KEY, limits: { ...KEY.limits, day: 30 } });
   expect(status).toBe(200);
   const key = String(told.key);
@@ -44,7 +44,7 @@ test("a key that is made opens the API within its terms, is told once, and what 
   ]);
 });
 
-test("change, rotate and revoke are answered with the key as it then is, and hold at the door at once", async () => {
+test("change, rotate and revoke return the updated key and take effect at once", async () => {
   const { told } = await ask(me, "POST", "/keys", KEY);
   const changed = await ask(me, "PATCH", `/keys/${told.id}`, { name: "server", models: ["sim-image-1"] });
   expect(changed).toMatchObject({ status: 200, told: { name: "server", models: ["sim-image-1"], expiresAtMs: null } });
@@ -58,7 +58,7 @@ test("change, rotate and revoke are answered with the key as it then is, and hol
   expect((await harness.ask("POST", "/v1/generations", next)).status).toBe(401);
 });
 
-test("a member sees nothing of another account, whatever is named, and changes nothing there", async () => {
+test("a member gets 404 for keys and usage of another account and changes nothing there", async () => {
   const other = `?account=${theirs.accountId}`;
   const before = await keysOf(operator, other);
   expect((await ask(me, "GET", `/keys${other}`)).status).toBe(404);
@@ -71,7 +71,7 @@ test("a member sees nothing of another account, whatever is named, and changes n
     ["POST", "/revoke", undefined],
   ] as const) {
     const refused = await ask(me, method, `/keys/${theirs.keyId}${path}`, body);
-    // To the letter what a key that there is not is told.
+    // The response is identical to that for a key that does not exist.
     const none = await ask(me, method, `/keys/key_none${path}`, body);
     expect([refused.status, refused.text.replace(theirs.keyId, "key_none")]).toEqual([404, none.text]);
   }
@@ -79,7 +79,7 @@ test("a member sees nothing of another account, whatever is named, and changes n
   expect(before).toContainEqual(expect.objectContaining({ id: theirs.keyId, state: "active", name: "" }));
 });
 
-test("a viewer looks at any account and changes none, an operator changes any", async () => {
+test("a viewer can read any account and change none; an operator can change any", async () => {
   const other = `?account=${theirs.accountId}`;
   expect((await ask(viewer, "GET", "/keys")).status).toBe(400);
   expect((await ask(viewer, "GET", `/keys${other}`)).told).toMatchObject({ mayChange: false });
@@ -99,22 +99,22 @@ test.each([
   { ...KEY, name: "x".repeat(201) },
   { ...KEY, key: "gr_test_mine" },
   null,
-])("a key of another form is refused: %j", async (body) => {
-  // What a key spent may change meanwhile: generations of the other promises are still ending.
+])("rejects an invalid key with 400: %j", async (body) => {
+  // Compares ids only: the spend may change, because generations of other tests are still running.
   const ids = async () => (await keysOf(me)).map(({ id }) => id);
   const before = await ids();
   expect((await ask(me, "POST", "/keys", body)).status).toBe(400);
   expect(await ids()).toEqual(before);
 });
 
-test("a viewer with an account of their own makes no key of it either", async () => {
+test("a viewer with an account cannot create or rotate a key of it", async () => {
   const own = await openVisitor(harness, "viewer", theirs);
   expect((await ask(own, "GET", "/keys")).told).toMatchObject({ mayChange: false });
   expect((await ask(own, "POST", "/keys", KEY)).status).toBe(403);
   expect((await ask(own, "POST", `/keys/${theirs.keyId}/rotate`, { overlapMs: 0 })).status).toBe(403);
 });
 
-test("usage is told up to the moment it is asked for, by everything and as a file", async () => {
+test("returns up-to-date usage by day, model, key and account, and as CSV", async () => {
   const alone = await harness.newTenant();
   const visitor = await openVisitor(harness, "member", alone);
   const order = { key: alone.key, body: { model: "sim-image-1", input: { prompt: "x" } } };
@@ -134,7 +134,7 @@ test("usage is told up to the moment it is asked for, by everything and as a fil
 });
 
 test.each(["from=2026-02-30", "to=today", "from=2026-10-20&to=2026-10-19", "from=2020-01-01&to=2026-01-01", "by=hour"])(
-  "usage of %s is refused",
+  "rejects usage with %s",
   async (query) => {
     expect((await ask(me, "GET", `/usage?${query}`)).status).toBe(400);
   },

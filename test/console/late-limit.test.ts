@@ -1,4 +1,4 @@
-// A first limit on a key in use counts what was spent before, and the writer is not held up by it: what has ended is added up beforehand.
+// A first limit on a key in use includes earlier spend, which is rolled up before the mutation.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Store } from "../../src/store/store.ts";
 import { type Harness, openHarness } from "../harness.ts";
@@ -6,7 +6,7 @@ import { openVisitor, type Visitor } from "./signed-in.ts";
 
 let harness: Harness;
 let me: Visitor;
-/** How much of what has ended was not added up when a key was changed. */
+/** The number of settled generations that were not rolled up when a key was changed. */
 const behind: number[] = [];
 const around = (store: Store): Store => ({
   ...store,
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-test("it is counted from what was added up, and upkeep is no change that the audit log tells of", async () => {
+test("a new limit includes rolled-up spend, and the roll-up adds no line to the audit log", async () => {
   const made = await Promise.all(Array.from({ length: 9 }, (_, n) => harness.submit("sim-image-1", { prompt: `kite ${n}` })));
   let spentCredits = 0;
   for (const { id } of made) {

@@ -1,4 +1,4 @@
-// The ledger as people see it: all of it, in order, with a running balance; filtered, in pages, and as CSV that no spreadsheet computes.
+// The ledger in the console: order, running balance, filters, pages, and CSV without formulas.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { LedgerPage } from "../../src/console/credits-dto.ts";
 import { csvRow } from "../../src/console/csv.ts";
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const lines = async (query = "") => (await pagesOf(query)).flatMap((page) => page.lines);
-/** Every page until there is none. */
+/** Reads every page. */
 const pagesOf = async (query: string): Promise<LedgerPage[]> => {
   const pages: LedgerPage[] = [];
   for (let before = ""; ; ) {
@@ -45,7 +45,7 @@ const pagesOf = async (query: string): Promise<LedgerPage[]> => {
   }
 };
 
-test("every transfer is in it once, newest first, and each balance follows from the one before", async () => {
+test("lists every transfer once, newest first, with balances that follow from the previous line", async () => {
   const told = (await lines()).reverse();
   expect(told.map(({ n }) => n)).toEqual(Array.from({ length: TIMES + 4 }, (_, i) => i + 1));
   let balance = 0;
@@ -64,14 +64,14 @@ test("every transfer is in it once, newest first, and each balance follows from 
   expect(told[2]).toMatchObject({ purchaseId: null, generationId: expect.stringMatching(/^gen_/) });
 });
 
-test("by kind and by time: all that fits and nothing else, the ends of a time as they are said", async () => {
+test("filters by kind and by time, with an inclusive start and an exclusive end", async () => {
   expect((await lines("kind=capture")).map(({ credits }) => credits)).toEqual([75]);
   const range = await lines(`kind=adjust&from=${NOW_MS + 2100}&to=${NOW_MS + 2110}`);
   expect(range.map(({ atMs }) => atMs - NOW_MS - 2100)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
   expect(await pagesOf(`to=${NOW_MS - 1}`)).toEqual([{ lines: [], next: null }]);
 });
 
-test("the CSV holds all of it, and what began like a formula does not", async () => {
+test("exports all transfers as CSV and escapes cells that begin like a formula", async () => {
   const { text } = await visitor.ask("GET", "/console/api/ledger.csv");
   const rows = text.split("\r\n");
   expect(rows[0]).toBe("n,time,kind,amount_usd,change_usd,balance_usd,available_usd,held_usd,generation,purchase,note");
@@ -95,10 +95,10 @@ test.each([
   ["a,b", '"a,b"'],
   ["two\nlines", '"two\nlines"'],
   ["plain = text", "plain = text"],
-])("a cell of text %j is written %j", (text, written) => {
+])("writes the text cell %j as %j", (text, written) => {
   expect(csvRow([text])).toBe(`${written}\r\n`);
 });
 
-test("a number below zero is a number", () => {
+test("writes a negative number as a number", () => {
   expect(csvRow([-5, { number: "-0.05" }, null])).toBe("-5,-0.05,\r\n");
 });

@@ -1,4 +1,4 @@
-// What an operator does in the console is written into the audit log with who did it, once, in the transaction that does it; refusals are not.
+// Audit of operator actions: one line with the principal in the same transaction, and none for rejected requests.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { type Harness, openHarness } from "../harness.ts";
@@ -18,14 +18,14 @@ const API = "/console/api/operator";
 const ROUTE = `${API}/routes/${encodeURIComponent("vidmodel-2.0-mini/fal")}`;
 const CANARY = "canary-51d0a7e2";
 const newestSeq = async () => (await harness.store.audit(null, 1, {}))[0]?.seq ?? 0;
-/** What was written since, oldest first. */
+/** The audit lines after `seq`, oldest first. */
 const since = async (seq: number) =>
   (await harness.store.audit(null, 100, {}))
     .filter((row) => row.seq > seq)
     .map(({ action, target, detail, actor }) => ({ action, target, detail, by: actor.name }))
     .reverse();
 
-test("each change of the operator's pages is one line, with who wanted it and what changed", async () => {
+test("writes one line with the principal and the change for each change on the operator pages", async () => {
   const { accountId } = await harness.newTenant(1_000);
   const before = await newestSeq();
   const account = `${API}/accounts/${accountId}`;
@@ -56,7 +56,7 @@ test("each change of the operator's pages is one line, with who wanted it and wh
   expect(JSON.stringify(lines)).not.toContain(CANARY);
 });
 
-test("an account that is wished for twice is made and credited once, and the log says so", async () => {
+test("creates and credits an account once when the request is repeated, and writes it to the log once", async () => {
   const before = await newestSeq();
   const wish = { reference: crypto.randomUUID(), name: "Studio Nord", creditCredits: 400 };
   const [first, again] = [await ada.ok("POST", `${API}/accounts`, wish), await ada.ok("POST", `${API}/accounts`, wish)];
@@ -67,7 +67,7 @@ test("an account that is wished for twice is made and credited once, and the log
   expect(moved.filter((credits) => credits !== 0)).toEqual([400]);
 });
 
-test("what users buy in a test checkout, and the marks they set of a low balance, are theirs in the log", async () => {
+test("records test purchases and low-balance thresholds with the user who made them", async () => {
   const { accountId } = await harness.newTenant(0);
   const ben = await join(harness, ada, { email: "ben@example.com", role: "member", accountId });
   const before = await newestSeq();
@@ -89,7 +89,7 @@ test("what users buy in a test checkout, and the marks they set of a low balance
   expect(shown.lines.map(({ action }) => action)).toEqual(["pay-purchase", "open-purchase"]);
 });
 
-test("what is refused, and what only looks, leaves no line", async () => {
+test("writes no line for rejected or read-only requests", async () => {
   const before = await newestSeq();
   const wish = { reference: crypto.randomUUID(), name: "x", creditCredits: 0 };
   expect(await vi.no("POST", `${API}/accounts`, wish)).toBe("forbidden");

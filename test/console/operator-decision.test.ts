@@ -1,4 +1,4 @@
-// Parked generations on the service's page: an operator decides, with a reason; a viewer sees them and may not.
+// Parked generations on the service page: an operator decides with a reason; a viewer can only read.
 import { expect, test } from "bun:test";
 import type { DecidedView, ServiceView } from "../../src/console/operator-dto.ts";
 import { FAL } from "../generation/catalogue.ts";
@@ -6,7 +6,7 @@ import { openScene } from "../generation/fixture.ts";
 import { isParked, refusing } from "../generation/refusing.ts";
 import { openOperators } from "./operators.ts";
 
-test("a parked generation is shown with its reason, decided by an operator alone, and then gone from the list", async () => {
+test("shows a parked generation with its reason, accepts a decision from an operator only, and removes it from the list", async () => {
   const scene = await openScene({ routes: [FAL], around: refusing(1) });
   const { id } = await scene.begin();
   await scene.until(id, isParked);

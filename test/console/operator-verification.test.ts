@@ -1,4 +1,4 @@
-// The verification of the ledger through the operator's API: a viewer runs it, one at a time, while work goes on; what is planted is found.
+// Ledger verification through the operator API: a viewer runs it while the service works, and it finds planted violations.
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const view = async (method: "GET" | "POST"): Promise<VerificationView> =>
   (await users.ask("viewer", method, "verification")).told as unknown as VerificationView;
-/** Runs one that is not there yet to its end. */
+/** Runs a new verification to its end. */
 const proved = async (): Promise<VerificationResult> => {
   await view("POST");
   return harness.eventually(async () => {
@@ -33,7 +33,7 @@ const proved = async (): Promise<VerificationResult> => {
 
 const submitted = () => harness.submit("vidmodel-2.0-mini", { prompt: "a kite", resolution: "480p", duration: 4 });
 
-test("who comes while it runs joins it, submissions are taken meanwhile, and all of a sound ledger is proved", async () => {
+test("a second request joins the running verification, submissions continue, and all 13 invariants hold", async () => {
   for (let n = 0; n < 5; n += 1) await harness.until((await submitted()).id);
   expect(await view("GET")).toMatchObject({ running: null, invariants: 13 });
   const [first, second] = [await view("POST"), await view("POST")];
@@ -52,13 +52,13 @@ test("who comes while it runs joins it, submissions are taken meanwhile, and all
   await harness.until(id);
 });
 
-test("credits out of nothing are found, with the row, and the sums tell how many", async () => {
+test("reports credits without a transfer with their row, and the sums show the amount", async () => {
   const db = new Database(join(dir, "genrouter.db"));
-  // The harness may be writing at the same moment.
+  // The harness may write at the same time.
   db.run("PRAGMA busy_timeout = 5000");
   const trigger =
     db.query<{ sql: string }, []>("SELECT sql FROM sqlite_schema WHERE name = 'balance_follows_transfer'").get()?.sql ?? "";
-  // In one transaction: the service writes meanwhile, and its own transfers need the trigger.
+  // In one transaction, because the service writes meanwhile and its own transfers need the trigger.
   const move = db.transaction((credits: number) => {
     db.run("DROP TRIGGER balance_follows_transfer");
     db.run("UPDATE balance SET available_credits = available_credits + ?1 WHERE account_seq = ?2", [
@@ -89,7 +89,7 @@ test("returns the error of a verification that cannot run, without a result", as
   expect(last.results).toEqual([]);
 });
 
-test("orphans are asked for since a time that there is, and the service tells what it is", async () => {
+test("lists orphans since a valid duration only, and the service page shows the state of the service", async () => {
   expect((await users.ask("viewer", "GET", "orphans?since=24h")).status).toBe(200);
   expect((await users.ask("viewer", "GET", "orphans?since=1y")).status).toBe(400);
   expect((await users.ask("viewer", "GET", "service")).told).toMatchObject({

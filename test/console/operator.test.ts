@@ -1,4 +1,4 @@
-// The operator's API over a real service: each wish is done once, viewers change nothing, keys never come back, what is off is not tried.
+// Operator API over a real service: idempotent changes, roles, sealed provider keys and disabled routes.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
@@ -27,7 +27,7 @@ const lineOf = async (id: string) => {
   return rowsOf(told, "routes").find((row) => row.id === id) as JsonObject;
 };
 
-test("an account is made once however often the wish comes, and is found by name and id", async () => {
+test("creates an account once when the request is repeated, and finds it by name and id", async () => {
   const wish = { reference: reference(), name: "Grace Hopper Films", creditCredits: 2_500 };
   const [first, again] = [
     await users.ask("operator", "POST", "accounts", wish),
@@ -41,7 +41,7 @@ test("an account is made once however often the wish comes, and is found by name
   }
 });
 
-test("pages of accounts follow each other without a gap, newest first", async () => {
+test("lists accounts in pages without a gap, newest first", async () => {
   for (let n = 0; n < 55; n += 1) await harness.newTenant(0);
   const all = (await harness.store.accounts()).map(({ id }) => id).reverse();
   const seen: unknown[] = [];
@@ -56,7 +56,7 @@ test("pages of accounts follow each other without a gap, newest first", async ()
   expect((await users.ask("viewer", "GET", "accounts?standing=rich")).status).toBe(400);
 });
 
-test("a double click credits once; the same reference for another amount is refused", async () => {
+test("credits once when a request is sent twice, and rejects the same reference with another amount", async () => {
   const { accountId } = await harness.newTenant(0);
   const path = `accounts/${accountId}/credits`;
   const wish = { reference: reference(), credits: 5_000, note: "welcome" };
@@ -69,7 +69,7 @@ test("a double click credits once; the same reference for another amount is refu
   expect(rowsOf(told, "transfers")).toMatchObject([{ kind: "topup", credits: 5_000, note: "welcome", isOut: false }]);
 });
 
-test("taking back takes what is available, never what is held, and says what is owed; a note is needed", async () => {
+test("takes available but never held credits, reports the debt, and requires a note", async () => {
   const tenant = await harness.newTenant(1_000);
   const submitted = await harness.ask("POST", "/v1/generations", {
     key: tenant.key,
@@ -89,7 +89,7 @@ test("taking back takes what is available, never what is held, and says what is 
   await harness.until(String(submitted.body.id)).catch(() => undefined);
 });
 
-test("a paused account's key answers 403, what it submitted goes on; limits are the account's own until they are the service's again", async () => {
+test("the key of a paused account gets 403, and limits of an account override those of the service until they are reset", async () => {
   const tenant = await harness.newTenant(1_000);
   const path = `accounts/${tenant.accountId}`;
   const poll = () => harness.ask("GET", "/v1/generations/gen_none", { key: tenant.key });
@@ -105,7 +105,7 @@ test("a paused account's key answers 403, what it submitted goes on; limits are 
     expect((await users.ask("operator", "PATCH", path, body)).status).toBe(400);
 });
 
-test("an account tells who signs in for it, and nobody who no longer may", async () => {
+test("shows the users of an account without disabled users", async () => {
   const tenant = await harness.newTenant(0);
   const told = async () => (await users.ask("viewer", "GET", `accounts/${tenant.accountId}`)).told.users;
   expect(await told()).toEqual([]);
@@ -115,7 +115,7 @@ test("an account tells who signs in for it, and nobody who no longer may", async
   expect(await told()).toEqual([ben.email]);
 });
 
-test("a viewer sees every page and changes nothing; a member sees none", async () => {
+test("a viewer can read every page and change nothing; a member can read none", async () => {
   const { accountId } = await harness.newTenant(100);
   const before = await users.ask("viewer", "GET", `accounts/${accountId}`);
   const changes: [string, string, unknown][] = [
@@ -141,7 +141,7 @@ test("a viewer sees every page and changes nothing; a member sees none", async (
   expect(await harness.store.switchedOff()).toEqual([]);
 });
 
-test("a provider's key is kept sealed and never comes back, whatever is asked and whatever is refused", async () => {
+test("stores a provider key sealed and never returns it in a response or a log line", async () => {
   const canary = "canary-8f2e91ac77d0";
   const answers = [
     await users.ask("operator", "POST", "providers/stability/key", { key: canary }),
@@ -166,7 +166,7 @@ test("a provider's key is kept sealed and never comes back, whatever is asked an
   expect(await keyOf()).toBeNull();
 });
 
-test("a route that is switched off is not tried until it is on again, and says why and since when", async () => {
+test("does not try a disabled route until it is enabled again, and shows the reason and the time", async () => {
   const routesTried = async () => {
     const { id } = await harness.submit("vidmodel-2.0-mini", { prompt: "a kite", resolution: "480p", duration: 4 });
     await harness.until(id);
@@ -184,7 +184,7 @@ test("a route that is switched off is not tried until it is on again, and says w
   expect((await users.ask("operator", "POST", `${route("no/such")}/switch`, { reason: null })).status).toBe(404);
 });
 
-test("a trial is bought once for one wish, and its route then shows what it took", async () => {
+test("runs a test generation once when the request is repeated, and then shows the latency of the route", async () => {
   const id = "vidmodel-2.0-mini/fal";
   const checked = await users.ask("operator", "POST", `${route(id)}/check`);
   expect(checked).toMatchObject({ status: 200, told: { costs: expect.stringContaining("USD per") } });
@@ -209,7 +209,7 @@ test("a trial is bought once for one wish, and its route then shows what it took
   expect(p90Ms).toBeLessThanOrEqual(p99Ms ?? 0);
 });
 
-test("a refund in another currency is shown until an operator has decided what it takes back; viewers decide nothing", async () => {
+test("lists a refund in another currency until an operator decides its amount; a viewer cannot decide", async () => {
   const { accountId, accountSeq } = await harness.newTenant(0);
   await buy(harness.store, accountSeq, "foreign", 1000);
   await harness.store.commit([foreignMutation("re_foreign", "foreign", 460)]);

@@ -1,14 +1,14 @@
-// A member, a viewer and an operator of a harness, who ask the operator's paths of its console.
+// A member, a viewer and an operator of a harness that call the operator endpoints of the console.
 import type { Role } from "../../src/console/request-context.ts";
 import type { Harness } from "../harness.ts";
 import { openVisitor, type Reply, type Visitor } from "./signed-in.ts";
 
 export type Operators = Record<Role, Visitor> & {
-  /** `path`: behind `/console/api/operator/`. */
+  /** `path`: after `/console/api/operator/`. */
   ask(role: Role, method: string, path: string, body?: unknown): Promise<Reply>;
 };
 
-/** Each has the address of their role, `viewer@example.com`. */
+/** The address of each is its role, for example `viewer@example.com`. */
 export const openOperators = async (harness: Harness): Promise<Operators> => {
   const users: Record<Role, Visitor> = {
     member: await openVisitor(harness, "member", harness.tenant, "member@example.com"),

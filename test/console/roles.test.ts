@@ -1,4 +1,4 @@
-// Roles over the whole table of the console's paths: each keeps out whoever has less than it asks for.
+// Roles of all console endpoints: each rejects visitors without its role.
 import { afterAll, expect, test } from "bun:test";
 import { readSettings } from "../../src/config/load.ts";
 import { tablesOf } from "../../src/console/console.ts";
@@ -15,7 +15,7 @@ afterAll(async () => {
   dropDirs();
 });
 
-test("every path keeps out whoever is signed out, and whoever has less than it asks for", async () => {
+test("every endpoint rejects visitors who are signed out or have a lower role", async () => {
   harness = await openHarness({ factor: 0 });
   const { store, rooms, clock } = harness;
   const settings = readSettings({});
@@ -42,7 +42,7 @@ test("every path keeps out whoever is signed out, and whoever has less than it a
   });
   const ada = await setUp(harness);
   const member = await join(harness, ada, { email: "ben@example.com", role: "member" });
-  // Of no account of their own.
+  // Has no account.
   const viewer = await join(harness, ada, { email: "vi@example.com", role: "viewer" });
   const below = { user: [], member: [viewer], viewer: [member], operator: [member, viewer] };
   const open: string[] = [];
@@ -60,10 +60,10 @@ test("every path keeps out whoever is signed out, and whoever has less than it a
     }
   }
   expect(refused).toBeGreaterThan(8);
-  // Whatever else is open to everybody is a decision that this list is told of.
+  // The complete list of public endpoints. Add a new one here on purpose.
   expect(open.sort()).toEqual([
     "GET /console/api/me",
-    // For whoever is signed in, and with the simulator for this machine: test/inspector/home.test.ts.
+    // For signed-in users, and with the simulator for this machine: test/inspector/home.test.ts.
     "GET /inspector/api/generations/:id",
     "POST /console/api/link",
     "POST /console/api/link/accept",

@@ -1,4 +1,4 @@
-// Somebody who is signed in to a harness's console: asks its API as a browser does, and lends a real browser the session.
+// A signed-in user of the console who calls its API as a browser does and can sign in a real browser.
 import { hashToken, newId, newToken } from "../../src/domain/ids.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import type { UserRole } from "../../src/store/user-mutations.ts";
@@ -6,10 +6,10 @@ import type { Harness } from "../harness.ts";
 
 const COOKIE = "__Host-genrouter";
 const DAY_MS = 86_400_000;
-/** Of the form that is kept; whoever is made here signs in with no password. */
+/** A hash in the stored format. Users of these tests sign in without a password. */
 const PASSWORD = "$argon2id$v=19$m=65536,t=3,p=1$c2FsdHNhbHRzYWx0c2FsdA$bm9ib2R5IGtub3dzIGl0LCBub2JvZHkgbmVlZHMgaXQ";
 
-/** What of Playwright's contexts a session is put into. */
+/** The part of a Playwright context that receives the session. */
 type CookieJar = {
   addCookies(
     cookies: { name: string; value: string; url: string; secure: true; httpOnly: true; sameSite: "Lax" }[],
@@ -21,16 +21,16 @@ export type Visitor = {
   email: string;
   cookie: string;
   csrf: string;
-  /** Asks a path of the service as a page of it would. `told` is empty for what is no JSON object. */
+  /** Requests a path of the service as a page does. `told` is empty if the response is not a JSON object. */
   ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
-  /** Signs a browser's context in. */
+  /** Signs in a browser context. */
   signIn(context: CookieJar): Promise<void>;
 };
 
-/** As a browser sends it along from a page of the address itself. */
+/** The headers of a browser on a page of the same origin. */
 const asBrowser = (url: string) => ({ origin: url, "sec-fetch-site": "same-origin", "user-agent": "visitor of the tests" });
 
-/** Asks without being signed in, or with what one has. */
+/** Sends a request with the given headers, or signed out without them. */
 export const askConsole = async (
   { url }: Pick<Harness, "url">,
   [method, path, body]: readonly [method: string, path: string, body?: unknown],
@@ -44,7 +44,10 @@ export const askConsole = async (
   return { status: response.status, headers: response.headers, text, told: isJson ? (JSON.parse(text) as JsonObject) : {} };
 };
 
-/** Makes a person in a harness and signs them in. `account`: theirs; null for none, as operators and viewers may have. `address`: in lower case; one of their own without. */
+/**
+ * Creates a user in a harness and signs in. `account`: the user's account, or null as operators and viewers may have. `address`:
+ * in lower case; generated if omitted.
+ */
 export const openVisitor = async (
   harness: Pick<Harness, "url" | "rooms" | "clock">,
   role: UserRole,
@@ -69,7 +72,7 @@ export const openVisitor = async (
     ...{ account: null, session, atMs },
   });
   if (invited.kind !== "done" || accepted.kind !== "done")
-    throw new Error(`the visitor was not let in: ${JSON.stringify([invited, accepted])}`);
+    throw new Error(`the invitation was not accepted: ${JSON.stringify([invited, accepted])}`);
   const cookie = `${COOKIE}=${token}`;
   const me = await askConsole(harness, ["GET", "/console/api/me"], { cookie });
   const { csrf } = (me.told.signedIn ?? {}) as { csrf?: string };

@@ -1,4 +1,4 @@
-// Usage and keys as the console tells them: every day of a range, names, the dearest first, and CSV that adds up.
+// Usage and keys in the console: every day of a range, names, order by charge, and consistent CSV.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { KeyView, UsageView } from "../../src/console/keys-dto.ts";
 import { dayOfText, dayText } from "../../src/console/usage.ts";
@@ -35,7 +35,7 @@ const RANGE = `from=${dayText(DAY - 1)}&to=${dayText(DAY + 2)}`;
 const ask = async (more = "by=day") =>
   (await viewer.ask("GET", `/console/api/usage?${RANGE}&${more}`)).told as unknown as UsageView;
 
-test("every day of the range is told, with zeros where nothing ended", async () => {
+test("returns every day of the range, with zeros for days without a completed generation", async () => {
   const { lines, total, from, to } = await ask();
   expect([from, to]).toEqual(["2026-09-20", "2026-09-23"]);
   expect(lines.map(({ of, count, failed, chargedCredits }) => [of, count, failed, chargedCredits])).toEqual([
@@ -45,13 +45,13 @@ test("every day of the range is told, with zeros where nothing ended", async () 
     ["2026-09-23", 1, 1, 0],
   ]);
   expect(total).toMatchObject({ count: 5, succeeded: 4, failed: 1, chargedCredits: 300 });
-  // Two seconds each; what failed after a day is no waiting time.
+  // Two seconds each; a generation that failed after a day does not count as waiting time.
   expect(total.medianWaitMs).toBeGreaterThanOrEqual(2000);
   expect(total.medianWaitMs).toBeLessThan(3000);
   expect(lines[3]?.medianWaitMs).toBeNull();
 });
 
-test("by account and key the dearest is first and has its name; of one account nothing of another is told", async () => {
+test("lists accounts and keys by charge, with names, and a filter by account excludes all others", async () => {
   expect((await ask("by=account")).lines.map(({ of, name, chargedCredits }) => [of, name, chargedCredits])).toEqual([
     [account.id, "Ada", 225],
     [other.id, "Ada", 75],
@@ -60,7 +60,7 @@ test("by account and key the dearest is first and has its name; of one account n
   expect(JSON.stringify(await ask(`by=model&account=${account.id}`))).not.toContain("cmd");
 });
 
-test("the CSV says what the table does, and no cell is a formula", async () => {
+test("exports the same values as CSV without formulas", async () => {
   const { text } = await viewer.ask("GET", `/console/api/usage.csv?${RANGE}&by=model`);
   const [head, ...rows] = text.trimEnd().split("\r\n");
   expect(head).toBe("model,name,generations,succeeded,failed,charged_usd,median_wait_s");
@@ -74,13 +74,13 @@ test.each([
   ["2026-2-1", false],
   ["yesterday", false],
   ["2026-09-21T00:00", false],
-])("%j is a day: %p", (text, is) => {
+])("%j is a valid day: %p", (text, is) => {
   const day = dayOfText(text);
   expect(day === undefined ? text : dayText(day)).toBe(text);
   expect(day !== undefined).toBe(is);
 });
 
-test("a key is told with its state, what it follows and is followed by, and how much of each limit is used", async () => {
+test("returns a key with its state, the keys it was rotated from and to, and the spend of each limit", async () => {
   const hash = () => hashApiKey(newApiKey("test"));
   const limits = { day: null, week: 300, month: 1000 };
   const made = { accountSeq: account.seq, scope: "generate", name: "ci", start: "gr_test_wxyz", atMs: NOW_MS } as const;

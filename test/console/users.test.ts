@@ -1,4 +1,4 @@
-// People of the console over HTTP: what lets them in, what keeps them out, and that nothing they hold can be read from the disk.
+// Users of the console over HTTP: sign-in, sessions, throttling, and no secret in the database.
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join as pathOf } from "node:path";
@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000;
 const SESSION = "/console/api/session";
 const ADA = { email: "ada@example.com", password: PASSWORD };
 
-test("the set-up link makes the first operator once, and who has it late or twice stays out", async () => {
+test("a set-up link creates the first operator once and is rejected afterwards", async () => {
   const harness = await open();
   expect(await visit(harness).ok("GET", "/console/api/me")).toEqual({
     ...{ signedIn: null, isSetUp: false, signUp: false, simulated: true },
@@ -40,7 +40,7 @@ test("the set-up link makes the first operator once, and who has it late or twic
   });
 });
 
-test("the cookie is kept from scripts, other sites and plain connections, and only its hash is on the disk", async () => {
+test("the session cookie is HttpOnly, Secure and SameSite, and the database contains only its hash", async () => {
   const dir = freshDir();
   const harness = await open({ dir });
   await setUp(harness);
@@ -59,7 +59,7 @@ test("the cookie is kept from scripts, other sites and plain connections, and on
   expect(JSON.stringify(harness.lines)).not.toContain(token);
 });
 
-test("a wrong password and an unknown address are told in the same words, and so is somebody disabled", async () => {
+test("returns the same error for a wrong password, an unknown address and a disabled user", async () => {
   const harness = await open();
   const ada = await setUp(harness);
   await join(harness, ada, { email: "ben@example.com", role: "viewer" });
@@ -78,7 +78,7 @@ test("a wrong password and an unknown address are told in the same words, and so
   expect(answers[0]?.body).toEqual({ error: { code: "refused", message: "The e-mail address or the password is wrong." } });
 });
 
-test("whoever guesses is made to wait, is let in again a minute later, and does not keep others out", async () => {
+test("throttles password guesses for a minute and does not affect other users or existing sessions", async () => {
   const harness = await open();
   const ada = await setUp(harness);
   await join(harness, ada, { email: "ben@example.com", role: "viewer" });
@@ -90,13 +90,13 @@ test("whoever guesses is made to wait, is let in again a minute later, and does 
   expect(refused[0]?.headers.get("retry-after")).toBe("60");
   expect((await visit(harness).ask("POST", SESSION, ADA)).status).toBe(429);
   await visit(harness).ok("POST", SESSION, { ...ADA, email: "ben@example.com" });
-  // Those who are in stay in.
+  // Existing sessions remain valid.
   await ada.ok("GET", "/console/api/sessions");
   await harness.clock.skip(60_000);
   await visit(harness).ok("POST", SESSION, ADA);
 });
 
-test("a request that changes something needs the page's own mark and comes from the page's own site", async () => {
+test("rejects a change without the CSRF token of the session or from another origin", async () => {
   const harness = await open();
   const ada = await setUp(harness);
   const path = "/console/api/me";
@@ -107,12 +107,12 @@ test("a request that changes something needs the page's own mark and comes from 
   expect((await ada.ask("PATCH", path, rename, { "x-csrf-token": other.csrf ?? "" })).status).toBe(403);
   expect((await ada.ask("PATCH", path, rename, { origin: "https://evil.example" })).status).toBe(403);
   expect((await ada.ask("PATCH", path, rename, { "sec-fetch-site": "cross-site" })).status).toBe(403);
-  // Nor is somebody signed in as somebody else by another site.
+  // Another site cannot sign in a visitor as another user either.
   expect((await visit(harness).ask("POST", SESSION, ADA, { origin: "https://evil.example" })).status).toBe(403);
   expect(await ada.ok("PATCH", path, rename)).toMatchObject({ signedIn: rename });
 });
 
-test("what is nested too deep to be worked on is refused before it is read", async () => {
+test("rejects JSON that is nested deeper than 64 levels with 400", async () => {
   const harness = await open();
   const ada = await setUp(harness);
   const generation = (prompt: string) =>
@@ -128,7 +128,7 @@ test("what is nested too deep to be worked on is refused before it is read", asy
   ]);
 });
 
-test("a session ends by itself when it is not used for a week, and after thirty days however it is used", async () => {
+test("a session ends after a week without use, and after 30 days in any case", async () => {
   const harness = await open();
   const [ada, idle] = [await setUp(harness), visit(harness)];
   await idle.ok("POST", SESSION, ADA);
@@ -141,7 +141,7 @@ test("a session ends by itself when it is not used for a week, and after thirty 
   expect(await ada.no("GET", "/console/api/sessions")).toBe("signed_out");
 });
 
-test("signing in gives a new token whatever the browser brought, and the session of before is over", async () => {
+test("signing in issues a new token for any sent cookie and ends the previous session", async () => {
   const harness = await open();
   const ada = await setUp(harness);
   const planted = visit(harness, { cookie: `__Host-genrouter=${"A".repeat(43)}` });
@@ -153,7 +153,7 @@ test("signing in gives a new token whatever the browser brought, and the session
   expect(await visit(harness, { cookie: before }).no("GET", "/console/api/sessions")).toBe("signed_out");
 });
 
-test("signing out, ending one session, all others, and everywhere: each ends what it says at once", async () => {
+test("signing out, ending one session, ending all others and ending all sessions take effect at once", async () => {
   const harness = await open();
   const ada = await setUp(harness);
   const [phone, laptop, tablet] = [visit(harness), visit(harness), visit(harness)];
@@ -172,7 +172,7 @@ test("signing out, ending one session, all others, and everywhere: each ends wha
   expect([await isIn(ada), await isIn(laptop)]).toEqual([false, false]);
 });
 
-test("nobody ends another's session", async () => {
+test("a user cannot end a session of another user", async () => {
   const harness = await open();
   const ada = await setUp(harness);
   const ben = await join(harness, ada, { email: "ben@example.com", role: "member" });
@@ -181,7 +181,7 @@ test("nobody ends another's session", async () => {
   await ada.ok("GET", "/console/api/sessions");
 });
 
-test("a new password asks for the old one and ends the other sessions; a reset link ends them all", async () => {
+test("a password change requires the old password and ends the other sessions; a reset link ends all sessions", async () => {
   const harness = await open();
   const ada = await setUp(harness);
   const ben = await join(harness, ada, { email: "ben@example.com", role: "member" });
@@ -205,7 +205,7 @@ test("a new password asks for the old one and ends the other sessions; a reset l
   expect(await back.ok("GET", "/console/api/me")).toMatchObject({ signedIn: { email: "ben@example.com" } });
 });
 
-test("somebody who is disabled is out with the next request, and an operator's role is taken as fast", async () => {
+test("disabling a user and removing the operator role take effect on the next request", async () => {
   const harness = await open();
   const ada = await setUp(harness);
   const [ben, cy] = [
@@ -219,11 +219,11 @@ test("somebody who is disabled is out with the next request, and an operator's r
   expect(await ben.no("GET", "/console/api/sessions")).toBe("signed_out");
   await ada.ok("PATCH", `/console/api/operator/users/${idOf("cy@example.com")}`, { role: "viewer" });
   expect(await cy.no("PATCH", `/console/api/operator/users/${idOf("ben@example.com")}`, { disabled: false })).toBe("forbidden");
-  // The last one cannot lock everybody out.
+  // The last operator cannot be disabled.
   expect((await ada.ask("PATCH", `/console/api/operator/users/${idOf("ada@example.com")}`, { disabled: true })).status).toBe(409);
 });
 
-test("nobody signs up unless the service says so, and then with an account of their own without credits", async () => {
+test("sign-up is closed by default, and creates a member with an account without credits when it is enabled", async () => {
   const ask = { email: "dee@example.com", name: "Dee", password: PASSWORD };
   const closed = await open();
   await setUp(closed);
@@ -239,7 +239,7 @@ test("nobody signs up unless the service says so, and then with an account of th
   expect(await visit(harness).no("POST", "/console/api/sign-up", ask)).toBe("conflict");
 });
 
-test("what operators change is in the audit log with their name, in pages, for those who may look", async () => {
+test("the audit log lists operator changes with their principal, filterable, for viewers", async () => {
   const harness = await open();
   const ada = await setUp(harness);
   const viewer = await join(harness, ada, { email: "vi@example.com", role: "viewer" });

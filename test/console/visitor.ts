@@ -1,4 +1,4 @@
-// A visitor of the console: asks its API over HTTP as a page does, and keeps the cookie and what proves where a request comes from.
+// A visitor of the console: calls its API over HTTP as a page does, and keeps the cookie and the CSRF token.
 import { expect } from "bun:test";
 import { hashToken, newId } from "../../src/domain/ids.ts";
 import type { UserRole } from "../../src/store/user-mutations.ts";
@@ -13,13 +13,13 @@ export type Visitor = {
   ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Heard>;
   /** Expects 200. */
   ok(method: string, path: string, body?: unknown): Promise<Heard["body"]>;
-  /** Expects a no, and answers its code. */
+  /** Expects an error and returns its code. */
   no(method: string, path: string, body?: unknown): Promise<string>;
 };
 
 type Where = Pick<Harness, "url">;
 
-/** Somebody who is not signed in yet; whatever answer signs them in is remembered. */
+/** A visitor who is not signed in. A response that signs in is remembered. */
 export const visit = ({ url }: Where, from: { cookie?: string | null } = {}): Visitor => {
   let cookie: string | null = from.cookie ?? null;
   let csrf: string | null = null;
@@ -36,7 +36,7 @@ export const visit = ({ url }: Where, from: { cookie?: string | null } = {}): Vi
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    // Of a session alone: a visitor is a browser that nobody has signed in from before.
+    // Only session cookies: a visitor is a browser without earlier sessions.
     const session = response.headers.getSetCookie().find((line) => line.startsWith("__Host-genrouter="));
     if (session !== undefined) cookie = /=[^;]/.test(session) ? (session.split(";")[0] ?? null) : null;
     const told = JSON.parse(text === "" ? "null" : text) as Heard["body"] & { signedIn?: { csrf: string } | null };
@@ -64,14 +64,14 @@ export const visit = ({ url }: Where, from: { cookie?: string | null } = {}): Vi
   };
 };
 
-/** The first operator, come in by a set-up link. */
+/** The first operator, created by a set-up link. */
 export const setUp = async (harness: Harness, email = "ada@example.com"): Promise<Visitor> => {
   const ada = visit(harness);
   await ada.ok("POST", "/console/api/link/accept", { token: await setUpToken(harness), email, name: "Ada", password: PASSWORD });
   return ada;
 };
 
-/** A set-up link as a start makes it. */
+/** A set-up link as the service creates it at its start. */
 export const setUpToken = async ({ rooms, clock }: Harness): Promise<string> => {
   const token = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
   const outcome = await rooms.post({
@@ -85,7 +85,7 @@ export const setUpToken = async ({ rooms, clock }: Harness): Promise<string> => 
 
 export const tokenOf = (url: unknown): string => String(url).split("#")[1] ?? "";
 
-/** Somebody whom an operator has invited: a member of an account, or an operator or viewer. */
+/** A user who accepts the invitation of an operator: a member of an account, or an operator or viewer. */
 export const join = async (
   harness: Harness,
   operator: Visitor,

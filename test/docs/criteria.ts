@@ -9,7 +9,7 @@ const MAKING = "browser/console-generations.test.ts";
 const REPLAY = "browser/inspector-replay.test.ts";
 const WALK: Held = [
   "browser/walk.test.ts",
-  "set up, make a key, buy a pack, see a picture and a video of one's own, find it, and step through it in the inspector",
+  "a new user sets up, creates a key, buys credits, generates a picture and a video, and steps through the replay",
 ];
 const SETTINGS = "cli/settings.test.ts";
 
@@ -26,7 +26,7 @@ export const CRITERIA: readonly Criterion[] = [
     name: "A2",
     promise: "a start says where everything is; a port that is taken is reported in one line",
     held: [
-      [PAGES, "the start says where the pages are"],
+      [PAGES, "prints the address of the documentation at the start"],
       [SERVICE, "serve exits without a stack trace when the port or the data directory is in use"],
     ],
   },
@@ -35,7 +35,7 @@ export const CRITERIA: readonly Criterion[] = [
     promise: "all of it works without a network, and no page asks another host",
     held: [
       ["offline/offline.test.ts", "without a network the service starts"],
-      [PAGES, "%s asks no other host, breaks no rule of its policy and complains of nothing"],
+      [PAGES, "%s requests no other host and logs no error or policy violation"],
     ],
   },
   {
@@ -80,8 +80,8 @@ export const CRITERIA: readonly Criterion[] = [
     promise: "the console: in by the set-up link; a generation appears by itself, with its attempts, its money and its files",
     held: [
       WALK,
-      [MAKING, "shows a generation that the API makes, and follows it to its end, without being loaded again"],
-      [MAKING, "with a fallback is drawn over time, told in a table, and used again"],
+      [MAKING, "shows a generation that was submitted through the API and updates it until success without a reload"],
+      [MAKING, "shows a fallback on a timeline and in a table, and its input can be used again"],
     ],
   },
   {
@@ -89,29 +89,32 @@ export const CRITERIA: readonly Criterion[] = [
     promise: "the inspector: the same generation on its statechart, live and at every step of its journal, without its prompt",
     held: [
       WALK,
-      ["browser/inspector-live.test.ts", "a generation is watched going through its states, to its end"],
-      [REPLAY, "it says that journal, machine and ledger agree, and shows each line of the journal and the money beside it"],
-      [REPLAY, "at every step the chart is in the state of the journal, the last way is marked"],
-      [REPLAY, "arrow keys go from step to step, on the page and on the slider; the slider goes by time"],
-      ["inspector/redaction.test.ts", "prompts and what providers say only where that is switched on"],
+      ["browser/inspector-live.test.ts", "follows a generation through its states to its end"],
+      [REPLAY, "reports that events, machine and ledger agree, and shows each event with its transfers"],
+      [REPLAY, "shows at every step the stored state, the last transition and the full step"],
+      [REPLAY, "moves between steps with arrow keys on the page and on the slider, and by time on the slider"],
+      ["inspector/redaction.test.ts", "prompts and provider messages only if they are enabled"],
     ],
   },
   {
     name: "A12",
     promise: "pages: no serious fault of access, by keyboard, light and dark, at 360 px",
     held: [
-      [PAGES, "$path on $look.viewport.width pixels, $look.colorScheme: no serious fault of access"],
-      [PAGES, "the catalogue is read by keyboard"],
-      ["browser/console-frame.test.ts", "by keyboard: past the navigation in one step, and each page begins at its heading"],
-      ["browser/console-users.test.ts", "%o: every page fits, and is sound to axe"],
-      ["browser/console-keys.test.ts", "has no serious fault of access on %s, nor have its dialogs"],
-      ["browser/console-credits.test.ts", "on $viewport.width pixels, $colorScheme: no serious fault of access"],
-      [MAKING, "everything is reached and chosen by keyboard alone, and fits a phone"],
-      ["browser/console-operator.test.ts", "have no serious fault of access on %s, nor have their dialogs"],
-      ["browser/inspector-live.test.ts", "on $viewport.width pixels, $colorScheme: no serious fault of access"],
-      [REPLAY, "on $viewport.width pixels, $colorScheme: no serious fault of access"],
-      ["browser/inspector-play.test.ts", "on $viewport.width pixels, $colorScheme: no serious fault of access"],
-      ["browser/inspector-play.test.ts", "it is played by keyboard, and the chart is read as a list"],
+      [PAGES, "$path on $look.viewport.width pixels, $look.colorScheme: has no serious accessibility violation"],
+      [PAGES, "a keyboard user skips the list of errors in one step and opens each code at its own address"],
+      [
+        "browser/console-frame.test.ts",
+        "a keyboard user skips the navigation in one step, and each page starts with focus on its heading",
+      ],
+      ["browser/console-users.test.ts", "%o: every page fits and has no accessibility violation"],
+      ["browser/console-keys.test.ts", "has no serious accessibility violation on %s, including its dialogs"],
+      ["browser/console-credits.test.ts", "on $viewport.width pixels, $colorScheme: has no serious accessibility violation"],
+      [MAKING, "works by keyboard only and fits a phone"],
+      ["browser/console-operator.test.ts", "have no serious accessibility violation on %s, including their dialogs"],
+      ["browser/inspector-live.test.ts", "on $viewport.width pixels, $colorScheme: has no serious accessibility violation"],
+      [REPLAY, "on $viewport.width pixels, $colorScheme: has no serious accessibility violation"],
+      ["browser/inspector-play.test.ts", "on $viewport.width pixels, $colorScheme: has no serious accessibility violation"],
+      ["browser/inspector-play.test.ts", "works by keyboard, and shows the chart as a list"],
     ],
   },
   {
@@ -173,9 +176,9 @@ export const CRITERIA: readonly Criterion[] = [
     promise: "packs and any whole amount from 10 to 5,000 USD; a payment credits once, and only when its news is genuine",
     held: [
       WALK,
-      ["console/credits.test.ts", "the balance with what is held, the packs, and how credits are bought"],
-      ["console/credits.test.ts", "%d USD are bought: credited once, with a receipt"],
-      ["console/credits.test.ts", "%d USD are not bought"],
+      ["console/credits.test.ts", "returns the balance, the held credits, the packs and how credits are bought"],
+      ["console/credits.test.ts", "a purchase of %d USD is credited once, with a receipt"],
+      ["console/credits.test.ts", "rejects a purchase of %d USD"],
       ["billing/payments.test.ts", "credits once when its event is delivered three times"],
       ["billing/payments.test.ts", "with an event that is %s returns 400 and credits nothing"],
       ["billing/payments.test.ts", "is requested with the purchase's idempotency key, an invoice, and URLs of this service"],

@@ -1,4 +1,4 @@
-// The pass by itself: roles by session, pages of other addresses, and whether whoever was let in still may look on.
+// Inspector access without a service: roles of sessions, foreign origins, tokens, and access that ends with a session.
 import { expect, test } from "bun:test";
 import { type AccessDeps, createAccess } from "../../src/inspector/access.ts";
 
@@ -11,7 +11,7 @@ const openHere = (more: Partial<AccessDeps> = {}) => {
   return createAccess({ settings, simulated: false, nowMs: () => 0, signedIn: async () => null, ...more });
 };
 const IN = async () => true;
-/** A request of somebody's browser, with the cookie of a session. */
+/** A request of a browser with a session cookie. */
 const ask = (origin: string | null = `https://${HOST}`) =>
   new Request(`https://${HOST}/inspector/ws`, { headers: { host: HOST, cookie: "s=1", ...(origin === null ? {} : { origin }) } });
 const outcome = async (pass: ReturnType<typeof createAccess>, request = ask()) =>
@@ -25,18 +25,18 @@ test.each([
   { is: "viewer", gets: "viewer" },
   { is: "member", gets: 403 },
   { is: null, gets: 401 },
-] as const)("who is signed in as $is gets $gets", async ({ is, gets }) => {
+] as const)("a session with the role $is gets $gets", async ({ is, gets }) => {
   expect(await outcome(openHere({ signedIn: async () => is && { role: is, isStillIn: IN } }))).toBe(gets);
 });
 
-test("an operator's cookie is worth nothing to a page of another address", async () => {
+test("rejects the cookie of an operator on a page of another origin with 403", async () => {
   const pass = openHere({ signedIn: async () => ({ role: "operator", isStillIn: IN }) });
   for (const origin of ["https://evil.example", `https://${HOST}.evil.example`, `https://${HOST}:8443`, "null"])
     expect(await outcome(pass, ask(origin))).toBe(403);
   expect(await outcome(pass, ask(null))).toBe("operator");
 });
 
-test("a token opens nothing once whoever asked for it is out, and one of the command line goes on", async () => {
+test("rejects a token after the session that issued it has ended, and keeps tokens of the command line", async () => {
   let isIn = true;
   const pass = openHere();
   const token = pass.issue("viewer", async () => isIn).token;
@@ -50,7 +50,7 @@ test("a token opens nothing once whoever asked for it is out, and one of the com
   expect(await outcome(pass, by(own))).toBe("operator");
 });
 
-test("in production it is off unless it is switched on, and this machine is nobody special", async () => {
+test("is disabled by default in production, and then grants this machine no special access", async () => {
   const settings = {
     inspector: { enabled: "auto", prompts: false },
     server: { public_url: "" },

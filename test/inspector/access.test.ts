@@ -1,4 +1,4 @@
-// Who may look on: nobody where the inspector is off, no page of another address, no stranger without a token.
+// Access to the live inspector: disabled, foreign origins, forwarded requests, tokens and the simulator.
 import { expect, test } from "bun:test";
 import { setUp } from "../console/visitor.ts";
 import { type Harness, openHarness } from "../harness.ts";
@@ -6,7 +6,7 @@ import { lookOn, tokenOf } from "./viewer.ts";
 
 const PATHS = ["/inspector/ws", "/inspector/api/live"];
 
-/** The answer to a request for a socket that is turned away. */
+/** The response to a rejected WebSocket request. */
 const knock = async (harness: Harness, path: string, headers: Record<string, string> = {}) => {
   const { status, body } = await harness.ask("GET", path, {
     key: null,
@@ -21,7 +21,7 @@ const knock = async (harness: Harness, path: string, headers: Record<string, str
   return { status, code: (body.error as { code?: string } | undefined)?.code };
 };
 
-test.each(PATHS)("%s is not there where the inspector is switched off, whoever asks", async (path) => {
+test.each(PATHS)("%s returns 404 when the inspector is disabled, with or without a token", async (path) => {
   const harness = await openHarness({ env: { GENROUTER_INSPECTOR__ENABLED: "off" } });
   expect(harness.rooms.issueToken).toBe(null);
   expect(await knock(harness, path)).toEqual({ status: 404, code: "not_found" });
@@ -29,29 +29,26 @@ test.each(PATHS)("%s is not there where the inspector is switched off, whoever a
   await harness.close();
 });
 
-test.each(PATHS)(
-  "%s turns away pages of other addresses, forwarded requests and names that are not this machine's",
-  async (path) => {
-    const harness = await openHarness();
-    const own = new URL(harness.url).host;
-    const refused = { status: 403, code: "unauthorized" };
-    for (const origin of ["https://evil.example", "null", `http://${own}.evil.example`, "http://127.0.0.1:1"])
-      expect(await knock(harness, path, { origin })).toEqual(refused);
-    // A name that somebody made point at this machine: the page and the address agree, and still it is nobody's.
-    expect(await knock(harness, path, { origin: "http://evil.example", host: "evil.example" })).toMatchObject({ status: 401 });
-    expect(await knock(harness, path, { host: "evil.example" })).toMatchObject({ status: 401 });
-    expect(await knock(harness, path, { "x-forwarded-for": "203.0.113.9" })).toMatchObject({ status: 401 });
-    await harness.close();
-  },
-);
+test.each(PATHS)("%s rejects foreign origins, forwarded requests and foreign host names", async (path) => {
+  const harness = await openHarness();
+  const own = new URL(harness.url).host;
+  const refused = { status: 403, code: "unauthorized" };
+  for (const origin of ["https://evil.example", "null", `http://${own}.evil.example`, "http://127.0.0.1:1"])
+    expect(await knock(harness, path, { origin })).toEqual(refused);
+  // A name that an attacker points at this machine: origin and host agree, but it is still not local.
+  expect(await knock(harness, path, { origin: "http://evil.example", host: "evil.example" })).toMatchObject({ status: 401 });
+  expect(await knock(harness, path, { host: "evil.example" })).toMatchObject({ status: 401 });
+  expect(await knock(harness, path, { "x-forwarded-for": "203.0.113.9" })).toMatchObject({ status: 401 });
+  await harness.close();
+});
 
-test("with a public address this machine is nobody special", async () => {
+test("requires sign-in from this machine when a public address is set", async () => {
   const harness = await openHarness({ env: { GENROUTER_SERVER__PUBLIC_URL: "https://api.example" } });
   for (const path of PATHS) expect(await knock(harness, path)).toEqual({ status: 401, code: "unauthorized" });
   await harness.close();
 });
 
-test("a token opens the door to pages of any address, until its time is over", async () => {
+test("accepts a token from any origin until it expires", async () => {
   const harness = await openHarness({ factor: 0, env: { GENROUTER_SERVER__PUBLIC_URL: "https://api.example" } });
   const { token, expiresAtMs } = tokenOf(harness, "viewer");
   const eye = await lookOn(harness, `?token=${token}`, { origin: "http://localhost:5173" });
@@ -63,7 +60,7 @@ test("a token opens the door to pages of any address, until its time is over", a
   await harness.close();
 });
 
-test("a token that somebody asked for who is signed in is worth nothing once they have signed out", async () => {
+test("rejects a token of a session after its sign-out", async () => {
   const harness = await openHarness({ factor: 0, env: { GENROUTER_SERVER__PUBLIC_URL: "" } });
   const ada = await setUp(harness);
   const { token } = await ada.ok("POST", "/inspector/api/token");
@@ -75,7 +72,7 @@ test("a token that somebody asked for who is signed in is worth nothing once the
   await harness.close();
 });
 
-test("a request that asks for no socket is told how, and other methods what there is", async () => {
+test("returns 426 for a request without an upgrade and 405 for other methods", async () => {
   const harness = await openHarness();
   for (const path of PATHS) {
     expect((await harness.ask("GET", path, { key: null })).status).toBe(426);
@@ -85,7 +82,7 @@ test("a request that asks for no socket is told how, and other methods what ther
   await harness.close();
 });
 
-test("whoever may not come in is told why also where they ask for no socket: a page learns it so", async () => {
+test("returns the reason for denied access to requests without an upgrade, too", async () => {
   const ask = async (env: Record<string, string>) => {
     const harness = await openHarness({ env });
     const statuses = await Promise.all(PATHS.map(async (path) => (await harness.ask("GET", path, { key: null })).status));
@@ -96,7 +93,7 @@ test("whoever may not come in is told why also where they ask for no socket: a p
   expect(await ask({ GENROUTER_SERVER__PUBLIC_URL: "https://api.example" })).toEqual([401, 401]);
 });
 
-test("programs of this machine, and our own page in a browser on it, are let in with the simulator", async () => {
+test("accepts programs of this machine and pages of its own origin with the simulator", async () => {
   const harness = await openHarness();
   const { port } = new URL(harness.url);
   for (const headers of [{}, { origin: harness.url }, { origin: `http://localhost:${port}`, host: `localhost:${port}` }]) {

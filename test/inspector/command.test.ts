@@ -1,4 +1,4 @@
-// `genrouter inspector token` against a service in a process of its own: the address that it prints is one that the stock client connects to.
+// `genrouter inspector token` against a separate process: the stock client connects to the printed address.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createWebSocketInspector } from "@statelyai/inspect";
 import { createActor, createMachine } from "xstate";
@@ -28,7 +28,7 @@ afterAll(async () => {
   dropScratch(off);
 });
 
-test("the address that is printed is one that a program connects to, and its machine is seen", async () => {
+test("prints an address that a program can connect to, and the inspector shows its machine", async () => {
   const printed = await runHere(["inspector", "token", "--data", on]);
   expect([printed.exit as number, printed.out]).toEqual([
     0,
@@ -48,7 +48,7 @@ test("the address that is printed is one that a program connects to, and its mac
   await eye.close();
 }, 60_000);
 
-test("where it is switched off, or nothing runs, the command says what to do", async () => {
+test("returns an error with a remedy when the inspector is disabled or no service runs", async () => {
   const refused = await runHere(["inspector", "token", "--data", off]);
   expect([refused.exit as number, refused.err]).toEqual([6, expect.stringContaining("set inspector.enabled to on")]);
   const nobody = await runHere(["inspector", "token", "--data", makeScratch("inspector-")]);

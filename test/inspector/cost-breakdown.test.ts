@@ -1,4 +1,4 @@
-// What a generation cost and why, as the replay page says it: read off real lives, and held against the rows and the ledger that they left.
+// Cost breakdown of the replay page, compared with the stored attempts and the ledger.
 import { expect, test } from "bun:test";
 import { type Bill, billOf } from "../../actors/replay/cost-breakdown.ts";
 import { replay } from "../../actors/replay/replay.ts";
@@ -12,7 +12,7 @@ const billFor = async ({ store }: Pick<Scene, "store">, id: string, asker: Asker
   const { given } = await replayOf({ store, collectMs: 600_000 }, id, asker);
   return billOf(replay(given).steps, given.transfers);
 };
-/** A life from its submission to its end, with what the providers do on the way. */
+/** Runs a generation from its submission to its end, with scripted provider faults. */
 const live = async (rules: Rule[], routes = [FAL, REPLICATE, SPARE]) => {
   const scene = await openScene({ routes });
   for (const rule of rules) scene.simulator.script(rule);
@@ -23,7 +23,7 @@ const live = async (rules: Rule[], routes = [FAL, REPLICATE, SPARE]) => {
 const inShort = ({ attempts }: Bill) =>
   attempts.map(({ routeId, outcome, chargedCredits, why }) => [routeId, outcome, chargedCredits, why] as const);
 
-test("each attempt that did not deliver says why it is not charged; the one that did is charged its own price, as the ledger has it", async () => {
+test("explains for each attempt why it is or is not charged, and matches the prices of the stored attempts", async () => {
   const { scene, id } = await live(
     [
       { fault: "429", retry_after_s: 1, times: 1, endpoint: "life/fal" },
@@ -53,7 +53,7 @@ test("each attempt that did not deliver says why it is not charged; the one that
   expect(bill.attempts.map(({ beganAtMs }) => beganAtMs)).toEqual(began.map(({ atMs }) => atMs));
 });
 
-test("a restart and an attempt that never arrived are told as such", async () => {
+test("reports a restart and an attempt that never arrived", async () => {
   const { again, id } = await eventful();
   const bill = await billFor(again, id);
   expect(inShort(bill).map(([, outcome, charged]) => [outcome, charged])).toEqual([
@@ -66,7 +66,7 @@ test("a restart and an attempt that never arrived are told as such", async () =>
   ]);
 });
 
-test("where all attempts failed nothing is charged, the whole hold is released, and it is said why", async () => {
+test("charges nothing when all attempts failed, releases the whole hold and gives the reason", async () => {
   const { scene, id } = await live([{ fault: "refuse" }], [{ ...FAL, onRefusal: "fail" }, SPARE]);
   const bill = await billFor(scene, id);
   expect(inShort(bill)).toEqual([["life/fal", "refused", 0, "the provider refused it: its content rules refuse the input"]]);
@@ -74,7 +74,7 @@ test("where all attempts failed nothing is charged, the whole hold is released, 
   expect(bill.unpaid).toBe((await scene.show(id)).error?.message ?? "no error");
 });
 
-test("what a provider does not take is refused, with the reason; a result that cannot be had is a failure", async () => {
+test("reports an input that a provider rejects as refused, and a missing result as failed", async () => {
   const { scene, id } = await live([
     { fault: "invalid", endpoint: "life/fal" },
     { fault: "402", endpoint: "life/replicate" },
@@ -87,7 +87,7 @@ test("what a provider does not take is refused, with the reason; a result that c
   ]);
 });
 
-test("one that ran out of its time and delivers after all is charged, and what was bought beside it is not", async () => {
+test("charges a late result of an attempt that ran out of time, and not the attempt that it supersedes", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "late-ms", ms: 900_000, endpoint: "life/fal", times: 1 });
   scene.simulator.script({ fault: "stuck", provider: "replicate" });
@@ -112,7 +112,7 @@ test("one that ran out of its time and delivers after all is charged, and what w
   expect([bill.chargedCredits, bill.releasedCredits]).toEqual([20, bill.heldCredits - 20]);
 });
 
-test("a lost answer is being confirmed; where nothing can be learnt the attempt is lost and not charged", async () => {
+test("reports a lost response as being confirmed, and then as lost and not charged if it cannot be confirmed", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "drop-after", endpoint: "life/fal" });
   scene.simulator.script({ fault: "list-5xx", provider: "fal" });
@@ -130,7 +130,7 @@ test("a lost answer is being confirmed; where nothing can be learnt the attempt 
   expect(after.attempts[0]?.why).toContain("its outcome could not be confirmed");
 });
 
-test("members read the same bill, with routes by number and no reason that is a provider's", async () => {
+test("shows members the same cost breakdown with numbered routes and without provider names", async () => {
   const { scene, id } = await live([{ fault: "fail", endpoint: "life/fal" }]);
   const bill = await billFor(scene, id, { onlooker: "member", accountSeq: scene.tenant.accountSeq });
   expect(bill.attempts.map(({ routeId, outcome }) => [routeId, outcome])).toEqual([

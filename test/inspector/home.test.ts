@@ -1,11 +1,11 @@
-// Who may replay: whoever is signed in, and with the simulator this machine, by the same rule as it looks on live; where it is off, nobody.
+// Access to replays: signed-in users, and this machine with the simulator; none when the inspector is disabled.
 import { expect, test } from "bun:test";
 import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
 import { askConsole, openVisitor } from "../console/signed-in.ts";
 import { type Harness, openHarness } from "../harness.ts";
 
 const PROMPT = "canary-12";
-/** A harness with a generation that has ended. */
+/** A harness with a completed generation. */
 const lived = async (env: Record<string, string> = {}) => {
   const harness = await openHarness({ env });
   const { id } = await harness.submit("sim-image-1", { prompt: PROMPT });
@@ -18,7 +18,7 @@ const ask = async (harness: Harness, path: string, headers: Record<string, strin
 };
 const SIGNED_OUT = [401, "signed_out"] as const;
 
-test("with the simulator this machine replays without being signed in, and is told what an operator is told, without the prompt", async () => {
+test("with the simulator, this machine gets the same replay as an operator without signing in, and without the prompt", async () => {
   const { harness, path } = await lived();
   const { status, text, told } = await askConsole(harness, ["GET", path]);
   expect([status, text.includes(PROMPT)]).toEqual([200, false]);
@@ -26,12 +26,12 @@ test("with the simulator this machine replays without being signed in, and is to
   expect(told).toEqual((await operator.ask("GET", path)).told);
   expect((told as unknown as GenerationHistoryDto).given.journal.length).toBeGreaterThan(3);
   expect(await ask(harness, `/inspector/api/generations/gen_${"0".repeat(26)}`)).toEqual([404, "not_found"]);
-  // The tokens that a page asks for are for people who are signed in.
+  // Tokens for pages require a signed-in user.
   expect((await askConsole(harness, ["POST", "/inspector/api/token"])).status).toBe(401);
   await harness.close();
 });
 
-test("pages of other addresses, forwarded requests and names that are not this machine's are not at home", async () => {
+test("foreign origins, forwarded requests and foreign host names are not treated as this machine", async () => {
   const { harness, path } = await lived();
   for (const origin of ["https://evil.example", "null", "http://127.0.0.1:1"])
     expect([origin, await ask(harness, path, { origin })]).toEqual([origin, SIGNED_OUT]);
@@ -42,14 +42,14 @@ test("pages of other addresses, forwarded requests and names that are not this m
   await harness.close();
 });
 
-test("with a public address everybody signs in, this machine too", async () => {
+test("with a public address, requests from this machine require sign-in", async () => {
   const { harness, path } = await lived({ GENROUTER_SERVER__PUBLIC_URL: "https://api.example" });
   const local = { origin: harness.url };
   expect([await ask(harness, path), await ask(harness, path, local)]).toEqual([SIGNED_OUT, SIGNED_OUT]);
   await harness.close();
 });
 
-test("at home a session still counts: members replay what is their account's and nothing else", async () => {
+test("on this machine, a session of a member still restricts replays to the member's account", async () => {
   const { harness, path } = await lived();
   const other = await openVisitor(harness, "member", await harness.newTenant());
   const own = await openVisitor(harness, "member", harness.tenant);
@@ -58,7 +58,7 @@ test("at home a session still counts: members replay what is their account's and
   await harness.close();
 });
 
-test("where it is switched off everybody is told that, signed in or not, and nothing of what there is", async () => {
+test("returns the same 404 to all when the inspector is disabled, signed in or not", async () => {
   const { harness, path } = await lived({ GENROUTER_INSPECTOR__ENABLED: "off" });
   const operator = await openVisitor(harness, "operator", null);
   const answers = await Promise.all([

@@ -1,4 +1,4 @@
-// Looking on at a running service: every actor is there, every step is told once it is on disk, and nobody is shown a prompt.
+// The live inspector on a running service: every actor and every committed event, without prompts.
 import { expect, test } from "bun:test";
 import type { MutationResult } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -7,12 +7,12 @@ import { lookOn } from "./viewer.ts";
 
 const CANARY = "canary-4711";
 
-test("a generation is seen in every state of its journal, each with what led to it, and then gone", async () => {
+test("shows a generation in every stored state with its event, and then as ended", async () => {
   const harness = await openHarness();
   const eye = await lookOn(harness);
   const { id } = await harness.submit("sim-image-1", { prompt: "a kite [sim:fal:fail]" });
   await harness.until(id);
-  await harness.eventually(() => eye.rows.get(id)?.actor === "ended", "the end");
+  await harness.eventually(() => eye.rows.get(id)?.actor === "ended", "the ended actor");
   const { seq } = (await harness.store.findGeneration(id)) ?? { seq: 0 };
   const journal = await harness.store.journalOf(seq);
   const seen = eye.events.filter((event) => event.id === id);
@@ -28,14 +28,14 @@ test("a generation is seen in every state of its journal, each with what led to 
     route: "sim-image-1/replicate",
     account: { id: harness.tenant.accountId, name: "tenant" },
   });
-  // The failed route was judged, and its machine is on stage, too.
+  // The failed route has a circuit breaker, which is listed too.
   await harness.eventually(() => eye.rows.get("route sim-image-1/fal"), "the route's machine");
   expect(eye.rows.get("ledger")?.actor).toBe("live");
   await eye.close();
   await harness.close();
 }, 30_000);
 
-test("a late viewer sees all that had not ended: what runs, what is queued, and what was put away", async () => {
+test("shows a late viewer every generation that has not ended: running, queued and passivated", async () => {
   const harness = await openHarness({
     factor: 20,
     env: { GENROUTER_LIMITS__MAX_RUNNING: "2", GENROUTER_LIMITS__MAX_LIVE_ACTORS: "1" },
@@ -48,9 +48,9 @@ test("a late viewer sees all that had not ended: what runs, what is queued, and 
   await harness.eventually(() => stands(first.id) === "running.polling" && stands(second.id) === "running.polling", "both");
   expect(eye.rows.get(first.id)).toMatchObject({ model: "sim-image-1", route: "sim-image-1/fal", attempts: 1 });
   expect(eye.rows.get(third.id)).toMatchObject({ actor: "none", state: "queued" });
-  // One machine more than are kept in memory: the other one is put away, and its row stays.
+  // One actor more than the limit of actors in memory: the other one is passivated, and its row remains.
   const inMemory = (of: typeof eye) => [first, second].map(({ id }) => of.rows.get(id)?.actor).sort();
-  await harness.eventually(() => inMemory(eye)[1] === "none", "a machine that was put away");
+  await harness.eventually(() => inMemory(eye)[1] === "none", "a passivated actor");
   const late = await lookOn(harness);
   await harness.eventually(() => late.rows.get(third.id), "all rows");
   expect(inMemory(late)).toEqual(["live", "none"]);
@@ -58,7 +58,7 @@ test("a late viewer sees all that had not ended: what runs, what is queued, and 
     queued: 1,
     "running.polling": 2,
   });
-  // None is left out, not even while those that were there before are still being read.
+  // Every actor is listed, even while the existing ones are still being read.
   const leftOut = [eye, late].flatMap(({ batches }) => batches.flatMap(({ totals }) => totals?.unlisted ?? []));
   expect(leftOut.length).toBeGreaterThan(1);
   expect(new Set(leftOut)).toEqual(new Set([0]));
@@ -66,7 +66,7 @@ test("a late viewer sees all that had not ended: what runs, what is queued, and 
   await harness.close();
 }, 30_000);
 
-test("what is not on disk yet is not shown", async () => {
+test("does not show an event before its commit", async () => {
   let letGo: () => void = () => undefined;
   let isHeld = false;
   const around = (store: Store): Store => ({
@@ -90,13 +90,13 @@ test("what is not on disk yet is not shown", async () => {
   for (const one of [eye, late]) expect(one.rows.get(id)?.state).toBe("running.submitting.sending");
   expect(eye.events.some(({ type, id: of }) => type === "accepted" && of === id)).toBe(false);
   letGo();
-  await harness.eventually(() => eye.events.some(({ type }) => type === "accepted"), "the step");
+  await harness.eventually(() => eye.events.some(({ type }) => type === "accepted"), "the accepted event");
   await harness.until(id);
   await Promise.all([eye.close(), late.close()]);
   await harness.close();
 }, 30_000);
 
-test("the memory of the chosen one is shown, and follows it", async () => {
+test("shows the context of the chosen actor, its earlier events, and an empty result for an unknown actor", async () => {
   const harness = await openHarness({ factor: 20 });
   const { id } = await harness.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
   const eye = await lookOn(harness);
@@ -104,7 +104,7 @@ test("the memory of the chosen one is shown, and follows it", async () => {
   eye.say({ choose: id });
   const chosen = await harness.eventually(() => eye.batches.find((batch) => batch.chosen)?.chosen, "the chosen one");
   expect(chosen).toMatchObject({ id, row: { id }, context: { tried: 1, current: { n: 1, sends: 1 }, watched: [] } });
-  // What was before anybody looked is told once, from the journal.
+  // The events before the connection are sent once, from the store.
   const history = await harness.eventually(
     () => eye.batches.find(({ chosen: of }) => of?.history)?.chosen?.history,
     "what was before",
@@ -115,7 +115,10 @@ test("the memory of the chosen one is shown, and follows it", async () => {
     ["accepted", "running.submitting.sending", "running.polling", 3],
   ]);
   eye.say({ choose: "gen_nobody" });
-  const none = await harness.eventually(() => eye.batches.find(({ chosen: of }) => of?.id === "gen_nobody")?.chosen, "nobody");
+  const none = await harness.eventually(
+    () => eye.batches.find(({ chosen: of }) => of?.id === "gen_nobody")?.chosen,
+    "the unknown actor",
+  );
   expect(none).toEqual({ id: "gen_nobody", row: null, context: null });
   await eye.close();
   await harness.close();
@@ -125,13 +128,13 @@ test.each([
   { prompts: "false", shows: false },
   { prompts: "true", shows: true },
 ])(
-  "with inspector.prompts $prompts a prompt, and what a provider says of it, is in a frame: $shows",
+  "with inspector.prompts $prompts, a frame contains the prompt and the provider's message: $shows",
   async ({ prompts, shows }) => {
     const harness = await openHarness({ env: { GENROUTER_INSPECTOR__PROMPTS: prompts } });
     const eye = await lookOn(harness);
     const { id } = await harness.submit("sim-image-1", { prompt: `${CANARY} [sim:refuse]` });
     await harness.until(id);
-    await harness.eventually(() => eye.rows.get(id)?.actor === "ended", "the end");
+    await harness.eventually(() => eye.rows.get(id)?.actor === "ended", "the ended actor");
     expect(eye.texts.join("\n").includes(CANARY)).toBe(shows);
     const failed = eye.events.find(({ type, id: of }) => of === id && (type === "jobFailed" || type === "rejected"));
     const failure = failed?.more?.failure as { class: string; detail: string } | undefined;
@@ -143,7 +146,7 @@ test.each([
   30_000,
 );
 
-test("nothing is followed while nobody looks on, and again nothing after the last has left", async () => {
+test("follows commits only while a viewer is connected", async () => {
   const harness = await openHarness();
   const isFollowed = () => harness.rooms.watch.committed !== null;
   expect(isFollowed()).toBe(false);
@@ -152,10 +155,13 @@ test("nothing is followed while nobody looks on, and again nothing after the las
   await one.close();
   expect(isFollowed()).toBe(true);
   await two.close();
-  await harness.eventually(() => !isFollowed(), "nobody");
+  await harness.eventually(() => !isFollowed(), "no viewer");
   const again = await lookOn(harness);
   const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
-  await harness.eventually(() => again.events.some((event) => event.id === id && event.to === "succeeded"), "a second look");
+  await harness.eventually(
+    () => again.events.some((event) => event.id === id && event.to === "succeeded"),
+    "the events of the second viewer",
+  );
   await again.close();
   await harness.close();
 }, 30_000);

@@ -1,4 +1,4 @@
-// The open protocol with the stock package on the other end of a real socket: its programs are seen here, and it sees our machines.
+// The open inspection protocol with the stock package over a WebSocket, in both directions.
 import { expect, test } from "bun:test";
 import { createWebSocketInspector, createWebSocketReceiver, type StatelyInspectionEvent } from "@statelyai/inspect";
 import { createActor, createMachine, fromPromise } from "xstate";
@@ -23,13 +23,13 @@ const room = createMachine({
     lit: { type: "parallel", states: { air: { initial: "warm", states: { warm: {} } }, light: {} } },
   },
 });
-/** A program with the stock client, on its way as any would be. */
+/** A program with the stock client, run as any other program. */
 const program = (harness: Harness) => {
   const inspector = createWebSocketInspector({ url: socketUrl(harness, "/inspector/ws") });
   const actor = createActor(room, { inspect: inspector.inspect }).start();
   return { inspector, actor };
 };
-/** The stock receiver, and all that it got. */
+/** The stock receiver and its received events. */
 const receive = (harness: Harness) => {
   const got: StatelyInspectionEvent[] = [];
   createWebSocketReceiver({ server: socketUrl(harness, "/inspector/ws") }).subscribe((event) => void got.push(event));
@@ -38,7 +38,7 @@ const receive = (harness: Harness) => {
 const ofType = <T extends StatelyInspectionEvent["type"]>(got: StatelyInspectionEvent[], type: T, sessionId: string) =>
   got.filter((event): event is StatelyInspectionEvent & { type: T } => event.type === type && event.sessionId === sessionId);
 
-test("a program with the stock client is seen live: its machine, the nested ones, and each event", async () => {
+test("shows the machine, nested machines and events of a program with the stock client", async () => {
   const harness = await openHarness();
   const eye = await lookOn(harness);
   const { inspector, actor } = program(harness);
@@ -60,7 +60,7 @@ test("a program with the stock client is seen live: its machine, the nested ones
     context: { visits: 0 },
     definition: { id: "room", states: { dark: {}, lit: { type: "parallel" } } },
   });
-  // Whoever comes later sees the same.
+  // A later viewer gets the same rows.
   const late = await lookOn(harness);
   await harness.eventually(() => late.rows.size === eye.rows.size, "all rows");
   expect([...late.rows.values()].filter(({ kind }) => kind === "guest").map(({ name, state }) => [name, state])).toEqual([
@@ -68,14 +68,14 @@ test("a program with the stock client is seen live: its machine, the nested ones
     ["ceiling", "on"],
     ["clock", "active"],
   ]);
-  // The program ends: so do its rows.
+  // When the program disconnects, its actors end.
   inspector.stop();
   await harness.eventually(() => rowOf("room")?.actor === "ended", "its end");
   await Promise.all([eye.close(), late.close()]);
   await harness.close();
 }, 30_000);
 
-test("the stock receiver sees our machines: definition, events, snapshots, and late those that were there before", async () => {
+test("sends the stock receiver the definitions, events and snapshots of our machines, including earlier ones", async () => {
   const harness = await openHarness({ factor: 20 });
   const early = await harness.submit("sim-image-1", { prompt: "canary-early [sim:stuck]" });
   await harness.until(early.id, ({ status }) => status === "running");
@@ -108,7 +108,7 @@ test("the stock receiver sees our machines: definition, events, snapshots, and l
   await harness.close();
 }, 30_000);
 
-test("a receiver that comes late sees the machines of other programs too, each under a name of its own", async () => {
+test("sends a late receiver the machines of other programs, each with a unique id", async () => {
   const harness = await openHarness();
   const [one, two] = [program(harness), program(harness)];
   const eye = await lookOn(harness);
@@ -133,7 +133,7 @@ test("a receiver that comes late sees the machines of other programs too, each u
   await harness.close();
 }, 30_000);
 
-test("what strangers send is bounded in size, number and rate, and what is no frame is ignored", async () => {
+test("limits the size, number and rate of frames from programs, and ignores invalid frames", async () => {
   const harness = await openHarness();
   const eye = await lookOn(harness);
   const socket = new WebSocket(socketUrl(harness, "/inspector/ws"));
@@ -154,11 +154,11 @@ test("what strangers send is bounded in size, number and rate, and what is no fr
     snapshot: { status: "active", value: "a", context: JSON.parse(`${'{"a":'.repeat(2_000)}1${"}".repeat(2_000)}`) },
   });
   for (let n = 0; n < 400; n += 1) frame(`m${n}`, { snapshot: { status: "active", value: "a" } });
-  await harness.eventually(() => guests().length >= 200, "as many as one may have");
+  await harness.eventually(() => guests().length >= 200, "the maximum number of actors");
   eye.say({ choose: guests()[0]?.id });
   const chosen = await harness.eventually(() => eye.batches.find((batch) => batch.chosen)?.chosen, "the chosen one");
   expect(chosen.context).toEqual({ context: "left out: too large" });
-  // More frames in a second than anybody can read: the rest is left out, and that is told.
+  // More frames per second than the limit: the rest is dropped, and the number of dropped frames is reported.
   for (let n = 0; n < 3_000; n += 1)
     socket.send(
       JSON.stringify({ type: "@xstate.snapshot", sessionId: "first", event: { type: `e${n}` }, snapshot: { value: "b" } }),
@@ -168,7 +168,7 @@ test("what strangers send is bounded in size, number and rate, and what is no fr
       JSON.stringify({ type: "@xstate.snapshot", sessionId: "first", event: { type: "tick" }, snapshot: { value: "b" } }),
     );
     return eye.events.some(({ more }) => Number(more?.framesLeftOut) > 1_000);
-  }, "a word on what was left out");
+  }, "the number of dropped frames");
   expect(guests()).toHaveLength(200);
   expect(closedWith).toBe(0);
   socket.send("x".repeat(300_000));

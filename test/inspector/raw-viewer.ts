@@ -1,15 +1,16 @@
-// A receiver of the open protocol that reads when it is told to, over a bare socket: no client of the runtime can be made to stop reading.
+// A receiver of the open protocol that reads on request.
+// It uses a bare socket, because no client of the runtime can stop reading.
 import { connect } from "node:net";
 
 export type RawViewer = {
-  /** Reads from now on, for ever. */
+  /** Starts reading. */
   read(): void;
-  /** The frames that were read. */
+  /** The received frames. */
   frames: Record<string, unknown>[];
   close(): void;
 };
 
-/** Takes the whole frames from the beginning of some bytes. Servers do not mask, and do not break texts of ours into parts. */
+/** Takes complete frames from the start of the bytes. Servers do not mask frames and do not fragment our texts. */
 const takeFrames = (bytes: Buffer, found: (text: string) => void): Buffer => {
   let at = 0;
   while (bytes.length - at >= 2) {
@@ -24,7 +25,7 @@ const takeFrames = (bytes: Buffer, found: (text: string) => void): Buffer => {
   return bytes.subarray(at);
 };
 
-/** Connects without reading more than the answer to its request. */
+/** Connects and reads only the response to the upgrade request. */
 export const openRawViewer = async (url: string, path: string): Promise<RawViewer> => {
   const { hostname, port, host } = new URL(url);
   const socket = connect(Number(port), hostname);

@@ -1,4 +1,4 @@
-// What is told of a generation's life: the same way to everybody, and no name, text or address to whom it is not meant for.
+// Redaction of replays: the same transitions for every viewer, and no name, text or address without permission.
 import { expect, test } from "bun:test";
 import { replay } from "../../actors/replay/replay.ts";
 import { ApiError } from "../../src/domain/api-errors.ts";
@@ -9,7 +9,7 @@ import { openScene, type Scene } from "../generation/fixture.ts";
 
 const COLLECT_MS = 600_000;
 
-/** A generation that failed on two routes, the second time with words of the provider, and was delivered by the third. */
+/** A generation that failed on two routes, the second time with a provider message, and succeeded on the third. */
 const eventful = async () => {
   const scene = await openScene({ routes: [{ ...FAL, onRefusal: "next" }, REPLICATE, SPARE] });
   scene.simulator.script({ fault: "429", retry_after_s: 1, times: 1, endpoint: "life/fal" });
@@ -23,7 +23,7 @@ const eventful = async () => {
 const ask = (scene: Scene, id: string, asker: Parameters<typeof replayOf>[2]): Promise<GenerationHistoryDto> =>
   replayOf({ store: scene.store, collectMs: COLLECT_MS }, id, asker);
 
-test("whoever looks on sees the same way and the same money", async () => {
+test("shows every viewer the same transitions and the same transfers", async () => {
   const { scene, id } = await eventful();
   const { accountSeq } = scene.tenant;
   const everything = replay((await ask(scene, id, { onlooker: "everything" })).given);
@@ -45,7 +45,7 @@ test("whoever looks on sees the same way and the same money", async () => {
   }
 });
 
-test("members are told of routes by number: no route, provider, job, reference or text of anybody else", async () => {
+test("shows members numbered routes, without route, provider, job, reference or provider message", async () => {
   const { scene, id } = await eventful();
   const told = await ask(scene, id, { onlooker: "member", accountSeq: scene.tenant.accountSeq });
   const text = JSON.stringify(told);
@@ -59,7 +59,7 @@ test("members are told of routes by number: no route, provider, job, reference o
   }
 });
 
-test("operators and viewers see routes and jobs; prompts and what providers say only where that is switched on", async () => {
+test("shows operators and viewers routes and jobs, and prompts and provider messages only if they are enabled", async () => {
   const { scene, id } = await eventful();
   const told = async (onlooker: "words" | "prompts" | "everything") => JSON.stringify(await ask(scene, id, { onlooker }));
   const [words, prompts, everything] = [await told("words"), await told("prompts"), await told("everything")];
@@ -74,7 +74,7 @@ test("operators and viewers see routes and jobs; prompts and what providers say 
   expect([words, prompts].map((text) => text.includes("http"))).toEqual([false, false]);
 });
 
-test("a generation of another account is not there, nor is one that never was", async () => {
+test("returns not_found for a generation of another account and for one that does not exist", async () => {
   const { scene, id } = await eventful();
   const other = await scene.newTenant();
   for (const [asked, asker] of [

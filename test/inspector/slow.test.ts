@@ -1,10 +1,10 @@
-// A viewer that does not read: nothing is made for it, others see everything, and when it reads again it is told what it missed.
+// A viewer that does not read: nothing is buffered for it, others are not affected, and it learns what it missed.
 import { expect, test } from "bun:test";
 import { openHarness } from "../harness.ts";
 import { openRawViewer } from "./raw-viewer.ts";
 import { lookOn, socketUrl } from "./viewer.ts";
 
-/** A program that tells of one machine; `told` so many times, with a memory of some thousand characters each time. */
+/** A program that reports one machine. `tell` sends snapshots with a context of 7,000 characters each. */
 const openProgram = async (url: string) => {
   const socket = new WebSocket(url);
   await new Promise<void>((resolve) => {
@@ -26,17 +26,17 @@ const openProgram = async (url: string) => {
   };
 };
 
-test("a viewer that does not read misses the oldest, is told how many, and then sees what there is", async () => {
+test("drops the oldest frames for a viewer that does not read, reports their number, and then sends the current state", async () => {
   const harness = await openHarness();
   const slow = await openRawViewer(harness.url, "/inspector/ws");
   const eye = await lookOn(harness);
   const programs = await Promise.all(Array.from({ length: 4 }, () => openProgram(socketUrl(harness, "/inspector/ws"))));
   await harness.eventually(() => eye.batches.at(-1)?.totals?.viewers === 2, "both viewers");
   const guestEvents = () => eye.events.filter(({ kind }) => kind === "guest").length;
-  // In portions that the one who reads can follow.
+  // In batches that the reading viewer can follow.
   for (let from = 0; from < 900; from += 100) {
     for (const program of programs) program.tell(from, from + 100);
-    await harness.eventually(() => guestEvents() === (from + 100) * programs.length, "all that was told so far");
+    await harness.eventually(() => guestEvents() === (from + 100) * programs.length, "the events of all batches so far");
   }
   expect(eye.batches.some(({ leftOut }) => leftOut !== undefined)).toBe(false);
 
@@ -55,9 +55,9 @@ test("a viewer that does not read misses the oldest, is told how many, and then 
   );
   const missed = leftOut().reduce((sum, count) => sum + count, 0);
   expect(missed).toBeGreaterThan(0);
-  // Every change was either sent or counted as left out; changes without an event (rows, the ledger's) are counted, too.
+  // Every change was either sent or counted as left out. Changes without an event (rows, the ledger) are counted, too.
   expect(snapshots().length + missed).toBeGreaterThanOrEqual(900 * programs.length);
-  // After the gap it was told anew which machines there are.
+  // After the gap, all current machines were sent again.
   const at = slow.frames.findIndex(({ type }) => type === "@genrouter.leftOut");
   const anew = slow.frames
     .slice(at)

@@ -1,4 +1,4 @@
-// A generation that this node has taken over: its steps wait on stage until what the node before it wrote has been read.
+// A generation that this node has taken over: its events wait until those of the previous node are read.
 import { beforeEach, expect, test } from "bun:test";
 import type { Follower, RemoteChange } from "../../src/cluster/remote-changes.ts";
 import type { GenerationRecord } from "../../src/domain/types.ts";
@@ -41,7 +41,7 @@ const own = (version: number, stateAfter: string): void => {
   const after = stateAfter === "succeeded" ? "succeeded" : "running";
   watch.committed?.(mutation as unknown as ApplyTransition, { kind: "stepped", record: record(after) } as MutationResult);
 };
-/** What was read of it: some of its steps, all by the node before this one but those that are this one's. */
+/** Reports stored events: those from version `ownFrom` on are of this node, all others of the previous node. */
 const read = (versions: readonly number[], ownFrom: number): void => {
   const steps = versions.map((version) => ({
     ...{ seq: 10, version, epoch: 2, atMs: version, event: { type: "told" }, stateAfter: "running.polling" },
@@ -83,7 +83,7 @@ beforeEach(async () => {
   await stage.begin();
 });
 
-test("steps of this node wait for those that were written before them, and follow them in order", () => {
+test("holds events of this node until the earlier events are read, and shows them in order", () => {
   read([1, 2], 100);
   own(5, "running.polling");
   own(6, "succeeded");
@@ -104,7 +104,7 @@ test("steps of this node wait for those that were written before them, and follo
   expect(cast.find("gen_a")).toBeUndefined();
 });
 
-test("what was read of this node's own steps is not told a second time", () => {
+test("does not show own events a second time when they are read from the store", () => {
   read([1, 2], 100);
   own(5, "running.polling");
   read([3, 4, 5], 5);
@@ -113,7 +113,7 @@ test("what was read of this node's own steps is not told a second time", () => {
   expect(cast.find("gen_a")?.row).toMatchObject({ node: OWN, state: "running.polling" });
 });
 
-test("a step that follows what is known waits for nothing", () => {
+test("shows an event immediately when it follows the last known version", () => {
   read([1, 2], 100);
   own(3, "running.polling");
   expect([seen().length, wanted, cast.find("gen_a")?.row.node]).toEqual([3, [], OWN]);

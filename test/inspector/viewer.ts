@@ -1,4 +1,4 @@
-// Looks on at a harness as the live page does, over a real socket: keeps all that it was told.
+// Connects to a harness as the live inspector page does, over a WebSocket, and keeps everything it receives.
 import type { ActorRow, LiveBatch, SeenEvent } from "../../src/inspector/dto.ts";
 import type { Harness } from "../harness.ts";
 
@@ -13,7 +13,7 @@ export type Onlooker = {
 
 export const socketUrl = (harness: Pick<Harness, "url">, path: string): string => `${harness.url.replace(/^http/, "ws")}${path}`;
 
-/** Connects; resolves when the service has said hello. Rejects when it is turned away. */
+/** Connects and resolves after the hello of the service. Rejects if the service denies access. */
 export const lookOn = async (
   harness: Pick<Harness, "url">,
   more = "",
@@ -45,8 +45,8 @@ export const lookOn = async (
   };
 };
 
-/** A token as a command or the page gets it. @throws where the inspector is switched off */
+/** A token as the command or the page gets it. @throws if the inspector is disabled */
 export const tokenOf = ({ rooms }: Pick<Harness, "rooms">, role: "operator" | "viewer") => {
-  if (rooms.issueToken === null) throw new Error("the inspector is switched off");
+  if (rooms.issueToken === null) throw new Error("the inspector is disabled");
   return rooms.issueToken(role, { kind: "command", id: "test", name: "test" });
 };

@@ -1,4 +1,4 @@
-// Nodes that share a bucket: each answers what one has collected, whatever is on its own disk, and none writes over what another has brought.
+// Nodes that share a bucket: every node serves every result, and no node overwrites another's files.
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -17,8 +17,8 @@ beforeEach(async () => {
 });
 afterEach(() => nodes.close());
 
-describe("a result", () => {
-  test("is in the bucket when its generation has succeeded, whole and under the name in its record, and on no disk", async () => {
+describe("a result in a shared bucket", () => {
+  test("is in the bucket, whole and under its recorded name, when its generation has succeeded, and on no disk", async () => {
     const harness = await nodes.open({ env: { GENROUTER_S3__PREFIX: "kunden/Küche (a)/" } });
     const { id } = await nodes.picture(harness);
     const files = await nodes.filesOf(harness, id);
@@ -35,7 +35,7 @@ describe("a result", () => {
     expect(nodes.bucket.seen.filter(({ refused }) => refused !== undefined)).toEqual([]);
   });
 
-  test("is answered by a node that has never had it: by key, by a link of another node, by HEAD, in part, and through the console", async () => {
+  test("is served by another node by key, by a link of the first node, with HEAD and ranges, and through the console", async () => {
     const first = await nodes.open();
     const { id, output } = await nodes.picture(first);
     const key = first.tenant.key;
@@ -62,7 +62,7 @@ describe("a result", () => {
     expect((await second.ask("GET", `/v1/generations/${id}/content/2`, { key })).status).toBe(302);
   });
 
-  test("that one node had moved there by itself, before it shared, is found and deleted under the name it has", async () => {
+  test("is found and deleted under its old name when a node uploaded it before sharing was enabled", async () => {
     const alone = await nodes.open({ shared: false });
     const { id } = await nodes.picture(alone);
     await alone.eventually(() => nodes.onDisk().length === 0 && alone.waiting()?.files === 0, "the move");
@@ -75,7 +75,7 @@ describe("a result", () => {
     expect(nodes.objects()).toEqual([]);
   });
 
-  test("of before that is still on this node's disk is answered from there, and moved", async () => {
+  test("is served from the local disk and then uploaded when a node still has it from before sharing was enabled", async () => {
     await nodes.bucket.away();
     const alone = await nodes.open({ shared: false });
     const { id } = await nodes.picture(alone);
@@ -88,7 +88,7 @@ describe("a result", () => {
     expect((await nodes.follow(node, id, alone.tenant.key)).status).toBe(200);
   });
 
-  test("goes when its retention is over, with what another attempt or a node that died has left beside it", async () => {
+  test("is removed after its retention, together with objects that another attempt or a crashed node left beside it", async () => {
     const harness = await nodes.open({ env: { GENROUTER_LIMITS__FILE_RETENTION_S: "3600" } });
     const [one, other] = [await nodes.picture(harness), await nodes.picture(harness)];
     const left = { bytes: Buffer.from("of a node that was taken for dead"), headers: {} };
@@ -101,7 +101,7 @@ describe("a result", () => {
     expect(nodes.objects()).toEqual([]);
   });
 
-  test("whose key may not list is deleted all the same, and only what its record does not name is left to the bucket's rule", async () => {
+  test("is removed although the key may not list the bucket, and objects outside its record are left to the lifecycle rule", async () => {
     const harness = await nodes.open({ env: { GENROUTER_LIMITS__FILE_RETENTION_S: "3600" } });
     const { id } = await nodes.picture(harness);
     const left = `${id}/1-${"0".repeat(32)}`;
@@ -115,7 +115,7 @@ describe("a result", () => {
   });
 });
 
-test("two nodes that bring different bytes for one place do not write over each other, and the same bytes are sent once", async () => {
+test("two nodes do not overwrite each other's bytes for one file, and equal bytes are uploaded once", async () => {
   const { log } = testTelemetry(() => undefined);
   const node = async (name: string) => {
     const settings = readSettings({ GENROUTER_DATA__DIR: join(nodes.dir, name), ...nodes.bucket.settings });
@@ -149,7 +149,7 @@ test("two nodes that bring different bytes for one place do not write over each 
   await zombie.stop();
 });
 
-test("nodes that share a store and keep files on their own disks are refused in one line that says what to set", async () => {
+test("nodes that share a store with local file storage fail to start with one line that names the setting", async () => {
   const fault = await nodes.open({ env: { GENROUTER_FILES__STORE: "local" } }).catch((thrown: Error) => thrown);
   expect(String(fault)).toContain("GENROUTER_FILES__STORE=s3");
   expect(String(fault)).not.toContain("\n");

@@ -1,4 +1,4 @@
-// The judge of signatures agrees with the examples that AWS publishes, our signing agrees with the judge, and so does Bun's.
+// Signature Version 4: the verifier, our signer and Bun's client agree with the examples that AWS publishes.
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { createSigner } from "../../../src/files/s3/sigv4.ts";
@@ -47,19 +47,19 @@ const signerOf = (nowMs = AT_MS) =>
   createSigner({ accessKey: ACCESS_KEY, secretKey: SECRET_KEY, region: "us-east-1", wallMs: () => nowMs });
 
 describe.each(PUBLISHED)("the published example: %s", (_name, method, target, more, body, published) => {
-  test("is what the judge makes of it", () => {
+  test("matches the signature that the verifier computes", () => {
     const headers = { ...more, host: HOST, "x-amz-content-sha256": sha256(body), "x-amz-date": TIME };
     const signed = { scope: SCOPE, time: TIME, names: Object.keys(headers).sort(), payload: sha256(body) };
     expect(signatureOf({ method, target, headers }, signed, SECRET_KEY)).toBe(published);
   });
-  test("is what we sign", () => {
+  test("matches the signature that the signer computes", () => {
     const { authorization } = signerOf().sign(method, new URL(`https://${HOST}${target}`), more, sha256(body));
     expect(authorization).toEndWith(`Signature=${published}`);
     expect(authorization).toStartWith(`AWS4-HMAC-SHA256 Credential=${ACCESS_KEY}/${SCOPE}, SignedHeaders=`);
   });
 });
 
-test("the published link is what we make, and what the judge takes until its last second", () => {
+test("the signer creates the published link, and the verifier accepts it until its expiry", () => {
   const link = signerOf().link("GET", new URL(`https://${HOST}/test.txt`), {}, 86_400);
   expect(link).toEndWith(`X-Amz-Signature=${PUBLISHED_LINK}`);
   const { pathname, search } = new URL(link);
@@ -77,7 +77,7 @@ test("the published link is what we make, and what the judge takes until its las
   expect(judged(AT_MS, "HEAD")).toBe("SignatureDoesNotMatch");
 });
 
-describe("a request that we sign", () => {
+describe("a signed request", () => {
   const known = { accessKey: ACCESS_KEY, secretKey: SECRET_KEY, region: "us-east-1" };
   const sent = (text: string, headers: Record<string, string> = {}, body = ""): Came => {
     const url = new URL(text);
@@ -88,7 +88,7 @@ describe("a request that we sign", () => {
     "content-type": "image/png",
   });
 
-  test("is taken, with names and queries of any characters", () => {
+  test("is accepted with special characters in path and query", () => {
     expect(refusalOf(PLAIN, EMPTY, known, AT_MS)).toBeUndefined();
   });
   const ALTERED: [what: string, came: Came, body: string, nowMs: number, code: string][] = [
@@ -100,17 +100,17 @@ describe("a request that we sign", () => {
     ["a header more", { ...PLAIN, headers: { ...PLAIN.headers, "x-amz-acl": "public-read" } }, EMPTY, AT_MS, "AccessDenied"],
     ["a clock behind", PLAIN, EMPTY, AT_MS + 901_000, "RequestTimeTooSkewed"],
   ];
-  test.each(ALTERED)("with %s is not", (_what, came, body, nowMs, code) => {
+  test.each(ALTERED)("with %s is rejected", (_what, came, body, nowMs, code) => {
     expect(refusalOf(came, body, known, nowMs)).toBe(code);
   });
-  test("for another region, another key or another secret is not", () => {
+  test("for another region, access key or secret key is rejected", () => {
     expect(refusalOf(PLAIN, EMPTY, { ...known, region: "eu-west-1" }, AT_MS)).toBe("AuthorizationHeaderMalformed");
     expect(refusalOf(PLAIN, EMPTY, { ...known, accessKey: "AKID" }, AT_MS)).toBe("InvalidAccessKeyId");
     expect(refusalOf(PLAIN, EMPTY, { ...known, secretKey: "other" }, AT_MS)).toBe("SignatureDoesNotMatch");
   });
 });
 
-test("Bun's own client makes the links that the judge takes, too: three who wrote it agree", () => {
+test("the verifier accepts links of Bun's own S3 client until their expiry", () => {
   const nowMs = Date.now();
   const options = { accessKeyId: ACCESS_KEY, secretAccessKey: SECRET_KEY, region: "us-east-1", bucket: "b" };
   const link = new Bun.S3Client({ ...options, endpoint: "http://s3.example.com", sessionToken: "" }).presign("gen_1/1", {

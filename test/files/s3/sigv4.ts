@@ -1,14 +1,14 @@
-// Judges signatures as AWS describes Version 4, written from that description alone: what the client's own signing is held against.
+// Verifies AWS Signature Version 4, written from its description only, to check the signer of the client.
 import { createHash, createHmac } from "node:crypto";
 
 export type Credentials = { accessKey: string; secretKey: string; region: string };
-/** A request as it came: the target is path and query, nothing decoded; names of headers in lower case. */
+/** A received request: the target is path and query, not decoded; header names are in lower case. */
 export type Came = { method: string; target: string; headers: Readonly<Record<string, string | undefined>> };
 
 const hex = (text: string) => createHash("sha256").update(text, "utf8").digest("hex");
 const mac = (key: Buffer | string, text: string) => createHmac("sha256", key).update(text, "utf8").digest();
 
-/** UriEncode of the description: every byte but the unreserved ones, as %XY in capitals. */
+/** UriEncode of the description: every byte except the unreserved ones as %XY in capitals. */
 export const uriEncode = (text: string, keepSlash = false): string =>
   [...Buffer.from(text, "utf8")]
     .map((byte) => {
@@ -57,7 +57,7 @@ const msOf = (time: string): number => {
 const MOST_SKEW_MS = 15 * 60_000;
 const LONGEST_LINK_S = 604_800;
 
-/** The error code of S3 that a request deserves, or undefined: by its header, or by its query where it is a link. */
+/** The S3 error code for a request, or undefined. Verifies the query of a link and the header of any other request. */
 export const refusalOf = (came: Came, bodySha256: string, known: Credentials, nowMs: number): string | undefined => {
   const query = queryOf(came.target);
   const isLink = query.has("X-Amz-Signature");
@@ -75,7 +75,7 @@ export const refusalOf = (came: Came, bodySha256: string, known: Credentials, no
     return "AuthorizationHeaderMalformed";
   const names = (list ?? "").split(";");
   if (!names.includes("host")) return "AccessDenied";
-  // All of these must be signed, or somebody could add them.
+  // All of these headers must be signed. Otherwise an attacker could add them.
   const must = Object.keys(came.headers).filter((name) => name.startsWith("x-amz-") || (!isLink && name === "content-type"));
   if (must.some((name) => !names.includes(name))) return "AccessDenied";
   const payload = isLink ? "UNSIGNED-PAYLOAD" : (came.headers["x-amz-content-sha256"] ?? "");

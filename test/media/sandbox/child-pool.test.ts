@@ -124,12 +124,12 @@ describe("a faulty child fails its file, and the next file is read", () => {
   const ways: [string, string][] = [
     ["ends", "it cannot be read"],
     ["is killed", "it cannot be read"],
-    ["answers with garbage", "it cannot be read"],
-    ["answers what its schema does not have", "it cannot be read"],
-    ["answers with more than an answer may have", "it cannot be read"],
-    ["answers with a sentence full of control characters", "it cannot be read"],
-    ["asks for bytes past the end", "it cannot be read"],
-    ["writes a file that nobody wants", "it cannot be read"],
+    ["sends garbage", "it cannot be read"],
+    ["sends a response that violates the schema", "it cannot be read"],
+    ["sends a response that is too long", "it cannot be read"],
+    ["sends an error with control characters", "it cannot be read"],
+    ["requests bytes past the end", "it cannot be read"],
+    ["writes an unrequested file", "it cannot be read"],
   ];
   test.each(ways)("reports the file as unreadable when a child %s", async (does, said) => {
     const sandbox = falsely(does);

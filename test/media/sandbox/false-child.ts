@@ -34,19 +34,19 @@ const right = () => send(FROM_CHILD.done, text.encode(JSON.stringify({ mime: "im
 const WAYS: Record<string, () => void> = {
   ends: () => process.exit(7),
   "is killed": () => process.kill(process.pid, "SIGKILL"),
-  "answers with garbage": () => send(FROM_CHILD.done, text.encode("{not JSON")),
-  "answers what its schema does not have": () =>
+  "sends garbage": () => send(FROM_CHILD.done, text.encode("{not JSON")),
+  "sends a response that violates the schema": () =>
     send(
       FROM_CHILD.done,
       text.encode(JSON.stringify({ mime: "image/png", kind: "image", width: -3, height: 1, isComplete: true })),
     ),
-  "answers with more than an answer may have": () => {
+  "sends a response that is too long": () => {
     writeSync(1, headerOf(FROM_CHILD.done, 0xffff_ffff));
     for (;;) writeSync(1, new Uint8Array(65_536));
   },
-  "answers with a sentence full of control characters": () => send(FROM_CHILD.unreadable, text.encode("\x1b[2J\x07")),
-  "asks for bytes past the end": () => send(FROM_CHILD.read, encodeWanted({ start: 0, least: 1_000_000, most: 1_000_000 })),
-  "writes a file that nobody wants": () => send(FROM_CHILD.write, encodePosition(0), text.encode("a file")),
+  "sends an error with control characters": () => send(FROM_CHILD.unreadable, text.encode("\x1b[2J\x07")),
+  "requests bytes past the end": () => send(FROM_CHILD.read, encodeWanted({ start: 0, least: 1_000_000, most: 1_000_000 })),
+  "writes an unrequested file": () => send(FROM_CHILD.write, encodePosition(0), text.encode("a file")),
   // Only a child that has done a job before ends in this way.
   "ends later": () => (jobs > 1 ? process.exit(7) : right()),
   "keeps much and hoards later": () => {
