@@ -1,4 +1,5 @@
 // Documentation pages in a browser: requested hosts, accessibility, keyboard, colour schemes, and video playback.
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { source as axe } from "axe-core";
@@ -8,6 +9,7 @@ import { REFUSALS } from "../../src/domain/api-errors.ts";
 import { openApiDocument } from "../../src/http/openapi/document.ts";
 import { type Child, start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
+import { casesOfShare } from "../case-share.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { openBrowser } from "./chromium.ts";
 
@@ -41,7 +43,7 @@ const SCREENS = [
   { width: 360, height: 740 },
 ] as const;
 /** Checks each page in both sizes and both colour schemes, and the long page once in each. */
-const LOOKS = SCREENS.flatMap((viewport) =>
+const ALL_LOOKS = SCREENS.flatMap((viewport) =>
   (["light", "dark"] as const).flatMap((colorScheme) =>
     ["/docs/errors", ...((viewport.width === 360) === (colorScheme === "dark") ? ["/docs"] : [])].map((path) => ({
       path,
@@ -49,6 +51,7 @@ const LOOKS = SCREENS.flatMap((viewport) =>
     })),
   ),
 );
+const LOOKS = casesOfShare("looks of the documentation", ALL_LOOKS, (look) => JSON.stringify(look));
 
 /** Opens a page and records its requests and its errors. */
 const visit = async (path: string, look: BrowserContextOptions = {}) => {

@@ -1,15 +1,21 @@
 // Opens a page of the service in a browser and records requests, errors and accessibility violations.
+
 import { expect } from "bun:test";
 import { join } from "node:path";
 import { source as axe } from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { casesOfShare } from "../case-share.ts";
 import type { Visitor } from "../console/signed-in.ts";
 
 const IN_PAGE = join(import.meta.dir, "in-page.js");
 
 /** Both widths in both colour schemes. */
-export const LOOKS = ([1280, 360] as const).flatMap((width) =>
-  (["light", "dark"] as const).map((colorScheme) => ({ viewport: { width, height: 800 }, colorScheme })),
+export const LOOKS = casesOfShare(
+  "looks of a page",
+  ([1280, 360] as const).flatMap((width) =>
+    (["light", "dark"] as const).map((colorScheme) => ({ viewport: { width, height: 800 }, colorScheme })),
+  ),
+  (look) => JSON.stringify(look),
 );
 
 /** Every page of the navigation, and the pages of the inspector. */
