@@ -42,14 +42,14 @@ const STEPS = [
   { name: "build", command: "npm run build", budgetS: 30, cores: 1, after: ["packages"] },
   { name: "build twice", command: "npm run build -- --check", budgetS: 60, cores: 0, after: ["build"] },
   { name: "test", command: "npm test", budgetS: 240, cores: 2, after: ["build", "extras"] },
-  { name: "test:rest", command: "npm run test:rest -- --share {100,10}", budgetS: 300, cores: 2, after: ["build", "chromium"] },
+  { name: "test:rest", command: "npm run test:rest -- --share {100,20}", budgetS: 300, cores: 2, after: ["build", "chromium"] },
   // Waits for most of its time for connections to be closed, so it runs beside the steps that share the cores, but not beside the outages, which measure silence.
   { name: "fuzz", command: "npm run fuzz -- --cases {6000}", budgetS: 90, cores: 0, after: ["outages"] },
   { name: "cluster", command: "npm run cluster -- --cycles {10}", budgetS: 70, cores: 1, after: ["build"] },
   // Shorter than the standalone run: an outage of 33 s (60 s), the bucket 12 s (30 s), 8 s per provider, a cold start of 10 s.
   { name: "outages", command: "npm run outages -- --short", budgetS: 75, cores: 1, after: ["build", "extras"] },
   { name: "power", command: "npm run power -- --cuts {12,3}", budgetS: 80, cores: 1, after: ["build"] },
-  { name: "mutants", command: "npm run mutants -- --jobs 1 --most {120,4}", budgetS: 200, cores: 1, after: ["build"] },
+  { name: "mutants", command: "npm run mutants -- --jobs 1 --most {120,8}", budgetS: 200, cores: 1, after: ["build"] },
   { name: "crash", command: "npm run crash -- --only random --cycles {30}", budgetS: 70, cores: 1, after: ["build"] },
   { name: "properties", command: "npm run properties -- --jobs 1 --runs {3000}", budgetS: 80, cores: 1, after: ["build"] },
   { name: "simulate", command: "npm run simulate -- --cores 1 --seeds {800}", budgetS: 60, cores: 1, after: ["build"] },
