@@ -1,4 +1,4 @@
-// Divides the test files into two sets by their need of a browser, PostgreSQL or crashes.
+// Divides the test files into two sets by their need of a browser, PostgreSQL, crashes or many cases.
 import { readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { Glob } from "bun";
@@ -7,13 +7,14 @@ const root = resolve(import.meta.dir, "..");
 
 /**
  * The needs of a test file are those of its imports, direct or through other modules of test/. The modules start Chromium, start
- * a PostgreSQL server, or kill a loaded service repeatedly. The last one keeps both cores busy as long as a tenth of all other
- * tests.
+ * a PostgreSQL server, kill a loaded service repeatedly, or select a part of many expensive cases of one kind. Files of the last
+ * two kinds need no other program, but take a quarter of the CPU time of all tests.
  */
 export const NEEDS = {
   browser: ["test/browser/chromium.ts"],
   postgres: ["test/postgres/server.ts"],
   crashes: ["src/torture/crash/random.ts", "src/cli/commands/torture.ts"],
+  cases: ["test/case-share.ts"],
 } as const satisfies Record<string, readonly string[]>;
 const MODULES: readonly string[] = Object.values(NEEDS).flat();
 export type Need = keyof typeof NEEDS;

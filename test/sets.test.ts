@@ -1,4 +1,4 @@
-// Every test file runs in CI exactly once: in `npm test`, or in `npm run test:rest` when it needs a browser, PostgreSQL or crashes under load.
+// Every test file runs in CI exactly once: in `npm test`, or in `npm run test:rest` when it needs a browser, PostgreSQL, crashes under load or many cases.
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -26,13 +26,15 @@ test("every *.test.ts file of the project is in exactly one of the two sets", ()
 
 describe("needsOf derives the needs of a file from its imports", () => {
   test.each([
-    ["test/browser/pages.test.ts", ["browser"]],
-    ["test/browser/console-nodes.test.ts", ["browser", "postgres"]],
+    ["test/browser/pages.test.ts", ["browser", "cases"]],
+    ["test/browser/console-nodes.test.ts", ["browser", "postgres", "cases"]],
     ["test/store/postgres.test.ts", ["postgres"]],
     ["test/api-multi-node/codes.test.ts", ["postgres"]],
     ["test/store-migration/migrate.test.ts", ["postgres"]],
-    ["test/crash/points.test.ts", ["crashes"]],
-    ["test/cli/torture.test.ts", ["crashes"]],
+    ["test/crash/points.test.ts", ["crashes", "cases"]],
+    ["test/cli/torture.test.ts", ["crashes", "cases"]],
+    ["test/machine/pairs.test.ts", ["cases"]],
+    ["test/security/provider-keys.test.ts", ["cases"]],
     ["test/api/codes.test.ts", []],
     ["test/store/sqlite.test.ts", []],
   ])("%s needs %p", (file, needs) => {

@@ -1,7 +1,9 @@
 // backup verify finds every class of damage and names the path, and backup restore restores nothing that is damaged.
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { casesOfShare } from "../case-share.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { backUp, filesBelow, play } from "./fixture.ts";
@@ -55,19 +57,22 @@ const DAMAGES: [string, (dir: string) => void, () => string][] = [
   ["a symbolic link to the outside", (dir) => symlinkSync("/etc/hostname", join(dir, "link")), () => "link"],
 ];
 
-test.each(DAMAGES)("verify names the path and restore refuses: %s", async (_, damage, path) => {
-  const copy = join(freshDir(), "genrouter-20261019T120000Z");
-  cpSync(sound, copy, { recursive: true });
-  expect((await runHere(["backup", "verify", copy])).exit as number).toBe(0);
-  damage(copy);
-  const seen = await runHere(["backup", "verify", copy]);
-  expect(seen.exit as number).not.toBe(0);
-  expect(`${seen.out}${seen.err}`).toContain(path());
-  expect(seen.out).not.toContain("verified");
-  const to = join(freshDir(), "data");
-  const restored = await runHere(["backup", "restore", copy, "--to", to, "--yes"]);
-  expect([restored.exit === 0, existsSync(to)]).toEqual([false, false]);
-});
+test.each([...casesOfShare("damages of a backup", DAMAGES, ([name]) => name)])(
+  "verify names the path and restore refuses: %s",
+  async (_, damage, path) => {
+    const copy = join(freshDir(), "genrouter-20261019T120000Z");
+    cpSync(sound, copy, { recursive: true });
+    expect((await runHere(["backup", "verify", copy])).exit as number).toBe(0);
+    damage(copy);
+    const seen = await runHere(["backup", "verify", copy]);
+    expect(seen.exit as number).not.toBe(0);
+    expect(`${seen.out}${seen.err}`).toContain(path());
+    expect(seen.out).not.toContain("verified");
+    const to = join(freshDir(), "data");
+    const restored = await runHere(["backup", "restore", copy, "--to", to, "--yes"]);
+    expect([restored.exit === 0, existsSync(to)]).toEqual([false, false]);
+  },
+);
 
 test("rejects a manifest with any changed byte", async () => {
   const { readManifest } = await import("../../src/backup/manifest.ts");

@@ -1,4 +1,5 @@
 // Backups that are killed, stopped or out of room leave nothing that looks like a backup, and do not disturb the service.
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,6 +16,7 @@ import {
 } from "../../src/torture/crash/crash-fixture.ts";
 import { entry, freePort, run, until } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
+import { casesOfShare } from "../case-share.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { mountSmallDisk } from "../disk-faults/disks.ts";
@@ -67,14 +69,16 @@ afterAll(async () => {
 const killAt = (what: "create" | "restore", from: string, to: string, line: string) =>
   run([...entry(join(import.meta.dir, "kill-at.ts")), what, from, to, line]);
 
-test.each([
+const MOMENTS: [when: string, line: string][] = [
   ["before it copies the database", "^copying the database"],
   ["at the first file", "^files 1 of"],
   ["at the last file", "^files (\\d+) of \\1$"],
   ["when the manifest is written", "^checking 1 of"],
   ["while it checks the files", "^checking 9 of"],
   ["while it verifies the database", "^checking the books"],
-])(
+];
+
+test.each([...casesOfShare("moments of a kill", MOMENTS, ([when]) => when)])(
   "a backup killed %s counts as incomplete, and the next backup removes it",
   async (_, line) => {
     const dir = place();

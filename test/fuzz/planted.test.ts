@@ -1,9 +1,11 @@
 // Tests that the fuzzer finds each defect that a proxy in front of the service plants, and nothing without one.
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "../../src/domain/types.ts";
+import { casesOfShare } from "../case-share.ts";
 import { openWorld, type World } from "./fixture.ts";
 import { keptCases } from "./kept.ts";
 import { playKept, runCases } from "./run.ts";
@@ -106,7 +108,7 @@ test("finds nothing without a defect", async () => {
   expect(done).toBe(120);
 });
 
-test.each(keptCases().map((kept) => [kept.name, kept.case] as const))(
+test.each(casesOfShare("kept cases", keptCases(), ({ name }) => name).map((kept) => [kept.name, kept.case] as const))(
   "passes the kept case of an earlier failure: %s",
   async (_name, kept) => {
     plant = () => undefined;
@@ -235,7 +237,7 @@ const SPOILED: [defect: string, spoil: Plant, says: RegExp][] = [
   ],
 ];
 
-test.each(SPOILED)("finds %s", async (_defect, spoil, says) => {
+test.each([...casesOfShare("defects of a response", SPOILED, ([defect]) => defect)])("finds %s", async (_defect, spoil, says) => {
   plant = spoil;
   expect(await found()).toMatch(says);
 });
@@ -253,7 +255,7 @@ const TWISTED: [defect: string, turn: Twist, says: RegExp][] = [
 /** The credential that submitted each generation. */
 const owners = new Map<string, string>();
 
-test.each(TWISTED)("finds %s", async (_defect, turn, says) => {
+test.each([...casesOfShare("defects of a request", TWISTED, ([defect]) => defect)])("finds %s", async (_defect, turn, says) => {
   plant = ({ request, answer, text }) => {
     if (answer.status === 202) owners.set(`${new URL(request.url).origin}/v1/generations/${jsonOf(text).id}`, keyOf(request));
     return undefined;

@@ -1,4 +1,5 @@
 // Runs every reachable pair of situation and event through the real host and store, and checks the money after each transition.
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { EFFECT_ON_ENTRY } from "../../actors/generation/machine.ts";
 import { leafOf } from "../../actors/generation/snapshot.ts";
@@ -8,6 +9,7 @@ import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
 import type { GenerationRecord, PlannedRoute } from "../../src/domain/types.ts";
 import type { TransitionResult } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
+import { casesOfShare } from "../case-share.ts";
 import { openHere } from "../store/open-store.ts";
 import {
   after,
@@ -214,7 +216,8 @@ const situationsOnPath = (plan: readonly PlannedRoute[], path: Path): Situation[
 };
 
 const explored = new Map(PLANS.map((plan) => [plan, explore(plan)]));
-for (const [nth, plan] of PLANS.entries())
+const plans = casesOfShare("plans", [...PLANS.entries()], ([nth]) => `plan ${nth + 1}`);
+for (const [nth, plan] of plans)
   test(`plan ${nth + 1}: every event in every situation keeps the ledger correct and reaches the machine's state`, async () => {
     const situations = explored.get(plan) ?? new Map<string, Situation>();
     let pairs = 0;

@@ -1,8 +1,10 @@
 // Tests the playground: offered events match the machine, and reach every state and every transition.
+
 import { expect, test } from "bun:test";
 import { chartOf } from "../../actors/chart/chart.ts";
 import { MACHINE_NAMES, MACHINES, type MachineName } from "../../actors/chart/machines.ts";
 import { newPlayground, offeredEvents, type PlaygroundState, play, stateOf, wait } from "../../actors/replay/playground.ts";
+import { casesOfShare } from "../case-share.ts";
 import { situationOf } from "./explore.ts";
 
 /** Longer than any wait in a sample. */
@@ -43,7 +45,7 @@ const playEverything = (machine: MachineName) => {
   return { taken, states, faults };
 };
 
-test.each([...MACHINE_NAMES])(
+test.each([...casesOfShare("machines", MACHINE_NAMES, (name) => name)])(
   "%s: the offered events reach every state and every transition without a fault",
   (machine) => {
     const chart = chartOf(MACHINES[machine].machine);

@@ -1,10 +1,12 @@
 // Error texts of providers at the maximum response size are matched in linear time (S9d).
+
 import { describe, expect, test } from "bun:test";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import { patternOf } from "../../src/providers/dialect/patterns.ts";
 import { fal } from "../../src/providers/fal.ts";
 import type { Adapter } from "../../src/providers/port.ts";
 import { replicate } from "../../src/providers/replicate.ts";
+import { casesOfShare } from "../case-share.ts";
 import { answer } from "../providers/task.ts";
 
 const LENGTH = 1_048_576;
@@ -69,7 +71,7 @@ describe("S9d: reading an error text of 1 MiB stays below the time bound", () =>
       ]),
     ),
   };
-  for (const [provider, [adapter, pointers]] of Object.entries(places))
+  for (const [provider, [adapter, pointers]] of casesOfShare("providers", Object.entries(places), ([provider]) => provider))
     test(`for ${provider}, at ${pointers.length} pointers`, () => {
       for (const pointer of pointers) {
         const bodies = longWords.map((word) => bodyAt(pointer, word));

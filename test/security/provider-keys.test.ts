@@ -1,4 +1,5 @@
 // Provider keys that a provider repeats in every response appear in no log, response, row or file.
+
 import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
@@ -8,6 +9,7 @@ import { providerSetting } from "../../src/config/schema.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import { knownProviders } from "../../src/providers/providers.ts";
 import { DIALECT_IDS } from "../../src/simulator/dialect-ids.ts";
+import { casesOfShare } from "../case-share.ts";
 import { openHarness } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
@@ -34,7 +36,7 @@ describe("the key of a provider that repeats it in every response", () => {
   );
   test("is tested for at least all but three of the dialects", () =>
     expect(SOLD.length).toBeGreaterThanOrEqual(DIALECT_IDS.length - 3));
-  for (const provider of SOLD)
+  for (const provider of casesOfShare("providers", SOLD, (provider) => provider))
     test(`${provider}: appears in no log line, response, row or file`, async () => {
       const echo = await openEcho(SECRET, 1_000);
       const heard: string[] = [];

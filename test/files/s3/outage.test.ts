@@ -1,4 +1,5 @@
 // Two minutes of bucket failures lose no result: each is served throughout and uploaded afterwards.
+
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -9,6 +10,7 @@ import type { GenerationRecord } from "../../../src/domain/types.ts";
 import { createSpool } from "../../../src/files/inline-spool.ts";
 import { createLocalStorage, pathOfFile } from "../../../src/files/local.ts";
 import { createS3Storage } from "../../../src/files/s3/s3-storage.ts";
+import { casesOfShare } from "../../case-share.ts";
 import { testClock } from "../../clock.ts";
 import { type Harness, openHarness } from "../../harness.ts";
 import { type Asked, type Failure, openTestBucket, type TestBucket } from "./bucket.ts";
@@ -77,6 +79,9 @@ const openStore = async (records = new Map<string, GenerationRecord>()) => {
   return { ...kept, records, keep, lines, isLocal, eventually };
 };
 
+/** The names of the failures, or of a part of them. */
+const casesOf = (troubles: object): string[] => [...casesOfShare("failures of a bucket", Object.keys(troubles), (name) => name)];
+
 describe("two minutes of bucket failures while generations succeed", () => {
   const TROUBLES: Record<string, (asked: Asked) => Failure | undefined> = {
     "a bucket that does not respond": () => "hang",
@@ -120,7 +125,7 @@ describe("two minutes of bucket failures while generations succeed", () => {
     return ids;
   };
 
-  test.each(Object.keys(TROUBLES))(
+  test.each(casesOf(TROUBLES))(
     "serves every result during %s and uploads it afterwards",
     async (name) => {
       const harness = await openHarness({ dir, clock, env: bucket.settings });
@@ -182,7 +187,7 @@ describe("a large file", () => {
     "an object that is lost after its completion": (seen, { method, query }) =>
       method === "POST" && query.has("uploadId") && seen < 12 ? "lose" : undefined,
   };
-  test.each(Object.keys(TROUBLES))(
+  test.each(casesOf(TROUBLES))(
     "is uploaded whole after %s, without a part left in the bucket",
     async (name) => {
       const store = await openStore();
