@@ -12,11 +12,18 @@ afterAll(dropDirs);
 
 const LIMIT = 256;
 
-/** Opens connections that send nothing. @returns the open ones, and a function that closes all. */
+/**
+ * Opens connections that send one byte of a request. A client that sends nothing can wait without end: when its connection was
+ * incomplete in the queue of a closed listener, only the answer to a packet says so.
+ * @returns the open ones, and a function that closes all.
+ */
 const crowd = (port: number, count: number) => {
   const open = new Set<Socket>();
   const all = Array.from({ length: count }, () => {
-    const socket = connect(port, "127.0.0.1", () => open.add(socket));
+    const socket = connect(port, "127.0.0.1", () => {
+      open.add(socket);
+      socket.write("G");
+    });
     return socket.on("error", () => undefined).on("close", () => open.delete(socket));
   });
   const leave = () => {
