@@ -3,20 +3,21 @@ import { BINARY, FROM_SOURCES, killAll } from "../../src/torture/crash/processes
 import { aboveZeroOf, namesOf, readFlags, wholeOf } from "../flags.ts";
 import { BOMBS, throwsOf } from "./all.ts";
 import { poll, serveControl } from "./polling.ts";
-import { WAYS, type Way } from "./round.ts";
+import { ROUNDS, type RoundName, WAYS } from "./round.ts";
 import { serveBombs } from "./server.ts";
 
 const HELP = `Throws files that cost a reader much at a service, one way after the other, while others work and ask whether it lives.
 
   npm run bombs                                   60 s each from a key without a credit, from two with 100 USD, and as results
   npm run bombs -- --seconds 20 --only poor       one way, shorter
+  npm run bombs -- --only together                all three at the same time
   npm run bombs -- --nodes 2                      two nodes over one PostgreSQL and one bucket
   npm run bombs -- --list                         what is thrown
 
   --seconds N     how long, each way              (60)
   --rate N        requests a second               (5)
   --nodes N       nodes of the service            (1)
-  --only WAY      ${WAYS.join(", ")}
+  --only WAY      ${ROUNDS.join(", ")}
   --seed N        order, sizes and cuts           (1)
   --binary PATH   another build of genrouter; "built" for dist/genrouter (the sources)`;
 
@@ -37,23 +38,23 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 const throwAll = async (): Promise<never> => {
   const seconds = wholeOf("seconds", values.seconds);
   const [rate, nodes, seed] = [aboveZeroOf("rate", values.rate), wholeOf("nodes", values.nodes), wholeOf("seed", values.seed, 0)];
-  const ways: readonly Way[] = values.only === undefined ? WAYS : (namesOf("only", values.only, WAYS) as Way[]);
+  const rounds: readonly RoundName[] = values.only === undefined ? WAYS : (namesOf("only", values.only, ROUNDS) as RoundName[]);
   const built = values.binary === "built" ? BINARY : [values.binary ?? ""];
   const genrouter = values.binary === undefined ? FROM_SOURCES : built;
   say(`seed ${seed}, ${BOMBS.length} bombs, ${rate} a second for ${seconds} s, ${nodes === 1 ? "one node" : `${nodes} nodes`}`);
   const [{ openPlace }, { playRound }] = await Promise.all([import("./fixture.ts"), import("./round.ts")]);
   let [passed, failed] = [0, 0];
   const figures: Record<string, unknown> = {};
-  for (const way of ways) {
+  for (const name of rounds) {
     const place = await openPlace(genrouter, nodes);
     try {
-      const round = await playRound(place, way, { seconds, rate, throws: throwsOf(seed) });
+      const round = await playRound(place, name, { seconds, rate, throws: () => throwsOf(seed) });
       for (const { holds, says } of round.verdicts) {
         if (holds) passed += 1;
         else failed += 1;
         say(`${holds ? "(pass)" : "(fail)"} ${says}`);
       }
-      figures[way] = round.figures;
+      figures[name] = round.figures;
     } finally {
       await place.close();
     }

@@ -5,12 +5,17 @@ import { deliveringBomb, endsOf, type Thrown, throwBombs, withBomb, workHonestly
 import type { Polled } from "./polling.ts";
 import { watchResident } from "./resident.ts";
 
+/** Who sends bombs. */
 export const WAYS = ["poor", "rich", "results"] as const;
-export type Way = (typeof WAYS)[number];
-const SAYS: Record<Way, string> = {
+type Way = (typeof WAYS)[number];
+/** A round for each, and one in which all send at the same time. */
+export const ROUNDS = [...WAYS, "together"] as const;
+export type RoundName = (typeof ROUNDS)[number];
+const SAYS: Record<RoundName, string> = {
   poor: "from a key without credits",
   rich: "from two accounts with 100 USD each",
   results: "as a provider's results",
+  together: "from all of them together",
 };
 
 export type Verdict = { holds: boolean; says: string };
@@ -26,13 +31,16 @@ const WARM_MS = 4000;
 /** The last accepted generation may wait behind many results that cannot be read. */
 const DELIVERED_MS = 240_000;
 
-const attack = (
-  place: Place,
-  way: Way,
-  plan: { rate: number; untilMs: number; throws: Iterator<Throw, never> },
-): Promise<Thrown> => {
-  if (way === "results") return throwBombs(place, [place.orderer], plan, deliveringBomb);
-  return throwBombs(place, way === "poor" ? [place.poor] : place.rich, plan, withBomb);
+type Plan = { rate: number; untilMs: number; throws: () => Iterator<Throw, never> };
+const attackBy = (place: Place, way: Way, { throws, ...plan }: Plan): Promise<Thrown> => {
+  const own = { ...plan, throws: throws() };
+  if (way === "results") return throwBombs(place, [place.orderer], own, deliveringBomb);
+  return throwBombs(place, way === "poor" ? [place.poor] : place.rich, own, withBomb);
+};
+/** @returns the counts by way */
+const attack = async (place: Place, round: RoundName, plan: Plan): Promise<Record<string, Thrown>> => {
+  const ways = round === "together" ? WAYS : [round];
+  return Object.fromEntries(await Promise.all(ways.map(async (way) => [way, await attackBy(place, way, plan)] as const)));
 };
 
 /** Polls the nodes from a separate process. @returns a function that stops it and returns the result. */
@@ -51,8 +59,8 @@ const watchOthers = async (place: Place): Promise<() => Promise<Polled>> => {
 
 export const playRound = async (
   place: Place,
-  way: Way,
-  { seconds, rate, throws }: { seconds: number; rate: number; throws: Iterator<Throw, never> },
+  name: RoundName,
+  { seconds, rate, throws }: { seconds: number; rate: number; throws: () => Iterator<Throw, never> },
 ): Promise<Round> => {
   const ended = new Set<string>();
   for (const { url, child } of place.nodes) void child.ended.then(({ code }) => ended.add(`${url} ended with ${code}`));
@@ -62,7 +70,7 @@ export const playRound = async (
   const unwatch = await watchOthers(place);
   const untilMs = performance.now() + seconds * 1000;
   const [thrown, honest] = await Promise.all([
-    attack(place, way, { rate, untilMs, throws }),
+    attack(place, name, { rate, untilMs, throws }),
     workHonestly(place, untilMs + AFTER_MS),
   ]);
   const polled = await unwatch();
@@ -70,7 +78,7 @@ export const playRound = async (
   const ends = await endsOf(place, place.honest, honest.ids, DELIVERED_MS);
   const grown = Math.max(...memory.map(({ beganMb, peakMb }) => peakMb - beganMb));
   const child = Math.max(...memory.map(({ childPeakMb }) => childPeakMb));
-  const says = (what: string) => `${SAYS[way]}: ${what}`;
+  const says = (what: string) => `${SAYS[name]}: ${what}`;
   return {
     verdicts: [
       {
@@ -96,8 +104,7 @@ export const playRound = async (
       { holds: ended.size === 0, says: says(`no node ends${[...ended].map((one) => `, ${one}`).join("")}`) },
     ],
     figures: {
-      thrown: thrown.thrown,
-      answers: thrown.answers,
+      thrown,
       honest: honest.answers,
       slowestHonestMs: Math.round(honest.slowestMs),
       polled,
