@@ -20,7 +20,7 @@ const rules = (Bun.YAML.parse(read("prometheus/alerts.yml")) as { groups: { rule
   (group) => group.rules,
 );
 type RuleTests = { tests: { promql_expr_test: { exp_samples: { labels: string }[] }[] }[] };
-const RULE_TESTS = ["alerts.test.yml", "alerts-slow.test.yml"];
+const RULE_TESTS = ["alerts.test.yml", "alerts-hour.test.yml", "alerts-slow.test.yml"];
 const ruleTests = RULE_TESTS.flatMap((file) => (Bun.YAML.parse(read(`prometheus/${file}`)) as RuleTests).tests);
 
 type Target = { expr: string; legendFormat: string };
