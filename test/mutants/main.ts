@@ -11,7 +11,7 @@ Plants bugs into the sources as they are loaded, one at a time, and lets the pro
 most a minute. A bug that is not found is a hole in the tests. The control runs the same without a bug: nothing may be found.
 
   --only NAME   these mutants, without the control
-  --most N      no more than these many, others each day (all)
+  --most N      no more than these many, others each day, and the controls of their killers only (all)
   --seed N      where all killers begin (1, or little before a seed that has found the mutant: the same every day)
   --jobs N      mutants at a time (one for each core)
   --list        says what each mutant breaks and what it stands for
@@ -102,7 +102,8 @@ const huntNothing = async (killer: Killer): Promise<void> => {
 };
 
 say(`seed ${given ?? "of each"}, ${chosen.length} mutants`);
-const controls = wanted ? [] : (Object.keys(CONTROL) as Killer[]);
+const killers = Object.keys(CONTROL) as Killer[];
+const controls = wanted ? [] : killers.filter((killer) => chosen.some((mutant) => mutant.killer === killer));
 const tasks = [...controls.map((killer) => () => huntNothing(killer)), ...chosen.map((mutant) => () => huntMutant(mutant))];
 const worker = async () => {
   for (let task = tasks.shift(); task; task = tasks.shift()) await task();
