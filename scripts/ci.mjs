@@ -43,8 +43,8 @@ const STEPS = [
   { name: "build twice", command: "npm run build -- --check", budgetS: 60, cores: 0, after: ["build"] },
   { name: "test", command: "npm test", budgetS: 240, cores: 2, after: ["build", "extras"] },
   { name: "test:rest", command: "npm run test:rest -- --share {100,20}", budgetS: 300, cores: 2, after: ["build", "chromium"] },
-  // Waits for most of its time for connections to be closed, so it runs beside the steps that share the cores, but not beside the outages, which measure silence.
-  { name: "fuzz", command: "npm run fuzz -- --cases {6000}", budgetS: 90, cores: 0, after: ["outages"] },
+  // Waits for most of its time for connections to be closed, so it runs beside other tests, but not beside the outages, which measure silence.
+  { name: "fuzz", command: "npm run fuzz -- --cases {6000}", budgetS: 90, cores: 0, after: ["test"] },
   { name: "cluster", command: "npm run cluster -- --cycles {10}", budgetS: 70, cores: 1, after: ["build"] },
   // Shorter than the standalone run: an outage of 33 s (60 s), the bucket 12 s (30 s), 8 s per provider, a cold start of 10 s.
   { name: "outages", command: "npm run outages -- --short", budgetS: 75, cores: 1, after: ["build", "extras"] },
@@ -64,7 +64,7 @@ const STEPS = [
   },
   { name: "fuzz media", command: "npm run fuzz -- --media {100}", budgetS: 40, cores: 1, after: ["build"] },
   // Runs alone, because it measures the latency of calls. Shorter than the standalone run: one round in which all ways run together.
-  { name: "bombs", command: "npm run bombs -- --only together --seconds {8,4}", budgetS: 30, cores: 2, after: ["build", "fuzz"] },
+  { name: "bombs", command: "npm run bombs -- --binary built --only together --seconds {8,4}", budgetS: 30, cores: 2, after: ["build", "fuzz"] },
 ];
 
 const dir = mkdtempSync(join(tmpdir(), "ci-"));
