@@ -64,7 +64,13 @@ const STEPS = [
   },
   { name: "fuzz media", command: "npm run fuzz -- --media {100}", budgetS: 40, cores: 1, after: ["build"] },
   // Runs alone, because it measures the latency of calls. Shorter than the standalone run: one round in which all ways run together.
-  { name: "bombs", command: "npm run bombs -- --binary built --only together --seconds {8,4}", budgetS: 30, cores: 2, after: ["build", "fuzz"] },
+  {
+    name: "bombs",
+    command: "npm run bombs -- --binary built --only together --seconds {8,4}",
+    budgetS: 30,
+    cores: 2,
+    after: ["build", "fuzz"],
+  },
 ];
 
 const dir = mkdtempSync(join(tmpdir(), "ci-"));
