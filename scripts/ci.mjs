@@ -13,8 +13,8 @@ const END_S = 1500;
 const CORES = 2;
 /** Minimum fraction to which the number of a step is reduced. */
 const LEAST_SHARE = 0.05;
-/** Reserve at the end, s, because the startup of a step takes time however short the step is. */
-const MARGIN_S = 150;
+/** Reserve on a machine that keeps the budgets, s, because the startup of a step takes time however short the step is. */
+const MARGIN_S = 170;
 
 /**
  * One line per step, in order of their start. A step starts when those of `after` have ended and `cores` of the two cores are
@@ -119,7 +119,7 @@ const shareOf = () => {
   const slowness = Math.max(1, sum(seen, ({ name }) => ended.get(name).tookS) / (sum(seen, ({ budgetS }) => budgetS) || 1));
   const open = STEPS.filter(({ name }) => !ended.has(name));
   const needS = (slowness * sum(open, ({ budgetS, cores }) => budgetS * cores)) / CORES;
-  return Math.min(1, Math.max(LEAST_SHARE, (WHOLE_S - MARGIN_S - secondsSince(beganMs)) / needS));
+  return Math.min(1, Math.max(LEAST_SHARE, (WHOLE_S - slowness * MARGIN_S - secondsSince(beganMs)) / needS));
 };
 const shortened = (command) =>
   command.replace(/\{(\d+)(?:,(\d+))?\}/g, (_, number, least = 1) => String(Math.max(least, Math.ceil(number * shareOf()))));
