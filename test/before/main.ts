@@ -12,15 +12,15 @@ import { OPERATOR_NOT_SHOWN, operatorTrials } from "./operator-trials.ts";
 import { openFiles, openFront, openWorld, type Seen, type Trial, type World } from "./trial.ts";
 
 const COMMIT = "02a070a";
-const HELP = `Tries the faults that a hostile review found, over HTTP and the command line, against the build that had them and against this one.
+const HELP = `Reproduces the faults that a hostile review found, over HTTP and the command line, with the build that had them and with this one.
 
   npm run faults:before                          builds ${COMMIT} in a worktree first
-  npm run faults:before -- --binary PATH         a build of it that is there already
-  npm run faults:before -- --only M4,S11         some of them
+  npm run faults:before -- --binary PATH         uses an existing build of it
+  npm run faults:before -- --only M4,S11         reproduces two of them
 
   --binary PATH    a build of ${COMMIT}
-  --present PATH   this one's build (its sources)
-  --only ID        these trials`;
+  --present PATH   a build of this one            (the sources)
+  --only ID        a selection of the faults`;
 
 const values = readFlags({
   binary: { type: "string" },

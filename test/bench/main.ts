@@ -17,18 +17,18 @@ import { isLadder } from "./yardstick.ts";
 
 const HELP = `Usage: npm run bench -- [--short] [--only NAME,NAME] [--json] [--out DIR] [--yardstick DIR] [--before BINARY]
 
-Measures the service beside a yardstick, in turns on the same machine, and holds the ratio of the two against its target. Server and
-load have a core each. Exit code 0: every target was met, and only peers that cannot be had here were left out.
+Measures the service and a yardstick in turns on the same machine, and compares the ratio of the two with its target. The server
+and the load each have one core. Exit code 0: every target was met, and only peers that cannot be installed here were skipped.
 
-  --short       fewer and shorter rounds, fewer rows; what is only told is left out, unless it is named
+  --short       fewer and shorter rounds, fewer rows; benches without a target are skipped unless --only names them
   --only NAMES  these benches, separated by commas
-  --json        the results as JSON on standard output, and nothing else there
-  --out DIR     writes results.json, after each bench, and targets.svg there; with --only, what others of the same
-                code and setting left there stays, so that a long run can be made in parts
+  --json        prints only the results, as JSON, on standard output
+  --out DIR     writes results.json after each bench, and targets.svg; with --only, the results of other benches of
+                the same code and setting are kept, so that a long run can be made in parts
   --yardstick DIR
-                holds our ceiling of submission against the one of another ladder, in the bench \`submit\`
+                compares the ceiling of submissions with that of another yardstick, in the bench \`submit\`
   --before BINARY
-                a build of before, for the bench \`before\`, which is left out without it
+                an earlier build for the bench \`before\`, which is skipped without it
 
 ${BENCHES.map(({ name, compares }) => `  ${name.padEnd(16)} ${compares}`).join("\n")}
 

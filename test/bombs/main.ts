@@ -6,19 +6,19 @@ import { poll, serveControl } from "./polling.ts";
 import { ROUNDS, type RoundName, WAYS } from "./round.ts";
 import { serveBombs } from "./server.ts";
 
-const HELP = `Throws files that cost a reader much at a service, one way after the other, while others work and ask whether it lives.
+const HELP = `Sends files that are expensive to read to a service, while honest clients submit and /healthz is polled.
 
-  npm run bombs                                   60 s each from a key without a credit, from two with 100 USD, and as results
-  npm run bombs -- --seconds 20 --only poor       one way, shorter
-  npm run bombs -- --only together                all three at the same time
-  npm run bombs -- --nodes 2                      two nodes over one PostgreSQL and one bucket
-  npm run bombs -- --list                         what is thrown
+  npm run bombs                                   60 s each from a key without credits, from two with 100 USD, and as results
+  npm run bombs -- --seconds 20 --only poor       one round of 20 s
+  npm run bombs -- --only together                one round with all three at the same time
+  npm run bombs -- --nodes 2                      two nodes on one PostgreSQL database and one bucket
+  npm run bombs -- --list                         prints the names of the files
 
-  --seconds N     how long, each way              (60)
-  --rate N        requests a second               (5)
-  --nodes N       nodes of the service            (1)
+  --seconds N     duration of a round             (60)
+  --rate N        requests per second             (5)
+  --nodes N       number of nodes                 (1)
   --only WAY      ${ROUNDS.join(", ")}
-  --seed N        order, sizes and cuts           (1)
+  --seed N        seed of order, sizes and cuts   (1)
   --binary PATH   another build of genrouter; "built" for dist/genrouter (the sources)`;
 
 const values = readFlags({

@@ -59,7 +59,7 @@ export const judgeAtOnce = ({
         ),
       },
       {
-        name: "without job lookup, a job is purchased again only after confirm_s or when its sender was harmed",
+        name: "without job lookup, a job is purchased again only after confirm_s or when its sender was killed, paused or disconnected",
         faults: tooSoon.map(({ name, afterMs }) => `${name}: purchased again after ${afterMs} ms`),
       },
     ],

@@ -122,7 +122,7 @@ const { checks, figures } = record.sum();
 for (const check of checks) judge(check);
 if (record.cycles() >= CYCLES_OF_ROUND)
   judge({
-    name: "the faults hit work: submissions were in flight, nodes woke after their end, generations were taken over",
+    name: "the faults occur during work: submissions were in flight, nodes resumed after their leases, generations were taken over",
     faults: WORK.filter((name) => !figures[name]).map((name) => `no ${name}`),
   });
 let control: End = { checks: [], figures: {} };

@@ -92,12 +92,12 @@ describe("after random kills under load", () => {
     },
     {
       what: "a second generation for a key",
-      broken: /^a key has one generation/,
+      broken: /^all responses to an idempotency key/,
       tamper: (evidence) => ({ ...evidence, stored: [...evidence.stored, { ...first(evidence), id: "gen_another" }] }),
     },
     {
       what: "a conflict for the body that created the key",
-      broken: /^a key has one generation/,
+      broken: /^all responses to an idempotency key/,
       tamper: (evidence) => ({
         ...evidence,
         client: evidence.client.map((line) =>
@@ -107,7 +107,7 @@ describe("after random kills under load", () => {
     },
     {
       what: "a generation that no client submitted",
-      broken: /^nothing was made/,
+      broken: /^every stored generation was requested/,
       tamper: (evidence) => withFirst(evidence, { bodyHash: "0".repeat(64) }),
     },
     {
@@ -117,7 +117,7 @@ describe("after random kills under load", () => {
     },
     {
       what: "an end that was reverted",
-      broken: /^an end that was seen/,
+      broken: /^a final resource that a client received/,
       tamper: (evidence) => {
         const { id, account } = first(evidence);
         return { ...evidence, client: [...evidence.client, { type: "seen", account, id, resource: { id, status: "failed" } }] };
@@ -138,18 +138,18 @@ describe("after random kills under load", () => {
     },
     {
       what: "a job without an attempt",
-      broken: /^a job of the provider is one attempt's/,
+      broken: /^every job of a provider belongs to an attempt/,
       tamper: (evidence) =>
         withFirst(evidence, { tries: first(evidence).tries.map((attempt) => ({ ...attempt, state: "absent", job: null })) }),
     },
     {
       what: "a submission without a stored event",
-      broken: /^a job of the provider is one attempt's/,
+      broken: /^every job of a provider belongs to an attempt/,
       tamper: (evidence) => withFirst(evidence, { journal: [] }),
     },
     {
       what: "a lost job that is not reported as an orphan",
-      broken: /^a job of an attempt that was given up/,
+      broken: /^every job of an attempt that was given up/,
       tamper: (evidence) =>
         withFirst(evidence, { tries: first(evidence).tries.map((attempt) => ({ ...attempt, state: "lost" })), orphans: [] }),
     },
@@ -173,7 +173,7 @@ describe("after random kills under load", () => {
     },
     {
       what: "an attempt with a job that the provider does not know",
-      broken: /^a job that an attempt owns/,
+      broken: /^every job of an attempt is in the provider's log/,
       tamper: (evidence) => ({ ...evidence, submissions: evidence.submissions.filter((line) => line !== jobOf(evidence)) }),
     },
   ];

@@ -56,7 +56,8 @@ export const moneyFaults = (
   if (Math.min(after.available, after.held, after.charged) < 0) faults.push(`a balance below zero: ${JSON.stringify(after)}`);
   const holds = moved.filter(({ kind }) => kind === "hold");
   const foreign = moved.filter(({ kind }) => kind !== "hold" && kind !== "capture" && kind !== "release");
-  if (foreign.length > 0) faults.push(`nobody asked for ${foreign.map(({ kind, credits }) => `${kind} ${credits}`).join(", ")}`);
+  if (foreign.length > 0)
+    faults.push(`no request explains ${foreign.map(({ kind, credits }) => `${kind} ${credits}`).join(", ")}`);
   if (accepted === null) {
     if (holds.length > 0) faults.push(`held ${holds.map(({ credits }) => credits).join(", ")} credits without a 202`);
     return faults;

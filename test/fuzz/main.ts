@@ -1,23 +1,23 @@
 // Runs the HTTP fuzzer: `npm run fuzz -- [--cases N] [--seed N] [--replay SEED:PATH]`; ends with `N passed, N failed`.
 import { readFlags, refuse, wholeOf } from "../flags.ts";
 
-const HELP = `Sends generated requests to a whole service over HTTP and holds every answer against openapi.json, the model list and the ledger.
+const HELP = `Sends generated requests to a service over HTTP and checks every response against openapi.json, the model list and the ledger.
 
   npm run fuzz                                   10,000 cases with a random seed
-  npm run fuzz -- --cases 300000 --seed 7        many cases, the same each time, in parts of 25,000
-  npm run fuzz -- --replay 1234567:12:3:0        one case again, as a failure printed it
-  npm run fuzz -- --kept                         only the cases that once failed (test/regressions/fuzz-*.json)
+  npm run fuzz -- --cases 300000 --seed 7        the same 300,000 cases each time, in parts of 25,000
+  npm run fuzz -- --replay 1234567:12:3:0        repeats the case that a failure printed
+  npm run fuzz -- --kept                         only the cases of earlier failures (test/regressions/fuzz-*.json)
 
-  npm run fuzz -- --media 5000                   changed media files, to the confined children and as inputs of a service
+  npm run fuzz -- --media 5000                   sends changed media files to the media children and as inputs of a service
 
-  --media N   how many changed media files, instead of requests
-  --case N    of media: this one alone
-  --cases N   how many cases                     (10000)
-  --seed N    where they come from               (random, printed)
-  --part N    cases per life of the service      (25000)
-  --lanes N   cases played side by side          (16)
-  --kept      no new cases
-  --no-keep   a failing case is not written to test/regressions`;
+  --media N   number of changed media files; sends no requests
+  --case N    with --media: only the file with this number
+  --cases N   number of cases                    (10000)
+  --seed N    seed of the cases                  (random, printed)
+  --part N    cases until the service restarts   (25000)
+  --lanes N   concurrent cases                   (16)
+  --kept      generates no new cases
+  --no-keep   does not write a failing case to test/regressions`;
 
 const values = readFlags({
   cases: { type: "string", default: "10000" },

@@ -4,14 +4,14 @@ import { openPlace, type Place } from "../bombs/fixture.ts";
 import { builtBinary } from "../built.ts";
 import { readFlags, wholeOf } from "../flags.ts";
 
-const HELP = `Tries wrong passwords of one user from many networks at once, while that user signs in from a browser that is known and from a new one.
+const HELP = `Sends wrong passwords of one user from many networks, while that user signs in from a known browser and from a new one.
 
   node scripts/bun.mjs test/guessing/main.ts                    10,000 tries from 500 networks, 70 at a time
-  node scripts/bun.mjs test/guessing/main.ts --tries 1000       a short one
+  node scripts/bun.mjs test/guessing/main.ts --tries 1000       1,000 tries
 
-  --tries N       wrong passwords         (10000)
-  --networks N    /24 networks they come from (500)
-  --at-once N     tries at a time         (70)`;
+  --tries N       number of wrong passwords                 (10000)
+  --networks N    number of /24 networks that send them     (500)
+  --at-once N     concurrent tries                          (70)`;
 
 const values = readFlags({
   tries: { type: "string", default: "10000" },

@@ -7,14 +7,14 @@ import { filesOf, isSimulated, type Killer, type Mutant, planted } from "./mutan
 
 const USAGE = `npm run mutants -- [--only NAME[,NAME]] [--most N] [--seed N] [--jobs N] [--list]
 
-Plants bugs into the sources as they are loaded, one at a time, and lets the properties or the simulation loose on each for at
-most a minute. A bug that is not found is a hole in the tests. The control runs the same without a bug: nothing may be found.
+Changes the sources while they are loaded, one bug at a time, and runs the properties or the simulation for at most a minute until
+one fails. A bug that none finds is a gap in the tests. The controls run without a bug and must find nothing.
 
-  --only NAME   these mutants, without the control
-  --most N      no more than these many, others each day, and the controls of their killers only (all)
-  --seed N      where all killers begin (1, or little before a seed that has found the mutant: the same every day)
-  --jobs N      mutants at a time (one for each core)
-  --list        says what each mutant breaks and what it stands for
+  --only NAME   these mutants, without the controls
+  --most N      at most N mutants, others each day, and only the controls of their killers (all)
+  --seed N      first seed of all killers (1, or a seed shortly before one that finds the mutant)
+  --jobs N      concurrent mutants (one for each core)
+  --list        prints what each mutant breaks and which defect it represents
 
   npm run mutants
   npm run mutants -- --only no-grace

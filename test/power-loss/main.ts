@@ -15,7 +15,7 @@ const HELP = `Usage: npm run power -- [--cuts N] [--seed N] [--lanes N] [--contr
 
 Cuts the power of the binary at random moments under load: a preloaded library drops everything that was not synced.
 After each cut everything that was acknowledged must be on disk; at the end of each world all generations end and are audited.
-Then the controls: with synchronous = NORMAL, and on a disk that lies about result files, something must be missing.
+Then the controls run with synchronous = NORMAL, and on a disk that does not sync result files; their checks must find losses.
   --cuts N    power cuts (default 20), in worlds of at most 25
   --seed N    seed of loads and moments (default: a new one each time, printed)
   --lanes N   concurrent worlds (default: one for each core, at most 2)
@@ -124,7 +124,7 @@ const playCuts = async (genrouter: Genrouter): Promise<Record<string, number>> =
   const { checks, figures } = mergeEnds(ends);
   for (const check of mergeChecks(checks)) judge(check);
   judge({
-    name: "the cuts hit work: they lost unsynced bytes and names, and files were at stake",
+    name: "the cuts occur during work: unsynced bytes and names were lost, and files were being written",
     faults: ["bytesTaken", "namesTaken", "files", "submissions"].filter((name) => !figures[name]).map((name) => `no ${name}`),
   });
   return figures;

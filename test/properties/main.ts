@@ -5,12 +5,12 @@ import { PROPERTIES } from "./all.ts";
 
 const USAGE = `npm run properties -- [--runs N] [--seed N] [--only NAME[,NAME]] [--jobs N]
 
-  --runs N      random runs of each property (5000); the race for the last credit makes a fifth of them
-  --seed N      where the random values begin; the same seed makes the same values (random)
+  --runs N      random runs of each property (5000); last-credit makes a fifth of them
+  --seed N      seed of the random values (random)
   --only NAME   ${PROPERTIES.map(({ name }) => name).join(", ")}
-  --jobs N      properties checked at a time, each in a process of its own (one for each core)
+  --jobs N      concurrent properties, each in a separate process (one for each core)
 
-Counterexamples of former days (test/regressions/properties-*.json) are played first. A new one becomes such a file.
+Earlier counterexamples (test/regressions/properties-*.json) run first. A new one is written to such a file.
 
   npm run properties
   npm run properties -- --runs 200000 --only ledger,machine

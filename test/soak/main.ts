@@ -15,27 +15,27 @@ import { type Facts, type Row, verdictOf, WARM_S } from "./verdict.ts";
 
 const HELP = `Usage: npm run soak -- [--minutes N] [--rate N] [--in-flight N] [--clients N] [--seed N] [--out DIR] [--sources] [--strict]
 
-Runs the service and the simulator as processes of their own under a steady load, kills the service (kill -9) after a third of the
-time, starts it again, and prints one line of figures every 10 s and a verdict at the end. In the first minutes of each life it
-also stops the service for some seconds at a time (SIGSTOP), as a busy machine does by itself: what a backlog needs at once is
-then in memory before memory is judged. Exit code 0: nothing failed.
+Runs the service and the simulator in separate processes under a steady load, kills the service (SIGKILL) after a third of the time,
+and starts it again. Prints one line of figures every 10 s, and the results of the checks at the end. In the first minutes after
+each start it also stops the service for some seconds (SIGSTOP), so that the memory for a backlog is in use before memory is
+checked. Exit code 0: no check failed.
 
-  --minutes N     how long the load lasts (default 30, at least 1)
+  --minutes N     duration of the load (default 30, at least 1)
   --rate N        submissions per second (default 20; 10 below 5 minutes)
   --in-flight N   generations in flight, from the first minute on (default 2000; 200 below 5 minutes)
   --clients N     callers, each of which polls every 2 s (default 500; 50 below 5 minutes)
   --kill-at N     minute of the kill (default a third of the time, at the latest half a minute before the end)
-  --seed N        decides run times and orders (default random, printed)
-  --out DIR       keeps the samples, the logs and a chart of the memory there
-  --sources       runs the service from its sources; default: dist/genrouter, built first where it is missing or old
-  --strict        timing figures fail the soak too
+  --seed N        seed of run times and orders (default random, printed)
+  --out DIR       writes the samples, the logs and a chart of the memory to this directory
+  --sources       runs the service from its sources; default: dist/genrouter, built first if it is missing or older
+  --strict        checks the times, too
 
-What fails: an invariant, a job submitted twice, an acknowledged generation that is lost, fails, or has not ended a minute after
-its job, an error in the service's log, memory that grows (read after full collections; judged per life of the service, from its
-tenth minute on, by least squares), open files that grow, machines in memory that are not the generations in flight, a write-ahead
-log above 64 MB.
-What is only measured, because a shared machine decides it as well: readiness after the kill, lag of the event loop, times of
-POST and GET. --strict makes these fail.
+The soak fails when an invariant is violated, a job is submitted twice, an acknowledged generation is lost, fails or has not ended a
+minute after its job, the service logs an error, memory or the number of open files grows, statecharts are in memory without a
+generation in flight, or the write-ahead log exceeds 64 MB. Memory is read after full collections, and its trend is computed by
+least squares from the tenth minute after each start.
+Readiness after the kill, lag of the event loop and latency of POST and GET also depend on other programs of the machine. They are
+printed, and checked only with --strict.
 
 Examples:
   npm run soak -- --minutes 1

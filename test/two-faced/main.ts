@@ -5,16 +5,16 @@ import { namesOf, readFlags, wholeOf } from "../flags.ts";
 import { openFaces } from "./faces.ts";
 import { playTwoFaced } from "./run.ts";
 
-const HELP = `Orders with links whose servers show one file to who measures it and another to who makes something of it, and holds what was
-billed against what the provider received.
+const HELP = `Submits links whose servers return one file to the service and another to the provider, and compares the charge with the file that
+the provider received.
 
   npm run two-faced                       100 orders
-  npm run two-faced -- --cases 15         a short one
-  npm run two-faced -- --links off        providers are given the files in their own forms, not by links
+  npm run two-faced -- --cases 15         15 orders
+  npm run two-faced -- --links off        providers receive the files by upload or inline, not by links
 
-  --cases N       orders with two faces   (100)
-  --seed N        lengths, kinds, turns   (random, printed)
-  --lanes N       orders at a time        (8)
+  --cases N       number of such orders   (100)
+  --seed N        seed of lengths, kinds and turns (random, printed)
+  --lanes N       concurrent orders       (8)
   --links WHICH   files.provider_links    (auto)
   --binary PATH   another build of genrouter; "built" for dist/genrouter (the sources)`;
 

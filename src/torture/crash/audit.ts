@@ -36,7 +36,7 @@ const acknowledgedExist: Audit = ({ client, stored }, fault) => {
   for (const ack of acksOf(client)) {
     if (ack.id === null) continue;
     const one = byId.get(ack.id);
-    if (!one) fault(`${ack.id}: acknowledged with ${ack.status}, not there`);
+    if (!one) fault(`${ack.id}: acknowledged with ${ack.status}, not stored`);
     else if (
       one.account !== ack.account ||
       one.key !== ack.key ||
@@ -56,13 +56,13 @@ const oneIdPerKey: Audit = ({ client, stored }, fault) => {
   for (const ack of acksOf(client)) {
     const one = byKey.get(nameOf(ack));
     if (ack.id !== null && one?.id !== ack.id) fault(`${nameOf(ack)}: answered ${ack.id}, stored ${one?.id}`);
-    if (ack.status === 409 && (!one || one.bodyHash === ack.hash)) fault(`${nameOf(ack)}: a conflict with its own body`);
+    if (ack.status === 409 && (!one || one.bodyHash === ack.hash)) fault(`${nameOf(ack)}: 409 for its own body`);
   }
 };
 
 const nothingUnasked: Audit = ({ client, stored }, fault) => {
   const requested = new Set(client.flatMap((line) => (line.type === "intent" ? [`${nameOf(line)} ${line.hash}`] : [])));
-  for (const one of stored) if (!requested.has(`${nameOf(one)} ${one.bodyHash}`)) fault(`${one.id}: nobody asked for it`);
+  for (const one of stored) if (!requested.has(`${nameOf(one)} ${one.bodyHash}`)) fault(`${one.id}: no client requested it`);
 };
 
 const allEnded: Audit = ({ stored, shown }, fault) => {
@@ -114,7 +114,7 @@ const conserved: Audit = ({ tenants, stored, shown, balances }, fault) => {
     const spent = costs.reduce((sum, usd) => sum + Math.round(usd * 100), 0);
     if (available + held + charged !== tenant.credits || held !== 0 || charged !== spent)
       fault(
-        `account ${account}: given ${tenant.credits}, available ${available}, held ${held}, charged ${charged}, shown ${spent}`,
+        `account ${account}: granted ${tenant.credits}, available ${available}, held ${held}, charged ${charged}, shown ${spent}`,
       );
   }
 };
@@ -131,7 +131,7 @@ export const matched = (
     const attempt = one && attemptOf(one.tries, line);
     if (one && attempt) return [{ line, one, attempt }];
     fault(
-      `${line.provider} ${line.endpoint} ${line.job_id ?? line.answer}: a submission of no attempt (${JSON.stringify(origin)})`,
+      `${line.provider} ${line.endpoint} ${line.job_id ?? line.answer}: no attempt for this submission (${JSON.stringify(origin)})`,
     );
     return [];
   });
@@ -141,7 +141,7 @@ const jobsAreOwned: Audit = (evidence, fault) => {
   for (const { line, one, attempt } of matched(evidence, fault)) {
     if (line.ref !== null && line.ref !== attempt.ref) fault(`${one.id} ${attempt.n}: sent as ${line.ref}`);
     const begun = one.journal.find(({ event }) => event.type === "slotTaken" && event.n === attempt.n);
-    if (!begun) fault(`${one.id} ${attempt.n}: submitted, and the journal never says sending`);
+    if (!begun) fault(`${one.id} ${attempt.n}: submitted, but the journal has no slotTaken`);
     if (line.job_id !== null && attempt.job?.jobId !== line.job_id && !GIVEN_UP.has(attempt.state))
       fault(
         `${one.id} ${attempt.n}: job ${line.job_id} exists, the attempt is ${attempt.state} with ${attempt.job?.jobId ?? "none"}`,
@@ -166,10 +166,11 @@ const isUnpaid = ({ job, failure }: Attempt): boolean => job !== null && failure
 const lossesAreListed: Audit = (evidence, fault) => {
   for (const { line, one, attempt } of matched(evidence, () => undefined))
     if (line.accepted && GIVEN_UP.has(attempt.state) && !isUnpaid(attempt) && !one.orphans.includes(attempt.n))
-      fault(`${one.id} ${attempt.n}: ${attempt.state}, and job ${line.job_id} is not listed`);
+      fault(`${one.id} ${attempt.n}: ${attempt.state}, and job ${line.job_id} is not an orphan`);
   for (const one of evidence.stored)
     for (const { n, state } of one.tries)
-      if (state === "delivered" && one.orphans.includes(n)) fault(`${one.id} ${n}: delivered and charged, and listed as a loss`);
+      if (state === "delivered" && one.orphans.includes(n))
+        fault(`${one.id} ${n}: delivered and charged, but listed as an orphan`);
 };
 
 /**
@@ -183,8 +184,7 @@ const neverTwice: Audit = (evidence, fault) => {
     const jobs = lines.filter(({ accepted }) => accepted).length;
     if (jobs > 1) fault(`${ref}: ${jobs} jobs`);
     for (const line of lines.slice(0, -1))
-      if (line.accepted || line.answer !== 429)
-        fault(`${ref}: sent again after ${line.accepted ? "an acceptance" : line.answer}`);
+      if (line.accepted || line.answer !== 429) fault(`${ref}: resent after ${line.accepted ? "an acceptance" : line.answer}`);
   }
 };
 
@@ -206,17 +206,20 @@ const jobsExist: Audit = ({ submissions, stored }, fault) => {
 
 const AUDITS: readonly (readonly [string, Audit])[] = [
   ["every acknowledged generation exists, with its account, model, key and body", acknowledgedExist],
-  ["a key has one generation over all answers, and only another body is a conflict", oneIdPerKey],
-  ["nothing was made that nobody asked for", nothingUnasked],
-  ["every generation ended, and is shown as it is stored", allEnded],
-  ["an end that was seen never changed", endsStay],
+  ["all responses to an idempotency key name one generation, and only another body is a conflict", oneIdPerKey],
+  ["every stored generation was requested by a client", nothingUnasked],
+  ["every generation ended, and the API returns its stored status", allEnded],
+  ["a final resource that a client received never changes", endsStay],
   ["a generation is charged at most once, at the price of the attempt that delivered", chargedOnce],
   ["a hold is placed once and settled once: captured at the cost, the rest released", settledOnce],
-  ["credits are conserved: given = available + charged, and charged is what callers were shown", conserved],
-  ["a job of the provider is one attempt's, sent after its journal said so, or given up", jobsAreOwned],
-  ["a job of an attempt that was given up is on the operator's list of losses", lossesAreListed],
-  ["an attempt has at most one job, and is sent again only after proof that nothing was accepted", neverTwice],
-  ["a job that an attempt owns is on the provider's log, made by the attempt's own request", jobsExist],
+  ["credits are conserved: granted = available + charged, and charged is the sum of the costs that clients received", conserved],
+  [
+    "every job of a provider belongs to an attempt whose journal recorded the submission before it, or was given up",
+    jobsAreOwned,
+  ],
+  ["every job of an attempt that was given up is listed as an orphan", lossesAreListed],
+  ["an attempt has at most one job, and is resent only after proof that nothing was accepted", neverTwice],
+  ["every job of an attempt is in the provider's log, created by the attempt's own request", jobsExist],
 ];
 
 /** These checks apply only after all generations have ended. */

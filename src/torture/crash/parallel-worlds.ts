@@ -23,7 +23,7 @@ const runLane = (plan: RandomPlan): Promise<End> =>
     plan.report(`kept for a look: ${plan.dir}`);
     const { message, cause, figures } = fault instanceof WorldBroken ? fault : new WorldBroken(fault, {});
     if (cause instanceof Error && cause.stack) plan.report(cause.stack);
-    return { checks: [{ name: "the world of the crashes could be carried on", faults: [message] }], figures };
+    return { checks: [{ name: "the world completes without an error", faults: [message] }], figures };
   });
 
 /** Splits the cycles among the lanes and merges their checks. */

@@ -99,14 +99,14 @@ const retry = async (plan: ClientPlan): Promise<Check & { retried: number }> => 
   const sender: Sender = { keys: plan.keys, nodes: createNodeSelection(plan.urls), log };
   await inParallel([...orders, ...orders], async (order) => {
     const id = await sendOrder(sender, order);
-    if (id === undefined) faults.push(`${order.key}: no answer in peace`);
+    if (id === undefined) faults.push(`${order.key}: no response after the faults ended`);
     if (!id) return;
     if ((ids.get(order.key) ?? id) !== id) faults.push(`${order.key}: ${ids.get(order.key)} and ${id}`);
     ids.set(order.key, id);
   });
   log.close();
   const retried = new Set(orders.map(({ key }) => key)).size;
-  return { name: "a key without an answer, sent again, has exactly one generation", faults, retried };
+  return { name: "an idempotency key whose response was lost has exactly one generation after a retry", faults, retried };
 };
 
 /**
@@ -178,7 +178,7 @@ export const offendingOf = (code: number | null, text: string): string[] => {
 /** Runs `genrouter verify` as an operator does. */
 const verify = async (genrouter: Genrouter, { dir, env }: ServicePlace): Promise<Check> => {
   const { code, output } = await run([...genrouter, "verify", "--json"], { ...env, GENROUTER_DATA__DIR: dir });
-  return { name: "genrouter verify says that the thirteen invariants hold", faults: offendingOf(code, output) };
+  return { name: "genrouter verify reports that the thirteen invariants hold", faults: offendingOf(code, output) };
 };
 
 /** Sends SIGTERM to the service, or to all of its nodes at once, and waits for their exit. */
@@ -189,7 +189,7 @@ const stopAll = async (services: readonly ServiceProcess[]): Promise<Check> => {
     const { code } = await child.ended;
     if (code !== 0) faults.push(`exit ${code}: ${child.output()}`);
   }
-  return { name: "the service stops in peace", faults };
+  return { name: "the service exits with 0 after SIGTERM", faults };
 };
 
 /**

@@ -117,8 +117,8 @@ const runRounds = async (plan: RandomPlan, report: (figures: Record<string, numb
   const { unwritten, drains } = cycles.faults;
   const missed = figures.kills < ENOUGH_KILLS || figures.killsInSending > 0 ? [] : ["none did"];
   checks.push(
-    { name: "a submission was on disk, as sending, before the provider had it", faults: unwritten },
-    { name: "a service told to stop under load ends with 0, and leaves no submission in the air", faults: drains },
+    { name: "every submission was stored as sending before the provider received it", faults: unwritten },
+    { name: "a service that drains under load exits with 0 and leaves no submission without a stored response", faults: drains },
     { name: "kills fell into sending", faults: missed },
   );
   if (checks.every(({ faults }) => faults.length === 0)) rmSync(plan.dir, { recursive: true, force: true });

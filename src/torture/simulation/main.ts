@@ -10,7 +10,7 @@ import { runOnCores, type ShareEnd } from "./parallel.ts";
 import { runSeed, runSeeds, unstruck, type WorldOptions } from "./run.ts";
 import { replayCommand, shrink } from "./shrink.ts";
 
-const HELP = `Simulated worlds: the real engine, ledger, machines and store in virtual time, under faults drawn from a seed.
+const HELP = `Runs the real engine, ledger, statecharts and store in virtual time, with faults drawn from a seed. A seed gives one world.
 
   npm run simulate                              1,000 seeds from a random one
   npm run simulate -- --seed 7                  one seed
@@ -18,14 +18,14 @@ const HELP = `Simulated worlds: the real engine, ledger, machines and store in v
   npm run simulate -- --seed 7 --trace          one seed with every line of its trace
 
   --seed N         the first seed (random when absent)
-  --seeds K        how many (1 with --seed alone, else 1,000)
-  --seconds S      stop after this many seconds
-  --wishes N       at most this many submissions per world
-  --nodes N        nodes over one store, 1 to 3 (drawn from the seed when absent: one world in seven has several)
-  --without A,B    faults that do not happen
-  --trace          print the trace (one seed)
-  --cores N        processes at a time (all cores when absent)
-  --json           the end as one JSON line
+  --seeds K        number of seeds (1 with --seed alone, else 1,000)
+  --seconds S      stops after S seconds
+  --wishes N       maximum number of submissions per world
+  --nodes N        nodes on one store, 1 to 3 (drawn from the seed when absent: one world in seven has several)
+  --without A,B    faults that are left out
+  --trace          prints the trace (one seed)
+  --cores N        concurrent processes (all cores when absent)
+  --json           prints the result as one JSON line
 
 Faults: ${FAULT_NAMES.map((name) => `\n  ${name.padEnd(18)} ${FAULTS[name].means}`).join("")}
 `;
