@@ -1,4 +1,4 @@
-// Divides the test files into two sets by their need of a browser, PostgreSQL, crashes or many cases.
+// Divides the test files into two sets by their need of a browser, PostgreSQL, crashes or much CPU time.
 import { readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { Glob } from "bun";
@@ -42,6 +42,23 @@ const importsOf = (path: string): string[] => {
   return found;
 };
 
+/**
+ * Files without such a module that take 6 s of CPU time or more. They test programs and documents, not the core, so that a
+ * developer's loop without them is a third shorter.
+ */
+export const LONG_FILES: readonly string[] = [
+  "test/backup/create.test.ts",
+  "test/backup/load.test.ts",
+  "test/backup/restore.test.ts",
+  "test/capacity/capacity.test.ts",
+  "test/client-sdk/packed.test.ts",
+  "test/former-releases/sqlite.test.ts",
+  "test/security/canary.test.ts",
+  "test/stall/stall.test.ts",
+  "test/store/upgrade.test.ts",
+  "test/telemetry/deploy.test.ts",
+];
+
 /** Needs of a test file, from all modules that it loads. */
 export const needsOf = (file: string): Need[] => {
   const reached = new Set([file]);
@@ -49,7 +66,7 @@ export const needsOf = (file: string): Need[] => {
   return (Object.keys(NEEDS) as Need[]).filter((need) => NEEDS[need].some((path) => reached.has(path)));
 };
 
-export const setOf = (file: string): TestSet => (needsOf(file).length > 0 ? "rest" : "quick");
+export const setOf = (file: string): TestSet => (needsOf(file).length > 0 || LONG_FILES.includes(file) ? "rest" : "quick");
 
 /** Every test file, sorted. */
 export const testFiles = (): string[] =>

@@ -1,4 +1,4 @@
-// `npm test`: runs the checks and all tests without browser, PostgreSQL, crashes or many cases.
+// `npm test`: runs the checks and all tests without browser, PostgreSQL, crashes or much CPU time.
 //
 // `--rest` runs the others; with `--share N`, N percent of their expensive cases. The last line is `N passed, N failed`.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,8 +1,8 @@
-// Every test file runs in CI exactly once: in `npm test`, or in `npm run test:rest` when it needs a browser, PostgreSQL, crashes under load or many cases.
+// Every test file runs in CI exactly once: in `npm test`, or in `npm run test:rest` when it needs a browser, PostgreSQL, crashes under load or much CPU time.
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { NEEDS, needsOf, refuseInQuickSet, SET_VARIABLE, setOf, testFiles } from "../scripts/test-sets.ts";
+import { LONG_FILES, NEEDS, needsOf, refuseInQuickSet, SET_VARIABLE, setOf, testFiles } from "../scripts/test-sets.ts";
 
 const root = resolve(import.meta.dir, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -57,6 +57,11 @@ describe("needsOf derives the needs of a file from its imports", () => {
         .filter((path) => !existsSync(join(root, path))),
     ).toEqual([]);
   });
+});
+
+test("every file of LONG_FILES exists, needs nothing else and is in the set of `npm run test:rest`", () => {
+  expect(LONG_FILES.filter((file) => !existsSync(join(root, file)) || needsOf(file).length > 0)).toEqual([]);
+  expect([...new Set(LONG_FILES.map(setOf))]).toEqual(["rest"]);
 });
 
 test("refuseInQuickSet throws in `npm test`, and returns in every other run", () => {
