@@ -69,7 +69,7 @@ describe("torture", () => {
       const session = { terminal, env: {}, exit: 0 as const };
       const exit = await torture(session, { minutes: "0.05", dir, seed: "11" }, [process.execPath, FORGETFUL]);
       expect([exit as number, out]).toEqual([1, expect.stringMatching(/^✘ \d+ promises? (was|were) broken\.\n/)]);
-      expect(out).toMatch(/broken: every acknowledged generation exists.*\n {6}gen_\w+: acknowledged with 20[02], not there\n/);
+      expect(out).toMatch(/broken: every acknowledged generation exists.*\n {6}gen_\w+: acknowledged with 20[02], not stored\n/);
       expect(out).toContain(`run it again with: npm run genrouter -- torture --seed 11 --minutes 0.05 --dir ${dir}\n`);
       const [scratch = ""] = readdirSync(dir);
       expect(out).toContain(`what was left lies in ${join(dir, scratch)}\n`);
