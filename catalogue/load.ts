@@ -91,8 +91,14 @@ const shown = (value: unknown): string => {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 };
 
-const shapeMessage = ({ type, schema, value, message }: ValueError): string => {
-  if (type === ValueErrorType.ObjectAdditionalProperties) return "unknown key";
+/** Former name → present name. */
+const RENAMED_KEYS: Readonly<Record<string, string>> = { seats: "max_running" };
+
+const shapeMessage = ({ type, path, schema, value, message }: ValueError): string => {
+  if (type === ValueErrorType.ObjectAdditionalProperties) {
+    const present = RENAMED_KEYS[path.split("/").at(-1) ?? ""];
+    return present === undefined ? "unknown key" : `unknown key; it is now ${present}`;
+  }
   if (type === ValueErrorType.ObjectRequiredProperty) return "is missing";
   if (type === ValueErrorType.ArrayUniqueItems) return "has the same item twice";
   return typeof schema.description === "string"

@@ -135,7 +135,8 @@ const RouteSchema = Type.Object(
         "time in seconds to confirm a submission whose response was lost while the provider gives no information, before the next route; 120 by default, at most timeout_s",
       ),
     ),
-    seats: Type.Optional(count(1, 100_000)),
+    /** Attempts of the route that run at the same time; `limits.max_running_per_route` by default. */
+    max_running: Type.Optional(count(1, 100_000)),
     on_refusal: Type.Optional(oneOf(["fail", "next"])),
     on_lost: Type.Optional(oneOf(["next", "hold", "fail"])),
     takes: Type.Optional(
@@ -255,7 +256,7 @@ export type Route = {
   expected_s: number;
   timeout_s: number;
   confirm_s?: number;
-  seats?: number;
+  max_running?: number;
   on_refusal: "fail" | "next";
   on_lost: "next" | "hold" | "fail";
   takes: { [field in FieldName]?: RouteLimits | null };

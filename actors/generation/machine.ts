@@ -98,7 +98,7 @@ export const generationMachine = machine.createMachine({
   initial: "queued",
   states: {
     queued: {
-      description: "Accepted, its credits held. Links whose length is billed are pinned; then it waits for a seat.",
+      description: "Accepted, its credits held. Links whose length is billed are pinned; then it waits in the run queue.",
       entry: act.emitEffect(EFFECT_ON_ENTRY.queued),
       on: {
         pinned: { target: "queued", reenter: true, actions: ["keepPins"] },

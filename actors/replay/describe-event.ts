@@ -41,7 +41,7 @@ export const describeEvent = (event: GenerationEvent, scene: Scene): string => {
       const passed = event.passed.map(({ routeId, reason }) => `${scene.routeName(routeId)} passed over: ${reason}`);
       const begins =
         scene.to === "failed"
-          ? "a seat came when the waiting time was over"
+          ? "its place in the run queue came after the end of max_wait_s"
           : `${attempt(event.n)} begins on ${scene.routeName(event.spec.routeId)}`;
       return [begins, ...passed].join("; ");
     }

@@ -123,8 +123,8 @@ const begins = ({ tried, nextRoute, plan }: GenerationSnapshot["context"], atMs:
       atMs,
     } as const;
     return skipped === 0
-      ? { id: "begun", label: `a seat on ${routeId}`, about: null, event }
-      : { id: "begun-next", label: `a seat on ${routeId}, the one before is down`, about: null, event };
+      ? { id: "begun", label: `a place on ${routeId}`, about: null, event }
+      : { id: "begun-next", label: `a place on ${routeId}, the previous route is down`, about: null, event };
   });
 
 /** Decisions of an operator. */

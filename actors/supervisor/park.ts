@@ -5,7 +5,7 @@ import { PARKED_MESSAGE } from "../generation/types.ts";
 
 /** The transition that parks a generation: it changes nothing else and keeps the hold until an operator decides. */
 export const parkingOf = (found: OpenGeneration, reason: string, atMs: number): ApplyTransition => {
-  if (found.snapshot === null) throw new Error("a generation that never had a seat is not parked");
+  if (found.snapshot === null) throw new Error("a generation that never left the run queue cannot be parked");
   return {
     mutation: "step",
     seq: found.seq,

@@ -157,7 +157,7 @@ export const createRouteTable = (deps: RouteTableDeps): Routes => {
     },
     // Divided evenly, because a provider's limit applies to its account, however many nodes there are.
     maxRunningOf: (routeId) =>
-      Math.max(1, Math.floor((catalogue.route(routeId)?.route.seats ?? deps.maxRunningPerRoute) / (deps.nodes?.() ?? 1))),
+      Math.max(1, Math.floor((catalogue.route(routeId)?.route.max_running ?? deps.maxRunningPerRoute) / (deps.nodes?.() ?? 1))),
     expectedMs: (routeId) => expected.get(routeId),
     confirmMs: (routeId, isToldOnly) => {
       const route = catalogue.route(routeId)?.route;

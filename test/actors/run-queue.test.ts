@@ -6,82 +6,82 @@ import { createRunQueue, type Waiting } from "../../actors/supervisor/run-queue.
 const ROUTES = ["a", "b", "c"];
 
 test("serves accounts round robin, and the oldest first within an account, in any order of arrival", () => {
-  const seats = createRunQueue({ all: 100, of: () => 1 });
-  seats.take("a", false);
+  const queue = createRunQueue({ all: 100, of: () => 1 });
+  queue.take("a", false);
   const arrive = (accountSeq: number, ...seqs: number[]) => {
-    for (const seq of seqs) seats.wait({ seq, accountSeq, routeId: "a", isRunning: false });
+    for (const seq of seqs) queue.wait({ seq, accountSeq, routeId: "a", isRunning: false });
   };
   arrive(1, 10, 14, 12, 11);
   arrive(2, 21, 20);
   arrive(3, 30);
   const served: number[] = [];
   for (let turn = 0; turn < 7; turn += 1) {
-    expect(seats.nextSeated()).toBeNull();
-    seats.giveBack("a");
-    served.push(seats.nextSeated()?.seq ?? 0);
+    expect(queue.nextSeated()).toBeNull();
+    queue.giveBack("a");
+    served.push(queue.nextSeated()?.seq ?? 0);
   }
   expect(served).toEqual([10, 20, 30, 11, 21, 12, 14]);
 });
 
 test("delays an account's first generation by one turn only behind an account with 1,000 waiting", () => {
-  const seats = createRunQueue({ all: 10_000, of: () => 1 });
-  seats.take("a", false);
-  for (let seq = 0; seq < 1000; seq += 1) seats.wait({ seq, accountSeq: 1, routeId: "a", isRunning: false });
-  seats.wait({ seq: 5000, accountSeq: 2, routeId: "a", isRunning: false });
-  seats.giveBack("a");
-  expect(seats.nextSeated()?.seq).toBe(0);
-  seats.giveBack("a");
-  expect(seats.nextSeated()?.seq).toBe(5000);
+  const queue = createRunQueue({ all: 10_000, of: () => 1 });
+  queue.take("a", false);
+  for (let seq = 0; seq < 1000; seq += 1) queue.wait({ seq, accountSeq: 1, routeId: "a", isRunning: false });
+  queue.wait({ seq: 5000, accountSeq: 2, routeId: "a", isRunning: false });
+  queue.giveBack("a");
+  expect(queue.nextSeated()?.seq).toBe(0);
+  queue.giveBack("a");
+  expect(queue.nextSeated()?.seq).toBe(5000);
 });
 
 test("serves running generations before queued ones, without a place in the process limit", () => {
-  const seats = createRunQueue({ all: 1, of: () => 1 });
-  seats.take("a", false);
-  seats.wait({ seq: 1, accountSeq: 1, routeId: "b", isRunning: false });
+  const queue = createRunQueue({ all: 1, of: () => 1 });
+  queue.take("a", false);
+  queue.wait({ seq: 1, accountSeq: 1, routeId: "b", isRunning: false });
   // The process limit is reached: the queued one waits although the route is free, the running one does not.
-  expect(seats.nextSeated()).toBeNull();
-  expect(seats.tryTake("b", true)).toBe(true);
-  seats.wait({ seq: 2, accountSeq: 2, routeId: "b", isRunning: true });
-  seats.giveBack("b");
-  expect(seats.nextSeated()?.seq).toBe(2);
-  seats.giveBack("b");
-  seats.endRunning();
-  expect(seats.nextSeated()?.seq).toBe(1);
+  expect(queue.nextSeated()).toBeNull();
+  expect(queue.tryTake("b", true)).toBe(true);
+  queue.wait({ seq: 2, accountSeq: 2, routeId: "b", isRunning: true });
+  queue.giveBack("b");
+  expect(queue.nextSeated()?.seq).toBe(2);
+  queue.giveBack("b");
+  queue.endRunning();
+  expect(queue.nextSeated()?.seq).toBe(1);
 });
 
 test("serves a running generation before an earlier queued one on the same route", () => {
-  const seats = createRunQueue({ all: 10, of: () => 1 });
-  seats.take("a", false);
-  seats.wait({ seq: 1, accountSeq: 1, routeId: "a", isRunning: false });
-  seats.wait({ seq: 2, accountSeq: 2, routeId: "a", isRunning: true });
-  seats.giveBack("a");
-  expect(seats.nextSeated()?.seq).toBe(2);
-  seats.giveBack("a");
-  expect(seats.nextSeated()?.seq).toBe(1);
+  const queue = createRunQueue({ all: 10, of: () => 1 });
+  queue.take("a", false);
+  queue.wait({ seq: 1, accountSeq: 1, routeId: "a", isRunning: false });
+  queue.wait({ seq: 2, accountSeq: 2, routeId: "a", isRunning: true });
+  queue.giveBack("a");
+  expect(queue.nextSeated()?.seq).toBe(2);
+  queue.giveBack("a");
+  expect(queue.nextSeated()?.seq).toBe(1);
 });
 
 test("denies a place to a newcomer while another generation waits for the route", () => {
-  const seats = createRunQueue({ all: 10, of: () => 2 });
-  seats.take("a", false);
-  seats.take("a", false);
-  seats.wait({ seq: 1, accountSeq: 1, routeId: "a", isRunning: false });
-  seats.giveBack("a");
-  expect(seats.tryTake("a", false)).toBe(false);
-  expect(seats.nextSeated()?.seq).toBe(1);
+  const queue = createRunQueue({ all: 10, of: () => 2 });
+  queue.take("a", false);
+  queue.take("a", false);
+  queue.wait({ seq: 1, accountSeq: 1, routeId: "a", isRunning: false });
+  queue.giveBack("a");
+  expect(queue.tryTake("a", false)).toBe(false);
+  expect(queue.nextSeated()?.seq).toBe(1);
 });
 
 test("drainRoute returns each waiting generation once, without those that left, and empties the queue", () => {
-  const seats = createRunQueue({ all: 10, of: () => 0 });
-  for (const seq of [3, 1, 2, 4]) seats.wait({ seq, accountSeq: seq % 2, routeId: "a", isRunning: seq === 4 });
-  seats.leave(2);
+  const queue = createRunQueue({ all: 10, of: () => 0 });
+  for (const seq of [3, 1, 2, 4]) queue.wait({ seq, accountSeq: seq % 2, routeId: "a", isRunning: seq === 4 });
+  queue.leave(2);
   expect(
-    seats
+    queue
       .drainRoute("a")
       .map(({ seq }) => seq)
       .sort(),
   ).toEqual([1, 3, 4]);
-  expect(seats.waiting()).toBe(0);
-  expect(seats.drainRoute("a")).toEqual([]);
+  expect(queue.waiting()).toBe(0);
+  expect(queue.drainRoute("a")).toEqual([]);
 });
 
 type Seated = { routeId: string };
@@ -103,7 +103,7 @@ test("never exceeds its limits, never idles while a generation waits, and serves
       fc.tuple(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 3 })),
       (steps, all, perRoute) => {
         const limit = (routeId: string) => perRoute[ROUTES.indexOf(routeId)] ?? 0;
-        const seats = createRunQueue({ all, of: limit });
+        const queue = createRunQueue({ all, of: limit });
         const seated: (Seated & { counts: boolean })[] = [];
         const line: Waiting[] = [];
         /** For each waiting generation: how often each other account was served on its route since it arrived. */
@@ -116,7 +116,7 @@ test("never exceeds its limits, never idles while a generation waits, and serves
           if (!isRunning) running += 1;
         };
         const serve = () => {
-          for (let next = seats.nextSeated(); next; next = seats.nextSeated()) {
+          for (let next = queue.nextSeated(); next; next = queue.nextSeated()) {
             const served = next;
             const at = line.indexOf(served);
             expect(at).toBeGreaterThanOrEqual(0);
@@ -141,7 +141,7 @@ test("never exceeds its limits, never idles while a generation waits, and serves
         const check = () => {
           for (const routeId of ROUTES) {
             const onRoute = seated.filter((each) => each.routeId === routeId).length;
-            expect(seats.onRoute(routeId)).toBe(onRoute);
+            expect(queue.onRoute(routeId)).toBe(onRoute);
             expect(onRoute).toBeLessThanOrEqual(limit(routeId));
             if (onRoute === limit(routeId)) continue;
             // The route has a free place: a generation that waits for it can only wait for the process limit.
@@ -149,35 +149,35 @@ test("never exceeds its limits, never idles while a generation waits, and serves
             expect(waiting.every(({ isRunning }) => !isRunning)).toBe(true);
             if (running < all) expect(waiting).toEqual([]);
           }
-          expect(seats.running()).toBe(running);
+          expect(queue.running()).toBe(running);
           expect(running).toBeLessThanOrEqual(all);
-          expect(seats.waiting()).toBe(line.length);
+          expect(queue.waiting()).toBe(line.length);
         };
 
         for (const each of steps) {
           if (each.kind === "arrive") {
             const routeId = ROUTES[each.route] ?? "a";
             seq += 1;
-            if (seats.tryTake(routeId, each.runs)) seat(routeId, each.runs);
+            if (queue.tryTake(routeId, each.runs)) seat(routeId, each.runs);
             else {
               const waiting = { seq, accountSeq: each.account, routeId, isRunning: each.runs };
-              seats.wait(waiting);
+              queue.wait(waiting);
               line.push(waiting);
             }
           } else if (each.kind === "finish") {
             const [gone] = seated.splice(each.pick % Math.max(1, seated.length), 1);
             if (!gone) continue;
-            seats.giveBack(gone.routeId);
+            queue.giveBack(gone.routeId);
             if (gone.counts) {
-              seats.endRunning();
+              queue.endRunning();
               running -= 1;
             }
           } else if (each.kind === "leave") {
             const [gone] = line.splice(each.pick % Math.max(1, line.length), 1);
-            if (gone) seats.leave(gone.seq);
+            if (gone) queue.leave(gone.seq);
           } else {
             const routeId = ROUTES[each.route] ?? "a";
-            const out = seats.drainRoute(routeId).map((waiting) => waiting.seq);
+            const out = queue.drainRoute(routeId).map((waiting) => waiting.seq);
             expect(out.sort()).toEqual(
               line
                 .filter((waiting) => waiting.routeId === routeId)

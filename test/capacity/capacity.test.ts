@@ -53,7 +53,7 @@ const sceneOf = (store: StoreName, { rate, runS, warmS, countedS }: (typeof WORL
   const databaseCores = Math.max(1, Math.ceil(load.databaseCores / ask.full));
   const world = {
     ...{ seed: SEED, costs, isShared: store === "postgres", rate, runS, polls: ask.polls, nodes, databaseCores },
-    ...{ seats: Number.MAX_SAFE_INTEGER, syncMs: ask.syncMs, roundTripMs: ask.roundTripMs, warmS, countedS },
+    ...{ maxRunning: Number.MAX_SAFE_INTEGER, syncMs: ask.syncMs, roundTripMs: ask.roundTripMs, warmS, countedS },
   };
   return { ask, costs, nodes, load, world };
 };
@@ -184,7 +184,7 @@ describe(`capacity calculator, seed ${SEED} (set by CAPACITY_SEED)`, () => {
             nodes,
             databaseCores,
           },
-          ...{ seats: Number.MAX_SAFE_INTEGER, syncMs: ask.syncMs, roundTripMs: ask.roundTripMs, warmS: 10, countedS: 8 },
+          ...{ maxRunning: Number.MAX_SAFE_INTEGER, syncMs: ask.syncMs, roundTripMs: ask.roundTripMs, warmS: 10, countedS: 8 },
         });
       const arrived = (share: number) => end.rate * share * costs.mutations;
       const below = at(0.85);
@@ -198,9 +198,9 @@ describe(`capacity calculator, seed ${SEED} (set by CAPACITY_SEED)`, () => {
   test("recommends a max_running with which no generation waits, while a queue grows with half of it", () => {
     const answer = answerTo({ ...ASK, rate: 20, runS: 10, nodes: 2 }, "postgres", 8);
     const costs = costsOf(MEASURED, "postgres");
-    const waiting = (seats: number) =>
+    const waiting = (maxRunning: number) =>
       simulate({
-        ...{ seed: SEED, costs, isShared: true, rate: 20, runS: 10, polls: 0, nodes: 2, databaseCores: 4, seats },
+        ...{ seed: SEED, costs, isShared: true, rate: 20, runS: 10, polls: 0, nodes: 2, databaseCores: 4, maxRunning },
         ...{ syncMs: 0.5, roundTripMs: 0.5, warmS: 60, countedS: 60 },
       }).seatsWaiting;
     expect([waiting(answer.maxRunningPerNode), waiting(Math.ceil(answer.maxRunningPerNode / 2)) > 100]).toEqual([0, true]);

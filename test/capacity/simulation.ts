@@ -14,7 +14,7 @@ export type World = {
   nodes: number;
   databaseCores: number;
   /** The max_running of each node. */
-  seats: number;
+  maxRunning: number;
   syncMs: number;
   roundTripMs: number;
   /** The warm-up time and the measured time, in s. */
@@ -71,7 +71,7 @@ export const simulate = (world: World): Seen => {
     const writing = openLine(agenda, 1);
     const mailbox: { sinceMs: number; then: () => void }[] = [];
     let isWriting = false;
-    let free = world.seats;
+    let free = world.maxRunning;
     const line: (() => void)[] = [];
 
     const flush = (): void => {

@@ -83,6 +83,7 @@ describe("rejects a model file and reports the JSON location:", () => {
   const rows: [name: string, path: string, value: unknown, fault: string][] = [
     ["an unknown key", "colour", "red", "/colour: unknown key"],
     ["an unknown key of a route", "routes.0.priority", 1, "/routes/0/priority: unknown key"],
+    ["the former name of max_running", "routes.0.seats", 8, "/routes/0/seats: unknown key; it is now max_running"],
     ["an unknown key of a field", "fields.prompt.colour", 1, "/fields/prompt/colour: unknown key"],
     ["an unknown field", "fields.colour", { max_length: 1 }, "/fields/colour: unknown key"],
     ["a missing member", "name", undefined, "/name: is missing"],

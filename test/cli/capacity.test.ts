@@ -23,8 +23,8 @@ test("capacity derives max_running from rate and run time, and file storage from
   const answer = await asked("--rate", "10", "--run-s", "90", "--result-mb", "4", "--keep-files-days", "2", "--routes", "5");
   expect(answer.in_flight.mean).toBeGreaterThan(900);
   expect(answer.in_flight.mean).toBeLessThan(930);
-  expect(answer.seats.per_node * answer.nodes).toBeGreaterThanOrEqual(answer.in_flight.seldom_more);
-  expect(answer.seats.per_route).toBe(Math.ceil(answer.in_flight.seldom_more / 5));
+  expect(answer.max_running.per_node * answer.nodes).toBeGreaterThanOrEqual(answer.in_flight.seldom_more);
+  expect(answer.max_running.per_route).toBe(Math.ceil(answer.in_flight.seldom_more / 5));
   expect(answer.files).toEqual({
     ...{ bytes_per_s: 40_000_000, bytes_per_day: 40_000_000 * 86_400, bytes_kept: 40_000_000 * 86_400 * 2 },
     kept: 10 * 86_400 * 2,
@@ -47,7 +47,9 @@ test("capacity prints the verdict, the requirements and the rows per table witho
   const { exit, out, err } = await runHere(["capacity", "--rate", "100", "--store", "postgres"]);
   expect(exit as number).toBe(0);
   expect(out).toMatch(/^100 generations\/s, 60 s each, 20 polls each: PostgreSQL with \d+ nodes?/);
-  expect(out).toMatch(/^seats +[\d,]+ a node +limits\.max_running; [\d,]+ on each route \(limits\.max_running_per_route\)$/m);
+  expect(out).toMatch(
+    /^running at most +[\d,]+ a node +limits\.max_running; [\d,]+ on each route \(limits\.max_running_per_route\)$/m,
+  );
   expect(out).toMatch(/^full at +[\d,.]+\/s +the nodes' own threads [\d,.]+, /m);
   expect(out).toMatch(/^generation_event +[\d,]+ +[\d.]+ GB +[\d.]+ TB$/m);
   expect(err).toMatch(/^costs as measured on .*; your machine's: npm run costs$/m);

@@ -112,7 +112,7 @@ export const growthRates = (): string => {
         ({ sqliteLacks }) => sqliteLacks.map((why) => LACKS[why]).join(", ") || "nothing",
       ),
       row("in flight, seldom more than", ({ load }) => number(load.inFlight.seldomMore)),
-      row("seats on a route, where there is one", ({ maxRunningPerRoute: seatsPerRoute }) => number(seatsPerRoute)),
+      row("running on a route, where there is one", ({ maxRunningPerRoute }) => number(maxRunningPerRoute)),
       row("rows a second", ({ database }) => number(database.rowsPerS)),
       row("database a day", ({ database }) => bytes(database.bytesPerDay)),
       row("database after a year", ({ database }) => bytes(database.bytesKept)),

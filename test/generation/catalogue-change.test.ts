@@ -73,7 +73,7 @@ test("fails a queued generation with provider_unavailable, without an attempt or
 });
 
 test("starts a queued generation on the next planned route at its quoted price when the cheapest route is removed", async () => {
-  const scene = await openScene({ routes: [{ ...FAL, seats: 1 }, REPLICATE] });
+  const scene = await openScene({ routes: [{ ...FAL, maxRunning: 1 }, REPLICATE] });
   await scene.occupy();
   const { id } = await scene.begin();
   expect((await scene.show(id)).status).toBe("queued");
@@ -83,11 +83,11 @@ test("starts a queued generation on the next planned route at its quoted price w
 });
 
 test("uses more places on a route immediately when the new catalogue allows more", async () => {
-  const scene = await openScene({ routes: [{ ...FAL, seats: 1 }] });
+  const scene = await openScene({ routes: [{ ...FAL, maxRunning: 1 }] });
   await scene.occupy();
   const { id } = await scene.begin();
   expect((await scene.show(id)).status).toBe("queued");
-  scene.rooms.replaceCatalogue(catalogueOf([{ ...FAL, seats: 2 }]));
+  scene.rooms.replaceCatalogue(catalogueOf([{ ...FAL, maxRunning: 2 }]));
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal", "fal"] });
 });
 

@@ -18,7 +18,7 @@ export type TestRoute = {
   expectedS?: number;
   timeoutS?: number;
   confirmS?: number;
-  seats?: number;
+  maxRunning?: number;
   onRefusal?: "fail" | "next";
   onLost?: "next" | "hold" | "fail";
   /** fal only: the job has no mark, so it is looked up by its input. */
@@ -39,7 +39,7 @@ const routeOf = ({
   expectedS = 10,
   timeoutS = 600,
   confirmS,
-  seats,
+  maxRunning,
   onRefusal,
   onLost,
   unmarked,
@@ -56,7 +56,7 @@ const routeOf = ({
   timeout_s: timeoutS,
   ...(confirmS === undefined ? {} : { confirm_s: confirmS }),
   rates: [{ usd }],
-  ...(seats === undefined ? {} : { seats }),
+  ...(maxRunning === undefined ? {} : { max_running: maxRunning }),
   ...(onRefusal ? { on_refusal: onRefusal } : {}),
   ...(onLost ? { on_lost: onLost } : {}),
   ...(ends ? { ends } : {}),

@@ -33,7 +33,7 @@ const ROWS: Row[] = [
   {
     meanwhile: "waits for a place in the run queue",
     rests: "running.awaitingSeat",
-    routes: [FAL, { ...REPLICATE, seats: 1, timeoutS: 2400 }],
+    routes: [FAL, { ...REPLICATE, maxRunning: 1, timeoutS: 2400 }],
     before: (scene) => scene.occupy({ on: "replicate" }),
     end: { attempts: ["delivered"], received: ["fal", "replicate", "fal"] },
     orphans: [],

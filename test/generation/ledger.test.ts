@@ -39,7 +39,7 @@ test("rejects submissions with 503 busy while the disk is full, still serves rea
 });
 
 test("rejects submissions with 503 busy when the database reaches its maximum size, and completes all after a restart with more space", async () => {
-  const lasting = await openLasting([{ ...FAL, seats: 1 }], { pragmas: { maxPages: 160 } });
+  const lasting = await openLasting([{ ...FAL, maxRunning: 1 }], { pragmas: { maxPages: 160 } });
   const { first } = lasting;
   first.simulator.script({ fault: "late-ms", ms: 500_000, times: 1 });
   const ids = [(await first.begin()).id];

@@ -78,7 +78,7 @@ test("fails with provider_failed, not timed_out, when the last route fails after
 });
 
 test("times out without a charge when max_wait_s passes while the fallback waits for a place on a full route", async () => {
-  const scene = await openScene({ routes: [FAL, { ...REPLICATE, seats: 1, timeoutS: 2000 }] });
+  const scene = await openScene({ routes: [FAL, { ...REPLICATE, maxRunning: 1, timeoutS: 2000 }] });
   await scene.occupy({ on: "replicate" });
   scene.simulator.script({ fault: "fail", endpoint: "life/fal" });
   const { id } = await scene.begin({ max_wait_s: 300 });

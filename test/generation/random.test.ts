@@ -23,7 +23,7 @@ const route = fc.record({
   provider: fc.constantFrom("fal" as const, "replicate" as const),
   cents: fc.integer({ min: 1, max: 99 }),
   timeoutS: fc.integer({ min: 30, max: LONGEST_ROUTE_S }),
-  seats: fc.integer({ min: 1, max: 3 }),
+  maxRunning: fc.integer({ min: 1, max: 3 }),
   onRefusal: fc.constantFrom("fail" as const, "next" as const),
   onLost: fc.constantFrom("next" as const, "next" as const, "hold" as const, "fail" as const),
 });

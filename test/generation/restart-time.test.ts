@@ -68,7 +68,7 @@ test("times out a queued generation and continues a running one when max_wait_s 
 });
 
 test("keeps the order of the run queue over a restart, behind the generations that were running", async () => {
-  const lasting = await openLasting([{ ...FAL, seats: 1 }]);
+  const lasting = await openLasting([{ ...FAL, maxRunning: 1 }]);
   const { first } = lasting;
   first.simulator.script({ fault: "late-ms", ms: 60_000 });
   const ids: string[] = [];
@@ -84,7 +84,7 @@ test("keeps the order of the run queue over a restart, behind the generations th
 });
 
 test("keeps a generation that waits for a full fallback route running over a restart, and then starts it", async () => {
-  const lasting = await openLasting([FAL, { ...REPLICATE, seats: 1 }]);
+  const lasting = await openLasting([FAL, { ...REPLICATE, maxRunning: 1 }]);
   const { first } = lasting;
   await first.occupy({ on: "replicate", ms: 100_000 });
   first.simulator.script({ fault: "fail", endpoint: "life/fal" });

@@ -12,7 +12,7 @@ const beginAs = async (scene: Scene, { key }: Tenant): Promise<string> => {
 };
 
 for (const [what, options] of [
-  ["of the route", { routes: [{ ...FAL, seats: 1 }, REPLICATE] }],
+  ["of the route", { routes: [{ ...FAL, maxRunning: 1 }, REPLICATE] }],
   ["of every route (max_running_per_route)", { env: { GENROUTER_LIMITS__MAX_RUNNING_PER_ROUTE: "1" } }],
   ["of the process (max_running)", { env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } }],
 ] as const)
@@ -31,7 +31,7 @@ for (const [what, options] of [
   });
 
 test("serves accounts in turn, and the oldest generation first within an account", async () => {
-  const scene = await openScene({ routes: [{ ...FAL, seats: 1 }] });
+  const scene = await openScene({ routes: [{ ...FAL, maxRunning: 1 }] });
   await scene.occupy({ ms: 100_000 });
   const [a, b, c] = [await scene.newTenant(), await scene.newTenant(), await scene.newTenant()];
   const order: [string, Tenant][] = [
@@ -53,7 +53,7 @@ test("serves accounts in turn, and the oldest generation first within an account
 });
 
 test("keeps a fallback that waits for a full route in status running until it gets a place", async () => {
-  const scene = await openScene({ routes: [FAL, { ...REPLICATE, seats: 1 }] });
+  const scene = await openScene({ routes: [FAL, { ...REPLICATE, maxRunning: 1 }] });
   await scene.occupy({ on: "replicate", ms: 300_000 });
   scene.simulator.script({ fault: "fail", endpoint: "life/fal", times: 1 });
   const { id } = await scene.begin();
@@ -88,7 +88,7 @@ test("skips a planned route whose circuit breaker is open, and does not count it
 });
 
 test("serves more generations than places over several accounts and charges each once", async () => {
-  const scene = await openScene({ routes: [{ ...FAL, seats: 2 }, REPLICATE], env: { GENROUTER_LIMITS__MAX_RUNNING: "3" } });
+  const scene = await openScene({ routes: [{ ...FAL, maxRunning: 2 }, REPLICATE], env: { GENROUTER_LIMITS__MAX_RUNNING: "3" } });
   const tenants = await Promise.all(Array.from({ length: 3 }, () => scene.newTenant()));
   const ids = await Promise.all(Array.from({ length: 18 }, (_, at) => beginAs(scene, tenants[at % 3] as Tenant)));
   let most = 0;

@@ -45,7 +45,7 @@ const partsOf = (answer: Answer): [part: string, value: string, why: string][] =
       `${percent(load.busiestThread)} of the busiest thread of each, ${number(load.nodeCores)} cores in all`,
     ],
     [
-      "seats",
+      "running at most",
       `${number(answer.maxRunningPerNode)} a node`,
       `limits.max_running; ${number(answer.maxRunningPerRoute)} on each route (limits.max_running_per_route)`,
     ],
@@ -110,6 +110,8 @@ export const jsonOf = (answer: Answer) => {
       nodes: load.nodes,
     },
     in_flight: { mean: rounded(load.inFlight.mean), seldom_more: load.inFlight.seldomMore },
+    max_running: { per_node: answer.maxRunningPerNode, per_route: answer.maxRunningPerRoute },
+    // The former name, for scripts that read it.
     seats: { per_node: answer.maxRunningPerNode, per_route: answer.maxRunningPerRoute },
     cores: {
       nodes: rounded(load.nodeCores),

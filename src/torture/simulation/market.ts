@@ -38,7 +38,7 @@ const drawRoute = (dice: Rng, modelId: string, provider: string): Route => ({
   options: {},
   expected_s: dice.whole(5, 60),
   timeout_s: dice.pick([60, 120, 300, 900, 2400]),
-  ...(dice.chance(0.3) ? { seats: dice.whole(1, 3) } : {}),
+  ...(dice.chance(0.3) ? { max_running: dice.whole(1, 3) } : {}),
   on_refusal: dice.pick(["fail", "next"]),
   on_lost: dice.pick(["next", "next", "hold", "fail"]),
   takes: {},
@@ -84,7 +84,7 @@ export const redrawCatalogue = (dice: Rng, before: Catalogue): Catalogue =>
     before.models.map((model) => {
       const kept = model.routes.filter(() => dice.chance(0.8));
       const routes = (kept.length > 0 ? kept : model.routes).map((route) =>
-        dice.chance(0.6) ? { ...drawRoute(dice, model.id, route.provider), seats: route.seats ?? 64 } : route,
+        dice.chance(0.6) ? { ...drawRoute(dice, model.id, route.provider), max_running: route.max_running ?? 64 } : route,
       );
       return { ...model, routes };
     }),
