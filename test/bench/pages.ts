@@ -69,7 +69,11 @@ export const capacity = (): string => {
       DISK_SYNCS_PER_S / (OWN_SYNCS + SHARED_SYNCS / SHARED_BY),
     ],
     ["one provider, submissions", `${submits} in flight, ${SUBMIT_S} s each`, submits / SUBMIT_S],
-    ["a route, pictures", `${limits.max_running_per_route} running, ${PICTURE_S} s each`, limits.max_running_per_route / PICTURE_S],
+    [
+      "a route, pictures",
+      `${limits.max_running_per_route} running, ${PICTURE_S} s each`,
+      limits.max_running_per_route / PICTURE_S,
+    ],
     ["a route, clips", `${limits.max_running_per_route} running, ${CLIP_S} s each`, limits.max_running_per_route / CLIP_S],
     ["all routes, pictures", `${limits.max_running} running, ${PICTURE_S} s each`, limits.max_running / PICTURE_S],
     ["all routes, clips", `${limits.max_running} running, ${CLIP_S} s each`, limits.max_running / CLIP_S],
