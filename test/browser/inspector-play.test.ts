@@ -33,11 +33,11 @@ here("the Play page", () => {
     expect(await activeState(page)).toBe("queued");
 
     const way: [label: string, state: string][] = [
-      ["a seat on cheap", "running.submitting.intent"],
+      ["a place on cheap", "running.submitting.intent"],
       ["a connection is free", "running.submitting.sending"],
       ["its answer is lost", "running.confirming.acceptance"],
       ["proved: it never arrived", "running.awaitingSeat"],
-      ["a seat on middle", "running.submitting.intent"],
+      ["a place on middle", "running.submitting.intent"],
       ["a connection is free", "running.submitting.sending"],
       ["the provider accepts", "running.polling"],
       ["its result is announced", "running.collecting.fetching"],
@@ -66,7 +66,7 @@ here("the Play page", () => {
     const { page, asked, close } = await openPlay();
     const before = asked.length;
     await page.context().setOffline(true);
-    for (const label of ["a seat on cheap", "a connection is free", "refused: the input itself"])
+    for (const label of ["a place on cheap", "a connection is free", "refused: the input itself"])
       await offer(page, label).first().click();
     expect(await activeState(page)).toBe("running.awaitingSeat");
     for (const name of [...MACHINE_NAMES].reverse()) {
@@ -91,7 +91,7 @@ here("the Play page", () => {
 
   test("scrolls the active state into view after each event and after a wait", async () => {
     const { page, inPage, close } = await openPlay();
-    for (const label of ["a seat on cheap", "a connection is free", "its answer is lost"]) {
+    for (const label of ["a place on cheap", "a connection is free", "its answer is lost"]) {
       await offer(page, label).first().focus();
       expect(await inPage<boolean>("panAway")).toBe(true);
       const before = await inPage<number>("scrolled");
@@ -123,7 +123,7 @@ here("the Play page", () => {
 
   test("works by keyboard, and shows the chart as a list", async () => {
     const { page, close } = await openPlay();
-    await offer(page, "a seat on cheap").focus();
+    await offer(page, "a place on cheap").focus();
     await page.keyboard.press("Enter");
     expect(await activeState(page)).toBe("running.submitting.intent");
     // The pressed button is now disabled. The next Tab still moves on from its position.
@@ -146,7 +146,7 @@ here("the Play page", () => {
     "on $viewport.width pixels, $colorScheme: has no serious accessibility violation and no horizontal scrolling",
     async (look) => {
       const { page, sound, close } = await openPlay({ ...look, bypassCSP: true });
-      await offer(page, "a seat on cheap").first().click();
+      await offer(page, "a place on cheap").first().click();
       await page.getByLabel("Show what the tests take").check();
       await sound();
       await close();
