@@ -91,14 +91,12 @@ const shown = (value: unknown): string => {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 };
 
-/** Former name → present name. */
-const RENAMED_KEYS: Readonly<Record<string, string>> = { seats: "max_running" };
+/** The former name of a route's `max_running`. */
+const FORMER_MAX_RUNNING = /^\/routes\/\d+\/seats$/;
 
 const shapeMessage = ({ type, path, schema, value, message }: ValueError): string => {
-  if (type === ValueErrorType.ObjectAdditionalProperties) {
-    const present = RENAMED_KEYS[path.split("/").at(-1) ?? ""];
-    return present === undefined ? "unknown key" : `unknown key; it is now ${present}`;
-  }
+  if (type === ValueErrorType.ObjectAdditionalProperties)
+    return FORMER_MAX_RUNNING.test(path) ? "unknown key; it is now max_running" : "unknown key";
   if (type === ValueErrorType.ObjectRequiredProperty) return "is missing";
   if (type === ValueErrorType.ArrayUniqueItems) return "has the same item twice";
   return typeof schema.description === "string"

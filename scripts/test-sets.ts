@@ -43,8 +43,8 @@ const importsOf = (path: string): string[] => {
 };
 
 /**
- * Files without such a module that take 6 s of CPU time or more. They test programs and documents, not the core, so that a
- * developer's loop without them is a third shorter.
+ * Files without such a module that take 6 s of CPU time or more and test a command, a document or a whole service from outside.
+ * Files about the core stay in the quick set, however long they take.
  */
 export const LONG_FILES: readonly string[] = [
   "test/backup/create.test.ts",

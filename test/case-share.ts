@@ -17,9 +17,9 @@ export const casesOfShare = <T>(
   cases: readonly T[],
   nameOf: (one: T) => string,
   percent = process.env[SHARE_VARIABLE],
-): readonly T[] => {
+): T[] => {
   const share = Number(percent ?? 100);
-  if (!(share < 100)) return cases;
+  if (!(share < 100)) return [...cases];
   const seed = Number(process.env[SHARE_SEED_VARIABLE] ?? Math.floor(Date.now() / 1000));
   const count = Math.max(1, Math.ceil((cases.length * share) / 100));
   const ranked = cases.toSorted((a, b) => rankOf(nameOf(a), seed) - rankOf(nameOf(b), seed));

@@ -1,5 +1,4 @@
 // backup verify finds every class of damage and names the path, and backup restore restores nothing that is damaged.
-
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -57,7 +56,7 @@ const DAMAGES: [string, (dir: string) => void, () => string][] = [
   ["a symbolic link to the outside", (dir) => symlinkSync("/etc/hostname", join(dir, "link")), () => "link"],
 ];
 
-test.each([...casesOfShare("damages of a backup", DAMAGES, ([name]) => name)])(
+test.each(casesOfShare("damages of a backup", DAMAGES, ([name]) => name))(
   "verify names the path and restore refuses: %s",
   async (_, damage, path) => {
     const copy = join(freshDir(), "genrouter-20261019T120000Z");

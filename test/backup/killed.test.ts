@@ -1,5 +1,4 @@
 // Backups that are killed, stopped or out of room leave nothing that looks like a backup, and do not disturb the service.
-
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -78,7 +77,7 @@ const MOMENTS: [when: string, line: string][] = [
   ["while it verifies the database", "^checking the books"],
 ];
 
-test.each([...casesOfShare("moments of a kill", MOMENTS, ([when]) => when)])(
+test.each(casesOfShare("moments of a kill", MOMENTS, ([when]) => when))(
   "a backup killed %s counts as incomplete, and the next backup removes it",
   async (_, line) => {
     const dir = place();

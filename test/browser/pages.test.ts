@@ -1,5 +1,4 @@
 // Documentation pages in a browser: requested hosts, accessibility, keyboard, colour schemes, and video playback.
-
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { source as axe } from "axe-core";

@@ -1,5 +1,4 @@
 // Opens a page of the service in a browser and records requests, errors and accessibility violations.
-
 import { expect } from "bun:test";
 import { join } from "node:path";
 import { source as axe } from "axe-core";

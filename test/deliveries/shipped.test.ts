@@ -1,5 +1,4 @@
 // Shipped models: a result that the first route makes as ordered passes the delivery check.
-
 import { expect, test } from "bun:test";
 import { isChoice, isRange } from "../../catalogue/capabilities.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";

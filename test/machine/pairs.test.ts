@@ -1,5 +1,4 @@
 // Runs every reachable pair of situation and event through the real host and store, and checks the money after each transition.
-
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { EFFECT_ON_ENTRY } from "../../actors/generation/machine.ts";
 import { leafOf } from "../../actors/generation/snapshot.ts";

@@ -1,5 +1,4 @@
 // Tests the playground: offered events match the machine, and reach every state and every transition.
-
 import { expect, test } from "bun:test";
 import { chartOf } from "../../actors/chart/chart.ts";
 import { MACHINE_NAMES, MACHINES, type MachineName } from "../../actors/chart/machines.ts";
@@ -45,7 +44,7 @@ const playEverything = (machine: MachineName) => {
   return { taken, states, faults };
 };
 
-test.each([...casesOfShare("machines", MACHINE_NAMES, (name) => name)])(
+test.each(casesOfShare("machines", MACHINE_NAMES, (name) => name))(
   "%s: the offered events reach every state and every transition without a fault",
   (machine) => {
     const chart = chartOf(MACHINES[machine].machine);

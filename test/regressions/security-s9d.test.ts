@@ -1,5 +1,4 @@
 // Error texts of providers at the maximum response size are matched in linear time (S9d).
-
 import { describe, expect, test } from "bun:test";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import { patternOf } from "../../src/providers/dialect/patterns.ts";

@@ -1,5 +1,4 @@
 // Provider keys that a provider repeats in every response appear in no log, response, row or file.
-
 import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";

@@ -100,6 +100,7 @@ const rounded = (value: number): number => Number(value.toPrecision(4));
 
 export const jsonOf = (answer: Answer) => {
   const { request, store, load, log, bucket, database, ends, advice, tables } = answer;
+  const maxRunning = { per_node: answer.maxRunningPerNode, per_route: answer.maxRunningPerRoute };
   return {
     ...{
       rate: request.rate,
@@ -110,9 +111,9 @@ export const jsonOf = (answer: Answer) => {
       nodes: load.nodes,
     },
     in_flight: { mean: rounded(load.inFlight.mean), seldom_more: load.inFlight.seldomMore },
-    max_running: { per_node: answer.maxRunningPerNode, per_route: answer.maxRunningPerRoute },
+    max_running: maxRunning,
     // The former name, for scripts that read it.
-    seats: { per_node: answer.maxRunningPerNode, per_route: answer.maxRunningPerRoute },
+    seats: maxRunning,
     cores: {
       nodes: rounded(load.nodeCores),
       busiest_thread: rounded(load.busiestThread),

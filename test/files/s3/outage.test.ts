@@ -1,5 +1,4 @@
 // Two minutes of bucket failures lose no result: each is served throughout and uploaded afterwards.
-
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -80,7 +79,7 @@ const openStore = async (records = new Map<string, GenerationRecord>()) => {
 };
 
 /** The names of the failures, or of a part of them. */
-const casesOf = (troubles: object): string[] => [...casesOfShare("failures of a bucket", Object.keys(troubles), (name) => name)];
+const casesOf = (troubles: object): string[] => casesOfShare("failures of a bucket", Object.keys(troubles), (name) => name);
 
 describe("two minutes of bucket failures while generations succeed", () => {
   const TROUBLES: Record<string, (asked: Asked) => Failure | undefined> = {
