@@ -10,10 +10,10 @@ import { dialectsOf } from "../src/routing/load-catalogue.ts";
 import type { Store } from "../src/store/store.ts";
 import type { TestClock } from "./clock.ts";
 
-type Of = { settings: Settings; store: Store; catalogue: Catalogue; clock: TestClock; dir: string; rooms: () => Components };
+type Of = { settings: Settings; store: Store; catalogue: Catalogue; clock: TestClock; dir: string; components: () => Components };
 
-export const adminOf = async ({ settings, store, catalogue, clock, dir, rooms }: Of): Promise<AdminService> => {
-  const { post, submit, decide, rekeyed, providers } = rooms();
+export const adminOf = async ({ settings, store, catalogue, clock, dir, components }: Of): Promise<AdminService> => {
+  const { post, submit, decide, rekeyed, providers } = components();
   return createAdminService({
     ...{ reads: store, mode: "test", post, clock, submit, decide, rekeyed, vault: createVault(dir, store.nodes !== null) },
     market: createInventory({

@@ -80,7 +80,7 @@ export const openHarnessOfNodes = async (
       env: { ...(isStill ? {} : { GENROUTER_LIMITS__SLOW_COMMIT_MS: "3600000" }), ...bucket.settings, ...options.env },
       ...(harnesses[0] ? { simulator: harnesses[0].simulator } : {}),
     });
-    front.nodes.push(harness.own);
+    front.nodes.push(harness.nodeUrl);
     return harness;
   };
   for (let n = 0; n < count; n += 1) harnesses.push(await open());
@@ -90,45 +90,45 @@ export const openHarnessOfNodes = async (
     await Promise.all(harnesses.map((harness) => work(harness)));
   };
   // Two rounds: all nodes receive in the second round what the last node published in the first.
-  const told = async (): Promise<void> => {
+  const synchronize = async (): Promise<void> => {
     for (let round = 0; round < 2; round += 1)
-      await all(async ({ rooms }) => {
-        await rooms.ledger.idle();
-        await rooms.leaseKeeper?.look();
+      await all(async ({ components }) => {
+        await components.ledger.idle();
+        await components.leaseKeeper?.look();
       });
   };
-  await told();
-  const { rooms } = first;
-  const everywhere: Harness["rooms"] = {
-    ...rooms,
+  await synchronize();
+  const firstComponents = first.components;
+  const everywhere: Harness["components"] = {
+    ...firstComponents,
     post: async (mutation) => {
       // Each node sends its own heartbeat; all other mutations of one node reach the others through the database.
       const [outcome] = await Promise.all([
-        rooms.post(mutation),
-        ...(mutation.mutation === "beat" ? others.map((harness) => harness.rooms.post(mutation)) : []),
+        firstComponents.post(mutation),
+        ...(mutation.mutation === "beat" ? others.map((harness) => harness.components.post(mutation)) : []),
       ]);
-      if (mutation.mutation !== "beat") await told();
+      if (mutation.mutation !== "beat") await synchronize();
       return outcome;
     },
     ledger: {
-      ...rooms.ledger,
+      ...firstComponents.ledger,
       load: () => {
-        const loads = harnesses.map((harness) => harness.rooms.ledger.load());
-        return { ...rooms.ledger.load(), waiting: loads.reduce((sum, { waiting }) => sum + waiting, 0) };
+        const loads = harnesses.map((harness) => harness.components.ledger.load());
+        return { ...firstComponents.ledger.load(), waiting: loads.reduce((sum, { waiting }) => sum + waiting, 0) };
       },
     },
-    upkeep: { ...rooms.upkeep, rollUpUsage: () => all((harness) => harness.rooms.upkeep.rollUpUsage()) },
+    upkeep: { ...firstComponents.upkeep, rollUpUsage: () => all((harness) => harness.components.upkeep.rollUpUsage()) },
     rekeyed: (account, key) => {
-      for (const harness of harnesses) harness.rooms.rekeyed(account, key);
+      for (const harness of harnesses) harness.components.rekeyed(account, key);
     },
-    drain: (longestMs) => all((harness) => harness.rooms.drain(longestMs)),
+    drain: (longestMs) => all((harness) => harness.components.drain(longestMs)),
     replaceCatalogue: (next) => {
-      for (const harness of harnesses) harness.rooms.replaceCatalogue(next);
+      for (const harness of harnesses) harness.components.replaceCatalogue(next);
     },
     recover: () =>
       all(async (harness) => {
-        await harness.rooms.recover();
-        await harness.rooms.leaseKeeper?.begin();
+        await harness.components.recover();
+        await harness.components.leaseKeeper?.begin();
       }),
   };
   const countRows = async (): Promise<JsonObject> => {
@@ -163,7 +163,7 @@ export const openHarnessOfNodes = async (
   return {
     ...first,
     ...{ each: harnesses, databaseUrl: database.url },
-    ...{ rooms: everywhere, store: { ...first.store, unfinished }, nodes: count, told, countRows },
+    ...{ components: everywhere, store: { ...first.store, unfinished }, nodes: count, synchronize: synchronize, countRows },
     eventually: (look, what) =>
       eventually(async () => {
         await answered();
@@ -171,7 +171,7 @@ export const openHarnessOfNodes = async (
       }, what),
     newTenant: async (...words) => {
       const tenant = await first.newTenant(...words);
-      await told();
+      await synchronize();
       return tenant;
     },
     close: () => end("close"),

@@ -27,9 +27,9 @@ import { openDirectory, openHere } from "./store/open-store.ts";
 import { testTelemetry } from "./telemetry/open-telemetry.ts";
 
 export type Tenant = { accountId: string; accountSeq: number; key: string; keyId: string };
-export type Answered = { status: number; headers: Headers; body: JsonObject & { [key: string]: Json }; text: string };
+export type ParsedResponse = { status: number; headers: Headers; body: JsonObject & { [key: string]: Json }; text: string };
 /** A generation as the API shows it. */
-export type Shown = {
+export type GenerationResource = {
   id: string;
   status: string;
   message?: string;
@@ -44,7 +44,7 @@ export type Shown = {
 };
 
 /** A response and its request. */
-export type Heard = { method: string; path: string; status: number; headers: Headers; text: string };
+export type ReceivedResponse = { method: string; path: string; status: number; headers: Headers; text: string };
 
 export type HarnessOptions = {
   /** Settings as environment names, e.g. `{ GENROUTER_LIMITS__MAX_RUNNING: "1" }`. */
@@ -80,16 +80,16 @@ export type HarnessOptions = {
   /** Cost of password hashes, cheap unless given. */
   passwordCost?: { memoryCost: number; timeCost: number };
   /** Receives every response. */
-  heard?: (answer: Heard) => void;
+  onResponse?: (answer: ReceivedResponse) => void;
 };
 
 export type Harness = {
   url: string;
   /** The address of this node, without the proxy. */
-  own: string;
+  nodeUrl: string;
   clock: TestClock;
   simulator: Simulator;
-  rooms: Components;
+  components: Components;
   /** The admin service. */
   admin(): Promise<AdminService>;
   /** Files on disk that wait for the upload to the bucket. */
@@ -100,21 +100,21 @@ export type Harness = {
   /** Creates an account with credits and a key. */
   newTenant(credits?: number, scope?: KeyScope): Promise<Tenant>;
   /** Sends a request, with the tenant's key unless another is given. */
-  ask(
+  request(
     method: string,
     path: string,
     more?: { body?: unknown; key?: string | null; headers?: Record<string, string> },
-  ): Promise<Answered>;
+  ): Promise<ParsedResponse>;
   /** Submits and expects 202. */
-  submit(model: string, input: JsonObject, more?: JsonObject): Promise<Shown>;
-  show(id: string, key?: string): Promise<Shown>;
+  submit(model: string, input: JsonObject, more?: JsonObject): Promise<GenerationResource>;
+  show(id: string, key?: string): Promise<GenerationResource>;
   /** Polls until the generation has ended, or `reached` holds. */
-  until(id: string, reached?: (shown: Shown) => boolean, key?: string): Promise<Shown>;
+  until(id: string, reached?: (shown: GenerationResource) => boolean, key?: string): Promise<GenerationResource>;
   /** Calls a function repeatedly, while everything else continues, until it returns a truthy value. */
   eventually: typeof eventually;
   balance(tenant?: Tenant): Promise<{ available: number; held: number; charged: number; inProgress: number }>;
   /** Waits until every node has received the changes of the others. */
-  told(): Promise<void>;
+  synchronize(): Promise<void>;
   /** Number of nodes. */
   nodes: number;
   /** The row count of every table. */
@@ -164,8 +164,8 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
   const { log } = telemetry;
   const kept = await createResultStorage({ settings, clock, log, store, shared: options.shared ?? options.node !== undefined });
   const watched = watchFiles(kept.files);
-  const admin = () => adminOf({ settings, store, catalogue, clock, dir, rooms: () => rooms });
-  const rooms: Components = await createComponents({
+  const admin = () => adminOf({ settings, store, catalogue, clock, dir, components: () => components });
+  const components: Components = await createComponents({
     ...{ settings, clock, telemetry, log, store },
     files: aroundFiles(watched.files),
     spool: kept.spool,
@@ -179,25 +179,25 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
     media: { sandbox: sandboxUnder(clock), ...media },
     passwordCost: options.passwordCost ?? CHEAP_PASSWORDS,
   });
-  const listening = await rooms.http.listen({ host: "127.0.0.1", port: 0 });
+  const listening = await components.http.listen({ host: "127.0.0.1", port: 0 });
   const url = options.node?.front ?? listening.url;
-  rooms.listensAt(url);
+  components.listensAt(url);
   if (!options.unrecovered) {
-    await rooms.recover();
-    await rooms.leaseKeeper?.begin();
+    await components.recover();
+    await components.leaseKeeper?.begin();
     kept.begin();
   }
 
   const newTenant = async (credits = 100_000, scope: KeyScope = "generate"): Promise<Tenant> => {
     const atMs = clock.nowMs();
     const accountId = newId("acc");
-    await rooms.post({ mutation: "create-account", id: accountId, name: "tenant", atMs });
+    await components.post({ mutation: "create-account", id: accountId, name: "tenant", atMs });
     const accountSeq = (await store.account(accountId))?.seq ?? 0;
     if (credits > 0)
-      await rooms.post({ mutation: "credit", accountSeq, kind: "topup", credits, note: "test", reference: null, atMs });
+      await components.post({ mutation: "credit", accountSeq, kind: "topup", credits, note: "test", reference: null, atMs });
     const key = newApiKey("test");
     const keyId = newId("key");
-    await rooms.post({
+    await components.post({
       mutation: "create-key",
       id: keyId,
       accountSeq,
@@ -211,14 +211,14 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
   };
   const tenant = await newTenant();
 
-  const ask: Harness["ask"] = async (method, path, { body, key = tenant.key, headers = {} } = {}) => {
+  const request: Harness["request"] = async (method, path, { body, key = tenant.key, headers = {} } = {}) => {
     const first = await fetch(`${url}${path}`, {
       method,
       headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
       ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
       redirect: "manual",
     });
-    options.heard?.({ method, path, status: first.status, headers: first.headers, text: await first.clone().text() });
+    options.onResponse?.({ method, path, status: first.status, headers: first.headers, text: await first.clone().text() });
     // The files of several nodes are in a bucket, and clients follow the redirect without their key.
     const there = options.node && first.status === 302 ? first.headers.get("location") : null;
     const response = there === null ? first : await fetch(there, { method, headers });
@@ -231,16 +231,16 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
     }
     return { status: response.status, headers: response.headers, body: parsed, text };
   };
-  const show = async (id: string, key = tenant.key): Promise<Shown> => {
-    const answered = await ask("GET", `/v1/generations/${id}`, { key });
+  const show = async (id: string, key = tenant.key): Promise<GenerationResource> => {
+    const answered = await request("GET", `/v1/generations/${id}`, { key });
     expect(answered.status).toBe(200);
-    return answered.body as unknown as Shown;
+    return answered.body as unknown as GenerationResource;
   };
   let isClosed = false;
   const closeAll = async () => {
     if (isClosed) return;
     isClosed = true;
-    await rooms.stop();
+    await components.stop();
     await kept.stop();
     if (!options.simulator) await simulator.stop();
     if (!options.clock) clock.stop();
@@ -257,21 +257,21 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
   };
   return {
     url,
-    own: listening.url,
+    nodeUrl: listening.url,
     clock,
     simulator,
-    rooms,
+    components,
     admin,
     waiting: kept.waiting,
     store,
     tenant,
     lines,
     newTenant,
-    ask,
+    request,
     submit: async (model, input, more = {}) => {
-      const answered = await ask("POST", "/v1/generations", { body: { model, input, ...more } });
+      const answered = await request("POST", "/v1/generations", { body: { model, input, ...more } });
       if (answered.status !== 202) throw new Error(`submission answered ${answered.status} ${answered.text}`);
-      return answered.body as unknown as Shown;
+      return answered.body as unknown as GenerationResource;
     },
     show,
     eventually,
@@ -286,7 +286,7 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
       const { availableCredits, heldCredits, chargedCredits, inProgress } = account;
       return { available: availableCredits, held: heldCredits, charged: chargedCredits, inProgress };
     },
-    told: async () => undefined,
+    synchronize: async () => undefined,
     nodes: 1,
     countRows: async () => countRows(path),
     verify,

@@ -6,7 +6,7 @@ import type { JsonObject } from "../../src/domain/types.ts";
 import { readLife } from "../../src/inspector/generation-history.ts";
 import { nodeName } from "../../src/store/cluster-port.ts";
 import { eventually } from "../eventually.ts";
-import type { Harness, Shown } from "../harness.ts";
+import type { GenerationResource, Harness } from "../harness.ts";
 import { type HarnessOfNodes, openHarnessOfNodes } from "../harness-nodes.ts";
 import { lookOn, type Onlooker, socketUrl } from "../inspector/viewer.ts";
 import { postgresReason } from "../postgres/binaries.ts";
@@ -15,16 +15,16 @@ const IMAGE = "sim-image-1";
 const LEASE_MS = 2500;
 
 /** Submits to one node, without the load balancer. */
-const submitTo = async (node: Harness, harness: Harness, input: JsonObject): Promise<Shown> => {
-  const answer = await fetch(`${node.own}/v1/generations`, {
+const submitTo = async (node: Harness, harness: Harness, input: JsonObject): Promise<GenerationResource> => {
+  const answer = await fetch(`${node.nodeUrl}/v1/generations`, {
     method: "POST",
     headers: { authorization: `Bearer ${harness.tenant.key}` },
     body: JSON.stringify({ model: IMAGE, input }),
   });
   expect(answer.status).toBe(202);
-  return (await answer.json()) as Shown;
+  return (await answer.json()) as GenerationResource;
 };
-const at = ({ own }: Harness) => ({ url: own });
+const at = ({ nodeUrl: own }: Harness) => ({ url: own });
 const nameOf = async (node: Harness): Promise<string> => {
   const epoch = node.store.node?.epoch ?? 0;
   const row = (await node.store.nodes?.list(0))?.find((one) => one.epoch === epoch);
@@ -130,7 +130,7 @@ describe.skipIf(postgresReason !== undefined)("the inspector of one of three nod
       const eye = await lookOn(at(one));
       await eventually(() => asked.length > 2, "reads of other nodes");
       await eye.close();
-      await eventually(() => one.rooms.watch.committed === null, "the end of watching");
+      await eventually(() => one.components.watch.committed === null, "the end of watching");
       const before = asked.length;
       await harness.until((await submitTo(two, harness, { prompt: "unseen" })).id);
       // One read may have been in progress.
@@ -160,7 +160,7 @@ describe.skipIf(postgresReason !== undefined)("the inspector of one of three nod
       const { id } = await submitTo(two, harness, { prompt: "[sim:slow=80]" });
       await everywhere((eye) => eye.rows.get(id)?.state === "running.polling", "its job");
       const [dead, alive] = [await nameOf(two), [await nameOf(one), await nameOf(three)]];
-      two.rooms.leaseKeeper?.stop();
+      two.components.leaseKeeper?.stop();
       await everywhere((eye) => alive.includes(eye.rows.get(id)?.node ?? ""), "the takeover");
       await everywhere((eye) => eye.rows.get(id)?.actor === "ended", "its end");
       const journal = await journalOf(harness, id);

@@ -1,13 +1,13 @@
 // Tests of several nodes over one database: balances, keys and limits are exact on every node.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { Answered, Harness } from "../harness.ts";
+import type { Harness, ParsedResponse } from "../harness.ts";
 import { openHarnessOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 
 const NODES = 3;
 const MODEL = "vidmodel-2.0";
 const INPUT = { prompt: "a harbour at dawn", duration: 5 };
-const counted = (answers: readonly Answered[]): Record<string, number> =>
+const counted = (answers: readonly ParsedResponse[]): Record<string, number> =>
   Object.fromEntries([...Map.groupBy(answers, ({ status }) => status)].map(([status, all]) => [`${status}`, all.length]).sort());
 
 describe.skipIf(postgresReason !== undefined)(`three nodes${postgresReason ? `: ${postgresReason}` : ""}`, () => {
@@ -30,7 +30,7 @@ describe.skipIf(postgresReason !== undefined)(`three nodes${postgresReason ? `: 
     const tenant = await harness.newTenant(credits * 50 + credits - 1);
     const answers = await Promise.all(
       Array.from({ length: 200 }, () =>
-        harness.ask("POST", "/v1/generations", { key: tenant.key, body: { model: MODEL, input: INPUT } }),
+        harness.request("POST", "/v1/generations", { key: tenant.key, body: { model: MODEL, input: INPUT } }),
       ),
     );
     expect(counted(answers)).toEqual({ 202: 50, 402: 150 });
@@ -39,7 +39,9 @@ describe.skipIf(postgresReason !== undefined)(`three nodes${postgresReason ? `: 
   test("create one generation for an idempotency key that is sent to all nodes concurrently", async () => {
     const headers = { "idempotency-key": "the same" };
     const answers = await Promise.all(
-      Array.from({ length: 60 }, () => harness.ask("POST", "/v1/generations", { headers, body: { model: MODEL, input: INPUT } })),
+      Array.from({ length: 60 }, () =>
+        harness.request("POST", "/v1/generations", { headers, body: { model: MODEL, input: INPUT } }),
+      ),
     );
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
     expect(counted(answers)).toEqual({ 200: 59, 202: 1 });
@@ -50,7 +52,7 @@ describe.skipIf(postgresReason !== undefined)(`three nodes${postgresReason ? `: 
     await harness.until(id);
     for (let turn = 0; turn < NODES; turn += 1) expect((await harness.show(id)).status).toBe("succeeded");
     for (let turn = 0; turn < NODES; turn += 1) {
-      const { status } = await harness.ask("GET", `/v1/generations/${id}/content`);
+      const { status } = await harness.request("GET", `/v1/generations/${id}/content`);
       expect([200, 302]).toContain(status);
     }
   }, 60_000);
@@ -58,12 +60,12 @@ describe.skipIf(postgresReason !== undefined)(`three nodes${postgresReason ? `: 
   test("reject a key on all nodes after its revocation on one node", async () => {
     const tenant = await harness.newTenant();
     for (let turn = 0; turn < NODES; turn += 1)
-      expect((await harness.ask("GET", "/v1/generations/gen_none", { key: tenant.key })).status).toBe(404);
-    await harness.rooms.post({ mutation: "revoke-key", keyId: tenant.keyId, atMs: harness.clock.nowMs() });
+      expect((await harness.request("GET", "/v1/generations/gen_none", { key: tenant.key })).status).toBe(404);
+    await harness.components.post({ mutation: "revoke-key", keyId: tenant.keyId, atMs: harness.clock.nowMs() });
     await harness.eventually(async () => {
       const statuses: number[] = [];
       for (let turn = 0; turn < NODES; turn += 1)
-        statuses.push((await harness.ask("GET", "/v1/generations/gen_none", { key: tenant.key })).status);
+        statuses.push((await harness.request("GET", "/v1/generations/gen_none", { key: tenant.key })).status);
       return statuses.every((status) => status === 401);
     }, "the rejection of the key on all nodes");
   }, 60_000);

@@ -6,7 +6,7 @@ import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type Ear, listenTo } from "../console/event-listener.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
 import { eventually } from "../eventually.ts";
-import type { Harness, Shown, Tenant } from "../harness.ts";
+import type { GenerationResource, Harness, Tenant } from "../harness.ts";
 import { type HarnessOfNodes, openHarnessOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { BUYER } from "../store/purchases.ts";
@@ -25,7 +25,7 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
     const [first, second, third] = harness.each;
     if (!first || !second || !third) throw new Error("expected three nodes");
     [one, two, three] = [first, second, third];
-    const here = { ...one, url: one.own };
+    const here = { ...one, url: one.nodeUrl };
     member = await openVisitor(here, "member", harness.tenant);
     operator = await openVisitor(here, "operator", null);
   };
@@ -35,11 +35,11 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
   });
   const submitTo = async (node: Harness, prompt: string, { key }: Tenant = harness.tenant): Promise<string> => {
     const body = JSON.stringify({ model: "sim-image-1", input: { prompt } });
-    const answer = await fetch(`${node.own}/v1/generations`, {
+    const answer = await fetch(`${node.nodeUrl}/v1/generations`, {
       ...{ method: "POST", headers: { authorization: `Bearer ${key}` }, body },
     });
     expect(answer.status).toBe(202);
-    return ((await answer.json()) as Shown).id;
+    return ((await answer.json()) as GenerationResource).id;
   };
   const statuses = ({ heard }: Ear, id: string) =>
     heard.flatMap(({ event, told }) => (event === "generation" && told.id === id ? [told.status] : []));
@@ -69,10 +69,10 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
     });
 
     test("sends events of a generation and its balance on another node to its account and to operators only", async () => {
-      const others = await openVisitor({ ...one, url: one.own }, "member", await harness.newTenant());
-      const mine = await listenTo(one.own, member.cookie);
-      const theirs = await listenTo(one.own, others.cookie);
-      const all = await listenTo(one.own, operator.cookie, "?account=*");
+      const others = await openVisitor({ ...one, url: one.nodeUrl }, "member", await harness.newTenant());
+      const mine = await listenTo(one.nodeUrl, member.cookie);
+      const theirs = await listenTo(one.nodeUrl, others.cookie);
+      const all = await listenTo(one.nodeUrl, operator.cookie, "?account=*");
       const id = await submitTo(two, "a kite [sim:slow=5]");
       await eventually(() => statuses(mine, id).includes("succeeded") && statuses(all, id).includes("succeeded"), "its end");
       expect(statuses(mine, id)).toContain("running");
@@ -88,23 +88,23 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
       expect(all.heard.some(({ event }) => event === "balance")).toBe(false);
       expect(JSON.stringify(all.heard)).not.toMatch(/replicate|fal/);
       for (const ear of [mine, theirs, all]) ear.leave();
-      await eventually(() => one.rooms.watch.committed === null, "the end of watching");
+      await eventually(() => one.components.watch.committed === null, "the end of watching");
     }, 60_000);
 
     test("sends events of credits, a pause and a purchase that were committed on other nodes", async () => {
-      const ear = await listenTo(one.own, member.cookie);
+      const ear = await listenTo(one.nodeUrl, member.cookie);
       const { accountId, accountSeq } = harness.tenant;
       const balances = () => ear.heard.flatMap(({ event, told }) => (event === "balance" ? [told] : []));
       const more = { kind: "topup", note: "", reference: null, atMs: harness.clock.nowMs() } as const;
-      await two.rooms.post({ mutation: "credit", accountSeq, credits: 500, ...more });
+      await two.components.post({ mutation: "credit", accountSeq, credits: 500, ...more });
       await eventually(() => balances().at(-1)?.availableCredits === 100_500, "the credits");
-      const { purchaseId } = await three.rooms.checkout.buy({ accountId, by: BUYER, usd: 10 });
+      const { purchaseId } = await three.components.checkout.buy({ accountId, by: BUYER, usd: 10 });
       const states = () =>
         ear.heard.flatMap(({ event, told }) => (event === "purchase" && told.id === purchaseId ? [told.state] : []));
       await eventually(() => states().at(-1) === "open", "the purchase");
-      await three.rooms.checkout.endTest(purchaseId, "pay", BUYER);
+      await three.components.checkout.endTest(purchaseId, "pay", BUYER);
       await eventually(() => states().at(-1) === "paid" && balances().at(-1)?.availableCredits === 101_500, "the payment");
-      await two.rooms.post({ mutation: "set-account", accountSeq, paused: true });
+      await two.components.post({ mutation: "set-account", accountSeq, paused: true });
       await eventually(() => balances().at(-1)?.paused === true, "the pause");
       ear.leave();
     }, 60_000);
@@ -137,7 +137,7 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
     }, 60_000);
 
     test("exports the number of live nodes in the metrics of each node", async () => {
-      const text = await (await fetch(`${two.own}/metrics`)).text();
+      const text = await (await fetch(`${two.nodeUrl}/metrics`)).text();
       expect(text).toMatch(/^genrouter_nodes_alive 3$/m);
       expect(text).toMatch(/^genrouter_generations_taken_over_total 0$/m);
     }, 60_000);
@@ -147,11 +147,11 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
     beforeEach(() => opened(LEASE_MS), 120_000);
 
     test("lists it as ended with the node that took over and the count, and sends events of the generation until its end", async () => {
-      const ear = await listenTo(one.own, member.cookie);
+      const ear = await listenTo(one.nodeUrl, member.cookie);
       const id = await submitTo(two, "[sim:slow=80]");
       await harness.until(id, ({ status }) => status === "running");
       const [, silent] = await nodesShown();
-      two.rooms.leaseKeeper?.stop();
+      two.components.leaseKeeper?.stop();
       const ended = await eventually(async () => {
         const found = (await nodesShown()).find(({ epoch }) => epoch === silent?.epoch);
         return found?.takenOver === 1 && found.running === 0 && found;

@@ -14,13 +14,13 @@ test.skipIf(postgresReason !== undefined)(
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
     await harness.until(id);
     harness.clock.skip(WEEK_MS + 1000);
-    await harness.told();
+    await harness.synchronize();
     const expiredAtMs = async () => (await second.store.findGeneration(id))?.filesExpiredAtMs;
-    await second.rooms.sweep();
+    await second.components.sweep();
     expect(await expiredAtMs()).toBeNull();
     await first.crash();
-    await second.rooms.leaseKeeper?.look();
-    await second.rooms.sweep();
+    await second.components.leaseKeeper?.look();
+    await second.components.sweep();
     expect(await expiredAtMs()).toBeNumber();
     await harness.crash();
   },

@@ -27,8 +27,8 @@ const open = async (provider: string, model: string, more: HarnessOptions = {}, 
   }, "the job");
   const address = new RegExp(`${PUBLIC}(/callbacks/[\\w-]+/[\\w-]+)`).exec(decodeURIComponent(attempt.request ?? ""))?.[1] ?? "";
   const tell = async (path: string, body: unknown = {}) => {
-    const answered = await harness.ask("POST", path, { key: null, body });
-    await harness.told();
+    const answered = await harness.request("POST", path, { key: null, body });
+    await harness.synchronize();
     return answered;
   };
   return { id: made.id, seq, address, tell };

@@ -1,7 +1,7 @@
 // Tests of every error code of §7 by its real cause, except load, which is in load.test.ts.
 import { afterEach, describe, expect, test } from "bun:test";
 import { REFUSALS, type RefusalCode } from "../../src/domain/api-errors.ts";
-import type { Answered, Harness, HarnessOptions, Tenant } from "../harness.ts";
+import type { Harness, HarnessOptions, ParsedResponse, Tenant } from "../harness.ts";
 import { codeOf, messageOf, openApiHarness } from "./harness.ts";
 
 let harness: Harness;
@@ -14,10 +14,11 @@ afterEach(() => harness.close());
 const ORDER = { model: "vidmodel-2.0-mini", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
 /** The hold of the submission: the price of its most expensive route. */
 const RESERVE = 16;
-const post = (more: Parameters<Harness["ask"]>[2] = {}) => harness.ask("POST", "/v1/generations", { body: ORDER, ...more });
+const post = (more: Parameters<Harness["request"]>[2] = {}) =>
+  harness.request("POST", "/v1/generations", { body: ORDER, ...more });
 
 /** Expects the code, its status, the specified error body, and `Retry-After` only if the code defines it. */
-const expectNo = (answered: Answered, code: RefusalCode) => {
+const expectNo = (answered: ParsedResponse, code: RefusalCode) => {
   const rule: { status: number; retryAfterS?: number } = REFUSALS[code];
   expect([answered.status, codeOf(answered)]).toEqual([rule.status, code]);
   expect(Object.keys(answered.body)).toEqual(["error"]);
@@ -25,7 +26,7 @@ const expectNo = (answered: Answered, code: RefusalCode) => {
   expect(answered.headers.get("retry-after")).toBe(rule.retryAfterS === undefined ? null : String(rule.retryAfterS));
 };
 const pause = (tenant: Tenant, paused: boolean) =>
-  harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, paused });
+  harness.components.post({ mutation: "set-account", accountSeq: tenant.accountSeq, paused });
 
 describe("authentication errors (§5)", () => {
   /** The endpoints that require a key. */
@@ -37,10 +38,10 @@ describe("authentication errors (§5)", () => {
   ] as const;
 
   test("unauthorized: is returned for a missing, malformed, unknown or revoked key, on every endpoint with a key", async () => {
-    const { ask, tenant, newTenant, rooms } = await open();
+    const { request, tenant, newTenant, components } = await open();
     const revoked = await newTenant();
     expect((await post({ key: revoked.key })).status).toBe(202);
-    await rooms.post({ mutation: "revoke-key", keyId: revoked.keyId, atMs: harness.clock.nowMs() });
+    await components.post({ mutation: "revoke-key", keyId: revoked.keyId, atMs: harness.clock.nowMs() });
     const { key } = tenant;
     const last = key.endsWith("0") ? "1" : "0";
     const headers = [
@@ -58,51 +59,51 @@ describe("authentication errors (§5)", () => {
     ];
     for (const [method, path] of KEYED)
       for (const each of headers) {
-        const answered = await ask(method, path, { key: null, headers: each as Record<string, string>, body: undefined });
+        const answered = await request(method, path, { key: null, headers: each as Record<string, string>, body: undefined });
         expectNo(answered, "unauthorized");
         expect(answered.headers.get("www-authenticate")).toContain("Bearer");
       }
-    for (const path of ["/v1/models", "/models.json"]) expect((await ask("GET", path, { key: null })).status).toBe(200);
+    for (const path of ["/v1/models", "/models.json"]) expect((await request("GET", path, { key: null })).status).toBe(200);
   });
 
   test("account_disabled: is returned for every request with a key of a paused account until it is resumed", async () => {
-    const { ask, tenant } = await open();
+    const { request, tenant } = await open();
     await pause(tenant, true);
-    for (const [method, path] of KEYED) expectNo(await ask(method, path), "account_disabled");
+    for (const [method, path] of KEYED) expectNo(await request(method, path), "account_disabled");
     await pause(tenant, false);
     expect((await post()).status).toBe(202);
   });
 
   test("generation_not_enabled: is returned for a submission with a read-only key", async () => {
-    const { ask, newTenant } = await open();
+    const { request, newTenant } = await open();
     const reader = await newTenant(1000, "read");
     expectNo(await post({ key: reader.key }), "generation_not_enabled");
-    expectNo(await ask("GET", "/v1/generations/gen_x", { key: reader.key }), "not_found");
-    expect((await ask("GET", "/v1/models", { key: reader.key })).status).toBe(200);
+    expectNo(await request("GET", "/v1/generations/gen_x", { key: reader.key }), "not_found");
+    expect((await request("GET", "/v1/models", { key: reader.key })).status).toBe(200);
     expect(await harness.balance(reader)).toEqual({ available: 1000, held: 0, charged: 0, inProgress: 0 });
   });
 });
 
 describe("limits (§8)", () => {
   test("rate_limited: is returned to one account for the rest of the second, and to no other account", async () => {
-    const { ask, newTenant, clock } = await open({ env: { GENROUTER_LIMITS__BURST_PER_S: "3" } });
+    const { request, newTenant, clock } = await open({ env: { GENROUTER_LIMITS__BURST_PER_S: "3" } });
     const [busy, other] = [await newTenant(), await newTenant()];
     for (const [method, path] of [
       ["GET", "/v1/generations/gen_x"],
       ["GET", "/v1/generations/gen_x/content"],
     ] as const)
-      expectNo(await ask(method, path, { key: busy.key }), "not_found");
+      expectNo(await request(method, path, { key: busy.key }), "not_found");
     expect((await post({ key: busy.key })).status).toBe(202);
     expectNo(await post({ key: busy.key }), "rate_limited");
-    expectNo(await ask("GET", "/v1/generations/gen_x/content/2", { key: busy.key }), "rate_limited");
+    expectNo(await request("GET", "/v1/generations/gen_x/content/2", { key: busy.key }), "rate_limited");
     expect((await post({ key: other.key })).status).toBe(202);
-    expect((await ask("GET", "/v1/models", { key: busy.key })).status).toBe(200);
+    expect((await request("GET", "/v1/models", { key: busy.key })).status).toBe(200);
     clock.skip(1000);
     expect((await post({ key: busy.key })).status).toBe(202);
   });
 
   test("concurrency_limit: is returned above the account's limit of queued and running generations, until one ends", async () => {
-    const { newTenant, rooms, clock } = await open({
+    const { newTenant, components, clock } = await open({
       env: { GENROUTER_LIMITS__IN_PROGRESS: "2", GENROUTER_LIMITS__MAX_RUNNING: "1" },
     });
     const [tenant, other] = [await newTenant(), await newTenant()];
@@ -112,7 +113,7 @@ describe("limits (§8)", () => {
     expectNo(await post({ key: tenant.key }), "concurrency_limit");
     expect(await harness.balance(tenant)).toEqual(before);
     expect((await post({ key: other.key })).status).toBe(202);
-    await rooms.post({ mutation: "set-account", accountSeq: other.accountSeq, inProgressLimit: 1 });
+    await components.post({ mutation: "set-account", accountSeq: other.accountSeq, inProgressLimit: 1 });
     expectNo(await post({ key: other.key }), "concurrency_limit");
     await harness.eventually(async () => {
       clock.skip(1000);
@@ -122,7 +123,7 @@ describe("limits (§8)", () => {
   });
 
   test("insufficient_credits: is returned one credit below the hold, and the same idempotency key is accepted after a top-up", async () => {
-    const { newTenant, rooms, store } = await open();
+    const { newTenant, components, store } = await open();
     const tenant = await newTenant(RESERVE - 1);
     const headers = { "idempotency-key": "once" };
     const refused = await post({ key: tenant.key, headers });
@@ -130,7 +131,7 @@ describe("limits (§8)", () => {
     expect(messageOf(refused)).toContain("0.16");
     expect(await harness.balance(tenant)).toEqual({ available: RESERVE - 1, held: 0, charged: 0, inProgress: 0 });
     const { accountSeq } = tenant;
-    await rooms.post({ mutation: "credit", accountSeq, kind: "topup", credits: 1, note: "", reference: null, atMs: 0 });
+    await components.post({ mutation: "credit", accountSeq, kind: "topup", credits: 1, note: "", reference: null, atMs: 0 });
     const accepted = await post({ key: tenant.key, headers });
     expect([accepted.status, accepted.body.reserved_usd]).toEqual([202, RESERVE / 100]);
     expect(await harness.balance(tenant)).toEqual({ available: 0, held: RESERVE, charged: 0, inProgress: 1 });
@@ -182,7 +183,7 @@ describe("request errors (§4)", () => {
   });
 
   test("not_found: is returned with the same bytes for an unknown id, another account's id and a malformed id", async () => {
-    const { ask, newTenant } = await open();
+    const { request, newTenant } = await open();
     const stranger = await newTenant();
     const { id } = (await post()).body as { id: string };
     const flipped = id.slice(0, -1) + (id.endsWith("0") ? "1" : "0");
@@ -202,25 +203,25 @@ describe("request errors (§4)", () => {
     for (const path of ["", "/content", "/content/2"]) {
       const texts = new Set<string>();
       for (const each of ids) {
-        const answered = await ask("GET", `/v1/generations/${each}${path}`, { key: stranger.key });
+        const answered = await request("GET", `/v1/generations/${each}${path}`, { key: stranger.key });
         expectNo(answered, "not_found");
         texts.add(answered.text);
       }
       expect([...texts]).toHaveLength(1);
     }
-    expect((await ask("GET", `/v1/generations/${id}`)).status).toBe(200);
+    expect((await request("GET", `/v1/generations/${id}`)).status).toBe(200);
   });
 
   test("not_found and 405 are returned for an unknown path and a wrong method, with the specified body", async () => {
-    const { ask } = await open();
+    const { request } = await open();
     for (const path of ["/", "/v1", "/v1/generations/", "/v2/models", "/v1/generations/x/content/2/3"])
-      expectNo(await ask("GET", path), "not_found");
+      expectNo(await request("GET", path), "not_found");
     for (const [method, path, allow] of [
       ["GET", "/v1/generations", "POST"],
       ["DELETE", "/v1/generations/gen_x", "GET, HEAD"],
       ["POST", "/v1/models", "GET, HEAD, OPTIONS"],
     ] as const) {
-      const answered = await ask(method, path);
+      const answered = await request(method, path);
       expect([answered.status, codeOf(answered), answered.headers.get("allow")]).toEqual([405, "invalid_request", allow]);
     }
   });
@@ -229,7 +230,7 @@ describe("request errors (§4)", () => {
 describe("a defect", () => {
   test("server_error: is returned for a failing read without its details or a change, and the same key is accepted afterwards", async () => {
     let isBroken = false;
-    const { ask, balance, lines } = await open({
+    const { request, balance, lines } = await open({
       around: (store) => ({
         ...store,
         generationByKey: async (...asked) => {
@@ -247,7 +248,7 @@ describe("a defect", () => {
     const headers = { "idempotency-key": "once" };
     // The service returns a validation error only after it knows that the key has no generation.
     const refused = post({ headers, body: { model: "nothing", input: {} } });
-    for (const answered of [await refused, await ask("GET", "/v1/generations/gen_x")]) {
+    for (const answered of [await refused, await request("GET", "/v1/generations/gen_x")]) {
       expectNo(answered, "server_error");
       expect(answered.text).not.toContain("secret");
     }

@@ -157,12 +157,12 @@ const PRICES: [model: string, resolution: string, usd: number][] = [
 test.each(PRICES)("§2.8 quotes %s at %s with %p USD per second, with and without sound", async (model, resolution, usd) => {
   for (const audio of [true, false]) {
     const body = { model, input: { ...said, resolution, audio, duration: 10 } };
-    const { body: shown } = await harness.ask("POST", "/v1/generations", { body, key: harness.rich.key });
+    const { body: shown } = await harness.request("POST", "/v1/generations", { body, key: harness.rich.key });
     expect(shown.quoted_usd).toBe(Number((usd * 10).toFixed(2)));
   }
 });
 test("§2.8 bills a reference clip together with the output at the with-video-input rate", async () => {
   const body = { model: "vidmodel-2.0", input: { ...said, resolution: "720p", duration: 5, video_url: media.clip(7) } };
-  const { body: shown } = await harness.ask("POST", "/v1/generations", { body, key: harness.rich.key });
+  const { body: shown } = await harness.request("POST", "/v1/generations", { body, key: harness.rich.key });
   expect(shown.quoted_usd).toBe(1.2);
 });

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { openApiDocument } from "../../src/http/openapi/document.ts";
 import { openAsked } from "../api-multi-node/request.ts";
-import type { Harness, Heard } from "../harness.ts";
+import type { Harness, ReceivedResponse } from "../harness.ts";
 import { undescribed } from "./described.ts";
 
 let harness: Harness;
-const heard: Heard[] = [];
+const heard: ReceivedResponse[] = [];
 beforeAll(async () => {
-  harness = await openAsked({ factor: 0, heard: (answer) => heard.push(answer) });
+  harness = await openAsked({ factor: 0, onResponse: (answer) => heard.push(answer) });
 });
 afterAll(() => harness.close());
 
@@ -29,9 +29,9 @@ const ORDER = { model: "vidmodel-2.0-mini", input: { prompt: "x" } };
 
 type Fault = [what: string, ask: () => Promise<unknown>, document: () => JsonObject, says: RegExp];
 const post = (body: unknown, key?: string | null) =>
-  harness.ask("POST", "/v1/generations", { body, ...(key === undefined ? {} : { key }) });
+  harness.request("POST", "/v1/generations", { body, ...(key === undefined ? {} : { key }) });
 const FAULTS: Fault[] = [
-  ["a path", () => harness.ask("GET", "/healthz"), () => without(["paths", "/healthz"]), /body/],
+  ["a path", () => harness.request("GET", "/healthz"), () => without(["paths", "/healthz"]), /body/],
   ["a status", () => post(ORDER), () => without([...RESPONSES, "202"]), /status is not described/],
   ["a header", () => post(ORDER), () => without([...RESPONSES, "202", "headers", "Location"]), /header location is not/],
   [
@@ -43,7 +43,12 @@ const FAULTS: Fault[] = [
   ["a code", () => post("x"), () => without([...RESPONSES, "400"], openApiAnswer("404")), /code "invalid_request" is not/],
   ["a body", () => post(ORDER), () => without([...RESPONSES, "202", "content"]), /body is not described/],
   ["another body", () => post(ORDER), () => without([...RESPONSES, "202"], modelListAnswer()), /body/],
-  ["a method", () => harness.ask("GET", "/v1/models"), () => without(["paths", "/v1/models", "get"]), /method is not described/],
+  [
+    "a method",
+    () => harness.request("GET", "/v1/models"),
+    () => without(["paths", "/v1/models", "get"]),
+    /method is not described/,
+  ],
 ];
 const openApiAnswer = (status: string): JsonObject => {
   const paths = openApiDocument().paths as Record<string, { get: { responses: JsonObject } }>;

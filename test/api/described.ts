@@ -4,7 +4,7 @@ import { Value } from "@sinclair/typebox/value";
 import type { Json, JsonObject } from "../../src/domain/types.ts";
 import { openApiDocument } from "../../src/http/openapi/document.ts";
 import { ErrorBody, Generation, ModelList } from "../../src/http/schema.ts";
-import type { Heard } from "../harness.ts";
+import type { ReceivedResponse } from "../harness.ts";
 
 FormatRegistry.Set(
   "date-time",
@@ -73,7 +73,7 @@ const documentHandedOut = (): JsonObject => {
  * Lists everything in a response that the document does not describe, and everything that the response lacks.
  * @param document by default the document that the service serves.
  */
-export const undescribed = (answer: Heard, document: JsonObject = documentHandedOut()): string[] => {
+export const undescribed = (answer: ReceivedResponse, document: JsonObject = documentHandedOut()): string[] => {
   const { method, path, status, headers, text } = answer;
   const told = (faults: string[]) => faults.map((fault) => `${method} ${path} ${status}: ${fault}`);
   const seen = [...headers.keys()].filter((name) => !OF_HTTP.has(name));

@@ -143,7 +143,7 @@ test.each([
 
 describe("an accepted submission", () => {
   test("returns a queued generation with the price of the cheapest route as quote and of the most expensive as hold", async () => {
-    const { body, headers, status } = await harness.ask("POST", "/v1/generations", { body: dear(10), key: harness.rich.key });
+    const { body, headers, status } = await harness.request("POST", "/v1/generations", { body: dear(10), key: harness.rich.key });
     expect(status).toBe(202);
     expect(body).toMatchObject({ object: "generation", model: DEAR, status: "queued", quoted_usd: 10, reserved_usd: 15 });
     expect(body).toMatchObject({ output: null, cost_usd: null, attempts: 0, error: null, completed_at: null });
@@ -153,7 +153,7 @@ describe("an accepted submission", () => {
 
   test("changes the balance and row counts that the checks of rejected submissions compare", async () => {
     const before = await harness.standing();
-    await harness.ask("POST", "/v1/generations", { body: order, key: harness.rich.key });
+    await harness.request("POST", "/v1/generations", { body: order, key: harness.rich.key });
     const after = await harness.standing();
     const moved = Object.keys(after).filter((name) => after[name] !== before[name]);
     expect(moved).toEqual(expect.arrayContaining(["available", "held", "inProgress", "generation"]));
@@ -161,7 +161,7 @@ describe("an accepted submission", () => {
 
   test("holds exactly its reserved credits", async () => {
     const tenant = await harness.newTenant(1500);
-    await harness.ask("POST", "/v1/generations", { body: dear(10), key: tenant.key });
+    await harness.request("POST", "/v1/generations", { body: dear(10), key: tenant.key });
     expect(await harness.balance(tenant)).toEqual({ available: 0, held: 1500, charged: 0, inProgress: 1 });
   });
 
@@ -171,7 +171,10 @@ describe("an accepted submission", () => {
       [14.99, 10],
       [10, 10],
     ]) {
-      const { body } = await harness.ask("POST", "/v1/generations", { body: dear(10, { max_cost_usd }), key: harness.rich.key });
+      const { body } = await harness.request("POST", "/v1/generations", {
+        body: dear(10, { max_cost_usd }),
+        key: harness.rich.key,
+      });
       expect(body.reserved_usd).toBe(reserved ?? 0);
     }
   });

@@ -144,7 +144,7 @@ describe("the quote of a request (§2.6, §2.8)", () => {
   ];
   test.each(PRICES)("%s", async (_what, input, quoted) => {
     const body = { model: MODEL, input: { prompt: "x", ...input(media) } };
-    const answered = await harness.ask("POST", "/v1/generations", { body, key: harness.rich.key });
+    const answered = await harness.request("POST", "/v1/generations", { body, key: harness.rich.key });
     expect(answered.body).toMatchObject({ status: "queued", quoted_usd: quoted });
   });
 });

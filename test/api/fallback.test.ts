@@ -1,7 +1,7 @@
 // Tests of a fallback and of max_wait_s over HTTP: the resource and the balance at every poll.
 import { afterEach, describe, expect, test } from "bun:test";
 import { MOVING_MS } from "../eventually.ts";
-import type { Harness, Shown } from "../harness.ts";
+import type { GenerationResource, Harness } from "../harness.ts";
 import { openApiHarness } from "./harness.ts";
 
 let harness: Harness;
@@ -22,7 +22,7 @@ const RESERVE = 28;
  * @returns the resource and the balance at every poll.
  */
 const watch = async (id: string) => {
-  const seen: { shown: Shown; available: number; held: number; charged: number }[] = [];
+  const seen: { shown: GenerationResource; available: number; held: number; charged: number }[] = [];
   await harness.eventually(
     async () => {
       harness.clock.skip(seen.length < 60 ? 250 : 5000);

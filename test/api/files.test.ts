@@ -1,17 +1,17 @@
 // Tests of §4.2 to §4.5: polling, downloads by position and the model list, in every status of a generation.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
-import type { Harness, Shown } from "../harness.ts";
+import type { GenerationResource, Harness } from "../harness.ts";
 import { codeOf, KEYLESS, openApiHarness, wideCatalogue } from "./harness.ts";
 
 let harness: Harness;
 /** One generation in each state. */
-let of: Record<"queued" | "running" | "succeeded" | "failed" | "video" | "speech", Shown>;
+let of: Record<"queued" | "running" | "succeeded" | "failed" | "video" | "speech", GenerationResource>;
 
 beforeAll(async () => {
   harness = await openApiHarness({ factor: 0, catalogue: wideCatalogue(), env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } });
   const { submit, simulator, show, clock, eventually } = harness;
-  const ended = async ({ id }: Shown) =>
+  const ended = async ({ id }: GenerationResource) =>
     eventually(async () => {
       clock.skip(1000);
       const shown = await show(id);
@@ -23,7 +23,7 @@ beforeAll(async () => {
   const succeeded = await ended(await submit("sim-image-1", { prompt: "two pictures" }));
   const video = await ended(await submit("vidmodel-2.0-mini", { prompt: "x", duration: 4, resolution: "480p", audio: true }));
   const speech = await ended(await submit("sim-speech-1", { prompt: "one two three" }));
-  const takers: Shown[] = [];
+  const takers: GenerationResource[] = [];
   for (let seat = 0; seat < harness.nodes; seat += 1) takers.push(await submit("vidmodel-2.0-mini", { prompt: "never ends" }));
   for (const { id } of takers) await harness.until(id, (shown) => shown.status === "running");
   const running = await show(takers[0]?.id ?? "");
@@ -34,7 +34,7 @@ afterAll(() => harness.close());
 
 type State = keyof typeof of;
 const outcome = async (state: State, path: string, method = "GET") => {
-  const answered = await harness.ask(method, `/v1/generations/${of[state].id}${path}`);
+  const answered = await harness.request(method, `/v1/generations/${of[state].id}${path}`);
   return `${answered.status} ${codeOf(answered)}`.trim();
 };
 
@@ -49,12 +49,12 @@ describe("polling (§2.1, §3, §4.2)", () => {
     ["failed", { status: "failed", output: null, cost_usd: 0, reserved_usd: null, attempts: 2 }],
   ];
   test.each(SHOWN)("returns the resource of a %s generation", async (state, shown) => {
-    const answered = await harness.ask("GET", `/v1/generations/${of[state].id}`);
+    const answered = await harness.request("GET", `/v1/generations/${of[state].id}`);
     expect(answered.status).toBe(200);
     expect(answered.body).toMatchObject({ ...shown, object: "generation", id: of[state].id });
     expect(answered.body).not.toHaveProperty("message");
     expect(answered.headers.get("cache-control")).toBe("no-store");
-    expect((await harness.ask("HEAD", `/v1/generations/${of[state].id}`)).status).toBe(200);
+    expect((await harness.request("HEAD", `/v1/generations/${of[state].id}`)).status).toBe(200);
   });
   test("returns the error of a failed generation without the name of a provider", () => {
     expect(of.failed.error?.code).toBe("provider_failed");
@@ -77,7 +77,7 @@ describe("polling (§2.1, §3, §4.2)", () => {
   ];
   test.each(IDS)("returns 404 for the id %s with %p", async (id) => {
     for (const path of ["", "/content", "/content/2"]) {
-      const answered = await harness.ask("GET", `/v1/generations/${id}${path}`);
+      const answered = await harness.request("GET", `/v1/generations/${id}${path}`);
       expect([answered.status, codeOf(answered)]).toEqual([404, "not_found"]);
     }
   });
@@ -126,17 +126,17 @@ describe("a download (§4.3, §4.4)", () => {
       ["speech", /^audio\/(mpeg|wav)$/],
     ];
     for (const [state, type] of TYPES) {
-      const byKey = await harness.ask("GET", `/v1/generations/${of[state].id}/content`);
+      const byKey = await harness.request("GET", `/v1/generations/${of[state].id}/content`);
       expect(byKey.headers.get("content-type")).toMatch(type);
       const url = new URL(of[state].output?.urls[0] ?? "");
-      const byLink = await harness.ask("GET", `${url.pathname}${url.search}`, { key: null });
+      const byLink = await harness.request("GET", `${url.pathname}${url.search}`, { key: null });
       expect([byLink.status, byLink.text === byKey.text]).toEqual([200, true]);
     }
   });
 
   test("supports ranges and conditions, and rejects an altered link", async () => {
     const path = `/v1/generations/${of.video.id}/content`;
-    const whole = await harness.ask("GET", path);
+    const whole = await harness.request("GET", path);
     const etag = whole.headers.get("etag") ?? "";
     const url = new URL(of.video.output?.urls[0] ?? "");
     const spoiled = `${url.pathname}${url.search.replace("sig=", "sig=x")}`;
@@ -148,19 +148,19 @@ describe("a download (§4.3, §4.4)", () => {
       [spoiled, {}, 403],
       ["/v1/models", { "if-none-match": "*" }, 304],
     ];
-    for (const [at, headers, status] of ROWS) expect((await harness.ask("GET", at, { headers })).status).toBe(status);
+    for (const [at, headers, status] of ROWS) expect((await harness.request("GET", at, { headers })).status).toBe(status);
   });
 });
 
 describe("the model list (§4.5)", () => {
   test("needs no key and lists exactly the models that a submission accepts", async () => {
-    const { body } = await harness.ask("GET", "/v1/models", { key: null });
+    const { body } = await harness.request("GET", "/v1/models", { key: null });
     expect(body.object).toBe("list");
     const ids = (body.data as JsonObject[]).map((entry) => String(entry.id));
     expect(ids).toContain("vidmodel-2.5");
     expect(ids).not.toContain(KEYLESS);
     for (const model of [...ids, KEYLESS, "vidmodel-3", "vidmodel"]) {
-      const answered = await harness.ask("POST", "/v1/generations", { body: { model, input: { nonsense: 1 } } });
+      const answered = await harness.request("POST", "/v1/generations", { body: { model, input: { nonsense: 1 } } });
       expect([model, codeOf(answered)]).toEqual([model, ids.includes(model) ? "invalid_input" : "model_not_available"]);
     }
   });

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const listed = async (): Promise<boolean> => {
-  const { body } = await harness.ask("GET", "/v1/models", { key: null });
+  const { body } = await harness.request("GET", "/v1/models", { key: null });
   return (body.data as { id: string }[]).some(({ id }) => id === MODEL);
 };
 beforeEach(async () => {
@@ -22,7 +22,7 @@ beforeEach(async () => {
   const made = await harness.submit(MODEL, { prompt: "a word" });
   expect(await harness.until(made.id)).toMatchObject({ status: "failed", cost_usd: 0, error: { code: "provider_failed" } });
   harness.simulator.clearScript();
-  await harness.told();
+  await harness.synchronize();
   expect(await listed()).toBe(false);
 });
 const delivers = async (): Promise<void> => {
@@ -32,12 +32,12 @@ const delivers = async (): Promise<void> => {
 };
 
 test("offers the model again as soon as its provider has a new key", async () => {
-  harness.rooms.rekeyed("fal", "another-key");
-  await harness.told();
+  harness.components.rekeyed("fal", "another-key");
+  await harness.synchronize();
   await delivers();
 });
 
 test("offers the model again as soon as the operator enables its route", async () => {
-  await harness.rooms.post({ mutation: "switch-route", routeId: ROUTE, reason: null, atMs: harness.clock.nowMs() });
+  await harness.components.post({ mutation: "switch-route", routeId: ROUTE, reason: null, atMs: harness.clock.nowMs() });
   await delivers();
 });

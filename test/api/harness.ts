@@ -8,7 +8,7 @@ import { type Catalogue, catalogueOver, loadCatalogue } from "../../catalogue/lo
 import type { JsonObject } from "../../src/domain/types.ts";
 import { builtInProviders } from "../../src/providers/providers.ts";
 import { nodesAsked, openAsked } from "../api-multi-node/request.ts";
-import type { Answered, Harness, HarnessOptions, Tenant } from "../harness.ts";
+import type { Harness, HarnessOptions, ParsedResponse, Tenant } from "../harness.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 import { undescribed } from "./described.ts";
 
@@ -16,15 +16,15 @@ import { undescribed } from "./described.ts";
 export const openApiHarness = (options: HarnessOptions = {}): Promise<Harness> =>
   openAsked({
     ...options,
-    heard: (answer) => {
+    onResponse: (answer) => {
       expect(undescribed(answer)).toEqual([]);
-      options.heard?.(answer);
+      options.onResponse?.(answer);
     },
   });
 
 /** `error.code` of a response. */
-export const codeOf = ({ body }: Answered): string => ((body.error ?? {}) as { code?: string }).code ?? "";
-export const messageOf = ({ body }: Answered): string => ((body.error ?? {}) as { message?: string }).message ?? "";
+export const codeOf = ({ body }: ParsedResponse): string => ((body.error ?? {}) as { code?: string }).code ?? "";
+export const messageOf = ({ body }: ParsedResponse): string => ((body.error ?? {}) as { message?: string }).message ?? "";
 
 /** A rule of the specification: a request, and 202 or the expected status, code and parts of the message. */
 export type Row = {
@@ -50,7 +50,7 @@ const BUSY_MODEL = "vidmodel-2.0-mini";
 /** Takes the one place in the run queue with a generation whose job never ends. */
 export const occupy = async (harness: Harness, tenant: Tenant): Promise<string> => {
   harness.simulator.script({ fault: "stuck", prompt: "takes the seat" });
-  const answered = await harness.ask("POST", "/v1/generations", {
+  const answered = await harness.request("POST", "/v1/generations", {
     key: tenant.key,
     body: { model: BUSY_MODEL, input: { prompt: "takes the seat" } },
   });
@@ -69,9 +69,9 @@ export const openStillHarness = async (options: HarnessOptions = {}): Promise<St
   const accepted = new Set<string>();
   const harness = await openApiHarness({
     ...{ factor: 0, ...(nodesAsked() > 1 ? {} : { dir }), ...options },
-    heard: (answer) => {
+    onResponse: (answer) => {
       if (answer.status === 202) accepted.add((JSON.parse(answer.text) as { id: string }).id);
-      options.heard?.(answer);
+      options.onResponse?.(answer);
     },
     env: { GENROUTER_LIMITS__MAX_RUNNING: "1", ...options.env },
   });
@@ -95,7 +95,7 @@ export const openStillHarness = async (options: HarnessOptions = {}): Promise<St
     standing,
     meets: async ({ body, headers = {}, to }) => {
       const before = await standing();
-      const answered = await harness.ask("POST", "/v1/generations", { body, headers, key: rich.key });
+      const answered = await harness.request("POST", "/v1/generations", { body, headers, key: rich.key });
       const [status, code, ...named] = to === 202 ? [202, ""] : to;
       expect(answered).toMatchObject({ status });
       expect(codeOf(answered)).toBe(code);

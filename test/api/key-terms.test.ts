@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
 import type { KeyTerms } from "../../src/domain/types.ts";
-import type { Answered, Harness, Tenant } from "../harness.ts";
+import type { Harness, ParsedResponse, Tenant } from "../harness.ts";
 import { codeOf, messageOf, openApiHarness } from "./harness.ts";
 
 const ORDER = { model: "vidmodel-2.0-mini", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
@@ -14,16 +14,16 @@ const keyWith = async (harness: Harness, { accountSeq, accountId }: Tenant, term
   const [key, keyId] = [newApiKey("test"), newId("key")];
   const made = { id: keyId, accountSeq, scope: "generate", name: "", hash: hashApiKey(key), start: key.slice(0, 12) } as const;
   const whole = { expiresAtMs: null, models: null, limits: NONE, ...terms };
-  await harness.rooms.post({ mutation: "create-key", ...made, terms: whole, atMs: harness.clock.nowMs() });
+  await harness.components.post({ mutation: "create-key", ...made, terms: whole, atMs: harness.clock.nowMs() });
   return { accountSeq, accountId, key, keyId };
 };
 const post = (harness: Harness, { key }: Tenant, more: { body?: unknown; idempotencyKey?: string } = {}) =>
-  harness.ask("POST", "/v1/generations", {
+  harness.request("POST", "/v1/generations", {
     key,
     body: more.body ?? ORDER,
     headers: more.idempotencyKey ? { "idempotency-key": more.idempotencyKey } : {},
   });
-const tally = (answers: readonly Answered[]) =>
+const tally = (answers: readonly ParsedResponse[]) =>
   Object.fromEntries(
     Map.groupBy(answers, (one) => `${one.status} ${codeOf(one)}`.trim())
       .entries()
@@ -52,7 +52,7 @@ describe.each(["in this thread", "thread"] as const)("spend limits with a writer
       const old = await keyWith(harness, tenant, { limits: { ...NONE, month: RESERVE } });
       const key = newApiKey("test");
       const next = { id: newId("key"), hash: hashApiKey(key), start: key.slice(0, 12), atMs: harness.clock.nowMs() };
-      await harness.rooms.post({ mutation: "rotate-key", keyId: old.keyId, overlapMs: 60_000, ...next });
+      await harness.components.post({ mutation: "rotate-key", keyId: old.keyId, overlapMs: 60_000, ...next });
       const answers = await Promise.all([post(harness, old), post(harness, { ...old, key })]);
       expect(tally(answers)).toEqual({ "202": 1, "402 insufficient_credits": 1 });
     }
@@ -91,7 +91,12 @@ describe("an API key", () => {
     }
     expect((await post(harness, narrow, { idempotencyKey: "k" })).status).toBe(202);
     // A replay takes precedence over a later change of the allowlist.
-    await harness.rooms.post({ mutation: "set-key", keyId: narrow.keyId, models: ["vidmodel-2.5"], atMs: harness.clock.nowMs() });
+    await harness.components.post({
+      mutation: "set-key",
+      keyId: narrow.keyId,
+      models: ["vidmodel-2.5"],
+      atMs: harness.clock.nowMs(),
+    });
     expect((await post(harness, narrow)).status).toBe(403);
     expect((await post(harness, narrow, { idempotencyKey: "k" })).status).toBe(200);
   });
@@ -103,10 +108,10 @@ describe("an API key", () => {
     harness.clock.skip(1000);
     const refused = [
       await post(harness, fleeting),
-      await harness.ask("GET", `/v1/generations/${made.body.id}`, { key: fleeting.key }),
+      await harness.request("GET", `/v1/generations/${made.body.id}`, { key: fleeting.key }),
     ];
     expect(tally(refused)).toEqual({ "401 unauthorized": 2 });
-    expect(messageOf(refused[0] as Answered)).toContain("has expired");
+    expect(messageOf(refused[0] as ParsedResponse)).toContain("has expired");
     expect((await harness.show(String(made.body.id), tenant.key)).id).toBe(String(made.body.id));
   });
 
@@ -123,9 +128,9 @@ describe("an API key", () => {
     hold = new Promise((go) => {
       release = go;
     });
-    const admin = slow.rooms.post({ mutation: "set-key", keyId, expiresAtMs: slow.clock.nowMs(), atMs: slow.clock.nowMs() });
+    const admin = slow.components.post({ mutation: "set-key", keyId, expiresAtMs: slow.clock.nowMs(), atMs: slow.clock.nowMs() });
     const answer = post(slow, { ...whose, key });
-    await slow.eventually(() => slow.rooms.ledger.load().waiting === 1, "a waiting submission");
+    await slow.eventually(() => slow.components.ledger.load().waiting === 1, "a waiting submission");
     release();
     await admin;
     expect([(await answer).status, codeOf(await answer)]).toEqual([401, "unauthorized"]);
@@ -139,10 +144,10 @@ describe("an API key", () => {
     await post(harness, used);
     harness.clock.skip(5000);
     expect((await post(harness, poor)).status).toBe(402);
-    expect((await harness.ask("GET", "/v1/generations/gen_x", { key: used.key })).status).toBe(404);
+    expect((await harness.request("GET", "/v1/generations/gen_x", { key: used.key })).status).toBe(404);
     const atMs = harness.clock.nowMs();
     expect((await lastUse()).get(used.keyId)).toBeNull();
-    await harness.rooms.upkeep.noteKeyUse();
+    await harness.components.upkeep.noteKeyUse();
     expect(await lastUse()).toMatchObject(
       new Map([
         [tenant.keyId, null],
@@ -150,7 +155,7 @@ describe("an API key", () => {
         [poor.keyId, atMs],
       ]),
     );
-    expect(harness.rooms.http.keyUse.unnotedUses()).toEqual([]);
+    expect(harness.components.http.keyUse.unnotedUses()).toEqual([]);
   });
 });
 
@@ -160,7 +165,7 @@ test("usage roll-up equals the charges of generations that were submitted over H
   const made = await Promise.all(Array.from({ length: 12 }, () => post(harness, tenant)));
   for (const { body } of made)
     await harness.eventually(async () => (await harness.show(String(body.id), tenant.key)).completed_at);
-  await harness.rooms.upkeep.rollUpUsage();
+  await harness.components.upkeep.rollUpUsage();
   const rows = await harness.store.usage({ fromDay: 0, toDay: 99_999, accountId: tenant.accountId, by: "key" });
   const sum = (of: (row: (typeof rows)[number]) => number) => rows.reduce((total, row) => total + of(row), 0);
   expect([sum((row) => row.succeeded), sum((row) => row.failed)]).toEqual([12, 0]);

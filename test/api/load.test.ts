@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { nodesAsked } from "../api-multi-node/request.ts";
-import type { Answered, Harness, HarnessOptions } from "../harness.ts";
+import type { Harness, HarnessOptions, ParsedResponse } from "../harness.ts";
 import { openGate } from "./gate.ts";
 import { codeOf, openApiHarness } from "./harness.ts";
 
@@ -14,10 +14,11 @@ const open = async (options: HarnessOptions = {}) => {
 afterEach(() => harness.close());
 
 const ORDER = { model: "vidmodel-2.0-mini", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
-const post = (more: Parameters<Harness["ask"]>[2] = {}) => harness.ask("POST", "/v1/generations", { body: ORDER, ...more });
+const post = (more: Parameters<Harness["request"]>[2] = {}) =>
+  harness.request("POST", "/v1/generations", { body: ORDER, ...more });
 const keyed = (key: string) => post({ headers: { "idempotency-key": key } });
-const outcome = (answered: Answered) => `${answered.status} ${codeOf(answered)}`.trim();
-const expectLater = (answered: Answered, code: string) => {
+const outcome = (answered: ParsedResponse) => `${answered.status} ${codeOf(answered)}`.trim();
+const expectLater = (answered: ParsedResponse, code: string) => {
   expect(outcome(answered)).toBe(`503 ${code}`);
   expect(Number(answered.headers.get("retry-after"))).toBeGreaterThan(0);
 };
@@ -30,18 +31,18 @@ const passing = <T>(look: () => Promise<T | undefined | false>, what: string) =>
 
 describe("503 restarting", () => {
   test("is returned for new submissions until recovery has read the store, while polls are served", async () => {
-    const { ask, rooms } = await open({ unrecovered: true });
+    const { request, components } = await open({ unrecovered: true });
     expectLater(await keyed("once"), "restarting");
-    expect(outcome(await ask("GET", "/v1/generations/gen_x"))).toBe("404 not_found");
-    expect((await ask("GET", "/readyz")).status).toBe(503);
-    expect((await ask("GET", "/v1/models")).status).toBe(200);
-    await rooms.recover();
-    expect((await ask("GET", "/readyz")).status).toBe(200);
+    expect(outcome(await request("GET", "/v1/generations/gen_x"))).toBe("404 not_found");
+    expect((await request("GET", "/readyz")).status).toBe(503);
+    expect((await request("GET", "/v1/models")).status).toBe(200);
+    await components.recover();
+    expect((await request("GET", "/readyz")).status).toBe(200);
     expect(outcome(await keyed("once"))).toBe("202");
   });
 
   test("is returned for new submissions during a drain, while polls, downloads and replays are served", async () => {
-    const { ask, rooms, simulator, store, submit, balance } = await open();
+    const { request, components, simulator, store, submit, balance } = await open();
     const done = await submit("sim-image-1", { prompt: "two pictures", quality: "low" });
     await passing(async () => (await harness.show(done.id)).status === "succeeded", "the first generation");
     simulator.script({ fault: "hang" });
@@ -53,18 +54,18 @@ describe("503 restarting", () => {
 
     const before = await balance();
     let isOver = false;
-    const drained = rooms.drain(25_000).then(() => {
+    const drained = components.drain(25_000).then(() => {
       isOver = true;
     });
-    await harness.told();
+    await harness.synchronize();
     expectLater(await keyed("twice"), "restarting");
     expectLater(await post(), "restarting");
     const replay = await keyed("once");
     expect([replay.status, replay.body.id]).toEqual([200, first.body.id]);
-    const shown = await ask("GET", `/v1/generations/${first.body.id}`);
+    const shown = await request("GET", `/v1/generations/${first.body.id}`);
     expect(shown.body).toMatchObject({ status: "running", attempts: 1 });
-    expect((await ask("GET", `/v1/generations/${done.id}/content`)).status).toBe(200);
-    expect((await ask("GET", "/readyz")).status).toBe(503);
+    expect((await request("GET", `/v1/generations/${done.id}/content`)).status).toBe(200);
+    expect((await request("GET", "/readyz")).status).toBe(503);
     expect(await balance()).toEqual(before);
     expect(isOver).toBe(false);
     harness.clock.skip(25_000);
@@ -77,7 +78,7 @@ describe("503 busy", () => {
   test("is returned above max_pending_submissions, and the submissions that already wait are accepted", async () => {
     const gate = openGate();
     const { balance } = await open({ around: gate.around, env: { GENROUTER_LIMITS__MAX_PENDING_SUBMISSIONS: "3" } });
-    const load = () => harness.rooms.ledger.load().waiting;
+    const load = () => harness.components.ledger.load().waiting;
     gate.shut();
     const { nodes } = harness;
     const each = (n: number) => Array.from({ length: nodes }, (_, node) => keyed(`key-${n}-${node}`));
@@ -90,7 +91,7 @@ describe("503 busy", () => {
     expectLater(await keyed("key-5"), "busy");
     expectLater(await post(), "busy");
     expect(load()).toBe(4 * nodes);
-    expect((await harness.ask("GET", "/v1/generations/gen_x")).status).toBe(404);
+    expect((await harness.request("GET", "/v1/generations/gen_x")).status).toBe(404);
     gate.open();
     expect((await Promise.all(waiting)).map(outcome)).toEqual(Array.from({ length: 5 * nodes }, () => "202"));
     expect((await balance()).inProgress).toBe(5 * nodes);
@@ -107,7 +108,7 @@ describe("503 busy", () => {
     await harness.eventually(() => gate.waiting() === nodes, "a commit at the gate");
     clock.skip(2000);
     const beside = each("beside");
-    await harness.eventually(() => harness.rooms.ledger.load().waiting === nodes, "another waiting submission");
+    await harness.eventually(() => harness.components.ledger.load().waiting === nodes, "another waiting submission");
     clock.skip(1);
     expectLater(await keyed("late"), "busy");
     gate.open();
@@ -120,13 +121,13 @@ describe("503 busy", () => {
     "is returned while the disk is full (writer: %s), without a hold; reads are served and a drain does not wait for space",
     async (writer) => {
       const writing = writer === "thread" ? { writer } : {};
-      const { balance, ask, clock, rooms, simulator } = await open({ pragmas: { maxPages: 150 }, ...writing });
+      const { balance, request, clock, components, simulator } = await open({ pragmas: { maxPages: 150 }, ...writing });
       // The first generation runs and must be committed later. The others only fill the disk.
       simulator.script({ fault: "late-ms", ms: 20_000 });
       const accepted: string[] = [];
       const send = (prompt: string, n: number) =>
         post({ body: { ...ORDER, input: { ...ORDER.input, prompt } }, headers: { "idempotency-key": `k${n}` } });
-      const fill = async (prompt: string): Promise<Answered> => {
+      const fill = async (prompt: string): Promise<ParsedResponse> => {
         for (;;) {
           const answered = await send(prompt, accepted.length);
           if (answered.status !== 202) return answered;
@@ -137,32 +138,32 @@ describe("503 busy", () => {
       const long = "x".repeat(30_000);
       expectLater(await fill(long), "busy");
       clock.skip(500);
-      await harness.eventually(() => !rooms.ledger.load().isFull, "a retry");
+      await harness.eventually(() => !components.ledger.load().isFull, "a retry");
       expectLater(await fill("x"), "busy");
 
       const before = await balance();
       expect(before.inProgress).toBe(accepted.length);
       expectLater(await post(), "busy");
       expect(await balance()).toEqual(before);
-      expect((await ask("GET", `/v1/generations/${accepted[0]}`)).status).toBe(200);
+      expect((await request("GET", `/v1/generations/${accepted[0]}`)).status).toBe(200);
       const replay = await send(long, 0);
       expect([replay.status, replay.body.id]).toEqual([200, accepted[0] ?? ""]);
-      expect((await ask("GET", "/readyz")).text).toContain("the disk is full");
+      expect((await request("GET", "/readyz")).text).toContain("the disk is full");
 
       // Deliveries cannot be committed: nothing is charged, and the ledger is full again after each retry.
       for (let n = 0; n < 3; n += 1) {
         clock.skip(30_000);
-        await harness.eventually(() => rooms.ledger.load().isFull, "a failing retry");
+        await harness.eventually(() => components.ledger.load().isFull, "a failing retry");
       }
       expect(await balance()).toEqual(before);
-      await rooms.drain(0);
+      await components.drain(0);
     },
   );
 });
 
 describe("503 model_unavailable", () => {
   const listed = async () => {
-    const { body } = await harness.ask("GET", "/v1/models", { key: null });
+    const { body } = await harness.request("GET", "/v1/models", { key: null });
     return (body.data as JsonObject[]).map((entry) => entry.id);
   };
   const ended = (id: unknown) => passing(async () => (await harness.show(String(id))).status === "failed", "the end");
@@ -172,7 +173,7 @@ describe("503 model_unavailable", () => {
     simulator.script({ fault: "402" });
     const first = await post();
     await ended(first.body.id);
-    await harness.told();
+    await harness.synchronize();
     expect(await harness.show(String(first.body.id))).toMatchObject({
       error: { code: "provider_failed" },
       cost_usd: 0,
@@ -187,7 +188,7 @@ describe("503 model_unavailable", () => {
     expect(outcome(await keyed("once"))).toBe("503 model_unavailable");
     simulator.clearScript();
     clock.skip(600_000);
-    await harness.told();
+    await harness.synchronize();
     expect(await listed()).toContain(ORDER.model);
     expect(outcome(await keyed("once"))).toBe("202");
   });
@@ -203,7 +204,7 @@ describe("503 model_unavailable", () => {
       expect(outcome(answered)).toBe("202");
       expect(await listed()).toContain(model);
       await ended(answered.body.id);
-      await harness.told();
+      await harness.synchronize();
       failures += 1;
     }
     expect(failures).toBeGreaterThanOrEqual(5);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { RefusalCode } from "../../src/domain/api-errors.ts";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
-import type { Harness, Shown, Tenant } from "../harness.ts";
+import type { GenerationResource, Harness, Tenant } from "../harness.ts";
 import { openGate } from "./gate.ts";
 import { codeOf, openApiHarness } from "./harness.ts";
 
@@ -22,16 +22,16 @@ type Cause = { account?: (scene: Scene) => Promise<unknown>; request?: (asked: A
 
 let harness: Harness;
 const set = ({ tenant }: Scene, change: { paused?: boolean; burstPerS?: number; inProgressLimit?: number }) =>
-  harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, ...change });
+  harness.components.post({ mutation: "set-account", accountSeq: tenant.accountSeq, ...change });
 const spend = async (scene: Scene) => {
   await set(scene, { burstPerS: 1 });
-  const read = await harness.ask("GET", "/v1/generations/gen_x", { key: scene.tenant.key });
+  const read = await harness.request("GET", "/v1/generations/gen_x", { key: scene.tenant.key });
   expect([404, 429]).toContain(read.status);
 };
 const emptyAccount = async ({ tenant }: Scene) => {
   const { available } = await harness.balance(tenant);
   const credits = -available;
-  await harness.rooms.post({
+  await harness.components.post({
     mutation: "credit",
     accountSeq: tenant.accountSeq,
     kind: "adjust",
@@ -44,7 +44,7 @@ const emptyAccount = async ({ tenant }: Scene) => {
 /** Creates a second, read-only key of the account. */
 const readKey = async ({ tenant, asked }: Scene) => {
   asked.key = newApiKey("test");
-  await harness.rooms.post({
+  await harness.components.post({
     mutation: "create-key",
     id: newId("key"),
     accountSeq: tenant.accountSeq,
@@ -140,7 +140,7 @@ const PAIRS = CAUSES.flatMap(([first, one], at) =>
 const openScene = async (): Promise<Scene> => {
   const tenant = await harness.newTenant(FIRST_RESERVE + 10_000);
   const headers = { "idempotency-key": KEY };
-  expect((await harness.ask("POST", "/v1/generations", { key: tenant.key, headers, body: FIRST })).status).toBe(202);
+  expect((await harness.request("POST", "/v1/generations", { key: tenant.key, headers, body: FIRST })).status).toBe(202);
   const body = { ...FIRST, input: { ...FIRST.input, prompt: "second" } };
   return { tenant, asked: { key: tenant.key, body, padding: 0, headers: {} } };
 };
@@ -150,7 +150,7 @@ const apply = async (scene: Scene, causes: readonly Cause[]) => {
   for (const { request } of causes) request?.(scene.asked);
 };
 const send = ({ asked }: Scene) =>
-  harness.ask("POST", "/v1/generations", {
+  harness.request("POST", "/v1/generations", {
     key: asked.key,
     headers: asked.headers,
     body: JSON.stringify(asked.body).padEnd(asked.padding, " "),
@@ -167,9 +167,9 @@ beforeAll(async () => {
     return (await harness.show(failing.id)).status === "failed";
   }, "the open circuit breakers");
   harness.simulator.clearScript();
-  await harness.told();
+  await harness.synchronize();
   harness.simulator.script({ fault: "stuck" });
-  const takers: Shown[] = [];
+  const takers: GenerationResource[] = [];
   for (let seat = 0; seat < harness.nodes; seat += 1) takers.push(await harness.submit(MODEL, { prompt: "takes the seat" }));
   for (const { id } of takers) await harness.until(id, (shown) => shown.status === "running");
 });
@@ -210,24 +210,24 @@ test("returns a replay before the checks of balance, limits, catalogue, circuit 
   const scene = await openScene();
   await apply(scene, [{ account: emptyAccount }, { account: (each) => set(each, { inProgressLimit: 1 }) }]);
   const headers = { "idempotency-key": KEY };
-  const replay = () => harness.ask("POST", "/v1/generations", { key: scene.tenant.key, headers, body: FIRST });
+  const replay = () => harness.request("POST", "/v1/generations", { key: scene.tenant.key, headers, body: FIRST });
   const first = await replay();
   expect(first.status).toBe(200);
 
   const other = await openApiHarness({ factor: 0 });
   try {
     const key = other.tenant.key;
-    const ask = (more: object = {}) => other.ask("POST", "/v1/generations", { key, body: FIRST, ...more });
-    const accepted = await ask({ headers });
+    const request = (more: object = {}) => other.request("POST", "/v1/generations", { key, body: FIRST, ...more });
+    const accepted = await request({ headers });
     const catalogue = { models: [], model: () => undefined, route: () => undefined };
-    other.rooms.replaceCatalogue(catalogue);
-    expect(codeOf(await ask())).toBe("model_not_available");
-    expect((await ask({ headers })).body.id).toBe(accepted.body.id ?? "");
-    await other.rooms.drain(0);
-    await other.told();
-    expect(codeOf(await ask())).toBe("restarting");
-    expect((await ask({ headers })).body.id).toBe(accepted.body.id ?? "");
-    expect(codeOf(await ask({ headers, body: { ...FIRST, max_wait_s: 60 } }))).toBe("idempotency_conflict");
+    other.components.replaceCatalogue(catalogue);
+    expect(codeOf(await request())).toBe("model_not_available");
+    expect((await request({ headers })).body.id).toBe(accepted.body.id ?? "");
+    await other.components.drain(0);
+    await other.synchronize();
+    expect(codeOf(await request())).toBe("restarting");
+    expect((await request({ headers })).body.id).toBe(accepted.body.id ?? "");
+    expect(codeOf(await request({ headers, body: { ...FIRST, max_wait_s: 60 } }))).toBe("idempotency_conflict");
   } finally {
     await other.close();
   }
@@ -235,13 +235,13 @@ test("returns a replay before the checks of balance, limits, catalogue, circuit 
 
 /** Causes that stop admission. `lost`: causes that expire meanwhile, because a hanging commit outlasts the rate limit window. */
 const CLOSED: [code: RefusalCode, lost: RefusalCode[], close: (gate: ReturnType<typeof openGate>) => Promise<unknown>][] = [
-  ["restarting", [], () => harness.rooms.drain(0).then(() => harness.told())],
+  ["restarting", [], () => harness.components.drain(0).then(() => harness.synchronize())],
   [
     "busy",
     ["rate_limited"],
     async (gate) => {
       gate.shut();
-      void harness.rooms.post({ mutation: "beat", atMs: 0 });
+      void harness.components.post({ mutation: "beat", atMs: 0 });
       await harness.eventually(() => gate.waiting() === harness.nodes, "a hanging commit");
       harness.clock.skip(2001);
     },

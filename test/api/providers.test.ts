@@ -33,7 +33,7 @@ for (const provider of DIALECT_IDS)
     afterAll(() => harness.close());
 
     test("the model list contains exactly the models of that provider", async () => {
-      const { body } = await harness.ask("GET", "/v1/models", { key: null });
+      const { body } = await harness.request("GET", "/v1/models", { key: null });
       const ids = (body.data as { id: string }[]).map(({ id }) => id);
       expect(ids.sort()).toEqual(
         modelsOf(provider)

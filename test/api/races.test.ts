@@ -1,6 +1,6 @@
 // Tests of concurrent submissions: idempotency keys, balance and limits are exact.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Answered, Harness, Tenant } from "../harness.ts";
+import type { Harness, ParsedResponse, Tenant } from "../harness.ts";
 import { codeOf, openApiHarness } from "./harness.ts";
 
 const AT_ONCE = 50;
@@ -20,14 +20,14 @@ afterAll(async () => {
 });
 
 const post = (tenant: Tenant, n: number, more: { key?: string; body?: unknown } = {}) =>
-  harness.ask("POST", "/v1/generations", {
+  harness.request("POST", "/v1/generations", {
     key: tenant.key,
     body: more.body ?? ORDER,
     headers: { "x-request-id": `n-${n}`, ...(more.key ? { "idempotency-key": more.key } : {}) },
   });
-const atOnce = (send: (n: number) => Promise<Answered>) => Promise.all(Array.from({ length: AT_ONCE }, (_, n) => send(n)));
+const atOnce = (send: (n: number) => Promise<ParsedResponse>) => Promise.all(Array.from({ length: AT_ONCE }, (_, n) => send(n)));
 /** The number of responses of each kind, e.g. `{ "202": 10, "402 insufficient_credits": 40 }`. */
-const tally = (answers: readonly Answered[]) => {
+const tally = (answers: readonly ParsedResponse[]) => {
   const counts: Record<string, number> = {};
   for (const answered of answers) {
     const sort = `${answered.status} ${codeOf(answered)}`.trim();
@@ -35,7 +35,8 @@ const tally = (answers: readonly Answered[]) => {
   }
   return counts;
 };
-const idsOf = (answers: readonly Answered[]) => new Set(answers.flatMap(({ body }) => (body.id === undefined ? [] : [body.id])));
+const idsOf = (answers: readonly ParsedResponse[]) =>
+  new Set(answers.flatMap(({ body }) => (body.id === undefined ? [] : [body.id])));
 const generationsOf = async (tenant: Tenant) =>
   (await harness.store.unfinished(0, 1000)).filter(({ accountSeq }) => accountSeq === tenant.accountSeq).length;
 
@@ -83,7 +84,7 @@ describe.each(["with a writer on the main thread", "with a writer in a worker th
 
   test("accepts 7 of 50 submissions of an account with an in-progress limit of 7", async () => {
     const tenant = await harness.newTenant();
-    await harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, inProgressLimit: 7 });
+    await harness.components.post({ mutation: "set-account", accountSeq: tenant.accountSeq, inProgressLimit: 7 });
     const answers = await atOnce((n) => post(tenant, n));
     expect(tally(answers)).toEqual({ "202": 7, "429 concurrency_limit": AT_ONCE - 7 });
     expect(await harness.balance(tenant)).toMatchObject({ held: 7 * RESERVE, inProgress: 7 });
@@ -91,7 +92,7 @@ describe.each(["with a writer on the main thread", "with a writer in a worker th
 
   test("accepts 9 of 50 requests of an account with a rate limit of 9 per second", async () => {
     const tenant = await harness.newTenant();
-    await harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, burstPerS: 9 });
+    await harness.components.post({ mutation: "set-account", accountSeq: tenant.accountSeq, burstPerS: 9 });
     expect(tally(await atOnce((n) => post(tenant, n)))).toEqual({ "202": 9, "429 rate_limited": AT_ONCE - 9 });
   });
 
@@ -99,7 +100,15 @@ describe.each(["with a writer on the main thread", "with a writer in a worker th
     const tenant = await harness.newTenant(RESERVE - 1);
     expect(tally(await atOnce((n) => post(tenant, n, { key: "once" })))).toEqual({ "402 insufficient_credits": AT_ONCE });
     const { accountSeq } = tenant;
-    await harness.rooms.post({ mutation: "credit", accountSeq, kind: "topup", credits: 1, note: "", reference: null, atMs: 0 });
+    await harness.components.post({
+      mutation: "credit",
+      accountSeq,
+      kind: "topup",
+      credits: 1,
+      note: "",
+      reference: null,
+      atMs: 0,
+    });
     expect(tally(await atOnce((n) => post(tenant, n, { key: "once" })))).toEqual({ "202": 1, "200": AT_ONCE - 1 });
     expect(await harness.balance(tenant)).toMatchObject({ available: 0, held: RESERVE, inProgress: 1 });
   });

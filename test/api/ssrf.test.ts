@@ -2,7 +2,7 @@
 // Without the guard, the same URLs do cause a connection.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/domain/types.ts";
-import type { Answered, Harness } from "../harness.ts";
+import type { Harness, ParsedResponse } from "../harness.ts";
 import { codeOf, messageOf, openApiHarness } from "./harness.ts";
 
 /** Host names that resolve to a forbidden address, or to a public and a forbidden one. */
@@ -137,8 +137,8 @@ const inputOf = (model: string, path: string, url: string): JsonObject => {
   const needed = name === "end_image_url" || ["sim-edit-1", "sim-lipsync-1"].includes(model) ? { image_url: good } : {};
   return { ...(model === "sim-upscale-1" ? {} : { prompt: "x" }), ...needed, [name]: value };
 };
-const send = (to: Harness, model: string, path: string, url: string): Promise<Answered> =>
-  to.ask("POST", "/v1/generations", { body: { model, input: inputOf(model, path, url) } });
+const send = (to: Harness, model: string, path: string, url: string): Promise<ParsedResponse> =>
+  to.request("POST", "/v1/generations", { body: { model, input: inputOf(model, path, url) } });
 
 const expectRefused = async (model: string, path: string, url: string) => {
   const [before, seen] = [await harness.balance(), connections];

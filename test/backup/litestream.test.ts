@@ -27,7 +27,7 @@ test("a service with a replicated database continues, verifies, and can be backe
   other.run("BEGIN IMMEDIATE");
   other.run("INSERT INTO _litestream_lock (id) VALUES (1)");
   const waiting = harness.submit("sim-image-1", { prompt: "another" });
-  await harness.eventually(() => harness.rooms.ledger.load().committingForMs > 0, "a commit that waits for the lock");
+  await harness.eventually(() => harness.components.ledger.load().committingForMs > 0, "a commit that waits for the lock");
   other.run("ROLLBACK");
   await harness.until(first.id);
   await harness.until((await waiting).id);

@@ -44,14 +44,14 @@ const load = (harness: Harness) => {
     for (let n = 0; !isOver; n += 1) {
       while (submitted >= allowed && !isOver) await more.promise;
       const body = { model: "sim-image-1", input: { prompt: `load ${caller} ${n}` } };
-      const { status } = await harness.ask("POST", "/v1/generations", { key: tenant.key, body });
+      const { status } = await harness.request("POST", "/v1/generations", { key: tenant.key, body });
       // A slow disk makes the service return 503 for a moment; the callers retry, as any client does.
       if (status === 503) continue;
       expect(status).toBe(202);
       submitted += 1;
       const atMs = harness.clock.nowMs();
       const { accountSeq } = tenant;
-      await harness.rooms.post({
+      await harness.components.post({
         mutation: "credit",
         accountSeq,
         kind: "topup",
@@ -61,7 +61,7 @@ const load = (harness: Harness) => {
         atMs,
       });
       if (n % 3 === 0)
-        await harness.rooms.post({
+        await harness.components.post({
           mutation: "credit",
           accountSeq,
           kind: "adjust",

@@ -63,7 +63,7 @@ test("a service on a restored directory serves its results and continues, withou
   for (const id of done) expect((await harness.store.findGeneration(id))?.status).toBe("succeeded");
   const { id } = await harness.submit("sim-image-1", { prompt: "after" });
   await harness.until(id);
-  expect((await harness.ask("GET", `/v1/generations/${id}/content`, { key })).status).toBe(200);
+  expect((await harness.request("GET", `/v1/generations/${id}/content`, { key })).status).toBe(200);
   await harness.verify();
   await harness.crash();
   for (const name of [...filesBelow(path).keys()].filter((each) => /-(wal|shm)$/.test(each))) rmSync(join(path, name));
@@ -143,11 +143,11 @@ test("a dry run prints what would be lost, and changes nothing", async () => {
   const harness = await openOn(data);
   const since = await harness.submit("sim-image-1", { prompt: "since" });
   await harness.until(since.id);
-  await harness.rooms.post({
+  await harness.components.post({
     ...{ mutation: "credit", accountSeq: harness.tenant.accountSeq, kind: "topup", credits: 2500 },
     ...{ note: "", reference: null, atMs: harness.clock.nowMs() },
   });
-  await harness.rooms.post({ mutation: "revoke-key", keyId: before, atMs: harness.clock.nowMs() });
+  await harness.components.post({ mutation: "revoke-key", keyId: before, atMs: harness.clock.nowMs() });
   const account = harness.tenant.accountId;
   const key = harness.tenant.keyId;
   await harness.crash();

@@ -22,7 +22,7 @@ test("logs one line for a purchase by its buyer and one for its payment by Strip
   const { id: sessionId, payment_intent: paymentIntent } = bed.stripe.sessionOf(id);
   await Promise.all(Array.from({ length: 5 }, () => send(paid)));
   await send(paid);
-  await bed.harness.rooms.checkout.refresh(id);
+  await bed.harness.components.checkout.refresh(id);
   const detail = { accountId, credits: 2500, sessionId, paymentIntent, transferredCredits: 2500 };
   expect(await toldOf(id)).toEqual([opened, { actor: STRIPE, action: "pay-purchase", detail }]);
   const [line] = await bed.harness.store.audit(null, 1, { target: id });

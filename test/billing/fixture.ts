@@ -32,7 +32,7 @@ export const openBed = () => {
   });
   /** Opens a purchase. @returns its id */
   const buy = async (usd = 25): Promise<string> =>
-    (await harness.rooms.checkout.buy({ accountId: tenant.accountId, by: BUYER, usd })).purchaseId;
+    (await harness.components.checkout.buy({ accountId: tenant.accountId, by: BUYER, usd })).purchaseId;
   /** Delivers an event. @returns the status of the response */
   const send = async (...args: Send): Promise<number> => (await deliver(harness.url, ...args)).status;
   return {
@@ -60,7 +60,7 @@ export const openBed = () => {
     /** Withdraws credits from the account. */
     spend: async (credits: number): Promise<void> => {
       const adjust = { mutation: "credit", accountSeq: tenant.accountSeq, kind: "adjust", credits: -credits } as const;
-      await harness.rooms.post({ ...adjust, note: "spent", reference: null, atMs: harness.clock.nowMs() });
+      await harness.components.post({ ...adjust, note: "spent", reference: null, atMs: harness.clock.nowMs() });
     },
     /** Available credits, owed credits and whether the account is paused. */
     standing: async () => {

@@ -24,13 +24,13 @@ afterAll(async () => {
 }, 60_000);
 
 const buy = async ({ accountId }: Tenant, usd = 25): Promise<string> =>
-  (await harness.rooms.checkout.buy({ accountId, by: BUYER, usd })).purchaseId;
+  (await harness.components.checkout.buy({ accountId, by: BUYER, usd })).purchaseId;
 const bought = async (tenant: Tenant): Promise<string> => {
   const id = await buy(tenant);
   expect((await deliver(harness.url, stripe.pay(id))).status).toBe(200);
   return stripe.sessionOf(id).payment_intent ?? "";
 };
-const round = () => harness.rooms.checkout.rounds();
+const round = () => harness.components.checkout.rounds();
 const available = async ({ accountId }: Tenant) => (await harness.store.account(accountId))?.availableCredits;
 const eventsAsked = () => stripe.asked.filter(({ what }) => what === "GET /v1/events").length;
 const away = () =>

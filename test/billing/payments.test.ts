@@ -10,7 +10,7 @@ const { buy, send, standing, stateOf, lines } = bed;
 
 describe("a checkout", () => {
   test("is requested with the purchase's idempotency key, an invoice, and URLs of this service", async () => {
-    const { purchaseId, url } = await bed.harness.rooms.checkout.buy({
+    const { purchaseId, url } = await bed.harness.components.checkout.buy({
       accountId: bed.tenant.accountId,
       by: BUYER,
       usd: 100,
@@ -42,7 +42,7 @@ describe("a checkout", () => {
   });
 
   test.each([9, 5001, 10.5, 0, -25, Number.NaN])("of %d USD is rejected with the name of the field", async (usd) => {
-    await expect(bed.harness.rooms.checkout.buy({ accountId: bed.tenant.accountId, by: BUYER, usd })).rejects.toThrow(
+    await expect(bed.harness.components.checkout.buy({ accountId: bed.tenant.accountId, by: BUYER, usd })).rejects.toThrow(
       "amount_usd: choose a whole number from 10 to 5,000",
     );
   });
@@ -61,7 +61,9 @@ describe("a checkout", () => {
     const [open] = await bed.harness.store.purchases(bed.tenant.accountId, null, 1);
     expect(open).toMatchObject({ state: "open", sessionId: null });
     bed.stripe.be("well");
-    expect(await bed.harness.rooms.checkout.checkoutUrl(open?.id ?? "")).toBe(bed.stripe.sessionOf(open?.id ?? "").url ?? "");
+    expect(await bed.harness.components.checkout.checkoutUrl(open?.id ?? "")).toBe(
+      bed.stripe.sessionOf(open?.id ?? "").url ?? "",
+    );
     expect(await send(bed.stripe.pay(open?.id ?? ""))).toBe(200);
     expect(await standing()).toEqual([2500, 0, false]);
   });
@@ -76,7 +78,7 @@ describe("a checkout", () => {
       const rows = await bed.harness.store.purchases(bed.tenant.accountId, null, 1);
       return rows.length > 0 && rows;
     });
-    await bed.harness.rooms.checkout.checkoutUrl(open?.id ?? "");
+    await bed.harness.components.checkout.checkoutUrl(open?.id ?? "");
     expect(bed.stripe.sessions.size).toBe(before + 1);
     expect(await send(bed.stripe.pay(open?.id ?? ""))).toBe(200);
     expect(await standing()).toEqual([2500, 0, false]);
@@ -108,7 +110,7 @@ describe("a payment", () => {
     const paid = bed.stripe.pay(id);
     const late = bed.stripe.event("checkout.session.async_payment_succeeded", bed.stripe.sessionOf(id));
     const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => send(i % 2 ? paid : late)));
-    await bed.harness.rooms.checkout.refresh(id);
+    await bed.harness.components.checkout.refresh(id);
     expect(answers).toEqual(Array(10).fill(200));
     expect(await standing()).toEqual([2500, 0, false]);
   });
@@ -166,12 +168,12 @@ describe("a payment", () => {
   test("whose event was lost is found by a refresh of the purchase and by the background round", async () => {
     const [id, other] = [await buy(), await buy(50)];
     bed.stripe.pay(id);
-    expect(await bed.harness.rooms.checkout.refresh(id)).toMatchObject({
+    expect(await bed.harness.components.checkout.refresh(id)).toMatchObject({
       ...{ state: "paid", credits: 2500, invoiceNumber: "A-0001" },
     });
     bed.stripe.pay(other);
     bed.harness.clock.skip(300_000);
-    await bed.harness.rooms.checkout.rounds();
+    await bed.harness.components.checkout.rounds();
     expect(await stateOf(other)).toBe("paid");
     expect(await standing()).toEqual([7500, 0, false]);
     expect(await bed.harness.store.purchase(other)).toMatchObject({
@@ -184,9 +186,9 @@ describe("a payment", () => {
     expect(await send(bed.stripe.expire(id))).toBe(200);
     bed.stripe.expire(other);
     bed.harness.clock.skip(7_300_000);
-    await bed.harness.rooms.checkout.rounds();
+    await bed.harness.components.checkout.rounds();
     expect([await stateOf(id), await stateOf(other)]).toEqual(["expired", "expired"]);
-    await expect(bed.harness.rooms.checkout.checkoutUrl(other)).rejects.toThrow("This checkout is over; buy again.");
+    await expect(bed.harness.components.checkout.checkoutUrl(other)).rejects.toThrow("This checkout is over; buy again.");
   });
 
   test("of a purchase that a restored backup does not contain is credited from the metadata of its checkout", async () => {

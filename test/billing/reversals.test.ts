@@ -54,14 +54,14 @@ describe("a refund", () => {
     const refund = { id: "re_eur", object: "refund", amount: 500, currency: "eur", payment_intent: payment, status: "succeeded" };
     expect(await send(bed.stripe.event("refund.created", refund))).toBe(200);
     expect(await standing()).toEqual([2500, 0, true]);
-    expect((await bed.harness.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(403);
+    expect((await bed.harness.request("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(403);
     expect(lines("reversal undecided").at(-1)).toMatchObject({
       ...{ purchase_id: id, account_id: bed.tenant.accountId, count: 1 },
       reason: expect.stringContaining("re_eur of 500 eur, taken"),
     });
-    expect((await bed.harness.rooms.post(decideMutation("re_eur", 540))).kind).toBe("done");
+    expect((await bed.harness.components.post(decideMutation("re_eur", 540))).kind).toBe("done");
     expect(await standing()).toEqual([1960, 0, false]);
-    expect((await bed.harness.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(404);
+    expect((await bed.harness.request("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(404);
   });
 
   test("above the available credits leaves a debt and pauses the account until the next purchase settles it", async () => {
@@ -69,10 +69,10 @@ describe("a refund", () => {
     await bed.spend(2000);
     expect(await send(bed.stripe.refund(payment, 2500, `re_${payment}`).created)).toBe(200);
     expect(await standing()).toEqual([0, 2000, true]);
-    expect((await bed.harness.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(403);
+    expect((await bed.harness.request("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(403);
     await bought(50);
     expect(await standing()).toEqual([3000, 0, false]);
-    expect((await bed.harness.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(404);
+    expect((await bed.harness.request("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(404);
   });
 });
 
@@ -80,11 +80,11 @@ describe("a dispute", () => {
   test("pauses the account immediately and is logged, even if no credits are available", async () => {
     const { id, payment } = await bought();
     await bed.spend(2500);
-    const ask = () => bed.harness.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key });
-    expect((await ask()).status).toBe(404);
+    const request = () => bed.harness.request("GET", "/v1/generations/gen_x", { key: bed.tenant.key });
+    expect((await request()).status).toBe(404);
     expect(await send(bed.stripe.dispute("created", payment, 2500, "needs_response"))).toBe(200);
     expect(await standing()).toEqual([0, 2500, true]);
-    expect((await ask()).status).toBe(403);
+    expect((await request()).status).toBe(403);
     expect(lines("purchase reversed").filter(({ purchase_id }) => purchase_id === id)).toMatchObject([
       { credits: 0, reason: expect.stringContaining("2500 credits are owed and the account is paused") },
     ]);

@@ -20,7 +20,7 @@ describe.each([
     while (ids.length < count) {
       const { accountId } = await bed.harness.newTenant(0);
       for (let i = 0; i < 20 && ids.length < count; i++)
-        ids.push((await bed.harness.rooms.checkout.buy({ accountId, by: BUYER, usd: 10 })).purchaseId);
+        ids.push((await bed.harness.components.checkout.buy({ accountId, by: BUYER, usd: 10 })).purchaseId);
     }
     return ids;
   };
@@ -28,7 +28,7 @@ describe.each([
   const round = async (): Promise<string[]> => {
     bed.harness.clock.skip(EVERY_MS);
     const before = bed.stripe.asked.length;
-    await bed.harness.rooms.checkout.rounds();
+    await bed.harness.components.checkout.rounds();
     const checkouts = bed.stripe.asked.slice(before).filter(({ what }) => what.startsWith("GET /v1/checkout/sessions/"));
     return checkouts.map(({ what }) => what.replace("GET /v1/checkout/sessions/", ""));
   };
@@ -108,7 +108,7 @@ describe("a background round", () => {
     bed.harness.clock.skip(EVERY_MS);
     const asking = `GET /v1/checkout/sessions/${bed.stripe.sessionOf(id).id}`;
     const times = () => bed.stripe.asked.filter(({ what }) => what === asking).length;
-    await Promise.all([bed.harness.rooms.checkout.rounds(), bed.harness.rooms.checkout.rounds()]);
+    await Promise.all([bed.harness.components.checkout.rounds(), bed.harness.components.checkout.rounds()]);
     // One read for the state and one for the invoice.
     expect(times()).toBe(2);
   });
@@ -118,7 +118,7 @@ describe("a background round", () => {
     bed.stripe.pay(second);
     bed.stripe.shut.add(bed.stripe.sessionOf(first).id);
     bed.harness.clock.skip(EVERY_MS);
-    await bed.harness.rooms.checkout.rounds();
+    await bed.harness.components.checkout.rounds();
     expect(await bed.harness.store.purchase(second)).toMatchObject({ state: "paid", invoiceNumber: "A-0001" });
   });
 });

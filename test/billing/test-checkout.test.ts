@@ -17,20 +17,20 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const buy = (usd = 10) => harness.rooms.checkout.buy({ accountId: tenant.accountId, by: BUYER, usd });
+const buy = (usd = 10) => harness.components.checkout.buy({ accountId: tenant.accountId, by: BUYER, usd });
 const available = async () => (await harness.balance(tenant)).available;
 
 describe("a test checkout", () => {
   test("is a page of the console that credits once when it is paid and rejects a payment after its cancellation", async () => {
     const { purchaseId, url } = await buy();
     expect(url).toBe(`${harness.url}/console/checkout/${purchaseId}`);
-    expect(await harness.rooms.checkout.checkoutUrl(purchaseId)).toBe(url);
-    await Promise.all([1, 2, 3].map(() => harness.rooms.checkout.endTest(purchaseId, "pay", BUYER)));
+    expect(await harness.components.checkout.checkoutUrl(purchaseId)).toBe(url);
+    await Promise.all([1, 2, 3].map(() => harness.components.checkout.endTest(purchaseId, "pay", BUYER)));
     expect(await available()).toBe(1000);
     expect(await harness.store.purchase(purchaseId)).toMatchObject({ state: "paid", provider: "test", receipt: 1 });
     const other = await buy();
-    await harness.rooms.checkout.endTest(other.purchaseId, "cancel", BUYER);
-    await expect(harness.rooms.checkout.endTest(other.purchaseId, "pay", BUYER)).rejects.toThrow(
+    await harness.components.checkout.endTest(other.purchaseId, "cancel", BUYER);
+    await expect(harness.components.checkout.endTest(other.purchaseId, "pay", BUYER)).rejects.toThrow(
       "This checkout is over; buy again.",
     );
     expect(await available()).toBe(1000);
@@ -39,12 +39,12 @@ describe("a test checkout", () => {
   test("expires after its time if it is neither paid nor cancelled", async () => {
     const { purchaseId } = await buy();
     harness.clock.skip(7_300_000);
-    await harness.rooms.checkout.rounds();
+    await harness.components.checkout.rounds();
     expect(await harness.store.purchase(purchaseId)).toMatchObject({ state: "expired" });
   });
 
   test("accepts no Stripe webhook", async () => {
-    expect((await harness.ask("POST", "/webhooks/stripe", { body: {}, key: null })).status).toBe(404);
+    expect((await harness.request("POST", "/webhooks/stripe", { body: {}, key: null })).status).toBe(404);
   });
 });
 

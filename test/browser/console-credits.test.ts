@@ -115,7 +115,7 @@ here("the credits pages", () => {
         note: "",
         reference: null,
       } as const;
-      await harness.rooms.post({ ...topUp, atMs: harness.clock.nowMs() });
+      await harness.components.post({ ...topUp, atMs: harness.clock.nowMs() });
       await balance.getByText(`$${dollars}.00`).waitFor();
     }
     expect(reads()).toBe(before + 1);
@@ -141,7 +141,7 @@ here("the credits pages", () => {
     await buyBy(visitor, 25, "pay");
     await balance.getByText("$28.00").waitFor();
     const body = { model: "vidmodel-2.0-fast", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
-    expect((await harness.ask("POST", "/v1/generations", { key: tenant.key, body })).status).toBe(202);
+    expect((await harness.request("POST", "/v1/generations", { key: tenant.key, body })).status).toBe(202);
     await balance.getByText("$0.28 held").waitFor();
     expect(await balance.textContent()).toContain("$28.00");
     expect(asked.filter((address) => address.includes("/console/api/events"))).toHaveLength(1);
@@ -162,9 +162,9 @@ here("the credits pages", () => {
       page.evaluate(
         `Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true }); document.dispatchEvent(new Event("visibilitychange"))`,
       );
-    await harness.eventually(() => harness.rooms.watch.committed !== null, "the connection");
+    await harness.eventually(() => harness.components.watch.committed !== null, "the connection");
     await turn(true);
-    await harness.eventually(() => harness.rooms.watch.committed === null, "the end of the connection");
+    await harness.eventually(() => harness.components.watch.committed === null, "the end of the connection");
     await buyBy(visitor, 25, "pay");
     await turn(false);
     await page.getByRole("banner").getByText("$28.00").waitFor();
@@ -241,7 +241,7 @@ here("the credits pages", () => {
     await buyBy(visitor, 25, "pay");
     await visitor.ask("POST", "/console/api/purchases", { amount_usd: 50 });
     const body = { model: "sim-image-1", input: { prompt: "a kite" } };
-    expect((await harness.ask("POST", "/v1/generations", { key: tenant.key, body })).status).toBe(202);
+    expect((await harness.request("POST", "/v1/generations", { key: tenant.key, body })).status).toBe(202);
     for (const width of [360, 1280]) {
       const { page, inPage, close } = await visit(visitor, "/console/ledger", { viewport: { width, height: 800 } });
       for (const [path, name, heads] of [

@@ -59,7 +59,7 @@ here("the keys page", () => {
     await shown.waitFor({ state: "detached" });
 
     const submit = (withKey: string) =>
-      harness.ask("POST", "/v1/generations", {
+      harness.request("POST", "/v1/generations", {
         key: withKey,
         body: { model: "vidmodel-2.0-mini", input: { prompt: "a kite", resolution: "480p", duration: 4 } },
       });
@@ -133,7 +133,10 @@ here("the keys page", () => {
       limits: { day: null, week: null, month: null },
     });
     const send = (key: string) =>
-      harness.ask("POST", "/v1/generations", { key, body: { model: "sim-image-1", input: { prompt: `by ${key.slice(-4)}` } } });
+      harness.request("POST", "/v1/generations", {
+        key,
+        body: { model: "sim-image-1", input: { prompt: `by ${key.slice(-4)}` } },
+      });
     const { id } = (await send(String(made.told.key))).body as { id: string };
     const other = (await send(harness.tenant.key)).body as { id: string };
     await visitor.ask("POST", `/console/api/keys/${String(made.told.id)}/revoke`);

@@ -4,7 +4,7 @@ import type { Browser, BrowserContextOptions } from "playwright-core";
 import type { NodeLine, ServiceView } from "../../src/console/operator-dto.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
 import { eventually } from "../eventually.ts";
-import type { Harness, Shown } from "../harness.ts";
+import type { GenerationResource, Harness } from "../harness.ts";
 import { type HarnessOfNodes, openHarnessOfNodes } from "../harness-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { openBrowser } from "./chromium.ts";
@@ -28,10 +28,11 @@ afterAll(async () => {
 const submitToTwo = async (prompt: string): Promise<string> => {
   const headers = { authorization: `Bearer ${harness.tenant.key}` };
   const body = JSON.stringify({ model: "sim-image-1", input: { prompt } });
-  const answer = await fetch(`${two.own}/v1/generations`, { method: "POST", headers, body });
-  return ((await answer.json()) as Shown).id;
+  const answer = await fetch(`${two.nodeUrl}/v1/generations`, { method: "POST", headers, body });
+  return ((await answer.json()) as GenerationResource).id;
 };
-const visit = (path: string, look: BrowserContextOptions = {}) => watch(browser, { url: one.own, visitor: operator, path, look });
+const visit = (path: string, look: BrowserContextOptions = {}) =>
+  watch(browser, { url: one.nodeUrl, visitor: operator, path, look });
 
 here("several nodes", () => {
   beforeAll(async () => {
@@ -39,7 +40,7 @@ here("several nodes", () => {
     const [first, second, third] = harness.each;
     if (!first || !second || !third) throw new Error("three nodes were wanted");
     [one, two] = [first, second];
-    operator = await openVisitor({ ...one, url: one.own }, "operator", harness.tenant);
+    operator = await openVisitor({ ...one, url: one.nodeUrl }, "operator", harness.tenant);
     // The third node closes as in a drain.
     await third.crash();
     const { text } = await operator.ask("GET", "/console/api/operator/service");
@@ -71,7 +72,7 @@ here("several nodes", () => {
     const { page, complaints, close } = await visit(`/console/generations/${id}`);
     await page.locator(`[data-id="${id}"][data-status="running"]`).waitFor();
     await page.locator(`[data-id="${id}"][data-status="succeeded"]`).waitFor();
-    await page.goto(`${one.own}/inspector/${id}`);
+    await page.goto(`${one.nodeUrl}/inspector/${id}`);
     await page.getByText(`Written by node ${nodes[1]?.name}.`).waitFor();
     expect(complaints).toEqual([]);
     await close();

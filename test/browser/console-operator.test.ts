@@ -33,7 +33,7 @@ const visit = async (path: string, role: Role = "operator", look: BrowserContext
   await watched.page.locator(".operator").waitFor();
   return watched;
 };
-const answers = (tenant: Tenant) => harness.ask("GET", "/v1/generations/gen_none", { key: tenant.key });
+const answers = (tenant: Tenant) => harness.request("GET", "/v1/generations/gen_none", { key: tenant.key });
 
 here("the operator pages", () => {
   test("finds, credits, pauses and resumes an account by keyboard, and its key gets 403 while it is paused", async () => {

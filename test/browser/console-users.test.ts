@@ -129,8 +129,8 @@ here("users", () => {
     await ada.page.getByText("Accept invitation").first().waitFor();
     const bought = await harness.newTenant(0);
     const by = { kind: "user", id: "per_1", name: "cleo@example.com" } as const;
-    const { purchaseId } = await harness.rooms.checkout.buy({ accountId: bought.accountId, by, usd: 25 });
-    await harness.rooms.checkout.endTest(purchaseId, "pay", by);
+    const { purchaseId } = await harness.components.checkout.buy({ accountId: bought.accountId, by, usd: 25 });
+    await harness.components.checkout.endTest(purchaseId, "pay", by);
     await ada.page.getByLabel("Change").fill("purchase paid");
     await ada.page.getByLabel("Change").press("Tab");
     const line = ada.page.locator("tbody tr").filter({ hasText: purchaseId });

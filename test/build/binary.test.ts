@@ -47,9 +47,9 @@ test("the binary does not contain the path of the checkout", () => {
   expect(readFileSync(binary).includes(join(import.meta.dir, "../.."))).toBe(false);
 });
 
-const rooms: { dir: string; service: Bun.Subprocess }[] = [];
+const components: { dir: string; service: Bun.Subprocess }[] = [];
 afterAll(async () => {
-  for (const { dir, service } of rooms) {
+  for (const { dir, service } of components) {
     service.kill("SIGKILL");
     await service.exited;
     dropScratch(dir);
@@ -77,7 +77,7 @@ test.skipIf(noRoom)(
       stdout: "pipe",
       stderr: "ignore",
     });
-    rooms.push({ dir, service });
+    components.push({ dir, service });
     expect(new TextDecoder().decode((await service.stdout.getReader().read()).value)).toStartWith("url http://127.0.0.1:");
     const made = run(
       inside("generate", "sim-image-1", "--prompt", "a tin robot", "--data", "/empty/data", "-o", "/empty/robot.png"),

@@ -30,7 +30,7 @@ test("generations parked lists each parked generation with its reason and hold, 
   await scene.crash();
   const again = await openScene({ routes: [FAL], dir });
   const [seen] = await again.store.unfinished(0, 1);
-  await again.rooms.post(parkingOf(seen ?? found, "4 starts in a row ended while it was taken up", again.clock.nowMs()));
+  await again.components.post(parkingOf(seen ?? found, "4 starts in a row ended while it was taken up", again.clock.nowMs()));
   const { parked } = JSON.parse((await typed("parked", "--json")).out);
   expect(parked).toMatchObject([{ generation_id: id, held_usd: 0.2, reason: "4 starts in a row ended while it was taken up" }]);
   const { out } = await typed("parked");

@@ -27,7 +27,7 @@ describe("doctor on the service", () => {
       /it runs version 0\.0\.9/,
       /restart the service/,
     );
-    await harness.rooms.drain(0);
+    await harness.components.drain(0);
     has(await serviceFindings(dir, about), "service", "fault", /is not ready: Not ready: the service is draining/, /readyz/);
     await harness.close();
     has(await serviceFindings(dir, about), "service", "fault", /is not ready: /);
@@ -44,7 +44,7 @@ describe("healthcheck", () => {
     const ask = (...more: string[]) => runHere(["healthcheck", "--url", `${harness.url}/`, ...more]);
     expect(await ask()).toEqual({ exit: 0, out: "ok: ok\n", err: "" });
     expect(await ask("--ready")).toEqual({ exit: 0, out: "ok: ready\n", err: "" });
-    await harness.rooms.drain(0);
+    await harness.components.drain(0);
     expect(await ask()).toMatchObject({ exit: 0 });
     expect(await ask("--ready")).toEqual({ exit: 1, out: "not ok: Not ready: the service is draining.\n", err: "" });
     await harness.close();

@@ -16,7 +16,7 @@ beforeAll(async () => {
   const { client } = bedIn(harness);
   const order = { model: "vidmodel-2.0-fast", input: { prompt: "a red kite", resolution: "480p", duration: 4 } };
   video = await client.wait(await client.submit(order));
-  const file = (await harness.ask("HEAD", `/v1/generations/${video.id}/content`)).headers;
+  const file = (await harness.request("HEAD", `/v1/generations/${video.id}/content`)).headers;
   whole = { sha256: file.get("etag")?.replaceAll('"', "") ?? "", bytes: Number(file.get("content-length")) };
   expect(whole.bytes).toBeGreaterThan(9_000);
 });

@@ -138,7 +138,7 @@ describe("wait", () => {
 describe("errors of the service", () => {
   test("a submission to a restarting service is retried after Retry-After with the same key", async () => {
     const young = await openHarness({ unrecovered: true });
-    const { client, sent, pauses } = bedIn(young, { asleep: async (n) => (n === 2 ? young.rooms.recover() : undefined) });
+    const { client, sent, pauses } = bedIn(young, { asleep: async (n) => (n === 2 ? young.components.recover() : undefined) });
     const told: string[] = [];
     const first = await client.submit(PICTURES, { onRetry: ({ code }, ms) => told.push(`${code} ${ms}`) });
     expect(first.status).toBe("queued");

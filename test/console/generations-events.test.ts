@@ -58,8 +58,8 @@ test("sends the events of a generation and its balance from admission to success
 test("sends events when a purchase is paid, when a dispute pauses the account and when the account is reopened", async () => {
   const { accountId, accountSeq } = harness.tenant;
   const { heard, leave } = await listen();
-  const { purchaseId } = await harness.rooms.checkout.buy({ accountId, by: BUYER, usd: 10 });
-  await harness.rooms.checkout.endTest(purchaseId, "pay", BUYER);
+  const { purchaseId } = await harness.components.checkout.buy({ accountId, by: BUYER, usd: 10 });
+  await harness.components.checkout.endTest(purchaseId, "pay", BUYER);
   const states = () => heard.flatMap(({ event, told }) => (event === "purchase" && told.id === purchaseId ? [told.state] : []));
   await harness.eventually(() => states().at(-1) === "paid", "the payment");
   const adjust = {
@@ -70,7 +70,7 @@ test("sends events when a purchase is paid, when a dispute pauses the account an
     reference: null,
     atMs: harness.clock.nowMs(),
   } as const;
-  await harness.rooms.post({ ...adjust, credits: -101_000 });
+  await harness.components.post({ ...adjust, credits: -101_000 });
   const paymentIntent = `test-${purchaseId}`;
   const dispute = {
     mutation: "note-reversal",
@@ -80,11 +80,11 @@ test("sends events when a purchase is paid, when a dispute pauses the account an
     credits: 1000,
     state: "taken",
   } as const;
-  await harness.rooms.post({ ...dispute, by: BUYER, reportedAtMs: harness.clock.nowMs(), atMs: harness.clock.nowMs() });
+  await harness.components.post({ ...dispute, by: BUYER, reportedAtMs: harness.clock.nowMs(), atMs: harness.clock.nowMs() });
   const balances = () => heard.flatMap(({ event, told }) => (event === "balance" ? [told] : []));
   await harness.eventually(() => balances().at(-1)?.paused === true, "the paused account");
   expect(balances().at(-1)).toMatchObject({ accountId, availableCredits: 0, owedCredits: 1000 });
-  await harness.rooms.post({ mutation: "set-account", accountSeq, paused: false });
+  await harness.components.post({ mutation: "set-account", accountSeq, paused: false });
   await harness.eventually(() => balances().at(-1)?.paused === false, "the reopened account");
   leave();
 });
@@ -142,13 +142,13 @@ test("a user who views another account receives the generations of that account 
 });
 
 test("a stream ends within one ping after sign-out, and the last stream removes the commit listener", async () => {
-  expect(harness.rooms.watch.committed).toBeNull();
+  expect(harness.components.watch.committed).toBeNull();
   const { over } = await listen();
-  expect(harness.rooms.watch.committed).not.toBeNull();
+  expect(harness.components.watch.committed).not.toBeNull();
   stage.signOut("member");
   harness.clock.skip(20_000);
   await over;
-  expect(harness.rooms.watch.committed).toBeNull();
+  expect(harness.components.watch.committed).toBeNull();
 });
 
 test("limits the streams of a user, and frees a place when a page is closed", async () => {
@@ -183,12 +183,12 @@ test("removes the subscription of a page that is closed", async () => {
   const { leave, over } = await listen();
   leave();
   await over;
-  await harness.eventually(() => harness.rooms.watch.committed === null, "no subscription");
+  await harness.eventually(() => harness.components.watch.committed === null, "no subscription");
 });
 
 test("a drain does not wait for event streams", async () => {
   const { over } = await listen();
-  await harness.rooms.drain(1000);
+  await harness.components.drain(1000);
   await over;
 });
 

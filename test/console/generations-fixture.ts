@@ -36,11 +36,11 @@ export const openMakingStage = (
   const nameOf = (request: Request) => /who=(\w+)/.exec(request.headers.get("cookie") ?? "")?.[1] ?? "";
 
   const routes = submissionRoutes({
-    ...harness.rooms.generationService,
-    hasInspector: harness.rooms.issueToken !== null,
+    ...harness.components.generationService,
+    hasInspector: harness.components.issueToken !== null,
     keepOpen: (request) => server.timeout(request, 0),
-    post: harness.rooms.post,
-    accessAudit: createAccessAudit({ clock: harness.clock, post: harness.rooms.post }),
+    post: harness.components.post,
+    accessAudit: createAccessAudit({ clock: harness.clock, post: harness.components.post }),
     sessions: { cookieOf: nameOf, isStillIn: async (name, role) => users.get(name)?.role === role },
   });
 

@@ -36,7 +36,7 @@ const list = async (query = "", as = "member") => (await stage.ask<GenerationsPa
 test("returns the models of the API, with the mode", async () => {
   const told = await stage.ask<ModelsDto>("GET", "/models");
   expect(told.body.mode).toBe("test");
-  expect(told.body.models).toEqual((await harness.ask("GET", "/v1/models", { key: null })).body.data as never);
+  expect(told.body.models).toEqual((await harness.request("GET", "/v1/models", { key: null })).body.data as never);
 });
 
 describe("a quote", () => {
@@ -107,7 +107,7 @@ describe("a submission", () => {
     expect(await ask("poor")).toMatchObject({ status: 402, body: { error: { code: "insufficient_credits" } } });
     const paused = await harness.newTenant();
     stage.signIn("paused", "member", paused);
-    await harness.rooms.post({ mutation: "set-account", accountSeq: paused.accountSeq, paused: true });
+    await harness.components.post({ mutation: "set-account", accountSeq: paused.accountSeq, paused: true });
     expect(await ask("paused")).toMatchObject({ status: 403, body: { error: { code: "account_disabled" } } });
     stage.signIn("view", "viewer", null);
     expect((await ask("view")).status).toBe(403);
@@ -120,7 +120,7 @@ describe("a submission", () => {
     const its = openMakingStage(still);
     const send = (key: string) =>
       its.ask("POST", "/generations", { body: { model: MODEL, input: INPUT }, headers: { "idempotency-key": key } });
-    expect((await still.ask("GET", "/v1/generations/gen_none")).status).toBe(404);
+    expect((await still.request("GET", "/v1/generations/gen_none")).status).toBe(404);
     expect((await send("one")).status).toBe(200);
     expect(await send("two")).toMatchObject({ status: 429, body: { error: { code: "rate_limited" } } });
     await its.stop();
@@ -176,10 +176,10 @@ describe("the key that made a generation", () => {
     const { id } = await harness.submit(MODEL, INPUT);
     // A key without a name is shown by its first characters.
     expect((await detail(id)).keyName).toBe(`${(await harness.store.keys(accountId))[0]?.start}…`);
-    await harness.rooms.post({ mutation: "set-key", keyId, name: "laptop", atMs: harness.clock.nowMs() });
+    await harness.components.post({ mutation: "set-key", keyId, name: "laptop", atMs: harness.clock.nowMs() });
     const other = await make(MODEL, INPUT);
     expect(other).toMatchObject({ keyId: "playground", keyName: "Playground" });
-    await harness.rooms.post({ mutation: "revoke-key", keyId, atMs: harness.clock.nowMs() });
+    await harness.components.post({ mutation: "revoke-key", keyId, atMs: harness.clock.nowMs() });
     stage.signIn("op", "operator", null);
     for (const as of ["member", "op"]) {
       expect((await list("", as)).generations.map((one) => [one.id, one.keyName])).toEqual([

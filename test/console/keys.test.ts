@@ -30,7 +30,7 @@ test("a new key works within its limits, is returned once, and shows the spend o
   expect(status).toBe(200);
   const key = String(told.key);
   const order = { key, body: { model: "vidmodel-2.0-mini", input: { prompt: "x", resolution: "480p", duration: 4 } } };
-  expect((await harness.ask("POST", "/v1/generations", order)).status).toBe(202);
+  expect((await harness.request("POST", "/v1/generations", order)).status).toBe(202);
   const shown = (await keysOf(me)).find(({ id }) => id === told.id);
   expect(shown).toMatchObject({
     name: "ci",
@@ -38,7 +38,7 @@ test("a new key works within its limits, is returned once, and shows the spend o
     limits: { day: { limitCredits: 30, spentCredits: 16 }, week: null },
   });
   expect((await ask(me, "GET", "/keys")).text).not.toContain(key.slice(0, 20));
-  expect((await harness.ask("POST", "/v1/generations", order)).status).toBe(402);
+  expect((await harness.request("POST", "/v1/generations", order)).status).toBe(402);
   expect(await harness.store.audit(null, 1, { action: "create-key" })).toMatchObject([
     { actor: { kind: "user", id: me.userId, name: me.email }, target: told.id },
   ]);
@@ -49,13 +49,13 @@ test("change, rotate and revoke return the updated key and take effect at once",
   const changed = await ask(me, "PATCH", `/keys/${told.id}`, { name: "server", models: ["sim-image-1"] });
   expect(changed).toMatchObject({ status: 200, told: { name: "server", models: ["sim-image-1"], expiresAtMs: null } });
   const order = { key: String(told.key), body: { model: "vidmodel-2.0-mini", input: { prompt: "x" } } };
-  expect((await harness.ask("POST", "/v1/generations", order)).status).toBe(403);
+  expect((await harness.request("POST", "/v1/generations", order)).status).toBe(403);
   const rotated = await ask(me, "POST", `/keys/${told.id}/rotate`, { overlapMs: 0 });
-  expect((await harness.ask("POST", "/v1/generations", order)).status).toBe(401);
+  expect((await harness.request("POST", "/v1/generations", order)).status).toBe(401);
   const next = { ...order, key: String(rotated.told.key) };
-  expect((await harness.ask("POST", "/v1/generations", next)).status).toBe(403);
+  expect((await harness.request("POST", "/v1/generations", next)).status).toBe(403);
   expect(await ask(me, "POST", `/keys/${rotated.told.id}/revoke`)).toMatchObject({ status: 200, told: { state: "revoked" } });
-  expect((await harness.ask("POST", "/v1/generations", next)).status).toBe(401);
+  expect((await harness.request("POST", "/v1/generations", next)).status).toBe(401);
 });
 
 test("a member gets 404 for keys and usage of another account and changes nothing there", async () => {
@@ -118,7 +118,7 @@ test("returns up-to-date usage by day, model, key and account, and as CSV", asyn
   const alone = await harness.newTenant();
   const visitor = await openVisitor(harness, "member", alone);
   const order = { key: alone.key, body: { model: "sim-image-1", input: { prompt: "x" } } };
-  const { body } = await harness.ask("POST", "/v1/generations", order);
+  const { body } = await harness.request("POST", "/v1/generations", order);
   await harness.eventually(async () => (await harness.show(String(body.id), alone.key)).completed_at);
   for (const by of ["day", "model", "key"]) {
     const { told } = await ask(visitor, "GET", `/usage?by=${by}`);

@@ -79,7 +79,7 @@ test("reports credits without a transfer with their row, and the sums show the a
 });
 
 test("returns the error of a verification that cannot run, without a result", async () => {
-  const operating = await harness.rooms.operating();
+  const operating = await harness.components.operating();
   const { createLedgerVerification } = await import("../../src/console/operator/ledger-verification.ts");
   const { createParallelReads } = await import("../../src/store/sqlite/verify/parallel.ts");
   const { show, begin } = createLedgerVerification({ ...operating, long: createParallelReads(join(dir, "gone.db")) });

@@ -71,7 +71,7 @@ test("credits once when a request is sent twice, and rejects the same reference 
 
 test("takes available but never held credits, reports the debt, and requires a note", async () => {
   const tenant = await harness.newTenant(1_000);
-  const submitted = await harness.ask("POST", "/v1/generations", {
+  const submitted = await harness.request("POST", "/v1/generations", {
     key: tenant.key,
     body: { model: "vidmodel-2.0-mini", input: { prompt: "a kite [late-ms 9000000]", resolution: "480p", duration: 4 } },
   });
@@ -92,7 +92,7 @@ test("takes available but never held credits, reports the debt, and requires a n
 test("the key of a paused account gets 403, and limits of an account override those of the service until they are reset", async () => {
   const tenant = await harness.newTenant(1_000);
   const path = `accounts/${tenant.accountId}`;
-  const poll = () => harness.ask("GET", "/v1/generations/gen_none", { key: tenant.key });
+  const poll = () => harness.request("GET", "/v1/generations/gen_none", { key: tenant.key });
   expect(await users.ask("operator", "PATCH", path, { paused: true })).toMatchObject({ status: 200, told: { paused: true } });
   expect((await poll()).status).toBe(403);
   expect(await users.ask("operator", "PATCH", path, { paused: false })).toMatchObject({ status: 200, told: { paused: false } });

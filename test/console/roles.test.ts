@@ -17,27 +17,30 @@ afterAll(async () => {
 
 test("every endpoint rejects visitors who are signed out or have a lower role", async () => {
   harness = await openHarness({ factor: 0 });
-  const { store, rooms, clock } = harness;
+  const { store, components, clock } = harness;
   const settings = readSettings({});
   const routes = await tablesOf({
     ...{
       settings,
       clock,
       reads: store,
-      post: rooms.post,
-      checkout: rooms.checkout,
-      issueToken: rooms.issueToken,
+      post: components.post,
+      checkout: components.checkout,
+      issueToken: components.issueToken,
       isAtHome: () => false,
-      operating: rooms.operating,
+      operating: components.operating,
     },
-    ...{ log: () => undefined, rollUpUsage: rooms.upkeep.rollUpUsage, models: () => [] },
-    ...{ sessions: createSessions({ reads: store, post: rooms.post, clock }), generationService: rooms.generationService },
+    ...{ log: () => undefined, rollUpUsage: components.upkeep.rollUpUsage, models: () => [] },
+    ...{
+      sessions: createSessions({ reads: store, post: components.post, clock }),
+      generationService: components.generationService,
+    },
     admin: () =>
       adminOf({
         ...{ settings, store, clock },
         catalogue: sampleCatalogue(),
         dir: freshDir(),
-        rooms: () => harness?.rooms ?? rooms,
+        components: () => harness?.components ?? components,
       }),
   });
   const ada = await setUp(harness);

@@ -49,7 +49,7 @@ export const askConsole = async (
  * in lower case; generated if omitted.
  */
 export const openVisitor = async (
-  harness: Pick<Harness, "url" | "rooms" | "clock">,
+  harness: Pick<Harness, "url" | "components" | "clock">,
   role: UserRole,
   account: { accountSeq: number } | null,
   address?: string,
@@ -59,7 +59,7 @@ export const openVisitor = async (
   const atMs = harness.clock.nowMs();
   const by = { kind: "command", id: "test", name: "test" } as const;
   const until = { hash: hashToken(link), expiresAtMs: atMs + DAY_MS, atMs };
-  const invited = await harness.rooms.post({
+  const invited = await harness.components.post({
     ...{ mutation: "invite", by, id: newId("inv"), kind: "invite", role, email, ...until },
     ...{ accountSeq: account?.accountSeq ?? null, accountName: null, userId: null },
   });
@@ -67,7 +67,7 @@ export const openVisitor = async (
     ...{ id: newId("ses"), hash: hashToken(token), expiresAtMs: atMs + 30 * DAY_MS },
     ...{ agent: "visitor of the tests", address: "127.0.0.1" },
   };
-  const accepted = await harness.rooms.post({
+  const accepted = await harness.components.post({
     ...{ mutation: "accept-invitation", hash: until.hash, userId, email, name: "Ada", password: PASSWORD },
     ...{ account: null, session, atMs },
   });

@@ -72,9 +72,9 @@ export const setUp = async (harness: Harness, email = "ada@example.com"): Promis
 };
 
 /** A set-up link as the service creates it at its start. */
-export const setUpToken = async ({ rooms, clock }: Harness): Promise<string> => {
+export const setUpToken = async ({ components, clock }: Harness): Promise<string> => {
   const token = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
-  const outcome = await rooms.post({
+  const outcome = await components.post({
     ...{ mutation: "invite", id: newId("inv"), hash: hashToken(token), kind: "setup", role: "operator" },
     ...{ accountSeq: null, accountName: null, email: null, userId: null },
     ...{ expiresAtMs: clock.nowMs() + 1_800_000, atMs: clock.nowMs() },

@@ -62,7 +62,7 @@ const submit = (how: "ranges" | "whole", name: string, { key } = tenant) => {
   const field = files[name]?.videoS === undefined ? "audio_url" : "video_url";
   const input = { [field]: `${server.url.origin}/${how}/${name}` };
   const body = { model: "by-the-moment", input, max_cost_usd: 100 };
-  return harness.ask("POST", "/v1/generations", { body, key });
+  return harness.request("POST", "/v1/generations", { body, key });
 };
 const quotedMs = async (how: "ranges" | "whole", name: string): Promise<number> => {
   const { status, body } = await submit(how, name);

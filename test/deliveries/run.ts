@@ -47,9 +47,9 @@ const pause = ({ clock }: Harness) => new Promise<void>((wake) => clock.after(10
 type Judged = { routes: string[]; attempts: string[]; failures: (string | undefined)[]; costCredits: number; status: string };
 const playOne = async (harness: Harness, { model, copy }: Case, input: JsonObject): Promise<Judged> => {
   const body = { model: copyOf(model, copy), input };
-  let answered = await harness.ask("POST", "/v1/generations", { body });
+  let answered = await harness.request("POST", "/v1/generations", { body });
   // The circuit breakers of both routes are open.
-  for (; answered.status === 503; answered = await harness.ask("POST", "/v1/generations", { body })) await pause(harness);
+  for (; answered.status === 503; answered = await harness.request("POST", "/v1/generations", { body })) await pause(harness);
   if (answered.status !== 202) throw new Error(`submission returned ${answered.status} ${answered.text}`);
   const id = String(answered.body.id);
   await harness.until(id);
@@ -93,7 +93,7 @@ export const playDeliveries = async (
   const harness = await openWorld();
   const { accountSeq } = harness.tenant;
   const credit = { kind: "topup", credits: 100_000_000, note: "deliveries", reference: null } as const;
-  await harness.rooms.post({ mutation: "credit", accountSeq, ...credit, atMs: harness.clock.nowMs() });
+  await harness.components.post({ mutation: "credit", accountSeq, ...credit, atMs: harness.clock.nowMs() });
   const roll = chance(seed);
   const dice: Dice = (from, to) => from + Math.floor(roll() * (to - from + 1));
   const samples = `${harness.simulator.url}/samples`;

@@ -34,7 +34,7 @@ test("every shipped model delivers its first and last resolution, aspect ratio a
   const held: string[] = [];
   const lane = async () => {
     for (let one = orders.pop(); one; one = orders.pop()) {
-      const { status: answered, body } = await harness.ask("POST", "/v1/generations", { body: one });
+      const { status: answered, body } = await harness.request("POST", "/v1/generations", { body: one });
       // No route accepts this value together with the shortest duration.
       if (answered === 422) continue;
       const id = String(body.id);

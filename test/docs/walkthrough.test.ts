@@ -9,7 +9,7 @@ import { createSimulator } from "../../src/simulator/simulator.ts";
 import { start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { runHere } from "../cli/captured.ts";
-import type { Shown } from "../harness.ts";
+import type { GenerationResource } from "../harness.ts";
 import { taskFor } from "../providers/task.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { type Kite, openKite } from "./kite.ts";
@@ -101,11 +101,11 @@ test("a service with the walkthrough's files lists the model, delivers a clip an
   };
   const models = await ask<{ data: { id: string }[] }>("/v1/models");
   expect(models.data.map(({ id }) => id)).toEqual(["kite-1"]);
-  const made = await ask<Shown>("/v1/generations", { model: "kite-1", input: { prompt: "a kite over dunes" } });
+  const made = await ask<GenerationResource>("/v1/generations", { model: "kite-1", input: { prompt: "a kite over dunes" } });
   let shown = made;
   while (shown.status === "queued" || shown.status === "running") {
     await Bun.sleep(100);
-    shown = await ask<Shown>(`/v1/generations/${made.id}`);
+    shown = await ask<GenerationResource>(`/v1/generations/${made.id}`);
   }
   expect(shown).toMatchObject({ status: "succeeded", cost_usd: 0.25, error: null });
   expect((await fetch(shown.output?.urls[0] ?? "")).headers.get("content-type")).toBe("video/mp4");

@@ -71,10 +71,10 @@ export const openServed = async (dir: string, simulatorUrl?: string): Promise<Se
     database: join(dir, "genrouter.db"),
     tenant: (credits, scope) => harness.newTenant(credits, scope),
     pause: async ({ accountSeq }) => {
-      await harness.rooms.post({ mutation: "set-account", accountSeq, paused: true });
+      await harness.components.post({ mutation: "set-account", accountSeq, paused: true });
     },
     revoke: async (keyId) => {
-      await harness.rooms.post({ mutation: "revoke-key", keyId, atMs: harness.clock.nowMs() });
+      await harness.components.post({ mutation: "revoke-key", keyId, atMs: harness.clock.nowMs() });
     },
     rest: () => restOf(harness),
     close: () => harness.crash(),

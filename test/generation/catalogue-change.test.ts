@@ -9,7 +9,7 @@ test("charges the price quoted at submission on the first route and on every fal
   scene.simulator.script({ fault: "forget", endpoint: "life/fal" });
   const { id } = await scene.begin();
   await scene.untilAttempts(id, "accepted");
-  scene.rooms.replaceCatalogue(catalogueOf([{ ...FAL, usd: "0.99" }, { ...REPLICATE, usd: "0.88" }, SPARE]));
+  scene.components.replaceCatalogue(catalogueOf([{ ...FAL, usd: "0.99" }, { ...REPLICATE, usd: "0.88" }, SPARE]));
   await scene.hurry(async () => (await scene.show(id)).completed_at !== null);
   const ended = await expectEnd(scene, id, { ends: 25, attempts: ["failed", "delivered"], received: ["fal", "replicate"] });
   expect(ended.quoted_usd).toBe(0.2);
@@ -22,7 +22,7 @@ test("completes and charges a running attempt when its route is removed", async 
   scene.simulator.script({ fault: "late-ms", ms: 100_000 });
   const { id } = await scene.begin();
   await scene.untilAttempts(id, "accepted");
-  scene.rooms.replaceCatalogue(catalogueOf([REPLICATE]));
+  scene.components.replaceCatalogue(catalogueOf([REPLICATE]));
   scene.clock.skip(100_000);
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
 });
@@ -33,7 +33,7 @@ test("gives up a lost submission after the usual time when its route is removed 
   scene.simulator.script({ fault: "list-5xx", provider: "fal" });
   const { id } = await scene.begin();
   await scene.untilAttempts(id, "sending");
-  scene.rooms.replaceCatalogue(catalogueOf([REPLICATE]));
+  scene.components.replaceCatalogue(catalogueOf([REPLICATE]));
   await scene.hurry(async () => (await scene.show(id)).completed_at !== null);
   const ended = await expectEnd(scene, id, { ends: 25, attempts: ["lost", "delivered"], received: ["fal", "replicate"] });
   const tookMs = Date.parse(ended.completed_at ?? "") - Date.parse(ended.created_at);
@@ -47,7 +47,7 @@ test("skips a planned route that is removed before its attempt, and does not cou
   scene.simulator.script({ fault: "forget", endpoint: "life/fal" });
   const { id } = await scene.begin();
   await scene.untilAttempts(id, "accepted");
-  scene.rooms.replaceCatalogue(catalogueOf([FAL, SPARE]));
+  scene.components.replaceCatalogue(catalogueOf([FAL, SPARE]));
   await scene.hurry(async () => (await scene.show(id)).completed_at !== null);
   await expectEnd(scene, id, { ends: 30, attempts: ["failed", "delivered"], received: ["fal", "spare"] });
 });
@@ -58,7 +58,7 @@ test("fails with provider_failed when every remaining route is removed after a f
   scene.simulator.script({ fault: "forget", endpoint: "life/fal" });
   const { id } = await scene.begin();
   await scene.untilAttempts(id, "accepted");
-  scene.rooms.replaceCatalogue(catalogueOf([FAL]));
+  scene.components.replaceCatalogue(catalogueOf([FAL]));
   await scene.hurry(async () => (await scene.show(id)).completed_at !== null);
   await expectEnd(scene, id, { ends: "provider_failed", attempts: ["failed"], received: ["fal"] });
 });
@@ -68,7 +68,7 @@ test("fails a queued generation with provider_unavailable, without an attempt or
   await scene.occupy();
   const { id } = await scene.begin();
   expect((await scene.show(id)).status).toBe("queued");
-  scene.rooms.replaceCatalogue(catalogueOf([REPLICATE]));
+  scene.components.replaceCatalogue(catalogueOf([REPLICATE]));
   await expectEnd(scene, id, { ends: "provider_unavailable", attempts: [], received: ["fal"] });
 });
 
@@ -77,7 +77,7 @@ test("starts a queued generation on the next planned route at its quoted price w
   await scene.occupy();
   const { id } = await scene.begin();
   expect((await scene.show(id)).status).toBe("queued");
-  scene.rooms.replaceCatalogue(catalogueOf([{ ...REPLICATE, usd: "0.99" }]));
+  scene.components.replaceCatalogue(catalogueOf([{ ...REPLICATE, usd: "0.99" }]));
   const ended = await expectEnd(scene, id, { ends: 25, attempts: ["delivered"], received: ["fal", "replicate"] });
   expect(ended.quoted_usd).toBe(0.2);
 });
@@ -87,7 +87,7 @@ test("uses more places on a route immediately when the new catalogue allows more
   await scene.occupy();
   const { id } = await scene.begin();
   expect((await scene.show(id)).status).toBe("queued");
-  scene.rooms.replaceCatalogue(catalogueOf([{ ...FAL, maxRunning: 2 }]));
+  scene.components.replaceCatalogue(catalogueOf([{ ...FAL, maxRunning: 2 }]));
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal", "fal"] });
 });
 
@@ -97,10 +97,10 @@ test("rejects submissions of a model without routes with 422 and completes its r
   const { id } = await scene.begin();
   await scene.untilAttempts(id, "accepted");
   const renamed = catalogueOf([SPARE]);
-  scene.rooms.replaceCatalogue({ ...renamed, models: [], model: () => undefined, route: () => undefined });
-  const refused = await scene.ask("POST", "/v1/generations", { body: { model: MODEL, input: INPUT } });
+  scene.components.replaceCatalogue({ ...renamed, models: [], model: () => undefined, route: () => undefined });
+  const refused = await scene.request("POST", "/v1/generations", { body: { model: MODEL, input: INPUT } });
   expect(refused).toMatchObject({ status: 422, body: { error: { code: "model_not_available" } } });
-  expect((await scene.ask("GET", "/v1/models", { key: null })).body.data).toEqual([]);
+  expect((await scene.request("GET", "/v1/models", { key: null })).body.data).toEqual([]);
   scene.clock.skip(60_000);
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
   expect((await scene.balance()).available).toBe(INITIAL_CREDITS - 20);

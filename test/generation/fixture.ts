@@ -2,12 +2,12 @@
 import { expect, onTestFinished, setDefaultTimeout } from "bun:test";
 import type { Attempt, MediaKind } from "../../src/domain/types.ts";
 import { MOVING_MS } from "../eventually.ts";
-import { type Harness, type HarnessOptions, openHarness, type Shown, type Tenant } from "../harness.ts";
+import { type GenerationResource, type Harness, type HarnessOptions, openHarness, type Tenant } from "../harness.ts";
 import { catalogueOf, FAL, INPUT, MODEL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
 
 export type Scene = Harness & {
   /** Submits a generation of the fixture's model. */
-  begin(more?: Parameters<Harness["submit"]>[2]): Promise<Shown>;
+  begin(more?: Parameters<Harness["submit"]>[2]): Promise<GenerationResource>;
   /** Submits another account's generation, whose job on a route (default: the first) never ends or ends after `ms`. */
   occupy(more?: { on?: string; ms?: number }): Promise<string>;
   /** The states of the generation after each event, in order. */
@@ -49,7 +49,7 @@ export const openScene = async ({
       harness.simulator.script({ fault: "fail", prompt: about.prompt });
       const { key } = await harness.newTenant();
       const body = { model: MODEL, input: { prompt: about.prompt } };
-      const answered = await harness.ask("POST", "/v1/generations", { key, body });
+      const answered = await harness.request("POST", "/v1/generations", { key, body });
       expect(answered.status).toBe(202);
       const id = String(answered.body.id);
       await harness.eventually(async () => {
@@ -95,7 +95,12 @@ export type End = {
 };
 
 /** Compares an ended generation with the expected end, and the balance with its charge. */
-export const expectEnd = async (scene: Scene, id: string, { ends, attempts, received }: End, tenant?: Tenant): Promise<Shown> => {
+export const expectEnd = async (
+  scene: Scene,
+  id: string,
+  { ends, attempts, received }: End,
+  tenant?: Tenant,
+): Promise<GenerationResource> => {
   const shown = await scene.until(id);
   const charged = typeof ends === "number" ? ends : 0;
   expect({

@@ -103,14 +103,14 @@ test("rejects a balance adjustment without writing it while the disk is full, so
     commit: (mutations) => (isFull ? Promise.reject(new StoreFull("full")) : store.commit(mutations)),
   });
   const scene = await openScene({ around });
-  const { clock, rooms, store } = scene;
-  const admin = createAdminService({ reads: store, post: rooms.post, mode: "test", clock, ...marketOver(store, tmpdir()) });
+  const { clock, components, store } = scene;
+  const admin = createAdminService({ reads: store, post: components.post, mode: "test", clock, ...marketOver(store, tmpdir()) });
   const add = (reference: string) => admin.addCredits({ reference, accountId: scene.tenant.accountId, credits: 2_500, note: "" });
   const before = await scene.balance();
   isFull = true;
   await expect(add("first")).rejects.toBeInstanceOf(StoreFull);
   isFull = false;
-  await scene.hurry(() => !rooms.ledger.load().isFull, 1_000);
+  await scene.hurry(() => !components.ledger.load().isFull, 1_000);
   expect((await add("second")).transferredCredits).toBe(2_500);
   clock.skip(60_000);
   expect(await scene.balance()).toEqual({ ...before, available: before.available + 2_500 });

@@ -101,7 +101,7 @@ test("does not count a job that the service cancelled against its route", async 
   scene.simulator.script({ fault: "stuck", endpoint: "life/fal" });
   expect(await run(scene, 4)).toEqual([25, 25, 25, 25]);
   await scene.hurry(() => scene.simulator.jobs().filter(({ state }) => state === "cancelled").length === 4);
-  const watched = () => scene.rooms.effects.size();
+  const watched = () => scene.components.effects.size();
   await scene.hurry(() => watched() === 0);
   expect(await stateOf(scene)).toBe("never judged");
 });
@@ -115,7 +115,7 @@ test("keeps a route that opened after failures open over a restart until its pau
   const again = await lasting.reopen();
   const { key } = lasting.tenant;
   const order = async () =>
-    (await again.ask("POST", "/v1/generations", { key, body: { model: "life", input: { prompt: "x" } } })).body.quoted_usd;
+    (await again.request("POST", "/v1/generations", { key, body: { model: "life", input: { prompt: "x" } } })).body.quoted_usd;
   expect(await order()).toBe(0.25);
   again.clock.skip(30_000);
   expect(await order()).toBe(0.2);
@@ -133,7 +133,7 @@ test("half-opens a route that opened for a configuration fault immediately after
   await again.eventually(async () => (await stateOf(again)) === "halfOpen");
   const { key } = lasting.tenant;
   const body = { model: "life", input: { prompt: "x" } };
-  expect((await again.ask("POST", "/v1/generations", { key, body })).body.quoted_usd).toBe(0.2);
+  expect((await again.request("POST", "/v1/generations", { key, body })).body.quoted_usd).toBe(0.2);
   await again.hurry(async () => (await again.balance()).inProgress === 0, 500);
   expect(await stateOf(again)).toBe("closed");
 });
@@ -168,13 +168,13 @@ test("derives the expected time of a route from twenty deliveries and keeps it o
   await first.hurry(async () => (await first.balance()).inProgress === 0);
   const hurried = { body: { model: "life", input: { prompt: "x" }, max_wait_s: 50 } };
   // Nineteen deliveries are too few: the catalogue's value applies.
-  const twentieth = await first.ask("POST", "/v1/generations", hurried);
+  const twentieth = await first.request("POST", "/v1/generations", hurried);
   expect(twentieth.body.quoted_usd).toBe(0.2);
   await first.hurry(async () => (await first.balance()).inProgress === 0);
-  expect((await first.ask("POST", "/v1/generations", hurried)).body.quoted_usd).toBe(0.25);
+  expect((await first.request("POST", "/v1/generations", hurried)).body.quoted_usd).toBe(0.25);
   await first.hurry(async () => (await first.balance()).inProgress === 0);
   expect(ids).toHaveLength(19);
   await lasting.die();
   const again = await lasting.reopen();
-  expect((await again.ask("POST", "/v1/generations", { ...hurried, key: lasting.tenant.key })).body.quoted_usd).toBe(0.25);
+  expect((await again.request("POST", "/v1/generations", { ...hurried, key: lasting.tenant.key })).body.quoted_usd).toBe(0.25);
 });

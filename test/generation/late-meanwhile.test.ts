@@ -112,9 +112,9 @@ test("charges a late result once and changes nothing when its events are reporte
     ["collected", 1],
   ]);
   for (const { event } of [...told, ...told])
-    scene.rooms.supervisor.report(seq, { ...event, atMs: scene.clock.nowMs() } as unknown as GenerationEvent);
-  await scene.rooms.ledger.idle();
-  await scene.rooms.post({ mutation: "beat", atMs: scene.clock.nowMs() });
+    scene.components.supervisor.report(seq, { ...event, atMs: scene.clock.nowMs() } as unknown as GenerationEvent);
+  await scene.components.ledger.idle();
+  await scene.components.post({ mutation: "beat", atMs: scene.clock.nowMs() });
   const [shown, ...rest] = [
     await scene.show(id),
     await scene.store.transfersOf(seq),
@@ -137,7 +137,7 @@ test("charges a late result once when it is announced twice before its files are
     async () => (await scene.store.journalOf(seq)).find(({ event }) => event.type === "announced"),
     "the announcement",
   );
-  scene.rooms.supervisor.report(seq, { ...announced.event, atMs: scene.clock.nowMs() } as unknown as GenerationEvent);
+  scene.components.supervisor.report(seq, { ...announced.event, atMs: scene.clock.nowMs() } as unknown as GenerationEvent);
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered", "superseded"], received: ["fal", "replicate"] });
   expect((await scene.store.transfersOf(seq)).map(({ kind }) => kind)).toEqual(["hold", "capture", "release"]);
 });

@@ -19,11 +19,11 @@ test("rejects submissions with 503 busy while the disk is full, still serves rea
   const { id } = await scene.begin();
   await scene.untilAttempts(id, "accepted");
   isFull = true;
-  const refused = await scene.ask("POST", "/v1/generations", { body: order(), headers: { "idempotency-key": "k" } });
+  const refused = await scene.request("POST", "/v1/generations", { body: order(), headers: { "idempotency-key": "k" } });
   expect(refused).toMatchObject({ status: 503, body: { error: { code: "busy" } } });
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   scene.clock.skip(30_000);
-  await scene.eventually(() => (scene.simulator.jobs()[0]?.fetches ?? 0) === 0 && scene.rooms.ledger.load().isFull);
+  await scene.eventually(() => (scene.simulator.jobs()[0]?.fetches ?? 0) === 0 && scene.components.ledger.load().isFull);
   for (let turn = 0; turn < 20; turn += 1) {
     scene.clock.skip(5000);
     expect(await scene.show(id)).toMatchObject({ status: "running", attempts: 1, cost_usd: null });
@@ -33,8 +33,8 @@ test("rejects submissions with 503 busy while the disk is full, still serves rea
   isFull = false;
   scene.clock.skip(10_000);
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
-  expect((await scene.ask("GET", "/readyz", { key: null })).status).toBe(200);
-  const again = await scene.ask("POST", "/v1/generations", { body: order(), headers: { "idempotency-key": "k" } });
+  expect((await scene.request("GET", "/readyz", { key: null })).status).toBe(200);
+  const again = await scene.request("POST", "/v1/generations", { body: order(), headers: { "idempotency-key": "k" } });
   expect(again.status).toBe(202);
 });
 
@@ -46,7 +46,7 @@ test("rejects submissions with 503 busy when the database reaches its maximum si
   await first.untilAttempts(ids[0] ?? "", "accepted");
   const long = "x".repeat(9000);
   for (let each = 0; ; each += 1) {
-    const answered = await first.ask("POST", "/v1/generations", { body: order(`${long}${each}`) });
+    const answered = await first.request("POST", "/v1/generations", { body: order(`${long}${each}`) });
     if (answered.status !== 202) {
       expect(answered).toMatchObject({ status: 503, body: { error: { code: "busy" } } });
       break;
@@ -88,19 +88,19 @@ test("returns 500, requests a stop of the process and commits nothing more after
   await first.untilAttempts(id, "accepted");
   inDoubt = true;
   const headers = { "idempotency-key": "in doubt" };
-  const answered = await first.ask("POST", "/v1/generations", { body: order(), headers });
+  const answered = await first.request("POST", "/v1/generations", { body: order(), headers });
   // The submission is neither accepted nor rejected: the client can only resend it with the same idempotency key.
   expect(answered).toMatchObject({ status: 500, body: { error: { code: "server_error" } } });
   expect(first.lines.filter(({ event }) => event === "commit outcome unknown").length).toBeGreaterThan(0);
   const after = commits;
   first.clock.skip(60_000);
   await first.eventually(() => first.lines.some(({ event }) => event === "generation stopped"));
-  expect((await first.ask("POST", "/v1/generations", { body: order() })).status).toBeGreaterThanOrEqual(500);
+  expect((await first.request("POST", "/v1/generations", { body: order() })).status).toBeGreaterThanOrEqual(500);
   expect(commits).toBe(after);
   expect(first.received()).toEqual(["fal"]);
   await lasting.die();
   const again = await lasting.reopen();
-  const replayed = await again.ask("POST", "/v1/generations", { body: order(), headers, key: lasting.tenant.key });
+  const replayed = await again.request("POST", "/v1/generations", { body: order(), headers, key: lasting.tenant.key });
   expect(replayed.status).toBe(200);
   await again.hurry(async () => (await again.balance()).inProgress === 0);
   expect(await again.balance()).toMatchObject({ held: 0, charged: 40 });
@@ -124,8 +124,8 @@ test("parks a generation whose settlement the store refuses, keeps its hold, fre
   expect((await first.balance()).held).toBe(20);
   expect(first.lines.filter(({ event }) => event === "generation parked")).toMatchObject([{ fields: { generation_id: id } }]);
   const isTold = async (scene: typeof first) => {
-    expect((await scene.ask("GET", "/readyz", { key: null })).status).toBe(200);
-    expect([scene.rooms.stuck.count("parked"), scene.rooms.stuck.count("stopped")]).toEqual([1, 0]);
+    expect((await scene.request("GET", "/readyz", { key: null })).status).toBe(200);
+    expect([scene.components.stuck.count("parked"), scene.components.stuck.count("stopped")]).toEqual([1, 0]);
     const broken = (await scene.store.verify(scene.clock.nowMs())).filter(({ ok }) => !ok);
     expect(broken).toMatchObject([{ invariant: 9, offending: [{ generation: id }] }]);
   };

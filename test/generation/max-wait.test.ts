@@ -104,7 +104,7 @@ test("rejects a submission with 422 and the shortest expected time, without a ho
       { ...REPLICATE, expectedS: 70 },
     ],
   });
-  const refused = await scene.ask("POST", "/v1/generations", { body: { model: MODEL, input: INPUT, max_wait_s: 69 } });
+  const refused = await scene.request("POST", "/v1/generations", { body: { model: MODEL, input: INPUT, max_wait_s: 69 } });
   expect(refused).toMatchObject({ status: 422, body: { error: { code: "invalid_input" } } });
   expect(refused.text).toContain("70 s");
   expect(await scene.balance()).toEqual({ available: INITIAL_CREDITS, held: 0, charged: 0, inProgress: 0 });

@@ -98,7 +98,7 @@ test("every generation ends in time, credits are conserved and no job is used tw
         scene.clock.skip(afterMs);
         const prompt = drawn.areTwins ? "twins" : `number ${at}`;
         const body = { model: MODEL, input: { prompt }, max_wait_s: waitS };
-        const answered = await scene.ask("POST", "/v1/generations", { body });
+        const answered = await scene.request("POST", "/v1/generations", { body });
         // The circuit breakers of all routes of the model may be open by now.
         if (answered.status === 202) generations.push({ id: String(answered.body.id), prompt });
         else expect(answered).toMatchObject({ status: 503, body: { error: { code: "model_unavailable" } } });

@@ -1,7 +1,7 @@
 // A store wrapper that corrupts a number of captures, so the store refuses them and their generations are parked.
 import type { Mutation } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Shown } from "../harness.ts";
+import type { GenerationResource } from "../harness.ts";
 
 /** A wrapper for the store of a harness. */
 export const refusing = (times: number): ((store: Store) => Store) => {
@@ -15,4 +15,4 @@ export const refusing = (times: number): ((store: Store) => Store) => {
   return (store) => ({ ...store, commit: (mutations) => store.commit(mutations.map(tamper)) });
 };
 
-export const isParked = ({ message }: Shown): boolean => message?.includes("operator") ?? false;
+export const isParked = ({ message }: GenerationResource): boolean => message?.includes("operator") ?? false;

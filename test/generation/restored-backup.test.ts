@@ -165,7 +165,10 @@ test("does not purchase on the next route when a job accepted before the backup 
 test("runs a new generation while a restored attempt is being confirmed", async () => {
   const { again } = await restore({ at: "before", event: "begun", dies: true, routes: [FAL] });
   const { key } = await again.newTenant();
-  const answered = await again.ask("POST", "/v1/generations", { key, body: { model: "life", input: { prompt: "a new one" } } });
+  const answered = await again.request("POST", "/v1/generations", {
+    key,
+    body: { model: "life", input: { prompt: "a new one" } },
+  });
   const id = String(answered.body.id);
   await again.hurry(async () => (await again.show(id, key)).completed_at !== null);
   expect((await again.show(id, key)).status).toBe("succeeded");
@@ -192,7 +195,10 @@ test("does not resubmit to a provider whose list is unavailable", async () => {
 test("submits a generation that was accepted after the restore without a lookup", async () => {
   const { again } = await restore({ at: "after", event: "accepted", routes: [CHEAP_REPLICATE, SPARE] });
   const { key } = await again.newTenant();
-  const answered = await again.ask("POST", "/v1/generations", { key, body: { model: "life", input: { prompt: "a new one" } } });
+  const answered = await again.request("POST", "/v1/generations", {
+    key,
+    body: { model: "life", input: { prompt: "a new one" } },
+  });
   expect(answered.status).toBe(202);
   const id = String(answered.body.id);
   await again.hurry(async () => (await again.show(id, key)).completed_at !== null);

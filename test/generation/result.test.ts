@@ -108,8 +108,8 @@ test("delivers two ordered images in order and charges the price once", async ()
   const shown = await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
   expect(shown.output?.urls).toHaveLength(2);
   const [first, second] = await Promise.all([
-    scene.ask("GET", `/v1/generations/${id}/content`),
-    scene.ask("GET", `/v1/generations/${id}/content/2`),
+    scene.request("GET", `/v1/generations/${id}/content`),
+    scene.request("GET", `/v1/generations/${id}/content/2`),
   ]);
   expect([first.status, second.status]).toEqual([200, 200]);
   expect(first.text).not.toBe(second.text);
@@ -125,11 +125,11 @@ test("delivers and charges one of two images and logs the missing file when the 
   scene.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/x.png`, endpoint: "life/fal" });
   const { id } = await scene.begin();
   await scene.until(id, ({ message }) => message === CONFIRMING);
-  expect((await scene.ask("GET", `/v1/generations/${id}/content`)).status).toBe(409);
+  expect((await scene.request("GET", `/v1/generations/${id}/content`)).status).toBe(409);
   await scene.hurry(async () => (await scene.show(id)).status !== "running");
   const shown = await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
   expect(shown.output?.urls).toHaveLength(1);
-  expect((await scene.ask("GET", `/v1/generations/${id}/content/2`)).status).toBe(404);
+  expect((await scene.request("GET", `/v1/generations/${id}/content/2`)).status).toBe(404);
   expect(asked.length).toBeGreaterThanOrEqual(4);
   const line = scene.lines.find(({ event }) => event === "result incomplete");
   expect(line?.fields).toMatchObject({ generation_id: id, count: 1, detail: "file 2: its server answers 404" });

@@ -10,7 +10,7 @@ const OVER_MS = Date.UTC(2026, 11, 4);
 const told = ({ lines }: Scene) =>
   lines.flatMap(({ event, fields }) => (event === "route retiring" ? [`${fields.route_id}: ${fields.reason}`] : []));
 const pricesShown = async (scene: Scene) => {
-  const { body } = await scene.ask("GET", "/v1/models", { key: null });
+  const { body } = await scene.request("GET", "/v1/models", { key: null });
   const [model] = body.data as { price: { rates: { usd: number }[] } }[];
   return model?.price.rates.map(({ usd }) => usd);
 };
@@ -47,17 +47,17 @@ test("skips an ended route in a plan that was made before its end", async () => 
 
 test("rejects a submission with 422 and removes the model from the list when its last route has ended", async () => {
   const scene = await openAt(OVER_MS, [{ ...FAL, ends: ENDS }]);
-  const answered = await scene.ask("POST", "/v1/generations", { body: { model: MODEL, input: { prompt: "x" } } });
+  const answered = await scene.request("POST", "/v1/generations", { body: { model: MODEL, input: { prompt: "x" } } });
   expect(answered.status).toBe(422);
   expect(answered.text).toContain("model_not_available");
-  expect((await scene.ask("GET", "/v1/models", { key: null })).body.data).toEqual([]);
+  expect((await scene.request("GET", "/v1/models", { key: null })).body.data).toEqual([]);
 });
 
 test('logs "route retiring" from 30 days before the end, at the start and after a catalogue change', async () => {
   expect(told(await openAt(OVER_MS - 30 * DAY_MS - 600_000))).toEqual([]);
   const scene = await openAt(OVER_MS - 30 * DAY_MS);
   expect(told(scene)).toEqual([`${MODEL}/fal: its last day is ${ENDS}`]);
-  scene.rooms.replaceCatalogue(catalogueOf([{ ...FAL, ends: "2026-11-10" }, REPLICATE]));
+  scene.components.replaceCatalogue(catalogueOf([{ ...FAL, ends: "2026-11-10" }, REPLICATE]));
   expect(told(scene).slice(1)).toEqual([`${MODEL}/fal: its last day is 2026-11-10`]);
   expect(told(await openAt(OVER_MS))).toEqual([`${MODEL}/fal: its last day was ${ENDS}: it is in no plan any more`]);
 });

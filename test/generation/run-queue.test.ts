@@ -6,7 +6,7 @@ import { expectEnd, INITIAL_CREDITS, openScene, type Scene } from "./fixture.ts"
 
 const bodyOf = (id: string) => `${id.slice("gen_".length)}-`;
 const beginAs = async (scene: Scene, { key }: Tenant): Promise<string> => {
-  const { body, status } = await scene.ask("POST", "/v1/generations", { key, body: { model: MODEL, input: INPUT } });
+  const { body, status } = await scene.request("POST", "/v1/generations", { key, body: { model: MODEL, input: INPUT } });
   expect(status).toBe(202);
   return String(body.id);
 };
@@ -49,7 +49,7 @@ test("serves accounts in turn, and the oldest generation first within an account
   await scene.hurry(() => scene.received().length === 8);
   const served = scene.simulator.submissions().slice(1);
   expect(served.map(({ ref }) => names.get(ref?.slice(0, -1) ?? ""))).toEqual(["a1", "b1", "c1", "a2", "b2", "a3", "a4"]);
-  await scene.hurry(() => scene.rooms.supervisor.counts().running === 0);
+  await scene.hurry(() => scene.components.supervisor.counts().running === 0);
 });
 
 test("keeps a fallback that waits for a full route in status running until it gets a place", async () => {
@@ -93,8 +93,8 @@ test("serves more generations than places over several accounts and charges each
   const ids = await Promise.all(Array.from({ length: 18 }, (_, at) => beginAs(scene, tenants[at % 3] as Tenant)));
   let most = 0;
   await scene.hurry(async () => {
-    most = Math.max(most, scene.rooms.supervisor.counts().running);
-    return scene.simulator.submissions().length === ids.length && scene.rooms.supervisor.counts().running === 0;
+    most = Math.max(most, scene.components.supervisor.counts().running);
+    return scene.simulator.submissions().length === ids.length && scene.components.supervisor.counts().running === 0;
   }, 200);
   expect(most).toBeLessThanOrEqual(3);
   for (const tenant of tenants)

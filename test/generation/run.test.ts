@@ -7,14 +7,14 @@ import { type End, expectEnd, openScene } from "./fixture.ts";
 
 test("charges the quoted price of the route that delivers, and serves the file that the resource describes", async () => {
   const harness = await openHarness();
-  const { submit, until, ask, balance } = harness;
+  const { submit, until, request, balance } = harness;
   const queued = await submit("vidmodel-2.0-fast", { prompt: "a red kite over dunes", resolution: "480p", duration: 4 });
   expect(queued).toMatchObject({ status: "queued", attempts: 0, cost_usd: null, quoted_usd: 0.2, output: null });
   const ended = await until(queued.id);
   expect(ended).toMatchObject({ status: "succeeded", attempts: 1, cost_usd: 0.2, reserved_usd: null, error: null });
   expect(ended.output).toMatchObject({ width: 864, height: 480, duration_s: 4, has_audio: false });
   expect(ended.output?.urls).toHaveLength(1);
-  const file = await ask("GET", `/v1/generations/${queued.id}/content`);
+  const file = await request("GET", `/v1/generations/${queued.id}/content`);
   expect(file.status).toBe(200);
   expect(file.headers.get("content-type")).toBe("video/mp4");
   const linked = await fetch(ended.output?.urls[0] ?? "");
@@ -134,7 +134,7 @@ test("stores a provider's failure text for the operator and omits it from the re
   scene.simulator.script({ fault: "fail" });
   const { id } = await scene.begin();
   await scene.until(id);
-  const { text } = await scene.ask("GET", `/v1/generations/${id}`);
+  const { text } = await scene.request("GET", `/v1/generations/${id}`);
   const [attempt] = await scene.attempts(id);
   expect(attempt?.failure?.detail).toContain("E9243");
   expect(text).not.toContain("E9243");

@@ -116,13 +116,13 @@ for (const { promise, rules, routes = [FAL, REPLICATE, SPARE], order, harness, e
 test("removes a model from the list while its only route is open after a 402, and restores it after the pause", async () => {
   const scene = await openScene({ routes: [FAL] });
   const listed = async () =>
-    ((await scene.ask("GET", "/v1/models", { key: null })).body.data as { id: string }[]).map(({ id }) => id);
+    ((await scene.request("GET", "/v1/models", { key: null })).body.data as { id: string }[]).map(({ id }) => id);
   expect(await listed()).toEqual(["life"]);
   scene.simulator.script({ fault: "402", times: 1 });
   const { id } = await scene.begin();
   await expectEnd(scene, id, { ends: "provider_failed", attempts: ["rejected"], received: ["fal"] });
   expect(await listed()).toEqual([]);
-  const refused = await scene.ask("POST", "/v1/generations", { body: { model: "life", input: { prompt: "x" } } });
+  const refused = await scene.request("POST", "/v1/generations", { body: { model: "life", input: { prompt: "x" } } });
   expect(refused).toMatchObject({ status: 503, body: { error: { code: "model_unavailable" } } });
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   scene.clock.skip(600_000);
@@ -161,5 +161,5 @@ test("runs more jobs than the provider's bulkhead has places, because an accepte
   scene.simulator.script({ fault: "stuck" });
   await Promise.all(Array.from({ length: 80 }, () => scene.begin()));
   await scene.eventually(() => scene.received().length === 80, "all submissions");
-  expect(scene.rooms.supervisor.counts()).toMatchObject({ queued: 0, running: 80 });
+  expect(scene.components.supervisor.counts()).toMatchObject({ queued: 0, running: 80 });
 });

@@ -39,21 +39,21 @@ test("rolls up usage correctly after a crash between two roll-ups, and after a r
   const dir = freshDir();
   let harness = await openHarness({ dir, factor: 1000 });
   const before = await live(harness, 9);
-  await harness.rooms.post({ mutation: "roll-up-usage", limit: 5 });
+  await harness.components.post({ mutation: "roll-up-usage", limit: 5 });
   expect(await harness.store.usageBehind()).toBeGreaterThan(0);
   await harness.crash();
   const { path } = backUp(dir, freshDir());
 
   harness = await openHarness({ dir, factor: 1000 });
   const after = await live(harness, 6);
-  await harness.rooms.upkeep.rollUpUsage();
+  await harness.components.upkeep.rollUpUsage();
   expect(await whole(harness)).toEqual(await recount(harness, [...before, ...after]));
   await harness.close();
 
   const to = join(freshDir(), "data");
   expect((await runHere(["backup", "restore", path, "--to", to, "--yes"])).exit as number).toBe(0);
   harness = await openHarness({ dir: to, factor: 1000 });
-  await harness.rooms.upkeep.rollUpUsage();
+  await harness.components.upkeep.rollUpUsage();
   expect(await whole(harness)).toEqual(await recount(harness, before));
   await harness.close();
 });
@@ -64,13 +64,13 @@ test("includes every generation that ended before the request in concurrent usag
   const others = live(harness, 12);
   await Promise.all(
     Array.from({ length: 8 }, async () => {
-      await harness.rooms.upkeep.rollUpUsage();
+      await harness.components.upkeep.rollUpUsage();
       const [succeeded = 0, failed = 0] = await whole(harness);
       expect(succeeded + failed).toBeGreaterThanOrEqual(first.length);
     }),
   );
   const all = [...first, ...(await others)];
-  await harness.rooms.upkeep.rollUpUsage();
+  await harness.components.upkeep.rollUpUsage();
   const sums = await recount(harness, all);
   expect(Math.min(...sums)).toBeGreaterThan(0);
   expect(await whole(harness)).toEqual(sums);

@@ -31,7 +31,7 @@ describe("a submission that is followed, before its response, by", () => {
       expect([said.statuses, said.closed]).toEqual([statuses, true]);
     }
     // This submission is a fence: when it has its response, every mutation posted before it is committed.
-    await service.ask("POST", "/v1/generations", { body: { model: "sim-image-1", input: { prompt: "after" } } });
+    await service.request("POST", "/v1/generations", { body: { model: "sim-image-1", input: { prompt: "after" } } });
     expect(await service.store.generationByKey(accountSeq, what)).toBeUndefined();
     expect(await service.balance({ accountSeq, key, ...tenant })).toMatchObject({ held: 0, charged: 0, inProgress: 0 });
     // The same request without trailing bytes is the first one that is admitted.
@@ -66,7 +66,7 @@ describe("a submission that is followed, before its response, by", () => {
 test("returns the outcome to a client that half-closed its connection and sends the same idempotency key again", async () => {
   const { key, accountSeq } = await service.newTenant();
   await talk(service.url, [post(key, "half")], 3000, true);
-  const again = await service.ask("POST", "/v1/generations", {
+  const again = await service.request("POST", "/v1/generations", {
     key,
     headers: { "idempotency-key": "half" },
     body: { model: "sim-image-1", input: { prompt: "a hill" } },

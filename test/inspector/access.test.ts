@@ -8,7 +8,7 @@ const PATHS = ["/inspector/ws", "/inspector/api/live"];
 
 /** The response to a rejected WebSocket request. */
 const knock = async (harness: Harness, path: string, headers: Record<string, string> = {}) => {
-  const { status, body } = await harness.ask("GET", path, {
+  const { status, body } = await harness.request("GET", path, {
     key: null,
     headers: {
       connection: "Upgrade",
@@ -23,7 +23,7 @@ const knock = async (harness: Harness, path: string, headers: Record<string, str
 
 test.each(PATHS)("%s returns 404 when the inspector is disabled, with or without a token", async (path) => {
   const harness = await openHarness({ env: { GENROUTER_INSPECTOR__ENABLED: "off" } });
-  expect(harness.rooms.issueToken).toBe(null);
+  expect(harness.components.issueToken).toBe(null);
   expect(await knock(harness, path)).toEqual({ status: 404, code: "not_found" });
   expect(await knock(harness, `${path}?token=gri_made-up`)).toEqual({ status: 404, code: "not_found" });
   await harness.close();
@@ -75,8 +75,8 @@ test("rejects a token of a session after its sign-out", async () => {
 test("returns 426 for a request without an upgrade and 405 for other methods", async () => {
   const harness = await openHarness();
   for (const path of PATHS) {
-    expect((await harness.ask("GET", path, { key: null })).status).toBe(426);
-    const posted = await harness.ask("POST", path, { key: null, body: {} });
+    expect((await harness.request("GET", path, { key: null })).status).toBe(426);
+    const posted = await harness.request("POST", path, { key: null, body: {} });
     expect([posted.status, posted.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   }
   await harness.close();
@@ -85,7 +85,7 @@ test("returns 426 for a request without an upgrade and 405 for other methods", a
 test("returns the reason for denied access to requests without an upgrade, too", async () => {
   const ask = async (env: Record<string, string>) => {
     const harness = await openHarness({ env });
-    const statuses = await Promise.all(PATHS.map(async (path) => (await harness.ask("GET", path, { key: null })).status));
+    const statuses = await Promise.all(PATHS.map(async (path) => (await harness.request("GET", path, { key: null })).status));
     await harness.close();
     return statuses;
   };

@@ -148,7 +148,7 @@ test.each([
 
 test("follows commits only while a viewer is connected", async () => {
   const harness = await openHarness();
-  const isFollowed = () => harness.rooms.watch.committed !== null;
+  const isFollowed = () => harness.components.watch.committed !== null;
   expect(isFollowed()).toBe(false);
   const [one, two] = [await lookOn(harness), await lookOn(harness)];
   expect(isFollowed()).toBe(true);

@@ -46,7 +46,7 @@ export const lookOn = async (
 };
 
 /** A token as the command or the page gets it. @throws if the inspector is disabled */
-export const tokenOf = ({ rooms }: Pick<Harness, "rooms">, role: "operator" | "viewer") => {
-  if (rooms.issueToken === null) throw new Error("the inspector is disabled");
-  return rooms.issueToken(role, { kind: "command", id: "test", name: "test" });
+export const tokenOf = ({ components }: Pick<Harness, "components">, role: "operator" | "viewer") => {
+  if (components.issueToken === null) throw new Error("the inspector is disabled");
+  return components.issueToken(role, { kind: "command", id: "test", name: "test" });
 };

@@ -12,7 +12,7 @@ const opened = async (options: HarnessOptions = {}): Promise<Harness> => {
   return harness;
 };
 const submit = (harness: Harness, headers: Record<string, string>, input: object = { prompt: CANARY }) =>
-  harness.ask("POST", "/v1/generations", { body: { model: "sim-image-1", input }, headers });
+  harness.request("POST", "/v1/generations", { body: { model: "sim-image-1", input }, headers });
 const answered = (harness: Harness, requestId: string): EventFields => {
   const found = harness.lines.filter(({ event, fields }) => event === "request completed" && fields.request_id === requestId);
   expect(found).toHaveLength(1);
@@ -52,7 +52,7 @@ test("logs one line per submission with account, key, generation, status and err
   await submit(harness, { "x-request-id": "mine-3" }, { prompt: CANARY, nonsense: 1 });
   expect(answered(harness, "mine-3")).toEqual({ ...caller, request_id: "mine-3", status: 422, error_code: "invalid_input" });
 
-  await harness.ask("POST", "/v1/generations", { key: null, headers: { "x-request-id": "mine-4" }, body: {} });
+  await harness.request("POST", "/v1/generations", { key: null, headers: { "x-request-id": "mine-4" }, body: {} });
   const { account_id: _, key_id: __, ...nobody } = caller;
   expect(answered(harness, "mine-4")).toEqual({ ...nobody, request_id: "mine-4", status: 401, error_code: "unauthorized" });
   await harness.until(String(made.body.id));
@@ -64,7 +64,7 @@ test("logs polls only at level debug", async () => {
   await harness.until(id);
   expect(harness.lines.some(({ event }) => event === "read completed")).toBe(false);
   const debugging = await opened({ env: { GENROUTER_LOG__LEVEL: "debug" } });
-  await debugging.ask("GET", "/v1/generations/gen_none", { headers: { "x-request-id": "look" } });
+  await debugging.request("GET", "/v1/generations/gen_none", { headers: { "x-request-id": "look" } });
   const { accountId, keyId } = debugging.tenant;
   expect(debugging.lines.find(({ event }) => event === "read completed")?.fields).toMatchObject({
     ...{ request_id: "look", account_id: accountId, key_id: keyId, status: 404, error_code: "not_found" },

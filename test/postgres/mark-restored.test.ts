@@ -62,7 +62,7 @@ onPostgres("a restored database", () => {
           node: { store: around(store), front: front.url, lines: [] },
           env: { GENROUTER_LIMITS__SLOW_COMMIT_MS: "3600000", ...bucket.settings },
         });
-        front.nodes.splice(0, front.nodes.length, harness.own);
+        front.nodes.splice(0, front.nodes.length, harness.nodeUrl);
         return harness;
       };
       let died: () => void = () => undefined;

@@ -14,7 +14,10 @@ test.skipIf(postgresReason !== undefined)(
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
     await server.kill();
     // The other node has not cached the generation and must read the database.
-    const answers = [await harness.ask("GET", `/v1/generations/${id}`), await harness.ask("GET", `/v1/generations/${id}`)];
+    const answers = [
+      await harness.request("GET", `/v1/generations/${id}`),
+      await harness.request("GET", `/v1/generations/${id}`),
+    ];
     const turnedAway = answers.find(({ status }) => status === 503);
     expect(turnedAway?.body).toMatchObject({ error: { code: "busy" } });
     expect(Number(turnedAway?.headers.get("retry-after"))).toBeGreaterThan(0);
@@ -22,7 +25,7 @@ test.skipIf(postgresReason !== undefined)(
     await server.start();
     const line = await connect({ url: server.url("postgres"), prepare: true });
     line.close();
-    for (let node = 0; node < 2; node += 1) expect((await harness.ask("GET", `/v1/generations/${id}`)).status).toBe(200);
+    for (let node = 0; node < 2; node += 1) expect((await harness.request("GET", `/v1/generations/${id}`)).status).toBe(200);
     await harness.crash();
   },
   60_000,
@@ -33,7 +36,7 @@ test.skipIf(postgresReason !== undefined)(
   async () => {
     const harness = await openHarnessOfNodes(2);
     const server = await sharedServer();
-    const asked = () => Promise.all(harness.each.map(({ own }) => fetch(`${own}/readyz`)));
+    const asked = () => Promise.all(harness.each.map(({ nodeUrl: own }) => fetch(`${own}/readyz`)));
     expect((await asked()).map(({ status }) => status)).toEqual([200, 200]);
     await server.kill("fast");
     try {

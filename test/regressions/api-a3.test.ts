@@ -25,7 +25,7 @@ for (const [words, kind, mime] of WORDS)
     const scene = await openScene({ routes: [FAL], kind });
     const { id } = await scene.submit("life", { prompt: `a kite ${words}` });
     expect(await scene.until(id)).toMatchObject({ status: "succeeded", cost_usd: 0.2, attempts: 1 });
-    const answered = await scene.ask("GET", `/v1/generations/${id}/content`);
+    const answered = await scene.request("GET", `/v1/generations/${id}/content`);
     expect([answered.status, answered.headers.get("content-type")]).toEqual([200, mime]);
     expect(scene.simulator.jobs()[0]?.fetches).toBe(1);
   });

@@ -28,7 +28,7 @@ test("A6: closes the connection on a request pipelined behind a POST, as documen
   const get = `GET /v1/models HTTP/1.1\r\n${common}\r\n`;
 
   expect(statuses(await exchange(scene.url, post + get, 2))).toEqual([]);
-  const document = (await scene.ask("GET", "/openapi.json")).body as { info: { description: string } };
+  const document = (await scene.request("GET", "/openapi.json")).body as { info: { description: string } };
   expect(document.info.description.replace(/\s+/g, " ")).toContain(
     "where a request is sent behind a POST before that was answered",
   );

@@ -45,7 +45,7 @@ for (const [field, file, is, wanted] of ROWS)
     const url = `${server.url.origin}/${file}`;
     const media: JsonObject = field === "image_url" ? { [field]: url } : { [field]: [url] };
     const body = { model: "vidmodel-2.5", input: { prompt: "a kite", duration: 5, ...media } };
-    const answered = await harness.ask("POST", "/v1/generations", { body });
+    const answered = await harness.request("POST", "/v1/generations", { body });
     expect(answered.status).toBe(422);
     const { code, message } = answered.body.error as { code: string; message: string };
     expect(code).toBe("invalid_input");

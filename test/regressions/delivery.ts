@@ -3,7 +3,7 @@ import { onTestFinished } from "bun:test";
 import type { MediaKind } from "../../src/domain/types.ts";
 import { FAL, REPLICATE } from "../generation/catalogue.ts";
 import { openScene, type Scene, type SceneOptions } from "../generation/fixture.ts";
-import type { Shown } from "../harness.ts";
+import type { GenerationResource } from "../harness.ts";
 
 /** Responds to a download; `nth` counts from 1 over all downloads. */
 export type FileServer = (request: Request, nth: number) => Response | Promise<Response>;
@@ -12,7 +12,7 @@ export type Delivery = Scene & {
   /** Paths that the service requested from the file server, in order. */
   fetched: string[];
   /** Submits one generation, whose route delivers links to the file server, and waits until it ends. */
-  order(): Promise<Shown>;
+  order(): Promise<GenerationResource>;
   /** Downloads file 1 with the API key. */
   content(id: string): Promise<Response>;
 };

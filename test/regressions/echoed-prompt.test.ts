@@ -15,7 +15,7 @@ test.each(PROMPTS)(
     // The stall meter measures how long the event loop is blocked, and fails the file.
     const harness = await openHarness({ providers: ["replicate"], factor: 20 });
     const input = { prompt, resolution: "480p", duration: 4 };
-    const { status, body } = await harness.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.0-fast", input } });
+    const { status, body } = await harness.request("POST", "/v1/generations", { body: { model: "vidmodel-2.0-fast", input } });
     expect(status).toBe(202);
     expect(await harness.until(String(body.id))).toMatchObject({ status: "succeeded" });
     await harness.close();

@@ -131,7 +131,7 @@ test("A5: rejects sound input whose packets cannot be counted, and does not acce
   const harness = await openHarness({ env: { GENROUTER_MEDIA__ALLOW: server.host } });
   onTestFinished(() => harness.close());
   const input = { prompt: "an edit", resolution: "480p", audio_urls: [`${server.url}/whole`] };
-  const { status, body } = await harness.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } });
+  const { status, body } = await harness.request("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } });
   expect([status, (body.error as { message: string }).message]).toEqual([
     422,
     "input.audio_urls[0]: its length cannot be measured",

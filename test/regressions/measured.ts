@@ -60,7 +60,7 @@ export const submitBoth = async (
   const harness: Harness = await openHarness({ env: { GENROUTER_MEDIA__ALLOW: server.url.host }, factor: 0 });
   const submit = async (path: string): Promise<Told> => {
     const input: JsonObject = { prompt: "a kite", duration: 5, [field]: [`${server.url.origin}/${path}`] };
-    const { status, body } = await harness.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } });
+    const { status, body } = await harness.request("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } });
     const error = body.error as { message: string } | null;
     return { status, quoted: Number(body.quoted_usd ?? 0), message: error?.message ?? "" };
   };

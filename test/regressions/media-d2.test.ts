@@ -24,7 +24,7 @@ beforeAll(async () => {
   const { id } = await harness.submit("vidmodel-2.0-fast", { prompt: "a red kite", resolution: "480p", duration: 4 });
   await harness.until(id);
   video = id;
-  whole = (await harness.ask("HEAD", `/v1/generations/${id}/content`)).headers.get("etag")?.replaceAll('"', "") ?? "";
+  whole = (await harness.request("HEAD", `/v1/generations/${id}/content`)).headers.get("etag")?.replaceAll('"', "") ?? "";
 });
 afterAll(async () => {
   await harness.close();
@@ -67,7 +67,7 @@ test("D2: Ctrl-C ends a download that writes into a full FIFO without an active 
   const path = fifo("unread.mp4");
   const long = await harness.submit("vidmodel-2.5", { prompt: "a red kite", resolution: "1080p", duration: 30 });
   await harness.until(long.id);
-  const size = (await harness.ask("HEAD", `/v1/generations/${long.id}/content`)).headers.get("content-length");
+  const size = (await harness.request("HEAD", `/v1/generations/${long.id}/content`)).headers.get("content-length");
   expect(Number(size)).toBeGreaterThan(2 * PIPE_BYTES);
   const child = Bun.spawn([...PROGRAM, "download", long.id, "-o", path, ...client()], {
     ...{ env: { PATH: process.env.PATH ?? "", HOME: "/" }, stdout: "pipe", stderr: "pipe" },
@@ -144,5 +144,5 @@ test("B37: generate -o - writes only the first of several files and prints the c
   expect(ran.out.subarray(1, 4).toString()).toBe("PNG");
   expect(ran.err).toMatch(/only file 1 of 2 was written; genrouter download gen_\w+ -o DIRECTORY\/ saves all of them/);
   const id = /gen_\w+/.exec(ran.err)?.[0] ?? "";
-  expect((await harness.ask("GET", `/v1/generations/${id}/content/2`)).status).toBe(200);
+  expect((await harness.request("GET", `/v1/generations/${id}/content/2`)).status).toBe(200);
 });

@@ -14,7 +14,7 @@ const USUAL_S = 60;
 const idleS = async (env: Record<string, string>): Promise<number | undefined> => {
   const opened = spyOn(Bun, "serve");
   const harness = await openHarness({ env });
-  const { port } = new URL(harness.own);
+  const { port } = new URL(harness.nodeUrl);
   const at = opened.mock.results.findIndex(({ value }) => String((value as { port: number }).port) === port);
   const [options] = opened.mock.calls[at] ?? [];
   opened.mockRestore();

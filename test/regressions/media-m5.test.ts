@@ -46,7 +46,7 @@ const submitPicture = async (bytes: Uint8Array, hasRanges: boolean): Promise<{ s
   const harness: Harness = await openHarness({ env: { GENROUTER_MEDIA__ALLOW: server.url.host }, factor: 0 });
   try {
     const input = { prompt: "a kite", image_url: `${server.url.origin}/picture`, duration: 4 };
-    const { status, body } = await harness.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.0", input } });
+    const { status, body } = await harness.request("POST", "/v1/generations", { body: { model: "vidmodel-2.0", input } });
     return { status, message: (body.error as { message: string } | undefined)?.message ?? "" };
   } finally {
     await harness.close();

@@ -62,7 +62,7 @@ test("doctor checks the settings of the running service instead of those of the 
     ...{ ...KEYED, GENROUTER_DATA__DIR: dir, GENROUTER_FILES__STORE: "s3" },
     ...bucket.settings,
   });
-  const close = served(dir, await harness.admin(), harness.own, settings);
+  const close = served(dir, await harness.admin(), harness.nodeUrl, settings);
   const findings = await doctor(dir, {});
   has(findings, "settings", "ok", /those of the running service/);
   has(findings, "files", "ok", /the bucket results answers/);
@@ -113,7 +113,7 @@ describe.skipIf(postgresReason !== undefined)("with a service over PostgreSQL", 
     // Creates the SQLite file as it was before the store migration.
     await accountIn(dir);
     const settings = readSettings({ GENROUTER_DATA__DIR: dir, GENROUTER_STORE__URL: harness.databaseUrl });
-    const close = served(dir, await harness.admin(), harness.own, settings);
+    const close = served(dir, await harness.admin(), harness.nodeUrl, settings);
     const { out } = await runHere(["nodes", "--data", dir, "--json"]);
     expect(JSON.parse(out)).toMatchObject({ shared: true, served: true });
     const verified = await runHere(["verify", "--data", dir, "--json"]);

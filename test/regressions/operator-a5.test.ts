@@ -40,7 +40,7 @@ beforeAll(async () => {
   harness = await openHarness({ catalogue: costly });
 });
 afterAll(() => harness.close());
-const scrape = async (of: Harness) => scraped((await of.ask("GET", "/metrics", { key: null })).text);
+const scrape = async (of: Harness) => scraped((await of.request("GET", "/metrics", { key: null })).text);
 
 test("A5: provider_cost_credits_total counts the cost of delivered attempts by provider and model", async () => {
   await harness.until((await harness.submit(MODEL, { ...INPUT, prompt: "a kite" })).id);
@@ -180,7 +180,7 @@ const firing = async (texts: readonly string[]): Promise<{ ok: boolean; said: st
 
 const text = async (of: Harness) => {
   const summed = async () => {
-    const { text: said } = await of.ask("GET", "/metrics", { key: null });
+    const { text: said } = await of.request("GET", "/metrics", { key: null });
     return said.includes("\ngenrouter_ledger_imbalance_credits 0") ? said : false;
   };
   return of.eventually(summed, "the ledger imbalance gauge");

@@ -54,7 +54,7 @@ test("A6: logs and counts an attempt with an unclear response at once, with rout
     ...{ route_id: "vidmodel-2.0-fast/fal", reason: "answered 503" },
   });
   expect((await harness.show(made.id)).status).toBe("running");
-  const { text } = await harness.ask("GET", "/metrics", { key: null });
+  const { text } = await harness.request("GET", "/metrics", { key: null });
   expect(text).toMatch(/^genrouter_attempts_total\{.*route="vidmodel-2.0-fast\/fal",outcome="unclear"\} 1$/m);
 });
 

@@ -44,7 +44,7 @@ test("B: the line of a request has the client address from the trusted proxy, an
     ["far", { "x-forwarded-for": "198.51.100.7, 203.0.113.9" }, "203.0.113.9"],
     ["six", { "x-forwarded-for": "2001:db8:1:2:3:4:5:6" }, "2001:db8:1:2::/64"],
   ] as const) {
-    await harness.ask("POST", "/v1/generations", { body: {}, headers: { "x-request-id": id, ...more } });
+    await harness.request("POST", "/v1/generations", { body: {}, headers: { "x-request-id": id, ...more } });
     expect(lines("request completed").find(({ request_id }) => request_id === id)).toMatchObject({ address, status: 400 });
   }
 });
@@ -54,7 +54,7 @@ test("B: the line of a control request has principal, target and credits but no 
   const told: EventFields[] = [];
   const counts = { queued: 0, running: 0, live: 0, deadlines: 0, tasks: 0, writes: 0 };
   const close = openControl(
-    ...([dir, await harness.admin(), { url: harness.own, mode: "test", version: "0.0.0", pid: process.pid }] as const),
+    ...([dir, await harness.admin(), { url: harness.nodeUrl, mode: "test", version: "0.0.0", pid: process.pid }] as const),
     ...([(_: EventName, fields: EventFields = {}) => void told.push(fields), createRuntimeStats(() => counts)] as const),
   );
   const { accountId } = harness.tenant;

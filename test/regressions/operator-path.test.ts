@@ -20,7 +20,7 @@ afterAll(dropDirs, 60_000);
 
 const INPUT = { prompt: "a kite", resolution: "480p", duration: 4 };
 const refusedAt = async (harness: Harness, provider: string) => {
-  const { text } = await harness.ask("GET", "/metrics", { key: null });
+  const { text } = await harness.request("GET", "/metrics", { key: null });
   return scraped(text).value("genrouter_routes_refused", { provider, error_code: "config_fault" });
 };
 const warningsOf = async ({ ask }: Awaited<ReturnType<typeof openOperators>>) =>
@@ -96,7 +96,7 @@ test("doctor, metric and console report a restored backup until an operator sett
   let visits = 0;
   const told = async () => {
     const harness = await openOn(to);
-    const { text } = await harness.ask("GET", "/metrics", { key: null });
+    const { text } = await harness.request("GET", "/metrics", { key: null });
     const viewer = await openVisitor(harness, "viewer", null, `viewer-${++visits}@example.com`);
     const { warnings } = JSON.parse((await viewer.ask("GET", "/console/api/operator/service")).text) as ServiceView;
     await harness.close();

@@ -40,7 +40,7 @@ test("settle downloads the files of the delivering attempt and charges the gener
   const decided = await (await decider(scene))(id, "settle", 1);
   expect(decided).toMatchObject({ isTaken: true, state: "running.confirming.result" });
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
-  expect(scene.rooms.stuck.count("parked")).toBe(0);
+  expect(scene.components.stuck.count("parked")).toBe(0);
   await expectBooks(scene, id, "settledByOperator");
 });
 
@@ -62,11 +62,11 @@ test("retry after a restart polls the provider again, submits no second job and 
   await lasting.first.until(id, isParked);
   await lasting.die();
   const again = await lasting.reopen();
-  expect(again.rooms.stuck.count("parked")).toBe(1);
+  expect(again.components.stuck.count("parked")).toBe(1);
   expect(await (await decider(again))(id, "retry")).toMatchObject({ isTaken: true, state: "running.confirming.result" });
   expect((await again.until(id)).status).toBe("succeeded");
   expect(again.received()).toEqual(["fal"]);
-  expect(again.rooms.stuck.count("parked")).toBe(0);
+  expect(again.components.stuck.count("parked")).toBe(0);
   await expectBooks(again, id, "retriedByOperator");
 });
 

@@ -76,7 +76,7 @@ afterAll(async () => {
 });
 
 const submit = (tenant: Tenant, field: string, name: string) =>
-  harness.ask("POST", "/v1/generations", {
+  harness.request("POST", "/v1/generations", {
     key: tenant.key,
     body: {
       model: field === "image_url" ? "vidmodel-2.0-fast" : "vidmodel-2.5",
@@ -103,7 +103,7 @@ describe("S1: the service answers other requests while it reads an expensive fil
     });
     // The stall meter measures the pauses of the event loop meanwhile and fails this file above its bound.
     while (!isRead) {
-      expect((await harness.ask("GET", "/healthz", { key: null })).status).toBe(200);
+      expect((await harness.request("GET", "/healthz", { key: null })).status).toBe(200);
       await new Promise((turn) => setTimeout(turn, 5));
     }
     const { status, body } = await bomb;
@@ -127,7 +127,7 @@ describe("S1: admission before input links are opened", () => {
 
   test("S1: rejects an account at its concurrency limit with 429 before it opens the link", async () => {
     const tenant = await harness.newTenant();
-    await harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, inProgressLimit: 0 });
+    await harness.components.post({ mutation: "set-account", accountSeq: tenant.accountSeq, inProgressLimit: 0 });
     const { status, body } = await submit(tenant, "image_url", "picture.png");
     expect([status, (body.error as { code?: string }).code]).toEqual([429, "concurrency_limit"]);
     expect(openedOf(tenant)).toBe(0);
@@ -146,12 +146,12 @@ describe("S1: admission before input links are opened", () => {
     const tenant = await harness.newTenant();
     const body = { model: "vidmodel-2.0-fast", input: { prompt: "again", image_url: link("picture.png", tenant) } };
     const asked = { key: tenant.key, body, headers: { "idempotency-key": "once" } };
-    const first = await harness.ask("POST", "/v1/generations", asked);
+    const first = await harness.request("POST", "/v1/generations", asked);
     expect(first.status).toBe(202);
     // Until the generation ends, its provider opens the link too.
     await harness.until(String(first.body.id), undefined, tenant.key);
     const { available } = await harness.balance(tenant);
-    await harness.rooms.post({
+    await harness.components.post({
       mutation: "credit",
       accountSeq: tenant.accountSeq,
       kind: "adjust",
@@ -161,7 +161,7 @@ describe("S1: admission before input links are opened", () => {
       atMs: 0,
     });
     const before = openedOf(tenant);
-    const again = await harness.ask("POST", "/v1/generations", asked);
+    const again = await harness.request("POST", "/v1/generations", asked);
     expect([again.status, again.body.id]).toEqual([200, first.body.id]);
     expect(openedOf(tenant)).toBe(before);
   });

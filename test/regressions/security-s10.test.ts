@@ -16,10 +16,10 @@ afterAll(async () => {
 
 test("serves the uncompressed API reference script to 64 concurrent clients without an event loop stall", async () => {
   const harness = await open();
-  const html = (await harness.ask("GET", "/docs", { key: null })).text;
+  const html = (await harness.request("GET", "/docs", { key: null })).text;
   const [path = ""] = /\/docs\/assets\/scalar-\w+\.js/.exec(html) ?? [];
   const answers = await Promise.all(
-    Array.from({ length: 64 }, () => fetch(`${harness.own}${path}`, { headers: { "accept-encoding": "identity" } })),
+    Array.from({ length: 64 }, () => fetch(`${harness.nodeUrl}${path}`, { headers: { "accept-encoding": "identity" } })),
   );
   expect(new Set(answers.map(({ status, headers }) => `${status} ${headers.get("content-encoding")}`))).toEqual(
     new Set(["200 null"]),
@@ -41,16 +41,16 @@ test.each([
   const harness = await open();
   // An invalid host name is rejected before anything else.
   const refused = host.includes("@") ? 400 : 403;
-  expect((await harness.ask("GET", "/metrics", { key: null, headers: { host } })).status).toBe(refused);
+  expect((await harness.request("GET", "/metrics", { key: null, headers: { host } })).status).toBe(refused);
 });
 
 test("/metrics requires the operator token if server.public_url is set, because a proxy connects from this machine", async () => {
   const harness = await open({ GENROUTER_SERVER__PUBLIC_URL: "https://gen.example.com" });
-  const { status, text } = await harness.ask("GET", "/metrics", { key: null });
+  const { status, text } = await harness.request("GET", "/metrics", { key: null });
   expect([status, text]).toEqual([403, expect.stringContaining("server.public_url")]);
   const named = await open({
     GENROUTER_SERVER__PUBLIC_URL: "https://gen.example.com",
     GENROUTER_OPERATOR__TOKEN: "t".repeat(40),
   });
-  expect((await named.ask("GET", "/metrics", { key: "t".repeat(40) })).status).toBe(200);
+  expect((await named.request("GET", "/metrics", { key: "t".repeat(40) })).status).toBe(200);
 });

@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { codeOf, messageOf } from "../api/harness.ts";
 import { deliver, openStripe, type StripeServer } from "../billing/stripe-server.ts";
-import { type Harness, openHarness, type Shown } from "../harness.ts";
+import { type GenerationResource, type Harness, openHarness } from "../harness.ts";
 import { BUYER } from "../store/purchases.ts";
 
 let stripe: StripeServer;
@@ -27,18 +27,18 @@ const scene = async () => {
   const tenant = await open();
   const send = async (event: Parameters<typeof deliver>[1]) => expect((await deliver(harness.url, event)).status).toBe(200);
   const buy = async (usd: number): Promise<string> => {
-    const { purchaseId } = await harness.rooms.checkout.buy({ accountId: tenant.accountId, by: BUYER, usd });
+    const { purchaseId } = await harness.components.checkout.buy({ accountId: tenant.accountId, by: BUYER, usd });
     await send(stripe.pay(purchaseId));
     return stripe.sessionOf(purchaseId).payment_intent ?? "";
   };
-  const ask = (input: object) =>
-    harness.ask("POST", "/v1/generations", { key: tenant.key, body: { model: MODEL, input: { ...INPUT, ...input } } });
+  const request = (input: object) =>
+    harness.request("POST", "/v1/generations", { key: tenant.key, body: { model: MODEL, input: { ...INPUT, ...input } } });
   return {
-    ...{ tenant, send, buy, ask },
-    submit: async (prompt: string): Promise<Shown> => {
-      const answer = await ask({ prompt });
+    ...{ tenant, send, buy, ask: request },
+    submit: async (prompt: string): Promise<GenerationResource> => {
+      const answer = await request({ prompt });
       expect(answer.status).toBe(202);
-      return answer.body as unknown as Shown;
+      return answer.body as unknown as GenerationResource;
     },
     /** Available, held, charged, owed, paused. */
     standing: async () => {
@@ -46,18 +46,18 @@ const scene = async () => {
       return [row?.availableCredits, row?.heldCredits, row?.chargedCredits, row?.owedCredits, row?.paused];
     },
     spend: (credits: number) =>
-      harness.rooms.post({
+      harness.components.post({
         ...{ mutation: "credit", accountSeq: tenant.accountSeq, kind: "adjust", credits: -credits, note: "spent" },
         ...{ reference: null, atMs: harness.clock.nowMs() },
       }),
-    letGoOn: () => harness.rooms.post({ mutation: "set-account", accountSeq: tenant.accountSeq, paused: false }),
+    letGoOn: () => harness.components.post({ mutation: "set-account", accountSeq: tenant.accountSeq, paused: false }),
   };
 };
 /** A job that ends without a result after its timeout. */
 const STUCK = { fault: "stuck", prompt: "stands" } as const;
 
 test("S11: releases of failed generations pay the debt after a dispute, and a submission is rejected with 402", async () => {
-  const { tenant, buy, submit, send, standing, spend, letGoOn, ask } = await scene();
+  const { tenant, buy, submit, send, standing, spend, letGoOn, ask: request } = await scene();
   const payment = await buy(10);
   await spend(1000 - 3 * RESERVE);
   const made = [];
@@ -69,7 +69,7 @@ test("S11: releases of failed generations pay the debt after a dispute, and a su
     await harness.eventually(async () => (await harness.store.generationById(id, tenant.accountSeq))?.status === "failed");
   // The dispute takes 10.00 USD back. The part that was already spent remains as debt.
   expect(await standing()).toEqual([0, 0, 0, 1000 - 3 * RESERVE, false]);
-  const refused = await ask({});
+  const refused = await request({});
   expect([refused.status, codeOf(refused)]).toEqual([402, "insufficient_credits"]);
   expect(messageOf(refused)).toBe(
     "9.16 USD is owed for credits that were taken back after they were spent; add at least so much: nothing new is accepted until it is settled.",
@@ -87,14 +87,14 @@ test("S11: a release that exceeds the debt pays it, unpauses the account and lea
   harness.clock.skip(24 * 3_600_000);
   await harness.eventually(async () => (await harness.store.generationById(id, tenant.accountSeq))?.status === "failed");
   expect(await standing()).toEqual([RESERVE - 20, 0, 0, 0, false]);
-  expect((await harness.ask("GET", `/v1/generations/${id}`, { key: tenant.key })).status).toBe(200);
+  expect((await harness.request("GET", `/v1/generations/${id}`, { key: tenant.key })).status).toBe(200);
   const [settled, released] = await harness.store.transfers(tenant.accountId, null, 2);
   expect(released).toMatchObject({ kind: "release", credits: RESERVE, generationId: id });
   expect(settled).toMatchObject({ kind: "adjust", credits: 20, from: "available", note: "settles what was owed" });
 });
 
 test("S11: an account with debt cannot submit a generation after an operator unpaused it", async () => {
-  const { buy, send, standing, spend, letGoOn, ask, tenant } = await scene();
+  const { buy, send, standing, spend, letGoOn, ask: request, tenant } = await scene();
   const payment = await buy(10);
   await spend(300);
   await send(stripe.dispute("created", payment, 1000, "lost"));
@@ -110,9 +110,9 @@ test("S11: an account with debt cannot submit a generation after an operator unp
   );
   await letGoOn();
   expect(await standing()).toEqual([0, 0, 0, 200, false]);
-  expect((await ask({})).status).toBe(402);
+  expect((await request({})).status).toBe(402);
   // The rejection also comes before the input link is opened.
-  const early = await ask({ image_url: "https://media.example/picture.png" });
+  const early = await request({ image_url: "https://media.example/picture.png" });
   expect([early.status, messageOf(early)]).toEqual([402, expect.stringContaining("2.00 USD is owed")]);
   expect(await standing()).toEqual([0, 0, 0, 200, false]);
 });

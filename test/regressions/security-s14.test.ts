@@ -33,8 +33,8 @@ test("S14: a dispute in EUR pauses the account and is reported until an operator
   for (let times = 0; times < 3; times += 1) expect(await send(event)).toBe(200);
   // The balance is unchanged, and the account cannot spend.
   expect(await standing()).toEqual([2500, 0, true]);
-  const ask = () => bed.harness.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key });
-  expect((await ask()).status).toBe(403);
+  const request = () => bed.harness.request("GET", "/v1/generations/gen_x", { key: bed.tenant.key });
+  expect((await request()).status).toBe(403);
   expect(await bed.harness.store.undecidedReversals(9)).toMatchObject([
     { id: `dp_${payment}`, purchaseId: id, amount: 2300, currency: "eur", accountId: bed.tenant.accountId },
   ]);
@@ -46,9 +46,9 @@ test("S14: a dispute in EUR pauses the account and is reported until an operator
   expect(await metrics()).toContain("genrouter_reversals_undecided 1");
   const by = { kind: "command", id: "0", name: "root" } as const;
   const decision = { ...decideMutation(dispute.id, 2500), reason: "all of it", by, atMs: bed.harness.clock.nowMs() };
-  expect(await bed.harness.rooms.post(decision)).toEqual({ kind: "done", credits: -2500 });
+  expect(await bed.harness.components.post(decision)).toEqual({ kind: "done", credits: -2500 });
   expect(await standing()).toEqual([0, 0, false]);
-  expect((await ask()).status).toBe(404);
+  expect((await request()).status).toBe(404);
   expect((await told())[0]).toMatchObject({ action: "decide-reversal", detail: { credits: 2500, reason: "all of it" } });
   expect(await metrics()).toContain("genrouter_reversals_undecided 0");
   // The dispute is won later, so the credits are returned.

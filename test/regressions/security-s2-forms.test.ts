@@ -88,7 +88,7 @@ test.each([
 test("S2: rejects an input that no provider of the plan can receive with 422, and names the settings", async () => {
   harness = await openHarness({ catalogue: catalogueOn("luma"), providers: ["luma"], env: env(serve(), "off") });
   const before = await harness.balance();
-  const answered = await harness.ask("POST", "/v1/generations", { body: { model: MODEL, input: input() } });
+  const answered = await harness.request("POST", "/v1/generations", { body: { model: MODEL, input: input() } });
   expect(answered).toMatchObject({ status: 422, body: { error: { code: "invalid_input" } } });
   for (const named of ["video_url", "files.provider_links", "media.unpinned"]) expect(answered.text).toContain(named);
   expect(await harness.balance()).toEqual(before);

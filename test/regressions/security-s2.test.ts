@@ -143,7 +143,7 @@ test.each([
     env: { GENROUTER_MEDIA__PIN_BYTES: "1000", GENROUTER_MEDIA__ALLOW: "127.0.0.1" },
   });
   const input = { prompt: "make it night", video_url: `${server?.url}/clip.mp4`, resolution: "480p" };
-  const answered = await of.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } });
+  const answered = await of.request("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } });
   expect(answered.status).toBe(422);
   expect(answered.body).toMatchObject({ error: { code: "invalid_input" } });
   expect(answered.text).toContain(
@@ -167,7 +167,7 @@ test("S2: the sweep deletes the pinned input after the generation has ended", as
   await of.until(made.id);
   const [link = ""] = JSON.stringify(of.simulator.submissions()[0]?.input).match(/http[^"]*\/inputs\/[^"]*/g) ?? [];
   expect((await fetch(link, { method: "HEAD" })).status).toBe(200);
-  await of.rooms.sweep();
+  await of.components.sweep();
   expect((await fetch(link)).status).toBe(404);
   expect(await of.store.spentPins(10)).toEqual([]);
 });

@@ -44,7 +44,7 @@ test("S3: reads the image of one account while the links of another account do n
   });
   await harness.eventually(() => silent >= 8, "eight open unresponsive links");
   for (let n = 0; n < 6; n++) {
-    const taken = await harness.ask("POST", "/v1/generations", {
+    const taken = await harness.request("POST", "/v1/generations", {
       body: {
         model: "vidmodel-2.0-fast",
         input: { prompt: "x", image_url: `${server.url.origin}/picture.png`, resolution: "480p", duration: 4 },

@@ -111,7 +111,7 @@ for (const [word, what] of WRONG)
     expect((await attemptsOf(harness, id)).map(({ failure }) => failure?.detail)).toEqual(VIDEO.routes.map(() => what));
     expect(await harness.balance()).toEqual(before);
     // No rejected file is stored.
-    expect((await harness.ask("GET", `/v1/generations/${id}/content`)).status).toBe(404);
+    expect((await harness.request("GET", `/v1/generations/${id}/content`)).status).toBe(404);
     const orphans = await harness.store.orphans(0);
     expect(orphans.map(({ fate, state }) => [fate, state])).toEqual(VIDEO.routes.map(() => ["mismatched", "mismatched"]));
   });

@@ -196,7 +196,7 @@ test("GET /console/api/me sets the device cookie for a signed-in browser that ha
   await setUp(harness);
   const cookie = cookiesOf((await signIn(harness, PASSWORD, { address: "198.51.100.4" })).headers);
   const session = cookie.split("; ").find((pair) => !pair.startsWith("__Host-genrouter-device")) ?? "";
-  const me = (cookies: string) => harness.ask("GET", "/console/api/me", { key: null, headers: { cookie: cookies } });
+  const me = (cookies: string) => harness.request("GET", "/console/api/me", { key: null, headers: { cookie: cookies } });
   const marked = cookiesOf((await me(session)).headers);
   expect(marked).toStartWith("__Host-genrouter-device=");
   expect(cookiesOf((await me(`${session}; ${marked}`)).headers)).toBe("");
@@ -227,7 +227,7 @@ test("logs and counts every failed sign-in, and audits those of existing users o
   expect(of("wrong")[0]).toMatchObject({ address: "100.64.0.7", user_id: expect.stringMatching(/^per_/) });
   expect(JSON.stringify(harness.lines)).not.toContain("nobody@");
   const metrics = await (
-    await fetch(`${harness.own}/metrics`, { headers: { authorization: `Bearer ${"t".repeat(40)}` } })
+    await fetch(`${harness.nodeUrl}/metrics`, { headers: { authorization: `Bearer ${"t".repeat(40)}` } })
   ).text();
   for (const [outcome, count] of [
     ["wrong", 11],

@@ -12,11 +12,11 @@ afterEach(() => harness.close());
 
 /** Submits without a body from an address behind the local proxy; the key is checked before the body is rejected. */
 const submitFrom = async (address: string) =>
-  (await harness.ask("POST", "/v1/generations", { headers: { "x-forwarded-for": address } })).status;
+  (await harness.request("POST", "/v1/generations", { headers: { "x-forwarded-for": address } })).status;
 const readFrom = async (address: string) =>
-  (await harness.ask("GET", "/v1/generations/gen_none", { headers: { "x-forwarded-for": address } })).status;
+  (await harness.request("GET", "/v1/generations/gen_none", { headers: { "x-forwarded-for": address } })).status;
 const told = async () => {
-  await harness.rooms.upkeep.noteKeyUse();
+  await harness.components.upkeep.noteKeyUse();
   const found = await harness.store.audit(null, 200, { action: "note-key-network" });
   return found.reverse().map(({ actor, target, detail }) => [actor.name, target, detail.address, detail.network]);
 };
@@ -53,7 +53,7 @@ test("S7: does not record a network again that another process has recorded", as
   const by = { kind: "service", id: "genrouter", name: "API" } as const;
   const keySeq = (await harness.store.callerByKeyHash(hashApiKey(harness.tenant.key)))?.keySeq ?? 0;
   const seen = { keySeq, network: "192.0.2.0/24", address: "192.0.2.99" };
-  expect(await harness.rooms.post({ mutation: "note-key-network", ...seen, by, atMs: harness.clock.nowMs() })).toEqual({
+  expect(await harness.components.post({ mutation: "note-key-network", ...seen, by, atMs: harness.clock.nowMs() })).toEqual({
     kind: "done",
   });
   expect(await told()).toEqual(before);
@@ -68,7 +68,7 @@ test("S7: records nothing for a wrong key", async () => {
   expect(await submitFrom("192.0.2.7")).toBe(400);
   const before = await told();
   const { key } = harness.tenant;
-  const { status } = await harness.ask("GET", "/v1/generations/gen_none", {
+  const { status } = await harness.request("GET", "/v1/generations/gen_none", {
     key: `${key.slice(0, -1)}${key.endsWith("x") ? "y" : "x"}`,
     headers: { "x-forwarded-for": "198.51.100.1" },
   });

@@ -23,7 +23,7 @@ const bodyOf = (input: string): string => `{"model":"sim-image-1","input":${inpu
 
 test("rejects sixteen bodies of 120,000 members under a used idempotency key without an event loop stall", async () => {
   const headers = { "idempotency-key": "used" };
-  const post = (body: string) => harness.ask("POST", "/v1/generations", { body, headers });
+  const post = (body: string) => harness.request("POST", "/v1/generations", { body, headers });
   const small = bodyOf('{"prompt":"a red kite"}');
   expect((await post(small)).status).toBe(202);
   const statuses: number[] = [];
@@ -38,7 +38,7 @@ test("fingerprints bodies of 1 MB of one repeated character without an event loo
     bodyOf(JSON.stringify({ prompt: text.repeat(1_040_000 / (Buffer.byteLength(JSON.stringify(text)) - 2)) }));
   const bodies = await stall.pause(() => ["\\", "\\ud8", '"', ",", "\n", "\u0001", "{", "é", "x"].map(of));
   for (const body of bodies) {
-    const { status } = await harness.ask("POST", "/v1/generations", { body, headers: { "idempotency-key": "long" } });
+    const { status } = await harness.request("POST", "/v1/generations", { body, headers: { "idempotency-key": "long" } });
     expect(status).toBe(422);
   }
   // Runs several fingerprints in one turn of the event loop so that the stall meter shows their cost.
@@ -54,7 +54,7 @@ test("isTooWide counts members and elements but not commas in strings", async ()
   expect(isTooWide(`{"prompt":"${'a,b \\" ,'.repeat(20_000)}"}`)).toBe(false);
   expect(isTooWide(`{"a":{${Array.from({ length: 10_002 }, (_, n) => `"k${n}":",,,,"`).join(",")}}}`)).toBe(true);
   const prompt = "a, ".repeat(600);
-  expect((await harness.ask("POST", "/v1/generations", { body: bodyOf(JSON.stringify({ prompt })) })).status).toBe(202);
+  expect((await harness.request("POST", "/v1/generations", { body: bodyOf(JSON.stringify({ prompt })) })).status).toBe(202);
 });
 
 test.each([

@@ -44,7 +44,7 @@ test("closes programs that exceed the read limit per second with 1008, without a
   const codes = await Promise.all(programs.map(({ closed }) => closed));
   clearInterval(sending);
   expect(new Set(codes)).toEqual(new Set([1008]));
-  expect((await harness.ask("GET", "/healthz", { key: null })).status).toBe(200);
+  expect((await harness.request("GET", "/healthz", { key: null })).status).toBe(200);
 }, 60_000);
 
 test("viewers that send other messages use no program slot", async () => {

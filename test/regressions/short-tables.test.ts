@@ -123,7 +123,7 @@ test("M3: rejects a submission with such a clip with 422", async () => {
   onTestFinished(() => harness.close());
   const answerTo = async (path: string) => {
     const input = { prompt: "an edit", resolution: "480p", video_url: `${server.url}/${path}` };
-    return (await harness.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } })).status;
+    return (await harness.request("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } })).status;
   };
   expect(await answerTo("honest")).toBe(202);
   const answers: number[] = [];

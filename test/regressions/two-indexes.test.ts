@@ -67,7 +67,7 @@ test("A2: rejects a submission with 422 when part of the index of its clip exist
   onTestFinished(() => harness.close());
   const answerTo = async (path: string) => {
     const input = { prompt: "an edit", resolution: "480p", video_url: `${server.url}${path}` };
-    const { status, text } = await harness.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } });
+    const { status, text } = await harness.request("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } });
     return [status, text.includes("its index is not one of a real clip")];
   };
   expect(await answerTo("/once")).toEqual([202, false]);

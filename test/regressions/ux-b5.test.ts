@@ -4,14 +4,14 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runHere } from "../cli/captured.ts";
-import { type Harness, type Heard, openHarness } from "../harness.ts";
+import { type Harness, openHarness, type ReceivedResponse } from "../harness.ts";
 import { runAs } from "./as-user.ts";
 
 let harness: Harness;
-let heard: Heard[] = [];
+let heard: ReceivedResponse[] = [];
 let dir = "";
 beforeAll(async () => {
-  harness = await openHarness({ heard: (answer) => heard.push(answer) });
+  harness = await openHarness({ onResponse: (answer) => heard.push(answer) });
   dir = mkdtempSync(join(tmpdir(), "gr-b7-"));
   chmodSync(dir, 0o777);
   mkdirSync(join(dir, "ro"));

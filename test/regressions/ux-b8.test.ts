@@ -9,13 +9,13 @@ import { doctor, has } from "../cli/diagnosis.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { testClock } from "../clock.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
-import { type Harness, openHarness, type Shown } from "../harness.ts";
+import { type GenerationResource, type Harness, openHarness } from "../harness.ts";
 
 let dir: string;
 let harness: Harness;
 let visitor: Visitor;
-let whole: Shown;
-let lost: Shown;
+let whole: GenerationResource;
+let lost: GenerationResource;
 beforeEach(async () => {
   dir = freshDir();
   const clock = testClock(100);
@@ -45,15 +45,18 @@ test("B8: a missing result file is 404 by key, link and console, is logged, and 
   rmSync(join(dir, "files", pathOfFile(lost.id, 1)));
   const link = lost.output?.urls[0] ?? "";
   const answers = [
-    await harness.ask("GET", `/v1/generations/${lost.id}/content`),
-    await harness.ask("GET", link.slice(harness.url.length), { key: null }),
-    await harness.ask("GET", `/console/api/generations/${lost.id}/files/1`, { key: null, headers: { cookie: visitor.cookie } }),
+    await harness.request("GET", `/v1/generations/${lost.id}/content`),
+    await harness.request("GET", link.slice(harness.url.length), { key: null }),
+    await harness.request("GET", `/console/api/generations/${lost.id}/files/1`, {
+      key: null,
+      headers: { cookie: visitor.cookie },
+    }),
   ];
   for (const { status, body } of answers) expect([status, body.error]).toMatchObject([404, { code: "not_found", message: SAYS }]);
   const lines = harness.lines.filter(({ event }) => event === "file missing");
   expect(new Set(lines.map(({ fields }) => `${fields.generation_id} ${fields.file_no}`))).toEqual(new Set([`${lost.id} 1`]));
   expect(harness.lines.filter(({ event }) => event === "request failed")).toEqual([]);
-  expect((await harness.ask("GET", `/v1/generations/${whole.id}/content`)).status).toBe(200);
+  expect((await harness.request("GET", `/v1/generations/${whole.id}/content`)).status).toBe(200);
   has(
     await deep(),
     "files",
@@ -73,7 +76,7 @@ test("B8: a truncated result file is 404 and the log has its remaining size", as
   const cut = await harness.until((await harness.submit("sim-image-1", { prompt: "a kite" })).id);
   for (const left of [10, 0]) {
     truncateSync(join(dir, "files", pathOfFile(cut.id, 1)), left);
-    const { status, body } = await harness.ask("GET", `/v1/generations/${cut.id}/content`);
+    const { status, body } = await harness.request("GET", `/v1/generations/${cut.id}/content`);
     expect([status, body.error]).toMatchObject([404, { code: "not_found", message: SAYS }]);
     const told = harness.lines.findLast(({ event }) => event === "file missing");
     expect(told?.fields).toMatchObject({ generation_id: cut.id, file_no: 1 });

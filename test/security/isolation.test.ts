@@ -46,7 +46,7 @@ afterAll(() => harness.close());
 const AT = ["", "/content", "/content/2"];
 const see = async (of: string, at: string, key: string) => {
   asked.length = 0;
-  const { status, text, headers } = await harness.ask("GET", `/v1/generations/${of}${at}`, { key });
+  const { status, text, headers } = await harness.request("GET", `/v1/generations/${of}${at}`, { key });
   const told = [...headers].filter(([name]) => name !== "x-request-id" && name !== "date");
   return { status, text, told, asked: [...asked] };
 };
@@ -95,14 +95,14 @@ test("returns 404 or 405 for another account's generation with any method, heade
   ];
   for (const more of headers)
     for (const at of AT) {
-      const { status } = await harness.ask("GET", `/v1/generations/${id}${at}`, { key: stranger.key, headers: more });
+      const { status } = await harness.request("GET", `/v1/generations/${id}${at}`, { key: stranger.key, headers: more });
       expect(status).toBe(404);
     }
   for (const path of [
     `/v1/generations/${id}?account=${harness.tenant.accountId}`,
     `/v1/generations/${id}?key=${harness.tenant.key}`,
   ])
-    expect((await harness.ask("GET", path, { key: stranger.key })).status).toBe(404);
+    expect((await harness.request("GET", path, { key: stranger.key })).status).toBe(404);
   for (const method of ["PUT", "PATCH", "DELETE", "POST"])
-    expect((await harness.ask(method, `/v1/generations/${id}`, { key: stranger.key })).status).toBe(405);
+    expect((await harness.request(method, `/v1/generations/${id}`, { key: stranger.key })).status).toBe(405);
 });

@@ -44,7 +44,7 @@ describe("the key of a provider that repeats it in every response", () => {
       const account = ACCOUNTS.get(provider)?.account ?? provider;
       // The key is a pair, so that values derived from its halves are searched for, too.
       const harness = await openHarness({
-        ...{ dir, providers: [], catalogue: CATALOGUE, heard: ({ text }) => void heard.push(text) },
+        ...{ dir, providers: [], catalogue: CATALOGUE, onResponse: ({ text }) => void heard.push(text) },
         env: {
           [`${providerSetting(account)}__KEY`]: `${CANARY}:${CANARY}-secret`,
           [`${providerSetting(provider)}__BASE_URL`]: echo.baseUrls[provider] ?? "",
@@ -59,7 +59,7 @@ describe("the key of a provider that repeats it in every response", () => {
       const ids: string[] = [];
       for (const fault of FAULTS) {
         const body = { model: model.id, input: { ...least, prompt: `a kite [sim:${fault}]`.replace(" [sim:]", "") } };
-        const answered = await harness.ask("POST", "/v1/generations", { body });
+        const answered = await harness.request("POST", "/v1/generations", { body });
         if (answered.status === 202) ids.push(String(answered.body.id));
       }
       for (const id of ids.slice(0, 3)) await harness.until(id);

@@ -55,7 +55,7 @@ describe("returns 404 for an internal path with or without a key and for any met
   test.each(INSIDE)("%s", async (path) => {
     for (const key of [null, harness.tenant.key])
       for (const method of ["GET", "POST", "PUT", "DELETE"]) {
-        const answered = await harness.ask(method, path, { key });
+        const answered = await harness.request(method, path, { key });
         expect([answered.status, codeOf(answered)]).toEqual([404, "not_found"]);
       }
   });
@@ -99,23 +99,25 @@ describe("console and inspector without a session", () => {
 
 test("query parameters and framework headers change no response of public endpoints", async () => {
   for (const path of ["/v1/models", "/healthz", "/readyz", "/openapi.json"]) {
-    const plain = await harness.ask("GET", path, { key: null });
+    const plain = await harness.request("GET", path, { key: null });
     for (const words of ["?debug", "?debug=1", "?trace=true", "?format=xml", "?callback=x", "?__proto__[x]=1"])
-      expect((await harness.ask("GET", path + words, { key: null })).text).toBe(plain.text);
+      expect((await harness.request("GET", path + words, { key: null })).text).toBe(plain.text);
     for (const headers of [
       { "x-debug": "1" },
       { "x-forwarded-host": "evil.example" },
       { "x-original-url": "/admin" },
       { accept: "text/html" },
     ])
-      expect((await harness.ask("GET", path, { key: null, headers: headers as Record<string, string> })).text).toBe(plain.text);
+      expect((await harness.request("GET", path, { key: null, headers: headers as Record<string, string> })).text).toBe(
+        plain.text,
+      );
   }
 });
 
 test("GET, HEAD and OPTIONS requests leave the balance unchanged on every path", async () => {
   const before = await harness.balance();
   for (const path of [...INSIDE, "/v1/models", "/v1/generations", "/v1/generations/x"])
-    for (const method of ["GET", "HEAD", "OPTIONS"]) await harness.ask(method, path, { body: undefined });
+    for (const method of ["GET", "HEAD", "OPTIONS"]) await harness.request(method, path, { body: undefined });
   for (const path of ["/console", "/inspector", "/console/api/credits", "/inspector/api/token"])
     for (const method of ["GET", "HEAD", "OPTIONS"]) await fetch(harness.url + path, { method });
   expect(await harness.balance()).toEqual(before);

@@ -212,7 +212,7 @@ test("keeps the hold of a parked generation, reports it in a gauge and in verify
   const [row] = (await violations(harness.store, harness.clock.nowMs())).flatMap(({ offending }) => offending);
   expect(row).toMatchObject({ fault: expect.stringContaining("parked: its hold is kept") });
   const id = String(row?.generation);
-  expect([harness.rooms.readiness().ready, harness.rooms.stuck.count("parked")]).toEqual([true, 1]);
+  expect([harness.components.readiness().ready, harness.components.stuck.count("parked")]).toEqual([true, 1]);
   const record = await harness.store.findGeneration(id);
   expect(record).toMatchObject({
     seq: running[1],
@@ -227,7 +227,7 @@ test("keeps the hold of a parked generation, reports it in a gauge and in verify
     type: "parked",
     reason: expect.stringMatching(/^\d starts in a row ended while it was taken up$/),
   });
-  expect(harness.rooms.supervisor.counts().deadlines).toBe(3);
+  expect(harness.components.supervisor.counts().deadlines).toBe(3);
   await harness.crash();
 });
 

@@ -65,7 +65,7 @@ beforeAll(async () => {
   await harness.until((await harness.submit("vidmodel-2.0-fast", { ...input, prompt: "[sim:fal:fail]" })).id);
   harness.simulator.script({ fault: "stuck", prompt: "stands" });
   await harness.submit("sim-image-1", { prompt: "stands" });
-  const { text } = await harness.ask("GET", "/metrics", { key: null });
+  const { text } = await harness.request("GET", "/metrics", { key: null });
   for (const { name, labels } of samplesIn(text)) told.set(name, new Set([...(told.get(name) ?? []), ...Object.keys(labels)]));
   for (const [name, labels] of Object.entries(ELSEWHERE)) told.set(name, new Set(labels));
 });

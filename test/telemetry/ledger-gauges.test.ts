@@ -31,8 +31,11 @@ const fill = async (dir: string): Promise<void> => {
   }
   harness.simulator.script({ fault: "stuck", prompt: "stands" });
   for (let n = 0; n < 3; n += 1) await harness.submit("sim-image-1", { prompt: "stands" });
-  await harness.ask("POST", "/v1/generations", { key: other.key, body: { model: "sim-speech-1", input: { prompt: "stands" } } });
-  await harness.eventually(() => harness.rooms.supervisor.counts().running === 1);
+  await harness.request("POST", "/v1/generations", {
+    key: other.key,
+    body: { model: "sim-speech-1", input: { prompt: "stands" } },
+  });
+  await harness.eventually(() => harness.components.supervisor.counts().running === 1);
   await harness.crash();
 };
 

@@ -24,12 +24,12 @@ let balance: Awaited<ReturnType<Harness["balance"]>>;
 let backedUp = "";
 const ids: string[] = [];
 const scrape = async (): Promise<Scraped> => {
-  const { status, text } = await harness.ask("GET", "/metrics", { key: null });
+  const { status, text } = await harness.request("GET", "/metrics", { key: null });
   expect(status).toBe(200);
   return scraped(text);
 };
 const order = (more: object = {}, key?: string) =>
-  harness.ask("POST", "/v1/generations", {
+  harness.request("POST", "/v1/generations", {
     body: { model: MODEL, input: INPUT, ...more },
     ...(key ? { headers: { "idempotency-key": key } } : {}),
   });
@@ -39,7 +39,7 @@ const ended = async (more: object = {}, prompt = "a kite") => {
   return harness.until(id);
 };
 const credit = (kind: "topup" | "adjust", credits: number) =>
-  harness.rooms.post({
+  harness.components.post({
     ...{ mutation: "credit", accountSeq: harness.tenant.accountSeq, kind, credits },
     ...{ note: "", reference: null, atMs: harness.clock.nowMs() },
   });
@@ -69,9 +69,9 @@ beforeAll(async () => {
   await harness.until(String(first.body.id));
   // API errors, unknown paths, an unknown method.
   expect((await order({ model: "no-such-model" })).status).toBe(422);
-  expect((await harness.ask("GET", "/v1/generations/x", { key: "gr_test_none" })).status).toBe(401);
-  for (const path of ["/a", "/b/c?d=e", "/"]) expect((await harness.ask("GET", path)).status).toBe(404);
-  await harness.ask("PROPFIND", "/v1/models");
+  expect((await harness.request("GET", "/v1/generations/x", { key: "gr_test_none" })).status).toBe(401);
+  for (const path of ["/a", "/b/c?d=e", "/"]) expect((await harness.request("GET", path)).status).toBe(404);
+  await harness.request("PROPFIND", "/v1/models");
   await credit("topup", 500);
   await credit("adjust", 30);
   await credit("adjust", -40);

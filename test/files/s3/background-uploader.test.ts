@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pathOfFile } from "../../../src/files/local.ts";
 import { openApiHarness } from "../../api/harness.ts";
 import { testClock } from "../../clock.ts";
-import type { Answered, Harness, HarnessOptions, Shown } from "../../harness.ts";
+import type { GenerationResource, Harness, HarnessOptions, ParsedResponse } from "../../harness.ts";
 import { openTestBucket, type TestBucket } from "./bucket.ts";
 
 let dir = "";
@@ -35,17 +35,17 @@ const shut = async (harness: Harness) => {
   await harness.close();
 };
 const isLocal = (id: string, n = 1) => existsSync(join(dir, "files", pathOfFile(id, n)));
-const follow = async (answered: Answered, init: RequestInit = {}) => {
+const follow = async (answered: ParsedResponse, init: RequestInit = {}) => {
   expect(answered.status).toBe(302);
   return fetch(answered.headers.get("location") ?? "", init);
 };
-const picture = async (harness: Harness): Promise<Shown> =>
+const picture = async (harness: Harness): Promise<GenerationResource> =>
   harness.until((await harness.submit("sim-image-1", { prompt: "a robot" })).id);
 /** Creates a picture that was served from disk before its upload starts. */
-const pictureOnDisk = async (harness: Harness): Promise<Shown & { before: Answered }> => {
+const pictureOnDisk = async (harness: Harness): Promise<GenerationResource & { before: ParsedResponse }> => {
   await bucket.away();
   const shown = await picture(harness);
-  const before = await harness.ask("GET", `/v1/generations/${shown.id}/content`);
+  const before = await harness.request("GET", `/v1/generations/${shown.id}/content`);
   expect(before.status).toBe(200);
   await bucket.back();
   clock.skip(3_600_000);
@@ -92,7 +92,7 @@ describe("a result that was uploaded to the bucket", () => {
       [path, harness.tenant.key],
       [own.pathname + own.search, null],
     ] as const) {
-      const answered = await harness.ask("GET", at, { key });
+      const answered = await harness.request("GET", at, { key });
       expect(answered.headers.get("cache-control")).toBe("private, no-store");
       const there = await follow(answered);
       expect(there.status).toBe(200);
@@ -105,29 +105,30 @@ describe("a result that was uploaded to the bucket", () => {
         6,
         `bytes 4-9/${before.headers.get("content-length")}`,
       ]);
-      const head = await follow(await harness.ask("HEAD", at, { key }), { method: "HEAD" });
+      const head = await follow(await harness.request("HEAD", at, { key }), { method: "HEAD" });
       expect([head.status, head.headers.get("content-length")]).toEqual([200, before.headers.get("content-length")]);
     }
-    const known = await harness.ask("GET", path, { headers: { "if-none-match": before.headers.get("etag") ?? "" } });
+    const known = await harness.request("GET", path, { headers: { "if-none-match": before.headers.get("etag") ?? "" } });
     expect(known.status).toBe(304);
-    expect((await harness.ask("GET", `/v1/generations/${id}/content/2`)).status).toBe(302);
+    expect((await harness.request("GET", `/v1/generations/${id}/content/2`)).status).toBe(302);
   });
 
   test("has links that expire after limits.file_link_ttl_s, and not later than the signed link that led to them", async () => {
     const harness = await open({ GENROUTER_LIMITS__FILE_LINK_TTL_S: "1800" });
     const { id } = await picture(harness);
     await gone(harness, id);
-    const keyed = await harness.ask("GET", `/v1/generations/${id}/content`);
-    const validS = ({ headers }: Answered) => Number(new URL(headers.get("location") ?? "").searchParams.get("X-Amz-Expires"));
+    const keyed = await harness.request("GET", `/v1/generations/${id}/content`);
+    const validS = ({ headers }: ParsedResponse) =>
+      Number(new URL(headers.get("location") ?? "").searchParams.get("X-Amz-Expires"));
     expect(validS(keyed)).toBe(1800);
     const own = new URL((await harness.show(id)).output?.urls[0] ?? "");
     clock.skip(1_000_000);
-    const late = await harness.ask("GET", own.pathname + own.search, { key: null });
+    const late = await harness.request("GET", own.pathname + own.search, { key: null });
     expect(validS(late)).toBeLessThanOrEqual(800);
     clock.skip(1_000_000);
     expect((await follow(keyed)).status).toBe(403);
     expect(bucket.seen.at(-1)?.refused).toBe("AccessDenied");
-    expect((await harness.ask("GET", own.pathname + own.search, { key: null })).status).toBe(403);
+    expect((await harness.request("GET", own.pathname + own.search, { key: null })).status).toBe(403);
   });
 
   test("is deleted from the bucket after its retention, and then reported as expired", async () => {
@@ -136,10 +137,10 @@ describe("a result that was uploaded to the bucket", () => {
     await gone(harness, id);
     expect(bucket.objects.size).toBe(2);
     clock.skip(3_600_000);
-    expect((await harness.ask("GET", `/v1/generations/${id}/content`)).body).toMatchObject({
+    expect((await harness.request("GET", `/v1/generations/${id}/content`)).body).toMatchObject({
       error: { message: "files expired" },
     });
-    await harness.rooms.sweep();
+    await harness.components.sweep();
     expect(bucket.objects.size).toBe(0);
     expect((await harness.store.findGeneration(id))?.filesExpiredAtMs).not.toBeNull();
   });
@@ -150,7 +151,7 @@ describe("a result that was uploaded to the bucket", () => {
     await gone(harness, id);
     bucket.objects.clear();
     clock.skip(3_600_000);
-    await harness.rooms.sweep();
+    await harness.components.sweep();
     expect((await harness.store.findGeneration(id))?.filesExpiredAtMs).not.toBeNull();
   });
 });
@@ -161,11 +162,11 @@ test("a sweep ends at once and marks nothing while the bucket is unavailable, an
   for (const id of ids) await gone(harness, id);
   clock.skip(3_600_000);
   await bucket.away();
-  expect(await harness.rooms.sweep().catch((fault: Error) => fault.constructor.name)).toBe("StorageUnavailable");
+  expect(await harness.components.sweep().catch((fault: Error) => fault.constructor.name)).toBe("StorageUnavailable");
   for (const id of ids) expect((await harness.store.findGeneration(id))?.filesExpiredAtMs).toBeNull();
   expect(bucket.objects.size).toBe(4);
   await bucket.back();
-  await harness.rooms.sweep();
+  await harness.components.sweep();
   expect(bucket.objects.size).toBe(0);
   for (const id of ids) expect((await harness.store.findGeneration(id))?.filesExpiredAtMs).not.toBeNull();
 });
@@ -179,10 +180,10 @@ test("uploads existing local files after a switch to the bucket, and keeps them 
   expect(bucket.objects.size).toBe(2);
   await shut(remote);
   const back = await open({ GENROUTER_FILES__STORE: "local" });
-  expect((await follow(await back.ask("GET", `/v1/generations/${id}/content`, { key: local.tenant.key }))).status).toBe(200);
+  expect((await follow(await back.request("GET", `/v1/generations/${id}/content`, { key: local.tenant.key }))).status).toBe(200);
   const next = await picture(back);
   clock.skip(120_000);
-  expect((await back.ask("GET", `/v1/generations/${next.id}/content`)).status).toBe(200);
+  expect((await back.request("GET", `/v1/generations/${next.id}/content`)).status).toBe(200);
   expect(bucket.objects.size).toBe(2);
 });
 
@@ -222,13 +223,13 @@ test("serves a result from disk during its upload, and then redirects to the buc
   // Delays the upload until one request was served from disk.
   await bucket.away();
   const { id } = await picture(harness);
-  const seen = new Set([(await harness.ask("GET", `/v1/generations/${id}/content`)).status]);
+  const seen = new Set([(await harness.request("GET", `/v1/generations/${id}/content`)).status]);
   await bucket.back();
   clock.skip(3_600_000);
   while (isLocal(id)) {
-    const answered = await harness.ask("GET", `/v1/generations/${id}/content`);
+    const answered = await harness.request("GET", `/v1/generations/${id}/content`);
     seen.add(answered.status);
   }
-  seen.add((await harness.ask("GET", `/v1/generations/${id}/content`)).status);
+  seen.add((await harness.request("GET", `/v1/generations/${id}/content`)).status);
   expect([...seen]).toEqual([200, 302]);
 });

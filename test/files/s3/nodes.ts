@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createSimulator } from "../../../src/simulator/simulator.ts";
 import { openApiHarness } from "../../api/harness.ts";
 import { testClock } from "../../clock.ts";
-import type { Harness, HarnessOptions, Shown } from "../../harness.ts";
+import type { GenerationResource, Harness, HarnessOptions } from "../../harness.ts";
 import { openTestBucket } from "./bucket.ts";
 
 export const PICTURE = "sim-image-1";
@@ -45,7 +45,7 @@ export const openNodes = async () => {
   };
   const onDisk = () => readdirSync(join(dir, "files")).filter((name) => name.startsWith("gen_"));
   const objects = () => [...bucket.objects.keys()].filter((key) => key.startsWith("gen_")).sort();
-  const picture = async (harness: Harness): Promise<Shown> =>
+  const picture = async (harness: Harness): Promise<GenerationResource> =>
     harness.until((await harness.submit(PICTURE, { prompt: "a robot" })).id);
   const journal = async (harness: Harness, id: string) => {
     const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
@@ -54,7 +54,7 @@ export const openNodes = async () => {
   const filesOf = async (harness: Harness, id: string) => (await harness.store.findGeneration(id))?.output?.files ?? [];
   /** Follows the redirect of the content endpoint with a key of the account. */
   const follow = async (harness: Harness, id: string, key: string, method: "GET" | "HEAD" = "GET", headers = {}) => {
-    const answered = await harness.ask(method, `/v1/generations/${id}/content`, { key });
+    const answered = await harness.request(method, `/v1/generations/${id}/content`, { key });
     expect(answered.status).toBe(302);
     return fetch(answered.headers.get("location") ?? "", { method, headers });
   };

@@ -102,7 +102,7 @@ describe("two minutes of bucket failures while generations succeed", () => {
       expect(status).toBe("succeeded");
       ids.push(id);
       for (const each of ids) {
-        const answered = await harness.ask("GET", `/v1/generations/${each}/content`);
+        const answered = await harness.request("GET", `/v1/generations/${each}/content`);
         // Files that were uploaded despite the failures are served from the bucket, all others from disk.
         const link = answered.headers.get("location");
         expect([each, link === null ? answered.status : (await fetch(link)).status]).toEqual([each, 200]);
@@ -117,7 +117,7 @@ describe("two minutes of bucket failures while generations succeed", () => {
       expect(files.length).toBeGreaterThan(0);
       for (const { n, sha256 } of files)
         expect([id, Bun.SHA256.hash(bucket.objects.get(`${id}/${n}`)?.bytes ?? "", "hex")]).toEqual([id, sha256]);
-      const there = await fetch((await harness.ask("GET", `/v1/generations/${id}/content`)).headers.get("location") ?? "");
+      const there = await fetch((await harness.request("GET", `/v1/generations/${id}/content`)).headers.get("location") ?? "");
       expect(there.status).toBe(200);
     }
     expect(bucket.uploads.size).toBe(0);

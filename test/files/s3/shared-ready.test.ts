@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => nodes.close());
 
 const ready = async (harness: Harness) => {
-  const { status, body } = await harness.ask("GET", "/readyz");
+  const { status, body } = await harness.request("GET", "/readyz");
   return { status, faults: body.faults };
 };
 const DOWN = { status: 503, faults: ["the bucket takes no files"] };
@@ -22,7 +22,7 @@ test("a node that starts without its bucket is alive but not ready, and becomes 
   const harness = await nodes.open();
   await harness.eventually(async () => (await ready(harness)).status === 503, "the node is not ready");
   expect(await ready(harness)).toMatchObject(DOWN);
-  expect((await harness.ask("GET", "/healthz")).status).toBe(200);
+  expect((await harness.request("GET", "/healthz")).status).toBe(200);
   await nodes.bucket.back();
   await harness.eventually(async () => (await ready(harness)).status === 200, "the node is ready");
   expect((await nodes.picture(harness)).status).toBe("succeeded");

@@ -44,7 +44,7 @@ describe("a result in a shared bucket", () => {
     const whole = await (await nodes.follow(second, id, key)).bytes();
     expect(Bun.SHA256.hash(whole, "hex")).toBe(file?.sha256 ?? "");
     const own = new URL(output?.urls[0] ?? "");
-    expect((await second.ask("GET", own.pathname + own.search, { key: null })).status).toBe(302);
+    expect((await second.request("GET", own.pathname + own.search, { key: null })).status).toBe(302);
     const head = await nodes.follow(second, id, key, "HEAD");
     expect([head.status, head.headers.get("content-length"), head.headers.get("content-type")]).toEqual([
       200,
@@ -54,12 +54,12 @@ describe("a result in a shared bucket", () => {
     const part = await nodes.follow(second, id, key, "GET", { range: "bytes=4-9" });
     expect([part.status, part.headers.get("content-range")]).toEqual([206, `bytes 4-9/${whole.length}`]);
     for (const method of ["GET", "HEAD"] as const) {
-      const location = (await second.ask(method, `/v1/generations/${id}/content`, { key })).headers.get("location") ?? "";
+      const location = (await second.request(method, `/v1/generations/${id}/content`, { key })).headers.get("location") ?? "";
       const through = await serveThrough(location, file?.sha256 ?? "", new Request("http://here/", { method }));
       expect([through.status, through.headers.get("content-length")]).toEqual([200, String(whole.length)]);
       expect((await through.bytes()).length).toBe(method === "GET" ? whole.length : 0);
     }
-    expect((await second.ask("GET", `/v1/generations/${id}/content/2`, { key })).status).toBe(302);
+    expect((await second.request("GET", `/v1/generations/${id}/content/2`, { key })).status).toBe(302);
   });
 
   test("is found and deleted under its old name when a node uploaded it before sharing was enabled", async () => {
@@ -71,7 +71,7 @@ describe("a result in a shared bucket", () => {
     const answered = await nodes.follow(node, id, alone.tenant.key);
     expect(Bun.SHA256.hash(await answered.bytes(), "hex")).toBe((await nodes.filesOf(node, id))[0]?.sha256 ?? "");
     nodes.clock.skip(8 * 86_400_000);
-    await node.rooms.sweep();
+    await node.components.sweep();
     expect(nodes.objects()).toEqual([]);
   });
 
@@ -81,7 +81,7 @@ describe("a result in a shared bucket", () => {
     const { id } = await nodes.picture(alone);
     await nodes.crash(alone);
     const node = await nodes.open();
-    expect((await node.ask("GET", `/v1/generations/${id}/content`, { key: alone.tenant.key })).status).toBe(200);
+    expect((await node.request("GET", `/v1/generations/${id}/content`, { key: alone.tenant.key })).status).toBe(200);
     await nodes.bucket.back();
     await node.eventually(() => nodes.onDisk().length === 0, "the move");
     expect(nodes.objects()).toEqual([`${id}/1`, `${id}/2`]);
@@ -94,10 +94,10 @@ describe("a result in a shared bucket", () => {
     const left = { bytes: Buffer.from("of a node that was taken for dead"), headers: {} };
     nodes.bucket.objects.set(`${one.id}/1-${"0".repeat(32)}`, left);
     nodes.clock.skip(3_600_000);
-    expect((await harness.ask("GET", `/v1/generations/${other.id}/content`)).body).toMatchObject({
+    expect((await harness.request("GET", `/v1/generations/${other.id}/content`)).body).toMatchObject({
       error: { message: "files expired" },
     });
-    await harness.rooms.sweep();
+    await harness.components.sweep();
     expect(nodes.objects()).toEqual([]);
   });
 
@@ -108,7 +108,7 @@ describe("a result in a shared bucket", () => {
     nodes.bucket.objects.set(left, { bytes: Buffer.from("left"), headers: {} });
     nodes.bucket.fail = ({ query }) => (query.has("list-type") ? { status: 403, code: "AccessDenied" } : undefined);
     nodes.clock.skip(3_600_000);
-    await harness.rooms.sweep();
+    await harness.components.sweep();
     expect(nodes.objects()).toEqual([left]);
     expect((await harness.store.findGeneration(id))?.filesExpiredAtMs).not.toBeNull();
     expect(harness.lines.filter(({ event }) => event === "object storage access denied")).toEqual([]);
