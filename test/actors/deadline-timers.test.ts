@@ -182,7 +182,7 @@ test("fires no deadline of a submitted attempt while the store is unavailable an
   expect(fired).toEqual([2, 1]);
 });
 
-test("A2: delays a route's deadline while a received response is uncommitted, by 30 s at most", () => {
+test("delays a route's deadline while a received response is uncommitted, by 30 s at most", () => {
   const clock = handClock();
   const fired: string[] = [];
   const inHand = new Set(["1 1", "2 1"]);

@@ -58,7 +58,7 @@ test("treats the lease as current from the first renewal until nine tenths of th
   expect(late.leaseKeeper.isSure()).toBe(false);
 });
 
-test("A2: reports the outage of the store during and after it, and records its start and end for the next process", async () => {
+test("reports the outage of the store during and after it, and records its start and end for the next process", async () => {
   let isThere = true;
   const { leaseKeeper, clock, noted } = openScene({
     renewLease: () => (isThere ? Promise.resolve(ALIVE) : Promise.reject(new Error("connection refused"))),

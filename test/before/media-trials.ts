@@ -46,7 +46,7 @@ const flac = () => {
 
 export const MEDIA_TRIALS: readonly Trial[] = [
   {
-    id: "M1",
+    id: "withheld-result",
     says: "treats a picture that fal's filter blackened as a refused output",
     run: async (world) => {
       world.change("fal", (json) => ("images" in json ? { ...json, has_nsfw_concepts: [true] } : undefined));
@@ -56,7 +56,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
     },
   },
   {
-    id: "M2",
+    id: "draft-pictures",
     says: "skips the thoughts in Gemini's response, draft pictures included",
     run: async (world) => {
       const draft = Buffer.from(await png(64, 64)).toString("base64");
@@ -79,7 +79,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
     },
   },
   {
-    id: "M3",
+    id: "timestamp-offset",
     says: "bills a clip of 6 s after an empty edit of an hour for 6 s",
     run: async (world) => {
       const url = world.at(ranged(await offsetClip(6), "video/mp4"));
@@ -87,29 +87,29 @@ export const MEDIA_TRIALS: readonly Trial[] = [
     },
   },
   {
-    id: "M4",
+    id: "streamed-wav-result",
     says: "delivers sound with a header that was written before the length was known",
     run: (world) => delivered(world, forSound, whole(streamedWav(5, 0x7fff_f000), "audio/wav")),
   },
   {
-    id: "M4",
+    id: "streamed-wav-input",
     says: "accepts sound with a length of 0 in its header as an input",
     run: async (world) =>
       asInput(world, { duration: 5, audio_urls: [world.at(whole(streamedWav(5, 0), "audio/wav"))] }, (status) => status === 202),
   },
   {
-    id: "M5",
+    id: "large-picture",
     says: "delivers a picture of 16,384 × 16,384 with its size",
     run: (world) => delivered(world, forPicture, whole(largePng(16_384), "image/png"), ({ output }) => output?.width === 16_384),
   },
   {
-    id: "M6",
+    id: "metadata-result",
     says: "delivers a JPEG with 1.2 MB of metadata before the picture",
     run: async (world) =>
       delivered(world, forPicture, whole(noted(await jpeg(640, 480), 20), "image/jpeg"), ({ output }) => output?.width === 640),
   },
   {
-    id: "M6",
+    id: "metadata-input",
     says: "accepts a JPEG with 300 kB of metadata as an input",
     run: async (world) =>
       asInput(
@@ -119,13 +119,13 @@ export const MEDIA_TRIALS: readonly Trial[] = [
       ),
   },
   {
-    id: "M7",
+    id: "wrong-content-encoding",
     says: "delivers a picture with the false header Content-Encoding: aws-chunked",
     run: async (world) =>
       delivered(world, forPicture, whole(await png(640, 480), "image/png", { "content-encoding": "aws-chunked" })),
   },
   {
-    id: "M8",
+    id: "webm-range-requests",
     says: "measures a recorded WebM above 256 KiB from a server with range requests",
     run: async (world) =>
       asInput(
@@ -135,12 +135,12 @@ export const MEDIA_TRIALS: readonly Trial[] = [
       ),
   },
   {
-    id: "M10",
+    id: "gif-result",
     says: "delivers a GIF that a provider returns as a picture",
     run: (world) => delivered(world, forPicture, whole(GIF, "image/gif")),
   },
   {
-    id: "M9",
+    id: "unusable-result",
     says: "keeps a route up after three results that only this service could not read",
     run: async (world) => {
       const model = "flux-2-dev";
@@ -159,7 +159,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
     },
   },
   {
-    id: "A1",
+    id: "mp3-length",
     says: "rejects 13 concatenated MP3s of 5 s for a model that accepts 60 s",
     run: async (world) => {
       const picture = world.at(ranged(await png(640, 480), "image/png"));
@@ -172,18 +172,18 @@ export const MEDIA_TRIALS: readonly Trial[] = [
     },
   },
   {
-    id: "A2",
+    id: "adts-range-requests",
     says: "measures ADTS above 256 KiB from a server with range requests",
     run: (world) =>
       asInput(world, { duration: 5, audio_urls: [world.at(ranged(longAdts(20), "audio/aac"))] }, (status) => status === 202),
   },
   {
-    id: "A3",
+    id: "flac-result",
     says: "delivers FLAC that a provider returns as sound",
     run: (world) => delivered(world, forSound, whole(flac(), "audio/flac")),
   },
   {
-    id: "A4",
+    id: "compressed-response",
     says: "reads a poll response that is compressed without being requested so",
     run: async (world) => {
       world.change("replicate", gzipped);
@@ -200,7 +200,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
     },
   },
   {
-    id: "A4",
+    id: "compressed-result",
     says: "delivers a result file that is sent with Content-Encoding: gzip",
     run: async (world) =>
       delivered(
@@ -210,7 +210,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
       ),
   },
   {
-    id: "A8",
+    id: "input-format-error",
     says: "rejects a picture in place of a clip with the accepted formats in the message",
     run: async (world) =>
       asInput(
@@ -220,7 +220,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
       ),
   },
   {
-    id: "A10",
+    id: "signed-link-cors",
     says: "allows a page to fetch its result: CORS on signed links",
     run: async (world) => {
       const shown = await world.made(forPicture(world.word()));
@@ -233,7 +233,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
     },
   },
   {
-    id: "S4",
+    id: "short-clip",
     says: "does not charge for a clip of 4 s when 30 s were ordered",
     run: async (world) => {
       const prompt = world.word();
@@ -243,7 +243,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
     },
   },
   {
-    id: "S4",
+    id: "correct-clip",
     says: "charges for a correct clip as before",
     run: async (world) => {
       const shown = await world.made(forClip(world.word()));

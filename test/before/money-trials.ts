@@ -173,10 +173,14 @@ const purchased = async (
 const later = (event: Event, days: number): Event => ({ ...event, created: event.created + days * 86_400 });
 
 export const moneyTrials = (stripe: ReturnType<typeof openStripe>): readonly Trial[] => [
-  { id: "S11", says: "uses the released credits of a failed generation to pay a debt, and allows no hold meanwhile", run: debt },
-  { id: "S12", says: "does not treat an unknown PixVerse code as proof that no job exists", run: words },
   {
-    id: "S14",
+    id: "debt-repayment",
+    says: "uses the released credits of a failed generation to pay a debt, and allows no hold meanwhile",
+    run: debt,
+  },
+  { id: "unknown-error-code", says: "does not treat an unknown PixVerse code as proof that no job exists", run: words },
+  {
+    id: "dispute-other-currency",
     says: "pauses the account and takes no credits for a dispute in euros",
     run: async (world) => {
       const { account, payment, send } = await purchased(world, stripe, 1);
@@ -197,7 +201,7 @@ export const moneyTrials = (stripe: ReturnType<typeof openStripe>): readonly Tri
     },
   },
   {
-    id: "S14",
+    id: "dispute-lost-later",
     says: "takes the credits back when a dispute that was won is lost later",
     run: async (world) => {
       const { account, payment, send } = await purchased(world, stripe, 2);
@@ -212,19 +216,19 @@ export const moneyTrials = (stripe: ReturnType<typeof openStripe>): readonly Tri
       };
     },
   },
-  { id: "S2", says: "bills the clip that the provider receives", run: twoFaced },
+  { id: "pinned-input", says: "bills the clip that the provider receives", run: twoFaced },
 ];
 
 /** Trials that load the service: they run one after the other, after all others. */
 export const HEAVY_TRIALS: readonly Trial[] = [
-  { id: "S3", says: "reads the pictures of others while links lead to a silent server", run: places },
+  { id: "unresponsive-links", says: "reads the pictures of others while links lead to a silent server", run: places },
   {
-    id: "S1",
+    id: "mp4-tracks",
     says: "answers /healthz within 600 ms during an MP4 with 2 MiB of tracks",
     run: bombed("mp4, tracks", 2 * MIB, "video/mp4"),
   },
   {
-    id: "S1",
+    id: "adts-frames",
     says: "answers /healthz within 600 ms during 255 KiB of empty ADTS frames",
     run: bombed("adts, frames of nothing", 255 * 1024, "audio/aac"),
   },
@@ -232,16 +236,24 @@ export const HEAVY_TRIALS: readonly Trial[] = [
 
 /** Faults that the trials do not cover, and why. */
 export const NOT_SHOWN: readonly (readonly [id: string, why: string])[] = [
-  ["S1, a node of a cluster ends", "npm run bombs -- --nodes 2 --binary PATH covers it: it needs PostgreSQL and minutes"],
   [
-    "S9d",
-    "the slow texts must come from a provider in one of 17 dialects; test/regressions/security-s9d.test.ts covers each of them",
+    "a node of a cluster ends during an expensive input",
+    "npm run bombs -- --nodes 2 --binary PATH covers it: it needs PostgreSQL and minutes",
   ],
   [
-    "S14, adaptive pricing",
-    "only a signed-in user can start a checkout; test/regressions/security-s14.test.ts covers the request",
+    "slow provider error texts",
+    "the slow texts must come from a provider in one of 17 dialects; test/regressions/provider-error-text-time.test.ts covers each of them",
   ],
-  ["A6", "a request pipelined after a POST closes the connection as before: the rule is documented now, and nothing is charged"],
-  ["A7", "only the provider's response says whether an empty result was billed; test/regressions/api-a7.test.ts covers it"],
-  ["A5, A9", "not part of this release"],
+  [
+    "adaptive pricing of a checkout",
+    "only a signed-in user can start a checkout; test/regressions/payment-reversals.test.ts covers the request",
+  ],
+  [
+    "pipelined request",
+    "a request pipelined after a POST closes the connection as before: the rule is documented now, and nothing is charged",
+  ],
+  [
+    "billed response without a file",
+    "only the provider's response says whether an empty result was billed; test/regressions/billed-response-without-file.test.ts covers it",
+  ],
 ];

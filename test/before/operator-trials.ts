@@ -150,54 +150,54 @@ const withoutKeys = (genrouter: Genrouter) => async (): Promise<Seen> => {
 
 export const operatorTrials = (genrouter: Genrouter): readonly Trial[] => [
   {
-    ...{ id: "operator A4", says: "config check rejects a cluster without a bucket, as serve does" },
+    ...{ id: "cluster-without-bucket", says: "config check rejects a cluster without a bucket, as serve does" },
     run: refused(genrouter, { GENROUTER_STORE__URL: STORE }),
   },
   {
-    ...{ id: "operator A10", says: "serve prints no setup link to a file" },
+    ...{ id: "setup-link", says: "serve prints no setup link to a file" },
     run: async (world) => {
       const isThere = /console\/setup#/.test(nodeOf(world).child.output());
       return { isRight: !isThere, seen: isThere ? "the link is there" : "no link" };
     },
   },
   {
-    ...{ id: "operator A11", says: "config check rejects server.host 0.0.0.0 without a public URL" },
+    ...{ id: "public-host", says: "config check rejects server.host 0.0.0.0 without a public URL" },
     run: refused(genrouter, { GENROUTER_SERVER__HOST: "0.0.0.0", GENROUTER_OPERATOR__TOKEN: "0123456789abcdef0123456789abcdef" }),
   },
   {
-    ...{ id: "operator A12", says: "config check rejects a public URL with a path" },
+    ...{ id: "public-url-path", says: "config check rejects a public URL with a path" },
     run: refused(genrouter, { GENROUTER_SERVER__PUBLIC_URL: "https://host.example/gen" }),
   },
-  { id: "ux B5", says: "generate reports an invalid option before it submits", run: unpaidMistake(genrouter) },
-  { id: "ux B8", says: "returns 404 for a lost result file, and verify reports it", run: lostFile },
-  { id: "ux B10", says: "the service starts without a provider credential", run: withoutKeys(genrouter) },
+  { id: "option-validation", says: "generate reports an invalid option before it submits", run: unpaidMistake(genrouter) },
+  { id: "missing-result-file", says: "returns 404 for a lost result file, and verify reports it", run: lostFile },
+  { id: "start-without-key", says: "the service starts without a provider credential", run: withoutKeys(genrouter) },
   {
-    ...{ id: "ux B26", says: "compresses long JSON responses" },
+    ...{ id: "http-compression", says: "compresses long JSON responses" },
     run: async (world) => {
       const { headers } = await fetch(`${nodeOf(world).url}/v1/models`, { headers: { "accept-encoding": "gzip" } });
       const coding = headers.get("content-encoding");
       return { isRight: coding === "gzip", seen: `the list of models comes as ${coding ?? "plain text"}` };
     },
   },
-  { id: "ux B37", says: "generate -o - writes to standard output", run: toOutput(genrouter) },
+  { id: "output-to-stdout", says: "generate -o - writes to standard output", run: toOutput(genrouter) },
   {
-    ...{ id: "media D1", says: "config ignores the variables that Kubernetes sets for a Service" },
+    ...{ id: "kubernetes-variables", says: "config ignores the variables that Kubernetes sets for a Service" },
     run: async () => {
       const env = { GENROUTER_PORT: "tcp://10.0.0.1:8080", GENROUTER_SERVICE_HOST: "10.0.0.1", GENROUTER_SERVICE_PORT: "8080" };
       const { code, output: said } = await run([...genrouter, "config", "print"], env);
       return { isRight: code === 0, seen: `config print ends with ${code}${code === 0 ? "" : `: ${lastLine(said)}`}` };
     },
   },
-  { id: "media D2", says: "generate -o writes through a symbolic link to its target", run: throughLink(genrouter) },
+  { id: "output-through-link", says: "generate -o writes through a symbolic link to its target", run: throughLink(genrouter) },
   {
-    ...{ id: "media D6", says: "keeps a connection that is idle for a minute" },
+    ...{ id: "keep-alive", says: "keeps a connection that is idle for a minute" },
     run: async (world) => {
       const answers = await askTwice(nodeOf(world).url, 61_000);
       return { isRight: answers === 2, seen: `${answers} of 2 requests over it were answered` };
     },
   },
   {
-    ...{ id: "media D9", says: "explains how to encode a # in the password of a database URL" },
+    ...{ id: "database-url-password", says: "explains how to encode a # in the password of a database URL" },
     run: async () => {
       const { output: said } = await run([...genrouter, "verify"], {
         GENROUTER_STORE__URL: "postgres://user:a#b@127.0.0.1:1/genrouter",
@@ -205,9 +205,9 @@ export const operatorTrials = (genrouter: Genrouter): readonly Trial[] => [
       return { isRight: /%23/.test(said), seen: lastLine(said) };
     },
   },
-  { id: "security 7", says: "logs a sign-in with a wrong password", run: wrongPassword },
+  { id: "failed-sign-in", says: "logs a sign-in with a wrong password", run: wrongPassword },
   {
-    ...{ id: "security 13", says: "rejects a request with two Host headers with 400" },
+    ...{ id: "two-host-headers", says: "rejects a request with two Host headers with 400" },
     run: async (world) => {
       const said = await raw(nodeOf(world).url, "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n");
       return { isRight: said.startsWith("HTTP/1.1 400"), seen: said.split("\r\n")[0] ?? "" };
@@ -217,14 +217,23 @@ export const operatorTrials = (genrouter: Genrouter): readonly Trial[] => [
 
 /** Faults that these trials do not cover, and what covers them. */
 export const OPERATOR_NOT_SHOWN: readonly (readonly [id: string, why: string])[] = [
-  ["operator A1, A2, A6, A9", "npm run outages tests unavailable databases, buckets, disks and providers"],
   [
-    "operator A3, A7, A8, A13, A14",
-    "test/regressions/operator-a*.test.ts: they need PostgreSQL, a bucket, or a provider that rejects a credential",
+    "outages of a database, a bucket, a disk or a provider",
+    "npm run outages tests unavailable databases, buckets, disks and providers",
   ],
-  ["operator A5", "promtool over deploy/prometheus, and a real scrape: npm run outages"],
-  ["security 5", "test/regressions/operator-stuck.test.ts: a test has to make a generation stuck"],
-  ["security 6", "npm run guessing: 10,000 sign-ins"],
-  ["security 8, 10", "test/postgres/tls.test.ts and test/regressions/security-s8.test.ts, security-s10.test.ts"],
-  ["ux B7", "root can write to every directory, so there is no such directory; test/regressions/ux-b7.test.ts"],
+  [
+    "read commands, log lines, database versions and provider accounts",
+    "test/regressions and test/postgres/server-fit.test.ts: they need PostgreSQL, a bucket, or a provider that rejects a credential",
+  ],
+  ["metrics and alerts", "promtool over deploy/prometheus, and a real scrape: npm run outages"],
+  ["parked generations", "test/regressions/parked-generations.test.ts: a test has to make a generation stuck"],
+  ["sign-in during a password attack", "npm run guessing: 10,000 sign-ins"],
+  [
+    "database certificates, requests without a key",
+    "test/postgres/tls.test.ts and test/regressions/database-certificate-verification.test.ts, requests-without-key.test.ts",
+  ],
+  [
+    "unwritable output path",
+    "root can write to every directory, so there is no such directory; test/regressions/generate-option-validation.test.ts",
+  ],
 ];

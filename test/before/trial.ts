@@ -6,7 +6,7 @@ import { type Answer, post } from "../bombs/load.ts";
 /** The observation of a trial, and whether it is correct. */
 export type Seen = { isRight: boolean; seen: string };
 export type Trial = {
-  /** The id in the reports of faults. */
+  /** A unique name, for the option --only. */
   id: string;
   says: string;
   run(world: World): Promise<Seen>;

@@ -91,7 +91,7 @@ describe("genrouter install systemd", () => {
     runHere(["install", "systemd", "--root", place, "--program", "/usr/local/bin/genrouter", ...words]);
   const PLACES = ["etc/systemd/system/genrouter.service", "etc/genrouter/genrouter.toml", "etc/genrouter/operator.token"];
 
-  test("A15: prints next commands without the flags that the settings file replaces", async () => {
+  test("prints next commands without the flags that the settings file replaces", async () => {
     const { err } = await install(freshDir());
     expect(err).toContain("sudo genrouter accounts create --name acme");
     expect(err).not.toContain("--data");

@@ -1,7 +1,7 @@
 // The acceptance criteria for users and operators, each with the tests that verify it.
 import type { Held } from "../security/table.ts";
 
-export type Criterion = { name: string; promise: string; held: readonly Held[] };
+export type Criterion = { reader: "a user" | "an operator"; promise: string; held: readonly Held[] };
 
 const SERVICE = "cli/service.test.ts";
 const PAGES = "browser/pages.test.ts";
@@ -15,7 +15,7 @@ const SETTINGS = "cli/settings.test.ts";
 
 export const CRITERIA: readonly Criterion[] = [
   {
-    name: "A1",
+    reader: "a user",
     promise: "from the installed packages to a downloaded file in few commands, with nothing else needed",
     held: [
       ["offline/offline.test.ts", "without a network the service starts, generates, delivers and serves its pages"],
@@ -23,7 +23,7 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
-    name: "A2",
+    reader: "a user",
     promise: "a start says where everything is; a port that is taken is reported in one line",
     held: [
       [PAGES, "prints the address of the documentation at the start"],
@@ -31,7 +31,7 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
-    name: "A3",
+    reader: "a user",
     promise: "all of it works without a network, and no page asks another host",
     held: [
       ["offline/offline.test.ts", "without a network the service starts"],
@@ -39,7 +39,7 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
-    name: "A4",
+    reader: "a user",
     promise: "files are of the kind, size and length asked for; a video plays and seeks in a browser",
     held: [
       ["simulator/files.test.ts", "test.each(CLIPS)"],
@@ -48,7 +48,7 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
-    name: "A5",
+    reader: "a user",
     promise: "the same key again is the same generation; another body with it is 409",
     held: [
       [SERVICE, "the same --idempotency-key creates one generation, which get and download find"],
@@ -56,27 +56,27 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
-    name: "A6",
+    reader: "a user",
     promise: "after a fallback only the route that delivered is charged, and the sum is the same at every poll",
     held: [["api/fallback.test.ts", "falls back after %s, charges the second route's price and conserves credits at every poll"]],
   },
   {
-    name: "A7",
+    reader: "a user",
     promise: "Ctrl-C ends with 130 and says how to go on",
     held: [[SERVICE, "Ctrl-C ends generate with exit code 130 and prints the download command while the generation continues"]],
   },
   {
-    name: "A8",
+    reader: "a user",
     promise: "in a pipe: JSON lines on standard output, nothing else",
     held: [[SERVICE, "generate --json prints one generation per line on standard output"]],
   },
   {
-    name: "A9",
+    reader: "a user",
     promise: "killed in the middle of a generation: it succeeds after the next start, charged once",
     held: [["generation/restart.test.ts", "after a crash ${death.at} ${death.event}"]],
   },
   {
-    name: "A10",
+    reader: "a user",
     promise: "the console: in by the set-up link; a generation appears by itself, with its attempts, its money and its files",
     held: [
       WALK,
@@ -85,7 +85,7 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
-    name: "A11",
+    reader: "a user",
     promise: "the inspector: the same generation on its statechart, live and at every step of its journal, without its prompt",
     held: [
       WALK,
@@ -97,7 +97,7 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
-    name: "A12",
+    reader: "a user",
     promise: "pages: no serious fault of access, by keyboard, light and dark, at 360 px",
     held: [
       [PAGES, "$path on $look.viewport.width pixels, $look.colorScheme: has no serious accessibility violation"],
@@ -118,7 +118,7 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
-    name: "B1",
+    reader: "an operator",
     promise: "the binary runs where there is nothing but libc, from an empty directory",
     held: [
       ["build/binary.test.ts", "the binary is linked only to libc and its parts"],
@@ -129,7 +129,7 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
-    name: "B2",
+    reader: "an operator",
     promise: "SIGTERM drains: nothing is lost, exit 0",
     held: [
       [SERVICE, "SIGTERM drains and the service exits with 0"],
@@ -137,7 +137,7 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
-    name: "B3",
+    reader: "an operator",
     promise: "a backup under load is one moment; every byte is checked before it is called verified",
     held: [
       ["backup/load.test.ts", "backups under load each contain one moment, and restore to a directory that verifies"],
@@ -145,7 +145,7 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
-    name: "B4",
+    reader: "an operator",
     promise: "an upgrade makes a checked copy first; a downgrade is refused with a sentence",
     held: [
       ["store/upgrade.test.ts", "converts a directory of the former release after making and checking a copy"],
@@ -153,7 +153,7 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
-    name: "B5",
+    reader: "an operator",
     promise: "faults of a catalogue with file and line; a bad one at a reload changes nothing and is one line of the log",
     held: [
       ["cli/catalogue.test.ts", "reports a JSON syntax error with line and column"],
@@ -161,7 +161,7 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
-    name: "B6",
+    reader: "an operator",
     promise: "providers' keys appear nowhere; the master key can be changed",
     held: [
       ["security/canary.test.ts", "no HTTP response contains a secret"],
@@ -172,7 +172,7 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
-    name: "B7",
+    reader: "an operator",
     promise: "packs and any whole amount from 10 to 5,000 USD; a payment credits once, and only when its news is genuine",
     held: [
       WALK,
@@ -185,7 +185,7 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
-    name: "B8",
+    reader: "an operator",
     promise: "/metrics is right for promtool, needs the token or this machine, and names no customer",
     held: [
       ["telemetry/metrics.test.ts", "promtool accepts the output without warnings"],
@@ -194,7 +194,7 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
-    name: "B9",
+    reader: "an operator",
     promise: "completion, a manual page, an example in every --help",
     held: [
       ["cli/completion.test.ts", "bash completes commands, flags and choices"],

@@ -156,9 +156,9 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
   "growth rates": growthRates,
   criteria: () =>
     table(
-      ["", "promise", "held by"],
-      CRITERIA.map(({ name, promise, held }) => [
-        name,
+      ["for", "promise", "held by"],
+      CRITERIA.map(({ reader, promise, held }) => [
+        reader,
         promise,
         [...new Set(held.map(([file]) => file))].map((file) => `[${file}](${file})`).join(" · "),
       ]),

@@ -1,4 +1,4 @@
-// D9: two hundred concurrent slow downloads of a large file are streamed from disk in bounded memory.
+// Two hundred concurrent slow downloads of a large file are streamed from disk in bounded memory.
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } from "node:fs";

@@ -1,4 +1,4 @@
-// D7: thousands of jobs on one route are polled concurrently and evenly, so each end is detected soon.
+// Thousands of jobs on one route are polled concurrently and evenly, so each end is detected soon.
 import { expect, test } from "bun:test";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { Attempt } from "../../src/domain/types.ts";

@@ -1,4 +1,4 @@
-// D6: an outage of 25 polls does not fail an attempt; its job is collected after the outage.
+// An outage of 25 polls does not fail an attempt; its job is collected after the outage.
 import { expect, test } from "bun:test";
 import type { Rule } from "../../src/simulator/simulator.ts";
 import { FAL, REPLICATE, SPARE } from "../generation/catalogue.ts";

@@ -1,4 +1,4 @@
-// D10: a submission is never resent after a server error or a broken connection, as the job may exist.
+// A submission is never resent after a server error or a broken connection, as the job may exist.
 import { expect, test } from "bun:test";
 import type { Rule } from "../../src/simulator/simulator.ts";
 import { FAL, REPLICATE, SPARE } from "../generation/catalogue.ts";

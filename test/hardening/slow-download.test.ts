@@ -1,4 +1,4 @@
-// D8: a large, slow result is downloaded for minutes, and no header of its server is passed on.
+// A large, slow result is downloaded for minutes, and no header of its server is passed on.
 import { expect, test } from "bun:test";
 import type { TestClock } from "../clock.ts";
 import { FAL, SPARE } from "../generation/catalogue.ts";

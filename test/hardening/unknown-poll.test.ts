@@ -1,4 +1,4 @@
-// D5: an unknown poll response does not end a job; polling continues until the route times out.
+// An unknown poll response does not end a job; polling continues until the route times out.
 import { expect, test } from "bun:test";
 import { createProviders } from "../../src/providers/providers.ts";
 import type { Rule } from "../../src/simulator/simulator.ts";

@@ -73,7 +73,7 @@ onPostgres("after a database outage", () => {
     for (const store of nodes) expect(await store.commit([{ mutation: "beat", atMs: 1 }])).toHaveLength(1);
   }, 60_000);
 
-  test("A2: a node that ended during the outage reports it only to the next process of its directory", async () => {
+  test("a node that ended during the outage reports it only to the next process of its directory", async () => {
     const home = { dir: freshDir(), allowNetworkDisk: false };
     const { nodes, another } = await openNodes({ leaseMs: LONG_MS, home });
     const awayOf = ({ node }: Store) => node?.formerAwaySinceMs;
@@ -104,14 +104,14 @@ onPostgres("after a database outage", () => {
     expect(await look(second)).toBeNull();
   });
 
-  test("A2: a node that opens ends no other node, however long ago their leases expired", async () => {
+  test("a node that opens ends no other node, however long ago their leases expired", async () => {
     const { nodes, another, bend } = await openScene();
     for (const store of nodes) await bend(store, -20 * LONG_MS);
     const opened = await another({ leaseMs: LONG_MS });
     for (const store of [...nodes, opened]) expect(await look(store)).toMatchObject({ alive: 4, ended: [] });
   });
 
-  test("A2: a process that opens the directory of a former one owns its generations before others can take them over", async () => {
+  test("a process that opens the directory of a former one owns its generations before others can take them over", async () => {
     const openedAtMs = 1_000;
     const { nodes, another } = await openNodes({ leaseMs: LONG_MS, nowMs: openedAtMs }, { leaseMs: LONG_MS });
     const [former, other] = nodes;

@@ -14,7 +14,7 @@ const faultOf = (work: Promise<unknown>): Promise<Error> =>
   );
 
 onPostgres("the PostgreSQL server", () => {
-  test("A7: is rejected at the start when its version is too old, without a restart", async () => {
+  test("is rejected at the start when its version is too old, without a restart", async () => {
     const database = await freshDatabase();
     const fault = await faultOf(openPostgresStore({ url: database.url, prepare: true, mode: "test", leastVersion: 990_000 }));
     expect(fault.message).toMatch(
@@ -27,7 +27,7 @@ onPostgres("the PostgreSQL server", () => {
   });
 });
 
-test("A1, A13: an unreachable database is reported with host and port, without its password", async () => {
+test("an unreachable database is reported with host and port, without its password", async () => {
   const address = { url: "postgres://genrouter:hidden@127.0.0.1:1/genrouter", prepare: true };
   const works = {
     opened: () => openPostgresStore(address),
@@ -41,12 +41,9 @@ test("A1, A13: an unreachable database is reported with host and port, without i
   }
 });
 
-test.each(["42P05", "26000"])(
-  "A13: the error for a pooler that answers %s names the setting GENROUTER_STORE__PREPARED",
-  (errno) => {
-    const fault = Object.assign(new Error('prepared statement "P0" already exists'), { errno });
-    const { message } = unavailableError("postgres://db.example.com/genrouter", "opened", fault);
-    expect(message).toContain("at db.example.com:5432 cannot be opened");
-    expect(message).toEndWith("; behind a pooler in transaction mode set GENROUTER_STORE__PREPARED=false");
-  },
-);
+test.each(["42P05", "26000"])("the error for a pooler that answers %s names the setting GENROUTER_STORE__PREPARED", (errno) => {
+  const fault = Object.assign(new Error('prepared statement "P0" already exists'), { errno });
+  const { message } = unavailableError("postgres://db.example.com/genrouter", "opened", fault);
+  expect(message).toContain("at db.example.com:5432 cannot be opened");
+  expect(message).toEndWith("; behind a pooler in transaction mode set GENROUTER_STORE__PREPARED=false");
+});

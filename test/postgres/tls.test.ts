@@ -1,4 +1,4 @@
-// TLS to PostgreSQL (operator.md C, security.md 8): the store opens only a server with a verified certificate.
+// TLS to PostgreSQL: the store opens only a server with a verified certificate.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

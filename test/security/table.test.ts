@@ -7,7 +7,7 @@ import { LINES } from "./table.ts";
 
 const TESTS = join(import.meta.dir, "..");
 
-const PROMISES = CRITERIA.map(({ name, promise, held }) => [`${name}: ${promise}`, held] as const);
+const PROMISES = CRITERIA.map(({ reader, promise, held }) => [`for ${reader}: ${promise}`, held] as const);
 test.each([...LINES.map((line) => [`${line.area}: ${line.line}`, line.held] as const), ...PROMISES])("%s", (_line, held) => {
   expect(held.length).toBeGreaterThan(0);
   for (const [file, name] of held) {

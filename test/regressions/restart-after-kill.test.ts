@@ -1,0 +1,43 @@
+// Restart of a killed node: it recovers its generations without waiting for its former lease.
+import { afterAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { run } from "../../src/torture/crash/processes.ts";
+import { serveSimulating } from "../api-multi-node/simulating.ts";
+import { PROGRAM } from "../built.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { startBucket } from "../cluster/bucket.ts";
+import { eventually } from "../eventually.ts";
+import { openServer } from "../postgres/server.ts";
+
+afterAll(dropDirs);
+
+/** Longer than every wait of this test. */
+const LEASE_S = "300";
+
+test("a killed node continues its generations after a restart without waiting for its former lease", async () => {
+  const [server, bucket, dir] = [await openServer(), await startBucket(join(freshDir(), "bucket")), freshDir()];
+  const env = {
+    ...bucket.settings("a15/"),
+    GENROUTER_STORE__URL: server.url("postgres"),
+    GENROUTER_STORE__LEASE_S: LEASE_S,
+    GENROUTER_DATA__DIR: dir,
+    GENROUTER_SIMULATOR__SPEED: "5",
+  };
+  const first = await serveSimulating(env);
+  const body = JSON.stringify({ model: "vidmodel-2.0-fast", input: { prompt: "a kite", resolution: "480p", duration: 4 } });
+  const { id } = await first.ask("/generations", { method: "POST", body });
+  await eventually(async () => (await first.ask(`/generations/${id}`)).status === "running", "a running generation");
+  first.node.kill("SIGKILL");
+  await first.node.ended;
+  const second = await serveSimulating(env);
+  try {
+    expect(await eventually(async () => (await second.ask(`/generations/${id}`)).status === "succeeded", "success")).toBe(true);
+    const nodes = await run([...PROGRAM, "nodes", "--json"], env);
+    expect([nodes.code, nodes.output.match(/"ended_at":null/g)?.length]).toEqual([0, 1]);
+  } finally {
+    second.node.kill("SIGKILL");
+    await second.node.ended;
+    bucket.child.kill("SIGKILL");
+    await server.stop();
+  }
+}, 120_000);

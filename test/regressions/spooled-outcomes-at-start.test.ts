@@ -1,0 +1,178 @@
+// Recovery at a start applies spooled outcomes, except outdated rejections.
+//
+// A rejection is outdated if a look-up by key may have submitted the job again since.
+import { afterAll, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { createActor } from "xstate";
+import { generationMachine } from "../../actors/generation/machine.ts";
+import { deadlineOf, leafOf } from "../../actors/generation/snapshot.ts";
+import { interruptedBy } from "../../actors/supervisor/restore.ts";
+import { createRecovery } from "../../src/app/recovery.ts";
+import { generationId } from "../../src/domain/ids.ts";
+import { createPendingOutcomes } from "../../src/effects/pending-outcomes.ts";
+import { createOutcomeSpool, type Outcome } from "../../src/files/outcome-spool.ts";
+import { runSeed } from "../../src/torture/simulation/run.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { testClock } from "../clock.ts";
+import { eventually } from "../eventually.ts";
+import { COLLECT_MS, eventFor, PLANS, STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
+
+afterAll(dropDirs);
+
+const SEQ = 4096;
+const REF = `${generationId(SEQ).slice("gen_".length)}-1`;
+const REFUSED: Outcome = { type: "rejected", n: 1, failure: { class: "refused_input", detail: "422" }, atMs: 1 };
+const ACCEPTED: Outcome = { type: "accepted", n: 1, job: { jobId: "job-1" }, atMs: 1 };
+
+/** What a start finds of a spooled outcome of a provider that is looked up by key or by list. */
+const leftOf = async (provider: "by-key" | "by-list", outcome: Outcome) => {
+  const dir = join(freshDir(), "outcomes");
+  const spool = await createOutcomeSpool(dir, Date.now);
+  await spool.keep({ ref: REF, provider, outcome });
+  const asksByKey = (one: string) => one === "by-key";
+  const inHand = createPendingOutcomes({
+    spool,
+    clock: testClock(),
+    log: () => undefined,
+    isAway: () => false,
+    looksUpByKey: asksByKey,
+  });
+  const found = await inHand.open({ jobOwner: async () => undefined });
+  return { inHand, dir, spool, found, byMachine: [false, true].map((mayBeAsked) => inHand.find(SEQ, 1, mayBeAsked)) };
+};
+
+test("a start finds a spooled outcome for recovery and for the statechart", async () => {
+  for (const [provider, outcome] of [
+    ["by-key", ACCEPTED],
+    ["by-list", ACCEPTED],
+    ["by-list", REFUSED],
+  ] as const) {
+    const { found, byMachine } = await leftOf(provider, outcome);
+    expect(found).toEqual([{ seq: SEQ, outcome }]);
+    expect(byMachine).toEqual([outcome, outcome]);
+  }
+});
+
+test("a start ignores a spooled rejection once a look-up by key may have submitted the job again", async () => {
+  const { found, byMachine } = await leftOf("by-key", REFUSED);
+  expect(found).toEqual([]);
+  expect(byMachine).toEqual([REFUSED, undefined]);
+});
+
+test("an outcome that was passed to the owner is deleted from disk and still found in memory", async () => {
+  const { inHand, dir } = await leftOf("by-list", ACCEPTED);
+  inHand.passedOn(SEQ, 1);
+  await eventually(() => readdirSync(dir).length === 0, "an empty spool");
+  expect(inHand.find(SEQ, 1, true)).toEqual(ACCEPTED);
+});
+
+// The spooled rejection of a restarted node removed a job from the orphans that a look-up by key had submitted meanwhile.
+test("simulation seed 21061, in which a start once applied an outdated rejection, has no faults", async () => {
+  expect((await runSeed(21061)).faults).toEqual([]);
+}, 60_000);
+
+/** Starts with one spooled outcome of a generation that this node does not own. @returns the outcomes passed to the owner */
+const passedOnAtStart = async (outcome: Outcome): Promise<Outcome[]> => {
+  const told: Outcome[] = [];
+  const { promise: isOpen, resolve: opened } = Promise.withResolvers<void>();
+  const dropped: number[] = [];
+  const recover = createRecovery({
+    store: { generationBySeq: async () => ({ completedAtMs: null }), watched: async () => [] },
+    ...{ post: async () => ({ kind: "done" }), perform: () => undefined, clock: testClock(), log: () => undefined },
+    supervisor: { recover: async () => 0, has: () => false, resume: () => undefined, report: () => undefined },
+    inHand: { open: async () => [{ seq: SEQ, outcome }], passedOn: (seq: number) => void dropped.push(seq) },
+    passOn: async (_: number, one: Outcome) => void told.push(one),
+    share: async (results: { url: string }[]) => results.map(({ url }) => ({ url: url.replace("here", "shared") })),
+    ...{ soon: setImmediate, opened, isOver: () => true },
+  } as unknown as Parameters<typeof createRecovery>[0]);
+  await Promise.all([recover(), isOpen]);
+  await eventually(() => dropped.length === 1, "an empty spool");
+  return told;
+};
+
+test("a start passes a spooled acceptance to the owner of the generation but not a spooled rejection", async () => {
+  expect(await passedOnAtStart(ACCEPTED)).toEqual([ACCEPTED]);
+  expect(await passedOnAtStart(REFUSED)).toEqual([]);
+  // Inline results are moved to shared storage, where the owner can read them.
+  const announced = { type: "announced", n: 1, atMs: 1 } as const;
+  expect(await passedOnAtStart({ ...announced, results: [{ url: "spool:here" }] })).toEqual([
+    { ...announced, results: [{ url: "spool:shared" }] },
+  ]);
+});
+
+/** Whether an outcome is still spooled after `happens` and after a later outcome was dropped. */
+const isKeptAfter = async (
+  outcome: Outcome,
+  happens: (inHand: ReturnType<typeof createPendingOutcomes>) => void,
+): Promise<boolean> => {
+  const { inHand, dir, spool } = await leftOf("by-list", outcome);
+  const [seq, ref] = [2 * SEQ, `${generationId(2 * SEQ).slice("gen_".length)}-1`];
+  await spool.keep({ ref, provider: "by-list", outcome: ACCEPTED });
+  await inHand.open({ jobOwner: async () => undefined });
+  happens(inHand);
+  inHand.drop(seq, 1);
+  const names = () => readdirSync(dir);
+  await eventually(() => !names().includes(`${ref}.json`), "the deletion of the other file");
+  return names().includes(`${REF}.json`);
+};
+const GIVEN_UP = { type: "attemptTimeEnded", n: 1, atMs: 2 } as const;
+
+// An outcome was queued behind the event that gave its attempt up. The file was deleted with that event, and the process
+// exited before the outcome itself was committed.
+test("a spooled outcome stays on disk until its own event is committed, even if the generation has ended", async () => {
+  const dealt =
+    (event: Parameters<ReturnType<typeof createPendingOutcomes>["dealtWith"]>[1]) =>
+    (inHand: ReturnType<typeof createPendingOutcomes>) =>
+      inHand.dealtWith(SEQ, event);
+  expect(await isKeptAfter(ACCEPTED, dealt(GIVEN_UP))).toBe(true);
+  expect(await isKeptAfter(ACCEPTED, dealt({ ...ACCEPTED, n: 2 }))).toBe(true);
+  expect(await isKeptAfter(ACCEPTED, (inHand) => expect(inHand.ended(SEQ)).toContainEqual(ACCEPTED))).toBe(true);
+  expect(await isKeptAfter(ACCEPTED, dealt(ACCEPTED))).toBe(false);
+  expect(await isKeptAfter(REFUSED, dealt({ type: "provedAbsent", n: 1, atMs: 2 }))).toBe(false);
+  expect(await isKeptAfter(REFUSED, (inHand) => expect(inHand.ended(SEQ)).toEqual([]))).toBe(false);
+});
+
+test("a start reports a spooled acceptance of an abandoned attempt to the statechart but not a rejection", async () => {
+  const reportedAtStart = async (outcome: Outcome): Promise<unknown[]> => {
+    const reported: unknown[] = [];
+    const recover = createRecovery({
+      store: { generationBySeq: async () => ({ completedAtMs: null }), watchedAttempts: async () => [] },
+      ...{ post: async () => ({ kind: "done" }), perform: () => undefined, clock: testClock(), log: () => undefined },
+      supervisor: {
+        recover: async () => 1,
+        has: () => true,
+        resume: () => undefined,
+        report: (...told: unknown[]) => reported.push(told),
+      },
+      inHand: { open: async () => [{ seq: SEQ, outcome }], passedOn: () => undefined },
+      ...{ passOn: async () => undefined, soon: setImmediate, opened: () => undefined, isOver: () => false },
+    } as unknown as Parameters<typeof createRecovery>[0]);
+    await recover();
+    return reported;
+  };
+  expect(await reportedAtStart(ACCEPTED)).toEqual([[SEQ, { ...ACCEPTED, atMs: expect.any(Number) }]]);
+  expect(await reportedAtStart(REFUSED)).toEqual([]);
+});
+
+// After a database outage of limits.result_download_timeout_s, a start gave a paid result up 440 ms after it had found it.
+test("the download timeout of a spooled result begins when the start restores its generation", () => {
+  const nowMs = STARTED_AT_MS + COLLECT_MS + 1;
+  const actor = createActor(generationMachine, {
+    input: { plan: PLANS[0] ?? [], waitEndsAtMs: STARTED_AT_MS + WAIT_MS, collectMs: COLLECT_MS },
+  }).start();
+  for (const type of ["begun", "slotTaken"] as const) {
+    const event = eventFor({ type, of: type === "begun" ? "none" : "current" }, actor.getSnapshot(), STARTED_AT_MS);
+    if (event) actor.send({ ...event, atMs: STARTED_AT_MS });
+  }
+  const snapshot = actor.getSnapshot();
+  const announced = { type: "announced", n: 1, results: [{ url: "spool:here" }], atMs: STARTED_AT_MS } satisfies Outcome;
+  const event = interruptedBy(
+    SEQ,
+    { leaf: leafOf(snapshot), snapshot },
+    { leftOutcome: () => announced, clock: { ...testClock(), nowMs: () => nowMs } },
+  );
+  expect(event).toEqual({ ...announced, atMs: nowMs });
+  if (event) actor.send(event);
+  expect(deadlineOf(actor.getSnapshot())).toMatchObject({ kind: "collect", dueAtMs: nowMs + COLLECT_MS });
+});
