@@ -52,6 +52,7 @@ export const LONG_FILES: readonly string[] = [
   "test/backup/restore.test.ts",
   "test/capacity/capacity.test.ts",
   "test/client-sdk/packed.test.ts",
+  "test/docs/followed-recipes.test.ts",
   "test/former-releases/sqlite.test.ts",
   "test/security/canary.test.ts",
   "test/stall/stall.test.ts",

@@ -1,13 +1,11 @@
-// The recipes for contributors: files, symbols and commands that they name exist, and four recipes work in a copy of the sources.
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+// The recipes for contributors: files, symbols and commands that they name exist.
+import { expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { CatalogueFault, loadCatalogue } from "../../catalogue/load.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { allOf, treeOf } from "../../src/cli/command-tree.ts";
 import { buildProgram } from "../../src/cli/program.ts";
 import { createTerminal } from "../../src/cli/terminal.ts";
-import { dropScratch, makeScratch } from "../scratch.ts";
 
 const root = resolve(import.meta.dir, "../..");
 const FOLDER = "docs/contributing";
@@ -124,94 +122,4 @@ test("faultOf reports unknown scripts, tests, commands and flags", () => {
   expect(faultOf("npm run simulate -- --seedz 3")).toBe("simulate has no --seedz");
   expect(faultOf("genrouter routes paint")).toBe("no command routes paint");
   expect(faultOf("genrouter routes test a/b --bye")).toBe("routes test has no flag --bye");
-});
-
-/** Code blocks of a recipe that belong into a file, each directly after the text of `after`. */
-const blocksOf = (page: string) =>
-  [...read(page).matchAll(/^( *)```ts file=(\S+) after="([^"]+)"\n([\s\S]*?)^ *```$/gm)].map(
-    ([, indent = "", file = "", after = "", code = ""]) => ({ file, after, code: code.replaceAll(`\n${indent}`, "\n") }),
-  );
-
-/** Adds the blocks of a recipe to a copy of the sources. @returns the number of blocks */
-const follow = (page: string, copy: string): number => {
-  const blocks = blocksOf(page);
-  for (const { file, after, code } of blocks) {
-    const path = join(copy, file);
-    const text = readFileSync(path, "utf8");
-    // The file may break lines in other places than the page.
-    const words = after.split(" ").map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-    const found = new RegExp(words.join("\\s+")).exec(text);
-    if (!found) throw new Error(`${page}: ${file} has no ${after}`);
-    const at = found.index + found[0].length;
-    writeFileSync(path, `${text.slice(0, at)}\n${code}${text.slice(at)}`);
-  }
-  return blocks.length;
-};
-
-describe("a copy of the sources after the recipes were followed", () => {
-  const copy = makeScratch("recipes-");
-  const COPIED = ["src", "actors", "catalogue", "client/src", "docs/reference.md", "scripts", "test", "package.json"];
-  let reference = "";
-  beforeAll(() => {
-    const isNeeded = (path: string) => !path.startsWith(join(root, "test/corpus"));
-    for (const path of COPIED) cpSync(join(root, path), join(copy, path), { recursive: true, filter: isNeeded });
-    symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-    expect(["setting", "log-event", "metric"].map((name) => follow(`${FOLDER}/add-a-${name}.md`, copy))).toEqual([1, 2, 3]);
-    const printing = Bun.spawnSync([process.execPath, "test", "test/docs/docs.test.ts", "-t", "docs/reference.md"], {
-      cwd: copy,
-      env: { ...process.env, UPDATE: "1" },
-    });
-    expect([printing.exitCode, printing.exitCode === 0 ? "" : printing.stderr.toString()]).toEqual([0, ""]);
-    reference = readFileSync(join(copy, "docs/reference.md"), "utf8");
-  });
-  afterAll(() => dropScratch(copy));
-
-  test("has the new setting with its default, its bounds and its row in the table of settings", async () => {
-    const { examine, readSettings } = (await import(
-      join(copy, "src/config/load.ts")
-    )) as typeof import("../../src/config/load.ts");
-    const NAME = "GENROUTER_LIMITS__THUMBNAIL_BYTES";
-    const limitOf = (env: Record<string, string>) => (readSettings(env).limits as Record<string, unknown>).thumbnail_bytes;
-    expect([limitOf({}), limitOf({ [NAME]: "5" })]).toEqual([10_485_760, 5]);
-    expect(examine({ [NAME]: "0" }).faults).toEqual([expect.stringMatching(new RegExp(`^${NAME}: .*largest file`))]);
-    expect(reference).toContain(`| \`${NAME}\` | \`10485760\` | largest file that the service makes a thumbnail of, bytes |`);
-  });
-
-  test("writes the new log event with its field, counts it, and lists it in the tables of events and metrics", async () => {
-    const code = `import { openLog } from "./src/logging/logger.ts";
-      import { createEventCounters } from "./src/telemetry/event-counters.ts";
-      import { createRegistry } from "./src/telemetry/registry.ts";
-      import { createRequests } from "./src/telemetry/requests.ts";
-      const fields = { generation_id: "gen_1", file_bytes: 7 };
-      openLog({ level: "info", format: "json", prompts: false })("thumbnail skipped", fields);
-      const registry = createRegistry(createRequests());
-      createEventCounters(registry)("thumbnail skipped", fields);
-      console.log(await registry.print());`;
-    const { stdout, stderr } = Bun.spawnSync([process.execPath, "-e", code], { cwd: copy });
-    expect(JSON.parse(stderr.toString())).toMatchObject({
-      ...{ level: "warn", msg: "thumbnail skipped", generation_id: "gen_1", file_bytes: 7 },
-    });
-    expect(stdout.toString()).toMatch(/^genrouter_thumbnails_skipped_total 1$/m);
-    expect(stdout.toString()).toContain('genrouter_troubles_total{event="thumbnail skipped",level="warn"} 1');
-    expect(reference).toContain("| thumbnail skipped | warn |");
-    expect(reference).toContain("| `genrouter_thumbnails_skipped_total` | counter |  | Files without a thumbnail");
-  });
-
-  test("loads the new route into the catalogue, and rejects a route without rates", () => {
-    const [, file = "", json = ""] = /^ *```json route=(\S+)\n([\s\S]*?)^ *```$/m.exec(read(`${FOLDER}/add-a-route.md`)) ?? [];
-    const model = JSON.parse(read(file)) as { id: string; routes: { id: string }[] };
-    const dir = join(copy, "own");
-    mkdirSync(join(dir, "models"), { recursive: true });
-    const write = (route: object) =>
-      writeFileSync(join(dir, "models/one.json"), JSON.stringify({ ...model, routes: [...model.routes, route] }));
-    const route = JSON.parse(json) as { id: string };
-    write(route);
-    expect(
-      loadCatalogue(dir)
-        .model(model.id)
-        ?.routes.map(({ id }) => id),
-    ).toContain(route.id);
-    write({ ...route, rates: [] });
-    expect(() => loadCatalogue(dir)).toThrow(CatalogueFault);
-  });
 });
