@@ -83,9 +83,9 @@ const faultsOf = (...scenes: Scene[]) => auditJobs(evidenceOf(scenes));
 test("accepts swapped jobs of equal inputs if the attempt without a job is listed as an orphan", async () => {
   expect(
     await faultsOf(
-      { name: "a", made: "J1", has: "J2", state: "delivered" },
-      { name: "b", made: "J2", has: "J3", state: "delivered" },
-      { name: "c", made: "J3", state: "lost", listed: true },
+      { name: "a", made: "job-1", has: "job-2", state: "delivered" },
+      { name: "b", made: "job-2", has: "job-3", state: "delivered" },
+      { name: "c", made: "job-3", state: "lost", listed: true },
     ),
   ).toEqual([]);
 });
@@ -93,52 +93,52 @@ test("accepts swapped jobs of equal inputs if the attempt without a job is liste
 test("reports a job whose attempt was wrongly proved absent, although another attempt of the same input is listed", async () => {
   expect(
     await faultsOf(
-      { name: "a", made: "J1", state: "lost", listed: true },
-      { name: "b", has: "J1", state: "delivered" },
-      { name: "c", made: "J2", state: "absent" },
+      { name: "a", made: "job-1", state: "lost", listed: true },
+      { name: "b", has: "job-1", state: "delivered" },
+      { name: "c", made: "job-2", state: "absent" },
     ),
-  ).toEqual(["J2: nobody's; its attempt c-1 is absent, and not listed"]);
+  ).toEqual(["job-2: nobody's; its attempt c-1 is absent, and not listed"]);
 });
 
 test("reports a job held by an attempt with another input, and a swapped job that has a client id", async () => {
   expect(
     await faultsOf(
-      { name: "a", made: "J1", state: "lost", listed: true },
-      { name: "b", has: "J1", state: "accepted", prompt: "x" },
+      { name: "a", made: "job-1", state: "lost", listed: true },
+      { name: "b", has: "job-1", state: "accepted", prompt: "x" },
     ),
-  ).toEqual(["J1: a-1's, but kept by attempt 1 of 2"]);
+  ).toEqual(["job-1: a-1's, but kept by attempt 1 of 2"]);
   const provider = withRecovery("client_id");
   expect(
     await faultsOf(
-      { name: "a", made: "J1", state: "lost", listed: true, provider },
-      { name: "b", has: "J1", state: "accepted", provider },
+      { name: "a", made: "job-1", state: "lost", listed: true, provider },
+      { name: "b", has: "job-1", state: "accepted", provider },
     ),
-  ).toEqual(["J1: a-1's, but kept by attempt 1 of 2"]);
+  ).toEqual(["job-1: a-1's, but kept by attempt 1 of 2"]);
 });
 
 test("reports an unlisted job with a wrong result, and a correct job that was treated as mismatched", async () => {
-  const scene = { name: "a", made: "J1", has: "J1", state: "mismatched", failure: "mismatched" } as const;
+  const scene = { name: "a", made: "job-1", has: "job-1", state: "mismatched", failure: "mismatched" } as const;
   expect(await faultsOf({ ...scene, wrong: "short" })).toEqual([
-    "J1: its attempt a-1 is mismatched, and not listed",
-    "J1: paid for something else, and its attempt a-1 is not listed",
+    "job-1: its attempt a-1 is mismatched, and not listed",
+    "job-1: paid for something else, and its attempt a-1 is not listed",
   ]);
   expect(await faultsOf({ ...scene, wrong: "short", listed: true })).toEqual([]);
-  expect(await faultsOf({ ...scene, listed: true })).toEqual(["J1: taken for something else, and it was right"]);
+  expect(await faultsOf({ ...scene, listed: true })).toEqual(["job-1: taken for something else, and it was right"]);
 });
 
 test("reports a job that was given up and is not listed", async () => {
-  expect(await faultsOf({ name: "a", made: "J1", has: "J1", state: "capped" })).toEqual([
-    "J1: its attempt a-1 is capped, and not listed",
+  expect(await faultsOf({ name: "a", made: "job-1", has: "job-1", state: "capped" })).toEqual([
+    "job-1: its attempt a-1 is capped, and not listed",
   ]);
-  expect(await faultsOf({ name: "a", made: "J1", has: "J1", state: "capped", listed: true })).toEqual([]);
+  expect(await faultsOf({ name: "a", made: "job-1", has: "job-1", state: "capped", listed: true })).toEqual([]);
 });
 
 test("reports two jobs of one attempt, and a job without an attempt", async () => {
-  const evidence = evidenceOf([{ name: "a", made: "J1", has: "J1", state: "delivered" }]);
+  const evidence = evidenceOf([{ name: "a", made: "job-1", has: "job-1", state: "delivered" }]);
   const [job] = evidence.upstream.jobs;
   if (!job) throw new Error("no job");
-  expect(await auditJobs({ ...evidence, upstream: { jobs: [job, { ...job, ref: "z-1", jobId: "J9" }] } })).toEqual([
-    "J9: taken for z-1, which is not on disk",
+  expect(await auditJobs({ ...evidence, upstream: { jobs: [job, { ...job, ref: "z-1", jobId: "job-9" }] } })).toEqual([
+    "job-9: taken for z-1, which is not on disk",
   ]);
   expect(await auditJobs({ ...evidence, upstream: { jobs: [job, job] } })).toEqual(["a-1: bought 2 jobs"]);
 });
