@@ -15,16 +15,16 @@ export const ledgerMachine = setup({
   id: "ledger",
   initial: "idle",
   states: {
-    idle: { description: "Nothing to write.", on: { mutationsArrived: "committing" } },
+    idle: { description: "No mutation is queued.", on: { mutationsArrived: "committing" } },
     committing: {
-      description: "One transaction after another; what arrives during one is the next.",
+      description: "Transactions are committed in sequence. Mutations that arrive during a commit join the next transaction.",
       on: { emptied: "idle", diskFilled: "full", outcomeUnknown: "stopped" },
     },
     full: {
-      description: "The disk is full: submissions are refused, and the commit is retried with increasing delays.",
+      description: "The disk is full. Submissions are rejected, and the commit is retried with increasing delays.",
       on: { retried: "committing" },
     },
-    stopped: { type: "final", description: "A commit's outcome is unknown: nothing more is written, the process ends." },
+    stopped: { type: "final", description: "The outcome of a commit is unknown. Nothing more is written and the process exits." },
   },
 });
 
@@ -134,7 +134,7 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
     }
     batch.forEach((write, at) => {
       const outcome = outcomes[at];
-      if (!outcome) throw new Error("the store answered fewer mutations than it was given");
+      if (!outcome) throw new Error("the store returned fewer results than mutations");
       try {
         deps.committed(write.mutation, outcome);
       } catch (fault) {

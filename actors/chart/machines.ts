@@ -10,7 +10,7 @@ export type MachineName = (typeof MACHINE_NAMES)[number];
 
 /** Each statechart with one sentence about it. */
 export const MACHINES: Readonly<Record<MachineName, { machine: AnyMachine; about: string }>> = {
-  generation: { machine: generationMachine, about: "the life of a generation, from its acceptance to its charge or its failure" },
-  "route-health": { machine: circuitBreakerMachine, about: "whether a route is used, down for a while, or on trial" },
+  generation: { machine: generationMachine, about: "a generation from its acceptance to its charge or its failure" },
+  "route-health": { machine: circuitBreakerMachine, about: "the circuit breaker of a route: closed, open or half open" },
   ledger: { machine: ledgerMachine, about: "the single writer: idle, committing, or waiting for disk space" },
 };

@@ -49,7 +49,7 @@ const print = ({ tag, attributes, children }: Drawn): string => {
  */
 export const svgOf = (chart: Chart, marks: Marks = {}, title = `Statechart of ${chart.machine}`): string => {
   const layout = layoutOf(chart);
-  if (!layout) throw new Error(`there are no places for ${chart.machine}: npm run charts finds them`);
+  if (!layout) throw new Error(`there is no layout for ${chart.machine}; npm run charts creates it`);
   const { attributes, children, tag } = drawingOf(chart, layout, marks);
   return `${print({
     tag,

@@ -42,16 +42,16 @@ type HealthContext = {
   pauseMs: number;
   openUntilMs: number;
 };
-type HealthEvent = { type: RouteVerdict | "cooled" | "reset"; atMs: number };
+type HealthEvent = { type: RouteVerdict | "pauseEnded" | "reset"; atMs: number };
 
 export const circuitBreakerMachine = setup({
   types: { context: {} as HealthContext, events: {} as HealthEvent },
   guards: {
-    isLastStraw: ({ context }) => context.failures + 1 >= FAILURES_TO_OPEN,
-    isUnclearForLong: ({ context: { failures, unclear }, event }) =>
+    reachesFailureThreshold: ({ context }) => context.failures + 1 >= FAILURES_TO_OPEN,
+    reachesUnclearThreshold: ({ context: { failures, unclear }, event }) =>
       failures + 1 >= FAILURES_TO_OPEN ||
       (!!unclear && unclear.times + 1 >= UNCLEAR_TO_OPEN && event.atMs - unclear.sinceMs >= UNCLEAR_FOR_MS),
-    isCool: ({ context, event }) => event.atMs >= context.openUntilMs,
+    isPauseOver: ({ context, event }) => event.atMs >= context.openUntilMs,
   },
   actions: {
     countFailure: assign({ failures: ({ context }) => context.failures + 1 }),
@@ -79,25 +79,26 @@ export const circuitBreakerMachine = setup({
   initial: "closed",
   states: {
     closed: {
-      description: "The route is used.",
+      description: "Attempts use the route.",
       on: {
         delivered: { actions: "forget" },
-        failed: [{ guard: "isLastStraw", target: "open", actions: "openForAWhile" }, { actions: "countFailure" }],
-        unclear: [{ guard: "isUnclearForLong", target: "open", actions: "openForAWhile" }, { actions: "countUnclear" }],
+        failed: [{ guard: "reachesFailureThreshold", target: "open", actions: "openForAWhile" }, { actions: "countFailure" }],
+        unclear: [{ guard: "reachesUnclearThreshold", target: "open", actions: "openForAWhile" }, { actions: "countUnclear" }],
         faulty: { target: "open", actions: "openForLong" },
       },
     },
     open: {
       description:
-        "The route is down: passed over, not listed; after its pause, or when its operator has seen to it, it may be tried again.",
+        "The route is down. Attempts skip it and the model list omits it until its pause ends or an operator resets it.",
       on: {
-        cooled: { guard: "isCool", target: "halfOpen" },
+        pauseEnded: { guard: "isPauseOver", target: "halfOpen" },
         reset: { target: "halfOpen", actions: "forget" },
         delivered: { target: "closed", actions: "forget" },
       },
     },
     halfOpen: {
-      description: "The route is used again, on trial: a delivery closes it, a failure opens it for twice as long.",
+      description:
+        "Attempts use the route on trial. A delivery closes the circuit breaker; a failure opens it for twice as long.",
       on: {
         delivered: { target: "closed", actions: "forget" },
         failed: { target: "open", actions: "openForAWhile" },

@@ -54,7 +54,7 @@ export const createCircuitBreakers = (
   const setUpFaults = new Map<string, Failure>();
   let watching: ((judged: Judged) => void) | null = null;
 
-  const send = (routeId: string, actor: HealthActor, type: RouteVerdict | "cooled" | "reset", failure?: Failure) => {
+  const send = (routeId: string, actor: HealthActor, type: RouteVerdict | "pauseEnded" | "reset", failure?: Failure) => {
     const atMs = clock.nowMs();
     const before = actor.getSnapshot();
     actor.send({ type, atMs });
@@ -67,7 +67,7 @@ export const createCircuitBreakers = (
     const why = value === "open" && failure !== undefined ? { class: failure.class, detail: failure.detail } : null;
     // The end of a pause proves nothing; the next attempt does.
     if (why && verdictOf(why.class) === "faulty") setUpFaults.set(routeId, why);
-    else if (type !== "cooled") setUpFaults.delete(routeId);
+    else if (type !== "pauseEnded") setUpFaults.delete(routeId);
     changed(routeId, value, JSON.stringify({ value, context, why: why ?? setUpFaults.get(routeId) ?? null }), why);
   };
   /** An open circuit breaker is checked again after its pause, whose end is stored in its snapshot. */
@@ -75,9 +75,9 @@ export const createCircuitBreakers = (
     wakes.get(routeId)?.();
     wakes.delete(routeId);
     const { value, context } = actor.getSnapshot();
-    if (value === "open") wake(routeId, actor, Math.max(0, context.openUntilMs - clock.nowMs()), "cooled");
+    if (value === "open") wake(routeId, actor, Math.max(0, context.openUntilMs - clock.nowMs()), "pauseEnded");
   };
-  const wake = (routeId: string, actor: HealthActor, afterMs: number, type: "cooled" | "reset") => {
+  const wake = (routeId: string, actor: HealthActor, afterMs: number, type: "pauseEnded" | "reset") => {
     wakes.get(routeId)?.();
     wakes.set(
       routeId,

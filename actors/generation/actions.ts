@@ -63,7 +63,7 @@ export const keepPins = machineSetup.enqueueActions(({ event, enqueue }) => {
 export const passAll = machineSetup.assign({ nextRoute: ({ context }) => context.plan.length });
 
 const updateCurrent = (context: GenerationContext, change: Partial<CurrentAttempt>): CurrentAttempt => {
-  if (!context.current) throw new Error("no attempt is current");
+  if (!context.current) throw new Error("there is no current attempt");
   return { ...context.current, ...change };
 };
 
@@ -109,7 +109,7 @@ export const beginBackingOff = machineSetup.enqueueActions(({ context, event, en
   noteAttempt(enqueue.emit, { n: event.n, state: "intent", failure: event.failure });
 });
 
-const UNFETCHED: Failure = { class: "result_unreadable", detail: "its files did not come within the time for collecting" };
+const UNFETCHED: Failure = { class: "result_unreadable", detail: "the files did not arrive before the collection deadline" };
 
 const mismatchIn = (event: GenerationEvent): Failure | null =>
   event.type === "mismatched" ? { class: "mismatched", detail: describeMismatch(event.mismatch) } : null;

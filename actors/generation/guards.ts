@@ -29,7 +29,7 @@ export const isWatched = ({ context, event }: GuardArgs): boolean =>
   "n" in event && context.current?.n !== event.n && context.watched.some((attempt) => attempt.n === event.n);
 
 /** Whether the event is about a watched attempt with an announced result. Only such an attempt can be collected. */
-export const isArriving = ({ context, event }: GuardArgs): boolean =>
+export const isBeingCollected = ({ context, event }: GuardArgs): boolean =>
   isWatched({ context, event }) && context.watched.some((attempt) => "n" in event && attempt.n === event.n && attempt.arriving);
 
 /** §2.5: no further route is tried after max_wait_s. */
@@ -47,7 +47,7 @@ export const maySend = ({ context, event }: GuardArgs): boolean =>
   (context.current?.sends ?? 0) > 0 || event.atMs < context.waitEndsAtMs;
 
 /** Whether the files of an earlier attempt are being downloaded. No attempt begins or ends until that download ends. */
-export const lateResultArriving = ({ context }: GuardArgs): boolean => context.watched.some((attempt) => attempt.arriving);
+export const isCollectingLateResult = ({ context }: GuardArgs): boolean => context.watched.some((attempt) => attempt.arriving);
 
 /** Whether the provider rejected the input itself and the route does not allow another route to try it. */
 export const inputRefusedForGood = ({ context, event }: GuardArgs): boolean =>
@@ -68,10 +68,10 @@ export const backOffUntilMs = ({ context, event }: GuardArgs): number | null => 
 export const mayBackOff = (args: GuardArgs): boolean => backOffUntilMs(args) !== null;
 
 /** What the route prescribes if the outcome of an attempt stays unknown. */
-export const holdsWhenLost = ({ context }: GuardArgs): boolean => currentRoute(context)?.onLost === "hold";
-export const failsWhenLost = ({ context }: GuardArgs): boolean => currentRoute(context)?.onLost === "fail";
-/** At the route timeout, `hold` and `fail` end in the same way. */
-export const waitsAfterLoss = (args: GuardArgs): boolean => holdsWhenLost(args) || failsWhenLost(args);
+export const holdsOnUnknownOutcome = ({ context }: GuardArgs): boolean => currentRoute(context)?.onLost === "hold";
+export const failsOnUnknownOutcome = ({ context }: GuardArgs): boolean => currentRoute(context)?.onLost === "fail";
+/** At the route timeout, `hold` and `fail` end the generation in the same way. */
+export const endsOnUnknownOutcome = (args: GuardArgs): boolean => holdsOnUnknownOutcome(args) || failsOnUnknownOutcome(args);
 
 /** Whether a parked generation has no current attempt. */
 export const hasNoAttempt = ({ context }: GuardArgs): boolean => context.current === null;

@@ -42,16 +42,16 @@ const machine = act.machineSetup.extend({
   guards: {
     isCurrent: rule.isCurrent,
     isWatched: rule.isWatched,
-    isArriving: rule.isArriving,
+    isBeingCollected: rule.isBeingCollected,
     isInTime: rule.isInTime,
     maySend: rule.maySend,
     mayTryNextRoute: rule.mayTryNextRoute,
-    lateResultArriving: rule.lateResultArriving,
+    isCollectingLateResult: rule.isCollectingLateResult,
     inputRefusedForGood: rule.inputRefusedForGood,
     mayBackOff: rule.mayBackOff,
-    holdsWhenLost: rule.holdsWhenLost,
-    failsWhenLost: rule.failsWhenLost,
-    staysWhenLost: rule.waitsAfterLoss,
+    holdsOnUnknownOutcome: rule.holdsOnUnknownOutcome,
+    failsOnUnknownOutcome: rule.failsOnUnknownOutcome,
+    endsOnUnknownOutcome: rule.endsOnUnknownOutcome,
     hasNoAttempt: rule.hasNoAttempt,
     isUnsent: rule.isUnsent,
     isAnnounced: rule.isAnnounced,
@@ -98,7 +98,8 @@ export const generationMachine = machine.createMachine({
   initial: "queued",
   states: {
     queued: {
-      description: "Accepted, its credits held. Links whose length is billed are pinned; then it waits in the run queue.",
+      description:
+        "The generation is accepted and its credits are held. Links whose length is billed are pinned; then it waits in the run queue.",
       entry: act.emitEffect(EFFECT_ON_ENTRY.queued),
       on: {
         pinned: { target: "queued", reenter: true, actions: ["keepPins"] },
@@ -114,17 +115,17 @@ export const generationMachine = machine.createMachine({
       },
     },
     running: {
-      description: "An attempt is under way, or the next one waits for its route.",
+      description: "An attempt is in progress, or the next attempt waits for its route.",
       initial: "awaitingSeat",
       on: {
         accepted: { guard: "isWatched", actions: ["keepWatchedJob"] },
         announced: { guard: "isWatched", actions: ["collectWatched"] },
-        storageReturned: { guard: "isArriving", actions: ["collectWatched"] },
-        storageRefused: { guard: "isArriving", actions: ["awaitStorageForWatched"] },
-        collected: { guard: "isArriving", target: "succeeded", actions: ["capture"] },
-        mismatched: { guard: "isArriving", actions: ["closeWatchedMismatched"] },
-        resultUnreadable: { guard: "isArriving", actions: ["dropWatched"] },
-        resultLost: { guard: "isArriving", actions: ["dropWatched"] },
+        storageReturned: { guard: "isBeingCollected", actions: ["collectWatched"] },
+        storageRefused: { guard: "isBeingCollected", actions: ["awaitStorageForWatched"] },
+        collected: { guard: "isBeingCollected", target: "succeeded", actions: ["capture"] },
+        mismatched: { guard: "isBeingCollected", actions: ["closeWatchedMismatched"] },
+        resultUnreadable: { guard: "isBeingCollected", actions: ["dropWatched"] },
+        resultLost: { guard: "isBeingCollected", actions: ["dropWatched"] },
         jobFailed: { guard: "isWatched", actions: ["dropWatched"] },
         rejected: { guard: "isWatched", actions: ["dropWatched"] },
         provedAbsent: { guard: "isWatched", actions: ["dropWatched"] },
@@ -134,12 +135,12 @@ export const generationMachine = machine.createMachine({
       },
       states: {
         awaitingSeat: {
-          description: "The next route is full; the generation keeps its place.",
+          description: "The next route runs its maximum number of generations. The generation keeps its place in the queue.",
           entry: act.emitEffect(EFFECT_ON_ENTRY["running.awaitingSeat"]),
           on: {
             begun: [{ guard: "isInTime", target: "submitting", actions: ["beginAttempt"] }, ...waitOver],
             skipped: [
-              { guard: "lateResultArriving", target: "collecting", actions: ["passAll", "adoptArriving"] },
+              { guard: "isCollectingLateResult", target: "collecting", actions: ["passAll", "adoptArriving"] },
               { target: "#generation.failed", actions: ["passAll", "release"] },
             ],
             waitEnded: waitOver,
@@ -149,7 +150,7 @@ export const generationMachine = machine.createMachine({
           initial: "intent",
           states: {
             intent: {
-              description: "The attempt is on disk, not sent. It waits for a connection to its provider.",
+              description: "The attempt is stored and not sent. It waits for a connection to its provider.",
               entry: act.emitEffect(EFFECT_ON_ENTRY["running.submitting.intent"]),
               on: {
                 slotTaken: [
@@ -163,7 +164,7 @@ export const generationMachine = machine.createMachine({
               },
             },
             sending: {
-              description: "The exact request is on disk and may be out; its answer is not known yet.",
+              description: "The request may have been sent. No response has been received.",
               entry: act.emitEffect(EFFECT_ON_ENTRY["running.submitting.sending"]),
               on: {
                 accepted: toPolling,
@@ -184,7 +185,7 @@ export const generationMachine = machine.createMachine({
           },
         },
         backingOff: {
-          description: "The provider did not accept; the same attempt is sent again later.",
+          description: "The provider rejected the request. The same attempt is sent again after a pause.",
           entry: act.emitEffect(EFFECT_ON_ENTRY["running.backingOff"]),
           on: {
             woken: { guard: "isCurrent", target: "submitting" },
@@ -196,7 +197,7 @@ export const generationMachine = machine.createMachine({
           on: { settledByOperator: settled },
           states: {
             acceptance: {
-              description: "The answer was lost: the provider is asked, by the route's own means, whether it accepted.",
+              description: "The response was lost. genrouter queries the provider whether it accepted the submission.",
               entry: act.emitEffect(EFFECT_ON_ENTRY["running.confirming.acceptance"]),
               on: {
                 accepted: toPolling,
@@ -204,12 +205,12 @@ export const generationMachine = machine.createMachine({
                 provedAbsent: toNextRoute("closeAbsent"),
                 meansExhausted: [
                   {
-                    guard: and(["isCurrent", "failsWhenLost"]),
+                    guard: and(["isCurrent", "failsOnUnknownOutcome"]),
                     target: "#generation.failed",
                     actions: ["closeLost", "releaseFailed"],
                   },
                   // No further query is possible; only the route timeout ends this state.
-                  { guard: and(["isCurrent", "holdsWhenLost"]) },
+                  { guard: and(["isCurrent", "holdsOnUnknownOutcome"]) },
                   ...toNextRoute("closeLost"),
                 ],
                 attemptTimeEnded: [unlearnt, ...toNextRoute("closeLost")],
@@ -217,7 +218,7 @@ export const generationMachine = machine.createMachine({
               },
             },
             result: {
-              description: "The result could not be read: it is asked for and fetched again.",
+              description: "The result could not be read. It is requested and downloaded again.",
               entry: act.emitEffect(EFFECT_ON_ENTRY["running.confirming.result"]),
               on: {
                 collected,
@@ -231,7 +232,7 @@ export const generationMachine = machine.createMachine({
           },
         },
         polling: {
-          description: "The provider has the job and is polled. A poll that changes nothing is no event.",
+          description: "The provider runs the job and is polled. A poll without a change emits no event.",
           entry: act.emitEffect(EFFECT_ON_ENTRY["running.polling"]),
           on: {
             announced: toCollecting,
@@ -243,7 +244,7 @@ export const generationMachine = machine.createMachine({
           initial: "fetching",
           states: {
             fetching: {
-              description: "The result files are fetched, checked and kept.",
+              description: "The result files are downloaded, checked and stored.",
               entry: act.emitEffect(EFFECT_ON_ENTRY["running.collecting.fetching"]),
               on: {
                 collected,
@@ -257,7 +258,7 @@ export const generationMachine = machine.createMachine({
               },
             },
             stalled: {
-              description: "Our own storage refuses: wait; the route is not to blame.",
+              description: "Result storage is unavailable. The generation waits; the failure does not count against the route.",
               entry: act.emitEffect(EFFECT_ON_ENTRY["running.collecting.stalled"]),
               on: {
                 storageReturned: { guard: "isCurrent", target: "fetching", actions: ["extendCollecting"] },
@@ -267,7 +268,7 @@ export const generationMachine = machine.createMachine({
           },
         },
         parked: {
-          description: "The store refused the settlement: an operator decides, and the hold is kept.",
+          description: "The generation waits for the decision of an operator. The hold is kept.",
           on: {
             settledByOperator: settled,
             retriedByOperator: [
@@ -281,7 +282,10 @@ export const generationMachine = machine.createMachine({
         },
       },
     },
-    succeeded: { type: "final", description: "Files kept, the delivering route charged, the rest of the hold released." },
-    failed: { type: "final", description: "The whole hold released; nothing was charged." },
+    succeeded: {
+      type: "final",
+      description: "The files are stored, the delivering route is charged and the rest of the hold is released.",
+    },
+    failed: { type: "final", description: "The whole hold is released. Nothing is charged." },
   },
 });

@@ -7,7 +7,7 @@ type Close = "closeCancelled" | "closeRejected" | "closeAbsent" | "closeFailed" 
 export const toNextRoute = <C extends Close>(close: C) =>
   [
     {
-      guard: and(["isCurrent", "lateResultArriving"]),
+      guard: and(["isCurrent", "isCollectingLateResult"]),
       target: "#generation.running.collecting",
       actions: [close, "adoptArriving"],
     },
@@ -37,21 +37,21 @@ export const settled = {
   actions: ["adoptSettled"],
 } as const;
 export const unlearnt = {
-  guard: and(["isCurrent", "staysWhenLost"]),
+  guard: and(["isCurrent", "endsOnUnknownOutcome"]),
   target: "#generation.failed",
   actions: ["closeLost", "releaseFailed"],
 } as const;
 
 /** The waiting time expired between two attempts: arriving files, else the end. */
 export const waitOver = [
-  { guard: "lateResultArriving", target: "#generation.running.collecting", actions: ["adoptArriving"] },
+  { guard: "isCollectingLateResult", target: "#generation.running.collecting", actions: ["adoptArriving"] },
   { target: "#generation.failed", actions: ["releaseTimedOut"] },
 ] as const;
 /** The same for an attempt that was never sent. */
 export const unsent = <R extends "releaseTimedOut" | "releaseRefused">(release: R, about?: "isCurrent") =>
   [
     {
-      guard: about ? and([about, "lateResultArriving"]) : "lateResultArriving",
+      guard: about ? and([about, "isCollectingLateResult"]) : "isCollectingLateResult",
       target: "#generation.running.collecting",
       actions: ["closeCancelled", "adoptArriving"],
     },

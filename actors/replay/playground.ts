@@ -23,17 +23,17 @@ export type PlayedStep = {
 const VERDICTS: readonly [type: string, label: string][] = [
   ["delivered", "an attempt delivered"],
   ["failed", "an attempt failed"],
-  ["unclear", "the answer to a submission said nothing"],
-  ["faulty", "a fault of the set-up: key or balance"],
-  ["cooled", "its pause is looked at"],
-  ["reset", "the operator has seen to it"],
+  ["unclear", "a submission got an unrecognized response"],
+  ["faulty", "configuration fault: credential or provider balance"],
+  ["pauseEnded", "the pause ends"],
+  ["reset", "an operator resets the circuit breaker"],
 ];
 const COMMITS: readonly [type: string, label: string][] = [
-  ["mutationsArrived", "something is to be written"],
-  ["emptied", "nothing is left to write"],
+  ["mutationsArrived", "mutations arrive"],
+  ["emptied", "the mailbox is empty"],
   ["diskFilled", "the disk is full"],
-  ["retried", "it is tried again"],
-  ["outcomeUnknown", "a commit ended in doubt"],
+  ["retried", "the commit is retried"],
+  ["outcomeUnknown", "the outcome of a commit is unknown"],
 ];
 const plain = (events: readonly [type: string, label: string][], { nowMs }: PlaygroundState): Choice[] =>
   events.map(([type, label]) => ({ id: type, label, about: null, event: { type, atMs: nowMs } }));

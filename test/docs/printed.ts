@@ -43,16 +43,16 @@ const states = (machine: AnyMachine): string => {
   );
 };
 
-const standing = (): string => {
+const effectsOnEntry = (): string => {
   const ask = (make: unknown): string => {
     const source = String(make);
     return /ask\.\w+/.exec(source)?.[0] ?? "";
   };
   return table(
-    ["state", "asks for"],
+    ["state", "effect on entry"],
     Object.entries(EFFECT_ON_ENTRY).map(([leaf, make]) => {
       const asked = (make as (context: unknown) => { type: string } | null)({ current: { n: 1 }, watched: [] });
-      return [`\`${leaf}\``, asked ? `\`${asked.type.replace("effect.", "")}\`` : ask(make) || "nothing: a user has to look"];
+      return [`\`${leaf}\``, asked ? `\`${asked.type.replace("effect.", "")}\`` : ask(make) || "none; an operator decides"];
     }),
   );
 };
@@ -134,7 +134,7 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
   crossings: () => CROSSINGS.map((crossing) => `\`${crossing}\``).join(" · "),
   "generation diagram": () => diagram(generationMachine),
   "generation states": () => states(generationMachine),
-  "generation standing": standing,
+  "generation effects": effectsOnEntry,
   "route-health diagram": () => diagram(circuitBreakerMachine),
   "route-health states": () => states(circuitBreakerMachine),
   "ledger diagram": () => diagram(ledgerMachine),
