@@ -11,7 +11,7 @@ export type CostBreakdownFormat = "going" | "good" | "bad" | "left";
 export type AttemptBill = {
   n: number;
   routeId: string;
-  /** A short outcome: `refused`, `delivered`, `lost`. */
+  /** A short outcome: `rejected`, `delivered`, `lost`. */
   outcome: string;
   look: CostBreakdownFormat;
   /** Events of the attempt besides its outcome. */
@@ -35,45 +35,45 @@ export type Bill = {
 };
 
 type Ending = readonly [outcome: string, look: CostBreakdownFormat, why: string];
-const NOT_YET = "nothing is charged before it has delivered";
-const NOT_THEIRS = "what its provider may bill for it is not the customer's";
+const NOT_YET = "nothing is charged before a delivery";
+const NOT_THEIRS = "the customer does not pay what the provider may bill for it";
 const ENDINGS: Readonly<Record<AttemptState, Ending>> = {
   intent: ["not sent yet", "going", NOT_YET],
-  sending: ["sent, not answered yet", "going", NOT_YET],
-  accepted: ["at work", "going", NOT_YET],
-  delivered: ["delivered", "good", "it delivered, and is charged at its own price; no other attempt is"],
-  rejected: ["refused", "bad", "the provider did not take it"],
-  absent: ["never arrived", "bad", "it is proved that the provider never had it"],
-  failed: ["failed", "bad", "it delivered nothing"],
-  lost: ["lost", "bad", `its outcome could not be confirmed; ${NOT_THEIRS}`],
-  capped: ["out of time", "bad", `it had not delivered when its time was over; ${NOT_THEIRS}`],
-  cancelled: ["cancelled", "left", "the provider has nothing of it"],
-  superseded: ["superseded", "left", `another attempt delivered before it; ${NOT_THEIRS}`],
-  mismatched: ["delivered something else", "bad", "it is not what was ordered"],
-  late: ["delivered too late", "left", `the generation had ended; ${NOT_THEIRS}`],
+  sending: ["sent, no response yet", "going", NOT_YET],
+  accepted: ["running", "going", NOT_YET],
+  delivered: ["delivered", "good", "the attempt delivered and is charged at its own price"],
+  rejected: ["rejected", "bad", "the provider rejected the request"],
+  absent: ["not received", "bad", "it is proved that the provider never received the request"],
+  failed: ["failed", "bad", "the attempt failed"],
+  lost: ["lost", "bad", `the outcome could not be confirmed; ${NOT_THEIRS}`],
+  capped: ["timed out", "bad", `it had not delivered before the route timeout; ${NOT_THEIRS}`],
+  cancelled: ["cancelled", "left", "the provider has no job of the attempt"],
+  superseded: ["superseded", "left", `another attempt delivered first; ${NOT_THEIRS}`],
+  mismatched: ["mismatched", "bad", "the delivery does not match the order"],
+  late: ["late result", "left", `the generation had already ended; ${NOT_THEIRS}`],
 };
 const FAULTS: Readonly<Record<FailureClass, string>> = {
-  refused_input: "its content rules refuse the input",
-  refused_output: "its content rules refuse what it made",
-  invalid_for_route: "it does not take this input",
-  input_unreachable: "it could not read the media of the input",
-  rate_limited: "it had too many requests",
-  overloaded: "it was overloaded",
-  config_fault: "it is not set up rightly",
-  balance: "the operator's funds there were used up",
-  not_sent: "it could not be reached",
-  job_failed: "the work failed there",
-  gone: "it no longer knows of the work",
-  result_expired: "the result was gone before it could be fetched",
+  refused_input: "the provider's content rules refuse the input",
+  refused_output: "the provider's content rules refuse the output",
+  invalid_for_route: "the provider does not support this input",
+  input_unreachable: "the provider could not read the media of the input",
+  rate_limited: "the provider's rate limit was exceeded",
+  overloaded: "the provider was overloaded",
+  config_fault: "the credential or the configuration of the route is invalid",
+  balance: "the operator's balance at the provider was used up",
+  not_sent: "the provider could not be reached",
+  job_failed: "the job failed at the provider",
+  gone: "the provider no longer has the job",
+  result_expired: "the result had expired before it could be downloaded",
   result_unreadable: "the result could not be read",
-  mismatched: "it was something else",
+  mismatched: "the delivery did not match the order",
 };
 
 /** Endings for failure classes that say more than the attempt state. */
 const FAULT_ENDINGS: Partial<Record<FailureClass, Ending>> = {
-  refused_input: ["refused", "bad", "the provider refused it"],
-  refused_output: ["refused", "bad", "the provider refused to hand it out"],
-  not_sent: ["not reached", "bad", "the provider never had it"],
+  refused_input: ["refused", "bad", "the provider refused the input"],
+  refused_output: ["refused", "bad", "the provider refused to return the output"],
+  not_sent: ["unreachable", "bad", "the provider never received the request"],
 };
 
 const faultOf = (event: JsonObject): string => {
@@ -95,24 +95,24 @@ const passing = ({ event, from, to }: ReplayStep, draft: Draft): string | null =
   switch (event?.type) {
     case "jobFailed":
     case "resultLost":
-      return afterwards ? `learnt afterwards: ${faultOf(event)}` : null;
+      return afterwards ? `reported later: ${faultOf(event)}` : null;
     case "provedAbsent":
-      return afterwards ? "learnt afterwards: the provider never had it" : null;
+      return afterwards ? "reported later: the provider never received the request" : null;
     case "answerLost":
-      return "its answer was lost";
+      return "the response was lost";
     case "interrupted":
-      return "the service restarted while it may have been out";
+      return "the service restarted while the request may have been sent";
     case "accepted":
-      return from?.startsWith("running.confirming") ? "confirmed: the provider had it" : null;
+      return from?.startsWith("running.confirming") ? "confirmed: the provider accepted the request" : null;
     case "rejected":
-      if (afterwards) return `learnt afterwards: ${faultOf(event)}`;
-      return to === "running.backingOff" ? `put off: ${faultOf(event)}` : null;
+      if (afterwards) return `reported later: ${faultOf(event)}`;
+      return to === "running.backingOff" ? `delayed: ${faultOf(event)}` : null;
     case "mismatched":
-      return afterwards ? "learnt afterwards: what it delivered is not what was ordered" : null;
+      return afterwards ? "reported later: the delivery does not match the order" : null;
     case "resultUnreadable":
-      return "its result could not be read at first";
+      return "the result could not be read at first";
     case "storageRefused":
-      return "our own storage refused its files for a while";
+      return "result storage was temporarily unavailable";
     default:
       return null;
   }
@@ -137,8 +137,8 @@ const note = (drafts: Map<number, Draft>, change: AttemptChange, atMs: number): 
 const goingNow = (n: number, last: ReplayStep | undefined): Ending | null => {
   if (last?.context.current?.n !== n) return null;
   if (last.to.startsWith("running.confirming")) return ["being confirmed", "going", NOT_YET];
-  if (last.to === "running.backingOff") return ["put off, sent again later", "going", NOT_YET];
-  return last.to === "running.parked" ? ["parked", "going", "a user has to look first"] : null;
+  if (last.to === "running.backingOff") return ["delayed, sent again later", "going", NOT_YET];
+  return last.to === "running.parked" ? ["parked", "going", "an operator has to decide first"] : null;
 };
 
 const sum = (transfers: readonly StateChange[], kind: StateChange["kind"], n?: number): Credits =>
@@ -152,15 +152,15 @@ const billOfAttempt = (draft: Draft, last: ReplayStep | undefined, transfers: re
   const more = ending[1] === "going" ? goingNow(rest.n, last) : ending[1] === "bad" && fault !== null && FAULT_ENDINGS[fault];
   const [outcome, look, why] = more || ending;
   const chargedCredits = sum(transfers, "capture", rest.n);
-  // Customers see one class for most failures; it says nothing about a job that was never accepted.
+  // Customers see one class for most failures; it does not describe a job that was never accepted.
   const isReported = fault !== null && look === "bad" && !(state === "rejected" && fault === "job_failed");
-  const reported = isReported ? `${why}: ${FAULTS[fault] ?? fault}` : why;
+  const reported = isReported ? `${why} (${FAULTS[fault] ?? fault})` : why;
   return {
     ...{ ...rest, outcome, look, chargedCredits },
     onTheWay: sends > 1 ? [...onTheWay, `sent ${sends} times`] : onTheWay,
     why:
       look === "good" && chargedCredits !== rest.priceCredits
-        ? "it delivered, and the ledger has another charge for it"
+        ? "the attempt delivered, but the ledger contains a different charge"
         : reported,
   };
 };
@@ -169,7 +169,7 @@ const unpaidOf = (steps: readonly ReplayStep[], chargedCredits: Credits): string
   const settlement = steps.findLast((step) => step.settlement !== null)?.settlement;
   if (settlement?.kind === "release") return settlement.error.message;
   if (settlement || chargedCredits > 0) return null;
-  return steps.at(-1)?.to === "running.parked" ? PARKED_MESSAGE : "It has not ended: its credits are on hold.";
+  return steps.at(-1)?.to === "running.parked" ? PARKED_MESSAGE : "The generation has not ended. Its credits are held.";
 };
 
 /** @param transfers transfers of the ledger, which decide what was charged. */

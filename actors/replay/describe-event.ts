@@ -8,106 +8,106 @@ export type Scene = { from: string; to: string; routeName: (routeId: string) => 
 const GIVEN: Readonly<Record<NonNullable<Extract<GenerationEvent, { type: "slotTaken" }>["givenAs"]>, string>> = {
   link: "with signed links to the pinned inputs",
   upload: "with the pinned inputs in its provider's own storage",
-  inline: "with the pinned inputs inside it",
+  inline: "with the pinned inputs inside the request",
 };
 
 const attempt = (n: number) => `attempt ${n}`;
 
-/** What follows the end of an attempt. */
+/** The consequence of the end of an attempt. */
 const after = ({ from, to }: Scene): string => {
-  if (to === "running.awaitingSeat") return "; the next route has its turn (fallback)";
-  if (to === "running.backingOff") return "; the same route is asked again later";
-  if (to === "failed") return "; nothing is left to try";
+  if (to === "running.awaitingSeat") return "; the next route is tried (fallback)";
+  if (to === "running.backingOff") return "; the same route is tried again later";
+  if (to === "failed") return "; no route is left";
   return to.startsWith("running.collecting") && !from.startsWith("running.collecting")
-    ? "; an earlier attempt's files are on their way"
+    ? "; the files of an earlier attempt are being collected"
     : "";
 };
 
 const oddly = (odd: Odd | undefined): string => {
   const { fewer, longer, unmeasured } = odd ?? {};
   const text = [
-    ...(fewer ? [`${fewer.came} of ${fewer.promised} files came`] : []),
-    ...(longer ? [`${longer.cameMs / 1000} s came where ${longer.orderedMs / 1000} s are billed`] : []),
-    ...(unmeasured ? ["their length cannot be measured"] : []),
+    ...(fewer ? [`${fewer.came} of ${fewer.promised} files were delivered`] : []),
+    ...(longer ? [`${longer.cameMs / 1000} s were delivered, ${longer.orderedMs / 1000} s are billed`] : []),
+    ...(unmeasured ? ["the length of the files cannot be measured"] : []),
   ];
   return text.length > 0 ? ` (${text.join(", ")})` : "";
 };
 
 /** One sentence without its period. */
 export const describeEvent = (event: GenerationEvent, scene: Scene): string => {
-  const ofWatched = scene.from === scene.to ? ", which was given up before" : "";
+  const ofWatched = scene.from === scene.to ? ", which had already been given up" : "";
   switch (event.type) {
     case "begun": {
-      const passed = event.passed.map(({ routeId, reason }) => `${scene.routeName(routeId)} passed over: ${reason}`);
+      const passed = event.passed.map(({ routeId, reason }) => `${scene.routeName(routeId)} skipped: ${reason}`);
       const begins =
         scene.to === "failed"
-          ? "its place in the run queue came after the end of max_wait_s"
+          ? "max_wait_s expired before a place in the run queue was free"
           : `${attempt(event.n)} begins on ${scene.routeName(event.spec.routeId)}`;
       return [begins, ...passed].join("; ");
     }
     case "pinned":
-      return "the links whose length is billed are pinned";
+      return "the input links whose length is billed are pinned";
     case "pinRefused":
-      return "a pinned link is not what was measured, or cannot be fetched";
+      return "an input link cannot be downloaded, or its file differs from the measured file";
     case "pinLost":
-      return `${attempt(event.n)} was not sent: a pinned link and its copy are gone`;
+      return `${attempt(event.n)} was not sent: the pinned input is missing and its link returns a different file`;
     case "unsendable":
-      return `${attempt(event.n)} was not sent: its provider cannot be given a pinned copy${after(scene)}`;
+      return `${attempt(event.n)} was not sent: the pinned input cannot be transferred to its provider${after(scene)}`;
     case "skipped":
-      return "no route is left that could take it";
+      return "no remaining route can run the generation";
     case "slotTaken":
-      if (scene.to !== "running.submitting.sending") return `${attempt(event.n)} was not sent: the waiting time was over`;
+      if (scene.to !== "running.submitting.sending") return `${attempt(event.n)} was not sent: the waiting time had expired`;
       return scene.resent
         ? `${attempt(event.n)} is sent again`
-        : `the exact request of ${attempt(event.n)} is on disk and sent${event.givenAs ? `, ${GIVEN[event.givenAs]}` : ""}`;
+        : `the exact request of ${attempt(event.n)} is stored and sent${event.givenAs ? `, ${GIVEN[event.givenAs]}` : ""}`;
     case "accepted":
       return scene.from.startsWith("running.confirming")
-        ? `confirmed: the provider has ${attempt(event.n)}`
+        ? `confirmed: the provider accepted ${attempt(event.n)}`
         : `the provider accepted ${attempt(event.n)}${ofWatched}`;
     case "announced":
-      return `the result of ${attempt(event.n)} is announced${ofWatched}`;
+      return `the provider reports the result of ${attempt(event.n)}${ofWatched}`;
     case "rejected":
-      return `the provider refused ${attempt(event.n)}${after(scene)}`;
+      return `the provider rejected ${attempt(event.n)}${after(scene)}`;
     case "answerLost":
-      return `the answer about ${attempt(event.n)} was lost; the provider is asked (confirming)`;
+      return `the response to ${attempt(event.n)} was lost; the provider is queried (confirming)`;
     case "interrupted":
-      return `restart: the process ended while ${attempt(event.n)} may have been out; the provider is asked before anything is sent (confirming)`;
+      return `restart: the process ended while ${attempt(event.n)} may have been sent; the provider is queried before anything is sent (confirming)`;
     case "provedAbsent":
-      return `proved: the provider never had ${attempt(event.n)}${after(scene)}`;
+      return `proved: the provider never received ${attempt(event.n)}${after(scene)}`;
     case "meansExhausted":
-      return `no way is left to learn what became of ${attempt(event.n)}${after(scene)}`;
+      return `no further query can determine the outcome of ${attempt(event.n)}${after(scene)}`;
     case "jobFailed":
-      return `the provider failed ${attempt(event.n)}${after(scene)}`;
+      return `the job of ${attempt(event.n)} failed at the provider${after(scene)}`;
     case "collected":
-      return `the files of ${attempt(event.n)} are kept${oddly(event.odd)}; it is charged and the rest of the hold released`;
+      return `the files of ${attempt(event.n)} are stored${oddly(event.odd)}; the attempt is charged and the rest of the hold is released`;
     case "mismatched":
-      return `what ${attempt(event.n)} delivered is not what was ordered (${describeMismatch(event.mismatch)}); nothing is charged for it${after(scene)}`;
+      return `the delivery of ${attempt(event.n)} does not match the order (${describeMismatch(event.mismatch)}); nothing is charged for it${after(scene)}`;
     case "resultUnreadable":
-      return `the result of ${attempt(event.n)} could not be read; it is asked for again (confirming)`;
+      return `the result of ${attempt(event.n)} could not be read; it is requested again (confirming)`;
     case "resultLost":
-      return `the result of ${attempt(event.n)} cannot be had${after(scene)}`;
+      return `the result of ${attempt(event.n)} is not available${after(scene)}`;
     case "storageRefused":
-      return "our own storage refuses; it waits";
+      return "result storage is unavailable; the generation waits";
     case "storageReturned":
-      return "our own storage takes files again";
+      return "result storage is available again";
     case "woken":
-      return `the pause is over; ${attempt(event.n)} has its turn again`;
+      return `the back-off pause has ended; ${attempt(event.n)} is submitted again`;
     case "attemptTimeEnded":
-      return `the time of ${attempt(event.n)} is over${after(scene)}`;
+      return `the route timeout of ${attempt(event.n)} has expired${after(scene)}`;
     case "collectTimeEnded":
       return scene.to === "running.collecting.stalled"
-        ? "our own storage still refuses; it waits on"
-        : `the time for collecting the files of ${attempt(event.n)} is over${after(scene)}`;
+        ? "result storage is still unavailable; the generation continues to wait"
+        : `the time for collecting the files of ${attempt(event.n)} has expired${after(scene)}`;
     case "waitEnded":
-      return scene.to === "failed" ? "the waiting time is over" : `the waiting time is over${after(scene)}`;
+      return scene.to === "failed" ? "the waiting time has expired" : `the waiting time has expired${after(scene)}`;
     case "parked":
-      return "the store refused the settlement; it is parked, with its hold";
+      return "the generation is parked for an operator; its hold is kept";
     case "failedByOperator":
-      return `${event.by} ended it: ${event.reason}`;
+      return `${event.by} ended the generation: ${event.reason}`;
     case "retriedByOperator":
-      return `${event.by} retried it: ${event.reason}`;
+      return `${event.by} retried the generation: ${event.reason}`;
     case "settledByOperator":
-      return `${event.by} settled it, ${attempt(event.n)}: ${event.reason}`;
+      return `${event.by} settled the generation with ${attempt(event.n)}: ${event.reason}`;
     default:
       return (event satisfies never as { type: string }).type;
   }

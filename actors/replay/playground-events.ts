@@ -35,7 +35,7 @@ export const SAMPLE_INPUT: GenerationInput = {
 
 type PlayedEvent = Omit<Choice, "event"> & { event: GenerationEvent };
 
-const failed = (failureClass: FailureClass) => ({ class: failureClass, detail: "played by hand" });
+const failed = (failureClass: FailureClass) => ({ class: failureClass, detail: "sent from the playground" });
 const OUTPUT = {
   kind: "image",
   files: [{ n: 1, sha256: "0".repeat(64), bytes: 71_000, mime: "image/png" }],
@@ -45,66 +45,78 @@ const OUTPUT = {
 
 /** Events about an attempt. */
 const aboutAttempt = (n: number, atMs: number): Omit<PlayedEvent, "about">[] => [
-  { id: "slotTaken", label: "a connection is free", event: { type: "slotTaken", n, request: "{}", atMs } },
-  { id: "accepted", label: "the provider accepts", event: { type: "accepted", n, job: { jobId: `job-${n}` }, atMs } },
+  { id: "slotTaken", label: "a provider connection is available", event: { type: "slotTaken", n, request: "{}", atMs } },
+  { id: "accepted", label: "the provider accepts the job", event: { type: "accepted", n, job: { jobId: `job-${n}` }, atMs } },
   {
     id: "announced",
-    label: "its result is announced",
+    label: "the provider reports the result",
     event: { type: "announced", n, results: [{ url: "https://files.example/1.png" }], atMs },
   },
   {
     id: "collected",
-    label: "its files are kept",
+    label: "the result files are stored",
     event: { type: "collected", n, output: { ...OUTPUT, files: [...OUTPUT.files] }, atMs },
   },
-  { id: "rejected", label: "refused: overloaded", event: { type: "rejected", n, failure: failed("overloaded"), atMs } },
+  {
+    id: "rejected",
+    label: "rejected: the provider is overloaded",
+    event: { type: "rejected", n, failure: failed("overloaded"), atMs },
+  },
   {
     id: "rate_limited",
-    label: "refused: too many requests",
+    label: "rejected: rate limit exceeded",
     event: { type: "rejected", n, failure: failed("rate_limited"), atMs },
   },
   {
     id: "refused_input",
-    label: "refused: the input itself",
+    label: "rejected: content rules refuse the input",
     event: { type: "rejected", n, failure: failed("refused_input"), atMs },
   },
   { id: "jobFailed", label: "the job fails", event: { type: "jobFailed", n, failure: failed("job_failed"), atMs } },
   {
     id: "jobRefused",
-    label: "the job fails: the input itself",
+    label: "the job fails: content rules refuse the input",
     event: { type: "jobFailed", n, failure: failed("refused_input"), atMs },
   },
-  { id: "answerLost", label: "its answer is lost", event: { type: "answerLost", n, detail: "played by hand", atMs } },
-  { id: "interrupted", label: "the process dies and restarts", event: { type: "interrupted", n, atMs } },
-  { id: "provedAbsent", label: "proved: it never arrived", event: { type: "provedAbsent", n, atMs } },
-  { id: "meansExhausted", label: "nothing left to ask", event: { type: "meansExhausted", n, atMs } },
+  { id: "answerLost", label: "the response is lost", event: { type: "answerLost", n, detail: "sent from the playground", atMs } },
+  { id: "interrupted", label: "the process restarts during the request", event: { type: "interrupted", n, atMs } },
+  { id: "provedAbsent", label: "the provider has no job of the attempt", event: { type: "provedAbsent", n, atMs } },
+  { id: "meansExhausted", label: "no further lookup is possible", event: { type: "meansExhausted", n, atMs } },
   {
     id: "resultUnreadable",
-    label: "its files cannot be read",
-    event: { type: "resultUnreadable", n, detail: "played by hand", atMs },
+    label: "the result files cannot be read",
+    event: { type: "resultUnreadable", n, detail: "sent from the playground", atMs },
   },
   {
     id: "mismatched",
-    label: "what it delivers is not what was ordered",
+    label: "the delivery does not match the order",
     event: { type: "mismatched", n, mismatch: { what: "length", ordered: "10 s, at least 9.6 s", came: "4 s" }, atMs },
   },
-  { id: "resultLost", label: "its result is gone", event: { type: "resultLost", n, failure: failed("gone"), atMs } },
-  { id: "storageRefused", label: "our disk is full", event: { type: "storageRefused", n, detail: "played by hand", atMs } },
-  { id: "storageReturned", label: "disk space is available again", event: { type: "storageReturned", n, atMs } },
-  { id: "woken", label: "its pause is over", event: { type: "woken", n, atMs } },
+  {
+    id: "resultLost",
+    label: "the result is no longer available",
+    event: { type: "resultLost", n, failure: failed("gone"), atMs },
+  },
+  {
+    id: "storageRefused",
+    label: "result storage is unavailable",
+    event: { type: "storageRefused", n, detail: "sent from the playground", atMs },
+  },
+  { id: "storageReturned", label: "result storage is available again", event: { type: "storageReturned", n, atMs } },
+  { id: "woken", label: "the back-off pause ends", event: { type: "woken", n, atMs } },
   {
     id: "unsendable",
-    label: "its provider can be given no copy of an input",
+    label: "the pinned input cannot be transferred to the provider",
     event: { type: "unsendable", n, failure: failed("invalid_for_route"), atMs },
   },
   {
     id: "pinLost",
-    label: "the copy of an input is gone",
-    event: { type: "pinLost", n, why: "input.video_url: its link does not lead to the same file any more.", atMs },
+    label: "the pinned input is missing",
+    event: { type: "pinLost", n, why: "input.video_url: the link returns a different file.", atMs },
   },
 ];
 
-/** A place becomes free on the next route, or on the one after it because the next is down. */
+/** An attempt begins on the next route, or on the route after it because the next is down. */
 const begins = ({ tried, nextRoute, plan }: GenerationSnapshot["context"], atMs: number): PlayedEvent[] =>
   plan.slice(nextRoute, nextRoute + 2).map(({ routeId }, skipped) => {
     const n = tried + 1;
@@ -123,24 +135,29 @@ const begins = ({ tried, nextRoute, plan }: GenerationSnapshot["context"], atMs:
       atMs,
     } as const;
     return skipped === 0
-      ? { id: "begun", label: `a place on ${routeId}`, about: null, event }
-      : { id: "begun-next", label: `a place on ${routeId}, the previous route is down`, about: null, event };
+      ? { id: "begun", label: `an attempt begins on ${routeId}`, about: null, event }
+      : { id: "begun-next", label: `an attempt begins on ${routeId}; the previous route is down`, about: null, event };
   });
 
 /** Decisions of an operator. */
 const decisions = ({ current }: GenerationSnapshot["context"], atMs: number): PlayedEvent[] => {
-  const why = { by: "an operator", reason: "played by hand", decidedAtMs: atMs, atMs };
+  const why = { by: "an operator", reason: "sent from the playground", decidedAtMs: atMs, atMs };
   const retried = (id: string, label: string, hasJob: boolean): PlayedEvent => ({
     ...{ id, label, about: null },
     event: { type: "retriedByOperator", hasJob, ...why },
   });
   const { n, route } = current ?? { n: 0, route: -1 };
   return [
-    { id: "failedByOperator", label: "an operator ends it", about: null, event: { type: "failedByOperator", ...why } },
-    retried("retriedByOperator", "an operator has it asked about again", false),
-    retried("retriedWithJob", "an operator has its job asked about again", true),
     {
-      ...{ id: "settledByOperator", label: "an operator says that it has delivered", about: null },
+      id: "failedByOperator",
+      label: "an operator fails the generation",
+      about: null,
+      event: { type: "failedByOperator", ...why },
+    },
+    retried("retriedByOperator", "an operator retries: confirm again", false),
+    retried("retriedWithJob", "an operator retries: poll the job again", true),
+    {
+      ...{ id: "settledByOperator", label: "an operator settles: the attempt has delivered", about: null },
       event: { type: "settledByOperator", n, route, ...why },
     },
   ];
@@ -156,7 +173,7 @@ export const choicesOfGeneration = ({ snapshot, nowMs }: { snapshot: AnyMachineS
   return [
     {
       id: "pinned",
-      label: "its links are pinned",
+      label: "the input links are pinned",
       about: null,
       event: {
         type: "pinned",
@@ -166,19 +183,19 @@ export const choicesOfGeneration = ({ snapshot, nowMs }: { snapshot: AnyMachineS
     },
     {
       id: "pinRefused",
-      label: "a link is not what was measured",
+      label: "a linked file differs from the measured file",
       about: null,
-      event: { type: "pinRefused", why: "input.video_url: the file that was fetched is longer.", atMs: nowMs },
+      event: { type: "pinRefused", why: "input.video_url: the downloaded file is longer.", atMs: nowMs },
     },
     ...begins(generation.context, nowMs),
-    { id: "skipped", label: "no route can take it", about: null, event: { type: "skipped", passed, atMs: nowMs } },
+    { id: "skipped", label: "no route can run the generation", about: null, event: { type: "skipped", passed, atMs: nowMs } },
     ...aboutAttempt(current?.n ?? 0, nowMs).map((choice) => ({ ...choice, about: null })),
-    ...(due ? [{ id: "due", label: `its time runs out (${due.type})`, about: null, event: due }] : []),
+    ...(due ? [{ id: "due", label: `the deadline expires (${due.type})`, about: null, event: due }] : []),
     {
       id: "parked",
-      label: "the ledger refuses: a defect",
+      label: "the store rejects the settlement (defect)",
       about: null,
-      event: { type: "parked", reason: "played by hand", atMs: nowMs },
+      event: { type: "parked", reason: "sent from the playground", atMs: nowMs },
     },
     ...decisions(generation.context, nowMs),
     ...watched.flatMap(({ n }) => aboutAttempt(n, nowMs).map((choice) => ({ ...choice, id: `${choice.id}-${n}`, about: n }))),

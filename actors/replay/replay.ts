@@ -119,19 +119,19 @@ const moneyFault = (settlement: Settled | null, moved: readonly StateChange[], h
   const sum = (kind: TransferKind) =>
     moved.filter((each) => each.kind === kind).reduce((total, { credits }) => total + credits, 0);
   const charged = settlement.kind === "capture" ? settlement.credits : 0;
-  if (sum("capture") !== charged) return `the machine charges ${charged} credits and the ledger ${sum("capture")}`;
+  if (sum("capture") !== charged) return `the statechart charges ${charged} credits, the ledger ${sum("capture")}`;
   const rest = heldCredits - charged;
-  return sum("release") === rest ? null : `${rest} credits of the hold are left and the ledger releases ${sum("release")}`;
+  return sum("release") === rest ? null : `${rest} credits of the hold remain, but the ledger releases ${sum("release")}`;
 };
 
 const stateFault = ({ stateAfter }: WrittenStep, { fault, transition, after }: Tried): string | null => {
-  if (fault !== null) return `the machine cannot take this event: ${fault}`;
-  if (transition === null) return `the machine has no answer to this event here; the journal goes to ${stateAfter}`;
-  return leafOf(after) === stateAfter ? null : `the machine goes to ${leafOf(after)} and the journal to ${stateAfter}`;
+  if (fault !== null) return `the statechart failed on this event: ${fault}`;
+  if (transition === null) return `the statechart has no transition for this event; the stored state is ${stateAfter}`;
+  return leafOf(after) === stateAfter ? null : `the statechart enters ${leafOf(after)}; the stored state is ${stateAfter}`;
 };
 
 /** Continues from the statechart's state, or from the stored one if they differ. */
-const goOn = (line: WrittenStep, tried: Tried): GenerationSnapshot => {
+const continueFrom = (line: WrittenStep, tried: Tried): GenerationSnapshot => {
   if (leafOf(tried.after) === line.stateAfter) return tried.after;
   try {
     return standAt(line.stateAfter, tried.after);
@@ -142,7 +142,7 @@ const goOn = (line: WrittenStep, tried: Tried): GenerationSnapshot => {
 
 /** The state after a stored event. */
 export const followed = (before: GenerationSnapshot, line: WrittenStep): GenerationSnapshot =>
-  goOn(line, tryEvent(before, revive(line)));
+  continueFrom(line, tryEvent(before, revive(line)));
 
 /** Replays a generation from its admission to its last event. Pure: it performs no effect. */
 export const replay = (given: Replayed): Replay => {
@@ -156,7 +156,7 @@ export const replay = (given: Replayed): Replay => {
       version: 0,
       atMs: given.createdAtMs,
       event: null,
-      description: "accepted: its reserve is held",
+      description: "accepted; the credits are held",
       from: null,
       to: leafOf(first.after),
       transition: null,
@@ -167,7 +167,7 @@ export const replay = (given: Replayed): Replay => {
       deadline: deadlineOf(first.after),
       context: contextOf(first.after),
       transfers: hold,
-      fault: hold.length === 1 ? null : `there are ${hold.length} holds in the ledger and there has to be one`,
+      fault: hold.length === 1 ? null : `the ledger has ${hold.length} holds; exactly 1 is required`,
     },
   ];
 
@@ -177,12 +177,12 @@ export const replay = (given: Replayed): Replay => {
     const before = standing;
     const from = leafOf(before);
     const tried = tryEvent(before, event);
-    standing = goOn(line, tried);
+    standing = continueFrom(line, tried);
     const step = tried.fault === null ? applyEvent(0, line.version, event, before, tried.after, tried.outputs, 0) : null;
     const settlement = settledBy(step?.mutation.settlement);
     const moved = settlement ? settling : [];
     const expected = (journal[at - 1]?.version ?? 0) + 1;
-    const gap = line.version === expected ? null : `step ${expected} is missing from the journal`;
+    const gap = line.version === expected ? null : `event ${expected} is missing`;
     steps.push({
       version: line.version,
       atMs: line.atMs,
@@ -204,7 +204,7 @@ export const replay = (given: Replayed): Replay => {
   }
   if (settling.length > 0 && !steps.some(({ settlement }) => settlement)) {
     const last = steps.at(-1);
-    if (last) last.fault ??= "the ledger has settled the hold and no step of the journal does";
+    if (last) last.fault ??= "the ledger has settled the hold, but no stored event does";
   }
   const faults = steps.flatMap(({ version, fault }) => (fault === null ? [] : [`step ${version}: ${fault}`]));
   return { steps, agrees: faults.length === 0, faults };

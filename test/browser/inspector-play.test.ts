@@ -33,15 +33,15 @@ here("the Play page", () => {
     expect(await activeState(page)).toBe("queued");
 
     const way: [label: string, state: string][] = [
-      ["a place on cheap", "running.submitting.intent"],
-      ["a connection is free", "running.submitting.sending"],
-      ["its answer is lost", "running.confirming.acceptance"],
-      ["proved: it never arrived", "running.awaitingSeat"],
-      ["a place on middle", "running.submitting.intent"],
-      ["a connection is free", "running.submitting.sending"],
-      ["the provider accepts", "running.polling"],
-      ["its result is announced", "running.collecting.fetching"],
-      ["its files are kept", "succeeded"],
+      ["an attempt begins on cheap", "running.submitting.intent"],
+      ["a provider connection is available", "running.submitting.sending"],
+      ["the response is lost", "running.confirming.acceptance"],
+      ["the provider has no job of the attempt", "running.awaitingSeat"],
+      ["an attempt begins on middle", "running.submitting.intent"],
+      ["a provider connection is available", "running.submitting.sending"],
+      ["the provider accepts the job", "running.polling"],
+      ["the provider reports the result", "running.collecting.fetching"],
+      ["the result files are stored", "succeeded"],
     ];
     for (const [label, state] of way) {
       await offer(page, label).first().click();
@@ -66,7 +66,11 @@ here("the Play page", () => {
     const { page, asked, close } = await openPlay();
     const before = asked.length;
     await page.context().setOffline(true);
-    for (const label of ["a place on cheap", "a connection is free", "refused: the input itself"])
+    for (const label of [
+      "an attempt begins on cheap",
+      "a provider connection is available",
+      "rejected: content rules refuse the input",
+    ])
       await offer(page, label).first().click();
     expect(await activeState(page)).toBe("running.awaitingSeat");
     for (const name of [...MACHINE_NAMES].reverse()) {
@@ -80,18 +84,18 @@ here("the Play page", () => {
   test("advances time on request, and then offers the timer of a circuit breaker", async () => {
     const { page, close } = await openPlay();
     await page.getByRole("combobox", { name: "Machine" }).selectOption("route-health");
-    await offer(page, "a fault of the set-up").click();
+    await offer(page, "configuration fault").click();
     expect(await activeState(page)).toBe("open");
-    expect(await offer(page, "its pause is looked at").isEnabled()).toBe(false);
+    expect(await offer(page, "the pause ends").isEnabled()).toBe(false);
     await page.getByRole("button", { name: "Wait 10 min" }).click();
-    await offer(page, "its pause is looked at").click();
+    await offer(page, "the pause ends").click();
     expect(await activeState(page)).toBe("halfOpen");
     await close();
   }, 60_000);
 
   test("scrolls the active state into view after each event and after a wait", async () => {
     const { page, inPage, close } = await openPlay();
-    for (const label of ["a place on cheap", "a connection is free", "its answer is lost"]) {
+    for (const label of ["an attempt begins on cheap", "a provider connection is available", "the response is lost"]) {
       await offer(page, label).first().focus();
       expect(await inPage<boolean>("panAway")).toBe(true);
       const before = await inPage<number>("scrolled");
@@ -123,7 +127,7 @@ here("the Play page", () => {
 
   test("works by keyboard, and shows the chart as a list", async () => {
     const { page, close } = await openPlay();
-    await offer(page, "a place on cheap").focus();
+    await offer(page, "an attempt begins on cheap").focus();
     await page.keyboard.press("Enter");
     expect(await activeState(page)).toBe("running.submitting.intent");
     // The pressed button is now disabled. The next Tab still moves on from its position.
@@ -146,7 +150,7 @@ here("the Play page", () => {
     "on $viewport.width pixels, $colorScheme: has no serious accessibility violation and no horizontal scrolling",
     async (look) => {
       const { page, sound, close } = await openPlay({ ...look, bypassCSP: true });
-      await offer(page, "a place on cheap").first().click();
+      await offer(page, "an attempt begins on cheap").first().click();
       await page.getByLabel("Show what the tests take").check();
       await sound();
       await close();

@@ -67,10 +67,10 @@ here("the Replay page", () => {
     const attempts = await bill.getByRole("list", { name: "Attempts" }).getByRole("listitem").allTextContents();
     expect(attempts).toEqual([
       expect.stringMatching(
-        /^Attempt 1 on life\/replicate: never arrived \(the service restarted.+Not charged, its price was \$0\.20: it is proved.+took \d/,
+        /^Attempt 1 on life\/replicate: not received \(the service restarted.+Not charged, its price was \$0\.20: it is proved.+took \d/,
       ),
       expect.stringMatching(
-        /^Attempt 2 on life\/spare: delivered \(its answer was lost; confirmed.+Charged \$0\.30: it delivered,.+took \d/,
+        /^Attempt 2 on life\/spare: delivered \(the response was lost; confirmed.+Charged \$0\.30: the attempt delivered .+took \d/,
       ),
     ]);
     // Above the slider, and no wider than the phone.
@@ -202,7 +202,7 @@ here("the Replay page", () => {
 
   test("reports a generation that does not exist", async () => {
     const path = `/inspector/gen_${"0".repeat(26)}`;
-    const { page, close } = await inspect(browser, await openScene(), path, "There is no generation with this id here.");
+    const { page, close } = await inspect(browser, await openScene(), path, "No generation with this id exists.");
     expect(await page.getByRole("slider").count()).toBe(0);
     await close();
   }, 60_000);

@@ -35,13 +35,13 @@ test("explains for each attempt why it is or is not charged, and matches the pri
   );
   const bill = await billFor(scene, id);
   expect(inShort(bill)).toEqual([
-    ["life/fal", "failed", 0, "it delivered nothing: the work failed there"],
-    ["life/replicate", "failed", 0, "it delivered nothing: the work failed there"],
-    ["life/spare", "delivered", 30, "it delivered, and is charged at its own price; no other attempt is"],
+    ["life/fal", "failed", 0, "the attempt failed (the job failed at the provider)"],
+    ["life/replicate", "failed", 0, "the attempt failed (the job failed at the provider)"],
+    ["life/spare", "delivered", 30, "the attempt delivered and is charged at its own price"],
   ]);
   expect(bill.attempts.map(({ onTheWay }) => onTheWay)).toEqual([
-    ["put off: it had too many requests", "sent 2 times"],
-    ["its answer was lost", "confirmed: the provider had it"],
+    ["delayed: the provider's rate limit was exceeded", "sent 2 times"],
+    ["the response was lost", "confirmed: the provider accepted the request"],
     [],
   ]);
   expect([bill.heldCredits, bill.chargedCredits, bill.releasedCredits, bill.unpaid]).toEqual([30, 30, 0, null]);
@@ -53,37 +53,39 @@ test("explains for each attempt why it is or is not charged, and matches the pri
   expect(bill.attempts.map(({ beganAtMs }) => beganAtMs)).toEqual(began.map(({ atMs }) => atMs));
 });
 
-test("reports a restart and an attempt that never arrived", async () => {
+test("reports a restart and an attempt that the provider never received", async () => {
   const { again, id } = await eventful();
   const bill = await billFor(again, id);
   expect(inShort(bill).map(([, outcome, charged]) => [outcome, charged])).toEqual([
-    ["never arrived", 0],
+    ["not received", 0],
     ["delivered", 30],
   ]);
   expect(bill.attempts.map(({ onTheWay }) => onTheWay)).toEqual([
-    ["the service restarted while it may have been out"],
-    ["its answer was lost", "confirmed: the provider had it"],
+    ["the service restarted while the request may have been sent"],
+    ["the response was lost", "confirmed: the provider accepted the request"],
   ]);
 });
 
 test("charges nothing when all attempts failed, releases the whole hold and gives the reason", async () => {
   const { scene, id } = await live([{ fault: "refuse" }], [{ ...FAL, onRefusal: "fail" }, SPARE]);
   const bill = await billFor(scene, id);
-  expect(inShort(bill)).toEqual([["life/fal", "refused", 0, "the provider refused it: its content rules refuse the input"]]);
+  expect(inShort(bill)).toEqual([
+    ["life/fal", "refused", 0, "the provider refused the input (the provider's content rules refuse the input)"],
+  ]);
   expect([bill.heldCredits, bill.chargedCredits, bill.releasedCredits]).toEqual([30, 0, 30]);
   expect(bill.unpaid).toBe((await scene.show(id)).error?.message ?? "no error");
 });
 
-test("reports an input that a provider rejects as refused, and a missing result as failed", async () => {
+test("reports an input that a provider does not support as rejected, and a missing result as failed", async () => {
   const { scene, id } = await live([
     { fault: "invalid", endpoint: "life/fal" },
     { fault: "402", endpoint: "life/replicate" },
     { fault: "missing", endpoint: "life/spare" },
   ]);
   expect(inShort(await billFor(scene, id))).toEqual([
-    ["life/fal", "refused", 0, "the provider did not take it: it does not take this input"],
-    ["life/replicate", "refused", 0, "the provider did not take it: the operator's funds there were used up"],
-    ["life/spare", "failed", 0, "it delivered nothing: the result was gone before it could be fetched"],
+    ["life/fal", "rejected", 0, "the provider rejected the request (the provider does not support this input)"],
+    ["life/replicate", "rejected", 0, "the provider rejected the request (the operator's balance at the provider was used up)"],
+    ["life/spare", "failed", 0, "the attempt failed (the result had expired before it could be downloaded)"],
   ]);
 });
 
@@ -97,8 +99,8 @@ test("charges a late result of an attempt that ran out of time, and not the atte
   await scene.untilAttempts(id, "capped", "accepted");
   const meanwhile = await billFor(scene, id);
   expect(meanwhile.attempts.map(({ outcome, endedAtMs }) => [outcome, endedAtMs === null])).toEqual([
-    ["out of time", false],
-    ["at work", true],
+    ["timed out", false],
+    ["running", true],
   ]);
   expect([meanwhile.chargedCredits, meanwhile.unpaid]).toEqual([0, expect.stringContaining("has not ended")]);
   scene.clock.skip(320_000);
@@ -108,7 +110,7 @@ test("charges a late result of an attempt that ran out of time, and not the atte
     ["delivered", 20],
     ["superseded", 0],
   ]);
-  expect(bill.attempts[1]?.why).toContain("not the customer's");
+  expect(bill.attempts[1]?.why).toContain("the customer does not pay");
   expect([bill.chargedCredits, bill.releasedCredits]).toEqual([20, bill.heldCredits - 20]);
 });
 
@@ -119,7 +121,7 @@ test("reports a lost response as being confirmed, and then as lost and not charg
   const { id } = await scene.begin();
   await scene.eventually(async () => (await scene.states(id)).at(-1) === "running.confirming.acceptance", "confirming");
   const bill = await billFor(scene, id);
-  expect(inShort(bill)).toEqual([["life/fal", "being confirmed", 0, "nothing is charged before it has delivered"]]);
+  expect(inShort(bill)).toEqual([["life/fal", "being confirmed", 0, "nothing is charged before a delivery"]]);
   scene.clock.skip(600_000);
   await scene.until(id);
   const after = await billFor(scene, id);
@@ -127,7 +129,7 @@ test("reports a lost response as being confirmed, and then as lost and not charg
     ["lost", 0],
     ["delivered", 25],
   ]);
-  expect(after.attempts[0]?.why).toContain("its outcome could not be confirmed");
+  expect(after.attempts[0]?.why).toContain("the outcome could not be confirmed");
 });
 
 test("shows members the same cost breakdown with numbered routes and without provider names", async () => {

@@ -58,11 +58,11 @@ test("replays a restart, a fallback and a confirmation in agreement with events,
   expect([...wayOf(steps).values()].flat().sort((a, b) => a - b)).toEqual(given.journal.map(({ version }) => version));
 
   const told = steps.map((step) => step.description).join("\n");
-  expect(told).toContain("restart: the process ended while attempt 1 may have been out");
-  expect(told).toContain("proved: the provider never had attempt 1; the next route has its turn (fallback)");
+  expect(told).toContain("restart: the process ended while attempt 1 may have been sent");
+  expect(told).toContain("proved: the provider never received attempt 1; the next route is tried (fallback)");
   expect(told).toContain("attempt 2 begins on life/spare");
-  expect(told).toContain("the answer about attempt 2 was lost");
-  expect(told).toContain("confirmed: the provider has attempt 2");
+  expect(told).toContain("the response to attempt 2 was lost");
+  expect(told).toContain("confirmed: the provider accepted attempt 2");
 
   // Each transfer is beside the step that made it.
   expect(steps.flatMap(({ version, transfers }) => transfers.map(({ kind, credits }) => [version, kind, credits]))).toEqual([
@@ -89,45 +89,41 @@ test("names the step at which changed events or transfers disagree with the mach
     [
       "a state",
       { journal: changed(journal, 4, { stateAfter: "running.polling" }) },
-      /^step 4: the machine goes to running.awaitingSeat and the journal to running.polling$/,
+      /^step 4: the statechart enters running.awaitingSeat; the stored state is running.polling$/,
     ],
     [
       "an event",
       { journal: changed(journal, 8, { event: { type: "rejected", n: 2, failure: { class: "job_failed", detail: "" } } }) },
-      /^step 8: the machine has no answer/,
+      /^step 8: the statechart has no transition/,
     ],
     [
       "an attempt",
       { journal: changed(journal, 9, { event: { type: "announced", n: 1, results: [] } }) },
-      /^step 9: the machine has no answer/,
+      /^step 9: the statechart has no transition/,
     ],
-    ["a line", { journal: changed(journal, 3, null) }, /^step 4: step 3 is missing from the journal$/],
+    ["a line", { journal: changed(journal, 3, null) }, /^step 4: event 3 is missing$/],
     [
       "an unknown route",
       { journal: changed(journal, 5, { event: { type: "begun", n: 2, route: 7 } }) },
-      /^step 5: the machine cannot take this event/,
+      /^step 5: the statechart failed on this event/,
     ],
     [
       "an unknown event",
       { journal: changed(journal, 7, { event: { type: "granted", n: 2 } }) },
-      /^step 7: the machine has no answer/,
+      /^step 7: the statechart has no transition/,
     ],
     [
       "an unknown state",
       { journal: changed(journal, 9, { stateAfter: "running.flying" }) },
-      /^step 9: .* the journal to running.flying$/,
+      /^step 9: .* the stored state is running.flying$/,
     ],
     [
       "a charge",
       { transfers: transfers.map((each) => (each.kind === "capture" ? { ...each, credits: 29 } : each)) },
-      /^step 10: the machine charges 30 credits and the ledger 29$/,
+      /^step 10: the statechart charges 30 credits, the ledger 29$/,
     ],
-    ["a hold", { transfers: transfers.filter(({ kind }) => kind !== "hold") }, /^step 0: there are 0 holds/],
-    [
-      "an end",
-      { journal: changed(journal, 10, null) },
-      /^step 9: the ledger has settled the hold and no step of the journal does$/,
-    ],
+    ["a hold", { transfers: transfers.filter(({ kind }) => kind !== "hold") }, /^step 0: the ledger has 0 holds/],
+    ["an end", { journal: changed(journal, 10, null) }, /^step 9: the ledger has settled the hold, but no stored event does$/],
   ];
   for (const [name, change, fault] of TAMPERED) {
     const [first = "no fault"] = faultsOf(change);
