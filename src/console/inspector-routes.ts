@@ -23,7 +23,7 @@ const TOKEN = { method: "POST", path: "/inspector/api/token" } as const;
 
 /** Answers every request alike, signed in or not, because signing in would not help. The sockets behave the same. */
 const switchedOff = async (): Promise<never> => {
-  throw new ConsoleRefused("not_found", "The inspector is switched off; the operator can set inspector.enabled to on.");
+  throw new ConsoleRefused("not_found", "The inspector is disabled; an operator can set inspector.enabled to on.");
 };
 
 export const inspectorRoutes = ({ settings, reads, sessions, issueToken, isAtHome, accessAudit }: Parts): ConsoleRoute[] => {

@@ -57,7 +57,7 @@ export const createAccess = ({ settings, simulated, nowMs, signedIn }: AccessDep
   const byToken = async (token: string): Promise<Admitted> => {
     const known = tokens.get(hashOf(token));
     if (known === undefined || nowMs() >= known.untilMs || !(await known.isStillIn()))
-      return refuse("unauthorized", "token: it is not known, or its time is over; get a new one with genrouter inspector token.");
+      return refuse("unauthorized", "token: is unknown or expired; create a new token with genrouter inspector token.");
     return known;
   };
   /** A program on this machine, or a page of this service in a browser on it. With the simulator, only the demo is accessible. */
@@ -85,23 +85,23 @@ export const createAccess = ({ settings, simulated, nowMs, signedIn }: AccessDep
      */
     admit: async (request: Request, peer: string | undefined): Promise<Admitted> => {
       if (!isEnabled(settings.inspector, simulated))
-        return refuse("not_found", "The inspector is switched off; the operator can set inspector.enabled to on.");
+        return refuse("not_found", "The inspector is disabled; an operator can set inspector.enabled to on.");
       const token = urlOf(request).searchParams.get("token");
       if (token !== null) return byToken(token);
       const origin = request.headers.get("origin");
       // A browser sends the cookies of this host with a WebSocket from any page, so the Origin header decides.
       if (origin !== null && origin !== publicOrigin && !isSameOrigin(origin, request.headers.get("host")))
-        return refuse("unauthorized", "Origin: pages of another address need a token: add ?token= to the address.", {
+        return refuse("unauthorized", "Origin: a page of another origin needs a token; add ?token= to the address.", {
           status: 403,
         });
       const who = await signedIn(request);
       if (who?.role === "member")
-        return refuse("unauthorized", "The inspector is for operators and viewers; ask an operator for the role.", {
+        return refuse("unauthorized", "The inspector requires the role operator or viewer; request the role from an operator.", {
           status: 403,
         });
       if (who !== null) return { role: who.role, isStillIn: who.isStillIn };
       if (isAtHome(request, peer)) return { role: "operator", isStillIn: forGood };
-      return refuse("unauthorized", "Sign in at /console, or add ?token= with one from genrouter inspector token.");
+      return refuse("unauthorized", "Sign in at /console, or add ?token= with a token from genrouter inspector token.");
     },
   };
 };

@@ -36,7 +36,7 @@ export type Guest = {
 };
 
 const STATUSES: ReadonlySet<Json | undefined> = new Set(["active", "done", "error", "stopped"]);
-const tooLarge = (what: string): JsonObject => ({ [what]: "left out: too large" });
+const tooLarge = (what: string): JsonObject => ({ [what]: "omitted: too large" });
 const bounded = (value: JsonObject, chars: number, what: string): JsonObject =>
   JSON.stringify(value).length <= chars ? value : tooLarge(what);
 

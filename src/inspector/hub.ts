@@ -102,7 +102,7 @@ export const createHub = (deps: HubDeps) => {
     let mine: Socket | null = null;
     return {
       opened: (socket) => {
-        if (sockets.size >= MOST_SOCKETS) return socket.close(FULL, "too many look on already");
+        if (sockets.size >= MOST_SOCKETS) return socket.close(FULL, "too many viewers are connected");
         sockets.add(socket);
         mine = socket;
         inside = entered(socket);
@@ -155,8 +155,8 @@ export const createHub = (deps: HubDeps) => {
           received: (text) => {
             guest ??= guests.open();
             const message = guest.received(text);
-            if (message === "full") return socket.close(TRY_AGAIN, "as many programs as the inspector takes are here");
-            if (message === "flood") return socket.close(POLICY, "more frames than the inspector reads");
+            if (message === "full") return socket.close(TRY_AGAIN, "too many programs are connected");
+            if (message === "flood") return socket.close(POLICY, "too many frames");
             if (message === "none" || message === "unread") return;
             clearTimeout(waits);
             if (viewer !== null) removeViewer(viewer);

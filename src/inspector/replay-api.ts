@@ -13,7 +13,7 @@ export type Asker = { onlooker: Exclude<ViewerRole, "member"> } | { onlooker: "m
 export const replayOf = async ({ store, collectMs }: ReplayParts, id: string, asker: Asker): Promise<GenerationHistoryDto> => {
   const life = await readLife(store, id, collectMs);
   if (!life || (asker.onlooker === "member" && life.record.accountSeq !== asker.accountSeq))
-    return refuse("not_found", "There is no generation with this id here.");
+    return refuse("not_found", "No generation with this id exists.");
   const isShownInput = asker.onlooker === "prompts" || asker.onlooker === "everything";
   const input = isShownInput ? await store.inputOf(life.record.seq) : undefined;
   return redactHistory(life, asker.onlooker, input?.raw ?? null);

@@ -68,7 +68,7 @@ test("returns the same 404 to all when the inspector is disabled, signed in or n
     operator.ask("GET", path),
     operator.ask("POST", "/inspector/api/token"),
   ]);
-  const message = "The inspector is switched off; the operator can set inspector.enabled to on.";
+  const message = "The inspector is disabled; an operator can set inspector.enabled to on.";
   for (const { status, told } of answers) expect([status, told]).toEqual([404, { error: { code: "not_found", message } }]);
   await harness.close();
 });

@@ -157,7 +157,7 @@ test("limits the size, number and rate of frames from programs, and ignores inva
   await harness.eventually(() => guests().length >= 200, "the maximum number of actors");
   eye.say({ choose: guests()[0]?.id });
   const chosen = await harness.eventually(() => eye.batches.find((batch) => batch.chosen)?.chosen, "the chosen one");
-  expect(chosen.context).toEqual({ context: "left out: too large" });
+  expect(chosen.context).toEqual({ context: "omitted: too large" });
   // More frames per second than the limit: the rest is dropped, and the number of dropped frames is reported.
   const tick = JSON.stringify({
     type: "@xstate.snapshot",
