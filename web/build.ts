@@ -49,7 +49,7 @@ export const buildWeb = async (): Promise<Web> => {
     jsx: { runtime: "automatic", importSource: "preact" },
     throw: false,
   });
-  if (!built.success) throw new Error(`the web pages do not build:\n${built.logs.join("\n")}`);
+  if (!built.success) throw new Error(`the build of the web pages failed:\n${built.logs.join("\n")}`);
   const files: WebFile[] = [];
   const pages = new Map<string, WebPage>();
   const styles: string[] = [];

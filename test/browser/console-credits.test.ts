@@ -54,15 +54,15 @@ here("the credits pages", () => {
     await tabTo("Other amount, 10 to 5,000 whole USD");
     await keyboard.type("9");
     await keyboard.press("Enter");
-    await page.getByText("Choose a whole number from 10 to 5,000.").waitFor();
+    await page.getByText("Enter a whole number from 10 to 5,000.").waitFor();
     await keyboard.type("9");
     await keyboard.press("Enter");
     await page.waitForURL(/\/console\/checkout\/pur_/);
-    await page.getByText("Test checkout: no money moves.").waitFor();
+    await page.getByText("Test checkout: no money is transferred.").waitFor();
     await tabTo("Pay $99.00");
     await keyboard.press("Enter");
     await page.waitForURL(/\/console\/credits\?purchase=pur_/);
-    await page.getByText("Paid: $99.00 are on your account.").waitFor();
+    await page.getByText("Paid. $99.00 were added to your account.").waitFor();
     await page.getByRole("definition").filter({ hasText: "$102.00" }).first().waitFor();
     expect((await harness.balance(tenant)).available).toBe(10_200);
 
@@ -203,9 +203,9 @@ here("the credits pages", () => {
     await page.getByRole("button", { name: "Buy $100" }).click();
     await page.waitForURL(/\/console\/checkout\//);
     await page.goto(`${harness.url}/console/credits`);
-    await page.getByRole("button", { name: "Go on to pay" }).click();
+    await page.getByRole("button", { name: "Continue to payment" }).click();
     await page.getByRole("button", { name: "Cancel" }).click();
-    await page.getByText("Nothing was bought and nothing charged.").waitFor();
+    await page.getByText("Nothing was purchased or charged.").waitFor();
     expect((await harness.balance(tenant)).available).toBe(300);
     expect(complaints).toEqual([]);
     await close();
@@ -214,11 +214,11 @@ here("the credits pages", () => {
   test("sets the low-balance threshold and shows the alert on other pages", async () => {
     const { visitor } = await openMember();
     const { page, close } = await visit(visitor, "/console/credits");
-    await page.getByLabel(/Alert when fewer/).fill("2");
+    await page.getByLabel(/Alert below/).fill("2");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved.").waitFor();
     await page.getByText(/are available, less than/).waitFor({ state: "detached" });
-    await page.getByLabel(/Alert when fewer/).fill("40");
+    await page.getByLabel(/Alert below/).fill("40");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("link", { name: "API keys" }).click();
     await page.getByText("$3.00 are available, less than $40.00.").waitFor();
@@ -230,7 +230,7 @@ here("the credits pages", () => {
     const { page, close } = await visit(visitor, "/console/ledger");
     await page.getByRole("cell", { name: "Top-up" }).first().waitFor();
     await page.getByLabel("Kind").selectOption("capture");
-    await page.getByText("There is no such transfer.").waitFor();
+    await page.getByText("No transfer matches.").waitFor();
     const csv = await page.getByRole("link", { name: "Download as CSV" }).getAttribute("href");
     expect((await visitor.ask("GET", csv ?? "")).text.split("\r\n")).toHaveLength(2);
     await close();

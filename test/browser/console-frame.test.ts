@@ -102,7 +102,7 @@ here("every page", () => {
     const { page, inPage, tabTo, close } = await visit("/console/keys");
     await page.getByRole("button", { name: "New key" }).waitFor();
     await page.keyboard.press("Tab");
-    expect(await inPage<string>("focusedName")).toBe("Skip to the page");
+    expect(await inPage<string>("focusedName")).toBe("Skip to content");
     await page.keyboard.press("Enter");
     await page.keyboard.press("Tab");
     expect(await inPage<string>("focusedName")).toBe("New key");
@@ -177,7 +177,7 @@ here("every page", () => {
   test("shows a not-found page for an unknown path", async () => {
     for (const path of ["/console/nowhere", "/inspector/nowhere"]) {
       const { page, close } = await visit(path);
-      await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
+      await page.getByRole("heading", { level: 1, name: "Page not found" }).waitFor();
       await close();
     }
   });

@@ -79,7 +79,7 @@ here("the playground", () => {
       await page.getByLabel("Search models").fill("sim-image-1");
       await page.locator(".models").getByRole("radio").first().check();
       await page.getByLabel("Prompt (required)").fill("a red kite");
-      await page.getByText(/is held until it has ended/).waitFor();
+      await page.getByText(/is held until the generation has ended/).waitFor();
       await page.getByRole("button", { name: "Generate" }).click();
       const pictures = page.locator('.made[data-status="succeeded"] img');
       await pictures.first().waitFor({ timeout: 30_000 });
@@ -145,7 +145,7 @@ here("the playground", () => {
         });
         if (late.endsWith("events")) await page.reload();
         await page.getByLabel("Prompt (required)").fill("a late kite");
-        await page.getByText(/is held until it has ended/).waitFor();
+        await page.getByText(/is held until the generation has ended/).waitFor();
         const submitted = submissionOf(page);
         await page.getByRole("button", { name: "Generate" }).click();
         const { id } = (await (await submitted).json()) as { id: string };
@@ -167,7 +167,7 @@ here("the playground", () => {
     async () => {
       const { page, done } = await visit("/console/playground?model=vidmodel-2.0-fast");
       await page.getByRole("button", { name: "Generate" }).click();
-      await page.getByRole("alert").getByText("Prompt: fill in what is required.").waitFor();
+      await page.getByRole("alert").getByText("Prompt: is required.").waitFor();
       expect(await page.evaluate<string>("document.activeElement.id")).toBe("field-prompt");
       await page.keyboard.type("a kite");
       await page.getByLabel("Image URL", { exact: true }).fill("http://example.com/x.png");
@@ -247,10 +247,10 @@ here("the generations list", () => {
       await page.locator(`tr[data-id="${made.id}"]`).waitFor();
       expect(await page.locator("tr[data-id]").count()).toBe(1);
       await page.getByLabel("Status").selectOption("failed");
-      await page.getByText("No generation fits these filters.").waitFor();
+      await page.getByText("No generation matches these filters.").waitFor();
       expect(new URL(page.url()).searchParams.get("status")).toBe("failed");
       await page.reload();
-      await page.getByText("No generation fits these filters.").waitFor();
+      await page.getByText("No generation matches these filters.").waitFor();
       await expectNarrow(page);
       expect(await faultsOf(page)).toEqual([]);
       await done();

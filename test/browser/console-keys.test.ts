@@ -48,7 +48,7 @@ here("the keys page", () => {
     await keyboard.type("0,2x");
     await keyboard.press("Enter");
     // The error is at its field, which has the focus.
-    await page.getByText("An amount in USD with at most two decimals").waitFor();
+    await page.getByText("Enter an amount in USD with at most 2 decimals").waitFor();
     await page.locator("[aria-invalid='true']:focus").waitFor();
     await keyboard.press("Backspace");
     await keyboard.press("Enter");
@@ -74,7 +74,7 @@ here("the keys page", () => {
     await card.getByRole("button", { name: "Rotate laptop" }).focus();
     await keyboard.press("Enter");
     const rotating = page.getByRole("dialog", { name: "Rotate laptop" });
-    await rotating.getByLabel("The old key is refused").selectOption("At once");
+    await rotating.getByLabel("The old key expires").selectOption("Immediately");
     await rotating.getByRole("button", { name: "Rotate" }).focus();
     await keyboard.press("Enter");
     await shown.waitFor();
@@ -107,17 +107,17 @@ here("the keys page", () => {
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Name").fill("pictures");
     await page.getByLabel("Expires").selectOption("In 90 days");
-    await page.getByLabel("All models, also those to come").uncheck();
-    await page.getByRole("button", { name: "Make key" }).click();
+    await page.getByLabel("All models, including future models").uncheck();
+    await page.getByRole("button", { name: "Create key" }).click();
     await page.getByText("Choose at least one model").waitFor();
     await page.getByRole("checkbox", { name: "sim-image-1" }).check();
-    await page.getByRole("button", { name: "Make key" }).click();
-    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByRole("button", { name: "I have stored it" }).click();
     const card = page.locator("li.key", { hasText: "pictures" });
     await card.getByText("sim-image-1").waitFor();
     await card.getByRole("button", { name: "Change pictures" }).click();
     await page.getByLabel("Name").fill("photos");
-    await page.getByLabel("All models, also those to come").check();
+    await page.getByLabel("All models, including future models").check();
     await page.getByRole("button", { name: "Save" }).click();
     const changed = page.locator("li.key", { hasText: "photos" });
     await changed.waitFor();
@@ -175,9 +175,9 @@ here("the keys page", () => {
       const { page, sound, close } = await visit("/console/keys", { ...look, bypassCSP: true });
       await sound();
       await page.getByRole("button", { name: "New key" }).click();
-      await page.getByLabel("All models, also those to come").uncheck();
+      await page.getByLabel("All models, including future models").uncheck();
       await page.getByLabel("Per week").fill("none");
-      await page.getByRole("button", { name: "Make key" }).click();
+      await page.getByRole("button", { name: "Create key" }).click();
       await sound();
       await page.getByRole("button", { name: "Cancel" }).click();
       await page

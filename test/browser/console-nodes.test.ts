@@ -52,14 +52,14 @@ here("several nodes", () => {
     "%o: the service page lists live and ended nodes and has no accessibility violation",
     async (look) => {
       const { page, sound, complaints, close } = await visit("/console/operator/service", { ...look, bypassCSP: true });
-      const alive = page.getByRole("table", { name: "Nodes that are alive" });
+      const alive = page.getByRole("table", { name: "Live nodes" });
       await alive.waitFor();
       expect(nodes.map(({ endedAtMs }) => endedAtMs === null)).toEqual([true, true, false]);
       for (const { name } of nodes.slice(0, 2)) expect(await alive.getByText(name).count()).toBe(1);
-      expect(await alive.getByText("this one").count()).toBe(1);
+      expect(await alive.getByText("this node").count()).toBe(1);
       const ended = page.getByRole("table", { name: "Nodes that ended in the last week" });
       expect(await ended.getByText(nodes[2]?.name ?? "none").count()).toBe(1);
-      expect(await ended.getByText("It closed.").count()).toBe(1);
+      expect(await ended.getByText("Stopped.").count()).toBe(1);
       await sound();
       expect(complaints).toEqual([]);
       await close();
@@ -86,7 +86,7 @@ here("several nodes", () => {
     await row.waitFor();
     await page.getByLabel("Node").selectOption(nodes[1]?.name ?? "");
     await row.waitFor();
-    await page.getByText("machines in the memory of this node").waitFor();
+    await page.getByText("actors in memory on this node").waitFor();
     await page.getByLabel("Node").selectOption("");
     await sound();
     expect(complaints).toEqual([]);

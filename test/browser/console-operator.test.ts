@@ -45,7 +45,7 @@ here("the operator pages", () => {
     await page.getByText("1 shown, newest first.").waitFor();
     await page.getByRole("link", { name: "tenant" }).focus();
     await keyboard.press("Enter");
-    await page.getByText("Last transfers").first().waitFor();
+    await page.getByText("Recent transfers").first().waitFor();
     await tabTo("Grant credits");
     await keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
@@ -53,7 +53,7 @@ here("the operator pages", () => {
     await keyboard.type("25");
     await keyboard.press("Enter");
     // Nothing is transferred without a note.
-    await page.getByRole("alert").getByText("Say why in the note").waitFor();
+    await page.getByRole("alert").getByText("Enter a note").waitFor();
     await tabTo("Note");
     await keyboard.type("for the trouble");
     await keyboard.press("Enter");
@@ -64,7 +64,7 @@ here("the operator pages", () => {
     await tabTo("Pause");
     await keyboard.press("Enter");
     const asking = page.getByRole("dialog", { name: "Pause tenant?" });
-    await asking.getByText("It stops nothing that was accepted").waitFor();
+    await asking.getByText("Accepted generations continue").waitFor();
     await keyboard.press("Escape");
     await asking.waitFor({ state: "detached" });
     expect((await answers(tenant)).status).toBe(404);
@@ -95,20 +95,22 @@ here("the operator pages", () => {
     await asking.getByLabel("Amount in USD").fill("12.50");
     await asking.getByLabel("Note").fill("disputed");
     await asking.getByRole("button", { name: "Take back" }).dblclick();
-    await page.getByText("$10.00 were taken back. $2.50 were not there and are owed now, so the account is paused.").waitFor();
+    await page
+      .getByText("$10.00 were taken back. $2.50 were not available and are now debt, so the account is paused.")
+      .waitFor();
     expect(await harness.store.account(tenant.accountId)).toMatchObject({ availableCredits: 0, owedCredits: 250, paused: true });
     await close();
   }, 60_000);
 
-  test("creates an account with its first credits", async () => {
+  test("creates an account with its initial credits", async () => {
     const { page, close } = await visit("accounts");
     await page.getByRole("button", { name: "New account" }).click();
     await page.getByLabel("Name", { exact: true }).fill("Studio Nord");
-    await page.getByLabel("First credits in USD").fill("a lot");
-    await page.getByRole("button", { name: "Make account" }).click();
-    await page.getByRole("alert").getByText("First credits").waitFor();
-    await page.getByLabel("First credits in USD").fill("40");
-    await page.getByRole("button", { name: "Make account" }).click();
+    await page.getByLabel("Initial credits in USD").fill("a lot");
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.getByRole("alert").getByText("Initial credits").waitFor();
+    await page.getByLabel("Initial credits in USD").fill("40");
+    await page.getByRole("button", { name: "Create account" }).click();
     await page.getByRole("cell", { name: "first credit" }).waitFor();
     const made = (await harness.store.accounts()).filter(({ name }) => name === "Studio Nord");
     expect(made).toMatchObject([{ availableCredits: 4_000 }]);
@@ -122,7 +124,7 @@ here("the operator pages", () => {
     await page.getByRole("button", { name: `Switch off ${id}`, exact: true }).click();
     const asking = page.getByRole("dialog", { name: `Switch ${id} off?` });
     await asking.getByRole("button", { name: "Switch off" }).click();
-    await asking.getByRole("alert").getByText("Give a reason").waitFor();
+    await asking.getByRole("alert").getByText("Enter a reason").waitFor();
     await asking.getByLabel("Reason").fill("too slow today");
     await asking.getByRole("button", { name: "Switch off" }).click();
     await row.getByText("too slow today").waitFor();
@@ -147,10 +149,10 @@ here("the operator pages", () => {
     const { page, close } = await visit("routes");
     await page.getByRole("button", { name: "Test vidmodel-2.0-mini/fal", exact: true }).click();
     const asking = page.getByRole("dialog", { name: "Test vidmodel-2.0-mini/fal" });
-    await asking.getByText(/fal takes at least [\d.]+ USD per/).waitFor();
-    await asking.getByRole("button", { name: "Buy one generation" }).click();
-    await asking.getByText(/It delivered gen_\w+, which is sold for \$/).waitFor();
-    expect(await asking.getByRole("button", { name: "Buy one generation" }).count()).toBe(0);
+    await asking.getByText(/fal charges at least [\d.]+ USD per/).waitFor();
+    await asking.getByRole("button", { name: "Purchase one generation" }).click();
+    await asking.getByText(/The route delivered gen_\w+\. Its price is \$/).waitFor();
+    expect(await asking.getByRole("button", { name: "Purchase one generation" }).count()).toBe(0);
     await close();
   }, 60_000);
 
@@ -160,11 +162,11 @@ here("the operator pages", () => {
     await card.getByText("no key").first().waitFor();
     await card.getByRole("button", { name: "Set key of stability" }).click();
     await page.getByLabel("Key", { exact: true }).fill("sk-canary-browser-77");
-    await page.getByRole("button", { name: "Keep key" }).click();
-    await card.getByText("key kept here, set").first().waitFor();
+    await page.getByRole("button", { name: "Store key" }).click();
+    await card.getByText("key stored in the vault, set").first().waitFor();
     expect(await page.content()).not.toContain("canary");
-    await card.getByRole("button", { name: "Drop key of stability" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Drop key" }).click();
+    await card.getByRole("button", { name: "Delete key of stability" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete key" }).click();
     await card.getByText("no key").first().waitFor();
     expect(await harness.store.providerKeys()).toEqual([]);
     expect(complaints).toEqual([]);
@@ -189,12 +191,10 @@ here("the operator pages", () => {
       path: "/console/keys",
       look,
     });
-    const note = page.getByRole("note", { name: "Whose page this is" });
+    const note = page.getByRole("note", { name: "Account of this page" });
     for (const path of theirs) {
       await page.goto(`${harness.url}/console/${path}`);
-      await note
-        .getByText(`You are looking at another account: tenant ${accountId} of member@example.com, ${ben.email}.`)
-        .waitFor();
+      await note.getByText(`This page shows another account: tenant ${accountId} of member@example.com, ${ben.email}.`).waitFor();
       await sound();
     }
     await note.getByRole("link", { name: "Ledger" }).click();
@@ -214,7 +214,7 @@ here("the operator pages", () => {
     expect(complaints).toEqual([]);
     await close();
     const viewer = await watch(browser, { url: harness.url, visitor: users.viewer, path: "/console/generations" });
-    await viewer.page.getByRole("note").getByText("You are looking at all accounts.").waitFor();
+    await viewer.page.getByRole("note").getByText("This page shows all accounts.").waitFor();
     await viewer.close();
     const member = await watch(browser, { url: harness.url, visitor: ben, path: `/console/generations/${id}` });
     await member.page

@@ -106,7 +106,7 @@ here("users", () => {
     await ada.page.getByText("Invite a user").click();
     await ada.page.getByLabel("E-mail address").fill("ben@example.com");
     await ada.page.getByLabel("Name of the new account").fill("Ben's");
-    await ada.page.getByRole("button", { name: "Make the link" }).click();
+    await ada.page.getByRole("button", { name: "Create link" }).click();
     const link = await ada.page.getByLabel("Link", { exact: true }).inputValue();
     const ben = await visit(link);
     await ben.page.getByText("a member of Ben's").waitFor();
@@ -134,7 +134,7 @@ here("users", () => {
     await ada.page.getByLabel("Change").fill("purchase paid");
     await ada.page.getByLabel("Change").press("Tab");
     const line = ada.page.locator("tbody tr").filter({ hasText: purchaseId });
-    await line.getByText(`$25.00 given to ${bought.accountId}`).waitFor();
+    await line.getByText(`$25.00 added to ${bought.accountId}`).waitFor();
     expect(await ada.page.locator("tbody tr").count()).toBe(1);
     expect([...ada.complaints, ...ben.complaints]).toEqual([]);
     await ada.close();
@@ -176,7 +176,7 @@ here("users", () => {
     const asking = page.getByRole("dialog");
     await role.focus();
     await role.selectOption("operator");
-    await asking.getByText("Until now they were a member. From now on they see and change everything").waitFor();
+    await asking.getByText("Until now the user was a member. The user can view and change everything").waitFor();
     await page.keyboard.press("Escape");
     await asking.waitFor({ state: "detached" });
     expect([await role.inputValue(), (await ben())?.role]).toEqual(["member", "member"]);
@@ -199,7 +199,7 @@ here("users", () => {
     await page.getByText("Invite a user").click();
     await page.getByLabel("E-mail address").fill("cleo@example.com");
     await page.getByLabel("Name of the new account").fill("Cleo's");
-    await page.getByRole("button", { name: "Make the link" }).click();
+    await page.getByRole("button", { name: "Create link" }).click();
     const withdraw = page.getByRole("button", { name: "Withdraw the link for cleo@example.com" });
     const isOpen = async () =>
       (await harness.store.invitations()).some((one) => one.email === "cleo@example.com" && !one.withdrawnAtMs);
@@ -237,7 +237,7 @@ here("users", () => {
         await sound(out.page);
       }
       const seen = await visit(`${harness.url}/console/profile`, { ...look, storageState });
-      await seen.page.getByText("This one").waitFor();
+      await seen.page.getByText("This session").waitFor();
       await sound(seen.page);
       await seen.page.getByRole("button", { name: "Sign out everywhere", exact: true }).click();
       await seen.page.getByRole("dialog").waitFor();

@@ -19,8 +19,8 @@ afterAll(async () => {
 const openLive = (harness: Harness, visitor: Awaited<ReturnType<typeof openVisitor>> | null = null, look = {}) =>
   watch(browser, { url: harness.url, visitor, path: "/inspector", look });
 const said = (page: Page, text: string) => page.getByRole("status").getByText(text).waitFor();
-const AGAIN = "This page tries again by itself";
-const LIVE = "Connected: what happens is shown";
+const AGAIN = "This page reconnects automatically";
+const LIVE = "Connected. Events appear immediately.";
 /** A harness in which requests from this machine have no special access. */
 const abroad = () => openHarness({ env: { GENROUTER_SERVER__PUBLIC_URL: "https://api.example" } });
 
@@ -37,7 +37,7 @@ here("the live page without a connection", () => {
       const visitor = await openVisitor(harness, "viewer", null);
       await visitor.signIn(page.context());
       await said(page, LIVE);
-      expect(await page.getByRole("button", { name: "Try now" }).count()).toBe(0);
+      expect(await page.getByRole("button", { name: "Reconnect now" }).count()).toBe(0);
       await close();
       await harness.close();
     },
@@ -47,7 +47,7 @@ here("the live page without a connection", () => {
   test("tells members that the page is for operators and viewers", async () => {
     const harness = await abroad();
     const { page, close } = await openLive(harness, await openVisitor(harness, "member", harness.tenant));
-    await said(page, "for operators and viewers: request the role from an operator");
+    await said(page, "requires the role operator or viewer. Request the role from an operator");
     await said(page, AGAIN);
     await close();
     await harness.close();
@@ -58,10 +58,10 @@ here("the live page without a connection", () => {
     const { token } = tokenOf(harness, "viewer");
     const others = await Promise.all(Array.from({ length: 100 }, () => lookOn(harness, `?token=${token}`)));
     const { page, close } = await openLive(harness);
-    await said(page, "Too many pages and programs look on already: close some of them.");
+    await said(page, "Too many pages and programs are connected. Close some of them.");
     await said(page, AGAIN);
     await Promise.all(others.map((other) => other.close()));
-    await page.getByRole("button", { name: "Try now" }).click();
+    await page.getByRole("button", { name: "Reconnect now" }).click();
     await said(page, LIVE);
     await close();
     await harness.close();
@@ -75,7 +75,7 @@ here("the live page without a connection", () => {
     // The page as it was loaded before the change.
     await page.route(`${off.url}/inspector`, (route) => route.fulfill({ contentType: "text/html", body: html }));
     await page.goto(`${off.url}/inspector`);
-    await said(page, "switched off: its operator can set inspector.enabled to on");
+    await said(page, "disabled. An operator can set inspector.enabled to on");
     await said(page, AGAIN);
     await context.close();
     await on.close();
@@ -88,11 +88,11 @@ here("the live page without a connection", () => {
     await said(page, LIVE);
     await page.locator(".live-list li button", { hasText: "ledger" }).waitFor();
     await harness.close();
-    await said(page, "The service cannot be reached");
+    await said(page, "The service is unreachable");
     await said(page, AGAIN);
     expect(await page.locator(".live-list li button", { hasText: "ledger" }).count()).toBe(1);
     const again = page.waitForEvent("websocket");
-    await page.getByRole("button", { name: "Try now" }).click();
+    await page.getByRole("button", { name: "Reconnect now" }).click();
     expect((await again).url()).toEndWith("/inspector/api/live");
     // A reconnection without a click.
     await page.waitForEvent("websocket");
@@ -105,7 +105,7 @@ here("the live page without a connection", () => {
     const page = await context.newPage();
     await page.routeWebSocket(/\/inspector\/api\/live$/, (socket) => void socket.close({ code: 1006 }));
     await page.goto(`${harness.url}/inspector`);
-    await said(page, "a proxy in between has to pass on the upgrade");
+    await said(page, "A proxy in between must forward the upgrade");
     await context.close();
     await harness.close();
   }, 60_000);
@@ -120,9 +120,9 @@ here("the live page without a connection", () => {
         await page.getByText("You are signed out; sign in again.").waitFor();
         expect(await page.getByRole("link", { name: "Sign in" }).getAttribute("href")).toBe("/console/sign-in");
         await (await openVisitor(harness, "operator", null)).signIn(page.context());
-        await page.getByRole("button", { name: "Look again" }).click();
+        await page.getByRole("button", { name: "Reload" }).click();
       }
-      await page.getByText("Journal, machine and ledger say the same").waitFor();
+      await page.getByText("Events, statechart and ledger agree").waitFor();
       await close();
       await harness.close();
     }

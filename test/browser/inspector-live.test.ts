@@ -93,7 +93,7 @@ here("the live page", () => {
     expect(await page.title()).toBe("Live · genrouter");
     expect(await page.locator("img").count()).toBe(0);
     inspector.stop();
-    await actorOf(page, "crossing").getByRole("img", { name: "has ended" }).waitFor();
+    await actorOf(page, "crossing").getByRole("img", { name: "ended" }).waitFor();
     expect(complaints).toEqual([]);
     await close();
   }, 60_000);
@@ -115,9 +115,9 @@ here("the live page", () => {
     const polling = page.locator(".chart-states > li", {
       has: page.getByRole("button", { name: "running.polling", exact: true }),
     });
-    expect(Number(/(\d+) here/.exec((await polling.textContent()) ?? "")?.[1])).toBeGreaterThanOrEqual(2);
+    expect(Number(/(\d+) generations/.exec((await polling.textContent()) ?? "")?.[1])).toBeGreaterThanOrEqual(2);
     await page.getByRole("button", { name: "running.awaitingSeat" }).click();
-    await page.getByText("None of them fits the filter.").waitFor();
+    await page.getByText("No actor matches the filter.").waitFor();
     expect(await page.getByRole("form", { name: "Filter" }).getByLabel("State").inputValue()).toBe("running.awaitingSeat");
     await close();
   }, 60_000);
@@ -133,7 +133,9 @@ here("the live page", () => {
       await chosen.getByText("running.polling").waitFor();
       await chosen.click();
       await page.locator(".live-memory pre").waitFor();
-      const panes = ["Actors", "Chosen actor", "Memory", "Events"].map((name) => page.getByRole("region", { name, exact: true }));
+      const panes = ["Actors", "Selected actor", "Context", "Events"].map((name) =>
+        page.getByRole("region", { name, exact: true }),
+      );
       const boxes = await Promise.all(panes.map((pane) => pane.boundingBox()));
       for (const box of boxes) {
         expect(box?.y ?? -1).toBeGreaterThanOrEqual(0);
@@ -172,7 +174,7 @@ here("the live page", () => {
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
     await actorOf(page, id).getByText("running.polling").waitFor();
     const count = page
-      .getByRole("list", { name: "How many are in each state" })
+      .getByRole("list", { name: "Generations in each state" })
       .getByRole("button", { name: /^\d+ in running\.polling$/ });
     await count.waitFor();
     for (const tool of ["Larger", "Smaller", "Smaller", "Smaller"]) {
@@ -244,13 +246,13 @@ here("the live page", () => {
     await actorOf(page, "ledger").waitFor();
     await page.getByRole("button", { name: "Pause" }).focus();
     await page.keyboard.press("Enter");
-    await page.getByText("Paused: nothing on this page changes.").waitFor();
+    await page.getByText("Paused. This page does not change.").waitFor();
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
     await harness.until(id);
     // The page is rendered once more and still shows none of it.
     await page.getByLabel("Find").fill(id);
-    await page.getByText("None of them fits the filter.").waitFor();
-    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByText("No actor matches the filter.").waitFor();
+    await page.getByRole("button", { name: "Resume" }).click();
     await actorOf(page, id).getByText("succeeded").waitFor();
     await close();
   }, 60_000);
@@ -258,8 +260,8 @@ here("the live page", () => {
   test("shows how to connect a program with a token, and accepts that token", async () => {
     const { page, close } = await openLive();
     await page.locator("summary", { hasText: "Connect a program" }).click();
-    await page.getByRole("button", { name: "Make a token" }).click();
-    await page.getByText("It is in the text below").waitFor();
+    await page.getByRole("button", { name: "Create a token" }).click();
+    await page.getByText("The code below contains the token").waitFor();
     const [ours = "", theirs = ""] = await page.locator(".connect-snippet code").allTextContents();
     expect(theirs).toContain("createWebSocketReceiver");
     const url = /"(ws:[^"]+)"/.exec(ours)?.[1] ?? "";

@@ -16,7 +16,7 @@ afterAll(async () => {
 
 here("the scripts of the inspector", () => {
   test.each([
-    ["live", "/inspector", "Connected: what happens is shown"],
+    ["live", "/inspector", "Connected. Events appear immediately."],
     ["play", "/inspector/play", "Send an event"],
     ["replay", "/inspector/:id", "All steps"],
   ])("loads less than 45 kB of compressed script for the %s page", async (_, path, text) => {

@@ -51,11 +51,11 @@ here("the Play page", () => {
     const history = page.getByRole("list", { name: "History" });
     expect(await history.getByRole("listitem").count()).toBe(way.length);
     expect(await history.textContent()).toContain("charges $0.25 for attempt 2");
-    expect(await page.getByRole("status").first().textContent()).toContain("It has ended");
+    expect(await page.getByRole("status").first().textContent()).toContain("The statechart has ended");
 
     await page.getByRole("button", { name: "Step back" }).click();
     expect(await activeState(page)).toBe("running.collecting.fetching");
-    await page.getByRole("button", { name: "Begin again" }).click();
+    await page.getByRole("button", { name: "Restart", exact: true }).click();
     expect(await activeState(page)).toBe("queued");
     expect(await history.getByRole("listitem").count()).toBe(0);
     expect(complaints).toEqual([]);
@@ -114,13 +114,13 @@ here("the Play page", () => {
     const { page, close } = await openPlay();
     const lines = page.locator(".chart .chart-line");
     expect((await lines.allTextContents()).filter((line) => /^[✓✗]/.test(line))).toEqual([]);
-    await page.getByLabel("Show what the tests take").check();
+    await page.getByLabel("Show test coverage").check();
     const signed = await lines.allTextContents();
     expect(signed.length).toBeGreaterThan(60);
     expect(signed.filter((line) => !line.startsWith("✓ "))).toEqual([]);
     const { transitions } = chartOf(MACHINES.generation.machine);
     expect(await page.locator(".play-head").textContent()).toContain(
-      `The tests take ${transitions.length} of its ${transitions.length} transitions`,
+      `The tests cover ${transitions.length} of its ${transitions.length} transitions`,
     );
     await close();
   }, 60_000);
@@ -138,9 +138,9 @@ here("the Play page", () => {
     await page.keyboard.press("Enter");
     const current = page.locator(".chart-states > [aria-current]");
     expect(await current.allTextContents()).toEqual([
-      expect.stringContaining("running now here"),
-      expect.stringContaining("running.submitting now here"),
-      expect.stringContaining("running.submitting.intent now here"),
+      expect.stringContaining("running current state"),
+      expect.stringContaining("running.submitting current state"),
+      expect.stringContaining("running.submitting.intent current state"),
     ]);
     expect(await page.locator(".chart-states > li").count()).toBe(chartOf(MACHINES.generation.machine).states.length);
     await close();
@@ -151,7 +151,7 @@ here("the Play page", () => {
     async (look) => {
       const { page, sound, close } = await openPlay({ ...look, bypassCSP: true });
       await offer(page, "an attempt begins on cheap").first().click();
-      await page.getByLabel("Show what the tests take").check();
+      await page.getByLabel("Show test coverage").check();
       await sound();
       await close();
     },

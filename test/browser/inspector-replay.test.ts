@@ -31,7 +31,7 @@ const stepNow = async (page: Page) =>
 here("the Replay page", () => {
   test("reports that events, machine and ledger agree, and shows each event with its transfers", async () => {
     const { page, complaints, asked, close, url, journal } = await openReplay();
-    await page.getByText(`say the same in all ${journal.length} steps`).waitFor();
+    await page.getByText(`ledger agree in all ${journal.length} steps`).waitFor();
     const told = await steps(page).allTextContents();
     expect(told).toHaveLength(journal.length + 1);
     for (const { version, event, stateAfter } of journal) {
@@ -50,7 +50,7 @@ here("the Replay page", () => {
 
   test("starts with the cost of the generation and the reason for each attempt, and fits 360 pixels", async () => {
     const { page, inPage, close } = await openReplay({ viewport: { width: 360, height: 800 } });
-    const bill = page.getByRole("region", { name: "What it cost and why" });
+    const bill = page.getByRole("region", { name: "Cost and reasons" });
     expect(await bill.locator("p").first().textContent()).toMatch(
       /^Charged \$0\.30 for attempt 2, which delivered\. The other attempt cost nothing\. The quote of \$0\.20 is the price/,
     );
@@ -67,7 +67,7 @@ here("the Replay page", () => {
     const attempts = await bill.getByRole("list", { name: "Attempts" }).getByRole("listitem").allTextContents();
     expect(attempts).toEqual([
       expect.stringMatching(
-        /^Attempt 1 on life\/replicate: not received \(the service restarted.+Not charged, its price was \$0\.20: it is proved.+took \d/,
+        /^Attempt 1 on life\/replicate: not received \(the service restarted.+Not charged, price \$0\.20: it is proved.+took \d/,
       ),
       expect.stringMatching(
         /^Attempt 2 on life\/spare: delivered \(the response was lost; confirmed.+Charged \$0\.30: the attempt delivered .+took \d/,
@@ -212,7 +212,7 @@ here("the Replay page", () => {
     async (look) => {
       const { page, sound, close } = await openReplay({ ...look, bypassCSP: true });
       await steps(page).nth(6).click();
-      await page.getByLabel("also what did not change").check();
+      await page.getByLabel("show unchanged members").check();
       await page.locator("summary", { hasText: "States and transitions as a list" }).click();
       await sound();
       await close();

@@ -86,17 +86,17 @@ here("from the set-up link to the replay", () => {
       await page.getByRole("radio", { name: "$50", exact: true }).check();
       await page.getByRole("button", { name: "Buy $50" }).click();
       await page.getByRole("button", { name: "Pay $50.00" }).click();
-      await page.getByText("Paid: $50.00 are on your account.").waitFor();
+      await page.getByText("Paid. $50.00 were added to your account.").waitFor();
       await page.getByRole("definition").filter({ hasText: "$50.00" }).first().waitFor();
 
       await goTo(page, "API keys");
       await page.getByRole("button", { name: "New key" }).first().click();
       const making = page.getByRole("dialog", { name: "New key" });
       await making.getByLabel("Name").fill("laptop");
-      await making.getByRole("button", { name: "Make key" }).click();
+      await making.getByRole("button", { name: "Create key" }).click();
       const made = page.getByRole("dialog", { name: "Your new key" });
       const key = await made.getByLabel("The new key").inputValue();
-      await made.getByRole("button", { name: "I have kept it" }).click();
+      await made.getByRole("button", { name: "I have stored it" }).click();
       await made.waitFor({ state: "detached" });
       await page.reload();
       await page.getByRole("button", { name: "Revoke laptop" }).waitFor();
@@ -135,7 +135,7 @@ here("from the set-up link to the replay", () => {
 
       await page.getByRole("link", { name: "Open in the inspector" }).click();
       await page.waitForURL(`${url}/inspector/${id}`);
-      await page.getByText(/Journal, machine and ledger say the same in all \d+ steps/).waitFor();
+      await page.getByText(/Events, statechart and ledger agree in all \d+ steps/).waitFor();
       const stepNow = page.getByRole("list", { name: "Steps" }).locator("[aria-current='step']");
       const last = (await stepNow.textContent()) ?? "";
       await page.getByRole("button", { name: "Step back" }).click();

@@ -42,13 +42,13 @@ export const call = async <T>(
     });
   } catch (fault) {
     if (options.signal?.aborted) throw fault;
-    throw new Fault(0, "unreachable", "The service cannot be reached; try again in a moment.");
+    throw new Fault(0, "unreachable", "The service is unreachable; try again in a moment.");
   }
   const answer: unknown = await response.json().catch(() => null);
   if (response.ok) return answer as T;
   const { code, message } = (answer as { error?: { code: string; message: string } } | null)?.error ?? {
     code: "unclear",
-    message: `The service answered ${response.status}; try again in a moment.`,
+    message: `The service returned status ${response.status}; try again in a moment.`,
   };
   // The session has ended. The user signs in on the current page and then continues there.
   if (code === "signed_out" && me.value?.signedIn) me.value = { ...me.value, signedIn: null };

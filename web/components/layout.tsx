@@ -79,7 +79,7 @@ export const Frame = ({ title, places, path, standing, notice, children }: Props
   return (
     <div class={`frame${isOpen.value ? " is-open" : ""}`}>
       <a class="skip" href="#main">
-        Skip to the page
+        Skip to content
       </a>
       <header class="top">
         {places.length > 0 && (

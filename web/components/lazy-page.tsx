@@ -18,7 +18,7 @@ export const lazyPage = <P extends object>(load: () => Promise<ComponentType<P>>
             if (!isLeft) setLoaded({ Page: page });
           },
           () => {
-            if (!isLeft) setLoaded({ fault: "This page could not be loaded; load it again. There may be a new release." });
+            if (!isLeft) setLoaded({ fault: "This page could not be loaded. Reload it; there may be a new release." });
           },
         );
       return () => {

@@ -23,9 +23,9 @@ const usersText = (users: readonly string[]): string => {
 const Another = ({ account }: { account: string }): VNode => {
   const { value } = useQuery<AccountView>(`/console/api/operator/accounts/${encodeURIComponent(account)}`);
   return (
-    <div class="notice is-warn whose" role="note" aria-label="Whose page this is">
+    <div class="notice is-warn whose" role="note" aria-label="Account of this page">
       <p>
-        You are looking at another account:{" "}
+        This page shows another account:{" "}
         <a href={`/console/operator/accounts/${encodeURIComponent(account)}`}>{value?.name || account}</a> <code>{account}</code>
         {value && usersText(value.users)}
         {value?.paused && " (paused)"}.
@@ -48,8 +48,8 @@ export const AccountScope = ({ account, isOfAll = false }: { account: string | n
   const named = isOfAll && account === "*" ? null : (account ?? who.accountId);
   if (named !== null) return named === who.accountId ? null : <Another key={named} account={named} />;
   return isOfAll ? (
-    <p class="notice is-warn whose" role="note" aria-label="Whose page this is">
-      You are looking at all accounts.
+    <p class="notice is-warn whose" role="note" aria-label="Account of this page">
+      This page shows all accounts.
     </p>
   ) : null;
 };

@@ -66,7 +66,7 @@ const Console = (): VNode => {
     );
   if (unreachable.value !== null && known === undefined)
     return (
-      <Frame title="The console cannot be opened" places={[]} path={path}>
+      <Frame title="The console is unavailable" places={[]} path={path}>
         <p class="notice is-bad" role="alert">
           {unreachable.value}
         </p>
@@ -101,8 +101,8 @@ const Console = (): VNode => {
   const frame = { places: placesOf(mine), path, hasAccount: who.accountId !== null };
   if (!found)
     return (
-      <OwnFrame {...frame} title="There is no such page">
-        <p>Choose one from the menu.</p>
+      <OwnFrame {...frame} title="Page not found">
+        <p>Choose a page from the menu.</p>
       </OwnFrame>
     );
   const { View, title, shows } = found.page;

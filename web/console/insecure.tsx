@@ -18,13 +18,14 @@ export const Insecure = (): VNode => {
       <p class="notice is-bad" role="alert">
         {NEEDS_HTTPS}
       </p>
-      <p>A tunnel, from a terminal of this machine:</p>
+      <p>Open a tunnel from a terminal of this machine:</p>
       <pre>{tunnel}</pre>
       <p>
-        Then this page: <a href={local}>{local}</a>
+        Then open this page: <a href={local}>{local}</a>
       </p>
       <p>
-        For good: a proxy with TLS in front of the service, and the setting <code>server.public_url</code> with its https address.
+        Permanent solution: run a proxy with TLS in front of the service and set <code>server.public_url</code> to its https
+        address.
       </p>
     </>
   );

@@ -18,7 +18,7 @@ type Parts = { page: KeysPage; send: Send; close: () => void; done: (next?: KeyA
 
 const HOUR_MS = 3_600_000;
 const OVERLAPS: readonly (readonly [ms: number, says: string])[] = [
-  [0, "At once"],
+  [0, "Immediately"],
   [HOUR_MS, "After an hour"],
   [24 * HOUR_MS, "After a day"],
   [7 * 24 * HOUR_MS, "After a week"],
@@ -89,7 +89,7 @@ const Edit = ({ page, send, close, done, of }: Parts & { of: KeyView | null }): 
   };
   return (
     <Modal title={of === null ? "New key" : `Change ${nameOf(of)}`} close={close}>
-      <Sending does={of === null ? "Make key" : "Save"} close={close} send={submit}>
+      <Sending does={of === null ? "Create key" : "Save"} close={close} send={submit}>
         <div ref={place}>
           <KeyFields
             {...{ form, faults, models: page.models, isNew: of === null }}
@@ -112,10 +112,11 @@ const Rotate = ({ key_: key, send, close, done }: Parts & { key_: KeyView }): VN
     <Modal title={`Rotate ${nameOf(key)}`} close={close}>
       <Sending does="Rotate" close={close} send={submit}>
         <p>
-          You get a new key with the same terms. Both work until the old one is refused, and both count against the same limits.
+          A new key with the same terms is created. Both keys are valid until the old key expires, and both count against the same
+          limits.
         </p>
         <div class="field">
-          <label for={id}>The old key is refused</label>
+          <label for={id}>The old key expires</label>
           <select id={id} value={overlapMs} onChange={(event) => setOverlap(Number(event.currentTarget.value))}>
             {OVERLAPS.map(([ms, says]) => (
               <option key={ms} value={ms}>
@@ -138,8 +139,10 @@ const Revoke = ({ key_: key, send, close, done }: Parts & { key_: KeyView }): VN
       send={() => send("POST", `/console/api/keys/${key.id}/revoke`).then(() => done())}
     >
       <p>
-        <code>{key.start}…</code> is refused from now on, for good. Generations that it submitted go on.
-        {key.lastUsedAtMs === null ? " It was never used." : ` It was last used ${relativeTime(key.lastUsedAtMs, Date.now())}.`}
+        <code>{key.start}…</code> is rejected permanently from now on. Generations that it submitted continue.
+        {key.lastUsedAtMs === null
+          ? " It has never been used."
+          : ` It was last used ${relativeTime(key.lastUsedAtMs, Date.now())}.`}
       </p>
     </Sending>
   </Modal>
@@ -150,11 +153,11 @@ const Made = ({ made, from, close }: { made: MadeKey; from: KeyView | null; clos
   const copy = () =>
     navigator.clipboard.writeText(made.key).then(
       () => say("Copied."),
-      () => say("It could not be copied; select it and copy it yourself."),
+      () => say("The key could not be copied. Select and copy it manually."),
     );
   return (
     <Modal title="Your new key" close={close}>
-      <p>Copy it now; it is not shown again. Anyone with this key can spend the account's credits.</p>
+      <p>Copy the key now; it is not shown again. Anyone with this key can spend the credits of the account.</p>
       <div class="key-made">
         <input readOnly value={made.key} aria-label="The new key" onFocus={(event) => event.currentTarget.select()} />
         <button type="button" class="button is-main" onClick={() => void copy()}>
@@ -164,12 +167,12 @@ const Made = ({ made, from, close }: { made: MadeKey; from: KeyView | null; clos
       <p role="status">{text}</p>
       {from !== null && made.fromExpiresAtMs !== null && (
         <p>
-          <code>{from.start}…</code> is refused from {timeText(made.fromExpiresAtMs)} on.
+          <code>{from.start}…</code> is rejected from {timeText(made.fromExpiresAtMs)} on.
         </p>
       )}
       <div class="dialog-buttons">
         <button type="button" class="button" onClick={close}>
-          I have kept it
+          I have stored it
         </button>
       </div>
     </Modal>

@@ -11,8 +11,8 @@ const EXPIRIES: Record<Expiry, string> = {
   never: "Never",
   "30": "In 30 days",
   "90": "In 90 days",
-  "365": "In a year",
-  date: "At the end of a day…",
+  "365": "In 1 year",
+  date: "On a date…",
 };
 /** With more models, the list has a search field. */
 const FEW = 12;
@@ -50,15 +50,15 @@ const ModelChoice = ({ form, set, faults, models }: Parts & Pick<KeysPage, "mode
           checked={chosen === null}
           onChange={(event) => set({ models: event.currentTarget.checked ? null : [] })}
         />
-        All models, also those to come
+        All models, including future models
       </label>
       {chosen !== null && (
         <>
           {models.length > FEW && (
             <input
               type="search"
-              aria-label="Find a model"
-              placeholder="Find a model"
+              aria-label="Search models"
+              placeholder="Search models"
               value={sought}
               onInput={(event) => seek(event.currentTarget.value)}
             />
@@ -92,18 +92,18 @@ const ModelChoice = ({ form, set, faults, models }: Parts & Pick<KeysPage, "mode
 /** `isNew`: the scope is chosen at creation and cannot be changed. */
 export const KeyFields = ({ form, set, faults, models, isNew }: Parts & Pick<KeysPage, "models"> & { isNew: boolean }): VNode => (
   <>
-    <Labelled label="Name" fault={faults.name} hint="What it is for, to know it by later.">
+    <Labelled label="Name" fault={faults.name} hint="The purpose of the key.">
       {(aria) => (
         <input {...aria} value={form.name} maxLength={200} onInput={(event) => set({ name: event.currentTarget.value })} />
       )}
     </Labelled>
     {isNew && (
       <fieldset>
-        <legend>It may</legend>
+        <legend>Scope</legend>
         {(
           [
-            ["generate", "Generate, and read prices and generations"],
-            ["read", "Read prices and generations only"],
+            ["generate", "Generate and read"],
+            ["read", "Read only"],
           ] as const
         ).map(([scope, says]) => (
           <label class="choice" key={scope}>
@@ -125,14 +125,14 @@ export const KeyFields = ({ form, set, faults, models, isNew }: Parts & Pick<Key
       )}
     </Labelled>
     {form.expiry === "date" && (
-      <Labelled label="Last day" fault={faults.date} hint="It is refused when this day ends, UTC.">
+      <Labelled label="Last day" fault={faults.date} hint="The key expires at the end of this day, UTC.">
         {(aria) => (
           <input {...aria} type="date" value={form.date} onInput={(event) => set({ date: event.currentTarget.value })} />
         )}
       </Labelled>
     )}
     <fieldset class="key-amounts">
-      <legend>It may spend at most, USD</legend>
+      <legend>Spending limits in USD</legend>
       {KEY_WINDOWS.map((window) => (
         <Labelled key={window} label={WINDOW_NAMES[window]} fault={faults[window]}>
           {(aria) => (

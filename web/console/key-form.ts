@@ -63,17 +63,18 @@ export const requestOf = (
   const limits: { -readonly [window in keyof KeyLimits]: KeyLimits[window] } = { day: null, week: null, month: null };
   for (const window of KEY_WINDOWS) {
     const credits = creditsOf(form.limits[window]);
-    if (credits === undefined) faults[window] = "An amount in USD with at most two decimals, for example 12.50; empty for none.";
+    if (credits === undefined)
+      faults[window] = "Enter an amount in USD with at most 2 decimals, such as 12.50, or leave it empty for no limit.";
     else limits[window] = credits;
   }
   let expiresAtMs: number | null = null;
   if (form.expiry === "date") {
     const isSame = unchangedMs !== null && new Date(unchangedMs - 1).toISOString().slice(0, 10) === form.date;
     expiresAtMs = isSame ? unchangedMs : endOf(form.date);
-    if (!(expiresAtMs > nowMs)) faults.date = "A day from today on.";
+    if (!(expiresAtMs > nowMs)) faults.date = "Choose today or a later day.";
   } else if (form.expiry !== "never") expiresAtMs = nowMs + Number(form.expiry) * DAY_MS;
-  if (form.models?.length === 0) faults.models = "Choose at least one model, or let it use all.";
-  if (form.name.length > 200) faults.name = "At most 200 characters.";
+  if (form.models?.length === 0) faults.models = "Choose at least one model, or allow all models.";
+  if (form.name.length > 200) faults.name = "Must have at most 200 characters.";
   if (Object.keys(faults).length > 0) return { faults };
   return { request: { name: form.name.trim(), scope: form.scope, expiresAtMs, models: form.models, limits } };
 };

@@ -84,11 +84,11 @@ export const KeysView = ({ send, account }: { send: Send; account: string | null
         {fault}
       </p>
     );
-  if (page === null) return <p aria-busy="true">Reading the keys…</p>;
+  if (page === null) return <p aria-busy="true">Loading the keys…</p>;
   return (
     <>
       <div class="page-head">
-        <p>A key opens the API for {page.account.name}. It is shown once, when it is made.</p>
+        <p>A key gives access to the API for {page.account.name}. It is shown once, at its creation.</p>
         {page.mayChange && (
           <button ref={head} type="button" class="button is-main" onClick={() => act({ kind: "make" })}>
             New key
@@ -96,7 +96,7 @@ export const KeysView = ({ send, account }: { send: Send; account: string | null
         )}
       </div>
       {page.keys.length === 0 ? (
-        <p class="empty">There is no key yet. Make one to use the API.</p>
+        <p class="empty">No keys yet. Create a key to use the API.</p>
       ) : (
         <ul class="keys">
           {page.keys.map((key) => (

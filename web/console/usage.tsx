@@ -41,14 +41,14 @@ const figuresOf = ({ lines, total }: Told): Figure[] => {
   const rate = share(total);
   const whole = (value: number) => (Number.isInteger(value) ? String(value) : "");
   return [
-    figure("Spend, USD", `${usd(total.chargedCredits)} in all`, ({ chargedCredits }) => chargedCredits || null, {
+    figure("Spend, USD", `${usd(total.chargedCredits)} in total`, ({ chargedCredits }) => chargedCredits || null, {
       ...{ shape: "bars", format: (credits) => usd(Math.round(credits)) },
     }),
-    figure("Generations", `${total.count} in all`, ({ count }) => count || null, { shape: "bars", format: whole }),
-    figure("Success", rate === null ? "none" : `${percent(rate)} in all`, share, { shape: "line", format: percent, most: 1 }),
+    figure("Generations", `${total.count} in total`, ({ count }) => count || null, { shape: "bars", format: whole }),
+    figure("Success", rate === null ? "none" : `${percent(rate)} in total`, share, { shape: "line", format: percent, most: 1 }),
     figure(
       "Median wait",
-      total.medianWaitMs === null ? "none" : `${waited(total.medianWaitMs)} in all`,
+      total.medianWaitMs === null ? "none" : `${waited(total.medianWaitMs)} in total`,
       (line) => line.medianWaitMs,
       {
         ...{ shape: "line", format: waited },
@@ -68,7 +68,7 @@ const UsageTable = ({ view, csv, caption }: { view: Told; csv: string; caption: 
         </a>
       </div>
       {shown.length === 0 ? (
-        <p class="empty">Nothing ended in this time.</p>
+        <p class="empty">No generation ended in this period.</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard.
         <section class="scrolls" tabIndex={0} aria-label={`${caption}, table`}>
@@ -99,7 +99,7 @@ const UsageTable = ({ view, csv, caption }: { view: Told; csv: string; caption: 
       )}
       {view.by !== "day" && shown.length > SHOWN && (
         <p>
-          The {SHOWN} dearest of {shown.length}; the CSV has all of them.
+          Shows the {SHOWN} with the highest spend of {shown.length}. The CSV contains all.
         </p>
       )}
     </section>
@@ -144,7 +144,7 @@ export const UsageView = (of: { send: Send; account: string | null; byAccount: b
   return (
     <>
       <div class="page-head">
-        <p>Days are counted in UTC, by when a generation ended.</p>
+        <p>Days are in UTC, by the end of the generation.</p>
         <div class="field is-inline">
           <label for={id}>Show</label>
           <select id={id} value={days} onChange={(event) => setDays(Number(event.currentTarget.value))}>
@@ -157,7 +157,7 @@ export const UsageView = (of: { send: Send; account: string | null; byAccount: b
         </div>
       </div>
       {views === null || byDay === undefined ? (
-        <p aria-busy="true">Adding up…</p>
+        <p aria-busy="true">Loading the usage…</p>
       ) : (
         <>
           <div class="usage-charts">

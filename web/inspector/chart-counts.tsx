@@ -29,7 +29,7 @@ export const ChartCounts = ({ counts, layout, scale, chosen, choose }: Props): V
     }
   }, [layout, scale, states.length]);
   return (
-    <ul class="chart-counts" ref={list} aria-label="How many are in each state">
+    <ul class="chart-counts" ref={list} aria-label="Generations in each state">
       {states.map((state) => {
         const count = counts[state] ?? 0;
         return (
@@ -39,7 +39,7 @@ export const ChartCounts = ({ counts, layout, scale, chosen, choose }: Props): V
               class={count === 0 ? "is-none" : ""}
               aria-pressed={state === chosen}
               aria-label={`${count.toLocaleString("en")} in ${state}`}
-              title={`${count.toLocaleString("en")} in ${state}: press to list them alone`}
+              title={`${count.toLocaleString("en")} in ${state}; press to list only these`}
               onClick={() => choose(state)}
             >
               {count.toLocaleString("en")}

@@ -32,7 +32,7 @@ const clamp = (scale: number) => Math.min(MOST, Math.max(LEAST, scale));
 
 /** Description for screen readers. */
 const spokenOf = (chart: ChartOf, active: readonly string[]): string =>
-  `Statechart of ${chart.machine}${active.length > 0 ? `, now in ${active.join(" and ")}` : ""}. The list below says the same.`;
+  `Statechart of ${chart.machine}${active.length > 0 ? `, now in ${active.join(" and ")}` : ""}. The list below has the same content.`;
 
 type DrawingProps = ChartProps & { layout: Layout };
 

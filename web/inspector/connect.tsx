@@ -8,16 +8,17 @@ export type RequestToken = () => Promise<{ token: string; expiresAtMs: number }>
 const snippets = (url: string) =>
   [
     {
-      title: "See a program of yours here",
-      about: "Any XState 5 actor, and those that it makes, while this page is open or before.",
+      title: "Show your own program in this inspector",
+      about: "Run this code in a program with XState 5. The inspector shows the actor and all actors that it spawns.",
       code: `import { createWebSocketInspector } from "@statelyai/inspect";
 
 const { inspect } = createWebSocketInspector({ url: "${url}" });
 createActor(machine, { inspect }).start();`,
     },
     {
-      title: "See the service in the official inspector",
-      about: "In a page of yours that may open a window: it asks stately.ai for its viewer; this page sends no request.",
+      title: "Show this service in the Stately Inspector",
+      about:
+        "Run this code in your own web page. The page opens a window and loads the viewer from stately.ai. This page sends no request.",
       code: `import { createBrowserInspector, createWebSocketReceiver } from "@statelyai/inspect";
 
 const { adapter } = createBrowserInspector();
@@ -52,7 +53,7 @@ export const Connect = ({ openUrl, requestToken }: { openUrl: string; requestTok
   const ask = () => {
     setFault(null);
     requestToken().then(setToken, (thrown: unknown) =>
-      setFault(thrown instanceof Error ? thrown.message : "There is no token now."),
+      setFault(thrown instanceof Error ? thrown.message : "The token could not be created."),
     );
   };
   const url = token === null ? openUrl : `${openUrl}?token=${token.token}`;
@@ -60,12 +61,14 @@ export const Connect = ({ openUrl, requestToken }: { openUrl: string; requestTok
     <details class="connect">
       <summary>Connect a program</summary>
       <p>
-        Programs have no session: they show a token in the address, which is good for connecting for 15 minutes.{" "}
+        A program authenticates with a token in the address. A token allows new connections for 15 minutes.{" "}
         <button type="button" onClick={ask}>
-          {token === null ? "Make a token" : "Make another token"}
+          {token === null ? "Create a token" : "Create another token"}
         </button>{" "}
         <span role="status">
-          {token === null ? "" : `It is in the text below, until ${new Date(token.expiresAtMs).toLocaleTimeString()}.`}
+          {token === null
+            ? ""
+            : `The code below contains the token. It expires at ${new Date(token.expiresAtMs).toLocaleTimeString()}.`}
         </span>
       </p>
       {fault === null ? null : <p role="alert">{fault}</p>}

@@ -30,16 +30,15 @@ const SAID: Readonly<Record<Trouble, ComponentChildren>> = {
   lost: "The connection was lost.",
   signedOut: (
     <>
-      You are not signed in, or the session is over: <a href="/console/sign-in">sign in</a> as an operator or a viewer, in another
-      tab if you like.
+      You are not signed in, or the session has expired. <a href="/console/sign-in">Sign in</a> as an operator or a viewer.
     </>
   ),
-  notAllowed: "The inspector is for operators and viewers: request the role from an operator, or sign in as a user who has it.",
-  switchedOff:
-    "The inspector is switched off: its operator can set inspector.enabled to on in the settings, and start the service again.",
-  full: "Too many pages and programs look on already: close some of them.",
-  unreachable: "The service cannot be reached: it may be starting, or have stopped. Look whether it runs.",
-  shut: "The service answers, but no WebSocket comes through: a proxy in between has to pass on the upgrade of /inspector/api/live.",
+  notAllowed:
+    "The inspector requires the role operator or viewer. Request the role from an operator, or sign in as another user.",
+  switchedOff: "The inspector is disabled. An operator can set inspector.enabled to on and restart the service.",
+  full: "Too many pages and programs are connected. Close some of them.",
+  unreachable: "The service is unreachable. Check whether it is running.",
+  shut: "The service responds, but the WebSocket connection fails. A proxy in between must forward the upgrade of /inspector/api/live.",
 };
 
 type Props = {
@@ -58,12 +57,12 @@ export const ConnectionBar = ({ connection, isPaused, pause, tryNow, children }:
       <p role="status" class={`live-connection ${isTrouble ? "is-lost" : `is-${connection}`}`}>
         {isTrouble ? (
           <>
-            <strong>Not connected.</strong> {SAID[connection]} This page tries again by itself, every ten seconds at the least.
+            <strong>Not connected.</strong> {SAID[connection]} This page reconnects automatically, at least every 10 s.
           </>
         ) : isPaused ? (
-          "Paused: nothing on this page changes."
+          "Paused. This page does not change."
         ) : connection === "live" ? (
-          "Connected: what happens is shown as it happens."
+          "Connected. Events appear immediately."
         ) : (
           "Connecting …"
         )}
@@ -71,11 +70,11 @@ export const ConnectionBar = ({ connection, isPaused, pause, tryNow, children }:
       {children}
       {isTrouble ? (
         <button type="button" onClick={tryNow}>
-          Try now
+          Reconnect now
         </button>
       ) : null}
       <button type="button" aria-pressed={isPaused} onClick={() => pause(!isPaused)}>
-        {isPaused ? "Go on" : "Pause"}
+        {isPaused ? "Resume" : "Pause"}
       </button>
     </div>
   );

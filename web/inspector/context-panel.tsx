@@ -7,14 +7,14 @@ export const LiveMemory = ({ chosen, prompts }: { chosen: ChosenActor | null; pr
   const context = chosen?.context ?? null;
   const isThere = context !== null && Object.keys(context).length > 0;
   return (
-    <section class="live-memory" aria-label="Memory">
-      <h2>Memory{isThere && !prompts ? <span class="live-count"> prompts are not shown</span> : null}</h2>
+    <section class="live-memory" aria-label="Context">
+      <h2>Context{isThere && !prompts ? <span class="live-count"> prompts are not shown</span> : null}</h2>
       {isThere ? (
-        <Scrolling class="live-remembered" label="What it remembers">
+        <Scrolling class="live-remembered" label="Context as JSON">
           <pre>{JSON.stringify(context, null, 2)}</pre>
         </Scrolling>
       ) : (
-        <p class="live-nothing">{chosen === null ? "Choose an actor to see what it remembers." : "It remembers nothing."}</p>
+        <p class="live-nothing">{chosen === null ? "Select an actor to show its context." : "The context is empty."}</p>
       )}
     </section>
   );

@@ -7,7 +7,7 @@ import { usd } from "../components/format.ts";
 import { elapsed } from "./format.ts";
 
 const othersOf = (count: number): string =>
-  count === 0 ? "" : count === 1 ? " The other attempt cost nothing." : ` The ${count} other attempts cost nothing.`;
+  count === 0 ? "" : count === 1 ? " The other attempt was not charged." : ` The ${count} other attempts were not charged.`;
 
 const Verdict = ({ bill, quotedCredits }: { bill: Bill; quotedCredits: number }): VNode => {
   const { attempts, chargedCredits, unpaid } = bill;
@@ -22,7 +22,7 @@ const Verdict = ({ bill, quotedCredits }: { bill: Bill; quotedCredits: number })
       {othersOf(attempts.length - 1)}
       {chargedCredits === quotedCredits
         ? ""
-        : ` The quote of ${usd(quotedCredits)} is the price of the route that is first in the plan; this one ran on another.`}
+        : ` The quote of ${usd(quotedCredits)} is the price of the first route in the plan. Another route delivered.`}
     </p>
   );
 };
@@ -37,7 +37,7 @@ const Attempt = ({ attempt, startMs, endMs }: { attempt: AttemptBill; startMs: n
         {onTheWay.length > 0 ? ` (${onTheWay.join("; ")})` : ""}.
       </p>
       <p>
-        {chargedCredits > 0 ? `Charged ${usd(chargedCredits)}` : `Not charged, its price was ${usd(priceCredits)}`}: {why}.
+        {chargedCredits > 0 ? `Charged ${usd(chargedCredits)}` : `Not charged, price ${usd(priceCredits)}`}: {why}.
       </p>
       <p class="bill-time">
         Began {elapsed(beganAtMs - startMs)} after acceptance,{" "}
@@ -63,7 +63,7 @@ export const ReplayBill = ({ reported, steps }: { reported: GenerationHistoryDto
     ["Account", accountId],
   ];
   return (
-    <section class="bill" aria-label="What it cost and why">
+    <section class="bill" aria-label="Cost and reasons">
       <Verdict bill={bill} quotedCredits={quotedCredits} />
       <dl class="replay-facts">
         {facts.map(([name, value]) =>
@@ -75,7 +75,7 @@ export const ReplayBill = ({ reported, steps }: { reported: GenerationHistoryDto
           ),
         )}
       </dl>
-      {bill.attempts.length === 0 ? <p>No attempt was begun{completedAtMs === null ? " yet" : ""}.</p> : null}
+      {bill.attempts.length === 0 ? <p>No attempt has begun{completedAtMs === null ? " yet" : ""}.</p> : null}
       <ol class="bill-attempts" aria-label="Attempts">
         {bill.attempts.map((attempt) => (
           <Attempt key={attempt.n} attempt={attempt} startMs={createdAtMs} endMs={completedAtMs} />
@@ -83,7 +83,7 @@ export const ReplayBill = ({ reported, steps }: { reported: GenerationHistoryDto
       </ol>
       {bill.passed.length === 0 ? null : (
         <p>
-          Passed over, so not asked:{" "}
+          Skipped routes:{" "}
           {bill.passed.map(({ routeId, reason }, at) => (
             <span key={`${at}`}>
               {at > 0 ? ", " : ""}

@@ -30,7 +30,7 @@ const State = ({ box, active, deep, budget }: { box: Box; active: readonly strin
     <li class={`guest-state${isActive ? " is-active" : ""}`} aria-current={isActive ? "step" : undefined}>
       <strong>{name}</strong>
       {kind ? <span class="guest-kind"> {kind}</span> : null}
-      {isActive ? <span class="chart-mark"> now here</span> : null}
+      {isActive ? <span class="chart-mark"> current state</span> : null}
       {events.map(([event, to]) => (
         <code key={event}>
           {event} → {targetsOf(to).join(", ").slice(0, 200)}
@@ -61,7 +61,10 @@ const boxesOf = (definition: JsonObject, path: string, budget: Budget): Box[] =>
 export const GuestChart = ({ definition, state }: { definition: JsonObject; state: string }): VNode => {
   const budget = { left: MOST_STATES };
   const boxes = boxesOf(definition, "", budget);
-  if (boxes.length === 0) return <p class="live-nothing">It has no states of its own: a promise, a callback or the like.</p>;
+  if (boxes.length === 0)
+    return (
+      <p class="live-nothing">This actor has no states. It is a promise, a callback or another actor without a statechart.</p>
+    );
   return (
     <ul class="guest-chart" aria-label="States">
       {boxes.map((box) => (

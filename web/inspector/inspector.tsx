@@ -10,7 +10,7 @@ import { lazyPage } from "../components/lazy-page.tsx";
 const PLACES: readonly NavigationEntry[] = [
   { href: "/inspector", says: "Live", group: "Inspector" },
   { href: "/inspector/play", says: "Play", group: "Inspector" },
-  { href: "/console", says: "To the console", group: "" },
+  { href: "/console", says: "Console", group: "" },
 ];
 
 const socketUrl = (path: string): string => `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}${path}`;
@@ -51,8 +51,8 @@ const Inspector = (): VNode => {
       </Frame>
     );
   return (
-    <Frame title={path === "/inspector" ? "Live" : "There is no such page"} places={PLACES} path={path}>
-      {path === "/inspector" ? <Live /> : <p>Choose one from the menu.</p>}
+    <Frame title={path === "/inspector" ? "Live" : "Page not found"} places={PLACES} path={path}>
+      {path === "/inspector" ? <Live /> : <p>Choose a page from the menu.</p>}
     </Frame>
   );
 };

@@ -15,9 +15,9 @@ export const age = (ms: number): string => {
 };
 
 const ACTOR: Record<ActorRow["actor"], { sign: string; text: string }> = {
-  live: { sign: "●", text: "machine in memory" },
+  live: { sign: "●", text: "actor in memory" },
   none: { sign: "○", text: "no actor in memory: queued or passivated" },
-  ended: { sign: "✓", text: "has ended" },
+  ended: { sign: "✓", text: "ended" },
 };
 
 const Row = ({
@@ -57,9 +57,7 @@ export const ActorList = ({ rows, all, nowMs, chosen, choose }: Props): VNode =>
       <h2>
         Actors <span class="live-count">{rows.length === all ? all : `${rows.length} of ${all}`}</span>
       </h2>
-      {rows.length === 0 ? (
-        <p class="live-nothing">{all === 0 ? "Nothing is under way." : "None of them fits the filter."}</p>
-      ) : null}
+      {rows.length === 0 ? <p class="live-nothing">{all === 0 ? "No actors." : "No actor matches the filter."}</p> : null}
       <ul>
         {drawn.map((row) => (
           <Row key={row.id} row={row} nowMs={nowMs} isChosen={row.id === chosen} choose={() => choose(row.id)} />
@@ -67,7 +65,7 @@ export const ActorList = ({ rows, all, nowMs, chosen, choose }: Props): VNode =>
       </ul>
       {rows.length > most ? (
         <button type="button" onClick={() => setMost(most + PAGE)}>
-          Show more ({rows.length - most} are not shown)
+          Show more ({rows.length - most} not shown)
         </button>
       ) : null}
     </section>

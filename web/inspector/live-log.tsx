@@ -20,7 +20,7 @@ const Line = ({ event, choose }: { event: SeenEvent; choose: () => void }): VNod
     {event.node === undefined ? null : <span class="live-node">{event.node}</span>}
     {event.more ? (
       <details>
-        <summary>What it carries</summary>
+        <summary>Event data</summary>
         <pre>{JSON.stringify(event.more, null, 2)}</pre>
       </details>
     ) : null}
@@ -37,8 +37,8 @@ export const EventLog = ({ events, leftOut, choose, clear }: Props): VNode => (
         Clear
       </button>
     </div>
-    {leftOut > 0 ? <p>{leftOut} events were left out: this page was too slow for them.</p> : null}
-    {events.length === 0 ? <p class="live-nothing">Nothing has happened since you look on.</p> : null}
+    {leftOut > 0 ? <p>{leftOut} events were dropped because this page reads too slowly.</p> : null}
+    {events.length === 0 ? <p class="live-nothing">No events yet.</p> : null}
     <Scrolling class="live-lines" label="Event log">
       <ol reversed>
         {events

@@ -23,12 +23,12 @@ const Totals = ({ feed }: { feed: LiveFeed }): VNode | null => {
     ["queued", queued],
     ["running", running],
     ...(nodes === undefined ? [] : [["nodes", nodes] as [string, number]]),
-    [nodes === undefined ? "machines in memory" : "machines in the memory of this node", live],
-    ["of other programs", guests],
-    ...(unlisted > 0 ? [["without a row: the list is full", unlisted] as [string, number]] : []),
+    [nodes === undefined ? "actors in memory" : "actors in memory on this node", live],
+    ["actors of other programs", guests],
+    ...(unlisted > 0 ? [["not listed (the list is full)", unlisted] as [string, number]] : []),
   ];
   return (
-    <ul class="live-totals" aria-label="In all">
+    <ul class="live-totals" aria-label="Totals">
       {facts.map(([name, count]) => (
         <li key={name}>
           <strong>{count.toLocaleString("en")}</strong> {name}

@@ -37,13 +37,13 @@ const applyOutput = (saying: MachineOutput): string => {
     case "note.attempt":
       return `writes: attempt ${saying.change.n}${saying.change.state ? ` is ${saying.change.state}` : saying.change.begin ? " begins" : " changes"}`;
     case "note.pinned":
-      return `writes: ${saying.copies.length === 1 ? "a copy" : `${saying.copies.length} copies`} of its links`;
+      return `writes: ${saying.copies.length === 1 ? "a copy" : `${saying.copies.length} copies`} of the input links`;
     case "note.capture":
       return `ledger: charges ${usd(saying.credits)} for attempt ${saying.n} and releases the rest`;
     case "note.release":
       return `ledger: releases the whole hold; ${saying.error.code}`;
     default:
-      return `asks: ${describeEffect(saying satisfies Effect)}`;
+      return `effect: ${describeEffect(saying satisfies Effect)}`;
   }
 };
 
@@ -117,8 +117,8 @@ const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: Ch
   return (
     <>
       <p class="play-state" role="status">
-        Now in <strong>{state}</strong>, {elapsed(standing.nowMs - first.nowMs)} after the beginning.{" "}
-        {isOver ? "It has ended: step back, or begin again." : chart.states.find(({ id }) => id === state)?.description}
+        Current state: <strong>{state}</strong>, {elapsed(standing.nowMs - first.nowMs)} after the start.{" "}
+        {isOver ? "The statechart has ended. Step back or restart." : chart.states.find(({ id }) => id === state)?.description}
       </p>
       <div class="replay-columns">
         <Chart chart={chart} {...marks} follow={`${steps.length} ${standing.nowMs}`} />
@@ -129,7 +129,7 @@ const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: Ch
               Step back
             </button>
             <button type="button" onClick={() => setGame(fresh(machine))} disabled={steps.length === 0 && standing === first}>
-              Begin again
+              Restart
             </button>
             {WAITS.map(([label, ms]) => (
               <button
@@ -143,8 +143,10 @@ const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: Ch
             ))}
           </div>
           <Offers offers={offers} report={report} />
-          <h2>What happened</h2>
-          {steps.length === 0 ? <p>Nothing yet. The events that it answers to are the ones that can be pressed.</p> : null}
+          <h2>History</h2>
+          {steps.length === 0 ? (
+            <p>No events yet. A button is enabled if the current state has a transition for its event.</p>
+          ) : null}
           <History steps={steps} first={first} />
           {last ? <Guards considered={last.considered} /> : null}
           {standing.snapshot.context && Object.keys(standing.snapshot.context).length > 0 ? (
@@ -183,10 +185,10 @@ export const PlayView = (): VNode => {
           </select>
         </label>
         <label>
-          <input type="checkbox" checked={isCovering} onChange={() => setCovering(!isCovering)} /> Show what the tests take
+          <input type="checkbox" checked={isCovering} onChange={() => setCovering(!isCovering)} /> Show test coverage
         </label>
         <p>
-          {MACHINES[machine].about}. The tests take {covered} of its {chart.transitions.length} transitions.
+          {MACHINES[machine].about}. The tests cover {covered} of its {chart.transitions.length} transitions.
         </p>
       </div>
       <Board key={machine} machine={machine} chart={chart} isCovering={isCovering} />

@@ -25,7 +25,7 @@ export const ReplayPage = ({ id, load }: Props): VNode => {
     setLoaded(null);
     return look();
   }, [look]);
-  if (loaded === null) return <p role="status">Reading the journal…</p>;
+  if (loaded === null) return <p role="status">Loading the events…</p>;
   if ("fault" in loaded)
     return (
       <>
@@ -37,7 +37,7 @@ export const ReplayPage = ({ id, load }: Props): VNode => {
             </>
           ) : null}
           <button type="button" onClick={look}>
-            Look again
+            Reload
           </button>
         </p>
       </>
@@ -47,9 +47,9 @@ export const ReplayPage = ({ id, load }: Props): VNode => {
     <>
       {isOpen ? (
         <p class="replay-open">
-          It has not ended yet.{" "}
+          The generation has not ended yet.{" "}
           <button type="button" onClick={look}>
-            Look again
+            Reload
           </button>
         </p>
       ) : null}

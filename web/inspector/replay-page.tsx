@@ -22,11 +22,11 @@ const CHART = chartOf(generationMachine);
 const Verdict = ({ replayed }: { replayed: Replay }): VNode =>
   replayed.agrees ? (
     <p class="replay-verdict is-right" role="status">
-      ✓ Journal, machine and ledger say the same in all {replayed.steps.length - 1} steps.
+      ✓ Events, statechart and ledger agree in all {replayed.steps.length - 1} steps.
     </p>
   ) : (
     <div class="replay-verdict is-wrong" role="alert">
-      <p>✗ Journal, machine and ledger do not say the same:</p>
+      <p>✗ Events, statechart and ledger disagree:</p>
       <ul>
         {replayed.faults.map((fault) => (
           <li key={fault}>{fault}</li>
@@ -79,7 +79,7 @@ export const ReplayView = ({ reported }: { reported: GenerationHistoryDto }): VN
       <Exports
         name={id}
         make={{
-          svg: () => svgOf(CHART, marks, `The way of ${id}`),
+          svg: () => svgOf(CHART, marks, `Path of ${id}`),
           mmd: () => `${mermaidOf(CHART, wayOf(steps.slice(0, place + 1)))}\n`,
           json: () =>
             `${JSON.stringify({ generation: reported.generation, agrees: replayed.agrees, faults: replayed.faults, steps }, null, 2)}\n`,
@@ -87,7 +87,7 @@ export const ReplayView = ({ reported }: { reported: GenerationHistoryDto }): VN
       />
       {reported.input === null ? null : (
         <details>
-          <summary>What was asked for</summary>
+          <summary>Request</summary>
           <pre>{JSON.stringify(reported.input, null, 2)}</pre>
         </details>
       )}

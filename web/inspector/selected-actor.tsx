@@ -28,14 +28,14 @@ export const edgeOf = (chart: ChartOf, event: SeenEvent | undefined): string | n
 const Facts = ({ row, nowMs }: { row: ActorRow; nowMs: number }): VNode => {
   const facts: [string, string | undefined][] = [
     ["State", row.state],
-    ["In it for", row.sinceMs === null ? undefined : age(nowMs - row.sinceMs)],
+    ["Time in state", row.sinceMs === null ? undefined : age(nowMs - row.sinceMs)],
     ["Age", row.bornAtMs === null ? undefined : age(nowMs - row.bornAtMs)],
     ["Model", row.model],
     ["Route", row.route],
     ["Attempts", row.attempts === undefined ? undefined : String(row.attempts)],
     ["Account", row.account?.name || row.account?.id],
     ["Node", row.node],
-    ["Made by", row.parent],
+    ["Parent", row.parent],
   ];
   return (
     <dl class="replay-facts">
@@ -68,20 +68,20 @@ export const Chosen = ({ chosen, row, last, counts, nowMs, state, onState, leave
   const machine = kind === "guest" ? null : MACHINE_OF[kind];
   const chart = useMemo(() => (machine === null ? null : chartOf(MACHINES[machine].machine)), [machine]);
   return (
-    <section class="live-chosen" aria-label="Chosen actor">
+    <section class="live-chosen" aria-label="Selected actor">
       <div class="live-head">
         <h2>{row?.name ?? "All generations"}</h2>
         {row?.kind === "generation" ? <a href={`/inspector/${row.id}`}>Replay</a> : null}
         {row ? (
           <button type="button" onClick={leave}>
-            Choose none
+            Clear selection
           </button>
         ) : null}
       </div>
       {row ? (
         <Facts row={row} nowMs={nowMs} />
       ) : (
-        <p>How many are in each state now: press a number to list them. Choose an actor to follow it.</p>
+        <p>Each number is the count of generations in a state. Press a number to list them. Select an actor to follow it.</p>
       )}
       {chart === null ? (
         <GuestChart definition={chosen?.definition ?? {}} state={row?.state ?? ""} />

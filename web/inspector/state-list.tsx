@@ -8,7 +8,7 @@ type Props = ChartProps & { isActive: (state: string) => boolean };
 const Transition = ({ transition, edge, taken, coverage }: { transition: ChartTransition } & Props): VNode => {
   const { id, event, guard, target } = transition;
   const marks = [
-    edge === id ? "taken last" : taken?.includes(id) ? "taken" : null,
+    edge === id ? "last transition" : taken?.includes(id) ? "taken" : null,
     coverage ? (coverage.includes(id) ? "tested" : "not tested") : null,
   ].filter(Boolean);
   return (
@@ -38,8 +38,8 @@ export const StateList = (props: Props): VNode => {
             ) : (
               <strong>{id}</strong>
             )}
-            {isActive(id) ? <span class="chart-mark"> now here</span> : null}
-            {count > 0 ? <span class="chart-mark"> {count} here</span> : null}
+            {isActive(id) ? <span class="chart-mark"> current state</span> : null}
+            {count > 0 ? <span class="chart-mark"> {count} generations</span> : null}
             {description ? <p>{description}</p> : null}
             {leaving.length > 0 ? (
               <ul>

@@ -51,7 +51,7 @@ const Ledger = ({ transfers }: { transfers: readonly StateChange[] }): VNode | n
 
 const Written = ({ notes, nameOf }: { notes: ReplayStep["notes"]; nameOf: (routeId: string) => string }): VNode | null =>
   notes.length === 0 ? null : (
-    <Part title="Written of its attempts">
+    <Part title="Attempt changes">
       <ul>
         {notes.map(({ n, state, begin, failure }) => (
           <li key={n}>
@@ -71,13 +71,13 @@ export const Memory = ({ before, after }: { before: object | null; after: object
   const all = differences(before, after);
   const shown = isWhole ? all : all.filter(({ isChanged }) => isChanged);
   return (
-    <Part title="Memory">
+    <Part title="Context">
       <label class="step-whole">
-        <input type="checkbox" checked={isWhole} onChange={() => setWhole(!isWhole)} /> also what did not change
+        <input type="checkbox" checked={isWhole} onChange={() => setWhole(!isWhole)} /> show unchanged members
       </label>
       {shown.length === 0 ? <p>Nothing changed.</p> : null}
       {shown.length === 0 ? null : (
-        <Scrolling class="step-scroll" label="Memory of the machine">
+        <Scrolling class="step-scroll" label="Context of the statechart">
           <table>
             <thead>
               <tr>
@@ -125,10 +125,10 @@ export const StepDetail = ({ step, before, nameOf = (routeId) => routeId }: Prop
       )}
       <code>{step.to}</code>
     </p>
-    {step.fault === null ? null : <p class="step-fault">Does not agree: {step.fault}.</p>}
+    {step.fault === null ? null : <p class="step-fault">Disagreement: {step.fault}.</p>}
     <Ledger transfers={step.transfers} />
     {step.effects.length === 0 ? null : (
-      <Part title="Commands">
+      <Part title="Effects">
         <ul>
           {step.effects.map((ask) => (
             <li key={describeEffect(ask)}>{describeEffect(ask)}</li>
@@ -141,7 +141,7 @@ export const StepDetail = ({ step, before, nameOf = (routeId) => routeId }: Prop
     <Memory before={before?.context ?? null} after={step.context} />
     {step.event === null ? null : (
       <details>
-        <summary>The event as it is in the journal</summary>
+        <summary>Stored event</summary>
         <pre>{JSON.stringify(step.event, null, 2)}</pre>
       </details>
     )}

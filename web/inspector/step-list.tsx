@@ -35,8 +35,8 @@ const Step = ({
           {kind} {usd(credits)}
         </span>
       ))}
-      {isTaken ? <span class="step-text">from here on by node {step.node}</span> : null}
-      {step.fault === null ? null : <span class="step-fault">does not agree</span>}
+      {isTaken ? <span class="step-text">written by node {step.node} from this step on</span> : null}
+      {step.fault === null ? null : <span class="step-fault">disagrees</span>}
     </button>
   </li>
 );

@@ -24,7 +24,7 @@ export const statusOfPurchase = (purchase: PurchaseView, nowMs: number): string 
   const { state, credits, refundedCredits, disputedCredits } = purchase;
   if (state === "open") return nowMs < purchase.expiresAtMs ? "Waiting for payment" : "Over";
   if (state === "expired") return "Not paid";
-  if (state === "mismatched") return "Being looked into";
+  if (state === "mismatched") return "Under review";
   if (disputedCredits > 0) return "Disputed";
   if (refundedCredits >= credits) return "Refunded";
   return refundedCredits > 0 ? `Refunded ${usdText(refundedCredits)}` : "Paid";

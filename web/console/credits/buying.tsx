@@ -11,7 +11,7 @@ export const amountFault = (text: string, { leastUsd, mostUsd }: CreditsView["bu
   const isWhole = /^\d{1,7}$/.test(text.trim());
   const usd = Number(text);
   if (isWhole && usd >= leastUsd && usd <= mostUsd) return null;
-  return `Choose a whole number from ${leastUsd} to ${mostUsd.toLocaleString("en-US")}.`;
+  return `Enter a whole number from ${leastUsd} to ${mostUsd.toLocaleString("en-US")}.`;
 };
 
 export const Buying = ({ buying }: { buying: CreditsView["buying"] }) => {
@@ -37,7 +37,7 @@ export const Buying = ({ buying }: { buying: CreditsView["buying"] }) => {
   };
 
   if (buying.provider === null)
-    return <p class="muted">Credits are not sold here: ask your operator, who can grant them to your account.</p>;
+    return <p class="muted">Purchases are disabled. Your operator can grant credits to your account.</p>;
   return (
     <form onSubmit={(event) => void buy(event)} noValidate class="buying">
       <fieldset class="packs">
@@ -80,7 +80,7 @@ export const Buying = ({ buying }: { buying: CreditsView["buying"] }) => {
             ? "Opening the checkout…"
             : `Buy ${amountFault(amount, buying) === null ? usdText(Number(amount) * 100, 0) : "credits"}`}
         </button>{" "}
-        {buying.provider === "test" && <span class="muted">Test checkout: no money moves.</span>}
+        {buying.provider === "test" && <span class="muted">Test checkout: no money is transferred.</span>}
       </p>
     </form>
   );

@@ -23,7 +23,7 @@ export const CheckoutPage = ({ id }: { id: string }) => {
   const wrong = fault ?? failed;
   return (
     <section class="checkout" aria-label="Test checkout">
-      <p class="notice warn">Test checkout: no money moves.</p>
+      <p class="notice warn">Test checkout: no money is transferred.</p>
       {wrong && (
         <p class="fault" role="alert">
           {wrong}
@@ -43,7 +43,7 @@ export const CheckoutPage = ({ id }: { id: string }) => {
             </p>
           ) : (
             <p>
-              This checkout is over. <a href="/console/credits">Back to credits</a>
+              This checkout has ended. <a href="/console/credits">Back to credits</a>
             </p>
           )}
         </>

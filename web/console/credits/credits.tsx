@@ -64,7 +64,7 @@ export const CreditsPage = () => {
       {purchaseId !== null && <Returned purchaseId={purchaseId} onPaid={onPaid} />}
       {cancelled !== null && (
         <p class="notice" role="status">
-          Nothing was bought and nothing charged.
+          Nothing was purchased or charged.
         </p>
       )}
       <CreditsNotice credits={credits} />

@@ -102,8 +102,7 @@ export const LedgerPage = () => {
   return (
     <div class="credits">
       <p class="muted">
-        A hold sets credits aside for a generation; a charge takes its price out of the balance, and a release gives the rest
-        back.
+        A hold reserves credits for a generation. A charge takes its price from the hold, and a release returns the rest.
       </p>
       <FilterForm filters={filters} set={set} />
       <p>
@@ -119,9 +118,7 @@ export const LedgerPage = () => {
       <div aria-busy={isBusy} aria-live="polite">
         {page && page.lines.length > 0 && <Lines lines={page.lines} />}
         {page && page.lines.length === 0 && (
-          <p class="muted">
-            {page.next === null ? "There is no such transfer." : "Nothing was found so far; look further back."}
-          </p>
+          <p class="muted">{page.next === null ? "No transfer matches." : "No match so far. Search further back."}</p>
         )}
       </div>
       <p class="pages">

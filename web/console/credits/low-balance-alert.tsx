@@ -10,14 +10,14 @@ export const CreditsNotice = ({ credits }: { credits: CreditsView }) => {
   if (owedCredits > 0)
     return (
       <p class="notice bad" role="status">
-        {usdText(owedCredits)} are owed after a refund or dispute{account.paused ? ", and the account is paused" : ""}. What you
-        buy settles it first. <a href="/console/credits">Credits</a>
+        The account has a debt of {usdText(owedCredits)} after a refund or dispute
+        {account.paused ? ", and is paused" : ""}. Purchases pay the debt first. <a href="/console/credits">Credits</a>
       </p>
     );
   if (account.paused)
     return (
       <p class="notice bad" role="status">
-        This account is paused: nothing can be generated. Ask your operator.
+        This account is paused and cannot generate. Contact your operator.
       </p>
     );
   if (!low.isLow) return null;
@@ -52,13 +52,14 @@ export const LowMark = ({
   };
   const submit = (event: Event) => {
     event.preventDefault();
-    if (!/^\d{1,7}$/.test(text.trim())) return setSaid({ isFault: true, text: "Choose a whole number of USD; 0 for never." });
+    if (!/^\d{1,7}$/.test(text.trim()))
+      return setSaid({ isFault: true, text: "Enter a whole number of USD; 0 disables the alert." });
     void save(Number(text));
   };
   return (
     <form onSubmit={submit} noValidate class="low">
       <label class="field">
-        <span>Alert when fewer USD than this are available (0: never)</span>
+        <span>Alert below this amount in USD (0: never)</span>
         <input
           name="low"
           inputMode="numeric"

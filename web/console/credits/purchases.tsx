@@ -9,7 +9,7 @@ import { queryOf, statusOfPurchase, usdText } from "./amounts.ts";
 
 const Row = ({ purchase, mayBuy }: { purchase: PurchaseView; mayBuy: boolean }) => {
   const [fault, setFault] = useState<string | null>(null);
-  const goOn = async () => {
+  const continuePayment = async () => {
     try {
       location.assign((await call<Bought>("POST", `/console/api/purchases/${purchase.id}/checkout`)).url);
     } catch (thrown) {
@@ -23,7 +23,7 @@ const Row = ({ purchase, mayBuy }: { purchase: PurchaseView; mayBuy: boolean }) 
       <td data-head="Amount" class="number">
         {usdText(purchase.credits)}
       </td>
-      <td data-head="Standing">
+      <td data-head="Status">
         {statusOfPurchase(purchase, Date.now())}
         {fault && (
           <span class="fault" role="alert">
@@ -34,8 +34,8 @@ const Row = ({ purchase, mayBuy }: { purchase: PurchaseView; mayBuy: boolean }) 
       </td>
       <td data-head="Papers" class="actions">
         {isOpen && mayBuy && (
-          <button type="button" onClick={() => void goOn()}>
-            Go on to pay
+          <button type="button" onClick={() => void continuePayment()}>
+            Continue to payment
           </button>
         )}
         {purchase.receipt !== null && <a href={`/console/receipts/${purchase.id}`}>Receipt {purchase.receipt}</a>}
@@ -64,7 +64,7 @@ export const Purchases = ({ account, mayBuy }: { account: string | null; mayBuy:
         Loading…
       </p>
     );
-  if (value.purchases.length === 0 && before === null) return <p class="muted">Nothing was bought yet.</p>;
+  if (value.purchases.length === 0 && before === null) return <p class="muted">No purchases yet.</p>;
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard. */}

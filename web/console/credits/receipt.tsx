@@ -22,7 +22,7 @@ const Receipt = ({ purchase }: { purchase: PurchaseView }) => {
         <dt>Purchase</dt>
         <dd>{purchase.id}</dd>
         <dt>Paid by</dt>
-        <dd>{purchase.provider === "test" ? "Test checkout: no money moved" : "Stripe"}</dd>
+        <dd>{purchase.provider === "test" ? "Test checkout: no money was transferred" : "Stripe"}</dd>
         {purchase.invoice && (
           <>
             <dt>Invoice</dt>
@@ -56,14 +56,14 @@ const Receipt = ({ purchase }: { purchase: PurchaseView }) => {
           )}
           {purchase.disputedCredits > 0 && (
             <tr>
-              <td>Taken back by a dispute</td>
+              <td>Reversed by a dispute</td>
               <td class="number">−{usdText(purchase.disputedCredits)}</td>
             </tr>
           )}
         </tbody>
         <tfoot>
           <tr>
-            <th scope="row">{takenBack > 0 ? "Paid, less what was taken back" : "Paid"}</th>
+            <th scope="row">{takenBack > 0 ? "Paid, less reversals" : "Paid"}</th>
             <td class="number">{usdText(purchase.credits - takenBack)}</td>
           </tr>
         </tfoot>

@@ -40,23 +40,23 @@ export const Returned = ({ purchaseId, onPaid }: { purchaseId: string; onPaid: (
         {fault}
       </p>
     );
-  if (!purchase) return <p class="notice">Asking about your payment…</p>;
+  if (!purchase) return <p class="notice">Checking your payment…</p>;
   const amount = usdText(purchase.credits);
   return (
     <div class="notice" role="status">
       {purchase.state === "paid" && (
         <p>
-          Paid: {amount} are on your account. <a href={`/console/receipts/${purchase.id}`}>Receipt {purchase.receipt}</a>
+          Paid. {amount} were added to your account. <a href={`/console/receipts/${purchase.id}`}>Receipt {purchase.receipt}</a>
         </p>
       )}
-      {purchase.state === "open" && looks < LOOKS && <p>Waiting to hear that {amount} were paid…</p>}
+      {purchase.state === "open" && looks < LOOKS && <p>Waiting for the payment of {amount}…</p>}
       {purchase.state === "open" && looks >= LOOKS && (
         <p>
-          Nothing is known of the payment of {amount} yet. Some ways to pay take days; the credits come by themselves when it is
-          through.
+          The payment of {amount} has not been confirmed yet. Some payment methods take days. The credits are added automatically
+          after the confirmation.
         </p>
       )}
-      {purchase.state === "expired" && <p>The checkout is over and nothing was paid.</p>}
+      {purchase.state === "expired" && <p>The checkout has expired. Nothing was paid.</p>}
       {purchase.state === "mismatched" && (
         <p>The payment does not match the purchase, so no credits were added. Your operator has been notified.</p>
       )}

@@ -10,7 +10,7 @@ export const Copy = ({ text, says, of }: { text: string; says: string; of: strin
   const copy = async () => {
     const done = await navigator.clipboard.writeText(text).then(
       () => "Copied",
-      () => "This browser does not let pages copy; mark the text instead",
+      () => "This browser does not allow pages to copy. Select the text instead.",
     );
     setSaid(done);
     clearTimeout(timer.current);

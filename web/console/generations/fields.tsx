@@ -7,12 +7,12 @@ type Props = { field: FormField; value: string; set: (value: string) => void; fa
 const hintOf = ({ kind, option }: FormField): string[] => [
   ...(kind === "range" ? [`${option.min} to ${option.max}`] : []),
   ...(kind === "link" ? ["An https address"] : []),
-  ...(kind === "links" ? [`Up to ${option.max_items} https addresses, one a line`] : []),
+  ...(kind === "links" ? [`Up to ${option.max_items} https addresses, one per line`] : []),
   ...(option.min_s === undefined ? [] : [`at least ${option.min_s} s`]),
   ...(option.max_s === undefined ? [] : [`at most ${option.max_s} s`]),
-  ...(option.max_total_s === undefined ? [] : [`${option.max_total_s} s in all`]),
-  ...(option.requires ? [`needs ${option.requires.map(titleOf).join(", ")}`] : []),
-  ...(option.excludes ? [`not together with ${option.excludes.map(titleOf).join(", ")}`] : []),
+  ...(option.max_total_s === undefined ? [] : [`at most ${option.max_total_s} s in total`]),
+  ...(option.requires ? [`requires ${option.requires.map(titleOf).join(", ")}`] : []),
+  ...(option.excludes ? [`cannot be combined with ${option.excludes.map(titleOf).join(", ")}`] : []),
 ];
 
 const message = (value: unknown): string => (value === true ? "On" : value === false ? "Off" : String(value));

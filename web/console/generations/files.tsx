@@ -15,10 +15,10 @@ const nameOf = (of: GenerationDto, file: FileDto): string =>
 /** Requests the reason why a file could not be shown; null if the file exists and only its format is not supported here. */
 const promptReason = async ({ url }: FileDto): Promise<string | null> => {
   const answer = await fetch(url, { headers: { range: "bytes=0-0" } }).catch(() => null);
-  if (answer === null) return "The service cannot be reached; load the page again in a moment.";
+  if (answer === null) return "The service is unreachable; reload the page in a moment.";
   if (answer.ok) return null;
   const text = (await answer.json().catch(() => null)) as { error?: { message: string } } | null;
-  return text?.error?.message ?? `The service answered ${answer.status}; load the page again in a moment.`;
+  return text?.error?.message ?? `The service returned status ${answer.status}; reload the page in a moment.`;
 };
 
 /** `small`: as a tile of the gallery. */
@@ -42,7 +42,7 @@ export const FilePreview = ({ of, file, small = false }: { of: GenerationDto; fi
 
 /** All files of a succeeded generation, or the reason why there are none. */
 export const Files = ({ of }: { of: GenerationDto }): VNode | null => {
-  if (of.areFilesGone) return <p class="muted">Its files are past their retention and have been deleted.</p>;
+  if (of.areFilesGone) return <p class="muted">The retention of the files has expired and they have been deleted.</p>;
   if (of.files.length === 0) return null;
   return (
     <div class={`made-files${of.files.length > 1 ? " are-many" : ""}`}>

@@ -16,9 +16,10 @@ export const StatusBadge = ({ status }: Pick<GenerationDto, "status">): VNode =>
 );
 
 const saysOf = ({ status, message, attempts, costCredits, error }: GenerationDto): string => {
-  if (status === "queued") return "Waiting for its turn.";
-  if (status === "running") return message ?? (attempts > 1 ? `On route ${attempts}: those before it failed.` : "At work.");
-  if (status === "failed") return `${error?.message ?? "It failed."} Nothing was charged.`;
+  if (status === "queued") return "Queued.";
+  if (status === "running")
+    return message ?? (attempts > 1 ? `Running on route ${attempts}; the earlier routes failed.` : "Running.");
+  if (status === "failed") return `${error?.message ?? "The generation failed."} Nothing was charged.`;
   return `Charged ${usdText(costCredits ?? 0)}.`;
 };
 

@@ -39,7 +39,9 @@ const Money = ({ of }: { of: GenerationDetail }): VNode => {
     <Part id="money" title="Money">
       <p class="money-line">
         {usdText(heldCredits)} held
-        {isOver ? ` → ${usdText(chargedCredits)} charged, ${usdText(releasedCredits)} released` : " until it has ended"}
+        {isOver
+          ? ` → ${usdText(chargedCredits)} charged, ${usdText(releasedCredits)} released`
+          : " until the generation has ended"}
       </p>
       <details>
         <summary>{of.entries.length} transfers in the ledger</summary>
@@ -65,7 +67,7 @@ const FileFacts = ({ of }: { of: GenerationDetail }): VNode | null =>
           ...(of.width === null ? [] : [["Dimensions", `${of.width} × ${of.height}`] as const]),
           ...(of.durationMs === null ? [] : [["Length", `${(of.durationMs / 1000).toFixed(2)} s`] as const]),
           ...(of.hasAudio === null ? [] : [["Sound", of.hasAudio ? "yes" : "no"] as const]),
-          ...(of.filesExpireAtMs === null || of.areFilesGone ? [] : [["Kept until", timeText(of.filesExpireAtMs)] as const]),
+          ...(of.filesExpireAtMs === null || of.areFilesGone ? [] : [["Available until", timeText(of.filesExpireAtMs)] as const]),
         ]}
       />
       <ul class="file-list">
@@ -103,7 +105,7 @@ export const GenerationPage = ({ id }: { id: string }): VNode => {
         {fault}
       </p>
     );
-  if (!of) return <p aria-busy="true">Reading the generation…</p>;
+  if (!of) return <p aria-busy="true">Loading the generation…</p>;
   return (
     <div class="generation" data-id={of.id} data-status={of.status}>
       <AccountScope account={of.accountId} />
@@ -151,7 +153,7 @@ export const GenerationPage = ({ id }: { id: string }): VNode => {
                 {of.keyName}
               </a>,
             ],
-            ["Made", timeText(of.createdAtMs)],
+            ["Created", timeText(of.createdAtMs)],
             ["Ended", of.completedAtMs === null ? "not yet" : timeText(of.completedAtMs)],
             ["Request", <code key="request">{of.requestId}</code>],
             ...(of.idempotencyKey === null ? [] : [["Idempotency-Key", <code key="key">{of.idempotencyKey}</code>] as const]),

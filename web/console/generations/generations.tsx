@@ -211,22 +211,22 @@ export const GenerationsPage = (): VNode => {
       {isEmpty && next === null && (
         <p class="empty">
           {isFiltered ? (
-            "No generation fits these filters."
+            "No generation matches these filters."
           ) : (
             <>
-              There are no generations yet. <a href="/console/playground">Make one in the playground</a>, or send one with an{" "}
+              No generations yet. <a href="/console/playground">Create one in the playground</a>, or submit one with an{" "}
               <a href="/console/keys">API key</a>.
             </>
           )}
         </p>
       )}
-      {isBusy && rows.shown.length === 0 && <p>Reading the generations…</p>}
+      {isBusy && rows.shown.length === 0 && <p>Loading the generations…</p>}
       {next !== null && (
         <p class="actions">
           <button type="button" disabled={isBusy} onClick={() => void goOn()}>
-            {isFiltered ? "Look further" : "Show more"}
+            {isFiltered ? "Search further" : "Show more"}
           </button>
-          {isFiltered && <span class="muted">Looked at {looked.toLocaleString("en-US")} so far.</span>}
+          {isFiltered && <span class="muted">Searched {looked.toLocaleString("en-US")} so far.</span>}
         </p>
       )}
     </div>

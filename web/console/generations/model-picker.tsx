@@ -55,7 +55,7 @@ export const ModelPicker = (of: {
             </span>
           </label>
         ))}
-        {found.length === 0 && <p class="muted">No model fits; search for something else.</p>}
+        {found.length === 0 && <p class="muted">No model matches. Change the search.</p>}
       </fieldset>
     </section>
   );

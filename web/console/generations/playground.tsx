@@ -22,7 +22,7 @@ const Code = ({ request }: { request: SnippetRequest }): VNode => {
   const text = snippet.of(location.origin, request);
   return (
     <section class="card code" aria-labelledby="as-code">
-      <h2 id="as-code">The same as code</h2>
+      <h2 id="as-code">Request as code</h2>
       <fieldset>
         <legend class="unseen">Language</legend>
         <div class="segments">
@@ -87,7 +87,7 @@ const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTe
   const submit = async (event: Event) => {
     event.preventDefault();
     if (missing.length > 0) {
-      setFault(`${missing.map(titleOf).join(", ")}: fill in what is required.`);
+      setFault(`${missing.map(titleOf).join(", ")}: is required.`);
       document.getElementById(`field-${missing[0]}`)?.focus();
       return;
     }
@@ -134,22 +134,18 @@ const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTe
         <p class="muted">
           {isTest ? (
             <>
-              <span class="badge">Simulator</span> Nothing is sent to a provider; the credits of this service are spent all the
-              same.
+              <span class="badge">Simulator</span> No request is sent to a provider. The credits of this service are spent
+              nevertheless.
             </>
           ) : (
             "This spends real credits."
           )}
-          {!mayGenerate && " You have no account of your own, so you cannot generate."}
+          {!mayGenerate && " You have no account, so you cannot generate."}
         </p>
       </form>
       <div class="playground-side">
         <section aria-label="Results">
-          {made.length === 0 ? (
-            <p class="empty">What you generate appears here.</p>
-          ) : (
-            made.map((one) => <Made key={one.id} of={one} />)
-          )}
+          {made.length === 0 ? <p class="empty">Results appear here.</p> : made.map((one) => <Made key={one.id} of={one} />)}
         </section>
         <Code request={request} />
       </div>
@@ -164,8 +160,9 @@ const NoModel = (): VNode => (
     {me.value?.signedIn?.role !== "member" && (
       <>
         {" "}
-        No route has a key of its provider, or all are off or down: <Link href="/console/operator/providers">Providers</Link> sets
-        keys, <Link href="/console/operator/routes">Routes</Link> lists the reasons.
+        No route has a provider key, or all routes are off or down. Set keys under{" "}
+        <Link href="/console/operator/providers">Providers</Link>. <Link href="/console/operator/routes">Routes</Link> lists the
+        reasons.
       </>
     )}
   </p>
@@ -188,7 +185,7 @@ export const PlaygroundPage = (): VNode => {
         {fault ?? used.fault}
       </p>
     );
-  if (!known || (from !== null && !used.value)) return <p aria-busy="true">Reading the models…</p>;
+  if (!known || (from !== null && !used.value)) return <p aria-busy="true">Loading the models…</p>;
   if (known.models.length === 0) return <NoModel />;
   const model = known.models.find(({ id }) => id === chosen);
   const start = model && (used.value?.model === model.id ? valuesFrom(model, used.value.input) : startValues(model));
@@ -206,7 +203,7 @@ export const PlaygroundPage = (): VNode => {
         <Form key={`${model.id} ${from ?? ""}`} model={model} start={start} isTest={known.mode === "test"} />
       ) : (
         <p class="empty">
-          {chosen === null ? "Choose a model to begin." : `The model ${chosen} is not offered at the moment; choose another.`}
+          {chosen === null ? "Choose a model." : `The model ${chosen} is not available at the moment. Choose another model.`}
         </p>
       )}
     </div>

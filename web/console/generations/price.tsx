@@ -39,16 +39,16 @@ type Known = Extract<QuoteDto, { refusal: null }>;
 
 const sentence = ({ leastCredits, mostCredits, reservedCredits, timedBy }: Known): string => {
   if (leastCredits === null || mostCredits === null || reservedCredits === null)
-    return `The price goes by the length of ${timedBy.map((name) => titleOf(name.replace("input.", ""))).join(", ")}, which is measured at submission.`;
+    return `The price depends on the length of ${timedBy.map((name) => titleOf(name.replace("input.", ""))).join(", ")}, which is measured at submission.`;
   const charged =
     leastCredits === mostCredits ? usdText(leastCredits) : `between ${usdText(leastCredits)} and ${usdText(mostCredits)}`;
-  return `You are charged ${charged}; ${usdText(reservedCredits)} is held until it has ended.`;
+  return `You are charged ${charged}; ${usdText(reservedCredits)} is held until the generation has ended.`;
 };
 
 const Routes = ({ routes, skipped }: Known): VNode => (
   <details>
     <summary>
-      {routes.length} {routes.length === 1 ? "route" : "routes"} behind it
+      {routes.length} {routes.length === 1 ? "route" : "routes"}
     </summary>
     <ol class="quoted-routes">
       {routes.map(({ n, priceCredits, expectedS, name, provider }) => (
@@ -62,19 +62,19 @@ const Routes = ({ routes, skipped }: Known): VNode => (
       <ul>
         {skipped.map(({ why, name }, at) => (
           <li key={name ?? at}>
-            {name ?? "A route is left out"}: {why}
+            {name ?? "A route is skipped"}: {why}
           </li>
         ))}
       </ul>
     )}
-    <p class="muted">They are tried in this order; only the one that delivers is charged.</p>
+    <p class="muted">The routes are tried in this order. Only the route that delivers is charged.</p>
   </details>
 );
 
 export const Price = ({ quote, fault }: Priced): VNode => (
   <div class="price" role="status" aria-live="polite">
     {fault !== null && <p class="fault">{fault}</p>}
-    {quote === null && fault === null && <p class="muted">Fill in what is required to see the price.</p>}
+    {quote === null && fault === null && <p class="muted">Fill in the required fields to show the price.</p>}
     {quote?.refusal && <p class="fault">{quote.refusal.message}</p>}
     {quote?.refusal === null && (
       <>

@@ -16,12 +16,12 @@ const pathOf = ({ id }: AccountView): string => `${API}/accounts/${id}`;
 
 /** The credits that were transferred. The available balance never becomes negative, and the remainder becomes debt. */
 const moved = ({ transferredCredits, newlyOwedCredits, account }: CreditsAdjusted): string => {
-  if (transferredCredits === 0 && newlyOwedCredits === 0) return "This was booked already; nothing more moved.";
+  if (transferredCredits === 0 && newlyOwedCredits === 0) return "The adjustment was already applied. Nothing was transferred.";
   if (transferredCredits > 0) return `${usd(transferredCredits)} were granted; ${usd(account.availableCredits)} are available.`;
   const taken = `${usd(-transferredCredits)} were taken back.`;
   return newlyOwedCredits === 0
     ? taken
-    : `${taken} ${usd(newlyOwedCredits)} were not there and are owed now, so the account is paused.`;
+    : `${taken} ${usd(newlyOwedCredits)} were not available and are now debt, so the account is paused.`;
 };
 
 const Credits = ({ of, close, done, isGrant }: Props & { isGrant: boolean }): VNode => {
@@ -32,7 +32,7 @@ const Credits = ({ of, close, done, isGrant }: Props & { isGrant: boolean }): VN
   const run = async () => {
     const credits = creditsIn(amount);
     if (typeof credits === "string") return credits;
-    if (note.trim() === "") return "Say why in the note: it stands in the account's ledger.";
+    if (note.trim() === "") return "Enter a note. It is stored in the ledger of the account.";
     const requested = isGrant ? credits : -credits;
     const body = { reference: reference.current, credits: requested, note: note.trim() };
     const answer = await call<CreditsAdjusted>("POST", `${pathOf(of)}/credits`, body);
@@ -44,11 +44,17 @@ const Credits = ({ of, close, done, isGrant }: Props & { isGrant: boolean }): VN
     <DialogState title={title} does={isGrant ? "Grant" : "Take back"} isDanger={!isGrant} close={close} run={run}>
       <p>
         {isGrant
-          ? `They are available at once; ${usd(of.availableCredits)} are now.`
-          : `At most what is available is taken, ${usd(of.availableCredits)} now: what is held for generations in progress stays. If that is too little, the rest is owed and the account is paused.`}
+          ? `The credits are available immediately. ${usd(of.availableCredits)} are available now.`
+          : `At most the available ${usd(of.availableCredits)} are taken back. Held credits are not affected. If the available credits are too few, the rest becomes debt and the account is paused.`}
       </p>
       <TextField says="Amount in USD" value={amount} set={setAmount} inputMode="decimal" />
-      <TextField says="Note" value={note} set={setNote} maxLength={500} about="The account's users read it in their ledger." />
+      <TextField
+        says="Note"
+        value={note}
+        set={setNote}
+        maxLength={500}
+        about="The users of the account can read it in their ledger."
+      />
     </DialogState>
   );
 };
@@ -62,15 +68,15 @@ const Pause = ({ of, close, done }: Props): VNode => {
   if (of.paused)
     return (
       <DialogState title={`Resume ${of.name}?`} does="Resume" close={close} run={run}>
-        <p>Its keys open the API again at once. {of.owedCredits > 0 && `It still owes ${usd(of.owedCredits)}; that stays.`}</p>
+        <p>Its keys are accepted again immediately. {of.owedCredits > 0 && `The debt of ${usd(of.owedCredits)} remains.`}</p>
       </DialogState>
     );
   return (
     <DialogState title={`Pause ${of.name}?`} does="Pause" isDanger close={close} run={run}>
-      <p>From now on every request with its keys is answered 403: nothing is submitted, read or downloaded with them.</p>
+      <p>Every request with its keys gets status 403 from now on, for submissions, reads and downloads.</p>
       <p>
-        It stops nothing that was accepted: {of.inProgress} {of.inProgress === 1 ? "generation goes" : "generations go"} on and
-        are charged when they deliver. No credits move, and its keys are kept.
+        Accepted generations continue and are charged when they deliver: {of.inProgress} in progress. No credits are transferred,
+        and the keys are not deleted.
       </p>
     </DialogState>
   );
@@ -92,25 +98,25 @@ const Limits = ({ of, close, done }: Props): VNode => {
   const run = async () => {
     const [burstPerS, inProgressLimit] = [limitIn(burst), limitIn(most)];
     if (burstPerS === undefined || inProgressLimit === undefined)
-      return "A limit is a whole number from 1 to 1,000,000, or empty for the service's.";
-    done(await call<AccountView>("PATCH", pathOf(of), { burstPerS, inProgressLimit }), "The limits hold from now on.");
+      return "A limit must be a whole number from 1 to 1,000,000, or empty for the limit of the service.";
+    done(await call<AccountView>("PATCH", pathOf(of), { burstPerS, inProgressLimit }), "The limits apply from now on.");
     return undefined;
   };
   return (
     <DialogState title={`Limits of ${of.name}`} does="Save" close={close} run={run}>
       <TextField
-        says="Requests in one second"
+        says="Requests per second"
         value={burst}
         set={setBurst}
         inputMode="numeric"
-        about={`Empty: the service's, ${burstPerS.service}.`}
+        about={`Empty: the limit of the service, ${burstPerS.service}.`}
       />
       <TextField
         says="Generations in progress"
         value={most}
         set={setMost}
         inputMode="numeric"
-        about={`Empty: the service's, ${inProgress.service}. Those in progress go on, also above it.`}
+        about={`Empty: the limit of the service, ${inProgress.service}. Generations in progress continue above the limit.`}
       />
     </DialogState>
   );

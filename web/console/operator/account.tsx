@@ -30,7 +30,7 @@ const TRANSFERS: readonly Column<AccountTransfer>[] = [
   { says: "For", cell: ({ generationId, note }) => (generationId === null ? note : <code>{generationId}</code>) },
 ];
 
-const limitText = ({ own, service }: OwnLimit): string => (own === null ? `${service}, the service's` : `${own}, its own`);
+const limitText = ({ own, service }: OwnLimit): string => (own === null ? `${service} (service)` : `${own} (account)`);
 
 const BUTTONS: readonly (readonly [AccountAction, (account: Account) => string])[] = [
   ["grant", () => "Grant credits"],
@@ -44,13 +44,13 @@ const Facts = ({ of }: { of: Account }): VNode => {
     ["Balance", usd(of.balanceCredits)],
     ["Held", usd(of.heldCredits)],
     ["Available", usd(of.availableCredits)],
-    ["Charged so far", usd(of.chargedCredits)],
+    ["Charged in total", usd(of.chargedCredits)],
     ["Owed", usd(of.owedCredits)],
     ["In progress", String(of.inProgress)],
     ["Users", of.users.join(", ") || "none"],
-    ["Keys", `${of.keys.active} of ${of.keys.all} in use`],
-    ["Requests in one second", limitText(of.limits.burstPerS)],
-    ["Generations in progress at most", limitText(of.limits.inProgress)],
+    ["Keys", `${of.keys.active} of ${of.keys.all} active`],
+    ["Requests per second", limitText(of.limits.burstPerS)],
+    ["Max generations in progress", limitText(of.limits.inProgress)],
     ["Made", timeText(of.createdAtMs)],
   ];
   return (
@@ -102,12 +102,12 @@ export const AccountPage = ({ id }: { id: string }): VNode => {
             <a href={`/console/credits?account=${id}`}>Credits</a> <a href={`/console/ledger?account=${id}`}>Ledger</a>{" "}
             <a href={`/console/usage?account=${id}`}>Usage</a>
           </p>
-          <h2>Last transfers</h2>
+          <h2>Recent transfers</h2>
           {account.transfers.length === 0 ? (
-            <p class="empty">Nothing has moved yet.</p>
+            <p class="empty">No transfers yet.</p>
           ) : (
             <SortedTable
-              caption="Last transfers"
+              caption="Recent transfers"
               columns={TRANSFERS}
               rows={account.transfers}
               keyOf={({ atMs, kind, credits, generationId, availableAfterCredits: after }) =>

@@ -42,7 +42,7 @@ const COLUMNS: readonly Column<AccountLine>[] = [
   { says: "Held", by: (row) => row.heldCredits, cell: (row) => usd(row.heldCredits), isNumber: true },
   { says: "Available", by: (row) => row.availableCredits, cell: (row) => usd(row.availableCredits), isNumber: true },
   { says: "In progress", by: (row) => row.inProgress, cell: (row) => row.inProgress, isNumber: true },
-  { says: "Made", by: (row) => row.createdAtMs, cell: (row) => timeText(row.createdAtMs) },
+  { says: "Created", by: (row) => row.createdAtMs, cell: (row) => timeText(row.createdAtMs) },
 ];
 
 const NewAccount = ({ close }: { close: () => void }): VNode => {
@@ -51,23 +51,29 @@ const NewAccount = ({ close }: { close: () => void }): VNode => {
   const [credits, setCredits] = useState("");
   const reference = useRef(newReference());
   const run = async () => {
-    if (name.trim() === "") return "Give the account a name.";
+    if (name.trim() === "") return "Enter a name.";
     const first = credits.trim() === "" ? 0 : creditsIn(credits);
-    if (typeof first === "string") return `First credits: ${first}`;
+    if (typeof first === "string") return `Initial credits: ${first}`;
     const body = { reference: reference.current, name: name.trim(), creditCredits: first };
     const { id } = await call<AccountView>("POST", `${API}/accounts`, body);
     go(`/console/operator/accounts/${id}`);
     return undefined;
   };
   return (
-    <DialogState title="New account" does="Make account" close={close} run={run}>
-      <TextField says="Name" value={name} set={setName} maxLength={200} about="Whose it is; only operators see it." />
+    <DialogState title="New account" does="Create account" close={close} run={run}>
       <TextField
-        says="First credits in USD"
+        says="Name"
+        value={name}
+        set={setName}
+        maxLength={200}
+        about="The owner of the account. Only operators can read it."
+      />
+      <TextField
+        says="Initial credits in USD"
         value={credits}
         set={setCredits}
         inputMode="decimal"
-        about="Granted at once; leave it empty for none. A key is made on the account's page of keys."
+        about="Granted immediately. Leave it empty to grant none. Create a key on the page API keys of the account."
       />
     </DialogState>
   );
@@ -135,7 +141,7 @@ export const AccountsView = (): VNode => {
             <UndecidedOfAll undecided={undecided} />
             <p class="said" role="status">
               {accounts.length === 0
-                ? "No account fits."
+                ? "No account matches."
                 : `${accounts.length}${next === null ? "" : " and more"} shown, newest first.`}
             </p>
             {accounts.length > 0 && <SortedTable caption="Accounts" columns={COLUMNS} rows={accounts} keyOf={({ id }) => id} />}

@@ -12,27 +12,27 @@ type Decision = GenerationDecisionRequest["decision"];
 
 const CHOICES: Readonly<Record<Decision, { says: string; does: string; about: (held: string) => string }>> = {
   retry: {
-    says: "Retry: ask its provider again",
+    says: "Retry: query the provider again",
     does: "Retry",
     about: () =>
-      "Its provider is asked about the attempt in hand, with the whole time of its route. Nothing is charged before it has delivered.",
+      "The provider is queried about the current attempt for the full route timeout. Nothing is charged before a delivery.",
   },
   settle: {
-    says: "Settle: it has delivered",
+    says: "Settle: the attempt has delivered",
     does: "Settle",
     about: (held) =>
-      `The files of the newest attempt with a job or a result are fetched, and the customer is charged for it out of the ${held} held.`,
+      `The files of the newest attempt with a job or a result are downloaded. The customer is charged its price from the ${held} held.`,
   },
   fail: {
-    says: "Fail: end it without a charge",
+    says: "Fail: end the generation without a charge",
     does: "Fail",
-    about: (held) => `The customer gets the ${held} back. What its provider may still deliver is listed under orphans.`,
+    about: (held) => `The ${held} held are released to the customer. A later result is listed under orphans.`,
   },
 };
 
 const outcomeText = ({ id, status, state, isTaken, costCredits }: DecidedView): string => {
-  if (!isTaken && (status === "succeeded" || status === "failed")) return `${id} ${status} before it was decided.`;
-  if (!isTaken) return `It is noted: the node that owns ${id} acts within a minute.`;
+  if (!isTaken && (status === "succeeded" || status === "failed")) return `${id} ${status} before the decision was applied.`;
+  if (!isTaken) return `The decision is stored. The node that owns ${id} applies it within 60 s.`;
   if (status === "failed") return `${id} has failed; nothing was charged.`;
   return costCredits === null ? `${id} continues: ${state}.` : `${id} is charged ${usd(costCredits)}.`;
 };
@@ -42,14 +42,14 @@ export const Deciding = ({ of, close, done }: { of: Parked; close: () => void; d
   const [reason, setReason] = useState("");
   const chosen = CHOICES[decision];
   const run = async () => {
-    if (reason.trim() === "") return "Say why: it stands in the audit log and in the generation's journal.";
+    if (reason.trim() === "") return "Enter a reason. It is stored in the audit log and in the events of the generation.";
     const wish: GenerationDecisionRequest = { decision, attempt: null, reason: reason.trim() };
     done(outcomeText(await call<DecidedView>("POST", `${API}/generations/${of.id}/decision`, wish)));
     return undefined;
   };
   return (
-    <DialogState title={`What becomes of ${of.id}?`} does={chosen.does} isDanger={decision === "fail"} close={close} run={run}>
-      <p>It cannot go on by itself: {of.reason}</p>
+    <DialogState title={`Decide on ${of.id}`} does={chosen.does} isDanger={decision === "fail"} close={close} run={run}>
+      <p>The generation is parked: {of.reason}</p>
       <Labelled says="Decision" about={chosen.about(usd(of.reservedCredits))}>
         {(id, about) => (
           <select
@@ -71,7 +71,7 @@ export const Deciding = ({ of, close, done }: { of: Parked; close: () => void; d
         value={reason}
         set={setReason}
         maxLength={500}
-        about="For the audit log and the generation's journal."
+        about="Stored in the audit log and in the events of the generation."
       />
     </DialogState>
   );

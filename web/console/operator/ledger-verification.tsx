@@ -36,7 +36,7 @@ const Invariant = ({ of }: { of: InvariantResult }): VNode => (
 );
 
 const verdictOf = ({ fault, results, sums, tookMs, transfers }: VerificationResult): string => {
-  if (fault !== null) return `The verification did not finish, so it has no result: ${fault}`;
+  if (fault !== null) return `The verification failed without a result: ${fault}`;
   const broken = results.filter(({ ok }) => !ok).length;
   const wrong = sums.filter((one) => one.balanceCredits !== one.transferCredits).length;
   const took = `${count(transfers, "transfer")} in ${span(tookMs)}`;
@@ -105,7 +105,7 @@ export const LedgerVerificationPage = (): VNode => {
           <>
             <p class="muted">
               Checks every generation, attempt and transfer against the {invariants} invariants, in separate threads. The service
-              continues meanwhile, and rows that change during the run are checked as they are found.
+              continues during the run. Rows that change during the run are checked in their state at that moment.
             </p>
             <p>
               <button type="button" class="button is-main" onClick={begin} aria-disabled={running !== null}>

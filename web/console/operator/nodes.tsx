@@ -10,11 +10,11 @@ const NameCell = ({ name, isThis, pid }: NodeLine): VNode => (
     {name}
     <span class="muted">
       process {pid}
-      {isThis ? ", this one" : ""}
+      {isThis ? ", this node" : ""}
     </span>
   </>
 );
-const leaseText = (ms: number): string => (ms >= 0 ? `in ${span(ms)}` : `ran out ${span(-ms)} ago`);
+const leaseText = (ms: number): string => (ms >= 0 ? `in ${span(ms)}` : `expired ${span(-ms)} ago`);
 
 const ALIVE: readonly Column<NodeLine>[] = [
   { says: "Node", by: ({ name }) => name, cell: (row) => <NameCell {...row} /> },
@@ -36,8 +36,8 @@ const ALIVE: readonly Column<NodeLine>[] = [
 const ENDED: readonly Column<NodeLine>[] = [
   { says: "Node", by: ({ name }) => name, cell: (row) => <NameCell {...row} /> },
   { says: "Ended", by: ({ endedAtMs }) => endedAtMs, cell: ({ endedAtMs }) => timeText(endedAtMs ?? 0) },
-  { says: "How", cell: ({ endedBy }) => (endedBy === null ? "It closed." : `Its lease ran out, and ${endedBy} ended it.`) },
-  { says: "Taken over from it", by: ({ takenOver }) => takenOver, isNumber: true, cell: ({ takenOver }) => takenOver },
+  { says: "Reason", cell: ({ endedBy }) => (endedBy === null ? "Stopped." : `Lease expired; ended by ${endedBy}.`) },
+  { says: "Taken over", by: ({ takenOver }) => takenOver, isNumber: true, cell: ({ takenOver }) => takenOver },
 ];
 const keyOf = ({ epoch }: NodeLine): string => String(epoch);
 
@@ -47,13 +47,13 @@ export const Nodes = ({ nodes }: { nodes: readonly NodeLine[] }): VNode => {
     <>
       <h2>Nodes</h2>
       <p>
-        They share one database and are equal. A node is called by its host, its place among the nodes, and its opening; what it
-        has taken over, or others from it, is counted for a week.
+        The nodes share one database and have equal roles. The name of a node consists of its host, its number and its start. The
+        counts of takeovers cover the last 7 days.
       </p>
-      <SortedTable caption="Nodes that are alive" columns={ALIVE} rows={alive} keyOf={keyOf} />
+      <SortedTable caption="Live nodes" columns={ALIVE} rows={alive} keyOf={keyOf} />
       <h2>Nodes that ended in the last week</h2>
       {ended.length === 0 ? (
-        <p class="empty">None has.</p>
+        <p class="empty">No node has ended.</p>
       ) : (
         <SortedTable caption="Nodes that ended in the last week" columns={ENDED} rows={ended} keyOf={keyOf} />
       )}

@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<OrphanLine>[] = [
       </>
     ),
   },
-  { says: "Fate", by: ({ fate }) => fate, cell: ({ fate }) => fate },
+  { says: "Cause", by: ({ fate }) => fate, cell: ({ fate }) => fate },
   { says: "Price", by: (row) => row.priceCredits, cell: (row) => usd(row.priceCredits), isNumber: true },
   { says: "Sent", by: ({ sentAtMs }) => sentAtMs, cell: ({ sentAtMs }) => relativeAge(sentAtMs) },
   {
@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<OrphanLine>[] = [
     ),
   },
   {
-    says: "Known, and to do",
+    says: "Facts and remedy",
     cell: ({ known, toDo }) => (
       <>
         {known}
@@ -77,8 +77,8 @@ export const OrphansView = (): VNode => {
           <>
             <p class="said" role="status">
               {all === 0
-                ? "There is none."
-                : `${count(all, "orphan")}, at most ${usd(credits)} lost at the prices of their routes.`}
+                ? "No orphans."
+                : `${count(all, "orphan")}, a loss of at most ${usd(credits)} at the prices of their routes.`}
             </p>
             {kinds.length > 0 && (
               <ul class="plain">
@@ -102,9 +102,7 @@ export const OrphansView = (): VNode => {
                 keyOf={({ generationId, n }) => `${generationId} ${n}`}
               />
             )}
-            {orphans.length < all && (
-              <p class="muted">The newest {orphans.length} are shown; genrouter orphans --json lists all of them.</p>
-            )}
+            {orphans.length < all && <p class="muted">Shows the newest {orphans.length}. genrouter orphans --json lists all.</p>}
           </>
         )}
       </Awaited>

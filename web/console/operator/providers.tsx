@@ -16,29 +16,29 @@ type Action = { kind: "set" | "drop"; account: string };
 
 const sourceText = (key: KeySourceView | null): string => {
   if (key === null) return "no key";
-  if (key.from === "vault") return `key kept here${key.setAtMs === null ? "" : `, set ${timeText(key.setAtMs)}`}`;
-  return key.from === "file" ? "key from a file that the settings name" : "key from the settings or the environment";
+  if (key.from === "vault") return `key stored in the vault${key.setAtMs === null ? "" : `, set ${timeText(key.setAtMs)}`}`;
+  return key.from === "file" ? "key from a file of the configuration" : "key from the configuration or the environment";
 };
 
 const SetKey = ({ account, close, done }: { account: string; close: () => void; done: (text: string) => void }): VNode => {
   const [key, setKey] = useState("");
   const run = async () => {
-    if (key.trim() === "") return "Paste the key.";
+    if (key.trim() === "") return "Enter the key.";
     const path = `${API}/providers/${encodeURIComponent(account)}/key`;
     const { isShadowed } = await call<KeySet>("POST", path, { key: key.trim() });
-    const but = isShadowed ? " The settings have one too, and theirs goes before it." : " It is in use from now on.";
-    done(`The key of ${account} is kept.${but}`);
+    const but = isShadowed ? " The configuration also has a key, which takes precedence." : " It is used from now on.";
+    done(`The key of ${account} is stored.${but}`);
     return undefined;
   };
   return (
-    <DialogState title={`Key of ${account}`} does="Keep key" close={close} run={run}>
+    <DialogState title={`Key of ${account}`} does="Store key" close={close} run={run}>
       <TextField
         says="Key"
         isSecret
         value={key}
         set={setKey}
         maxLength={4096}
-        about="It is sealed before it is written, and never shown again. One that is kept already is replaced."
+        about="The key is encrypted before it is stored and is never shown again. It replaces a stored key."
       />
     </DialogState>
   );
@@ -47,14 +47,14 @@ const SetKey = ({ account, close, done }: { account: string; close: () => void; 
 const DropKey = ({ account, close, done }: { account: string; close: () => void; done: (text: string) => void }): VNode => {
   const run = async () => {
     await call("DELETE", `${API}/providers/${encodeURIComponent(account)}/key`);
-    done(`The key of ${account} is gone.`);
+    done(`The key of ${account} is deleted.`);
     return undefined;
   };
   return (
-    <DialogState title={`Drop the key of ${account}?`} does="Drop key" isDanger close={close} run={run}>
+    <DialogState title={`Delete the key of ${account}?`} does="Delete key" isDanger close={close} run={run}>
       <p>
-        Its routes are not used any more, unless the settings have a key too. What is under way there cannot be asked about
-        without a key: let it end first.
+        Its routes are no longer used, unless the configuration also has a key. Running jobs cannot be polled without a key. Wait
+        until they have ended.
       </p>
     </DialogState>
   );
@@ -80,10 +80,10 @@ const Provider = ({ of, act }: { of: ProviderAccount; act: (action: Action) => v
               <button
                 type="button"
                 class="button is-danger"
-                aria-label={`Drop key of ${of.account}`}
+                aria-label={`Delete key of ${of.account}`}
                 onClick={() => act({ kind: "drop", account: of.account })}
               >
-                Drop key
+                Delete key
               </button>
             )}
           </span>
@@ -95,7 +95,7 @@ const Provider = ({ of, act }: { of: ProviderAccount; act: (action: Action) => v
             <strong>{name}</strong> {sourceText(key)}
           </p>
           {routes.length === 0 ? (
-            <p class="muted">No route of the catalogue goes there.</p>
+            <p class="muted">The catalogue has no route to this provider.</p>
           ) : (
             <details>
               <summary>

@@ -21,7 +21,7 @@ const Switch = ({ of, close, done }: Props): VNode => {
   const [reason, setReason] = useState("");
   const isOff = of.state === "off";
   const run = async () => {
-    if (!isOff && reason.trim() === "") return "Give a reason; it is shown with the route.";
+    if (!isOff && reason.trim() === "") return "Enter a reason. It is shown with the route.";
     await call("POST", `${pathOf(of)}/switch`, { reason: isOff ? null : reason.trim() });
     done(`${of.id} is switched ${isOff ? "on" : "off"}.`);
     return undefined;
@@ -29,15 +29,15 @@ const Switch = ({ of, close, done }: Props): VNode => {
   if (isOff)
     return (
       <DialogState title={`Switch ${of.id} on?`} does="Switch on" close={close} run={run}>
-        <p>It is used again from the next attempt on, and what is known of its being down is forgotten.</p>
-        {of.reason !== null && <p>It was switched off because: {of.reason}</p>}
+        <p>The next attempts use the route again. Its circuit breaker is reset.</p>
+        {of.reason !== null && <p>Reason for switching it off: {of.reason}</p>}
       </DialogState>
     );
   return (
     <DialogState title={`Switch ${of.id} off?`} does="Switch off" isDanger close={close} run={run}>
       <p>
-        No new attempt begins on it: generations that wait for it go to their next route. Attempts under way go on and are charged
-        when they deliver. A model whose routes are all off is not listed any more.
+        No new attempt begins on the route. Generations that wait for it use their next route. Running attempts continue and are
+        charged when they deliver. A model whose routes are all off is no longer listed.
       </p>
       <TextField says="Reason" value={reason} set={setReason} maxLength={500} />
     </DialogState>
@@ -45,15 +45,15 @@ const Switch = ({ of, close, done }: Props): VNode => {
 };
 
 const checkText = (of: RouteLine, { kind, detail }: RouteChecked): string => {
-  if (kind === "works") return `${of.provider} takes the key: ${detail}. Nothing was bought.`;
-  if (kind === "refused") return `${of.provider} refuses: ${detail}.`;
-  if (kind === "unclear") return `${of.provider} did not say: ${detail}. Try again.`;
-  return `${of.provider} has nothing that can be asked for nothing.`;
+  if (kind === "works") return `${of.provider} accepts the key: ${detail}. Nothing was purchased.`;
+  if (kind === "refused") return `${of.provider} rejects the request: ${detail}.`;
+  if (kind === "unclear") return `${of.provider} returned an unclear response: ${detail}. Try again.`;
+  return `${of.provider} has no free request that checks the key.`;
 };
 
 const trialText = ({ status, costCredits, failure, generationId }: TrialView): string => {
-  if (status === "succeeded") return `It delivered ${generationId}, which is sold for ${usd(costCredits ?? 0)}.`;
-  if (status === "failed") return `It did not deliver ${generationId}: ${failure}.`;
+  if (status === "succeeded") return `The route delivered ${generationId}. Its price is ${usd(costCredits ?? 0)}.`;
+  if (status === "failed") return `The route did not deliver ${generationId}: ${failure}.`;
   return `${generationId} is ${status}…`;
 };
 
@@ -93,18 +93,18 @@ const Test = ({ of, close }: Props): VNode => {
   const text = () => {
     if (fault !== null) return fault;
     if (trial !== null) return `${trialText(trial)} ${looking}`;
-    return checked === null ? `Asking ${of.provider}…` : checkText(of, checked);
+    return checked === null ? `Checking ${of.provider}…` : checkText(of, checked);
   };
   return (
-    <DialogState title={`Test ${of.id}`} does={mayBuy ? "Buy one generation" : null} close={close} run={run}>
+    <DialogState title={`Test ${of.id}`} does={mayBuy ? "Purchase one generation" : null} close={close} run={run}>
       <PageMessage text={text()} />
       {mayBuy && (
         <p>
-          To try all of it, one generation can be bought on this route alone, the least that {of.model} can be asked for:{" "}
+          A full test purchases one generation on this route only, with the smallest input of {of.model}.{" "}
           <strong>
-            {of.provider} takes at least {checked.costs} for it
-          </strong>
-          , from your account there. It stands on the account “route tests” here.
+            {of.provider} charges at least {checked.costs}
+          </strong>{" "}
+          to your account there. Here, the account “route tests” is charged.
         </p>
       )}
     </DialogState>

@@ -30,12 +30,12 @@ const State = ({ of }: { of: RouteLine }): VNode => (
     <RouteStatus state={of.state} />
     {of.reason !== null && <span class="why">{of.reason}</span>}
     {of.sinceMs !== null && <span class="muted">since {relativeAge(of.sinceMs)}</span>}
-    {of.untilMs !== null && of.untilMs > Date.now() && <span class="muted">tried again {relativeAge(of.untilMs)}</span>}
+    {of.untilMs !== null && of.untilMs > Date.now() && <span class="muted">retried {relativeAge(of.untilMs)}</span>}
   </>
 );
 
 const marginText = ({ margin }: RouteLine): string => {
-  if (margin === null) return "not known";
+  if (margin === null) return "unknown";
   const [least, most] = [Math.round(margin.leastPercent), Math.round(margin.mostPercent)];
   return least === most ? `${least} %` : `${least} to ${most} %`;
 };
@@ -84,7 +84,7 @@ const columnsOf = (routes: readonly RouteLine[], act: (action: RouteAction) => v
           {latencyText(row)}
           {row.latency && <LatencySparkline {...row.latency} longestMs={longestMs} />}
           <span class="muted">
-            expected {span(row.expectedMs)}, {row.isMeasured ? "measured" : "the catalogue's"}
+            expected {span(row.expectedMs)}, {row.isMeasured ? "measured" : "from the catalogue"}
           </span>
         </>
       ),
@@ -102,7 +102,7 @@ const columnsOf = (routes: readonly RouteLine[], act: (action: RouteAction) => v
       ),
     },
     {
-      says: "Seats",
+      says: "Max running",
       by: ({ running }) => running.taken,
       isNumber: true,
       cell: ({ running }) => `${running.taken} of ${running.of}`,
@@ -167,12 +167,12 @@ export const RoutesView = (): VNode => {
               </Labelled>
             </form>
             <p class="muted">
-              Success is of the last {attempts.toLocaleString("en-US")} attempts of all routes together, latency of the last{" "}
-              {deliveries} deliveries of each; what a provider refused for its input is no failure of the route.
-              {isShared ? " Seats are those of the node that answers: the nodes share them out evenly." : ""}
+              Success covers the last {attempts.toLocaleString("en-US")} attempts of all routes together. Latency covers the last{" "}
+              {deliveries} deliveries of each route. A refused input does not count as a failure of the route.
+              {isShared ? " Max running is the share of the node that serves this page." : ""}
             </p>
             <p class="said" role="status">
-              {shown.length === 0 ? "No route fits." : `${shown.length} routes: ${countText(shown)}.`} {message}
+              {shown.length === 0 ? "No route matches." : `${shown.length} routes: ${countText(shown)}.`} {message}
             </p>
             {shown.length > 0 && (
               <SortedTable caption="Routes" columns={columnsOf(routes, act)} rows={shown} keyOf={({ id }) => id} />

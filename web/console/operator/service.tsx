@@ -12,7 +12,7 @@ import { API, Awaited, mayChange, PageMessage } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
 
 const backupText = ({ backup: { isNightly, lastMs } }: ServiceView): string => {
-  if (!isNightly) return "none are made: set backup.dir";
+  if (!isNightly) return "disabled; set backup.dir to enable backups";
   return lastMs === null ? "none verified yet" : `${timeText(lastMs)}, ${relativeAge(lastMs)}`;
 };
 
@@ -20,8 +20,8 @@ const restoredText = ({ restored }: ServiceView): string => {
   if (restored === null) return "no";
   const taken = `yes, as of ${timeText(restored.takenAtMs)}`;
   return restored.open
-    ? `${taken}; what was on its way then is confirmed with its provider before anything is sent`
-    : `${taken}; all that was on its way then has ended${restored.settled ? ", and what came after was looked after" : ""}`;
+    ? `${taken}; in-flight attempts are confirmed with their provider before anything is submitted`
+    : `${taken}; all attempts that were in flight have ended${restored.settled ? ", and an operator has checked the work after the backup" : ""}`;
 };
 
 const PARKED: readonly Column<Parked>[] = [
@@ -120,7 +120,7 @@ export const ServicePage = (): VNode => {
           </div>
           <p>
             <button type="button" class="button" onClick={page.again}>
-              Look again
+              Reload
             </button>
           </p>
           <Facts of={service} />

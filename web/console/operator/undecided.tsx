@@ -20,24 +20,21 @@ const Deciding = ({ of, close, done }: Props): VNode => {
     // Zero is allowed, to take back nothing.
     const credits = /^0+(\.0{1,2})?$/.test(amount.trim()) ? 0 : creditsIn(amount);
     if (typeof credits === "string") return credits;
-    if (credits > of.boughtCredits) return `At most ${usd(of.boughtCredits)} were bought.`;
-    if (reason.trim() === "") return "Say why: it stands in the audit log.";
+    if (credits > of.boughtCredits) return `Amount in USD: must be at most ${usd(of.boughtCredits)}, the amount of the purchase.`;
+    if (reason.trim() === "") return "Enter a reason. It is stored in the audit log.";
     const path = `${API}/accounts/${of.accountId}/reversals/${of.id}`;
     const account = await call<AccountView>("POST", path, { credits, reason: reason.trim() });
-    done(
-      account,
-      `It was decided that ${of.id} takes back ${usd(credits)}.${account.paused ? "" : " The account is active again."}`,
-    );
+    done(account, `${of.id} reverses ${usd(credits)}.${account.paused ? "" : " The account is active again."}`);
     return undefined;
   };
   return (
-    <DialogState title={`What does ${of.id} take back?`} does="Decide" close={close} run={run}>
+    <DialogState title={`Decide on ${of.id}`} does="Decide" close={close} run={run}>
       <p>
-        {what(of)} of a purchase of {usd(of.boughtCredits)}. Look at the payment {of.paymentIntent} at Stripe; 0 takes nothing
-        back. It is decided once.
+        {what(of)} of a purchase of {usd(of.boughtCredits)}. Check the payment {of.paymentIntent} in Stripe. An amount of 0
+        reverses nothing. The decision is final.
       </p>
       <TextField says="Amount in USD" value={amount} set={setAmount} inputMode="decimal" />
-      <TextField says="Reason" value={reason} set={setReason} maxLength={500} about="For the audit log." />
+      <TextField says="Reason" value={reason} set={setReason} maxLength={500} about="Stored in the audit log." />
     </DialogState>
   );
 };
@@ -50,7 +47,7 @@ export const Undecided = ({ of, done }: { of: AccountView; done: Props["done"] }
     <section class="notice bad">
       {of.undecided.map((one) => (
         <p key={one.id}>
-          {what(one)}, {one.id} of {timeText(one.atMs)}: until it is decided what it takes back, the account is paused.{" "}
+          {what(one)}, {one.id} of {timeText(one.atMs)}requires a decision. The account is paused until then.{" "}
           {mayChange() && (
             <button type="button" class="button" onClick={() => setOpen(one)}>
               Decide

@@ -10,7 +10,7 @@ import { Fault } from "./form.tsx";
 
 type Filters = { actor: string; action: string; target: string; from: string; to: string };
 const EMPTY: Filters = { actor: "", action: "", target: "", from: "", to: "" };
-const TEXTS = { actor: "Who", action: "Change", target: "Of what" } as const;
+const TEXTS = { actor: "Who", action: "Change", target: "Object" } as const;
 
 /** Days are in the reader's time zone; `to` is inclusive. */
 const queryOf = ({ actor, action, target, from, to }: Filters, before: number | null): string => {
@@ -28,7 +28,7 @@ const Lines = ({ lines }: Pick<AuditView, "lines">): VNode => (
     <table>
       <thead>
         <tr>
-          {["Time", "Who", "Change", "Of what", "How"].map((head) => (
+          {["Time", "Who", "Change", "Object", "How"].map((head) => (
             <th key={head} scope="col">
               {head}
             </th>
@@ -43,7 +43,7 @@ const Lines = ({ lines }: Pick<AuditView, "lines">): VNode => (
               {actor.kind === "user" ? actor.name : `${actor.name} (${actor.kind === "command" ? "command line" : "service"})`}
             </td>
             <td data-head="Change">{describeAuditEntry(action)}</td>
-            <td data-head="Of what">
+            <td data-head="Object">
               <code>{target ?? "–"}</code>
             </td>
             <td data-head="How">{howOf({ action, detail })}</td>
@@ -65,7 +65,7 @@ export const AuditPage = (): VNode => {
   return (
     <>
       <p>
-        Every change by the console or the command line, every access to data of another account, and every payment event of
+        Lists every change by the console or the command line, every access to data of another account, and every payment event of
         Stripe. Entries are never changed or deleted.
       </p>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
@@ -85,7 +85,7 @@ export const AuditPage = (): VNode => {
       <Fault says={fault} />
       <div aria-busy={isBusy} aria-live="polite">
         {value && value.lines.length > 0 && <Lines lines={value.lines} />}
-        {value && value.lines.length === 0 && <p class="empty">No such change was made.</p>}
+        {value && value.lines.length === 0 && <p class="empty">No entry matches.</p>}
       </div>
       <div class="pages">
         {before !== null && (

@@ -7,15 +7,15 @@ type Detail = Line["detail"];
 
 /** Names of actions that cannot be derived by replacing the hyphens. */
 const WORDS: Readonly<Record<string, string>> = {
-  "open-purchase": "Purchase begun",
+  "open-purchase": "Purchase opened",
   "pay-purchase": "Purchase paid",
-  "mismatch-purchase": "Purchase paid otherwise",
+  "mismatch-purchase": "Purchase mismatched",
   "note-refund": "Refund",
   "note-dispute": "Dispute",
-  "set-low-balance": "Low-balance mark",
-  "note-refused-sign-ins": "Sign-ins refused",
-  "note-look": "Looked at",
-  "note-key-network": "Key used from new network",
+  "set-low-balance": "Low-balance alert",
+  "note-refused-sign-ins": "Sign-ins rejected",
+  "note-look": "Viewed",
+  "note-key-network": "Key used from a new network",
   "note-inspector-token": "Inspector token",
 };
 
@@ -37,22 +37,22 @@ const changeText = (detail: Detail): string => {
   const account = `${detail.accountId ?? "its account"}`;
   const what =
     moved === 0
-      ? `nothing moved on ${account}`
+      ? `no transfer on ${account}`
       : moved < 0
-        ? `${usd(-moved)} taken from ${account}`
-        : `${usd(moved)} given to ${account}`;
-  return owed > 0 ? `${what}; ${usd(owed)} is owed` : what;
+        ? `${usd(-moved)} withdrawn from ${account}`
+        : `${usd(moved)} added to ${account}`;
+  return owed > 0 ? `${what}; debt ${usd(owed)}` : what;
 };
 
 const REVERSED: Readonly<Record<string, string>> = {
-  asked: "is asked about",
-  taken: "is taken back",
-  lost: "is lost",
-  returned: "is not taken back any more",
+  asked: "under inquiry",
+  taken: "reversed",
+  lost: "lost",
+  returned: "reversal withdrawn",
 };
 const reversal = (detail: Detail): string =>
   `${usd(amountOf(detail, "credits"))} ${REVERSED[`${detail.state}`] ?? detail.state} (${detail.id}): ${
-    detail.accountId === undefined ? `its payment ${detail.paymentIntent} is not known yet` : changeText(detail)
+    detail.accountId === undefined ? `its payment ${detail.paymentIntent} is unknown` : changeText(detail)
   }`;
 
 const LOOKED_AT: Readonly<Record<string, string>> = {
@@ -68,12 +68,12 @@ const HOW: Readonly<Record<string, (detail: Detail) => string>> = {
   "pay-purchase": (detail) => `${usd(amountOf(detail, "credits"))} paid (${detail.paymentIntent}): ${changeText(detail)}`,
   "mismatch-purchase": ({ credits, currency, accountId, paymentIntent }) => {
     const paid = typeof credits === "number" ? `${(credits / 100).toFixed(2)} ${`${currency}`.toUpperCase()}` : "nothing";
-    return `${paid} paid (${paymentIntent}), which is not what was asked: nothing given to ${accountId}`;
+    return `${paid} paid (${paymentIntent}), which does not match the purchase; nothing added to ${accountId}`;
   },
   "note-refund": reversal,
   "note-dispute": reversal,
   "note-refused-sign-ins": (detail) =>
-    `${amountOf(detail, "wrong")} wrong passwords and ${amountOf(detail, "throttled")} tries too many, from ${amountOf(detail, "networks")} ${amountOf(detail, "networks") === 1 ? "network" : "networks"}`,
+    `${amountOf(detail, "wrong")} wrong passwords and ${amountOf(detail, "throttled")} throttled attempts, from ${amountOf(detail, "networks")} ${amountOf(detail, "networks") === 1 ? "network" : "networks"}`,
   "note-look": ({ what }) => LOOKED_AT[`${what}`] ?? `${what}`,
   "note-key-network": ({ address, network }) => `${address} (${network})`,
   "note-inspector-token": ({ role }) => `for a program, as ${role}`,

@@ -19,7 +19,7 @@ export const Invite = ({ accounts, made }: Props): VNode => {
     <details class="card invite">
       <summary>Invite a user</summary>
       <Form
-        does="Make the link"
+        does="Create link"
         empties
         send={async (entered) => {
           const email = entered("email");
@@ -28,7 +28,7 @@ export const Invite = ({ accounts, made }: Props): VNode => {
             accountName: chosen === NEW ? entered("accountName") : null,
           };
           const link = await call<MadeLinkView>("POST", "/console/api/operator/invitations", request);
-          made({ ...link, says: `Send this link to ${email}: with it they choose a password and come in.` });
+          made({ ...link, says: `Send this link to ${email}. It allows the user to choose a password and sign in.` });
         }}
       >
         <Field says="E-mail address" name="email" type="email" autoComplete="off" />
@@ -36,14 +36,14 @@ export const Invite = ({ accounts, made }: Props): VNode => {
           <label for="invite-role">Role</label>
           <select id="invite-role" value={role} onChange={(event) => setRole(event.currentTarget.value)}>
             <option value="member">Member: uses one account</option>
-            <option value="viewer">Viewer: sees what operators see, changes nothing</option>
-            <option value="operator">Operator: sees and changes everything</option>
+            <option value="viewer">Viewer: views everything, changes nothing</option>
+            <option value="operator">Operator: views and changes everything</option>
           </select>
         </div>
         <div class="field">
           <label for="invite-account">Account</label>
           <select id="invite-account" value={chosen} onChange={(event) => setAccount(event.currentTarget.value)}>
-            <option value={NEW}>A new one</option>
+            <option value={NEW}>New account</option>
             {role !== "member" && <option value={NONE}>None</option>}
             {accounts.map(({ id, name }) => (
               <option key={id} value={id}>

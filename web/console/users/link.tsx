@@ -9,13 +9,13 @@ import { call, errorText, me } from "../../components/api.ts";
 import { Fault, Field, Form } from "./form.tsx";
 import { PASSWORD_HINT } from "./sign-in.tsx";
 
-const INCOMPLETE = "This link is not whole; open it again, or copy all of it.";
+const INCOMPLETE = "This link is incomplete. Copy the complete link and open it again.";
 const ROLES = { operator: "an operator", viewer: "a viewer", member: "a member" } as const;
 
 const Intro = ({ link }: { link: LinkView }): VNode => {
   if (link.kind === "setup")
-    return <p>You become the first operator: you invite everybody else, and see and change everything here.</p>;
-  if (link.kind === "reset") return <p>Choose a new password. Wherever you are signed in now, you will be signed out.</p>;
+    return <p>You become the first operator. An operator can view and change everything and invites the other users.</p>;
+  if (link.kind === "reset") return <p>Choose a new password. All your sessions will be signed out.</p>;
   return (
     <p>
       You are invited as {ROLES[link.role]}
@@ -42,7 +42,7 @@ export const LinkPage = (): VNode => {
         </p>
       </>
     );
-  if (link === null) return <p aria-busy="true">Reading the link…</p>;
+  if (link === null) return <p aria-busy="true">Loading the link…</p>;
   const isReset = link.kind === "reset";
   return (
     <>

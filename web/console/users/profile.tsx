@@ -37,9 +37,9 @@ const Sessions = ({ requested }: { requested: ReturnType<typeof useQuery<Listed>
   const sessions = requested.value?.sessions;
   return (
     <section aria-labelledby="sessions">
-      <h2 id="sessions">Where you are signed in</h2>
+      <h2 id="sessions">Sessions</h2>
       <Fault says={fault ?? requested.fault} />
-      {sessions === undefined && requested.fault === null && <p aria-busy="true">Reading the sessions…</p>}
+      {sessions === undefined && requested.fault === null && <p aria-busy="true">Loading the sessions…</p>}
       {sessions && (
         <>
           <div class="cards">
@@ -58,7 +58,7 @@ const Sessions = ({ requested }: { requested: ReturnType<typeof useQuery<Listed>
                   <tr key={row.id}>
                     <td data-head="Browser">
                       <span>
-                        {agentText(row.agent)} {row.isThis && <span class="badge">This one</span>}
+                        {agentText(row.agent)} {row.isThis && <span class="badge">This session</span>}
                       </span>
                     </td>
                     <td data-head="Address">{row.address}</td>
@@ -86,7 +86,7 @@ const Sessions = ({ requested }: { requested: ReturnType<typeof useQuery<Listed>
               onClick={() =>
                 think({
                   title: "Sign out everywhere else?",
-                  says: "Every other browser where you are signed in is signed out at once. You stay signed in here.",
+                  says: "All other browsers are signed out immediately. This browser stays signed in.",
                   does: "Sign out elsewhere",
                   run: () => end(`${PATH}?keep=this`, false),
                 })
@@ -100,7 +100,7 @@ const Sessions = ({ requested }: { requested: ReturnType<typeof useQuery<Listed>
               onClick={() =>
                 think({
                   title: "Sign out everywhere?",
-                  says: "Every browser where you are signed in is signed out at once, this one as well.",
+                  says: "All browsers are signed out immediately, including this browser.",
                   does: "Sign out of all",
                   run: () => end(PATH, true),
                 })
@@ -139,7 +139,7 @@ export const ProfilePage = (): VNode | null => {
       <h2>Password</h2>
       <Form
         does="Change the password"
-        done="Changed. You were signed out everywhere else."
+        done="The password is changed. All other sessions were signed out."
         empties
         send={async (entered) => {
           const request = { old: entered("old"), password: entered("password") };
@@ -147,7 +147,7 @@ export const ProfilePage = (): VNode | null => {
         }}
       >
         <input type="hidden" name="email" autocomplete="username" value={who.email} />
-        <Field says="Password of now" name="old" type="password" autoComplete="current-password" />
+        <Field says="Current password" name="old" type="password" autoComplete="current-password" />
         <Field says="New password" name="password" type="password" autoComplete="new-password" hint={PASSWORD_HINT} />
       </Form>
       <Sessions requested={requested} />

@@ -6,7 +6,7 @@ import { MIN_PASSWORD_CHARS } from "../../../src/store/user-mutations.ts";
 import { call, me } from "../../components/api.ts";
 import { Field, Form } from "./form.tsx";
 
-export const PASSWORD_HINT = `At least ${MIN_PASSWORD_CHARS} characters; a few words in a row are a good one.`;
+export const PASSWORD_HINT = `At least ${MIN_PASSWORD_CHARS} characters, such as several random words.`;
 
 export const SignInPage = (): VNode => {
   const known = me.value;
@@ -14,7 +14,7 @@ export const SignInPage = (): VNode => {
     <>
       {known?.isSetUp === false && (
         <p class="notice is-warn">
-          No user can sign in yet. Open the link that the service printed at its start, or create a new one with{" "}
+          No user exists yet. Open the link that the service printed at its start, or create a new link with{" "}
           <code>genrouter users setup</code>.
         </p>
       )}
@@ -36,7 +36,7 @@ export const SignInPage = (): VNode => {
       </p>
       {known?.signUp && (
         <p>
-          New here? <a href="/console/sign-up">Sign up</a>
+          No account? <a href="/console/sign-up">Sign up</a>
         </p>
       )}
     </>
@@ -70,11 +70,11 @@ export const SignUpPage = (): VNode => {
 export const ForgottenPage = (): VNode => (
   <>
     <p>
-      Ask an operator of this service for a link to set a new password. Operators make one on the page Users, or with{" "}
-      <code>genrouter users reset</code> and your e-mail address. It is good for a day, once.
+      Request a link to set a new password from an operator of this service. Operators create the link on the page Users, or with{" "}
+      <code>genrouter users reset</code> and your e-mail address. The link is valid for one day and one use.
     </p>
     <p>
-      <a href="/console/sign-in">Back to signing in</a>
+      <a href="/console/sign-in">Back to sign-in</a>
     </p>
   </>
 );

@@ -26,7 +26,7 @@ const Shown = ({ link }: { link: Link }): VNode => {
   return (
     <div class="notice is-good">
       <p>
-        {link.says} It is shown once, is valid for one use, and expires {timeText(link.expiresAtMs)}.
+        {link.says} The link is shown once, is valid for one use, and expires {timeText(link.expiresAtMs)}.
       </p>
       <div class="field">
         <label for="made-link">Link</label>
@@ -49,9 +49,9 @@ const Shown = ({ link }: { link: Link }): VNode => {
 };
 
 const ROLES: Readonly<Record<Role, readonly [name: string, may: string]>> = {
-  member: ["a member", "From now on they see and use their own account alone."],
-  viewer: ["a viewer", "From now on they see what operators see, every account included, and change nothing of it."],
-  operator: ["an operator", "From now on they see and change everything: credits, keys, routes, and who may sign in."],
+  member: ["a member", "The user can view and use only the own account."],
+  viewer: ["a viewer", "The user can view everything that operators can view, including all accounts, and change nothing."],
+  operator: ["an operator", "The user can view and change everything, including credits, keys, routes and users."],
 };
 
 type Change = { role?: Role; disabled?: boolean };
@@ -60,11 +60,11 @@ const thoughtOf = ({ email, role: before }: UserView, { role, disabled }: Change
   if (role !== undefined)
     return {
       title: `Make ${email} ${ROLES[role][0]}?`,
-      says: `Until now they were ${ROLES[before][0]}. ${ROLES[role][1]}`,
+      says: `Until now the user was ${ROLES[before][0]}. ${ROLES[role][1]}`,
       does: "Change the role",
     };
   if (!disabled) return null;
-  const says = "They are signed out everywhere and cannot sign in until they are enabled again. Keys of their account go on.";
+  const says = "The user is signed out everywhere and cannot sign in until enabled again. Keys of the account remain valid.";
   return { title: `Disable ${email}?`, says, does: "Disable" };
 };
 
@@ -143,7 +143,7 @@ const Invitations = ({ requested, think }: { requested: Query<UsersView>; think:
   if (invitations.length === 0) return null;
   return (
     <section aria-labelledby="open-links">
-      <h2 id="open-links">Links not used yet</h2>
+      <h2 id="open-links">Open links</h2>
       <ul class="open-links">
         {invitations.map((one) => (
           <li key={one.id}>
@@ -189,7 +189,7 @@ export const UsersPage = (): VNode => {
     });
   };
   const { value: page } = requested;
-  if (!page) return requested.fault === null ? <p aria-busy="true">Reading the users…</p> : <Fault says={requested.fault} />;
+  if (!page) return requested.fault === null ? <p aria-busy="true">Loading the users…</p> : <Fault says={requested.fault} />;
   const show = (made: Link) => {
     setLink(made);
     requested.again();
@@ -226,7 +226,7 @@ export const UsersPage = (): VNode => {
                 reset={(one) =>
                   void sent(async () => {
                     const made = await call<MadeLinkView>("POST", `${PATH}/${one.id}/reset`);
-                    show({ ...made, says: `Send this link to ${one.email}: with it they set a new password.` });
+                    show({ ...made, says: `Send this link to ${one.email}. It allows the user to set a new password.` });
                   })
                 }
               />
