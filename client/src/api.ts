@@ -15,7 +15,7 @@ export interface paths {
         put?: never;
         /**
          * Submit a generation
-         * @description Runs in the background; poll the generation until it is finished. Bodies are read as JSON whatever the Content-Type.
+         * @description The generation runs in the background. Poll it until it is finished. The body is read as JSON with any Content-Type.
          */
         post: operations["submitGeneration"];
         delete?: never;
@@ -85,7 +85,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the models that can be generated with at this moment */
+        /** List the models that are available now */
         get: operations["listModels"];
         put?: never;
         post?: never;
@@ -123,7 +123,7 @@ export interface paths {
         };
         /**
          * Download a result file by its link
-         * @description Links come in `output.urls`. They need no key and expire within an hour. Pages of any site may fetch them.
+         * @description `output.urls` contains the links. They need no key and expire within an hour. Pages of any site may fetch them.
          */
         get: operations["linkedFile"];
         put?: never;
@@ -160,7 +160,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the process answers */
+        /** Liveness of the process */
         get: operations["alive"];
         put?: never;
         post?: never;
@@ -177,7 +177,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the service accepts submissions */
+        /** Readiness of the service for submissions */
         get: operations["ready"];
         put?: never;
         post?: never;
@@ -191,29 +191,29 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description A generation request. Unknown fields are refused. */
+        /** @description A generation request. Unknown fields are rejected. */
         GenerationRequest: {
             /** @description A model id from the model list. */
             model: string;
-            /** @description `ExtendedInput` for `vidmodel-2.5`, `CommonInput` for every other model; what a model takes is in its `options`. */
+            /** @description `ExtendedInput` for `vidmodel-2.5`, `CommonInput` for every other model. The `options` of a model list its fields. */
             input: components["schemas"]["CommonInput"] | components["schemas"]["ExtendedInput"];
             /**
-             * @description Routes priced above it are skipped. More than two decimals are floored.
+             * @description Routes with a higher price are skipped. The amount is rounded down to 2 decimals.
              * @default 100
              */
             max_cost_usd?: number;
-            /** @description Routes expected to take longer are skipped; once it has passed, no new route is tried. A route already running may finish (up to 40 minutes) and is charged if it delivers. */
+            /** @description Routes with a longer expected duration are skipped. After it expires, no new route is tried. A running route may finish (up to 40 minutes) and is charged if it delivers. */
             max_wait_s?: number;
         };
-        /** @description Input of every other model. `prompt` is required unless the model only transforms media; each model takes some of the fields. */
+        /** @description Input of every other model. `prompt` is required unless the model only transforms media. Each model supports a subset of the fields. */
         CommonInput: {
             /** @description Counted in Unicode code points. */
             prompt?: string;
-            /** @description On models that take it. */
+            /** @description On models that support it. */
             negative_prompt?: string;
             /**
              * Format: uri
-             * @description Start frame, or picture to edit.
+             * @description Start frame, or image to edit.
              */
             image_url?: string;
             /**
@@ -221,16 +221,16 @@ export interface components {
              * @description Last frame, on models with first and last frame. Requires `image_url`.
              */
             end_image_url?: string;
-            /** @description Reference images, up to the model's own number. */
+            /** @description Reference images. The options of the model state the maximum number. */
             image_urls?: string[];
             /**
              * Format: uri
-             * @description A clip to transform, extend or upscale; its measured length may be billed.
+             * @description A clip to transform, extend or upscale. Its measured length may be billed.
              */
             video_url?: string;
             /**
              * Format: uri
-             * @description Sound that a talking-avatar or lip-sync model animates to.
+             * @description Audio for a talking-avatar or lip-sync model.
              */
             audio_url?: string;
             /** @description One of the model's resolutions. */
@@ -239,11 +239,11 @@ export interface components {
             aspect_ratio?: string;
             /** @description Seconds; one of the model's durations. */
             duration?: number;
-            /** @description Generate sound, on models that offer it. */
+            /** @description Generate audio, on models that support it. */
             audio?: boolean;
-            /** @description A quality tier, on models priced by one. */
+            /** @description Quality tier, on models that are priced by quality. */
             quality?: string;
-            /** @description On models that take one. */
+            /** @description On models that support a seed. */
             seed?: number;
         };
         /** @description Input of `vidmodel-2.5`. Media URLs are public https URLs that download directly. */
@@ -251,21 +251,21 @@ export interface components {
             /** @description Counted in Unicode code points. */
             prompt: string;
             /**
-             * @description Size of the result.
+             * @description Resolution of the result.
              * @default 720p
              * @enum {string}
              */
             resolution?: "480p" | "720p" | "1080p";
-            /** @description Seconds, 5 by default. Not together with `video_url`. */
+            /** @description Seconds, 5 by default. Cannot be combined with `video_url`. */
             duration?: number;
             /**
-             * @description Shape of the result.
+             * @description Aspect ratio of the result.
              * @default 16:9
              * @enum {string}
              */
             aspect_ratio?: "16:9" | "9:16" | "1:1" | "4:3" | "3:4" | "21:9" | "adaptive";
             /**
-             * @description Generate sound.
+             * @description Generate audio.
              * @default false
              */
             audio?: boolean;
@@ -286,9 +286,9 @@ export interface components {
              * @description A 4 to 30 s clip to edit.
              */
             video_url?: string;
-            /** @description Reference clips, 30 s in all; their seconds are billed at the video-input rate. */
+            /** @description Reference clips, at most 30 s in total. Their seconds are billed at the video-input rate. */
             video_urls?: string[];
-            /** @description Reference sound, 30 s in all. */
+            /** @description Reference audio, at most 30 s in total. */
             audio_urls?: string[];
         };
         Generation: {
@@ -304,11 +304,11 @@ export interface components {
             /** @description Present only while a result is being confirmed with a provider. */
             message?: string;
             output: {
-                /** @description Every result file, in order: absolute links that expire within an hour; a poll hands out fresh ones. */
+                /** @description Absolute links to all result files, in order. They expire within an hour; each poll returns new links. */
                 urls: string[];
-                /** @description Pictures and videos, in pixels. */
+                /** @description Images and videos only, in pixels. */
                 width?: number;
-                /** @description Pictures and videos, in pixels. */
+                /** @description Images and videos only, in pixels. */
                 height?: number;
                 /** @description Videos only, in seconds. */
                 duration_s?: number;
@@ -319,11 +319,11 @@ export interface components {
             quoted_usd: number;
             reserved_usd: number | null;
             cost_usd: number | null;
-            /** @description Routes tried, fallbacks included. */
+            /** @description Number of routes tried, including fallbacks. */
             attempts: number;
             error: {
                 /**
-                 * @description Why it failed.
+                 * @description Cause of the failure.
                  * @enum {string}
                  */
                 code: "input_refused" | "provider_failed" | "timed_out" | "provider_unavailable";
@@ -339,11 +339,11 @@ export interface components {
         Error: {
             error: {
                 /**
-                 * @description For programs; the statuses it comes with are at each operation.
+                 * @description For programs. Each operation lists the codes with their statuses.
                  * @enum {string}
                  */
                 code: "not_found" | "unauthorized" | "account_disabled" | "generation_not_enabled" | "rate_limited" | "body_too_large" | "invalid_request" | "idempotency_conflict" | "restarting" | "busy" | "model_not_available" | "invalid_input" | "max_cost_exceeded" | "model_unavailable" | "concurrency_limit" | "insufficient_credits" | "not_ready" | "server_error";
-                /** @description For people: the field, and what is allowed. */
+                /** @description Readable text with the field and the allowed values. */
                 message: string;
             };
         };
@@ -354,7 +354,7 @@ export interface components {
             name?: string;
             maker?: string | null;
             /**
-             * @description What it makes.
+             * @description Kind of the result.
              * @enum {string}
              */
             kind?: "image" | "video" | "audio";
@@ -369,26 +369,26 @@ export interface components {
                 /** @constant */
                 currency: "usd";
                 /**
-                 * @description What a rate is for.
+                 * @description Unit of a rate.
                  * @enum {string}
                  */
                 unit: "second" | "image" | "generation" | "1k_characters";
                 rates: {
-                    /** @description Input values the rate is for. */
+                    /** @description Input values to which the rate applies. */
                     when?: {
                         [key: string]: unknown;
                     };
                     usd: number;
                 }[];
                 video_input_rates?: {
-                    /** @description Input values the rate is for. */
+                    /** @description Input values to which the rate applies. */
                     when?: {
                         [key: string]: unknown;
                     };
                     usd: number;
                 }[];
                 image_input_rates?: {
-                    /** @description Input values the rate is for. */
+                    /** @description Input values to which the rate applies. */
                     when?: {
                         [key: string]: unknown;
                     };
@@ -415,25 +415,25 @@ export interface components {
         Position: number;
         /** @description Position in `output.urls`. */
         FilePosition: number;
-        /** @description Sending the same key with the same body again answers the generation that it made (200); with another body, 409. One key per account and request. Send nothing after the body, and leave the sending side of the connection open, until the answer has come: otherwise the connection may end without an answer or with a 400 that has no body. After that, as after any lost connection, repeat the request with the same key. */
+        /** @description A repeated request with the same key and the same body returns the existing generation (200). With another body it returns 409. Use one key per account and request. Until the response arrives, send nothing after the body and keep the sending side of the connection open. Otherwise the connection may end without a response, or with a 400 without a body. After a lost connection, repeat the request with the same key. */
         IdempotencyKey: string;
-        /** @description An id for the request; it comes back with the answer and stands in the service's log. */
+        /** @description Id of the request. The response returns it, and the log of the service contains it. */
         RequestId: string;
         /** @description One range of bytes. */
         Range: string;
-        /** @description ETags that the caller has. */
+        /** @description ETags that the caller has stored. */
         IfNoneMatch: string;
-        /** @description When the link expires. */
+        /** @description Expiry of the link. */
         LinkExpiry: string;
-        /** @description Which key signed it. */
+        /** @description Id of the key that signed the link. */
         LinkKeyId: string;
-        /** @description The signature. */
+        /** @description Signature of the link. */
         LinkSignature: string;
     };
     requestBodies: never;
     headers: {
         /**
-         * @description The request's id: the one that was sent, if it was 1 to 80 word characters or hyphens, else a new one.
+         * @description Id of the request. It equals the id that was sent if that has 1 to 80 word characters or hyphens; otherwise it is new.
          * @example req_1f0c
          */
         "X-Request-Id": string;
@@ -443,7 +443,7 @@ export interface components {
          */
         "Genrouter-Version": string;
         /**
-         * @description Who may keep the answer and for how long.
+         * @description Caching rules of the response.
          * @example no-store
          */
         "Cache-Control": string;
@@ -453,17 +453,17 @@ export interface components {
          */
         "X-Content-Type-Options": string;
         /**
-         * @description Seconds to wait before asking again.
+         * @description Seconds to wait before the next request.
          * @example 2
          */
         "Retry-After": number;
         /**
-         * @description Where the generation can be polled, or where the file can be had.
+         * @description Address of the generation, or of the file.
          * @example /v1/generations/gen_0a1b2c
          */
         Location: string;
         /**
-         * @description Methods that the path takes.
+         * @description Methods that the path supports.
          * @example GET, HEAD
          */
         Allow: string;
@@ -473,37 +473,37 @@ export interface components {
          */
         "WWW-Authenticate": string;
         /**
-         * @description What of the request chose these bytes.
+         * @description Request headers that determine the response.
          * @example Accept-Encoding
          */
         Vary: string;
         /**
-         * @description How the bytes are compressed; absent where they are not.
+         * @description Compression of the body; absent if it is not compressed.
          * @example gzip
          */
         "Content-Encoding": string;
         /**
-         * @description Names these bytes; send it back as If-None-Match.
+         * @description Version of the body; send it as If-None-Match.
          * @example "q1w2e3"
          */
         ETag: string;
         /**
-         * @description Parts of the file can be asked for.
+         * @description Range requests are supported.
          * @example bytes
          */
         "Accept-Ranges": string;
         /**
-         * @description Which bytes of the file these are.
+         * @description Byte range of the body within the file.
          * @example bytes 0-1023/71319
          */
         "Content-Range": string;
         /**
-         * @description Name for the file.
+         * @description Name of the file for saving.
          * @example attachment; filename="gen_0a1b2c-1.mp4"
          */
         "Content-Disposition": string;
         /**
-         * @description Keeps a browser from running what is in a file.
+         * @description Prevents a browser from running the content of a file.
          * @example sandbox
          */
         "Content-Security-Policy": string;
@@ -513,12 +513,12 @@ export interface components {
          */
         "Cross-Origin-Resource-Policy": string;
         /**
-         * @description The link is a secret: it is not passed on.
+         * @description Prevents browsers from sending the link, which is a secret, to other sites.
          * @example no-referrer
          */
         "Referrer-Policy": string;
         /**
-         * @description Any page may read this.
+         * @description Any page may read the response.
          * @example *
          */
         "Access-Control-Allow-Origin": string;
@@ -538,7 +538,7 @@ export interface components {
          */
         "Access-Control-Allow-Headers": string;
         /**
-         * @description Seconds that a browser may remember this.
+         * @description Seconds for which a browser may cache the preflight response.
          * @example 86400
          */
         "Access-Control-Max-Age": string;
@@ -551,9 +551,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sending the same key with the same body again answers the generation that it made (200); with another body, 409. One key per account and request. Send nothing after the body, and leave the sending side of the connection open, until the answer has come: otherwise the connection may end without an answer or with a 400 that has no body. After that, as after any lost connection, repeat the request with the same key. */
+                /** @description A repeated request with the same key and the same body returns the existing generation (200). With another body it returns 409. Use one key per account and request. Until the response arrives, send nothing after the body and keep the sending side of the connection open. Otherwise the connection may end without a response, or with a 400 without a body. After a lost connection, repeat the request with the same key. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description An id for the request; it comes back with the answer and stands in the service's log. */
+                /** @description Id of the request. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -566,7 +566,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A replay: the generation that the Idempotency-Key had made. */
+            /** @description Replay: the existing generation with this Idempotency-Key. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -647,7 +647,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `invalid_request`: The path does not take the method; `Allow` names those it takes. */
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -747,7 +747,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An id for the request; it comes back with the answer and stands in the service's log. */
+                /** @description Id of the request. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -811,7 +811,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `invalid_request`: The path does not take the method; `Allow` names those it takes. */
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -874,9 +874,9 @@ export interface operations {
             header?: {
                 /** @description One range of bytes. */
                 Range?: components["parameters"]["Range"];
-                /** @description ETags that the caller has. */
+                /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description An id for the request; it comes back with the answer and stands in the service's log. */
+                /** @description Id of the request. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -887,7 +887,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file, under the content type that its bytes have. Pictures and clips are one of the specification's types wherever they can be brought into one without loss; what cannot is delivered as it is (marked `x-extension`; there may be others than those listed), for saving where a browser could run it. */
+            /** @description The file with its content type. Images and clips of other types are converted to one of the first types if that is possible without loss. Other files are delivered unchanged. Their types are marked `x-extension`, and the list is not complete. A file that a browser could run is sent as an attachment. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -923,7 +923,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The part that `Range` asked for. */
+            /** @description The byte range that `Range` requests. */
             206: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -960,7 +960,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The file is at a short-lived address, which needs no key: follow it without one. */
+            /** @description The file is at a temporary address. Follow the redirect without the key. */
             302: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -973,7 +973,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The caller has the file already. */
+            /** @description The stored copy of the caller is current. */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1029,7 +1029,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `invalid_request`: The path does not take the method; `Allow` names those it takes. */
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1056,7 +1056,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `invalid_request`: The file has no such part. */
+            /** @description `invalid_request`: The requested range is outside the file. */
             416: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1124,9 +1124,9 @@ export interface operations {
             header?: {
                 /** @description One range of bytes. */
                 Range?: components["parameters"]["Range"];
-                /** @description ETags that the caller has. */
+                /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description An id for the request; it comes back with the answer and stands in the service's log. */
+                /** @description Id of the request. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -1139,7 +1139,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file, under the content type that its bytes have. Pictures and clips are one of the specification's types wherever they can be brought into one without loss; what cannot is delivered as it is (marked `x-extension`; there may be others than those listed), for saving where a browser could run it. */
+            /** @description The file with its content type. Images and clips of other types are converted to one of the first types if that is possible without loss. Other files are delivered unchanged. Their types are marked `x-extension`, and the list is not complete. A file that a browser could run is sent as an attachment. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1175,7 +1175,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The part that `Range` asked for. */
+            /** @description The byte range that `Range` requests. */
             206: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1212,7 +1212,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The file is at a short-lived address, which needs no key: follow it without one. */
+            /** @description The file is at a temporary address. Follow the redirect without the key. */
             302: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1225,7 +1225,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The caller has the file already. */
+            /** @description The stored copy of the caller is current. */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1281,7 +1281,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `invalid_request`: The path does not take the method; `Allow` names those it takes. */
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1308,7 +1308,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `invalid_request`: The file has no such part. */
+            /** @description `invalid_request`: The requested range is outside the file. */
             416: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1374,9 +1374,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags that the caller has. */
+                /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description An id for the request; it comes back with the answer and stands in the service's log. */
+                /** @description Id of the request. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -1402,7 +1402,7 @@ export interface operations {
                     "application/json": components["schemas"]["ModelList"];
                 };
             };
-            /** @description The caller has these bytes already. */
+            /** @description The stored copy of the caller is current. */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1417,7 +1417,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: The path does not take the method; `Allow` names those it takes. */
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1450,7 +1450,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An id for the request; it comes back with the answer and stands in the service's log. */
+                /** @description Id of the request. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -1458,7 +1458,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Any page may read this path. */
+            /** @description Pages of any site may read this path. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1473,7 +1473,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: The path does not take the method; `Allow` names those it takes. */
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1506,9 +1506,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags that the caller has. */
+                /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description An id for the request; it comes back with the answer and stands in the service's log. */
+                /** @description Id of the request. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -1516,7 +1516,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The same list. */
+            /** @description The same list as `GET /v1/models`. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1534,7 +1534,7 @@ export interface operations {
                     "application/json": components["schemas"]["ModelList"];
                 };
             };
-            /** @description The caller has these bytes already. */
+            /** @description The stored copy of the caller is current. */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1549,7 +1549,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: The path does not take the method; `Allow` names those it takes. */
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1582,7 +1582,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An id for the request; it comes back with the answer and stands in the service's log. */
+                /** @description Id of the request. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -1590,7 +1590,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Any page may read this path. */
+            /** @description Pages of any site may read this path. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1605,7 +1605,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: The path does not take the method; `Allow` names those it takes. */
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1637,19 +1637,19 @@ export interface operations {
     linkedFile: {
         parameters: {
             query: {
-                /** @description When the link expires. */
+                /** @description Expiry of the link. */
                 exp: components["parameters"]["LinkExpiry"];
-                /** @description Which key signed it. */
+                /** @description Id of the key that signed the link. */
                 kid: components["parameters"]["LinkKeyId"];
-                /** @description The signature. */
+                /** @description Signature of the link. */
                 sig: components["parameters"]["LinkSignature"];
             };
             header?: {
                 /** @description One range of bytes. */
                 Range?: components["parameters"]["Range"];
-                /** @description ETags that the caller has. */
+                /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description An id for the request; it comes back with the answer and stands in the service's log. */
+                /** @description Id of the request. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -1662,7 +1662,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file, under the content type that its bytes have. Pictures and clips are one of the specification's types wherever they can be brought into one without loss; what cannot is delivered as it is (marked `x-extension`; there may be others than those listed), for saving where a browser could run it. */
+            /** @description The file with its content type. Images and clips of other types are converted to one of the first types if that is possible without loss. Other files are delivered unchanged. Their types are marked `x-extension`, and the list is not complete. A file that a browser could run is sent as an attachment. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1701,7 +1701,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The part that `Range` asked for. */
+            /** @description The byte range that `Range` requests. */
             206: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1741,7 +1741,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The file is at a short-lived address, which needs no key: follow it without one. */
+            /** @description The file is at a temporary address. Follow the redirect without the key. */
             302: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1757,7 +1757,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The caller has the file already. */
+            /** @description The stored copy of the caller is current. */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1776,7 +1776,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `not_found`: The link has expired or was altered; poll the generation for a new one. */
+            /** @description `not_found`: The link has expired or was altered; poll the generation for a new link. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1791,7 +1791,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `not_found`: No file has this address, or it is past its retention. */
+            /** @description `not_found`: No file has this address, or its retention has expired. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1806,7 +1806,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `invalid_request`: The path does not take the method; `Allow` names those it takes. */
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1820,7 +1820,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `invalid_request`: The file has no such part. */
+            /** @description `invalid_request`: The requested range is outside the file. */
             416: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1877,7 +1877,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An id for the request; it comes back with the answer and stands in the service's log. */
+                /** @description Id of the request. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -1890,7 +1890,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Any page may read this path. */
+            /** @description Pages of any site may read this path. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1905,7 +1905,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: The path does not take the method; `Allow` names those it takes. */
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1938,9 +1938,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags that the caller has. */
+                /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description An id for the request; it comes back with the answer and stands in the service's log. */
+                /** @description Id of the request. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -1966,7 +1966,7 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description The caller has these bytes already. */
+            /** @description The stored copy of the caller is current. */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1981,7 +1981,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: The path does not take the method; `Allow` names those it takes. */
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2014,7 +2014,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An id for the request; it comes back with the answer and stands in the service's log. */
+                /** @description Id of the request. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2022,7 +2022,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Any page may read this path. */
+            /** @description Pages of any site may read this path. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2037,7 +2037,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`: The path does not take the method; `Allow` names those it takes. */
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2070,7 +2070,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An id for the request; it comes back with the answer and stands in the service's log. */
+                /** @description Id of the request. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2091,7 +2091,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description `invalid_request`: The path does not take the method; `Allow` names those it takes. */
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2124,7 +2124,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An id for the request; it comes back with the answer and stands in the service's log. */
+                /** @description Id of the request. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2145,7 +2145,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description `invalid_request`: The path does not take the method; `Allow` names those it takes. */
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

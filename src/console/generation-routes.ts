@@ -136,7 +136,7 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
   const small = async (request: ConsoleRequest): Promise<Response> => {
     const record = await found(request);
     const kept = record.output?.files.find(({ n }) => String(n) === request.params.n);
-    if (!kept?.mime.startsWith("image/")) return refuse("not_found", "Only pictures have small ones.");
+    if (!kept?.mime.startsWith("image/")) return refuse("not_found", "Thumbnails exist for images only.");
     // Requests the complete file, whatever range this request has.
     const whole = new Request(request.request.url, { signal: request.request.signal });
     const read = async () => (await answerFile(results, record, kept.n, whole, request.requestId)).blob();

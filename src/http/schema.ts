@@ -21,7 +21,7 @@ export const GenerationRequest = Type.Object(
       {
         additionalProperties: true,
         description:
-          "The model's input; the fields it takes, their values and defaults are in `options` of its entry in the model list.",
+          "Input of the model. The `options` of its entry in the model list contain the fields, their values and defaults.",
       },
     ),
     max_cost_usd: Type.Optional(
@@ -29,7 +29,7 @@ export const GenerationRequest = Type.Object(
         exclusiveMinimum: 0,
         maximum: 100,
         default: 100,
-        description: "Routes priced above it are skipped. More than two decimals are floored.",
+        description: "Routes with a higher price are skipped. The amount is rounded down to 2 decimals.",
       }),
     ),
     max_wait_s: Type.Optional(
@@ -37,11 +37,11 @@ export const GenerationRequest = Type.Object(
         minimum: 1,
         maximum: 86_400,
         description:
-          "Routes expected to take longer are skipped; once it has passed, no new route is tried. A route already running may finish (up to 40 minutes) and is charged if it delivers.",
+          "Routes with a longer expected duration are skipped. After it expires, no new route is tried. A running route may finish (up to 40 minutes) and is charged if it delivers.",
       }),
     ),
   },
-  { additionalProperties: false, description: "A generation request. Unknown fields are refused." },
+  { additionalProperties: false, description: "A generation request. Unknown fields are rejected." },
 );
 
 /** §2.2. */
@@ -49,10 +49,10 @@ export const GenerationOutput = Type.Object(
   {
     urls: Type.Array(Type.String({ format: "uri" }), {
       minItems: 1,
-      description: "Every result file, in order: absolute links that expire within an hour; a poll hands out fresh ones.",
+      description: "Absolute links to all result files, in order. They expire within an hour; each poll returns new links.",
     }),
-    width: Type.Optional(Type.Integer({ minimum: 1, description: "Pictures and videos, in pixels." })),
-    height: Type.Optional(Type.Integer({ minimum: 1, description: "Pictures and videos, in pixels." })),
+    width: Type.Optional(Type.Integer({ minimum: 1, description: "Images and videos only, in pixels." })),
+    height: Type.Optional(Type.Integer({ minimum: 1, description: "Images and videos only, in pixels." })),
     duration_s: Type.Optional(Type.Number({ minimum: 0, description: "Videos only, in seconds." })),
     has_audio: Type.Optional(Type.Boolean({ description: "Videos only." })),
   },
@@ -61,7 +61,7 @@ export const GenerationOutput = Type.Object(
 
 /** `error` of a failed generation. */
 export const GenerationErrorObject = Type.Object(
-  { code: oneOf(GENERATION_ERROR_CODES, "Why it failed."), message: Type.String() },
+  { code: oneOf(GENERATION_ERROR_CODES, "Cause of the failure."), message: Type.String() },
   { additionalProperties: false },
 );
 
@@ -75,9 +75,9 @@ export const Generation = Type.Object(
     message: Type.Optional(Type.String({ description: "Present only while a result is being confirmed with a provider." })),
     output: orNull(GenerationOutput),
     quoted_usd: dollars("Price on the route tried first. Never changes."),
-    reserved_usd: orNull(dollars("Held from the balance while it runs; null once settled.")),
-    cost_usd: orNull(dollars("The charge once succeeded; 0 once failed; otherwise null.")),
-    attempts: Type.Integer({ minimum: 0, description: "Routes tried, fallbacks included." }),
+    reserved_usd: orNull(dollars("Credits held while the generation runs; null after its settlement.")),
+    cost_usd: orNull(dollars("The charge after success, 0 after a failure, otherwise null.")),
+    attempts: Type.Integer({ minimum: 0, description: "Number of routes tried, including fallbacks." }),
     error: orNull(GenerationErrorObject),
     created_at: dateTime("UTC."),
     completed_at: orNull(dateTime("UTC; null until finished.")),
@@ -88,14 +88,14 @@ export const Generation = Type.Object(
 /** §2.3. */
 export const ErrorBody = Type.Object({
   error: Type.Object({
-    code: oneOf(Object.keys(REFUSALS), "For programs; the statuses it comes with are at each operation."),
-    message: Type.String({ description: "For people: the field, and what is allowed." }),
+    code: oneOf(Object.keys(REFUSALS), "For programs. Each operation lists the codes with their statuses."),
+    message: Type.String({ description: "Readable text with the field and the allowed values." }),
   }),
 });
 
 const usdPerUnit = Type.Array(
   Type.Object({
-    when: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: "Input values the rate is for." })),
+    when: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: "Input values to which the rate applies." })),
     usd: Type.Number({ minimum: 0 }),
   }),
 );
@@ -106,7 +106,7 @@ export const ModelEntryObject = Type.Object({
   object: Type.Literal("model"),
   name: Type.Optional(Type.String()),
   maker: Type.Optional(orNull(Type.String())),
-  kind: Type.Optional(oneOf(["image", "video", "audio"], "What it makes.")),
+  kind: Type.Optional(oneOf(["image", "video", "audio"], "Kind of the result.")),
   tasks: Type.Optional(Type.Array(Type.String())),
   options: Type.Optional(
     Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {
@@ -117,7 +117,7 @@ export const ModelEntryObject = Type.Object({
   price: Type.Optional(
     Type.Object({
       currency: Type.Literal("usd"),
-      unit: oneOf(["second", "image", "generation", "1k_characters"], "What a rate is for."),
+      unit: oneOf(["second", "image", "generation", "1k_characters"], "Unit of a rate."),
       rates: usdPerUnit,
       video_input_rates: Type.Optional(usdPerUnit),
       image_input_rates: Type.Optional(usdPerUnit),

@@ -10,33 +10,33 @@ const text = (description: string, example: Json): JsonObject => ({ description,
 /** Every header that a response may have. */
 export const HEADERS: JsonObject = {
   "X-Request-Id": text(
-    "The request's id: the one that was sent, if it was 1 to 80 word characters or hyphens, else a new one.",
+    "Id of the request. It equals the id that was sent if that has 1 to 80 word characters or hyphens; otherwise it is new.",
     "req_1f0c",
   ),
   "Genrouter-Version": text("Version of the interface.", INTERFACE_VERSION),
-  "Cache-Control": text("Who may keep the answer and for how long.", "no-store"),
+  "Cache-Control": text("Caching rules of the response.", "no-store"),
   "X-Content-Type-Options": text("Always `nosniff`.", "nosniff"),
-  "Retry-After": { description: "Seconds to wait before asking again.", schema: { type: "integer", minimum: 0 }, example: 2 },
-  Location: text("Where the generation can be polled, or where the file can be had.", "/v1/generations/gen_0a1b2c"),
-  Allow: text("Methods that the path takes.", "GET, HEAD"),
+  "Retry-After": { description: "Seconds to wait before the next request.", schema: { type: "integer", minimum: 0 }, example: 2 },
+  Location: text("Address of the generation, or of the file.", "/v1/generations/gen_0a1b2c"),
+  Allow: text("Methods that the path supports.", "GET, HEAD"),
   "WWW-Authenticate": text("How to authenticate.", 'Bearer realm="genrouter"'),
-  Vary: text("What of the request chose these bytes.", "Accept-Encoding"),
-  "Content-Encoding": text("How the bytes are compressed; absent where they are not.", "gzip"),
-  ETag: text("Names these bytes; send it back as If-None-Match.", '"q1w2e3"'),
-  "Accept-Ranges": text("Parts of the file can be asked for.", "bytes"),
-  "Content-Range": text("Which bytes of the file these are.", "bytes 0-1023/71319"),
-  "Content-Disposition": text("Name for the file.", 'attachment; filename="gen_0a1b2c-1.mp4"'),
-  "Content-Security-Policy": text("Keeps a browser from running what is in a file.", "sandbox"),
+  Vary: text("Request headers that determine the response.", "Accept-Encoding"),
+  "Content-Encoding": text("Compression of the body; absent if it is not compressed.", "gzip"),
+  ETag: text("Version of the body; send it as If-None-Match.", '"q1w2e3"'),
+  "Accept-Ranges": text("Range requests are supported.", "bytes"),
+  "Content-Range": text("Byte range of the body within the file.", "bytes 0-1023/71319"),
+  "Content-Disposition": text("Name of the file for saving.", 'attachment; filename="gen_0a1b2c-1.mp4"'),
+  "Content-Security-Policy": text("Prevents a browser from running the content of a file.", "sandbox"),
   "Cross-Origin-Resource-Policy": text("Pages of other sites may show the file.", "cross-origin"),
-  "Referrer-Policy": text("The link is a secret: it is not passed on.", "no-referrer"),
-  "Access-Control-Allow-Origin": text("Any page may read this.", "*"),
+  "Referrer-Policy": text("Prevents browsers from sending the link, which is a secret, to other sites.", "no-referrer"),
+  "Access-Control-Allow-Origin": text("Any page may read the response.", "*"),
   "Access-Control-Expose-Headers": text("Headers that a page may read.", "ETag"),
   "Access-Control-Allow-Methods": text("Methods that a page may use.", "GET, HEAD, OPTIONS"),
   "Access-Control-Allow-Headers": text("Headers that a page may send.", "If-None-Match"),
-  "Access-Control-Max-Age": text("Seconds that a browser may remember this.", "86400"),
+  "Access-Control-Max-Age": text("Seconds for which a browser may cache the preflight response.", "86400"),
 };
 
-/** Marks extensions to the specification. */
+/** Marks additions to the interface that docs/interface.md defines. */
 export const EXTENSION = { "x-extension": true } as const;
 
 const COMMON = ["X-Request-Id", "Genrouter-Version", "X-Content-Type-Options"];
@@ -103,5 +103,5 @@ export const noes = (...list: No[]): JsonObject => {
 export const WRONG_METHOD: No = {
   code: "invalid_request",
   status: 405,
-  when: "The path does not take the method; `Allow` names those it takes.",
+  when: "The path does not support the method; `Allow` lists the supported methods.",
 };

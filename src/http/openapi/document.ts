@@ -6,15 +6,19 @@ import { CommonInput, ExtendedInput } from "./input-schema.ts";
 import { openApiPaths } from "./paths.ts";
 
 const DESCRIPTION = `One key and one request shape for image, video and audio generation, paid from prepaid credits (100 credits = 1 USD).
-A generation is submitted, polled until it is finished, and its files are downloaded. The cheapest route is tried first; if it fails, the
-next one is; only the route that delivers is charged.
+A client submits a generation, polls it until it is finished, and downloads its files. The cheapest route is tried first. If it fails, the
+next route is tried. Only the route that delivers is charged.
 
-HEAD works wherever GET does. Every error has the body \`{"error":{"code","message"}}\`; only requests that are no HTTP at all, or whose
-headers are over about 16 kB, are answered by the runtime with an empty body and a closed connection; on a method that HTTP does not know
-it closes the connection without an answer, and so it does where a request is sent behind a POST before that was answered (pipelining,
-which RFC 9112 advises clients against): send the POST again, with its Idempotency-Key. What is marked \`x-extension\` goes beyond the specification.
+Every path that supports GET supports HEAD. Every error has the body \`{"error":{"code","message"}}\`, with three exceptions:
 
-Outside /v1 there are pages too: [every error, when it comes and what to do](/docs/errors) and [the API in short](/llms.txt).`;
+- If a request is not valid HTTP, or its headers exceed about 16 kB, the response has an empty body and the connection is closed.
+- If the method is not an HTTP method, the connection is closed without a response.
+- If a request follows a POST before the response to the POST (pipelining, which RFC 9112 advises against), the connection may be closed
+  without a response. Send the POST again with its Idempotency-Key.
+
+\`x-extension\` marks additions to the interface that docs/interface.md defines.
+
+Further pages: [error catalogue](/docs/errors) and [summary of the API](/llms.txt).`;
 
 const query = (name: string, description: string, schema: JsonObject): JsonObject => ({
   name,
@@ -43,18 +47,18 @@ const PARAMETERS: JsonObject = {
   FilePosition: path("n", "Position in `output.urls`.", { type: "integer", minimum: 1, maximum: 99 }),
   IdempotencyKey: header(
     "Idempotency-Key",
-    "Sending the same key with the same body again answers the generation that it made (200); with another body, 409. One key per account and request. Send nothing after the body, and leave the sending side of the connection open, until the answer has come: otherwise the connection may end without an answer or with a 400 that has no body. After that, as after any lost connection, repeat the request with the same key.",
+    "A repeated request with the same key and the same body returns the existing generation (200). With another body it returns 409. Use one key per account and request. Until the response arrives, send nothing after the body and keep the sending side of the connection open. Otherwise the connection may end without a response, or with a 400 without a body. After a lost connection, repeat the request with the same key.",
     { type: "string", minLength: 1, maxLength: 200 },
   ),
-  RequestId: header("X-Request-Id", "An id for the request; it comes back with the answer and stands in the service's log.", {
+  RequestId: header("X-Request-Id", "Id of the request. The response returns it, and the log of the service contains it.", {
     type: "string",
     pattern: "^[A-Za-z0-9_-]{1,80}$",
   }),
   Range: header("Range", "One range of bytes.", { type: "string", examples: ["bytes=0-1023"] }),
-  IfNoneMatch: header("If-None-Match", "ETags that the caller has.", { type: "string" }),
-  LinkExpiry: query("exp", "When the link expires.", { type: "string" }),
-  LinkKeyId: query("kid", "Which key signed it.", { type: "string" }),
-  LinkSignature: query("sig", "The signature.", { type: "string" }),
+  IfNoneMatch: header("If-None-Match", "ETags that the caller has stored.", { type: "string" }),
+  LinkExpiry: query("exp", "Expiry of the link.", { type: "string" }),
+  LinkKeyId: query("kid", "Id of the key that signed the link.", { type: "string" }),
+  LinkSignature: query("sig", "Signature of the link.", { type: "string" }),
 };
 
 const schemas = (): JsonObject => {
@@ -67,7 +71,7 @@ const schemas = (): JsonObject => {
         ...envelope,
         input: {
           description:
-            "`ExtendedInput` for `vidmodel-2.5`, `CommonInput` for every other model; what a model takes is in its `options`.",
+            "`ExtendedInput` for `vidmodel-2.5`, `CommonInput` for every other model. The `options` of a model list its fields.",
           anyOf: [schemaRef("CommonInput"), schemaRef("ExtendedInput")],
         },
       },
@@ -107,14 +111,14 @@ export const openApiDocument = (): JsonObject => ({
   tags: [
     { name: "generations", description: "Submit and poll." },
     { name: "files", description: "Download results." },
-    { name: "models", description: "What can be generated with, and at what price." },
-    { name: "service", description: "The service itself." },
-    { name: "cors", description: "What browsers ask first." },
+    { name: "models", description: "Available models and their prices." },
+    { name: "service", description: "Status and description of the service." },
+    { name: "cors", description: "CORS preflight requests." },
   ],
   paths: openApiPaths(),
   components: {
     securitySchemes: {
-      apiKey: { type: "http", scheme: "bearer", description: "An API key, `gr_live_…` or `gr_test_…`; kept server side." },
+      apiKey: { type: "http", scheme: "bearer", description: "An API key, `gr_live_…` or `gr_test_…`. Use it on servers only." },
     },
     parameters: PARAMETERS,
     headers: HEADERS,

@@ -13,16 +13,16 @@ const FILE_HEADERS = [
   "Content-Security-Policy",
   "Referrer-Policy",
 ];
-/** File types of the specification, and audio. */
+/** File types of section 4.3 of docs/interface.md. */
 const FILE_TYPES = ["video/mp4", "image/png", "image/jpeg", "image/webp", "audio/mpeg", "audio/wav"];
-/** Extension of the specification: provider results of other types that cannot be converted without loss. */
+/** Additional types: provider results that cannot be converted to the types above without loss. */
 const OTHER_FILE_TYPES = [
   ...["audio/flac", "audio/ogg", "audio/mp4", "audio/aac", "audio/webm"],
   ...["image/gif", "image/svg+xml", "image/heic", "image/tiff", "video/webm", "video/quicktime"],
   ...["model/gltf-binary", "application/octet-stream"],
 ];
 const FILE_DESCRIPTION =
-  "The file, under the content type that its bytes have. Pictures and clips are one of the specification's types wherever they can be brought into one without loss; what cannot is delivered as it is (marked `x-extension`; there may be others than those listed), for saving where a browser could run it.";
+  "The file with its content type. Images and clips of other types are converted to one of the first types if that is possible without loss. Other files are delivered unchanged. Their types are marked `x-extension`, and the list is not complete. A file that a browser could run is sent as an attachment.";
 const binary = { schema: { type: "string", format: "binary" } };
 export const file = (more: string[], ...list: No[]): JsonObject => {
   const content = Object.fromEntries([
@@ -32,17 +32,22 @@ export const file = (more: string[], ...list: No[]): JsonObject => {
   const names = [...FILE_HEADERS, ...more];
   return {
     "200": { description: FILE_DESCRIPTION, headers: headers(...names), content },
-    "206": { description: "The part that `Range` asked for.", headers: headers(...names, "Content-Range"), content },
-    "304": { description: "The caller has the file already.", headers: headers(...names) },
+    "206": { description: "The byte range that `Range` requests.", headers: headers(...names, "Content-Range"), content },
+    "304": { description: "The stored copy of the caller is current.", headers: headers(...names) },
     ...noes(
-      { code: "invalid_request", status: 416, when: "The file has no such part.", headers: [...names, "Content-Range"] },
+      {
+        code: "invalid_request",
+        status: 416,
+        when: "The requested range is outside the file.",
+        headers: [...names, "Content-Range"],
+      },
       ...list,
     ),
   };
 };
 export const redirect = (...more: string[]) => ({
   "302": {
-    description: "The file is at a short-lived address, which needs no key: follow it without one.",
+    description: "The file is at a temporary address. Follow the redirect without the key.",
     headers: headers("Cache-Control", "Location", "Referrer-Policy", ...more),
   },
 });

@@ -21,16 +21,19 @@ export const ExtendedInput = Type.Object(
   {
     prompt,
     ...optional({
-      resolution: choice(["480p", "720p", "1080p"], "720p", "Size of the result."),
-      duration: seconds(BOUNDS.durationS.extended, "Seconds, 5 by default. Not together with `video_url`."),
-      aspect_ratio: choice(["16:9", "9:16", "1:1", "4:3", "3:4", "21:9", "adaptive"], "16:9", "Shape of the result."),
-      audio: Type.Boolean({ default: false, description: "Generate sound." }),
+      resolution: choice(["480p", "720p", "1080p"], "720p", "Resolution of the result."),
+      duration: seconds(BOUNDS.durationS.extended, "Seconds, 5 by default. Cannot be combined with `video_url`."),
+      aspect_ratio: choice(["16:9", "9:16", "1:1", "4:3", "3:4", "21:9", "adaptive"], "16:9", "Aspect ratio of the result."),
+      audio: Type.Boolean({ default: false, description: "Generate audio." }),
       image_url: link("Exact first frame. Cannot be combined with reference media."),
       end_image_url: link("Last frame. Requires `image_url`."),
       image_urls: links(BOUNDS.imageItems, "Reference images."),
       video_url: link("A 4 to 30 s clip to edit."),
-      video_urls: links(BOUNDS.clipItems, "Reference clips, 30 s in all; their seconds are billed at the video-input rate."),
-      audio_urls: links(BOUNDS.clipItems, "Reference sound, 30 s in all."),
+      video_urls: links(
+        BOUNDS.clipItems,
+        "Reference clips, at most 30 s in total. Their seconds are billed at the video-input rate.",
+      ),
+      audio_urls: links(BOUNDS.clipItems, "Reference audio, at most 30 s in total."),
     }),
   },
   {
@@ -43,22 +46,22 @@ export const ExtendedInput = Type.Object(
 export const CommonInput = Type.Object(
   optional({
     prompt,
-    negative_prompt: Type.String({ maxLength: BOUNDS.negativePromptLength, description: "On models that take it." }),
-    image_url: link("Start frame, or picture to edit."),
+    negative_prompt: Type.String({ maxLength: BOUNDS.negativePromptLength, description: "On models that support it." }),
+    image_url: link("Start frame, or image to edit."),
     end_image_url: link("Last frame, on models with first and last frame. Requires `image_url`."),
-    image_urls: links(BOUNDS.imageItems, "Reference images, up to the model's own number."),
-    video_url: link("A clip to transform, extend or upscale; its measured length may be billed."),
-    audio_url: link("Sound that a talking-avatar or lip-sync model animates to."),
+    image_urls: links(BOUNDS.imageItems, "Reference images. The options of the model state the maximum number."),
+    video_url: link("A clip to transform, extend or upscale. Its measured length may be billed."),
+    audio_url: link("Audio for a talking-avatar or lip-sync model."),
     resolution: word("One of the model's resolutions."),
     aspect_ratio: word("One of the model's aspect ratios."),
     duration: seconds(BOUNDS.durationS.common, "Seconds; one of the model's durations."),
-    audio: Type.Boolean({ description: "Generate sound, on models that offer it." }),
-    quality: word("A quality tier, on models priced by one."),
-    seed: Type.Integer({ minimum: BOUNDS.seed.min, maximum: BOUNDS.seed.max, description: "On models that take one." }),
+    audio: Type.Boolean({ description: "Generate audio, on models that support it." }),
+    quality: word("Quality tier, on models that are priced by quality."),
+    seed: Type.Integer({ minimum: BOUNDS.seed.min, maximum: BOUNDS.seed.max, description: "On models that support a seed." }),
   }),
   {
     additionalProperties: false,
     description:
-      "Input of every other model. `prompt` is required unless the model only transforms media; each model takes some of the fields.",
+      "Input of every other model. `prompt` is required unless the model only transforms media. Each model supports a subset of the fields.",
   },
 );

@@ -66,7 +66,7 @@ const withRequestId = (...names: string[]) => [...names, "RequestId"].map(parame
 const PUBLIC_HEADERS = ["Cache-Control", "ETag", "Vary", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"];
 const publicJson = (description: string, schema: JsonObject): JsonObject => ({
   "200": jsonAnswer(description, schema, [...PUBLIC_HEADERS, "Content-Encoding"]),
-  "304": { description: "The caller has these bytes already.", headers: headers(...PUBLIC_HEADERS) },
+  "304": { description: "The stored copy of the caller is current.", headers: headers(...PUBLIC_HEADERS) },
   ...noes(...OPEN),
 });
 const preflight = (operationId: string, summary: string, ...parameters: string[]): JsonObject => ({
@@ -78,7 +78,7 @@ const preflight = (operationId: string, summary: string, ...parameters: string[]
   parameters: withRequestId(...parameters),
   responses: {
     "204": {
-      description: "Any page may read this path.",
+      description: "Pages of any site may read this path.",
       headers: headers(
         "Allow",
         "Access-Control-Allow-Origin",
@@ -98,7 +98,7 @@ export const openApiPaths = (): JsonObject => ({
       operationId: "submitGeneration",
       summary: "Submit a generation",
       description:
-        "Runs in the background; poll the generation until it is finished. Bodies are read as JSON whatever the Content-Type.",
+        "The generation runs in the background. Poll it until it is finished. The body is read as JSON with any Content-Type.",
       tags: ["generations"],
       ...keyed,
       parameters: withRequestId("IdempotencyKey"),
@@ -109,7 +109,7 @@ export const openApiPaths = (): JsonObject => ({
       },
       responses: {
         "200": jsonAnswer(
-          "A replay: the generation that the Idempotency-Key had made.",
+          "Replay: the existing generation with this Idempotency-Key.",
           schemaRef("Generation"),
           ["Cache-Control"],
           {
@@ -176,7 +176,7 @@ export const openApiPaths = (): JsonObject => ({
   "/v1/models": {
     get: {
       operationId: "listModels",
-      summary: "List the models that can be generated with at this moment",
+      summary: "List the models that are available now",
       tags: ["models"],
       ...open,
       parameters: withRequestId("IfNoneMatch"),
@@ -192,7 +192,7 @@ export const openApiPaths = (): JsonObject => ({
       ...open,
       ...EXTENSION,
       parameters: withRequestId("IfNoneMatch"),
-      responses: publicJson("The same list.", schemaRef("ModelList")),
+      responses: publicJson("The same list as `GET /v1/models`.", schemaRef("ModelList")),
     },
     options: preflight("modelsFilePreflight", "Preflight of the models file"),
   },
@@ -200,7 +200,8 @@ export const openApiPaths = (): JsonObject => ({
     get: {
       operationId: "linkedFile",
       summary: "Download a result file by its link",
-      description: "Links come in `output.urls`. They need no key and expire within an hour. Pages of any site may fetch them.",
+      description:
+        "`output.urls` contains the links. They need no key and expire within an hour. Pages of any site may fetch them.",
       tags: ["files"],
       ...open,
       ...EXTENSION,
@@ -210,11 +211,11 @@ export const openApiPaths = (): JsonObject => ({
           ["Cross-Origin-Resource-Policy", ...READABLE_HEADERS],
           {
             ...{ code: "not_found", status: 403, headers: READABLE_HEADERS },
-            when: "The link has expired or was altered; poll the generation for a new one.",
+            when: "The link has expired or was altered; poll the generation for a new link.",
           },
           {
             ...{ code: "not_found", status: 404, headers: READABLE_HEADERS },
-            when: "No file has this address, or it is past its retention.",
+            when: "No file has this address, or its retention has expired.",
           },
           { code: "restarting", ...REFUSALS.restarting, headers: READABLE_HEADERS },
           ...OPEN,
@@ -239,7 +240,7 @@ export const openApiPaths = (): JsonObject => ({
   "/healthz": {
     get: {
       operationId: "alive",
-      summary: "Whether the process answers",
+      summary: "Liveness of the process",
       tags: ["service"],
       ...open,
       ...EXTENSION,
@@ -250,7 +251,7 @@ export const openApiPaths = (): JsonObject => ({
   "/readyz": {
     get: {
       operationId: "ready",
-      summary: "Whether the service accepts submissions",
+      summary: "Readiness of the service for submissions",
       tags: ["service"],
       ...open,
       ...EXTENSION,

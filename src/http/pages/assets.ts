@@ -52,7 +52,7 @@ const plainAt = (path: string): Promise<Blob> =>
 /** Serves an asset of a page. @throws ApiError `not_found` for a name that is not part of this build. */
 export const answerAsset = async (request: Request, requestId: string, name: string): Promise<Response> => {
   const asset = BY_HASHED_NAME.get(name);
-  if (!asset) throw new ApiError("not_found", "No such file; /docs names those there are.");
+  if (!asset) throw new ApiError("not_found", "File not found. /docs contains the current file names.");
   const headers = new Headers({ "content-type": asset.type, "cache-control": `public, max-age=${YEAR_S}, immutable` });
   if (asset.path === "") return signAnswer(new Response(asset.text, { headers }), requestId);
   headers.set("vary", "Accept-Encoding");

@@ -49,13 +49,13 @@ ${list(codes)}
 ${list(GENERATION_ERROR_CODES)}
 </nav>
 <main id="list">
-<h2 id="answers">Error answers</h2>
-<p>In order of precedence: of two that apply, the one that stands first is answered. Nothing is charged for a request that was refused, and
-its <code>Idempotency-Key</code> is not used up. A request with media links is answered <code>concurrency_limit</code> or
-<code>insufficient_credits</code> before its links are opened, and so before what only their files can show.</p>
+<h2 id="answers">Error responses</h2>
+<p>The errors are in order of precedence. If several apply, the response has the first. A rejected request is not charged, and its
+<code>Idempotency-Key</code> can be used again. <code>concurrency_limit</code> and <code>insufficient_credits</code> are checked before
+media links are opened, so they precede errors of the linked files.</p>
 ${codes.map(refusal).join("\n")}
 <h2 id="failed">Failed generations</h2>
-<p>A generation whose <code>status</code> is <code>failed</code> carries one of these in <code>error.code</code>; polling it answers 200.</p>
+<p>A generation whose <code>status</code> is <code>failed</code> has one of these codes in <code>error.code</code>. A poll of it returns status 200.</p>
 ${failures.join("\n")}
 </main>`;
 };

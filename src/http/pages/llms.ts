@@ -18,22 +18,22 @@ const endpoints = (): string[] =>
 const print = (): string => `# genrouter
 
 > One API key and one request shape for image, video and audio generation, paid from prepaid credits (100 credits = 1 USD). The cheapest route
-> is tried first, the next one when it fails; only the route that delivers is charged. Interface ${INTERFACE_VERSION}.
+> is tried first, and the next route if it fails. Only the route that delivers is charged. Interface ${INTERFACE_VERSION}.
 
 ## How to use it
 
-1. GET /v1/models (no key) lists what can be run now: id, kind, tasks, options (allowed fields, values, defaults), price.
-2. POST /v1/generations with \`Authorization: Bearer <key>\`, \`Content-Type: application/json\` and an \`Idempotency-Key\` of your own making.
-   Body: {"model": id, "input": {fields of the model's options}, "max_cost_usd"?: up to 100, "max_wait_s"?: 1 to 86400}. Unknown fields are refused.
-   Answer: 202 and the generation. On a lost connection, 429, 500 or 503 send the same body with the same key again, after Retry-After.
+1. GET /v1/models (no key) lists the available models: id, kind, tasks, options (allowed fields, values, defaults), price.
+2. POST /v1/generations with \`Authorization: Bearer <key>\`, \`Content-Type: application/json\` and an \`Idempotency-Key\` that you create.
+   Body: {"model": id, "input": {fields of the model's options}, "max_cost_usd"?: up to 100, "max_wait_s"?: 1 to 86400}. Unknown fields are rejected.
+   Response: 202 and the generation. On a lost connection, 429, 500 or 503 send the same body with the same key again, after Retry-After.
 3. GET /v1/generations/{id} every 2 to 10 seconds until status is succeeded or failed (${GENERATION_STATUSES.join(", ")}).
-4. GET /v1/generations/{id}/content for the first file, /content/2, /content/3 … for further ones (as many as output.urls has).
+4. GET /v1/generations/{id}/content for the first file, /content/2, /content/3 … for further ones (output.urls lists all).
    Follow a redirect without the key. output.urls are links that need no key and expire soon; pages of any site may fetch them.
-   Content-Type says what a file is: mostly video/mp4, image/png, image/jpeg, image/webp, audio/mpeg or audio/wav; what a model made in another
-   format and cannot be brought into these without loss (an animated GIF, an SVG, a GLB, FLAC …) comes under its own type.
+   Content-Type is the type of a file: usually video/mp4, image/png, image/jpeg, image/webp, audio/mpeg or audio/wav. A file in another format
+   that cannot be converted to these types without loss (an animated GIF, an SVG, a GLB, FLAC …) keeps its own type.
 
 A generation: {id, object: "generation", model, status, message?, output: {urls, width?, height?, duration_s?, has_audio?} or null, quoted_usd,
-reserved_usd, cost_usd, attempts, error: {code, message} or null, created_at, completed_at}. Failed ones cost nothing.
+reserved_usd, cost_usd, attempts, error: {code, message} or null, created_at, completed_at}. Failed generations are not charged.
 
 ## Endpoints
 
@@ -41,7 +41,7 @@ ${endpoints().join("\n")}
 
 ## Errors
 
-Body: {"error": {"code", "message"}}. Each with an anchor: /docs/errors#code
+Body: {"error": {"code", "message"}}. Each code has an anchor: /docs/errors#code
 
 ${Object.entries(REFUSALS)
   .map(([code, { status, when }]) => `- ${status} ${code}: ${when} ${REMEDIES[code as keyof typeof REMEDIES]}`)

@@ -22,9 +22,9 @@ const PAGE = htmlDocument(
   "genrouter API reference",
   `<link rel="stylesheet" href="${assetPath("reference.css")}">`,
   `<div id="reference"></div>
-<noscript><main><h1>genrouter API reference</h1><p>This page needs JavaScript. The same interface as a document:
-<a href="/openapi.json">/openapi.json</a>; every error: <a href="/docs/errors">/docs/errors</a>;
-in short: <a href="/llms.txt">/llms.txt</a>.</p></main></noscript>
+<noscript><main><h1>genrouter API reference</h1><p>This page needs JavaScript. OpenAPI document:
+<a href="/openapi.json">/openapi.json</a>; error catalogue: <a href="/docs/errors">/docs/errors</a>;
+summary: <a href="/llms.txt">/llms.txt</a>.</p></main></noscript>
 ${SCRIPTS}`,
 );
 

@@ -65,7 +65,7 @@ const frameOf = (name: PageName, { script, styles, preload }: WebPage): string =
       `<script type="module" src="/assets/${script}"></script>`,
     ].join("\n"),
     `<div id="page"></div>
-<noscript><p>The ${name} needs JavaScript. The API does without: <a href="/docs">its reference</a>.</p></noscript>`,
+<noscript><p>The ${name} needs JavaScript. The API does not; see <a href="/docs">its reference</a>.</p></noscript>`,
   );
 
 const load = async (): Promise<WebPages> => {
@@ -93,7 +93,7 @@ export const webPage = async (name: PageName, requestId: string, isBehindTls: bo
 /** Serves a script or style of a page. @throws ApiError `not_found` for a name that is not part of this build. */
 export const webAsset = async (request: Request, requestId: string, name: string): Promise<Response> => {
   const file = (await loaded()).files.get(name);
-  if (!file) throw new ApiError("not_found", "No such file; the pages name those there are.");
+  if (!file) throw new ApiError("not_found", "File not found. The pages contain the current file names.");
   const coding = file.br && takes(request, "br") ? "br" : file.gzip && takes(request, "gzip") ? "gzip" : null;
   const body = (coding === "br" ? file.br : coding === "gzip" ? file.gzip : undefined) ?? file.raw;
   const headers = new Headers({

@@ -1,4 +1,4 @@
-// Converts a result to a format of the specification if no information is lost.
+// Converts a result to a format of section 4.3 of docs/interface.md if no information is lost.
 //
 // Results that cannot be converted without loss stay unchanged.
 import type { MediaKind } from "../../domain/types.ts";
@@ -26,7 +26,7 @@ const MOST_CLIP_BYTES = 512 * 1024 * 1024;
 const MOST_PICTURE_BYTES = 96 * 1024 * 1024;
 
 /**
- * The target format of a file; undefined if the file already has a format of the specification, is animated, or cannot be
+ * The target format of a file; undefined if the file already has a format of docs/interface.md, is animated, or cannot be
  * converted.
  */
 export const targetOf = ({ mime, ms }: Examined, kind: MediaKind, bytes: number): Target | undefined => {
