@@ -63,7 +63,7 @@ export const adapterOf = (dialect: Dialect): Adapter => {
   const callbackId = named === undefined ? undefined : within("callback", () => seekOf(named));
   if (submission.isAwaited !== (dialect.poll !== undefined))
     throw new DialectFault(
-      `/poll: ${submission.isAwaited ? "a provider that names a job is asked about it" : "there is no job to ask about"}`,
+      `/poll: ${submission.isAwaited ? "required, because the provider returns a job id" : "not allowed, because the provider returns no job id"}`,
     );
 
   const lookupRequest = (template: AnswerTemplate | undefined, way: string) => {
@@ -115,7 +115,7 @@ export const adapterOf = (dialect: Dialect): Adapter => {
     submit: (c) => submit(submitScope(c), c.baseUrl),
     readSubmit: (r, c) => withBill(submission.read(r, c, submitScope(c)), () => isBilled(r)),
     poll: (job, c) => {
-      if (!poll) throw new Error(`${dialect.id} answers with what it made: there is nothing to ask about`);
+      if (!poll) throw new Error(`${dialect.id} returns results directly and has no jobs to poll`);
       return poll.make(job, c);
     },
     readPoll: (r, job, c) => poll?.read(r, job, c) ?? { kind: "gone" },

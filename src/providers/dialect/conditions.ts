@@ -10,14 +10,14 @@ const Scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean()]);
 const ConditionSchema = Type.Recursive(
   (Self: TSchema) =>
     Type.Union([
-      Type.String({ description: "the value is there, e.g. input.image_url" }),
+      Type.String({ description: "true if the value is present, e.g. input.image_url" }),
       Type.Object({ not: Self }, closed),
       Type.Object({ all: Type.Array(Self, { minItems: 1 }) }, closed),
       Type.Object({ any: Type.Array(Self, { minItems: 1 }) }, closed),
       Type.Object({ value: Type.String(), is: Type.Union([Scalar, Type.Array(Scalar, { minItems: 1 })]) }, closed),
       Type.Object(
         { value: Type.String(), count: Type.Tuple([Type.Integer({ minimum: 0 }), Type.Integer({ minimum: 0 })]) },
-        { ...closed, description: "how many a list holds, from and to" },
+        { ...closed, description: "minimum and maximum number of items of a list" },
       ),
     ]),
   { $id: "Condition" },
@@ -37,7 +37,9 @@ const check = TypeCompiler.Compile(ConditionSchema);
 /** Compiles a condition. @throws DialectFault for an invalid condition, and for an unknown name */
 export const conditionReading = (written: unknown, known: Known): ((scope: Scope) => boolean) => {
   if (!check.Check(written))
-    throw new DialectFault("is no condition: a name, { not }, { all }, { any }, { value, is } or { value, count }");
+    throw new DialectFault(
+      "is not a condition; allowed are a name, { not }, { all }, { any }, { value, is } and { value, count }",
+    );
   return readingOf(written as Condition, known);
 };
 
@@ -61,7 +63,7 @@ const readingOf = (condition: Condition, known: Known): ((scope: Scope) => boole
   const read = pathReading(condition.value, known);
   if ("count" in condition) {
     const [least, most] = condition.count;
-    if (least > most) throw new DialectFault(`count: ${least} to ${most} is no range`);
+    if (least > most) throw new DialectFault(`count: ${least} to ${most} is not a range`);
     return (scope) => {
       const count = countOf(read(scope));
       return count >= least && count <= most;

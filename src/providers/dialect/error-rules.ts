@@ -11,7 +11,8 @@ import { type Seek, seekOf, textAt } from "./pointers.ts";
 
 const closed = { additionalProperties: false } as const;
 export const Pointer = Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })], {
-  description: "a JSON pointer into the answer, or @status, @text, @header/NAME; of several the first that leads anywhere",
+  description:
+    "a JSON pointer into the response, or @status, @text, @header/NAME; of several pointers the first with a value is used",
 });
 /** The classes that a response can report. `mismatched` is not one of them, because the delivery check determines it. */
 const MESSAGES = FAILURE_CLASSES.filter((name) => name !== "mismatched");
@@ -25,23 +26,25 @@ export const FailureRule = Type.Object(
       Type.String({
         minLength: 1,
         description:
-          "a regular expression, upper and lower case alike; what repeats without a bound begins with ^ and is the only one of its sort",
+          "a case-insensitive regular expression; it may contain one unbounded repetition, and only if it begins with ^",
       }),
     ),
     while: Type.Optional(
-      Type.Union([Type.Literal("submitting"), Type.Literal("asking")], { description: "absent: in every answer" }),
+      Type.Union([Type.Literal("submitting"), Type.Literal("asking")], {
+        description: "the kind of response to which the rule applies; default: every response",
+      }),
     ),
     class: Type.Union(MESSAGES.map((name) => Type.Literal(name))),
     of_account: Type.Optional(
       Type.Boolean({
         description:
-          "true, only beside config_fault: the key or the whole account is at fault, and so every route of it; a 401 says so by itself",
+          "true: the fault concerns the key or the account, and therefore all its routes; allowed only with class config_fault; a 401 implies it",
       }),
     ),
     proves_not_accepted: Type.Optional(
       Type.Boolean({
         description:
-          "true, only beside is: no job was made, whatever the status; false: one may exist, whatever the status; absent: the status decides, and a 2xx, 5xx, 408 or 409 proves nothing",
+          "true: no job was created, with any status; allowed only with is; false: a job may exist, with any status; default: the status decides, and 2xx, 5xx, 408 and 409 prove nothing",
       }),
     ),
   },
@@ -49,7 +52,7 @@ export const FailureRule = Type.Object(
     ...closed,
     // For editors; the loader reports this fault with its own message.
     if: { properties: { proves_not_accepted: { const: true } }, required: ["proves_not_accepted"] },
-    // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: { required: ["at", "is"], not: { required: ["matches"] } },
   },
 );
@@ -63,16 +66,16 @@ type Rule = { fits(r: ProviderResponse, phase: Phase): boolean; verdict(): Verdi
 
 const ruleOf = (rule: FailureRule): Rule => {
   const { http, at, is, matches } = rule;
-  if (http === undefined && at === undefined) throw new DialectFault("a rule needs http, at, or both");
-  if (at === undefined && (is !== undefined || matches !== undefined)) throw new DialectFault("is and matches need at");
+  if (http === undefined && at === undefined) throw new DialectFault("a rule requires http, at or both");
+  if (at === undefined && (is !== undefined || matches !== undefined)) throw new DialectFault("is and matches require at");
   if (rule.of_account !== undefined && rule.class !== "config_fault")
-    throw new DialectFault("of_account stands beside config_fault: a balance is of the account by itself, and nothing else is");
+    throw new DialectFault("of_account is allowed only with class config_fault; class balance always concerns the account");
   // Text that resembles a code proves nothing: "load balancer timeout" does not concern a balance.
   if (rule.proves_not_accepted === true && (is === undefined || matches !== undefined))
     throw new DialectFault(
       matches === undefined
-        ? "proves_not_accepted needs is: only a code that is known proves that nothing was made"
-        : "proves_not_accepted cannot stand beside matches: only a code that is known (is) proves that nothing was made",
+        ? "proves_not_accepted requires is; only a known code proves that no job was created"
+        : "proves_not_accepted cannot be combined with matches; only a known code (is) proves that no job was created",
     );
   const seek = at === undefined ? undefined : seekOf(at);
   const wanted = is?.map(String);

@@ -46,7 +46,7 @@ const completed = (written: Written, all: readonly Written[]): JsonObject => {
   const { like, ...own } = written.content;
   if (like === undefined) return own;
   const other = all.findLast(({ content }) => content.id === like && content.like === undefined);
-  if (!other) throw new DialectFault(`/like: there is no dialect ${String(like)} that stands by itself`);
+  if (!other) throw new DialectFault(`/like: ${String(like)} is not a dialect without like`);
   return { ...other.content, ...own };
 };
 

@@ -75,7 +75,7 @@ const nextOf = (next: ByList["next"]): ((r: ProviderResponse, listed: Listed) =>
 
 const byList = (template: ByList, headers: Readonly<Record<string, string>>, judge: Judge): Finding => {
   const { by, marker, input, created, sent } = template;
-  if (by === "list_marker" && marker === undefined) throw new DialectFault("a list that is searched by our mark needs marker");
+  if (by === "list_marker" && marker === undefined) throw new DialectFault("list_marker requires marker");
   const make = within("request", () => requestOf(template.request, headers, FIND_KNOWN));
   const items = seekOf(template.items);
   const id = seekWithin(template.job_id);

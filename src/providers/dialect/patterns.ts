@@ -66,6 +66,6 @@ export const patternOf = (text: string): RegExp => {
   try {
     return new RegExp(text, "iu");
   } catch {
-    throw new DialectFault(`"${text}" is no regular expression`);
+    throw new DialectFault(`"${text}" is not a regular expression`);
   }
 };

@@ -99,9 +99,9 @@ const argumentFault = (name: string, argument: string | undefined): string | und
 
 /** Compiles the path of a value, e.g. `input.prompt`. @throws DialectFault for an unknown name. */
 export const pathReading = (path: string, known: Known): Reading => {
-  if (!PATH.test(path)) throw new DialectFault(`"${path}" is no name of a value`);
+  if (!PATH.test(path)) throw new DialectFault(`"${path}" is not the name of a value`);
   const [first = "", ...rest] = path.split(".");
-  if (!known.includes(first)) throw new DialectFault(`"${first}" is not known here; known are ${known.join(", ")}`);
+  if (!known.includes(first)) throw new DialectFault(`"${first}" is not a known value; allowed are ${known.join(", ")}`);
   return (scope) => {
     let value: unknown = scope[first];
     for (const name of rest) {
@@ -124,7 +124,8 @@ const placeholderReading = (text: string, known: Known): Reading => {
       return (value) => value ?? standIn;
     }
     const apply = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined;
-    if (!apply) throw new DialectFault(`"|${filter}" is no filter; there are ${[...Object.keys(FILTERS), "else"].join(", ")}`);
+    if (!apply)
+      throw new DialectFault(`"|${filter}" is not a filter; allowed are ${[...Object.keys(FILTERS), "else"].join(", ")}`);
     const fault = argumentFault(name, argument);
     if (fault) throw new DialectFault(fault);
     return (value) => (value === undefined ? undefined : apply(value, argument ?? ""));
@@ -151,7 +152,7 @@ const partsOf = (text: string, known: Known): (string | Reading)[] => {
   }
   if (end < text.length) parts.push(text.slice(end));
   if (parts.some((part) => typeof part === "string" && /[{}]/.test(part)))
-    throw new DialectFault(`"${text}" has a brace too many`);
+    throw new DialectFault(`"${text}" has an unmatched brace`);
   return parts;
 };
 

@@ -20,7 +20,7 @@ const memberOf = (value: unknown, name: string): unknown[] =>
 
 const stepOf = (part: string): Step => {
   const [, name, member, not, value] = STEP.exec(part) ?? [];
-  if (name === undefined || (name === "" && member === undefined)) throw new DialectFault(`"${part}" is no step of a pointer`);
+  if (name === undefined || (name === "" && member === undefined)) throw new DialectFault(`"${part}" is not a step of a pointer`);
   const plain = name.replaceAll("~1", "/").replaceAll("~0", "~");
   return member === undefined ? { name: plain } : { name: plain, where: { member, value: value ?? "", isThere: not === "" } };
 };

@@ -113,7 +113,7 @@ export const readAnswerOf = (template: Omit<AnswerTemplate, "request">, judge: J
   const states = template.states ?? {};
   const files = readFilesOf(template.results);
   const isWithheld = within("withheld", () => withheldFlag(template.withheld));
-  if (status === undefined && template.results === undefined) throw new DialectFault("an answer needs a status or results");
+  if (status === undefined && template.results === undefined) throw new DialectFault("a response requires status or results");
 
   const unclear = (r: ProviderResponse, why: string): PollOutcome => ({
     kind: "unclear",

@@ -7,7 +7,7 @@ const closed = { additionalProperties: false } as const;
 const seconds = (description: string) => Type.Integer({ minimum: 1, maximum: 7_776_000, description: `seconds: ${description}` });
 const origin = Type.String({
   pattern: "^https://(\\*\\.)?[a-z0-9.-]+(:[0-9]+)?$",
-  description: "an origin such as https://api.example.com, or https://*.example.com for all below it",
+  description: "an origin such as https://api.example.com, or https://*.example.com for all subdomains",
 });
 /** Any JSON; `template.ts` documents its placeholders and operators. */
 const Template = Type.Unsafe<Json>(
@@ -21,14 +21,16 @@ export const RequestSchema = Type.Object(
     path: Type.Optional(
       Type.String({
         pattern: "^/",
-        description: "path below the base URL; inserted values are percent-encoded, except for their slashes",
+        description: "path below the base URL; inserted values are percent-encoded, except slashes",
       }),
     ),
-    url: Type.Optional(Type.String({ description: "instead of a path: an address that the provider gave, e.g. {job.poll}" })),
+    url: Type.Optional(Type.String({ description: "instead of path: an address that the provider returned, e.g. {job.poll}" })),
     query: Type.Optional(Type.Record(Type.String(), Template)),
     headers: Type.Optional(Texts),
     body: Type.Optional(Template),
-    form: Type.Optional(Type.Record(Type.String(), Template, { description: "instead of a body: multipart/form-data" })),
+    form: Type.Optional(
+      Type.Record(Type.String(), Template, { description: "instead of body: fields of a multipart/form-data body" }),
+    ),
   },
   closed,
 );
@@ -43,17 +45,21 @@ const ResultSchema = Type.Object(
       Type.Union(
         ["url", "base64", "hex", "body"].map((word) => Type.Literal(word)),
         {
-          description: "url: an address (the default); base64, hex: the file itself as text; body: the whole answer is the file",
+          description:
+            "url (default): the address of the file; base64, hex: the encoded file; body: the complete response body is the file",
         },
       ),
     ),
-    mime: Type.Optional(Type.String({ description: "where the answer does not say it" })),
+    mime: Type.Optional(Type.String({ description: "the media type, if the response does not contain it" })),
     mime_at: Type.Optional(Pointer),
-    kept_s: Type.Optional(seconds("how long the file can be fetched, from the answer on")),
+    kept_s: Type.Optional(seconds("time from the response during which the file can be downloaded")),
   },
   closed,
 );
-const Results = Type.Array(ResultSchema, { minItems: 1, description: "all files that are found, in this order" });
+const Results = Type.Array(ResultSchema, {
+  minItems: 1,
+  description: "locations of the result files; all files that are found are used, in this order",
+});
 
 const STATES = ["pending", "succeeded", "ask_result", "failed", "refused_input", "refused_output", "gone"] as const;
 const State = Type.Union(STATES.map((word) => Type.Literal(word)));
@@ -66,7 +72,7 @@ const Withheld = Type.Array(
   {
     minItems: 1,
     description:
-      "flags of the provider's safety filter beside the files of a success: with one of these values (true when absent) at any of these places it is a refused output",
+      "flags of the provider's safety filter in a successful response; if any location has one of these values (default: true), the result is refused_output",
   },
 );
 
@@ -77,14 +83,14 @@ const AnswerSchema = {
   status: Type.Optional(Pointer),
   states: Type.Optional(
     Type.Record(Type.String(), State, {
-      description: "the provider's word, as text, to ours; one that is not here is asked about again",
+      description: "maps the provider's states, as text, to states of genrouter; a job in an unlisted state is polled again",
     }),
   ),
   results: Type.Optional(Results),
   withheld: Type.Optional(Withheld),
   empty: Type.Optional(
     Type.Union([Type.Literal("result_unreadable"), Type.Literal("refused_output"), Type.Literal("job_failed")], {
-      description: "what a success without a file means; absent: result_unreadable",
+      description: "the class of a successful response without a file; default: result_unreadable",
     }),
   ),
 };
@@ -106,13 +112,13 @@ const Next = Type.Union(
   ],
   {
     description:
-      "page_from: pages are counted (or items, with step), `most` items are asked for, and the list is at its end where none come; cursor, url: what the answer says",
+      "page_from: number of the first page (with step: of the first item); each request is for `most` items, and an empty page ends the list; cursor, url: location of the next page in the response",
   },
 );
 
 const windows = {
-  window_s: seconds("how long a lost submission can be found, from its sending"),
-  settle_s: seconds("how long it must be absent, from when its answer was given up, before that is proof"),
+  window_s: seconds("time from its sending during which a lost submission can be found"),
+  settle_s: seconds("time from the loss of the response after which absence of the job is proof"),
 };
 export const FindSchema = Type.Union([
   Type.Object(
@@ -148,8 +154,10 @@ export const FindSchema = Type.Union([
   Type.Object(
     {
       by: Type.Literal("none"),
-      told_within_s: Type.Optional(seconds("with callbacks: how long one of a lost submission is waited for, from its sending")),
-      certainly_dead_after_s: Type.Optional(seconds("when no lost job can still run")),
+      told_within_s: Type.Optional(
+        seconds("with callbacks: time from its sending during which the callback of a lost submission can arrive"),
+      ),
+      certainly_dead_after_s: Type.Optional(seconds("time from the sending after which a lost job cannot run any more")),
     },
     closed,
   ),
@@ -165,26 +173,30 @@ const AuthSchema = Type.Union([
   ),
   Type.Object(
     { jwt_hs256: Type.Object({ lives_s: Type.Integer({ minimum: 60, maximum: 86_400 }) }, closed) },
-    { ...closed, description: "the key is ID:SECRET; a token of the id, signed with the secret, is made for each request" },
+    { ...closed, description: "the key has the form ID:SECRET; each request has a token with the id, signed with the secret" },
   ),
 ]);
 
-const mostMb = Type.Integer({ minimum: 1, maximum: 10_240, description: "the largest file that it takes so, MB" });
+const mostMb = Type.Integer({ minimum: 1, maximum: 10_240, description: "maximum size of a file, MB" });
 /** The way files reach a provider that cannot download them from this service. */
 const UploadSchema = Type.Union([
   Type.Object(
     { inline: Type.Union([Type.Literal("data_uri"), Type.Literal("base64")]), most_mb: mostMb },
-    { ...closed, description: "the bytes stand in the request in the place of a link, as text" },
+    { ...closed, description: "the request contains the encoded file instead of a link" },
   ),
   Type.Object(
     {
-      path: Type.String({ pattern: "^/", description: "below the base address: takes multipart/form-data" }),
-      field: Type.String({ minLength: 1, description: "the part that holds the file" }),
+      path: Type.String({ pattern: "^/", description: "path below the base URL that accepts multipart/form-data" }),
+      field: Type.String({ minLength: 1, description: "name of the form field that contains the file" }),
       form: Type.Optional(Texts),
       url: Pointer,
       most_mb: mostMb,
     },
-    { ...closed, description: "sent to the provider's storage before the submission; url: where the answer names its address" },
+    {
+      ...closed,
+      description:
+        "the file is uploaded to the provider's storage before the submission; url: location of its address in the response",
+    },
   ),
 ]);
 
@@ -195,27 +207,32 @@ export const DialectSchema = Type.Object(
     account: Type.Optional(
       Type.String({
         pattern: "^[a-z][a-z0-9_-]{0,39}$",
-        description: "whose key it uses, where one key opens several interfaces",
+        description: "the account whose key is used, if one key is valid for several interfaces",
       }),
     ),
     name: Type.String({ minLength: 1, maxLength: 80 }),
     known: Type.Object(
       {
         as_of: Type.String({ pattern: "^20[0-9]{2}-[0-9]{2}-[0-9]{2}$" }),
-        from: Type.Array(Type.String({ minLength: 1 }), { minItems: 1, description: "where it was read" }),
+        from: Type.Array(Type.String({ minLength: 1 }), {
+          minItems: 1,
+          description: "sources, such as pages of the provider's documentation",
+        }),
         not_verified: Type.Optional(Type.Array(Type.String({ minLength: 1 }))),
       },
       closed,
     ),
     base_url: Type.String({ pattern: "^https://[^\\s?#]+[^/]$" }),
-    hosts: Type.Optional(Type.Array(origin, { description: "further origins that may be given the key" })),
+    hosts: Type.Optional(Type.Array(origin, { description: "further origins that may receive the key" })),
     auth: AuthSchema,
-    files_need_key: Type.Optional(Type.Boolean({ description: "files on the provider's own hosts are fetched with the key" })),
-    submit_timeout_s: Type.Optional(seconds("the longest wait for the answer to a submission; 30 when absent")),
+    files_need_key: Type.Optional(
+      Type.Boolean({ description: "true: downloads of files from the provider's own hosts contain the key" }),
+    ),
+    submit_timeout_s: Type.Optional(seconds("timeout of a submission; default: 30")),
     largest_answer_mb: Type.Optional(Type.Integer({ minimum: 1, maximum: 256 })),
     poll_every_s: Type.Optional(Type.Tuple([Type.Integer({ minimum: 1 }), Type.Integer({ minimum: 1 })])),
-    watch_s: seconds("how long a job can be asked about after its submission"),
-    result_kept_s: seconds("how long results can be fetched once announced"),
+    watch_s: seconds("time from its submission during which a job can be polled"),
+    result_kept_s: seconds("time from its announcement during which a result can be downloaded"),
     headers: Type.Optional(Texts),
     submit: Type.Object(
       {
@@ -229,7 +246,7 @@ export const DialectSchema = Type.Object(
               poll_path: Type.Optional(
                 Type.String({
                   pattern: "^/",
-                  description: "without a poll_url: where the job is asked about, where that needs the input",
+                  description: "instead of poll_url: path for polling a job, if the path depends on the input",
                 }),
               ),
               result_url: Type.Optional(Pointer),
@@ -251,14 +268,17 @@ export const DialectSchema = Type.Object(
     cancel: Type.Optional(
       Type.Object(
         { request: RequestSchema, only_in: Type.Optional(Type.Array(Type.String(), { minItems: 1 })) },
-        { ...closed, description: "only_in: the provider's states in which it may be asked; asked about first" },
+        { ...closed, description: "only_in: states of the provider in which a job can be cancelled; the job is polled before" },
       ),
     ),
     upload: Type.Optional(UploadSchema),
     callback: Type.Optional(
       Type.Object(
         { job_id: Pointer },
-        { ...closed, description: "where a callback names the job; absent: where the answer to the submission does" },
+        {
+          ...closed,
+          description: "location of the job id in a callback; default: the location in the response to the submission",
+        },
       ),
     ),
     find: FindSchema,
@@ -267,12 +287,12 @@ export const DialectSchema = Type.Object(
       Type.Array(Type.String(), {
         minItems: 1,
         description:
-          "pointers to what an answer says of its bill or its usage: a number above 0 at one of them, in an answer without a file, means that it may have been billed",
+          "locations of cost or usage in a response; a number above 0 in a response without a file means that the job may have been billed",
       }),
     ),
-    says: Type.Array(Type.String(), { minItems: 1, description: "pointers to the words of an error" }),
+    says: Type.Array(Type.String(), { minItems: 1, description: "locations of the error text in a response" }),
   },
-  { ...closed, title: "genrouter dialect file", description: "How one provider is spoken to." },
+  { ...closed, title: "genrouter dialect file", description: "Requests and responses of the API of one provider." },
 );
 /** The schema as published for editors, the text of `catalogue/dialects/dialect.schema.json`. */
 export const printedDialectSchema = (): string =>

@@ -63,7 +63,7 @@ export type Submission = {
 /** @throws DialectFault */
 export const submissionOf = (template: SubmitTemplate, judge: Judge): Submission => {
   const { accepted, results, empty, withheld, job_id: ownId } = template;
-  if ((accepted === undefined) === (results === undefined)) throw new DialectFault("needs one of accepted and results");
+  if ((accepted === undefined) === (results === undefined)) throw new DialectFault("requires either accepted or results");
   const jobIn = accepted && jobReading(accepted);
   const files = within("results", () => readFilesOf(results));
   const isWithheld = within("withheld", () => withheldFlag(withheld));

@@ -84,7 +84,7 @@ const BUILDERS: Readonly<Record<Operator, (members: JsonObject, known: Known) =>
     () =>
       $json,
   $each: ({ $each, as }, known) => {
-    if (typeof $each !== "string") throw new DialectFault("$each takes the name of a value");
+    if (typeof $each !== "string") throw new DialectFault("$each must be the name of a value");
     const list = pathReading($each, known);
     const item = within("as", () => templateReading(as ?? null, [...known, "item"]));
     return (scope) => {
@@ -123,7 +123,7 @@ const BUILDERS: Readonly<Record<Operator, (members: JsonObject, known: Known) =>
     const value = within("$map", () => templateReading(members.$map ?? null, known));
     const { rows } = members;
     const table = typeof rows === "string" ? within("rows", () => pathReading(rows, known)) : () => rows;
-    if (typeof rows !== "string" && !isObject(rows)) throw new DialectFault("rows must be an object, or the name of one");
+    if (typeof rows !== "string" && !isObject(rows)) throw new DialectFault("rows must be an object or the name of an object");
     const other = Object.hasOwn(members, "else") ? within("else", () => templateReading(members.else ?? null, known)) : value;
     return (scope) => {
       const found = value(scope);
@@ -138,10 +138,10 @@ const BUILDERS: Readonly<Record<Operator, (members: JsonObject, known: Known) =>
 const isOperator = (name: string | undefined): name is Operator => name !== undefined && Object.hasOwn(OPERATORS, name);
 
 const operatorReading = (name: string, members: JsonObject, known: Known): Reading => {
-  if (!isOperator(name)) throw new DialectFault(`there is no ${name}; there are ${Object.keys(OPERATORS).join(", ")}`);
+  if (!isOperator(name)) throw new DialectFault(`${name} is not an operator; allowed are ${Object.keys(OPERATORS).join(", ")}`);
   const allowed = [name, ...OPERATORS[name]];
   const foreign = Object.keys(members).find((member) => !allowed.includes(member));
-  if (foreign !== undefined) throw new DialectFault(`${foreign} does not go with ${name}; ${allowed.join(", ")} do`);
+  if (foreign !== undefined) throw new DialectFault(`${foreign} is not allowed with ${name}; allowed are ${allowed.join(", ")}`);
   const needed = NEEDED[name];
   if (needed !== undefined && !Object.hasOwn(members, needed)) throw new DialectFault(`${name} needs ${needed}`);
   return BUILDERS[name](members, known);

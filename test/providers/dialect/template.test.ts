@@ -121,24 +121,24 @@ describe("the operator", () => {
 
 describe("the fault", () => {
   const CASES: [template: Json, told: string][] = [
-    [{ a: [{ b: "{inptu.prompt}" }] }, '/a/0/b: "inptu" is not known here; known are input, route, ref'],
+    [{ a: [{ b: "{inptu.prompt}" }] }, '/a/0/b: "inptu" is not a known value; allowed are input, route, ref'],
     [
       "{input.prompt|shout}",
-      '"|shout" is no filter; there are string, int, number, upper, lower, first, before, after, times, iso, unix, mime, base64, else',
+      '"|shout" is not a filter; allowed are string, int, number, upper, lower, first, before, after, times, iso, unix, mime, base64, else',
     ],
     ["{input.duration|times}", "|times needs an argument"],
     ["{input.duration|times:x}", "|times needs a number"],
     ["{input.duration|int:4}", "|int takes no argument"],
     ["{input.duration|else}", "|else needs a value"],
-    ["{input.prompt", '"{input.prompt" has a brace too many'],
-    ["{Input}", '"Input" is no name of a value'],
-    [{ a: { $eahc: "x" } }, "/a: there is no $eahc; there are $each, $when, $concat, $merge, $map, $json"],
+    ["{input.prompt", '"{input.prompt" has an unmatched brace'],
+    ["{Input}", '"Input" is not the name of a value'],
+    [{ a: { $eahc: "x" } }, "/a: $eahc is not an operator; allowed are $each, $when, $concat, $merge, $map, $json"],
     [{ $each: "input.images" }, "$each needs as"],
-    [{ $each: "item", as: 1 }, '"item" is not known here; known are input, route, ref'],
-    [{ $when: "ref", then: 1, otherwise: 2 }, "otherwise does not go with $when; $when, then, else do"],
-    [{ $when: { value: "ref", count: [3, 1] }, then: 1 }, "/$when: count: 3 to 1 is no range"],
+    [{ $each: "item", as: 1 }, '"item" is not a known value; allowed are input, route, ref'],
+    [{ $when: "ref", then: 1, otherwise: 2 }, "otherwise is not allowed with $when; allowed are $when, then, else"],
+    [{ $when: { value: "ref", count: [3, 1] }, then: 1 }, "/$when: count: 3 to 1 is not a range"],
     [{ $concat: "x" }, "/$concat: must be a list"],
-    [{ $map: "{ref}", rows: 1 }, "rows must be an object, or the name of one"],
+    [{ $map: "{ref}", rows: 1 }, "rows must be an object or the name of an object"],
   ];
   for (const [template, told] of CASES)
     test(`of ${JSON.stringify(template)} is reported with its location`, () => expect(faultOf(template)).toBe(told));
