@@ -246,7 +246,7 @@ here("the credits pages", () => {
       const { page, inPage, close } = await visit(visitor, "/console/ledger", { viewport: { width, height: 800 } });
       for (const [path, name, heads] of [
         ["ledger", "Table of transfers", ["Time", "Kind", "Amount", "Change", "Balance", "Available", "For"]],
-        ["credits", "Table of purchases", ["Time", "Amount", "Standing", "Papers"]],
+        ["credits", "Table of purchases", ["Time", "Amount", "Status", "Documents"]],
       ] as const) {
         await page.goto(`${harness.url}/console/${path}`);
         const table = page.getByRole("region", { name });

@@ -245,7 +245,7 @@ export const openApiPaths = (): JsonObject => ({
       ...open,
       ...EXTENSION,
       parameters: withRequestId(),
-      responses: { "200": jsonAnswer("It does.", schemaRef("Health"), ["Cache-Control"]), ...noes(...OPEN) },
+      responses: { "200": jsonAnswer("The process is alive.", schemaRef("Health"), ["Cache-Control"]), ...noes(...OPEN) },
     },
   },
   "/readyz": {
@@ -257,7 +257,7 @@ export const openApiPaths = (): JsonObject => ({
       ...EXTENSION,
       parameters: withRequestId(),
       responses: {
-        "200": jsonAnswer("It does.", schemaRef("Health"), ["Cache-Control"]),
+        "200": jsonAnswer("The service accepts submissions.", schemaRef("Health"), ["Cache-Control"]),
         ...noes("restarting", ...OPEN),
       },
     },

@@ -32,7 +32,7 @@ const Row = ({ purchase, mayBuy }: { purchase: PurchaseView; mayBuy: boolean }) 
           </span>
         )}
       </td>
-      <td data-head="Papers" class="actions">
+      <td data-head="Documents" class="actions">
         {isOpen && mayBuy && (
           <button type="button" onClick={() => void continuePayment()}>
             Continue to payment
@@ -76,8 +76,8 @@ export const Purchases = ({ account, mayBuy }: { account: string | null; mayBuy:
               <th scope="col" class="number">
                 Amount
               </th>
-              <th scope="col">Standing</th>
-              <th scope="col">Papers</th>
+              <th scope="col">Status</th>
+              <th scope="col">Documents</th>
             </tr>
           </thead>
           <tbody>

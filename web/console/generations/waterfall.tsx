@@ -72,7 +72,7 @@ const Table = ({ of }: { of: GenerationDetail }): VNode => (
     <table aria-label="Attempts">
       <thead>
         <tr>
-          {["Route", "What happened", "Began", "Sent", "Took", "Price"].map((head) => (
+          {["Route", "Outcome", "Began", "Sent", "Took", "Price"].map((head) => (
             <th key={head} scope="col">
               {head}
             </th>
@@ -86,7 +86,7 @@ const Table = ({ of }: { of: GenerationDetail }): VNode => (
               {nameOf(one)}
               {one.operator && <span class="muted"> {one.operator.provider}</span>}
             </td>
-            <td data-head="What happened">
+            <td data-head="Outcome">
               <span>
                 {one.state}. {one.why}
                 {one.operator?.failure && (
