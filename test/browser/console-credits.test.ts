@@ -282,7 +282,7 @@ here("the credits pages", () => {
       await sound();
       for (const [path, text] of [
         [`/console/checkout/${told.id}`, "Pay $50.00"],
-        [`/console/credits?purchase=${id}`, "Paid: $25.00"],
+        [`/console/credits?purchase=${id}`, "Paid. $25.00"],
         [`/console/receipts/${id}`, "Prepaid credits (2,500"],
         [`/console/receipts/${told.id}`, "has no receipt yet"],
         ["/console/ledger", "Top-up"],

@@ -23,7 +23,7 @@ afterAll(async () => {
   await harness.close();
 });
 
-const openLive = (look = {}) => inspect(browser, harness, "/inspector", "Connected: what happens is shown", look);
+const openLive = (look = {}) => inspect(browser, harness, "/inspector", "Connected. Events appear immediately.", look);
 const actorOf = (page: Page, name: string) => page.locator(".live-list li button", { hasText: name });
 const lines = (page: Page) => page.locator(".live-lines li");
 
