@@ -52,7 +52,7 @@ here("the Replay page", () => {
     const { page, inPage, close } = await openReplay({ viewport: { width: 360, height: 800 } });
     const bill = page.getByRole("region", { name: "Cost and reasons" });
     expect(await bill.locator("p").first().textContent()).toMatch(
-      /^Charged \$0\.30 for attempt 2, which delivered\. The other attempt cost nothing\. The quote of \$0\.20 is the price/,
+      /^Charged \$0\.30 for attempt 2, which delivered\. The other attempt was not charged\. The quote of \$0\.20 is the price/,
     );
     const facts = await bill
       .locator("dl > div")
