@@ -18,7 +18,7 @@ export const controlFields = (operation: string, ask: Json | undefined, { id, na
   const credits = AMOUNTS.map((member) => text[member]).find((value) => typeof value === "number");
   return {
     event: operation,
-    actor: name === "" || name === id ? id : `${name} (${id})`,
+    principal: name === "" || name === id ? id : `${name} (${id})`,
     // An e-mail address is not logged; the audit log contains it.
     ...(typeof about === "string" && !about.includes("@") ? { target: about } : {}),
     ...(typeof credits === "number" ? { credits: operation === "takeCredits" ? -credits : credits } : {}),

@@ -1,6 +1,7 @@
 // Dispatcher: performs effects after the commit of their transition; outcomes return as events.
 import type { Effect } from "../../actors/generation/types.ts";
 import type { Json } from "../domain/types.ts";
+import type { EventName } from "../logging/events.ts";
 import { DatabaseUnavailable } from "../store/errors.ts";
 import { createCollect } from "./collect.ts";
 import type { EffectsDeps } from "./deps.ts";
@@ -9,7 +10,7 @@ import { createJobLookup } from "./job-lookup.ts";
 import { createPinInputs } from "./pin-inputs.ts";
 import { createPoll } from "./poll.ts";
 import { createSubmitAttempt } from "./submit.ts";
-import { createTaskRunner } from "./task-runner.ts";
+import { createTaskRunner, type TaskKind } from "./task-runner.ts";
 
 export type Effects = {
   perform(seq: number, ask: Effect): void;
@@ -27,14 +28,31 @@ export type Effects = {
   stop(): Promise<void>;
 };
 
+/** The log event of a failed task, by its kind. */
+const FAILED = {
+  pin: "input pinning failed",
+  submit: "submission start failed",
+  send: "submission send failed",
+  confirm: "submission confirmation failed",
+  poll: "provider poll failed",
+  wake: "wait timer failed",
+  collect: "result download failed",
+  storage: "storage wait failed",
+  watch: "late result poll failed",
+  cancel: "job cancellation failed",
+  blame: "route failure report failed",
+  callback: "callback processing failed",
+} as const satisfies Record<TaskKind, EventName>;
+
 export const createDispatcher = (deps: EffectsDeps): Effects => {
   const tasks = createTaskRunner(deps.clock, (seq, n, kind, fault) => {
     // An unavailable database is reported once by the store itself.
     if (fault instanceof DatabaseUnavailable) return;
-    const reported = { event: kind, attempt: n, reason: fault instanceof Error ? fault.message : String(fault) };
+    const reason = fault instanceof Error ? fault.message : String(fault);
+    const fields = { generation_seq: seq, attempt: n, reason };
     deps.reads.generationBySeq(seq).then(
-      (record) => deps.log("effect failed", { ...reported, ...(record ? { generation_id: record.id } : {}) }),
-      () => deps.log("effect failed", reported),
+      (record) => deps.log(FAILED[kind], { ...(record ? { generation_id: record.id } : {}), ...fields }),
+      () => deps.log(FAILED[kind], fields),
     );
   });
   const finding = createJobLookup(deps);

@@ -177,7 +177,7 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
     onReport: (seq: number, n: number, body: Json) => {
       // While the response to the submission may still arrive, that response determines the job.
       if (!tasks.isRunning(seq, n, ["confirm", "watch"])) return;
-      tasks.run(seq, n, "told", async (task) => {
+      tasks.run(seq, n, "callback", async (task) => {
         const attempt = await deps.reads.attempt(seq, n);
         if (attempt?.state !== "sending") return;
         const work = await readWork(deps, seq, n);

@@ -17,7 +17,7 @@ export type TaskKind =
   | "watch"
   | "cancel"
   | "blame"
-  | "told";
+  | "callback";
 
 export type Task = {
   readonly seq: number;
@@ -27,7 +27,7 @@ export type Task = {
   pause(ms: number): Promise<void>;
 };
 
-/** These tasks wait for their next question to the provider; `hurry` ends the wait. */
+/** These tasks wait for their next request to the provider; `hurry` ends the wait. */
 const ASKS: ReadonlySet<TaskKind> = new Set(["poll", "confirm", "watch"]);
 const HURRY_MS = 1_000;
 const HURRIED_AT_MOST = 10_000;
@@ -55,7 +55,7 @@ export type TaskRunner = {
   run(seq: number, n: number, kind: TaskKind, work: (task: Task) => Promise<void>): void;
   /** Runs a task that mostly waits. Between two turns it holds only its memory and a timer. */
   repeat<Memory>(seq: number, n: number, kind: TaskKind, memory: Memory, turn: TaskStep<Memory>): void;
-  /** Ends the wait of an attempt's tasks, so that they ask the provider now; at most once a second. */
+  /** Ends the wait of an attempt's tasks, so that they poll the provider now; at most once a second. */
   hurry(seq: number, n: number): void;
   /** Whether a task of one of these kinds runs for the attempt. */
   isRunning(seq: number, n: number, kinds: readonly TaskKind[]): boolean;

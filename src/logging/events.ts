@@ -1,5 +1,7 @@
-// Every line the service logs, in one list; only the fields named here ever leave.
-/** The events: name → level. A line carries its name as `msg` and the fields given; prompts, media URLs and keys never. */
+// Log events: the list of all events with their levels, and of all fields.
+//
+// A line has no field that is not listed here.
+/** The events: name → level. A line has its name as `msg` and the given fields, but never prompts, media URLs or keys. */
 export const EVENTS = {
   "service listening": "info",
   "service draining": "info",
@@ -42,7 +44,18 @@ export const EVENTS = {
   "disk full": "error",
   "disk space recovered": "info",
   "commit outcome unknown": "fatal",
-  "effect failed": "error",
+  "input pinning failed": "error",
+  "submission start failed": "error",
+  "submission send failed": "error",
+  "submission confirmation failed": "error",
+  "provider poll failed": "error",
+  "wait timer failed": "error",
+  "result download failed": "error",
+  "storage wait failed": "error",
+  "late result poll failed": "error",
+  "job cancellation failed": "error",
+  "route failure report failed": "error",
+  "callback processing failed": "error",
   "post-commit failed": "error",
   "generation restore failed": "error",
   "late result watch failed": "error",
@@ -81,7 +94,7 @@ export const EVENTS = {
   "sign-in rejected": "warn",
   "trusted proxy missing": "warn",
   "provider keys missing": "warn",
-  // Counted rather than read: each is a figure of /metrics or a span of a trace, and a line only below "info".
+  // These events feed /metrics or traces. They are printed only at level "debug".
   "request rejected": "debug",
   "submission replayed": "debug",
   "route skipped": "debug",
@@ -94,11 +107,22 @@ export const EVENTS = {
 } as const satisfies Record<string, "debug" | "info" | "warn" | "error" | "fatal">;
 export type EventName = keyof typeof EVENTS;
 
-/** Events that report a defect of the service itself; the alert GenrouterDefects fires on each. */
+/** Events that report a defect of the service itself; the alert GenrouterDefects fires on each of them. */
 export const DEFECT_EVENTS: ReadonlySet<EventName> = new Set([
   ...([
     "request failed",
-    "effect failed",
+    "input pinning failed",
+    "submission start failed",
+    "submission send failed",
+    "submission confirmation failed",
+    "provider poll failed",
+    "wait timer failed",
+    "result download failed",
+    "storage wait failed",
+    "late result poll failed",
+    "job cancellation failed",
+    "route failure report failed",
+    "callback processing failed",
     "post-commit failed",
     "generation restore failed",
     "late result watch failed",
@@ -107,7 +131,7 @@ export const DEFECT_EVENTS: ReadonlySet<EventName> = new Set([
   ...(["credential decryption failed", "inspector failed", "telemetry failed", "commit outcome unknown"] as const),
 ]);
 
-/** Fields a line may carry. An allow-list: an object that is logged by mistake shows nothing. */
+/** The allow-list of fields. An object that is logged by mistake prints nothing. */
 export type EventFields = Partial<{
   request_id: string;
   trace_id: string;
@@ -118,6 +142,8 @@ export type EventFields = Partial<{
   account_id: string;
   key_id: string;
   generation_id: string;
+  /** Row number of the generation, for faults that occur before its id was read. */
+  generation_seq: number;
   purchase_id: string;
   attempt: number;
   route_id: string;
@@ -126,7 +152,7 @@ export type EventFields = Partial<{
   event: string;
   error_code: string;
   reason: string;
-  /** What mends it: a command, or a setting. */
+  /** The command or setting that corrects the fault. */
   action: string;
   detail: string;
   count: number;
@@ -134,27 +160,28 @@ export type EventFields = Partial<{
   file_no: number;
   queued: number;
   running: number;
-  /** What was asked for, as JSON: only where the operator has switched it on. */
+  /** The submitted input as JSON; only if the operator has enabled it. */
   input: string;
   url: string;
   pid: number;
   version: string;
   model: string;
-  /** How an attempt ended, or why a route was left out. */
+  /** The result of an attempt, or the reason why a route was skipped. */
   outcome: string;
   started_ms: number;
   credits: number;
   released_credits: number;
-  /** What the provider takes by the catalogue, in credits with fractions. */
+  /** Provider cost by the catalogue, in credits with fractions. */
   provider_credits: number;
   source: string;
   /** The provider's host, without its port. */
   host: string;
   error_type: string;
-  /** Who asked for something over the control socket, and what it was about. */
-  actor: string;
+  /** The principal of a control socket request. */
+  principal: string;
+  /** The object of a control socket request: an account, key, generation, route or user. */
   target: string;
-  /** The client by which attempts are counted: an IPv4 address or the /64 of an IPv6 address. */
+  /** The client address by which sign-in attempts are counted: an IPv4 address or the /64 of an IPv6 address. */
   address: string;
   user_id: string;
 }>;

@@ -58,9 +58,9 @@ const seconds = (ms: number | undefined): number => Math.max(0, ms ?? 0) / 1000;
 
 /** Counters for alerts start at 0. A counter that appears with its first event hides that event from `increase()`. */
 const beginAtZero = ({ count }: Registered): void => {
-  count("genrouter_generations_taken_over_total", {}, 0);
+  count("genrouter_generations_reclaimed_total", {}, 0);
   for (const code of [...Object.keys(REFUSALS), ...GENERATION_ERROR_CODES]) count("genrouter_errors_total", { code }, 0);
-  for (const [event, level] of TROUBLES) count("genrouter_troubles_total", { event, level }, 0);
+  for (const [event, level] of TROUBLES) count("genrouter_log_events_total", { event, level }, 0);
   for (const outcome of SIGN_INS) count("genrouter_sign_ins_total", { outcome }, 0);
   for (const result of ["replayed", "conflict"]) count("genrouter_idempotency_replays_total", { result }, 0);
   for (const source of ["topup", "adjust"]) count("genrouter_credits_added_total", { source }, 0);
@@ -119,7 +119,7 @@ export const createEventCounters = (registered: Registered): CountEvent => {
 
   return (event, fields) => {
     const level = TROUBLE.get(event);
-    if (level !== undefined) count("genrouter_troubles_total", { event, level });
+    if (level !== undefined) count("genrouter_log_events_total", { event, level });
     const turned = FAULTS.get(event);
     if (turned) {
       active.set(...turned);
@@ -145,7 +145,7 @@ export const createEventCounters = (registered: Registered): CountEvent => {
       case "request failed":
         return refused(fields);
       case "generations reclaimed":
-        return count("genrouter_generations_taken_over_total", {}, fields.count ?? 0);
+        return count("genrouter_generations_reclaimed_total", {}, fields.count ?? 0);
       case "signed in":
       case "sign-in rejected":
         return count("genrouter_sign_ins_total", { outcome: word(fields.outcome) });

@@ -25,7 +25,7 @@ const setRoutes = ({ set }: Registered, routes: readonly RouteReading[]): void =
   );
   const byProvider = Map.groupBy(routes, ({ provider }) => provider);
   set(
-    "genrouter_routes_refused",
+    "genrouter_routes_needing_operator",
     [...byProvider].flatMap(([provider, own]) =>
       SET_UP_FAULTS.map((fault) => {
         const count = own.filter(({ setUpFault }) => setUpFault === fault).length;
@@ -51,15 +51,13 @@ const setOpen = ({ set }: Registered, nowMs: number, open: Awaited<ReturnType<Le
       : [],
   );
   set(
-    "genrouter_credits_reserved",
+    "genrouter_credits_held",
     [...(open?.reservedOf ?? [])].map(([model, credits]) => [{ model }, credits]),
   );
   const oldestMs = open?.oldestQueuedMs ?? null;
   const ageS = oldestMs === null ? 0 : Math.max(0, nowMs - oldestMs) / 1000;
   set("genrouter_queue_oldest_age_seconds", open ? [[{}, ageS]] : []);
 };
-
-const STUCK = ["parked", "stopped"] as const;
 
 /** @returns a function that fills the gauges. A value that is not available in time is omitted, never reported wrong. */
 export const createGauges = (registered: Registered, about: About, standing: GaugeReadings): (() => Promise<void>) => {
@@ -86,26 +84,24 @@ export const createGauges = (registered: Registered, about: About, standing: Gau
     setRoutes(registered, standing.routes());
     set("genrouter_ledger_imbalance_credits", one(imbalance));
     set("genrouter_reversals_undecided", one(undecided));
-    set("genrouter_restored_unsettled", one(restored === undefined ? undefined : Number(restored?.isSettled === false)));
+    set("genrouter_restored_backup_unsettled", one(restored === undefined ? undefined : Number(restored?.isSettled === false)));
     set("genrouter_files_bytes", one(files));
     set(
       "genrouter_orphans_credits",
-      [...(orphans ?? [])].map(([fate, credits]) => [{ fate }, credits]),
+      [...(orphans ?? [])].map(([kind, credits]) => [{ kind }, credits]),
     );
     set("genrouter_disk_free_bytes", one(disk?.freeBytes));
     set("genrouter_disk_size_bytes", one(disk?.sizeBytes));
     set("genrouter_disk_full", one(Number(standing.isDiskFull())));
-    set("genrouter_bucket_available", one(Number(bucket.isAvailable)));
-    set("genrouter_bucket_files_waiting", one(bucket.waiting));
-    set("genrouter_bucket_files_set_aside", one(bucket.setAside));
-    set("genrouter_clock_ahead_seconds", one(standing.clockAheadS()));
-    set("genrouter_store_available", one(Number(standing.isStoreAvailable())));
-    set("genrouter_db_size_bytes", one(standing.databaseBytes()));
+    set("genrouter_object_storage_available", one(Number(bucket.isAvailable)));
+    set("genrouter_object_storage_files_pending", one(bucket.waiting));
+    set("genrouter_object_storage_files_rejected", one(bucket.setAside));
+    set("genrouter_clock_offset_seconds", one(standing.clockAheadS()));
+    set("genrouter_database_available", one(Number(standing.isStoreAvailable())));
+    set("genrouter_database_size_bytes", one(standing.databaseBytes()));
     set("genrouter_last_backup_timestamp_seconds", one(backupS));
-    set(
-      "genrouter_generations_stuck",
-      STUCK.map((state) => [{ state }, standing.stuck(state)] as const),
-    );
+    set("genrouter_generations_parked", one(standing.stuck("parked")));
+    set("genrouter_generations_stopped", one(standing.stuck("stopped")));
     set("genrouter_nodes_alive", one(standing.nodes()));
     set("genrouter_ready", one(Number(standing.isReady())));
   };

@@ -67,7 +67,7 @@ export const METRICS = {
     labels: ["route", "state"],
     help: "1 for the current circuit breaker state of a route: closed, open or half_open.",
   },
-  genrouter_routes_refused: {
+  genrouter_routes_needing_operator: {
     type: "gauge",
     labels: ["provider", "error_code"],
     help: "Routes that a provider rejects until an operator acts, by reason: config_fault (credential) or balance.",
@@ -82,7 +82,7 @@ export const METRICS = {
     labels: ["outcome"],
     help: "Sign-in attempts to the console by result: succeeded, wrong (password or user), throttled (too many failures; the password was not checked), busy (too many concurrent checks).",
   },
-  genrouter_credits_reserved: {
+  genrouter_credits_held: {
     type: "gauge",
     labels: ["model"],
     help: "Credits on hold for open generations.",
@@ -109,7 +109,7 @@ export const METRICS = {
   },
   genrouter_orphans_credits: {
     type: "gauge",
-    labels: ["fate"],
+    labels: ["kind"],
     help: "Price in credits of orphans, attempts that a provider may have billed without a charge to a customer, by kind: late, mismatched, unusable, unknown. Updated every few minutes; see genrouter orphans.",
   },
   genrouter_ledger_imbalance_credits: {
@@ -150,24 +150,24 @@ export const METRICS = {
   genrouter_disk_full: {
     type: "gauge",
     labels: [],
-    help: "1 while the disk of the data directory rejects writes and submissions are refused; otherwise 0.",
+    help: "1 while the disk of the data directory rejects writes and submissions are rejected; otherwise 0.",
   },
-  genrouter_bucket_available: {
+  genrouter_object_storage_available: {
     type: "gauge",
     labels: [],
     help: "1 if the bucket accepts result files, 0 while it is unavailable or denies access. 1 without a bucket.",
   },
-  genrouter_bucket_files_waiting: {
+  genrouter_object_storage_files_pending: {
     type: "gauge",
     labels: [],
     help: "Result files on disk that wait for the upload to the bucket.",
   },
-  genrouter_bucket_files_set_aside: {
+  genrouter_object_storage_files_rejected: {
     type: "gauge",
     labels: [],
     help: "Result files that the bucket rejected although it accepts others; the service retries each with increasing delays.",
   },
-  genrouter_restored_unsettled: {
+  genrouter_restored_backup_unsettled: {
     type: "gauge",
     labels: [],
     help: "1 while the database is a restored backup whose gap no operator has settled (genrouter backup settle); otherwise 0.",
@@ -177,17 +177,17 @@ export const METRICS = {
     labels: ["fault"],
     help: "1 while a logged fault persists, otherwise 0: backup (the newest backup failed or is damaged), clock (skew to the database), descriptors (exhausted), payments (Stripe is unavailable), settings (a reload was rejected), traces (spans are dropped).",
   },
-  genrouter_clock_ahead_seconds: {
+  genrouter_clock_offset_seconds: {
     type: "gauge",
     labels: [],
-    help: "Seconds by which the service's monotonic wall clock is ahead of the machine's clock; negative if behind. Differs from 0 only after the machine's clock was set.",
+    help: "Offset in seconds of the service's monotonic wall clock from the machine's clock; positive if the service is ahead. Differs from 0 only after the machine's clock was set.",
   },
-  genrouter_store_available: {
+  genrouter_database_available: {
     type: "gauge",
     labels: [],
-    help: "1 if the shared database answers this node, otherwise 0. 1 with SQLite.",
+    help: "1 if the shared database responds to this node, otherwise 0. 1 with SQLite.",
   },
-  genrouter_db_size_bytes: {
+  genrouter_database_size_bytes: {
     type: "gauge",
     labels: [],
     help: "Bytes of the SQLite database and its WAL. Absent with PostgreSQL.",
@@ -200,9 +200,9 @@ export const METRICS = {
   genrouter_nodes_alive: {
     type: "gauge",
     labels: [],
-    help: "Live nodes of the cluster that this node knows, including itself; 1 without store.url.",
+    help: "Live nodes of the cluster in the membership view of this node, including itself; 1 without store.url.",
   },
-  genrouter_generations_taken_over_total: {
+  genrouter_generations_reclaimed_total: {
     type: "counter",
     labels: [],
     help: "Generations that this node reclaimed from ended nodes.",
@@ -213,17 +213,22 @@ export const METRICS = {
     help: "Always 1; the labels identify the running build.",
   },
   genrouter_ready: { type: "gauge", labels: [], help: "1 if /readyz returns 200, otherwise 0." },
-  genrouter_generations_stuck: {
+  genrouter_generations_parked: {
     type: "gauge",
-    labels: ["state"],
-    help: "Generations that do not proceed: parked ones wait for an operator, stopped ones for a restart or another node.",
+    labels: [],
+    help: "Parked generations, which wait for an operator.",
+  },
+  genrouter_generations_stopped: {
+    type: "gauge",
+    labels: [],
+    help: "Generations that this node stopped after a fault; a restart or another node continues them.",
   },
   genrouter_model_available: {
     type: "gauge",
     labels: ["model"],
     help: "1 if at least one configured route of a model is available, otherwise 0.",
   },
-  genrouter_troubles_total: {
+  genrouter_log_events_total: {
     type: "counter",
     labels: ["event", "level"],
     help: "Log events at level warn, error or fatal, by event, including events below log.level.",

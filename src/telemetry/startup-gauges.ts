@@ -7,5 +7,5 @@ import { METRICS, type MetricName } from "./metrics.ts";
 export const startingMetrics = (isStoreAvailable: boolean): string => {
   const gauge = (name: MetricName, value: number) =>
     `# HELP ${name} ${METRICS[name].help}\n# TYPE ${name} gauge\n${name} ${value}\n`;
-  return gauge("genrouter_ready", 0) + gauge("genrouter_store_available", Number(isStoreAvailable));
+  return gauge("genrouter_ready", 0) + gauge("genrouter_database_available", Number(isStoreAvailable));
 };

@@ -139,7 +139,7 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
     test("exports the number of live nodes in the metrics of each node", async () => {
       const text = await (await fetch(`${two.nodeUrl}/metrics`)).text();
       expect(text).toMatch(/^genrouter_nodes_alive 3$/m);
-      expect(text).toMatch(/^genrouter_generations_taken_over_total 0$/m);
+      expect(text).toMatch(/^genrouter_generations_reclaimed_total 0$/m);
     }, 60_000);
   });
 

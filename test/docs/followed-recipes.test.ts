@@ -168,7 +168,7 @@ describe("a copy of the sources after the recipes were followed", () => {
       ...{ level: "warn", msg: "thumbnail skipped", generation_id: "gen_1", file_bytes: 7 },
     });
     expect(stdout.toString()).toMatch(/^genrouter_thumbnails_skipped_total 1$/m);
-    expect(stdout.toString()).toContain('genrouter_troubles_total{event="thumbnail skipped",level="warn"} 1');
+    expect(stdout.toString()).toContain('genrouter_log_events_total{event="thumbnail skipped",level="warn"} 1');
     expect(reference).toContain("| thumbnail skipped | warn |");
     expect(reference).toContain("| `genrouter_thumbnails_skipped_total` | counter |  | Files without a thumbnail");
   });

@@ -5,7 +5,14 @@ import { freePort, start, until } from "../../src/torture/crash/processes.ts";
 import { prometheusPath } from "../promtool.ts";
 import { watchGauges } from "./gauges.ts";
 
-export const WATCHED = ["StoreAway", "BucketAway", "StoreFull", "DiskAlmostFull", "UnclearAnswers", "NotReady"] as const;
+export const WATCHED = [
+  "DatabaseUnavailable",
+  "ObjectStorageUnavailable",
+  "DiskFull",
+  "DiskAlmostFull",
+  "UnclearSubmissions",
+  "NotReady",
+] as const;
 export type Alert = (typeof WATCHED)[number];
 /** An alert of a node. `instance` is `host:port`. */
 export type Firing = { alert: Alert; instance: string };

@@ -23,12 +23,12 @@ const wrongBy = (now: Figures, before: (ms: number) => Figures | undefined): Ale
   const size = now.get("genrouter_disk_size_bytes") ?? 1;
   const share = (now.get("genrouter_disk_free_bytes") ?? size) / size;
   const wrong: [Alert, boolean][] = [
-    ["StoreAway", isZero("genrouter_store_available")],
-    ["BucketAway", isZero("genrouter_bucket_available")],
+    ["DatabaseUnavailable", isZero("genrouter_database_available")],
+    ["ObjectStorageUnavailable", isZero("genrouter_object_storage_available")],
     ["NotReady", isZero("genrouter_ready")],
     ["DiskAlmostFull", share < 0.05],
-    ["StoreFull", grew(/^genrouter_troubles_total\{.*event="(?:store|disk) full"/, WINDOW_MS.full, 1)],
-    ["UnclearAnswers", grew(/^genrouter_attempts_total\{.*outcome="unclear"/, WINDOW_MS.unclear, 3)],
+    ["DiskFull", grew(/^genrouter_log_events_total\{.*event="(?:database )?disk full"/, WINDOW_MS.full, 1)],
+    ["UnclearSubmissions", grew(/^genrouter_attempts_total\{.*outcome="unclear"/, WINDOW_MS.unclear, 3)],
   ];
   return wrong.flatMap(([alert, isWrong]) => (isWrong ? [alert] : []));
 };

@@ -57,7 +57,7 @@ const comesBack = async (world: World) => {
 };
 const alertsOfAway = (seconds: number, hastened: number): Trial["alerts"] => ({
   names: [
-    ...(seconds * hastened >= STORE_AWAY_S ? (["StoreAway"] as const) : []),
+    ...(seconds * hastened >= STORE_AWAY_S ? (["DatabaseUnavailable"] as const) : []),
     ...(seconds * hastened >= NOT_READY_S ? (["NotReady"] as const) : []),
   ],
   at: "each",
@@ -100,7 +100,7 @@ const bucketAway = (seconds: number): Trial => ({
     takesS: seconds + 25,
   },
   ...{ hastened: HASTENED, isOfDatabase: false, isOfBucket: true, routes: ROUTES },
-  alerts: { names: ["BucketAway", ...(seconds >= BUCKET_NOT_READY_S ? (["NotReady"] as const) : [])], at: "each" },
+  alerts: { names: ["ObjectStorageUnavailable", ...(seconds >= BUCKET_NOT_READY_S ? (["NotReady"] as const) : [])], at: "each" },
   play: async (world) => {
     await begin(world, 2);
     let startedMs = 0;
@@ -120,7 +120,7 @@ const bucketAway = (seconds: number): Trial => ({
 const diskFull = (seconds: number): Trial => ({
   ...{ name: "disk", says: `the disk of one node full for ${seconds} s`, nodes: 2, takesS: seconds + 25, smallDisk: SMALL_DISK },
   ...{ hastened: HASTENED, isOfDatabase: false, routes: ROUTES },
-  alerts: { names: ["StoreFull", "DiskAlmostFull", "NotReady"], at: "first" },
+  alerts: { names: ["DiskFull", "DiskAlmostFull", "NotReady"], at: "first" },
   cannot: process.getuid?.() === 0 ? undefined : "mounting a small disk needs root",
   play: async (world) => {
     await begin(world);
@@ -153,7 +153,7 @@ const failing = (provider: string) => [
 const providerFailing = (seconds: number, routes: RouteTimes, hastened: number): Trial => ({
   ...{ name: "provider", nodes: 2, takesS: 2 * seconds + 2 * routes.timeout_s, hastened, isOfDatabase: false, routes },
   says: `submissions answered with 5xx for ${seconds} s, by each provider in turn; confirm_s ${routes.confirm_s}, timeout_s ${routes.timeout_s}`,
-  alerts: { names: ["UnclearAnswers"], at: "any" },
+  alerts: { names: ["UnclearSubmissions"], at: "any" },
   play: async (world) => {
     await begin(world);
     for (const provider of [AT_ONCE, ASKABLE]) {

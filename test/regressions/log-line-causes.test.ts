@@ -66,13 +66,16 @@ const failing = (fault: Error) => {
   return lines;
 };
 
-test("the line of a failed effect has the generation id and the attempt number", async () => {
+test("the line of a failed task has the generation id, its row number and the attempt number", async () => {
   const lines = failing(new Error("it is broken"));
   await eventually(() => lines.length > 0, "the log line");
-  expect(lines[0]).toEqual({ event: "effect failed", generation_id: "gen_1", attempt: 2, reason: "it is broken" } as never);
+  expect(lines[0]).toEqual({
+    ...{ event: "submission confirmation failed", generation_id: "gen_1", generation_seq: 7 },
+    ...{ attempt: 2, reason: "it is broken" },
+  } as never);
 });
 
-test("a database outage logs no failed effect for a generation", async () => {
+test("a database outage logs no failed task for a generation", async () => {
   const lines = failing(new DatabaseUnavailable("the database cannot be read"));
   for (let turn = 0; turn < 20; turn += 1) await new Promise((next) => setImmediate(next));
   expect(lines).toEqual([]);

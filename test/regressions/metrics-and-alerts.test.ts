@@ -55,7 +55,7 @@ test("provider_cost_credits_total counts the cost of delivered attempts by provi
   expect(
     seen.samples.filter(({ name }) => name === "genrouter_provider_cost_credits_total").map(({ value }) => value),
   ).toHaveLength(2);
-  expect(seen.value("genrouter_orphans_credits", { fate: "late" })).toBe(0);
+  expect(seen.value("genrouter_orphans_credits", { kind: "late" })).toBe(0);
   expect(ended().map(({ provider, provider_credits }) => [provider, provider_credits])).toEqual([
     [routes[0]?.provider, 4],
     [expect.any(String), expect.any(Number)],
@@ -67,7 +67,7 @@ test("a result that fails the delivery check counts in the provider cost and in 
   await odd.until((await odd.submit(MODEL, { ...INPUT, prompt: "[sim:fal:short]" })).id);
   const seen = await scrape(odd);
   const paid = seen.value("genrouter_provider_cost_credits_total", { outcome: "mismatched" });
-  const orphans = seen.value("genrouter_orphans_credits", { fate: "mismatched" });
+  const orphans = seen.value("genrouter_orphans_credits", { kind: "mismatched" });
   await odd.close();
   expect([paid, orphans]).toEqual([expect.any(Number), expect.any(Number)]);
   expect(paid).toBeGreaterThan(0);

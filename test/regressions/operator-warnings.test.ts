@@ -21,12 +21,12 @@ afterAll(dropDirs, 60_000);
 const INPUT = { prompt: "a kite", resolution: "480p", duration: 4 };
 const refusedAt = async (harness: Harness, provider: string) => {
   const { text } = await harness.request("GET", "/metrics", { key: null });
-  return scraped(text).value("genrouter_routes_refused", { provider, error_code: "config_fault" });
+  return scraped(text).value("genrouter_routes_needing_operator", { provider, error_code: "config_fault" });
 };
 const warningsOf = async ({ ask }: Awaited<ReturnType<typeof openOperators>>) =>
   (JSON.parse((await ask("viewer", "GET", "service")).text) as ServiceView).warnings;
 
-test("a rejected provider key sets genrouter_routes_refused and a console warning until a key check succeeds", async () => {
+test("a rejected provider key sets genrouter_routes_needing_operator and a console warning until a key check succeeds", async () => {
   const harness = await openHarness();
   closing.push(harness.close);
   const operators = await openOperators(harness);
@@ -100,7 +100,7 @@ test("doctor, metric and console report a restored backup until an operator sett
     const viewer = await openVisitor(harness, "viewer", null, `viewer-${++visits}@example.com`);
     const { warnings } = JSON.parse((await viewer.ask("GET", "/console/api/operator/service")).text) as ServiceView;
     await harness.close();
-    return [scraped(text).value("genrouter_restored_unsettled"), warnings];
+    return [scraped(text).value("genrouter_restored_backup_unsettled"), warnings];
   };
   expect(await told()).toEqual([1, [expect.stringContaining("genrouter backup settle --reason TEXT")]]);
   expect((await runHere(["backup", "settle", "--data", to])).exit as number).toBe(2);

@@ -46,7 +46,7 @@ test("a start waits for an unavailable database, and the store_available metric 
     const answer = await fetch(`http://127.0.0.1:${port}/metrics`).catch(() => undefined);
     return answer?.ok ? ((await answer.text()).match(/^genrouter_(?:ready|store_available) \d$/gm) ?? []).toSorted() : [];
   };
-  const [AWAY, THERE] = [0, 1].map((value) => [`genrouter_ready ${value}`, `genrouter_store_available ${value}`]);
+  const [AWAY, THERE] = [0, 1].map((value) => [`genrouter_ready ${value}`, `genrouter_database_available ${value}`]);
   const ask = async (path: string) => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
     return answer && { status: answer.status, body: (await answer.json()) as { faults?: string[]; error?: { code: string } } };

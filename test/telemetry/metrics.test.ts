@@ -189,7 +189,7 @@ test("counts generations, attempts and errors by their end", () => {
 test("exports charged, released, held and added credits as in the ledger", async () => {
   const { held, charged } = balance;
   expect(seen.value("genrouter_credits_charged_total")).toBe(charged);
-  expect(seen.value("genrouter_credits_reserved", { model: MODEL })).toBe(held);
+  expect(seen.value("genrouter_credits_held", { model: MODEL })).toBe(held);
   expect(held).toBe(2 * FIRST);
   // The whole reserve of each minus the charges; the plans of the two with limits are shorter.
   expect(seen.value("genrouter_credits_released_total")).toBe(4 * DEAREST + SECOND + DEAREST - charged);
@@ -206,7 +206,7 @@ test("exports the state of routes, queue, database, backup and build", () => {
   expect(seen.value("genrouter_model_available", { model: MODEL })).toBe(1);
   expect(seen.value("genrouter_generations_in_progress", { status: "queued" })).toBe(1);
   expect(seen.value("genrouter_queue_oldest_age_seconds")).toBeGreaterThan(0);
-  expect(seen.value("genrouter_db_size_bytes")).toBeGreaterThan(10_000);
+  expect(seen.value("genrouter_database_size_bytes")).toBeGreaterThan(10_000);
   expect(seen.value("genrouter_last_backup_timestamp_seconds")).toBe(
     Math.floor((JSON.parse(readFileSync(join(backedUp, "manifest.json"), "utf8")) as { taken_at_ms: number }).taken_at_ms / 1000),
   );
@@ -249,5 +249,5 @@ test("reports an unavailable route, and its model if no other route is left", as
     expect(after.value("genrouter_route_breaker_state", { route: `${IMAGE}/${route}`, state: "open" })).toBe(1);
     expect(after.value("genrouter_route_breaker_state", { route: `${IMAGE}/${route}`, state: "closed" })).toBe(0);
   }
-  expect(after.value("genrouter_troubles_total", { event: "route needs operator", level: "error" })).toBe(2);
+  expect(after.value("genrouter_log_events_total", { event: "route needs operator", level: "error" })).toBe(2);
 });
