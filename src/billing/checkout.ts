@@ -22,7 +22,10 @@ export type CheckoutDeps = {
   mode: "test" | "live";
   clock: Clock;
   log: Log;
-  reads: Pick<StoreReads, "purchase" | "purchases" | "openPurchases" | "uninvoicedPurchases" | "account" | "restored">;
+  reads: Pick<
+    StoreReads,
+    "purchase" | "purchases" | "openPurchases" | "countOpenPurchases" | "uninvoicedPurchases" | "account" | "restored"
+  >;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   /** Base URL of the service, without a trailing slash. */
   baseUrl: () => string;
@@ -117,10 +120,7 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
       const atMs = clock.nowMs();
       const account = await reads.account(accountId);
       if (!account) throw new BillingError("not_found", `There is no account ${accountId}.`);
-      const open = (await reads.purchases(accountId, null, OPEN_AT_MOST)).filter(
-        ({ state, expiresAtMs }) => state === "open" && expiresAtMs > atMs,
-      );
-      if (open.length >= OPEN_AT_MOST)
+      if ((await reads.countOpenPurchases(account.seq, atMs)) >= OPEN_AT_MOST)
         throw new BillingError(
           "conflict",
           `${OPEN_AT_MOST} checkouts are open already: finish one of them, or wait until they are over.`,

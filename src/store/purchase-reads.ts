@@ -9,6 +9,8 @@ export interface PurchaseReads {
   purchases(accountId: string | null, beforeId: string | null, limit: number): Promise<PurchaseRow[]>;
   /** Open purchases whose last status check was before a time, the longest waiting first; at most `limit`. */
   openPurchases(checkedBeforeMs: number, limit: number): Promise<PurchaseRow[]>;
+  /** Number of open purchases of an account that expire after a time. */
+  countOpenPurchases(accountSeq: number, nowMs: number): Promise<number>;
   /** Mismatched purchases that were opened at or after a time, newest first; at most `limit`. */
   mismatchedPurchases(sinceMs: number, limit: number): Promise<PurchaseRow[]>;
   /** Undecided refunds and disputes of paid purchases in currencies other than USD; at most `limit`. */

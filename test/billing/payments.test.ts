@@ -54,6 +54,14 @@ describe("a checkout", () => {
     await buy();
   });
 
+  test("counts only open checkouts towards the limit, however many paid ones are newer", async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 20; i++) ids.push(await buy());
+    for (const id of ids.slice(10)) expect(await send(bed.stripe.pay(id))).toBe(200);
+    for (let i = 0; i < 10; i++) await buy();
+    await expect(buy()).rejects.toThrow("20 checkouts are open already");
+  });
+
   test("that Stripe cannot open is rejected with a retry message, and its purchase can be opened and paid later", async () => {
     bed.stripe.be("failing");
     await expect(buy()).rejects.toThrow("nothing was bought and nothing charged. Try again in a minute.");

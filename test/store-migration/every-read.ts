@@ -92,6 +92,7 @@ const ASKED: Asked = {
   undecidedReversals: (reads) => reads.undecidedReversals(MANY),
   uninvoicedPurchases: (reads) => reads.uninvoicedPurchases(0, MANY),
   purchasesOfTransfers: (reads) => reads.purchasesOfTransfers(Array.from({ length: MANY }, (_, n) => n)),
+  countOpenPurchases: (reads, { accounts }) => each(accounts, ({ seq }) => reads.countOpenPurchases(seq, NOW_MS)),
   lowBalance: (reads, { accounts }) => each(accounts, ({ seq }) => reads.lowBalance(seq)),
 };
 

@@ -19,6 +19,7 @@ const BEFORE = "(CAST(?2 AS text) IS NULL OR p.seq < (SELECT seq FROM purchase W
 const OF_ALL = `${PURCHASE} WHERE CAST(?1 AS text) IS NULL AND ${BEFORE} ORDER BY p.seq DESC LIMIT ?3`;
 const OF_ACCOUNT = `${PURCHASE} WHERE p.account_seq = (SELECT seq FROM account WHERE id = ?1) AND ${BEFORE} ORDER BY p.seq DESC LIMIT ?3`;
 const OPEN = `${PURCHASE} WHERE p.state = 'open' AND p.checked_at_ms < ?1 ORDER BY p.checked_at_ms, p.seq LIMIT ?2`;
+const COUNT_OPEN = "SELECT count(*) AS open FROM purchase WHERE account_seq = ?1 AND state = 'open' AND expires_at_ms > ?2";
 const MISMATCHED = `${PURCHASE} WHERE p.state = 'mismatched' AND p.created_at_ms >= ?1 ORDER BY p.created_at_ms DESC, p.seq DESC LIMIT ?2`;
 const UNINVOICED = `${PURCHASE} WHERE p.state = 'paid' AND p.provider = 'stripe' AND p.invoice_url IS NULL AND p.paid_at_ms >= ?1
   ORDER BY p.checked_at_ms, p.seq LIMIT ?2`;
@@ -38,6 +39,7 @@ export const purchaseReads = (query: Query, dialect: Dialect): PurchaseReads => 
     purchases: (accountId, beforeId, limit) =>
       query<PurchaseRow>(accountId === null ? OF_ALL : OF_ACCOUNT, accountId, beforeId, limit),
     openPurchases: (checkedBeforeMs, limit) => query<PurchaseRow>(OPEN, checkedBeforeMs, limit),
+    countOpenPurchases: async (accountSeq, nowMs) => (await query<{ open: number }>(COUNT_OPEN, accountSeq, nowMs))[0]?.open ?? 0,
     mismatchedPurchases: (sinceMs, limit) => query<PurchaseRow>(MISMATCHED, sinceMs, limit),
     undecidedReversals: (limit) => query<UndecidedReversal>(UNDECIDED, limit),
     uninvoicedPurchases: (sinceMs, limit) => query<PurchaseRow>(UNINVOICED, sinceMs, limit),
