@@ -134,5 +134,5 @@ for (const [program, front] of Object.entries(FRONTS)) {
 test("each proxy configuration checks /readyz of the nodes, or states that it cannot", () => {
   expect(recipe("haproxy.cfg")).toMatch(/uri \/readyz[\s\S]*inter 1s fall 2/);
   expect(recipe("Caddyfile")).toContain("health_uri /readyz");
-  expect(recipe("nginx.conf")).toContain("does not look at /readyz");
+  expect(recipe("nginx.conf")).toContain("has no active check of /readyz");
 });
