@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
+import { allowedBy, unknownKeyText } from "../src/domain/schema-errors.ts";
 import { BUILT_IN_MODELS } from "./built-in.ts";
 import { FIELD_NAMES, type FieldName } from "./fields.ts";
 import { type Model, ModelSchema, type Rate, type Route } from "./schema.ts";
@@ -94,14 +95,14 @@ const shown = (value: unknown): string => {
 /** The former name of a route's `max_running`. */
 const FORMER_MAX_RUNNING = /^\/routes\/\d+\/seats$/;
 
-const shapeMessage = ({ type, path, schema, value, message }: ValueError): string => {
+const shapeMessage = (fault: ValueError): string => {
+  const { type, path, schema, value } = fault;
   if (type === ValueErrorType.ObjectAdditionalProperties)
-    return FORMER_MAX_RUNNING.test(path) ? "unknown key; it is now max_running" : "unknown key";
-  if (type === ValueErrorType.ObjectRequiredProperty) return "is missing";
-  if (type === ValueErrorType.ArrayUniqueItems) return "has the same item twice";
-  return typeof schema.description === "string"
-    ? `expected ${schema.description}, not ${shown(value)}`
-    : `${message.toLowerCase()}, not ${shown(value)}`;
+    return FORMER_MAX_RUNNING.test(path) ? "unknown key; the present name is max_running" : unknownKeyText(fault);
+  const allowed = schema.description ?? allowedBy(schema);
+  if (type === ValueErrorType.ObjectRequiredProperty) return `is missing; expected ${allowed}`;
+  if (type === ValueErrorType.ArrayUniqueItems) return "contains the same item twice";
+  return `expected ${allowed}, not ${shown(value)}`;
 };
 
 /** Faults of a file against the schema, the first of each path. */

@@ -71,7 +71,9 @@ export const createUserAdmin = ({ reads, post, clock }: Parts): UserAdmin => {
     inviteUser: async ({ email: text, role, accountId, accountName }) => {
       const email = readEmail(text);
       if (email === undefined)
-        throw new AdminError("usage", `${JSON.stringify(text)} is not an e-mail address`, { code: "bad_email" });
+        throw new AdminError("usage", `${JSON.stringify(text)} is not an e-mail address; expected name@host`, {
+          code: "bad_email",
+        });
       if (role === "member" && accountId === null && accountName === null)
         throw new AdminError("usage", "a member needs an account: name one, or the one to be made", { code: "no_account" });
       if (accountId !== null && accountName !== null)

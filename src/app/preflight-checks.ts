@@ -3,6 +3,7 @@
 import { insistOnStripe } from "../billing/validate-config.ts";
 import { BadSetting, type Settings } from "../config/schema.ts";
 import { insistOnBucket } from "../files/create-storage.ts";
+import { readAllowed } from "../media/host-allowlist.ts";
 import { catalogueOf, dialectsOf, insistOnProviders } from "../routing/load-catalogue.ts";
 import { insistOnShare } from "../store/create-store.ts";
 import type { Mode } from "../store/store.ts";
@@ -36,7 +37,7 @@ export const insistOnReach = ({ server }: Pick<Settings, "server">): void => {
 };
 
 /**
- * The checks in the order of a start; each throws one line, BadSetting or CatalogueFault.
+ * The checks in the order of a start; each throws one line, BadSetting, BadAllowEntry or CatalogueFault.
  * @param mode null if it is unknown whether the simulator is meant @param origins source of each setting
  */
 export const startChecks = (
@@ -46,6 +47,7 @@ export const startChecks = (
 ): (() => void | Promise<void>)[] => [
   () => insistOnProviders(settings, dialectsOf(settings), origins),
   () => insistOnReach(settings),
+  () => void readAllowed(settings.media.allow, origins?.get("media.allow")),
   () => insistOnBucket(settings, settings.store.url !== ""),
   () => insistOnShare(settings),
   () => insistOnStripe(settings, mode),

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
+import { schemaFault } from "../domain/schema-errors.ts";
 import { BackupFault } from "./errors.ts";
 
 /** Format version; a reader rejects higher ones. */
@@ -103,6 +104,9 @@ export const readManifest = (bytes: Uint8Array, place: string): Manifest => {
     throw damaged("it was changed after it was written");
   const { sha256: _, ...manifest } = value as Manifest & { sha256: string };
   const fault = Value.Errors(ManifestSchema, manifest).First();
-  if (fault) throw damaged(`${fault.path.slice(1) || "it"}: ${fault.message.toLowerCase()}`);
+  if (fault) {
+    const { path, message } = schemaFault(fault);
+    throw damaged(`${path.slice(1) || "the manifest"}: ${message}`);
+  }
   return manifest;
 };

@@ -9,6 +9,7 @@ import { LONGEST_OVERLAP_MS } from "../admin/keys.ts";
 import type { RuntimeStats, StatsReader } from "../app/runtime-stats.ts";
 import type { Settings } from "../config/schema.ts";
 import { DECISIONS } from "../domain/operator-decision.ts";
+import { schemaFault } from "../domain/schema-errors.ts";
 import type { Json, JsonObject } from "../domain/types.ts";
 import type { IssueToken } from "../inspector/inspector.ts";
 import type { Log } from "../logging/events.ts";
@@ -114,10 +115,9 @@ const ASKS = {
 /** Validates the parameters of an operation. @throws CommandFault (usage) naming the member. */
 export const checkRequest = (operation: keyof AdminService, ask: unknown): void => {
   const fault = Value.Errors(ASKS[operation], ask).First();
-  if (fault)
-    throw new CommandFault(EXITS.usage, `${fault.path.slice(1) || operation}: ${fault.message.toLowerCase()}`, {
-      code: "bad_flag",
-    });
+  if (!fault) return;
+  const { path, message } = schemaFault(fault);
+  throw new CommandFault(EXITS.usage, `${path.slice(1) || operation}: ${message}`, { code: "bad_flag" });
 };
 
 const isOperation = (name: string): name is keyof AdminService => Object.hasOwn(ASKS, name);

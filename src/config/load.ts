@@ -159,6 +159,13 @@ const treeOf = (entries: Iterable<Entry>): Tree => {
   return tree;
 };
 
+/** Header of the table that a path names; undefined if the path names a setting or nothing. */
+const tableOf = (path: readonly string[]): string | undefined => {
+  const [section = ""] = path;
+  if (section === "providers") return path.length > 2 ? undefined : `providers.${path[1] ?? "fal"}`;
+  return path.length === 1 && SECTIONS.includes(section) ? section : undefined;
+};
+
 /** Reason why an entry is not a setting; undefined if it is one. */
 const strangeLine = ({ path, from, isInFile }: Entry): string | undefined => {
   if (isSetting(path)) return undefined;
@@ -171,6 +178,8 @@ const strangeLine = ({ path, from, isInFile }: Entry): string | undefined => {
     const name = `${current}${isFile ? FILE_SUFFIX : ""}`;
     return `${from} was renamed; set ${isInFile ? name : PREFIX + name.toUpperCase().replaceAll(".", "__")} instead`;
   }
+  const table = tableOf(path);
+  if (isInFile && table !== undefined) return `${from}: expected a table, for example [${table}]`;
   const known = Object.keys(beside(path) ?? {});
   if (!SECTIONS.includes(section)) return `${from} is not a setting; the sections are ${SECTIONS.join(", ")}`;
   return `${from} is not a setting; ${known.length > 0 ? `known here: ${known.map(spelt).join(", ")}` : "see the settings table"}`;

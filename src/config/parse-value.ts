@@ -1,8 +1,9 @@
 // Converts the text of a setting to its type and describes invalid values.
-import { type ValueError, ValueErrorType } from "@sinclair/typebox/value";
+import type { ValueError } from "@sinclair/typebox/value";
+import { EMPTY, schemaFault } from "../domain/schema-errors.ts";
 
-/** The used parts of a setting's schema. `expects` describes its pattern or format in words. */
-export type ValueSchema = { type?: string; anyOf?: readonly { const?: unknown }[]; expects?: string; description?: string };
+/** The used parts of a setting's schema. */
+export type ValueSchema = { type?: string; description?: string };
 
 const WHOLE = /^-?\d+$/;
 const DECIMAL = /^-?\d+(\.\d+)?$/;
@@ -33,15 +34,10 @@ const shown = (value: unknown): string => {
   return JSON.stringify(typeof value === "string" ? withoutSecrets(value) : value);
 };
 
-const expected = ({ schema, message, type }: ValueError): string => {
-  const { anyOf, expects } = schema as ValueSchema;
-  if (anyOf !== undefined) return `expected one of ${anyOf.map((choice) => choice.const).join(", ")}`;
-  const isUnfit = type === ValueErrorType.StringPattern || type === ValueErrorType.StringFormat;
-  return isUnfit && expects !== undefined ? `expected ${expects}` : message.toLowerCase();
-};
-
 /** Describes the expected value and, unless it is secret, the actual value. */
 export const misfit = (fault: ValueError, isSecret: boolean): string => {
   const { description } = fault.schema as ValueSchema;
-  return `${expected(fault)}${isSecret ? "" : `, not ${shown(fault.value)}`}${description === undefined ? "" : ` (${description})`}`;
+  const { message } = schemaFault(fault);
+  const actual = isSecret || message === EMPTY ? "" : `, not ${shown(fault.value)}`;
+  return `${message}${actual}${description === undefined ? "" : ` (${description})`}`;
 };

@@ -4,6 +4,7 @@ import { AdminError, type AdminErrorKind } from "../admin/admin-error.ts";
 import { BillingError } from "../billing/billing-error.ts";
 import { ApiError } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
+import { schemaFault } from "../domain/schema-errors.ts";
 import { jsonAnswer } from "../http/accept-encoding.ts";
 import { DEPTH_AT_MOST, isTooDeep, isTooWide, MEMBERS_AT_MOST, readBody } from "../http/body.ts";
 import { urlOf } from "../http/client-address.ts";
@@ -151,12 +152,13 @@ const bodyOf = async (request: Request, { body: schema }: ConsoleRoute): Promise
   try {
     sent = JSON.parse(text);
   } catch {
-    throw new ConsoleRefused("invalid", "The request is no JSON.");
+    throw new ConsoleRefused("invalid", "The request is not valid JSON.");
   }
   const fault = Value.Errors(schema, sent).First();
   if (fault) {
-    const named = fault.path.slice(1).replaceAll("/", ".");
-    throw new ConsoleRefused("invalid", `${named === "" ? "The request" : named}: ${fault.message.toLowerCase()}.`);
+    const { path, message } = schemaFault(fault);
+    const named = path.slice(1).replaceAll("/", ".");
+    throw new ConsoleRefused("invalid", `${named === "" ? "The request" : named}: ${message}.`);
   }
   return sent;
 };

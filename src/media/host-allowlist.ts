@@ -21,15 +21,19 @@ const plain = (host: string): { name: string; port: string } | undefined => {
 /**
  * Parses `media.allow`: comma-separated entries `host` (every port) or `host:port`, with IPv6 addresses in brackets. An entry for
  * port 80 or 443 also matches the bare host, because `URL.host` omits the default port of either scheme.
+ * @param from source of the setting, for the message
  * @throws BadAllowEntry if an entry has neither form
  */
-export const readAllowed = (setting: string): AllowsHost => {
+export const readAllowed = (setting: string, from = "GENROUTER_MEDIA__ALLOW"): AllowsHost => {
   const everyPort = new Set<string>();
   const onePort = new Set<string>();
   for (const entry of setting.split(",").map((part) => part.trim())) {
     if (entry === "") continue;
     const host = plain(entry);
-    if (!host) throw new BadAllowEntry(`media.allow: ${JSON.stringify(entry)} is not a host or host:port`);
+    if (!host)
+      throw new BadAllowEntry(
+        `${from}: ${JSON.stringify(entry)} is not a valid host; expected host or host:port, separated by commas, for example media.example.com or 10.0.0.5:9000`,
+      );
     if (host.port === "") everyPort.add(host.name);
     else onePort.add(`${host.name}:${["80", "443"].includes(host.port) ? "" : host.port}`);
   }

@@ -4,6 +4,7 @@
 import { ok } from "node:assert/strict";
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { schemaFault } from "../domain/schema-errors.ts";
 import type { Json, JsonObject } from "../domain/types.ts";
 import type { AdapterContext } from "./port.ts";
 
@@ -53,7 +54,9 @@ const optionsCheck = TypeCompiler.Compile(RouteOptionsSchema);
 /** The first fault of a route's options as `path: message`; undefined if they are valid. */
 export const optionsFault = (options: JsonObject): string | undefined => {
   const fault = optionsCheck.Errors(options).First();
-  return fault && `${fault.path || "options"}: ${fault.message}`;
+  if (!fault) return undefined;
+  const { path, message } = schemaFault(fault);
+  return `${path || "options"}: ${message}`;
 };
 
 /** The checked options of a route. @throws AssertionError for invalid options */

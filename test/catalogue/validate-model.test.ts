@@ -81,12 +81,12 @@ test("accepts the valid model that the rows below change", () => {
 
 describe("rejects a model file and reports the JSON location:", () => {
   const rows: [name: string, path: string, value: unknown, fault: string][] = [
-    ["an unknown key", "colour", "red", "/colour: unknown key"],
+    ["an unknown key", "colour", "red", "/colour: unknown key; allowed are $schema, id, name"],
     ["an unknown key of a route", "routes.0.priority", 1, "/routes/0/priority: unknown key"],
-    ["the former name of max_running", "routes.0.seats", 8, "/routes/0/seats: unknown key; it is now max_running"],
+    ["the former name of max_running", "routes.0.seats", 8, "/routes/0/seats: unknown key; the present name is max_running"],
     ["an unknown key of a field", "fields.prompt.colour", 1, "/fields/prompt/colour: unknown key"],
     ["an unknown field", "fields.colour", { max_length: 1 }, "/fields/colour: unknown key"],
-    ["a missing member", "name", undefined, "/name: is missing"],
+    ["a missing member", "name", undefined, "/name: is missing; expected "],
     ["an id with capital letters", "id", "M-1", '/id: expected lower case letters, digits, dot, hyphen, underscore, not "M-1"'],
     ["an unknown task", "tasks.0", "text-to-smell", "/tasks/0: expected one of text-to-image,"],
     [

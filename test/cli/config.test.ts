@@ -23,23 +23,35 @@ const lineOf = (env: Record<string, string>): string => {
 };
 
 test.each<[Record<string, string>, RegExp]>([
-  [{ GENROUTER_SERVER__PORT: "abc" }, /^GENROUTER_SERVER__PORT: expected integer, not "abc" \(port to listen on/],
-  [{ GENROUTER_SERVER__PORT: "70000" }, /^GENROUTER_SERVER__PORT: .*65535, not 70000/],
+  [
+    { GENROUTER_SERVER__PORT: "abc" },
+    /^GENROUTER_SERVER__PORT: expected a whole number from 0 to 65535, not "abc" \(port to listen on/,
+  ],
+  [{ GENROUTER_SERVER__PORT: "70000" }, /^GENROUTER_SERVER__PORT: expected a whole number from 0 to 65535, not 70000/],
   [{ GENROUTER_LIMITS__BURSTS: "5" }, /^GENROUTER_LIMITS__BURSTS is not a setting; known here: .*BURST_PER_S, IN_PROGRESS/],
-  [{ GENROUTER_LIMITS__BURST_PER_S: "0" }, /^GENROUTER_LIMITS__BURST_PER_S: .*, not 0/],
+  [
+    { GENROUTER_LIMITS__BURST_PER_S: "0" },
+    /^GENROUTER_LIMITS__BURST_PER_S: expected a whole number from 1 to 9007199254740991, not 0/,
+  ],
   [{ GENROUTER_NONSENSE__X: "1" }, /^GENROUTER_NONSENSE__X is not a setting; settings are/],
   [{ GENROUTER_PORT: "1" }, /^GENROUTER_PORT is not a setting/],
-  [{ GENROUTER_SIMULATOR__SPEED: "0" }, /^GENROUTER_SIMULATOR__SPEED: /],
+  [
+    { GENROUTER_SIMULATOR__SPEED: "0" },
+    /^GENROUTER_SIMULATOR__SPEED: expected a number greater than 0 and at most 100000, not 0/,
+  ],
   [{ GENROUTER_PROVIDERS__FAL__BASE_URL: "ftp://canary" }, /^GENROUTER_PROVIDERS__FAL__BASE_URL: /],
   [{ GENROUTER_PROVIDERS__FAL__KEYS: "canary" }, /^GENROUTER_PROVIDERS__FAL__KEYS is not a setting; known here: BASE_URL, KEY/],
   [{ GENROUTER_LOG__LEVEL: "loud" }, /^GENROUTER_LOG__LEVEL: expected one of debug, info, warn, error, silent, not "loud"/],
-  [{ GENROUTER_PROVIDERS__FAL__KEY: "" }, /^GENROUTER_PROVIDERS__FAL__KEY: /],
-  [{ GENROUTER_SERVER__PORT: "80.9" }, /^GENROUTER_SERVER__PORT: expected integer, not "80\.9"/],
+  [{ GENROUTER_PROVIDERS__FAL__KEY: "" }, /^GENROUTER_PROVIDERS__FAL__KEY: must not be empty \(API key/],
+  [{ GENROUTER_SERVER__PORT: "80.9" }, /^GENROUTER_SERVER__PORT: expected a whole number from 0 to 65535, not "80\.9"/],
   [{ GENROUTER_SERVER__PORT: "0x50" }, /not "0x50"/],
   [{ GENROUTER_SERVER__PORT: "true" }, /not "true"/],
   [{ GENROUTER_LIMITS__MAX_RUNNING: "99999999999999999999" }, /not "99999999999999999999"/],
-  [{ GENROUTER_SIMULATOR__SPEED: "1e3" }, /^GENROUTER_SIMULATOR__SPEED: expected number, not "1e3"/],
-  [{ GENROUTER_LOG__PROMPTS: "1" }, /^GENROUTER_LOG__PROMPTS: expected boolean, not "1"/],
+  [
+    { GENROUTER_SIMULATOR__SPEED: "1e3" },
+    /^GENROUTER_SIMULATOR__SPEED: expected a number greater than 0 and at most 100000, not "1e3"/,
+  ],
+  [{ GENROUTER_LOG__PROMPTS: "1" }, /^GENROUTER_LOG__PROMPTS: expected true or false, not "1"/],
   [{ GENROUTER_BACKUP__AT: "3:30" }, /^GENROUTER_BACKUP__AT: expected a time of day as 03:30, not "3:30"/],
   [{ GENROUTER_OPERATOR__TOKEN: "canary" }, /^GENROUTER_OPERATOR__TOKEN: expected 24 to 200 characters of printable ASCII/],
   [{ GENROUTER_PROVIDERS__FAL__BASE_URL: "canary" }, /expected an address that begins with http:\/\/ or https:\/\/ \(/],
@@ -112,6 +124,22 @@ test("serve reports an unknown provider with the file or variable that names it"
   expect(ofFile.err).toContain(`error: providers.nope.key in ${config}: there is no such provider`);
   const ofVariable = await runHere(words, { GENROUTER_PROVIDERS__NOPE__KEY: "canary" });
   expect(ofVariable.err).toContain("error: GENROUTER_PROVIDERS__NOPE: there is no such provider");
+});
+
+test("config check and serve reject an invalid media.allow with its source and the allowed forms", async () => {
+  const config = join(freshDir(), "genrouter.toml");
+  writeFileSync(config, '[media]\nallow = "bad host"\n');
+  const rows: [words: string[], env: Record<string, string>, from: string][] = [
+    [[], { GENROUTER_MEDIA__ALLOW: "bad host" }, "GENROUTER_MEDIA__ALLOW"],
+    [["--config", config], {}, `media.allow in ${config}`],
+  ];
+  for (const [words, env, from] of rows) {
+    const line = `${from}: "bad host" is not a valid host; expected host or host:port, separated by commas`;
+    const checked = await runHere(["config", "check", ...words], env);
+    expect([checked.exit as number, checked.out]).toEqual([2, expect.stringContaining(line)]);
+    const served = await runHere(["serve", "--simulate", "--port", "0", "--data", join(freshDir(), "none"), ...words], env);
+    expect([served.exit as number, served.err]).toEqual([2, expect.stringContaining(`error: ${line}`)]);
+  }
 });
 
 test("serve rejects an incomplete Stripe configuration and a live key with the simulator, and config check reports invalid keys", async () => {

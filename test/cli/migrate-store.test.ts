@@ -89,8 +89,8 @@ moving(
     const guest = `guest_of_${database.name}`;
     await database.ask(`CREATE ROLE ${guest} LOGIN`);
     const refusals: [word: string, exit: number, line: RegExp][] = [
-      ["db.example.com", 2, /is not the address of a PostgreSQL database/],
-      ["mysql://root:hunter2@127.0.0.1/x", 2, /is not the address of a PostgreSQL database/],
+      ["db.example.com", 2, /--to: expected a postgres:\/\/ address/],
+      ["mysql://root:hunter2@127.0.0.1/x", 2, /--to: expected a postgres:\/\/ address/],
       ["postgres://genrouter:hunter2@127.0.0.1:1/x", 75, /genrouter@127\.0\.0\.1:1\/x does not answer/],
       [at("x", "stranger:hunter2"), 3, /does not let stranger in/],
       [at("no_such_database"), 4, /does not exist.*createdb no_such_database/],

@@ -41,6 +41,11 @@ test("statechart diagram prints the diagram of the README, SVG or JSON, and writ
   expect([unknown.exit, unknown.err]).toEqual([2, expect.stringContaining("there are generation, route-health, ledger")]);
 });
 
+test.each(["statechart replay", "trace"])("%s reports a malformed generation id before a missing database", async (command) => {
+  const { exit, err } = await runHere([...command.split(" "), "gen_bad", "--data", "/nowhere"]);
+  expect([exit as number, err]).toEqual([4, expect.stringContaining('there is no generation "gen_bad": the id is malformed')]);
+});
+
 test("statechart replay shows guards, effects and transfers of a generation with a fallback, without its prompt", async () => {
   const dir = mkdtempSync(join(tmpdir(), "replayed-"));
   try {

@@ -59,6 +59,11 @@ test("users invite creates a member of a new account, and rejects invalid argume
   }
 });
 
+test("users invite reports an invalid address before a missing database", async () => {
+  const { exit, err } = await run(freshDir(), "invite", "notmail");
+  expect([exit as number, err]).toEqual([2, expect.stringContaining('"notmail" is not an e-mail address; expected name@host')]);
+});
+
 test.each([
   [["people", "--help"], "users", "genrouter people was renamed; use genrouter users"],
   [["machine", "list"], "generation", "genrouter machine was renamed; use genrouter statechart"],

@@ -18,6 +18,13 @@ import {
   withJson,
 } from "../session.ts";
 
+/** True if an address names a PostgreSQL server and a database. */
+const isDatabaseAddress = (url: string): boolean => {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname, pathname } = new URL(url);
+  return /^postgres(ql)?:$/.test(protocol) && hostname !== "" && pathname.length > 1;
+};
+
 type Flags = DirFlag & JsonFlag & { to?: string; undo?: true };
 
 /** @throws CommandFault (usage) if neither the flag nor the settings name a database, or its connection would be unencrypted. */
@@ -26,7 +33,13 @@ const addressOf = (flags: Flags, settings: Settings): string => {
   const why = databaseFault(url, settings.store.insecure);
   const named = flags.to === undefined ? "GENROUTER_STORE__URL" : "--to";
   if (why !== undefined) throw new CommandFault(EXITS.usage, `${named}: ${why}`, { code: "bad_flag" });
-  if (url !== "") return url;
+  if (url !== "") {
+    if (isDatabaseAddress(url)) return url;
+    const example = "postgres://user@host:5432/genrouter";
+    throw new CommandFault(EXITS.usage, `${named}: expected a postgres:// address, for example ${example}`, {
+      code: "move_bad_address",
+    });
+  }
   throw new CommandFault(EXITS.usage, "no database to move to; name one with --to, or set GENROUTER_STORE__URL", {
     code: "bad_flag",
   });

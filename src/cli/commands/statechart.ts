@@ -1,8 +1,9 @@
-// `genrouter machine`: draws the statecharts of the service and replays a generation.
+// `genrouter statechart`: draws the statecharts of the service and replays a generation.
 import { writeFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import type { Chart } from "../../../actors/chart/chart.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
+import { insistOnGenerationId } from "../generation-id.ts";
 import { storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
@@ -99,6 +100,7 @@ const addReplay = (machine: Command, session: Session): void => {
     )
     .option("-o, --output <file>", "write to a file instead of standard output")
     .action(async (id: string, flags: DirFlag & JsonFlag & Out & { format: Form | "text" }) => {
+      insistOnGenerationId(id);
       const { limits } = settingsOf(session, flags);
       const { readLife } = await import("../../inspector/generation-history.ts");
       const life = await withReads(storeLocationOf(session, flags), (reads) =>

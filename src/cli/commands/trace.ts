@@ -4,6 +4,7 @@ import type { Attempt, JsonObject } from "../../domain/types.ts";
 import { isReplayable, readWriters } from "../../inspector/generation-history.ts";
 import type { JournalLine, StoreReads, TransferRow } from "../../store/store.ts";
 import { CommandFault, EXITS } from "../exit-codes.ts";
+import { insistOnGenerationId } from "../generation-id.ts";
 import { storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { showUsd, usdNumber } from "../usd.ts";
@@ -117,8 +118,9 @@ export const addTrace = (program: Command, session: Session): void => {
   const trace = program
     .command("trace <id>")
     .description("show every event, transfer and attempt of a generation (operator)")
-    .action(async (id: string, flags: DirFlag & JsonFlag) =>
-      withReads(storeLocationOf(session, flags), async (reads) => {
+    .action(async (id: string, flags: DirFlag & JsonFlag) => {
+      insistOnGenerationId(id);
+      await withReads(storeLocationOf(session, flags), async (reads) => {
         const record = await reads.findGeneration(id);
         if (!record)
           throw new CommandFault(EXITS.notFound, `there is no generation ${id} in this data directory`, {
@@ -156,7 +158,7 @@ export const addTrace = (program: Command, session: Session): void => {
         };
         for (const happening of all) terminal.print(lineOf(happening, record.createdAtMs, widths));
         for (const attempt of attempts) terminal.print(attemptLine(attempt));
-      }),
-    );
+      });
+    });
   withExamples(withJson(withDir(trace)), "trace gen_01k…", "trace gen_01k… --json | jq '.events[]'");
 };

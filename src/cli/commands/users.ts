@@ -35,7 +35,18 @@ const ROLES: readonly UserRole[] = ["member", "operator", "viewer"];
 const roleOf = (text: string): UserRole => {
   const role = ROLES.find((one) => one === text);
   if (role) return role;
-  throw new CommandFault(EXITS.usage, `--role: ${JSON.stringify(text)} is none; ${ROLES.join(", ")} are`, { code: "bad_flag" });
+  throw new CommandFault(EXITS.usage, `--role: ${JSON.stringify(text)} is not a role; use ${ROLES.join(", ")}`, {
+    code: "bad_flag",
+  });
+};
+
+/** @throws CommandFault (usage) if a text is not an e-mail address. */
+const insistOnAddress = async (text: string): Promise<void> => {
+  const { readEmail } = await import("../../store/user-mutations.ts");
+  if (readEmail(text) !== undefined) return;
+  throw new CommandFault(EXITS.usage, `${JSON.stringify(text)} is not an e-mail address; expected name@host`, {
+    code: "bad_email",
+  });
 };
 
 export const addUsers = (program: Command, session: Session): void => {
@@ -82,6 +93,7 @@ export const addUsers = (program: Command, session: Session): void => {
     .option("--account <id>", "the account to join")
     .option("--new-account <name>", "create an account with this name when the user accepts")
     .action(async (email: string, flags: Flags & { role: string; account?: string; newAccount?: string }) => {
+      await insistOnAddress(email);
       const request = {
         email,
         role: roleOf(flags.role),

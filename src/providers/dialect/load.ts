@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { schemaFault } from "../../domain/schema-errors.ts";
 import type { JsonObject } from "../../domain/types.ts";
 import type { Adapter } from "../port.ts";
 import { adapterOf } from "./adapter.ts";
@@ -52,8 +53,9 @@ const completed = (written: Written, all: readonly Written[]): JsonObject => {
 
 const insistOnShape = (content: JsonObject): void => {
   if (checksOf().Check(content)) return;
-  const fault = checksOf().Errors(content).First();
-  throw new DialectFault(`${fault?.path || "/"}: ${fault?.message ?? "is not a dialect"}`);
+  const first = checksOf().Errors(content).First();
+  const { path, message } = first ? schemaFault(first) : { path: "/", message: "is not a dialect" };
+  throw new DialectFault(`${path || "/"}: ${message}`);
 };
 
 const loadedDialect = (content: JsonObject, isShipped: boolean): LoadedDialect => {

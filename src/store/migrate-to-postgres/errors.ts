@@ -32,7 +32,7 @@ export const shownAddress = (url: string): string => {
   const bad = () =>
     new MigrationError(
       "bad_address",
-      "that is not the address of a PostgreSQL database; give one like postgres://user@host:5432/genrouter",
+      "the address of the database is invalid; expected a postgres:// address, for example postgres://user@host:5432/genrouter",
     );
   if (!URL.canParse(url)) throw bad();
   const { protocol, username, hostname, port, pathname } = new URL(url);

@@ -28,3 +28,20 @@ test("every shipped dialect has a $schema member for editors", () => {
   for (const name of shipped)
     expect(JSON.parse(readFileSync(join(DIALECTS, name), "utf8")).$schema, name).toBe("./dialect.schema.json");
 });
+
+test.each<[name: string, change: (dialect: Record<string, unknown>) => unknown, fault: string]>([
+  ["a missing member", ({ submit: _, ...rest }) => rest, "#/submit: is missing; expected an object"],
+  ["an unknown member", (dialect) => ({ ...dialect, colour: 1 }), "#/colour: unknown key; allowed are "],
+  [
+    "an unknown member of the submission",
+    ({ submit, ...rest }) => ({ ...rest, submit: { ...(submit as object), foo: 1 } }),
+    "#/submit/foo: unknown key; allowed are ",
+  ],
+])("a dialect file with %s is rejected with the allowed members", (_, change, fault) => {
+  const dir = makeScratch("dialects-");
+  mkdirSync(join(dir, "providers"));
+  const bfl = JSON.parse(readFileSync(join(DIALECTS, "bfl.json"), "utf8"));
+  writeFileSync(join(dir, "providers", "mine.json"), JSON.stringify(change({ ...bfl, id: "mine" })));
+  expect(() => readDialects(dir)).toThrow(fault);
+  dropScratch(dir);
+});
