@@ -56,14 +56,14 @@ const isKnown = ({ job, results }: Attempt): boolean => job !== null || (results
 
 /** The attempt to settle: the named one, or the newest with a job or a result. @throws AdminError */
 const deliveredOf = (id: string, attempts: readonly Attempt[], n: number | null): Attempt => {
-  const trace = `genrouter trace ${id} shows its attempts`;
+  const trace = `genrouter trace ${id} prints its attempts`;
   const found = n === null ? attempts.findLast((one) => MAY_HAVE_DELIVERED.has(one.state) && isKnown(one)) : attempts[n - 1];
   if (!found)
     throw refused(
-      n === null ? `no attempt of ${id} has a job or a result: nothing can be charged` : `${id} has no attempt ${n}`,
+      n === null ? `no attempt of ${id} has a job or a result: it cannot be charged` : `${id} has no attempt ${n}`,
       trace,
     );
-  if (!isKnown(found)) throw refused(`attempt ${found.n} of ${id} has neither a job nor a result: nothing can be charged`, trace);
+  if (!isKnown(found)) throw refused(`attempt ${found.n} of ${id} has neither a job nor a result: it cannot be charged`, trace);
   if (!MAY_HAVE_DELIVERED.has(found.state))
     throw refused(`attempt ${found.n} of ${id} is ${found.state}: it is not charged`, trace);
   return found;
@@ -87,8 +87,8 @@ export const createGenerationAdmin = ({ reads, post, decide, by, clock }: Genera
     if (decision === "fail") return { type: "failedByOperator", ...why };
     if (!MAY_BE[decision].includes(state))
       throw refused(
-        `${id} is ${state}: it continues without an operator, and can only be failed`,
-        `genrouter trace ${id} shows where it is`,
+        `${id} is ${state}: it continues without an operator; the only possible decision is fail`,
+        `genrouter trace ${id} prints its state`,
       );
     const attempts = await reads.attemptsOf(seq);
     if (decision === "retry") return { type: "retriedByOperator", ...why, hasJob: attempts.at(-1)?.job != null };
@@ -106,8 +106,8 @@ export const createGenerationAdmin = ({ reads, post, decide, by, clock }: Genera
       const { seq } = record;
       if (record.completedAtMs !== null) throw refused(`${id} has ended: it ${record.status}`);
       if (decide === null)
-        throw new AdminError("tryAgain", "a generation is decided by the running service, and none runs here", {
-          fix: "genrouter serve, then the same command again",
+        throw new AdminError("tryAgain", "the decision requires a running service, and no service is running here", {
+          fix: "start genrouter serve, then repeat the command",
           code: "not_running",
         });
       const atMs = clock.nowMs();

@@ -48,7 +48,7 @@ const NO_LIMITS: KeyLimits = { day: null, week: null, month: null };
 
 export const missing = (what: string, id: string, where: string): never => {
   throw new AdminError("notFound", `there is no ${what} ${id}`, {
-    fix: `${where} shows those there are`,
+    fix: `${where} prints the valid ids`,
     code: "not_found",
   });
 };
@@ -80,10 +80,10 @@ export const createKeyAdmin = ({ reads, post, mode, clock, accountOf, models }: 
   /** @throws AdminError for a policy that would make a key unusable. */
   const insistOn = ({ expiresAtMs, models: named }: Pick<KeyChange, "expiresAtMs" | "models">): void => {
     if (typeof expiresAtMs === "number" && expiresAtMs <= clock.nowMs())
-      refused("a key cannot expire in the past", "genrouter keys revoke ends one at once");
+      refused("a key cannot expire in the past", "genrouter keys revoke revokes a key immediately");
     const known = new Set(models().map(({ id }) => id));
     const unknown = named?.find((id) => !known.has(id));
-    if (unknown !== undefined) refused(`there is no model ${unknown}`, "genrouter models --all lists those there are");
+    if (unknown !== undefined) refused(`there is no model ${unknown}`, "genrouter models --all lists the available models");
   };
 
   const newKey = () => {
@@ -92,7 +92,7 @@ export const createKeyAdmin = ({ reads, post, mode, clock, accountOf, models }: 
   };
   const insistOnNew = async (id: string): Promise<void> => {
     if ((await reads.key(id)) !== undefined)
-      throw new AdminError("failure", `the key ${id} was made, but the answer that showed it was lost`, {
+      throw new AdminError("failure", `the key ${id} was created, but the response with it was lost`, {
         fix: `genrouter keys revoke ${id}, then genrouter keys create again`,
         code: "key_not_shown",
       });

@@ -15,36 +15,35 @@ export const adviceOf = (row: OrphanRow): Advice => {
   const where = `${row.jobId === null ? `reference ${row.ref}` : `job ${row.jobId}`} at ${row.provider}`;
   const paid = (known: string): Advice => ({
     known,
-    toDo: `it was paid: ask ${row.provider} for it back, or book it as a loss`,
-    general: "it was paid: ask the provider for it back, or book it as a loss",
+    toDo: `the provider billed it: request a refund from ${row.provider}, or record the cost`,
+    general: "the provider billed it: request a refund from the provider, or record the cost",
     where,
   });
-  if (row.fate === "late") return paid("it delivered when its result was no longer wanted");
-  if (row.failure?.isBilled === true) return paid("the answer to it holds no file and names a cost");
+  if (row.fate === "late") return paid("the result was delivered after the attempt was given up");
+  if (row.failure?.isBilled === true) return paid("the response contains a cost and no file");
   if (row.fate === "mismatched") {
     // Only the failed check is shown; the complete text is the reason of the failure.
-    const advice = paid("it delivered something else than what was ordered");
+    const advice = paid("the delivered result differs from the order");
     const [, what] = /(?:^|: )(files|kind|length|size|aspect|sound): /.exec(row.failure?.detail ?? "") ?? [];
     return what ? { ...advice, where: `${where}: ${what}` } : advice;
   }
-  if (row.fate === "unusable") return paid("it delivered a result that could not be had or read");
+  if (row.fate === "unusable") return paid("the result could not be downloaded or read");
   const known =
     row.failure?.class === "gone"
-      ? "the provider no longer knows its job"
+      ? "the provider no longer has the job"
       : row.jobId === null
-        ? "its request was sent and its answer lost; no job was found"
-        : "its job was not seen to end";
+        ? "the response to the submission was lost; no job was found"
+        : "the end of the job was not observed";
   if (row.isWatched && row.watchUntilMs !== null) {
-    const outcome =
-      row.status === "running" ? "if it delivers in time it is used and charged" : "if it delivers it is marked late";
+    const outcome = row.status === "running" ? "a timely result is delivered and charged" : "a result is marked as late";
     const until = iso(row.watchUntilMs);
     return {
       known,
-      toDo: `nothing yet: it is asked about until ${until}; ${outcome}`,
-      general: `nothing yet, it is asked about: ${outcome}`,
+      toDo: `no action yet: the job is polled until ${until}; ${outcome}`,
+      general: `no action yet, the job is polled: ${outcome}`,
       where: `until ${until}`,
     };
   }
-  const then = "if it is there, cancel it or ask for it back";
-  return { known, toDo: `look for ${whereOf(row)}: ${then}`, general: `look for it at the provider: ${then}`, where };
+  const then = "if the job exists, cancel it or request a refund";
+  return { known, toDo: `search for ${whereOf(row)}: ${then}`, general: `search for it at the provider: ${then}`, where };
 };

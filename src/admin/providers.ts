@@ -63,7 +63,7 @@ const LISTING_MS = 600_000;
 const CHECK_MS = 20_000;
 
 const noKey = (account: string) =>
-  new AdminError("refused", `there is no key of ${account}`, {
+  new AdminError("refused", `there is no stored key of ${account}`, {
     fix: `genrouter providers set-key ${account}`,
     code: "no_key",
   });
@@ -84,7 +84,7 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
     const known = (await market.routes()).find((row) => row.id === id);
     if (known) return known;
     throw new AdminError("notFound", `there is no route ${id}`, {
-      fix: "genrouter routes list shows those there are",
+      fix: "genrouter routes list prints the valid ids",
       code: "not_found",
     });
   };
@@ -103,7 +103,7 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
     const alive = (await nodes.list(0, { visits: true })).filter(({ endedAtMs }) => endedAtMs === null);
     if (alive.length <= 1) return;
     const names = await nodes.names(alive.map(({ epoch }) => epoch));
-    throw new AdminError("tryAgain", `more than one node is alive: ${[...names.values()].join(", ")}`, {
+    throw new AdminError("tryAgain", `more than one node is live: ${[...names.values()].join(", ")}`, {
       fix: "stop the other nodes, rotate, copy provider-keys.master to every node, start them",
       code: "nodes_alive",
     });
@@ -124,7 +124,7 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
         key = undefined;
       }
       if (key === undefined)
-        throw new AdminError("usage", "a key is one word of printable ASCII; what was given cannot be sent", {
+        throw new AdminError("usage", "the key is invalid; expected printable ASCII without spaces", {
           code: "bad_key",
         });
       const usable = key;
@@ -157,7 +157,7 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
       const known = (await market.providers()).find(({ id }) => id === provider);
       if (!known)
         throw new AdminError("notFound", `there is no provider ${provider}`, {
-          fix: "genrouter providers list shows those there are",
+          fix: "genrouter providers list prints the valid ids",
           code: "not_found",
         });
       const providers = await deps.providers();
@@ -165,15 +165,11 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
       const requested = [...(await market.routesOf(provider)), ...routes];
       const outcome = await providers.list(provider, requested, sinceMs, AbortSignal.timeout(LISTING_MS));
       if (outcome.kind === "none")
-        throw new AdminError(
-          "refused",
-          `${known.name} has no list of jobs that can be asked for; genrouter orphans lists what is open here`,
-          {
-            code: "no_list",
-          },
-        );
+        throw new AdminError("refused", `${known.name} has no job list in its API; genrouter orphans lists the open attempts`, {
+          code: "no_list",
+        });
       if (outcome.kind === "unclear")
-        throw new AdminError("tryAgain", `the list of ${known.name} could not be read whole: ${outcome.detail}`, {
+        throw new AdminError("tryAgain", `the list of ${known.name} could not be read completely: ${outcome.detail}`, {
           code: "list_unread",
         });
       return { jobs: outcome.jobs, reachesMs: providers.traits(provider).findWindowMs };

@@ -50,7 +50,7 @@ const leastInput = (model: Model): JsonObject => {
     else if (name === "duration" && isRange(field) && field.excludes === undefined) input.duration = field.min;
   }
   if (lacking.length === 0) return input;
-  throw new AdminError("usage", `${model.id} needs ${lacking.join(", ")}, which cannot be made up`, {
+  throw new AdminError("usage", `${model.id} needs ${lacking.join(", ")}, for which there is no default`, {
     fix: `--input '{"${lacking[0]}":"https://…"}'`,
     code: "input_needed",
   });
@@ -73,8 +73,8 @@ export const createRouteTrials = ({ admin, reads, submit, modelOf }: RouteTrials
     findTrial: ({ generationId }) => find(generationId),
     tryRoute: async ({ reference, id, input }) => {
       if (submit === null)
-        throw new AdminError("tryAgain", "a route is tried by the running service, and none runs here", {
-          fix: "genrouter serve, then the same command again",
+        throw new AdminError("tryAgain", "a route test requires a running service, and no service is running here", {
+          fix: "start genrouter serve, then repeat the command",
           code: "not_running",
         });
       const model = modelOf(id);
@@ -92,7 +92,7 @@ export const createRouteTrials = ({ admin, reads, submit, modelOf }: RouteTrials
       const made = await admin.createKey({ reference: newReference("key"), accountId, scope: "generate", name: NAME });
       try {
         const caller = await reads.callerByKeyHash(hashApiKey(made.key));
-        if (!caller) throw new Error("a key that was just made opens nothing");
+        if (!caller) throw new Error("the new key was rejected");
         const { record } = await submit({
           ...{
             caller,

@@ -37,7 +37,7 @@ export const createUserAdmin = ({ reads, post, clock }: Parts): UserAdmin => {
     const found = (await reads.users()).find((user) => user.id === named || user.email === email);
     if (found) return found;
     throw new AdminError("notFound", `there is no user ${named}`, {
-      fix: "genrouter users list shows those there are",
+      fix: "genrouter users list prints the valid ids",
       code: "not_found",
     });
   };
@@ -75,13 +75,15 @@ export const createUserAdmin = ({ reads, post, clock }: Parts): UserAdmin => {
           code: "bad_email",
         });
       if (role === "member" && accountId === null && accountName === null)
-        throw new AdminError("usage", "a member needs an account: name one, or the one to be made", { code: "no_account" });
+        throw new AdminError("usage", "a member needs an account: set an existing account or the name of a new one", {
+          code: "no_account",
+        });
       if (accountId !== null && accountName !== null)
-        throw new AdminError("usage", "name an account that there is or one to be made, not both", { code: "two_accounts" });
+        throw new AdminError("usage", "set an existing account or the name of a new one, not both", { code: "two_accounts" });
       const account = accountId === null ? null : await reads.account(accountId);
       if (account === undefined)
         throw new AdminError("notFound", `there is no account ${accountId}`, {
-          fix: "genrouter accounts list shows those there are",
+          fix: "genrouter accounts list prints the valid ids",
           code: "not_found",
         });
       return link("invite", { role, email, accountSeq: account?.seq ?? null, accountName });

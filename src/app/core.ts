@@ -44,8 +44,8 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     defect: (fault) => log("post-commit failed", { reason: reasonOf(fault) }),
     full: () =>
       log("database disk full", {
-        reason: "the disk is full: submissions are refused, and all other writes wait",
-        action: "free space on the disk of data.dir (genrouter doctor names it); no restart is required",
+        reason: "the disk is full: submissions are rejected, and all other writes wait",
+        action: "free space on the disk of data.dir (genrouter doctor prints it); no restart is required",
       }),
     onSpace: () => log("disk space recovered"),
     unknown: (fault) => {
@@ -76,7 +76,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     const action =
       error_code === "balance"
         ? `add credit with the provider, then genrouter routes test ${routeId}`
-        : `genrouter providers set-key ${provider}, or correct what the reason names, then genrouter routes test ${routeId}`;
+        : `genrouter providers set-key ${provider}, or correct the reason, then genrouter routes test ${routeId}`;
     log("route needs operator", { route_id: routeId, provider, error_code, reason: detail, action });
   };
   const health: CircuitBreakers = createCircuitBreakers(clock, saved.health, (routeId, state, snapshot, why) => {

@@ -41,7 +41,7 @@ type RollUp = Pick<MaintenanceDeps, "breathe"> & { reads: Pick<StoreReads, "usag
 export const rollUpUsage = async ({ reads, post, breathe }: RollUp): Promise<void> => {
   for (let behind = await reads.usageBehind(); behind > 0; behind -= POSTINGS) {
     const outcome = await post({ mutation: "roll-up-usage", limit: POSTINGS });
-    if (outcome.kind === "refused") throw new Error(`usage is not rolled up: ${outcome.reason}`);
+    if (outcome.kind === "refused") throw new Error(`usage rollup failed: ${outcome.reason}`);
     await breathe();
   }
 };
@@ -55,13 +55,13 @@ export const createMaintenance = ({ reads, post, keys, breathe, clock, log }: Ma
     const uses = keys.unnotedUses();
     if (uses.length === 0) return;
     const outcome = await post({ mutation: "note-key-use", uses });
-    if (outcome.kind === "refused") throw new Error(`the use of keys is not noted: ${outcome.reason}`);
+    if (outcome.kind === "refused") throw new Error(`recording the use of keys failed: ${outcome.reason}`);
     keys.noted(uses);
   };
   const noteNetworks = async () => {
     for (const seen of keys.unnotedNetworks()) {
       const outcome = await post({ mutation: "note-key-network", ...seen, by: BY, atMs: clock.nowMs() });
-      if (outcome.kind === "refused") throw new Error(`where a key is used from is not noted: ${outcome.reason}`);
+      if (outcome.kind === "refused") throw new Error(`recording the network of a key failed: ${outcome.reason}`);
       keys.networkNoted(seen);
       if (outcome.of !== undefined) log("key used from new network", { key_id: outcome.of, address: seen.address });
     }

@@ -16,7 +16,7 @@ const parsedHost = (host: string): string => {
   const url = `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}`;
   if (/[/?#@\\\s]/.test(host) || !URL.canParse(url))
     throw new BadSetting(
-      `GENROUTER_SERVER__HOST: cannot listen at ${host}: it is neither an address nor a name; set it or --host to one of this machine's`,
+      `GENROUTER_SERVER__HOST: cannot listen at ${host}: it is not a valid address or host name; set it or --host to an address of this machine`,
     );
   return new URL(url).hostname;
 };
@@ -28,11 +28,11 @@ export const insistOnReach = ({ server }: Pick<Settings, "server">): void => {
   const reached = publicUrl === "" ? listening : new URL(publicUrl).hostname;
   if (ANY_ADDRESS.has(reached))
     throw new BadSetting(
-      `GENROUTER_SERVER__PUBLIC_URL: ${publicUrl || host} is no address that a link can lead to; set it to where callers reach the service, like https://genrouter.example.com or http://127.0.0.1:${port}`,
+      `GENROUTER_SERVER__PUBLIC_URL: ${publicUrl || host} is not an address for links; set the URL at which clients reach the service, for example https://genrouter.example.com or http://127.0.0.1:${port}`,
     );
   if (publicUrl !== "" && new URL(publicUrl).pathname !== "/")
     throw new BadSetting(
-      `GENROUTER_SERVER__PUBLIC_URL: ${publicUrl} has a path, and the pages lie at the root; give the service a name of its own, like https://genrouter.example.com`,
+      `GENROUTER_SERVER__PUBLIC_URL: ${publicUrl} must not have a path; use a host name of its own, for example https://genrouter.example.com`,
     );
 };
 

@@ -19,7 +19,7 @@ export const createReadiness =
     if (life() === "starting") faults.push("recovery is reading the store");
     if (life() === "draining" || life() === "stopped") faults.push("the service is draining");
     if (isFull()) faults.push("the disk is full");
-    if (isUnavailable?.()) faults.push("the database does not answer");
-    if (isBucketDown?.()) faults.push("the bucket takes no files");
+    if (isUnavailable?.()) faults.push("the database does not respond");
+    if (isBucketDown?.()) faults.push("the bucket does not accept files");
     return { ready: faults.length === 0, faults };
   };

@@ -270,7 +270,7 @@ export const createServer = async (
         };
         log("service draining", {
           ...under(),
-          reason: "generations go on at the next start; answers and requests under way end now",
+          reason: "open generations continue at the next start; open requests and responses end now",
         });
         beat();
         sweep();

@@ -28,13 +28,10 @@ const namesIn = (dir: string): string[] => {
   } catch (fault) {
     const code = codeOf(fault);
     if (code === "ENOENT")
-      throw new BackupFault(
-        "not_found",
-        `${dir}: there is no such directory; genrouter backup create makes one with its first backup`,
-      );
+      throw new BackupFault("not_found", `${dir}: the directory does not exist; genrouter backup create creates it`);
     throw new BackupFault(
       "unusable",
-      `${dir} cannot be read (${code || textOf(fault)}); give this user the right to, or name another`,
+      `${dir} cannot be read (${code || textOf(fault)}); grant this user the permission, or name another`,
     );
   }
 };
@@ -42,7 +39,7 @@ const namesIn = (dir: string): string[] => {
 const shelved = (dir: string, name: string): ListedBackup => {
   const path = join(dir, name);
   if (isUnderWayName(name))
-    return { name, path, state: "incomplete", why: "it was never finished, or is being made", bytes: 0, manifest: null };
+    return { name, path, state: "incomplete", why: "it is incomplete or still being created", bytes: 0, manifest: null };
   try {
     const { manifest, bytes, fault } = inspectBackup(path);
     if (fault !== null) return { name, path, state: "damaged", why: fault, bytes, manifest };
@@ -107,11 +104,10 @@ export const takeTurnIn = (dir: string): (() => void) => {
       throw new BackupFault("no_room", `${dir}: the disk is full (${code}); free space on it or choose another directory`);
     throw new BackupFault(
       "unusable",
-      `${dir} cannot be written (${code || textOf(fault)}); give this user the right to, or choose another place`,
+      `${dir} cannot be written (${code || textOf(fault)}); grant this user the permission, or choose another directory`,
     );
   }
-  if (giveBack === null)
-    throw new BackupFault("in_use", `${dir}: another backup is being made there; try again when it has ended`);
+  if (giveBack === null) throw new BackupFault("in_use", `${dir}: another backup is being created there; try again after it`);
   return giveBack;
 };
 

@@ -36,7 +36,7 @@ self.onmessage = ({ data: { requested, stop } }: MessageEvent<ToThread>) => {
   const flag = new Int32Array(stop);
   if (process.platform === "linux") setPriority(MODEST);
   const goOn = () => {
-    if (Atomics.load(flag, 0) !== 0) throw new BackupFault("stopped", "stopped: nothing was left behind");
+    if (Atomics.load(flag, 0) !== 0) throw new BackupFault("stopped", "stopped: no files remain");
   };
   try {
     report({ done: carryOut(requested, { report: createReporter(report), goOn }) });

@@ -27,7 +27,7 @@ export const manifestOf = (place: string): Manifest => {
     if (fault instanceof BackupFault) throw fault;
     throw new BackupFault(
       codeOf(fault) === "ENOENT" || codeOf(fault) === "ENOTDIR" ? "not_found" : "damaged",
-      `${place} is no backup: its ${MANIFEST_FILE} cannot be read (${codeOf(fault) || textOf(fault)}); genrouter backup list DIR shows those in a directory`,
+      `${place} is not a backup: its ${MANIFEST_FILE} cannot be read (${codeOf(fault) || textOf(fault)}); genrouter backup list DIR lists the backups of a directory`,
     );
   }
 };
@@ -35,10 +35,10 @@ export const manifestOf = (place: string): Manifest => {
 const entryFault = (place: string, entry: Entry, progress: Progress): string | undefined => {
   const path = join(place, entry.path);
   const size = sizeOf(path);
-  if (size === undefined) return "it is missing";
-  if (size !== entry.bytes) return `it has ${size} bytes and not ${entry.bytes}`;
+  if (size === undefined) return "the file is missing";
+  if (size !== entry.bytes) return `the file has ${size} bytes, not ${entry.bytes}`;
   const { sha256 } = hashFile(path, progress);
-  return sha256 === entry.sha256 ? undefined : "its bytes are not those that were backed up";
+  return sha256 === entry.sha256 ? undefined : "the content differs from the backed-up file";
 };
 
 /**
@@ -49,7 +49,10 @@ const unlistedFiles = (place: string, manifest: Manifest): Noted[] => {
   const own = new Set([MANIFEST_FILE, `${DATABASE_FILE}-shm`, ...manifest.entries.map(({ path }) => path)]);
   if (sizeOf(join(place, `${DATABASE_FILE}-wal`)) === 0) own.add(`${DATABASE_FILE}-wal`);
   const { files, strange } = walk(place);
-  return [...files.filter((path) => !own.has(path)), ...strange].map((path) => ({ path, why: "it is not of this backup" }));
+  return [...files.filter((path) => !own.has(path)), ...strange].map((path) => ({
+    path,
+    why: "the file does not belong to this backup",
+  }));
 };
 
 const ordered = (value: unknown): string =>
@@ -85,7 +88,7 @@ const bookFaults = (place: string, manifest: Manifest): Noted[] => {
     const now = { ...stats, schema: statsOfSnapshot(path, schemaVersion), rows: presentRowCounts(stats.rows, stats.schema) };
     const then = { ...manifest, rows: presentRowCounts(manifest.rows, manifest.schema) };
     for (const member of ["rows", "ledger", "schema", "mode", "epoch", "lineage"] as const)
-      if (ordered(now[member]) !== ordered(then[member])) report(`its ${member} are not those that the manifest gives`);
+      if (ordered(now[member]) !== ordered(then[member])) report(`its ${member} differs from the manifest`);
     for (const { name, offending } of verifySnapshot(readable))
       for (const row of offending) report(`${name}: ${JSON.stringify(row)}`);
   });
@@ -111,7 +114,7 @@ const databaseFaults = (place: string, manifest: Manifest): Noted[] => {
     return bookFaults(place, manifest);
   } catch (fault) {
     if (fault instanceof BackupFault) throw fault;
-    return [{ path: DATABASE_FILE, why: `its books cannot be checked: ${textOf(fault)}` }];
+    return [{ path: DATABASE_FILE, why: `its database cannot be verified: ${textOf(fault)}` }];
   }
 };
 
@@ -133,9 +136,9 @@ export const checkBackup = (place: string, progress: Progress, only?: ReadonlySe
   if (only !== undefined) return { manifest, faults, databaseFaults: [] };
   faults.push(...unlistedFiles(place, manifest));
   if (!entries.some(({ path }) => path === DATABASE_FILE))
-    faults.push({ path: DATABASE_FILE, why: "the manifest does not name it" });
+    faults.push({ path: DATABASE_FILE, why: "the file is not in the manifest" });
   if (faults.some(({ path }) => path === DATABASE_FILE)) return { manifest, faults, databaseFaults: [] };
-  progress.report("checking the books");
+  progress.report("verifying the database");
   const known = new Set(manifest.faults.map(({ why }) => identityOf(why, manifest)));
   const found = databaseFaults(place, manifest).filter(({ why }) => !known.has(identityOf(why, manifest)));
   return { manifest, faults, databaseFaults: found };
@@ -148,6 +151,6 @@ export const inspectBackup = (place: string): { manifest: Manifest; bytes: numbe
   return {
     manifest,
     bytes: manifest.entries.reduce((sum, { bytes }) => sum + bytes, 0),
-    fault: off === undefined ? null : `${off.path} is missing or of another size`,
+    fault: off === undefined ? null : `${off.path} is missing or has another size`,
   };
 };

@@ -97,7 +97,7 @@ export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, 
     }
     if (!isThere) {
       const why = "it is missing from the data directory";
-      faults.push({ path, why: isLinked ? `${why}; the one of the backup before was taken` : why });
+      faults.push({ path, why: isLinked ? `${why}; the copy of the previous backup was used` : why });
       if (!isLinked) return;
     }
     if (!isLinked)
@@ -124,8 +124,8 @@ export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, 
     fileReads.close();
   }
   const leftOut = [
-    { what: `${expired} result files`, why: "their retention is over, or was when they were to be copied", count: expired },
-    { what: `${inBucket} result files`, why: "they are in the bucket, which has to be kept safe by itself", count: inBucket },
+    { what: `${expired} result files`, why: "their retention has expired", count: expired },
+    { what: `${inBucket} result files`, why: "they are in the bucket, which must be backed up separately", count: inBucket },
   ];
   return { placed, faults, leftOut: leftOut.filter(({ count }) => count > 0).map(({ what, why }) => ({ what, why })) };
 };
@@ -143,7 +143,7 @@ export const repairFile = (
   // The link in the previous backup stays as it is.
   rmSync(to, { force: true });
   const hasOriginal = sizeOf(from) !== undefined;
-  if (!hasOriginal) throw new Error(`${from} is gone, and what the backup before has of it is damaged`);
+  if (!hasOriginal) throw new Error(`${from} is missing, and its copy in the previous backup is damaged`);
   copyFile(from, to);
   const is = hashFile(from, progress);
   if (is.sha256 === entry.sha256)
@@ -155,6 +155,6 @@ export const repairFile = (
     };
   return {
     entry: { path: entry.path, ...is },
-    fault: { path: entry.path, why: `in the data directory its bytes are not those that were stored (SHA-256 ${entry.sha256})` },
+    fault: { path: entry.path, why: `in the data directory the content differs from the stored file (SHA-256 ${entry.sha256})` },
   };
 };

@@ -78,7 +78,7 @@ const leftBehind = ({ dataDir, withMasterKey }: CreateRequest): Manifest["left_o
     ...(!withMasterKey && isThere(MASTER_KEY_FILE)
       ? [{ what: MASTER_KEY_FILE, why: "it decrypts the provider credentials of this backup: store it in another place" }]
       : []),
-    ...(isThere(DEMO_KEY_FILE) ? [{ what: DEMO_KEY_FILE, why: "the next start with the simulator makes another" }] : []),
+    ...(isThere(DEMO_KEY_FILE) ? [{ what: DEMO_KEY_FILE, why: "the next start with the simulator creates another" }] : []),
   ];
 };
 
@@ -100,7 +100,7 @@ const checkAndMend = (aside: string, manifest: Manifest, placed: readonly Copied
   for (const { path, why } of faults) {
     const file = files.get(path);
     if (!file)
-      throw new BackupFault("failed", `${join(aside, path)}: ${why}: the disk does not keep what is written; look after it`);
+      throw new BackupFault("failed", `${join(aside, path)}: ${why}: the disk does not store written data; check the disk`);
     const { entry, fault } = repairFile(file, aside, progress);
     entries.set(path, entry);
     if (fault) noted.push(fault);
@@ -110,7 +110,7 @@ const checkAndMend = (aside: string, manifest: Manifest, placed: readonly Copied
   if (left)
     throw new BackupFault(
       "failed",
-      `${join(aside, left.path)}: ${left.why}: the disk does not keep what is written; look after it`,
+      `${join(aside, left.path)}: ${left.why}: the disk does not store written data; check the disk`,
     );
   return mended;
 };

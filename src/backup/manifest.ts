@@ -95,11 +95,11 @@ export const readManifest = (bytes: Uint8Array, place: string): Manifest => {
   try {
     value = JSON.parse(Buffer.from(bytes).toString("utf8"));
   } catch {
-    throw damaged("it is not JSON: it was changed or cut short");
+    throw damaged("it is not valid JSON: it was changed or truncated");
   }
   const form = typeof value === "object" && value !== null && "form" in value ? value.form : undefined;
   if (typeof form === "number" && form > FORM)
-    throw new BackupFault("newer", `${at}: its form is ${form} and this release knows ${FORM}; use the newer release`);
+    throw new BackupFault("newer", `${at}: its format is ${form}; this release supports ${FORM}; use the newer release`);
   if (self === undefined || hashOf(Buffer.from(text.replace(SELF, SELF_OF_NOTHING), "latin1")) !== self)
     throw damaged("it was changed after it was written");
   const { sha256: _, ...manifest } = value as Manifest & { sha256: string };

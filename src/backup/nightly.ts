@@ -60,7 +60,7 @@ export const createNightly = ({ settings, lineage, version, clock, log }: Nightl
     if (first)
       log("backup verification failed", {
         ...what,
-        reason: `${made.faults.length} faults of its original, the first: ${first.path}: ${first.why}`,
+        reason: `${made.faults.length} errors in the data directory, the first: ${first.path}: ${first.why}`,
       });
     else log("backup finished", what);
     if (made.stays !== null) log("backup failed", { reason: `older backups could not be removed: ${made.stays}` });

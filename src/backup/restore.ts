@@ -54,7 +54,7 @@ const insistOnEmpty = (dir: string): void => {
   giveBack();
   throw new BackupFault(
     "unusable",
-    `${dir} is not empty, and a restore overwrites nothing; move it aside first: mv ${dir} ${dir}.old (or remove it, if it is left from a restore that was not finished)`,
+    `${dir} is not empty, and a restore overwrites no files; move it aside first: mv ${dir} ${dir}.old (or remove it if it is from an incomplete restore)`,
   );
 };
 
@@ -63,10 +63,7 @@ const restoreEntry = (from: string, to: string, entry: Entry, progress: Progress
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
   copyFile(from, to);
   if (hashFile(to, progress).sha256 !== entry.sha256)
-    throw new BackupFault(
-      "failed",
-      `${to}: its bytes are not those that were written: the disk does not keep them; look after it`,
-    );
+    throw new BackupFault("failed", `${to}: the content differs from the written data; check the disk`);
 };
 
 const restoreDatabase = (path: string, dir: string, manifest: Manifest, entry: Entry, progress: Progress): void => {
@@ -78,7 +75,7 @@ const restoreDatabase = (path: string, dir: string, manifest: Manifest, entry: E
   const { meta: _, ...was } = presentRowCounts(manifest.rows, manifest.schema);
   const { meta: __, ...is } = presentRowCounts(rows, schema);
   if (!Bun.deepEquals({ rows: is, ledger }, { rows: was, ledger: manifest.ledger }))
-    throw new BackupFault("failed", `${aside}: its rows are not those of the backup; nothing was restored`);
+    throw new BackupFault("failed", `${aside}: the rows differ from the backup; nothing was restored`);
   syncPath(aside);
   // Replaces the placeholder, which no start accepts as a database. The directory is complete from here on.
   renameSync(aside, join(dir, DATABASE_FILE));
@@ -127,7 +124,7 @@ const inDirectory = (path: string, { to, networkDisk }: RestoreRequest, manifest
       if (/^(EACCES|EPERM|EROFS)$/.test(codeOf(fault)))
         throw new BackupFault(
           "unusable",
-          `${dir} cannot be written (${codeOf(fault)}); give this user the right to, or name another with --to`,
+          `${dir} cannot be written (${codeOf(fault)}); grant this user the permission, or name another with --to`,
         );
       throw fault;
     }
@@ -146,7 +143,7 @@ const compare = (path: string, to: string, manifest: Manifest): Restored["agains
     };
   } catch (fault) {
     if (fault instanceof BackupFault) throw fault;
-    throw new BackupFault("damaged", `${live} cannot be read, so nothing can be held against it (${textOf(fault)})`);
+    throw new BackupFault("damaged", `${live} cannot be read, so it cannot be compared with the backup (${textOf(fault)})`);
   }
 };
 

@@ -40,9 +40,9 @@ const work = <T>(
       worker.terminate();
       if ("fault" in data) return lost(asFault(data.fault));
       const found = of(data.done);
-      return found === undefined ? lost(new BackupFault("failed", "the thread did something else")) : done(found);
+      return found === undefined ? lost(new BackupFault("failed", "the backup thread sent an unexpected message")) : done(found);
     };
-    worker.onerror = (event) => lost(new BackupFault("failed", `the thread that makes backups stopped: ${event.message}`));
+    worker.onerror = (event) => lost(new BackupFault("failed", `the backup thread stopped: ${event.message}`));
     worker.postMessage({ requested, stop } satisfies ToThread);
   });
   return { result, stop: () => void Atomics.store(new Int32Array(stop), 0, 1) };

@@ -23,7 +23,7 @@ export const createEventApplier = ({ clock, log, reads, post, stripe }: ApplyEve
   const reportUndecided = (outcome: PurchaseResult, why: string): void => {
     if (outcome.kind === "refused" || outcome.undecided === undefined || outcome.purchase === null) return;
     const { id, accountId } = outcome.purchase;
-    const reason = `${why}: what it takes back in credits is to be decided (genrouter purchases undecided); until then the account is paused`;
+    const reason = `${why}: the credits to reverse must be set by an operator (genrouter purchases undecided); until then the account is paused`;
     log("reversal undecided", { purchase_id: id, account_id: accountId, count: outcome.undecided, reason });
   };
 
@@ -33,7 +33,7 @@ export const createEventApplier = ({ clock, log, reads, post, stripe }: ApplyEve
     const { id = "", accountId = "", owedCredits = 0 } = outcome.purchase ?? {};
     // If no credits were taken, only debt is worth a log line.
     if (outcome.transferredCredits === 0 && owedCredits === 0) return;
-    const owed = owedCredits > 0 ? `; ${owedCredits} credits are owed and the account is paused` : "";
+    const owed = owedCredits > 0 ? `; ${owedCredits} credits of debt, and the account is paused` : "";
     log("purchase reversed", {
       purchase_id: id,
       account_id: accountId,
@@ -51,10 +51,10 @@ export const createEventApplier = ({ clock, log, reads, post, stripe }: ApplyEve
     if (outcome.purchase?.state === "mismatched")
       return log("payment mismatch", {
         ...{ ...names, account_id },
-        reason: `paid ${payment.amountCredits ?? "nothing"} ${payment.currency}, which is not what was asked: nothing was credited`,
+        reason: `paid ${payment.amountCredits ?? "nothing"} ${payment.currency}, which differs from the request: nothing was credited`,
       });
     log("purchase paid", { ...names, account_id });
-    reportUndecided(outcome, "something in another currency than usd was taken back before it was paid");
+    reportUndecided(outcome, "a reversal in a currency other than USD arrived before the payment");
   };
 
   /**

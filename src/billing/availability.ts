@@ -1,6 +1,6 @@
 // Logs when Stripe is available again after a failed call.
 //
-// An alert on `payments away` can therefore clear.
+// An alert on `payment provider unavailable` can therefore clear.
 import type { Log } from "../logging/events.ts";
 import { type StripeClient, StripeUnavailable } from "./stripe.ts";
 

@@ -73,11 +73,11 @@ export const createBackfill = ({ clock, log, reads, stripe: desk, booking }: Bac
       const payments = isYoung ? await newsSince(desk, backup.takenAtMs, PAYMENTS) : [];
       const reversals = await newsSince(desk, sinceMs, REVERSALS);
       const faults = await forEachPage(inOrder([...payments, ...reversals]), booking.take);
-      if (faults[0] !== undefined) unavailable(`of ${faults.length} payments the refunds could not be asked for: ${faults[0]}`);
+      if (faults[0] !== undefined) unavailable(`the refunds of ${faults.length} payments could not be listed: ${faults[0]}`);
       dueAtMs = nowMs + AGAIN_MS;
     } catch (fault) {
       if (!(fault instanceof StripeUnavailable)) throw fault;
-      unavailable(`refunds and disputes of the last 30 days could not be asked for: ${fault.message}`);
+      unavailable(`refunds and disputes of the last 30 days could not be listed: ${fault.message}`);
     }
   };
 };

@@ -88,7 +88,7 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
     if (row.provider === "test") return `${deps.baseUrl()}/console/checkout/${row.id}`;
     const credits = `${deps.baseUrl()}/console/credits`;
     const place = { successUrl: `${credits}?purchase=${row.id}`, cancelUrl: `${credits}?cancelled=${row.id}` };
-    if (!stripe) throw new BillingError("unavailable", "Credits cannot be bought here at the moment; ask your operator.");
+    if (!stripe) throw new BillingError("unavailable", "Credits cannot be bought at present; contact your operator.");
     try {
       // A known checkout is looked up. A release that builds the request differently would be rejected under the idempotency key
       // of the first request.
@@ -102,20 +102,20 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
       log("payment provider unavailable", { purchase_id: row.id, account_id: row.accountId, reason: fault.message });
       throw new BillingError(
         "unavailable",
-        "The payment service cannot be reached at the moment: nothing was bought and nothing charged. Try again in a minute.",
+        "The payment service is unavailable: nothing was bought and nothing was charged. Try again in a minute.",
       );
     }
-    throw new BillingError("conflict", "This checkout is over; buy again.");
+    throw new BillingError("conflict", "This checkout has expired; start a new purchase.");
   };
 
   return {
     provider,
     buy: async ({ accountId, by, usd }) => {
-      if (provider === null) throw new BillingError("unavailable", "Credits are not sold here; ask your operator for them.");
+      if (provider === null) throw new BillingError("unavailable", "This service does not sell credits; contact your operator.");
       if (!Number.isInteger(usd) || usd < LEAST_USD || usd > MOST_USD)
         throw new BillingError(
           "invalid",
-          `amount_usd: choose a whole number from ${LEAST_USD} to ${MOST_USD.toLocaleString("en-US")}`,
+          `amount_usd: expected a whole number from ${LEAST_USD} to ${MOST_USD.toLocaleString("en-US")}`,
         );
       const atMs = clock.nowMs();
       const account = await reads.account(accountId);
@@ -123,7 +123,7 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
       if ((await reads.countOpenPurchases(account.seq, atMs)) >= OPEN_AT_MOST)
         throw new BillingError(
           "conflict",
-          `${OPEN_AT_MOST} checkouts are open already: finish one of them, or wait until they are over.`,
+          `${OPEN_AT_MOST} checkouts are already open: complete one of them, or wait until they expire.`,
         );
       const id = newId("pur");
       const outcome = await post({
@@ -136,7 +136,7 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
     checkoutUrl: async (id) => {
       const row = await found(id);
       if (row.state !== "open" || clock.nowMs() >= row.expiresAtMs)
-        throw new BillingError("conflict", "This checkout is over; buy again.");
+        throw new BillingError("conflict", "This checkout has expired; start a new purchase.");
       return urlOf(row);
     },
     refresh: async (id) => {
@@ -159,7 +159,7 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
       const row = await found(id);
       if (mode !== "test" || row.provider !== "test") throw new BillingError("not_found", `There is no purchase ${id}.`);
       if (row.state === "paid" && how === "pay") return;
-      if (row.state !== "open") throw new BillingError("conflict", "This checkout is over; buy again.");
+      if (row.state !== "open") throw new BillingError("conflict", "This checkout has expired; start a new purchase.");
       if (how === "cancel") await booking.over(id);
       else {
         const names = { sessionId: `test-${id}`, paymentIntent: `test-${id}` };

@@ -51,7 +51,7 @@ export const createPendingReconciler = ({ clock, log, reads, post, stripe, booki
     });
     const [first] = faults;
     if (first !== undefined)
-      log("payment provider unavailable", { reason: `${faults.length} of ${rows.length} could not be asked about: ${first}` });
+      log("payment provider unavailable", { reason: `${faults.length} of ${rows.length} could not be queried: ${first}` });
   };
 
   const go = async (): Promise<void> => {

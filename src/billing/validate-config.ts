@@ -17,12 +17,12 @@ export const insistOnStripe = ({ stripe }: Pick<Settings, "stripe">, mode: "test
   const { secret_key, webhook_secret } = stripe;
   if (secret_key !== "" && webhook_secret === "")
     throw new BadSetting(
-      `${HOOK}: it is missing, and without it no payment is credited; make an endpoint for /webhooks/stripe at Stripe and set its secret, or unset ${KEY}`,
+      `${HOOK}: is missing, so no payment could be credited; create an endpoint for /webhooks/stripe at Stripe and set its secret, or unset ${KEY}`,
     );
   if (secret_key === "" && webhook_secret !== "")
-    throw new BadSetting(`${KEY}: it is missing, and without it nothing can be bought; set it, or unset ${HOOK}`);
+    throw new BadSetting(`${KEY}: is missing, so no credits could be bought; set it, or unset ${HOOK}`);
   if (mode === "test" && isLiveKey(secret_key))
     throw new BadSetting(
-      `${KEY}: a live key would take money for simulated results; use a test key (sk_test_…), or no --simulate`,
+      `${KEY}: a live key would charge customers for simulated results; use a test key (sk_test_…), or omit --simulate`,
     );
 };

@@ -24,15 +24,17 @@ export const createWebhook = ({ stripe, booking, log, settings }: WebhookParts) 
     if (signature === null) return refused("The header Stripe-Signature is missing.");
     try {
       const event = await stripe.event(body, signature);
-      if (event.livemode !== isLive) return refused(`The event is of Stripe's ${isLive ? "test" : "live"} mode, the key is not.`);
+      if (event.livemode !== isLive)
+        return refused(`The event belongs to Stripe's ${isLive ? "test" : "live"} mode, but the key does not.`);
       const news = eventOf(event);
       if (news) await booking.take(news);
       return TAKEN;
     } catch (fault) {
-      if (fault instanceof BadSignature) return refused("The signature is not of this endpoint's secret, or too old.");
+      if (fault instanceof BadSignature)
+        return refused("The signature does not match the secret of this endpoint, or is too old.");
       // The event may not be committed. Stripe repeats the delivery for three days.
       log("request failed", { route: "/webhooks/stripe", reason: fault instanceof Error ? fault.message : String(fault) });
-      return { status: 503, message: "Not written yet; send it again." };
+      return { status: 503, message: "The event was not stored; send it again." };
     }
   };
 };

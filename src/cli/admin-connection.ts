@@ -57,7 +57,7 @@ const adminOver = async (settings: Settings, store: Store): Promise<AdminService
     post: async (mutation: AdminMutation) => {
       const [outcome] = await store.commit([{ ...mutation, atMs: mutation.atMs ?? clock.nowMs(), by }]);
       if (outcome?.kind !== "done" && outcome?.kind !== "refused")
-        throw new Error(`a ${mutation.mutation} mutation had no outcome`);
+        throw new Error(`a ${mutation.mutation} mutation has no outcome`);
       return outcome;
     },
     mode: await store.mode(),

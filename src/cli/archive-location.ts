@@ -39,7 +39,7 @@ export const withArchiveErrors = async <T>(again: string, work: () => Promise<T>
     // A response without a body contains only its status.
     const advice = reported.includes("deploy/S3.md")
       ? ""
-      : "; deploy/S3.md has the settings, and the rights that the access key needs";
+      : "; deploy/S3.md lists the settings and the permissions of the access key";
     throw new CommandFault(EXITS.failure, reported + advice, { code: "bucket_fault" });
   }
 };
@@ -62,10 +62,14 @@ export const archiveLocationOf = async (
 ): Promise<ArchiveLocation> => {
   const [, named] = (flag === "--archive" && ONE_OF_SEVERAL.exec(text)) || [];
   if (text === BUCKET && existsSync(BUCKET))
-    throw unclear(flag, text, "is the bucket of the settings, and a directory here, too: write ./bucket for the directory");
+    throw unclear(
+      flag,
+      text,
+      "is ambiguous: bucket is the configured bucket, and a directory with this name exists; write ./bucket for the directory",
+    );
   if (text !== BUCKET && named === undefined) {
     if (UNCLEAR.test(text))
-      throw unclear(flag, text, `is unclear: write ${BUCKET} for the bucket of the settings, and ./… for a directory here`);
+      throw unclear(flag, text, `is ambiguous: write ${BUCKET} for the configured bucket, or ./… for a directory`);
     const { openDirectory } = await import("../store/archive/archive-storage.ts");
     const dir = resolve(text);
     return { archiveStorage: openDirectory(dir), json: { dir } };
@@ -86,7 +90,7 @@ export const archiveLocationOf = async (
       throw unclear(
         flag,
         text,
-        `there are archives of several services: name one, as ${all.map((id) => `bucket:${id}`).join(", ")}`,
+        `the bucket has archives of several services: name one, for example ${all.map((id) => `bucket:${id}`).join(", ")}`,
       );
     return only;
   };

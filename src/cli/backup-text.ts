@@ -26,19 +26,19 @@ const tally = (words: readonly string[]): string =>
 
 /** Generations that were open at the time of the backup. */
 export const unfinishedLines = (rows: Restored["unfinished"]): string[] => {
-  if (rows.length === 0) return ["nothing was unfinished at its moment"];
+  if (rows.length === 0) return ["no open generations at the time of the backup"];
   const generations = new Map(rows.map(({ generation, status }) => [generation, status]));
   const attempts = rows.flatMap(({ state }) => (state === null ? [] : [state]));
-  const head = `unfinished at its moment: ${counted(generations.size, "generation")} (${tally([...generations.values()])})`;
+  const head = `open at the time of the backup: ${counted(generations.size, "generation")} (${tally([...generations.values()])})`;
   return [
     attempts.length === 0 ? head : `${head}; attempts: ${tally(attempts)}`,
     ...rows.slice(0, SHOWN).map(({ generation, status, n, state, provider, job }) => {
       const attempt =
-        n === null ? "no attempt under way" : `attempt ${n} ${state} at ${provider}${job === null ? "" : `, job ${job}`}`;
+        n === null ? "no open attempt" : `attempt ${n} ${state} at ${provider}${job === null ? "" : `, job ${job}`}`;
       return `  ${generation}  ${status}  ${attempt}`;
     }),
     ...(rows.length > SHOWN ? [`  and ${rows.length - SHOWN} more`] : []),
-    "the next start asks the providers about them before it acts",
+    "in-flight attempts are confirmed with their provider before anything is submitted",
   ];
 };
 
@@ -48,29 +48,29 @@ const named = ({ count, ids }: { count: number; ids: string[] }): string =>
 const lossLines = (loss: NonNullable<NonNullable<Restored["against"]>["loss"]>): string[] => {
   const { topUps, accounts, keys, revived } = loss;
   return [
-    ...(loss.generations > 0 ? [`${counted(loss.generations, "generation")} made since`] : []),
+    ...(loss.generations > 0 ? [`${counted(loss.generations, "generation")} created since`] : []),
     ...(loss.ended > 0
-      ? [`the end of ${counted(loss.ended, "generation")}: unfinished again, and asked about at the start`]
+      ? [`the end of ${counted(loss.ended, "generation")} since: open again, and confirmed with the provider at the next start`]
       : []),
-    ...(loss.capturedCredits > 0 ? [`${showUsd(loss.capturedCredits)} charged since: customers would have it back`] : []),
+    ...(loss.capturedCredits > 0 ? [`${showUsd(loss.capturedCredits)} charged since, which customers would get back`] : []),
     ...(topUps.count > 0
-      ? [`${counted(topUps.count, "top-up")} made since, ${showUsd(topUps.credits)}: customers paid that`]
+      ? [`${counted(topUps.count, "top-up")} created since, ${showUsd(topUps.credits)}: customers paid that`]
       : []),
-    ...(loss.adjustments > 0 ? [`${counted(loss.adjustments, "adjustment")} made since`] : []),
-    ...(accounts.count > 0 ? [`${counted(accounts.count, "account")} made since: ${named(accounts)}`] : []),
-    ...(keys.count > 0 ? [`${counted(keys.count, "API key")} made since: ${named(keys)}`] : []),
+    ...(loss.adjustments > 0 ? [`${counted(loss.adjustments, "adjustment")} created since`] : []),
+    ...(accounts.count > 0 ? [`${counted(accounts.count, "account")} created since: ${named(accounts)}`] : []),
+    ...(keys.count > 0 ? [`${counted(keys.count, "API key")} created since: ${named(keys)}`] : []),
     ...(revived.count > 0
       ? [
-          `${counted(revived.count, "API key")} revoked since would be good again: ${named(revived)}; revoke them again: genrouter keys revoke`,
+          `${counted(revived.count, "API key")} revoked since would be valid again: ${named(revived)}; revoke them again: genrouter keys revoke`,
         ]
       : []),
-    ...(loss.providerKeys > 0 ? [`${counted(loss.providerKeys, "key")} of providers set since`] : []),
+    ...(loss.providerKeys > 0 ? [`${counted(loss.providerKeys, "key")} of providers stored since`] : []),
   ];
 };
 
 /** Compares a directory with a backup and lists the data that a restore over it would lose. */
 export const comparisonLines = ({ manifest, against }: Restored, dir: string): string[] => {
-  if (against === null) return [`there is no database in ${dir}: nothing would be lost`];
+  if (against === null) return [`there is no database in ${dir}: no data would be lost`];
   const { now, loss } = against;
   const names = [...new Set([...Object.keys(manifest.rows), ...Object.keys(now.rows)])];
   const rows = names
@@ -83,8 +83,8 @@ export const comparisonLines = ({ manifest, against }: Restored, dir: string): s
     showUsd(now.ledger[name]),
   ]);
   const lines = table(["", "BACKUP", "NOW"], [...rows, ...sums], [1, 2]);
-  if (loss === null) return [...lines, `${dir} holds another service's database: none of it is in this backup`];
+  if (loss === null) return [...lines, `${dir} contains the database of another service: none of its data is in this backup`];
   const lost = lossLines(loss);
-  if (lost.length === 0) return [...lines, "nothing would be lost: nothing has happened since"];
-  return [...lines, "in its place, this backup would lose:", ...lost.map((line) => `  ${line}`)];
+  if (lost.length === 0) return [...lines, "no data would be lost: there are no later changes"];
+  return [...lines, "a restore in its place would lose:", ...lost.map((line) => `  ${line}`)];
 };

@@ -18,7 +18,7 @@ const ONCE: ReadonlySet<string> = new Set(["about", "settings"]);
 /** No process listens on the socket: the service does not run, or not yet. */
 class ServiceNotRunning extends CommandFault {
   constructor() {
-    super(EXITS.tryAgain, "the service stopped just now", { fix: "run the same command again", code: "service_gone" });
+    super(EXITS.tryAgain, "the service has just stopped", { fix: "run the same command again", code: "service_gone" });
   }
 }
 
@@ -48,9 +48,9 @@ const send = async (path: string, name: string, ask?: unknown, longestMs?: numbe
       if (left <= 1)
         throw new CommandFault(
           EXITS.tryAgain,
-          `the running service did not answer (${fault instanceof Error ? fault.message : fault})`,
+          `the running service did not respond (${fault instanceof Error ? fault.message : fault})`,
           {
-            fix: "look at its log, then try again; a --reference of your own makes sure that credits are added once",
+            fix: "check its log, then try again; with a --reference, credits are added only once",
             code: "no_answer",
           },
         );

@@ -123,7 +123,7 @@ export const checkRequest = (operation: keyof AdminService, ask: unknown): void 
 const isOperation = (name: string): name is keyof AdminService => Object.hasOwn(ASKS, name);
 
 const switchedOff = () =>
-  new CommandFault(EXITS.refused, "the inspector of the running service is switched off", {
+  new CommandFault(EXITS.refused, "the inspector of the running service is disabled", {
     fix: "set inspector.enabled to on and start the service again",
     code: "inspector_off",
   });
@@ -190,7 +190,7 @@ export const openControl = (
         return Response.json({ ok: issueToken("operator", by) } satisfies ControlAnswer);
       }
       if (request.method !== "POST" || !isOperation(name))
-        throw new CommandFault(EXITS.usage, `the service (version ${about.version}) knows no operation ${name}`, {
+        throw new CommandFault(EXITS.usage, `the service (version ${about.version}) has no operation ${name}`, {
           fix: "use the genrouter command of the same version",
           code: "unknown_operation",
         });

@@ -84,7 +84,7 @@ const apiErrorMessage = ({ code, status, message, requestId }: GenrouterError): 
   if (code === "no_key")
     return { exit: EXITS.unauthorized, lines: ["no API key: set GENROUTER_API_KEY or pass --key"], code, expected: true };
   if (code === "unreachable") {
-    const fix = "is the service running? genrouter serve starts it; --url or GENROUTER_URL says where it is";
+    const fix = "is the service running? genrouter serve starts it; --url or GENROUTER_URL sets its address";
     return { exit: EXITS.failure, lines: [message, fix], code, expected: true };
   }
   if (status === 0) return { exit: EXITS.failure, lines: [message], code, expected: true };
@@ -119,7 +119,7 @@ export const messageOf = async (fault: unknown): Promise<CliMessage> => {
   if (fault instanceof StillRunning)
     return {
       exit: EXITS.timedOut,
-      lines: [fault.message, `genrouter download ${fault.generation.id} waits for it again`],
+      lines: [fault.message, `genrouter download ${fault.generation.id} resumes waiting`],
       code: "timed_out",
       expected: true,
     };
@@ -131,7 +131,7 @@ export const messageOf = async (fault: unknown): Promise<CliMessage> => {
   if (fault instanceof StorageRefused)
     return {
       ...messageWith(EXITS.unwritable, "directory_unusable"),
-      lines: [`the result files of the data directory: ${message}`, "look after its disk, then start again"],
+      lines: [`the result files of the data directory: ${message}`, "check its disk, then start again"],
     };
   if (fault instanceof WrongMode) return messageWith(EXITS.usage, "wrong_mode");
   if (fault instanceof DatabaseUnavailable) return messageWith(EXITS.tryAgain, "database_away");
@@ -142,7 +142,7 @@ export const messageOf = async (fault: unknown): Promise<CliMessage> => {
   if (fault instanceof StoreDamaged) return messageWith(EXITS.usage, "store_damaged");
   if (fault instanceof StoreUnknown) return messageWith(70, "outcome_unknown");
   if (fault instanceof StoreFull)
-    return { ...messageWith(EXITS.tryAgain, "disk_full"), lines: [message, "free some space, then run the same command again"] };
+    return { ...messageWith(EXITS.tryAgain, "disk_full"), lines: [message, "free space, then run the same command again"] };
   if (fault instanceof BackupFault) return messageWith(EXIT_OF_BACKUP[fault.kind], `backup_${fault.kind}`);
   if (fault instanceof BadAllowEntry) return messageWith(EXITS.usage, "bad_setting");
   const { fileFaults } = await import("./catalogue-faults.ts");
@@ -160,7 +160,7 @@ export const messageOf = async (fault: unknown): Promise<CliMessage> => {
   if (code === "EPIPE") return { exit: EXITS.ok, lines: [], code, expected: true };
   return {
     exit: EXITS.failure,
-    lines: [message || "something went wrong that has no words; run again with --debug"],
+    lines: [message || "unexpected error; run again with --debug"],
     code: code ?? "defect",
     expected: false,
   };

@@ -6,7 +6,7 @@ import { CommandFault, EXITS } from "./exit-codes.ts";
 
 /** Any JSON number; the service validates it against the model. */
 const number = (text: string): number => {
-  if (!/^-?\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError("Not a number.");
+  if (!/^-?\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError("Expected a number.");
   return Number(text);
 };
 const collect = (value: string, before: string[] | undefined): string[] => [...(before ?? []), value];
@@ -15,8 +15,8 @@ type Field = { flag: string; about: string; read?: (text: string, before: never)
 
 /** Every field of §2.6 and §2.7 in their order; the flag of a list field is repeated for each item. */
 const FIELDS: readonly Field[] = [
-  { flag: "--prompt <text>", about: "what to make" },
-  { flag: "--negative-prompt <text>", about: "what to leave out" },
+  { flag: "--prompt <text>", about: "description of the result" },
+  { flag: "--negative-prompt <text>", about: "content to exclude" },
   { flag: "--image-url <url>", about: "start frame, or picture to edit" },
   { flag: "--end-image-url <url>", about: "last frame" },
   { flag: "--image-urls <url>", about: "reference picture; once per picture", read: collect },

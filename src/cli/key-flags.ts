@@ -12,11 +12,11 @@ export type TermFlags = { expires?: string; limitDay?: string; limitWeek?: strin
 /** `none`: words that remove a policy, where one may already be set. */
 export const withTerms = (command: Command, none: { never: string; none: string; all: string }): Command =>
   command
-    .option("--expires <when>", `when it ends: 12h, 90d or 2027-01-31${none.never}`)
-    .option("--limit-day <usd>", `the most it may spend from midnight to midnight, UTC${none.none}`)
-    .option("--limit-week <usd>", `the most it may spend in a week from Monday${none.none}`)
-    .option("--limit-month <usd>", `the most it may spend in a month from the first${none.none}`)
-    .option("--models <ids>", `the models it may generate with, with commas between${none.all}`);
+    .option("--expires <when>", `expiry: 12h, 90d or 2027-01-31${none.never}`)
+    .option("--limit-day <usd>", `spending limit per UTC day${none.none}`)
+    .option("--limit-week <usd>", `spending limit per week from Monday${none.none}`)
+    .option("--limit-month <usd>", `spending limit per calendar month${none.none}`)
+    .option("--models <ids>", `allowed models, separated by commas${none.all}`);
 
 /** The policy from the flags. @throws CommandFault (usage) */
 export const termsOf = (flags: TermFlags, nowMs: number): Omit<KeyChange, "name"> => {
@@ -29,7 +29,7 @@ export const termsOf = (flags: TermFlags, nowMs: number): Omit<KeyChange, "name"
   }
   const named = models?.split(",").map((id) => id.trim());
   if (named?.some((id) => id === ""))
-    throw new CommandFault(EXITS.usage, "--models: name models with commas between them, or all", { code: "bad_flag" });
+    throw new CommandFault(EXITS.usage, "--models: expected model ids separated by commas, or all", { code: "bad_flag" });
   return {
     ...(expires === undefined ? {} : { expiresAtMs: expires === "never" ? null : untilMs(expires, "--expires", nowMs) }),
     ...(named === undefined ? {} : { models: models === "all" ? null : named }),

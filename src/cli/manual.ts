@@ -74,17 +74,11 @@ const settingEntries = (): string[] =>
 
 const FILES: [string, string][] = [
   ["/etc/genrouter/genrouter.toml", "settings, in tables named as the sections of the variables above: [server] port = 8080"],
-  [
-    "DIR/genrouter.db, genrouter.db-wal",
-    "the whole state of a data directory; commits live in the -wal file: it is never deleted by hand",
-  ],
-  ["DIR/genrouter.db.before-N", "the copy made and checked before a release brought the database to schema N"],
-  [
-    "DIR/provider-keys.master",
-    "opens the providers' keys that are kept in the database; lost with it are the keys, nothing else",
-  ],
-  ["DIR/control.sock", "where commands reach a running service"],
-  ["DIR/files, DIR/spool", "result files, and media on their way"],
+  ["DIR/genrouter.db, genrouter.db-wal", "the state of a data directory; recent commits are in the -wal file: never delete it"],
+  ["DIR/genrouter.db.before-N", "verified copy from before the migration to schema N"],
+  ["DIR/provider-keys.master", "master key of the stored provider credentials; without it only these credentials are lost"],
+  ["DIR/control.sock", "socket on which commands reach a running service"],
+  ["DIR/files, DIR/spool", "result files, and files in transfer"],
 ];
 
 /** The manual page for `man -l -`. */
@@ -107,15 +101,15 @@ export const manualPage = (root: Node): string => {
     literal(EXIT_TABLE.replace(/^Exit codes:\n/, "")),
     ".SH ENVIRONMENT",
     prose(
-      "Flags win over the environment, the environment, files that it names (NAME_FILE) and credentials of the service manager over the settings file, that over the defaults.",
+      "Precedence: flags; environment, files that it names (NAME_FILE) and credentials of the service manager; settings file; defaults.",
     ),
     ...settingEntries(),
     entry(
       bold("GENROUTER_PROVIDERS__<ID>__KEY"),
-      "the credential of a provider; FAL_KEY and other names that are in common use are read too",
+      "the credential of a provider; FAL_KEY and other common names are read as well",
     ),
-    entry(bold("GENROUTER_CONFIG"), "the settings file, where --config does not name it"),
-    entry(bold("GENROUTER_URL, GENROUTER_API_KEY"), "where commands that are clients find the service, and as whom they ask"),
+    entry(bold("GENROUTER_CONFIG"), "the settings file, unless --config names it"),
+    entry(bold("GENROUTER_URL, GENROUTER_API_KEY"), "address and API key for client commands"),
     ".SH FILES",
     ...FILES.map(([path, about]) => entry(bold(path), about)),
     ".SH EXAMPLES",

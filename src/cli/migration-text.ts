@@ -47,8 +47,8 @@ export const createSpeed = (nowMs: () => number) => {
 const END = { source: "the data directory", target: "the database" } as const;
 
 export const progressLine = (step: MigrationStep, speed: ReturnType<typeof createSpeed>): string => {
-  if (step.step === "adding up") return "adding all rows up";
-  if (step.step === "settling") return "switching the guards on, and counting";
+  if (step.step === "adding up") return "computing all checksums";
+  if (step.step === "settling") return "enabling triggers and counting rows";
   const { done, of } = step;
   const share = of === 0 ? 1 : Math.min(1, done / of);
   if (step.step === "verifying") return `verifying ${END[step.end]}  ${barOf(share)}  ${done} of ${of} checks`;
@@ -59,7 +59,7 @@ export const progressLine = (step: MigrationStep, speed: ReturnType<typeof creat
       "  ",
     );
   const rate = now === undefined ? [] : [`${numberText(Math.round(now.perS))} rows/s`];
-  return [`moving  ${barOf(share)}`, step.table, `${numberText(done)} of ${numberText(of)} rows`, ...rate, ...left].join("  ");
+  return [`migrating  ${barOf(share)}`, step.table, `${numberText(done)} of ${numberText(of)} rows`, ...rate, ...left].join("  ");
 };
 
 /** Prints progress: redrawn in place on a terminal, elsewhere at intervals and whenever a new phase starts. */
@@ -82,7 +82,7 @@ const nextSteps = ({ to, files, leftHere }: Outcome, dir: string, isLocal: boole
   `start each node with GENROUTER_STORE__URL=${to} (with its password, best from a file: LoadCredential=store.url:FILE in the unit of systemd, else GENROUTER_STORE__URL_FILE)`,
   ...(isLocal
     ? [
-        `the result files stay in ${dir}/files, and nodes keep theirs in a bucket: set files.store = "s3" (deploy/S3.md); the node on this directory brings them there`,
+        `the result files stay in ${dir}/files, and nodes store result files in a bucket: set files.store = "s3" (deploy/S3.md); the node on this directory uploads them`,
       ]
     : []),
   ...(files !== null && files.missing.length > 0
@@ -98,12 +98,12 @@ const nextSteps = ({ to, files, leftHere }: Outcome, dir: string, isLocal: boole
         `${counted(leftHere.sealedKeys, "provider key is", "provider keys are")} sealed: every node needs ${dir}/provider-keys.master in its own data directory`,
       ]
     : []),
-  `${dir} does not start a service by itself any more; until one has been open over the database, genrouter migrate-store --undo goes back`,
+  `${dir} can no longer start a service; genrouter migrate-store --undo is possible until a service has opened the database`,
 ];
 
 const verdict = (terminal: Terminal, name: string, checks: Outcome["source"]): string[] => {
   const good = (words: string) => [`${terminal.paint("green", "✔")} ${name}: ${words}`];
-  if (checks === null) return good("verified before the move stopped");
+  if (checks === null) return good("verified before the interruption");
   const wrong = checks.filter(({ ok }) => !ok);
   return wrong.length === 0
     ? good("all thirteen invariants hold")
@@ -122,16 +122,18 @@ export const outcomeLines = (
     return [
       ...verdicts,
       target === null
-        ? "nothing was moved: put right what is wrong first, or restore a backup into another directory and move that"
-        : `the move has not ended: ${dir} stays in use, and no service opens the database`,
+        ? "nothing was migrated: correct the violations, or restore a backup into another directory and migrate it"
+        : `the migration is incomplete: ${dir} remains in use, and no service can open the database`,
     ];
   const count = Object.values(rows).reduce((sum, each) => sum + each, 0);
   return [
     ...verdicts,
-    `moved ${numberText(count)} rows to ${to} in ${durationText(tookMs)}`,
+    `migrated ${numberText(count)} rows to ${to} in ${durationText(tookMs)}`,
     ...(files === null ? [] : [`${numberText(files.files)} result files are in the bucket`]),
     ...(files?.missing ?? []).map(({ id, n, why }) => `${terminal.paint("yellow", "!")} ${id}, file ${n}: ${why}`),
-    ...(mended > 0 ? [`${numberText(mended)} texts held signs that PostgreSQL cannot keep; they stand as U+FFFD there`] : []),
+    ...(mended > 0
+      ? [`${numberText(mended)} texts contained characters that PostgreSQL cannot store; they were replaced by U+FFFD`]
+      : []),
     ...nextSteps(outcome, dir, isLocal),
   ];
 };

@@ -57,7 +57,7 @@ export const findMissingFiles = async (
   const onDisk = existsSync(files);
   const inBucket = await bucketOf(settings);
   const found: FileSearch = { looked: 0, missing: [] };
-  if (!onDisk && inBucket === null) return { ...found, note: `result files were not looked for: there is no ${files}` };
+  if (!onDisk && inBucket === null) return { ...found, note: `result files were not checked: ${files} does not exist` };
 
   const faultOf = async (id: string, file: StoredFile): Promise<string | null> => {
     const fault = onDisk && file.object === undefined ? faultOnDisk(files, id, file) : "the stored file is missing";

@@ -8,7 +8,7 @@ import { CommandFault, EXITS } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
 export const OUTPUT_HELP =
-  "where to save it; further files get -2, -3, …; a directory is fine; - is standard output; a FIFO or device is written into";
+  "output file or directory; further files get -2, -3, …; - is standard output; FIFOs and devices are allowed";
 
 const STDOUT = "/dev/stdout";
 const STDOUT_FD = 1;
@@ -35,8 +35,7 @@ const missingDirectory = async (wanted: string): Promise<string | undefined> => 
 
 /** Rejects an unusable destination before the generation is submitted and charged. @throws CommandFault (usage) */
 export const checkOutput = async ({ output, json }: { output?: string; json?: true }): Promise<void> => {
-  if (json && takesStdout(output))
-    throw badOutput(`--json and -o ${output} both write to standard output; leave one of them out`);
+  if (json && takesStdout(output)) throw badOutput(`--json and -o ${output} both write to standard output; omit one of them`);
   try {
     await checkPlace(outputPathOf(output));
   } catch (fault) {

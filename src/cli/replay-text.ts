@@ -62,7 +62,7 @@ export const exportReplay = async (
     case "mermaid":
       return { text: mermaidOf(chart, wayOf(steps)), faults };
     case "svg":
-      return { text: svgOf(chart, marksAt(steps, steps.length - 1), `The way of ${id}`), faults };
+      return { text: svgOf(chart, marksAt(steps, steps.length - 1), `Path of ${id}`), faults };
     case "json":
       return { text: JSON.stringify({ generation: { id, model, status }, agrees, faults, steps: steps.map(jsonOf) }), faults };
     case "text":

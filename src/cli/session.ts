@@ -91,14 +91,14 @@ export const clientOf = async (session: Session, flags: ClientFlags): Promise<Cl
     }
   }
   if (!/^https?:\/\/[^/]/i.test(url) || !URL.canParse(url))
-    throw new CommandFault(EXITS.usage, `${JSON.stringify(url)} is not an address`, {
-      fix: `--url and GENROUTER_URL look like ${DEFAULT_URL}`,
+    throw new CommandFault(EXITS.usage, `${JSON.stringify(url)} is not a valid URL`, {
+      fix: `--url and GENROUTER_URL expect a URL such as ${DEFAULT_URL}`,
       code: "bad_flag",
     });
   // The key is sent as a header. The error message never repeats it.
   if (key !== null && !/^[\x21-\x7e]*$/.test(key))
-    throw new CommandFault(EXITS.usage, "the API key is not one word of printable ASCII", {
-      fix: "--key and GENROUTER_API_KEY take what genrouter keys create printed, and nothing else",
+    throw new CommandFault(EXITS.usage, "the API key is invalid; expected printable ASCII without spaces", {
+      fix: "pass the key that genrouter keys create printed with --key or GENROUTER_API_KEY",
       code: "bad_flag",
     });
   return createClient({ url, ...(key === null ? {} : { key }) });

@@ -51,7 +51,7 @@ export const waitForEnd = async (
     const spinner = terminal.isLive ? `${SPINNER[frame++ % SPINNER.length]} ` : "";
     const nowMs = performance.now();
     const line = progressLine(current, terminal.isLive ? nowMs - startMs : null);
-    terminal.progress(spinner + (nowMs < silentUntilMs ? "the service does not answer; trying again" : line));
+    terminal.progress(spinner + (nowMs < silentUntilMs ? "the service does not respond; retrying" : line));
   };
   const onUpdate = (generation: Generation) => {
     current = generation;

@@ -106,7 +106,7 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
         await deps.takeUp(seqs);
       } catch (fault) {
         // The generations belong to this node now, and no other node continues them while it lives.
-        end(`what it took over cannot be read: ${reasonOf(fault)}`);
+        end(`the reclaimed generations cannot be read: ${reasonOf(fault)}`);
         return;
       }
     }
@@ -130,7 +130,7 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
     });
     if (isStopped) return;
     if (clusterState === null) {
-      end("its lease ran out and another node has taken over: this process ends");
+      end("its lease expired and another node has taken over: this process exits");
       return;
     }
     if (isUnavailable) {
@@ -154,15 +154,15 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
     if (clusterState.ended.length > 0)
       log("node considered dead", {
         count: clusterState.ended.length,
-        reason: `the lease of ${clusterState.ended.map((epoch) => `epoch ${epoch}`).join(", ")} ran out; what was left there is taken over`,
-        action: "genrouter nodes says which node that was; its log says why it ended",
+        reason: `the lease of ${clusterState.ended.map((epoch) => `epoch ${epoch}`).join(", ")} expired; its open generations are taken over`,
+        action: "genrouter nodes lists the node; its log has the reason",
       });
     if (clusterState.isAnythingLeft) takeOver().catch(report);
   };
   const report = (fault: unknown): void => {
     if (isStopped) return;
     // The node was ended meanwhile or may own generations that it does not know. No other node continues them while it lives.
-    if (fault instanceof StoreUnknown) end(`what became of a take-over is not known: ${reasonOf(fault)}`);
+    if (fault instanceof StoreUnknown) end(`the outcome of a takeover is unknown: ${reasonOf(fault)}`);
     else log("takeover failed", { reason: reasonOf(fault) });
   };
   const turn = async (): Promise<void> => {

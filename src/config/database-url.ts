@@ -48,7 +48,7 @@ const parameterFault = ([name, value]: [string, string]): string | undefined => 
   if (name === "sslmode")
     return MODES.includes(value.toLowerCase())
       ? undefined
-      : `sslmode may be ${MODES.join(", ")}; a stranger's server is kept out by ${PROVED} alone`;
+      : `sslmode may be ${MODES.join(", ")}; only ${PROVED} verifies the server`;
   if (name === "schema" || name === "currentSchema" || name === "search_path")
     return value === "public" ? undefined : `drop ${name}, and set it for the role: ALTER ROLE … SET search_path = …`;
   if (OF_THE_CLIENT.has(name) || WITHOUT_EFFECT.has(name) || name === POOLED) return undefined;
@@ -56,7 +56,7 @@ const parameterFault = ([name, value]: [string, string]): string | undefined => 
     return WRITERS.includes(value) ? undefined : `target_session_attrs may be ${WRITERS.join(", ")}: the service writes`;
   // A parameter name with these characters is the remainder of a password.
   if (/[@:/]/.test(name)) return RAW_QUESTION_MARK;
-  return `${JSON.stringify(name)} is no parameter that is known here; drop it${INSTEAD[name] ? ` and ${INSTEAD[name]}` : ""}`;
+  return `${JSON.stringify(name)} is not a supported parameter; remove it${INSTEAD[name] ? ` and ${INSTEAD[name]}` : ""}`;
 };
 
 const canDecode = (text: string): boolean => {
@@ -73,7 +73,7 @@ const unreadable = (rest: string): string => {
   const user = rest.slice(0, Math.max(0, rest.lastIndexOf("@")));
   const raw = Object.keys(ENCODED).find((char) => char !== "%" && user.includes(char));
   if (raw !== undefined) return `the user or the password has a raw "${raw}"; write it as ${ENCODED[raw]} (${HOW})`;
-  return `it cannot be parsed; it is postgres://user:password@host:5432/database, and ${HOW}`;
+  return `the URL is invalid; expected postgres://user:password@host:5432/database, and ${HOW}`;
 };
 
 /** `host` may contain the path of a socket, without a host before it in the URL. */
@@ -83,8 +83,7 @@ const withHost = (url: string): string => url.replace(/^(\w+:\/\/(?:[^@/]*@)?)(?
 const addressFault = (url: string): string | undefined => {
   const rest = url.slice(url.indexOf("//") + 2);
   const hosts = rest.slice(rest.lastIndexOf("@") + 1).split(/[/?#]/)[0] ?? "";
-  if (hosts.includes(","))
-    return "it names several hosts; give one: an address that follows the primary, of your provider's, of a proxy or of a name that moves";
+  if (hosts.includes(",")) return "it names several hosts; use one address that follows the primary, for example of a proxy";
   const whole = withHost(url);
   if (!URL.canParse(whole)) return unreadable(rest);
   if (isCutByQuestionMark(rest)) return RAW_QUESTION_MARK;
@@ -116,7 +115,7 @@ const wayTo = (url: string): { host: string; isSocket: boolean; isProved: boolea
 const inClear = (url: string): string | undefined => {
   const { host, isSocket, isProved } = wayTo(url);
   if (isSocket || isProved || isLoopback(host)) return undefined;
-  return `the connection to ${host} could be read, or answered by a stranger: give the address ?sslmode=${PROVED} (and &sslrootcert=/path/to/ca.pem for a private CA), or set GENROUTER_STORE__INSECURE=true on a private network`;
+  return `the connection to ${host} is not protected against interception: add ?sslmode=${PROVED} (and &sslrootcert=/path/to/ca.pem for a private CA), or set GENROUTER_STORE__INSECURE=true on a private network`;
 };
 
 /** Reason why a URL is rejected; undefined if it is accepted. */

@@ -191,7 +191,7 @@ const faultLine = (fault: ValueError, settings: ReadonlyMap<string, Entry>): str
   const name = parts.join(".");
   if (fault.type === ValueErrorType.ObjectAdditionalProperties) {
     const [, entry] = [...settings].find(([each]) => each.startsWith(`${name}.`)) ?? [];
-    return `${entry?.from ?? name} is not a setting; a provider's id is small letters, digits and hyphens, and begins with a letter`;
+    return `${entry?.from ?? name} is not a setting; a provider's id consists of lower-case letters, digits and hyphens, and begins with a letter`;
   }
   const from = settings.get(name)?.from ?? PREFIX + parts.join("__").toUpperCase();
   return `${from}: ${misfit(fault, parts[0] === "providers" || isSecret(parts))}`;
@@ -203,7 +203,7 @@ const faultLine = (fault: ValueError, settings: ReadonlyMap<string, Entry>): str
  */
 export const listeningFault = ({ settings: { server, operator }, origins }: ReadSettings): string | undefined => {
   if (isLoopback(server.host) || operator.token !== "") return undefined;
-  return `${origins.get("server.host")}: ${server.host} can be reached from other machines; first set operator.token, the credential of the operator's pages (GENROUTER_OPERATOR__TOKEN_FILE names a file with it; openssl rand -hex 32 makes one)`;
+  return `${origins.get("server.host")}: ${server.host} can be reached from other machines; set operator.token first (GENROUTER_OPERATOR__TOKEN_FILE names a file with it; openssl rand -hex 32 creates one)`;
 };
 
 /** Faults of combinations of settings that are valid individually. */
@@ -224,7 +224,7 @@ const withFileRead = (all: readonly Entry[], stronger: readonly Entry[], note: N
     const { value, from } = entry;
     const name = of.join(".");
     if (isSetIn(all, name)) note(`${name} and ${from} are both set; set one of them`);
-    else if (typeof value !== "string" || value === "") note(`${from}: must be the path of a file with the value in it`);
+    else if (typeof value !== "string" || value === "") note(`${from}: expected the path of a file that contains the value`);
     else if (!isSetIn(stronger, name)) return entryIn(value, of, from, note);
     return [];
   });

@@ -29,7 +29,7 @@ const lineIn = (path: string, from: string, note: Note): string | undefined => {
   try {
     const text = readFileSync(path, "utf8").trim();
     if (text !== "") return text;
-    note(`${from}: ${path} is empty; put the value into it, and nothing else`);
+    note(`${from}: ${path} is empty; it must contain only the value`);
   } catch (fault) {
     note(`${from}: ${path} cannot be read${codeOf(fault)}`, isPassing(fault));
   }

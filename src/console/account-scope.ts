@@ -22,7 +22,7 @@ export const seesAll = ({ who }: CreditsRequest): boolean => who.role !== "membe
 export const accountOf = async (reads: Pick<StoreReads, "account">, request: CreditsRequest): Promise<AccountRow> => {
   const named = request.query.get("account");
   const id = named ?? request.who.accountId;
-  if (id === null) throw new BillingError("not_found", "You have no account of your own: choose one.");
+  if (id === null) throw new BillingError("not_found", "Your user has no account; choose one.");
   const account = id === request.who.accountId || seesAll(request) ? await reads.account(id) : undefined;
   if (!account) throw new BillingError("not_found", `There is no account ${id}.`);
   return account;
@@ -30,7 +30,7 @@ export const accountOf = async (reads: Pick<StoreReads, "account">, request: Cre
 
 /** The user's own account, for a change. @throws BillingError */
 export const ownAccountId = (request: CreditsRequest): string => {
-  if (request.who.role === "viewer") throw new BillingError("forbidden", "You may look at everything here and change nothing.");
-  if (request.who.accountId === null) throw new BillingError("not_found", "You have no account of your own.");
+  if (request.who.role === "viewer") throw new BillingError("forbidden", "Your role has read access only.");
+  if (request.who.accountId === null) throw new BillingError("not_found", "Your user has no account.");
   return request.who.accountId;
 };

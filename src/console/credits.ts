@@ -71,10 +71,10 @@ export const createCredits = ({ settings, checkout, clock, reads, post }: Credit
     setLow: async (request: CreditsRequest): Promise<CreditsView> => {
       const account = await accountOf(reads, request);
       if (request.who.role !== "operator" && account.id !== ownAccountId(request))
-        throw new BillingError("forbidden", "You may look at this account and change nothing of it.");
+        throw new BillingError("forbidden", "Your role has read access only.");
       const { usd } = request.body as { usd: number | null };
       if (usd !== null && (!Number.isInteger(usd) || usd < 0 || usd > MOST_LOW_USD))
-        throw new BillingError("invalid", `usd: choose a whole number from 0 to ${MOST_LOW_USD.toLocaleString("en-US")}`);
+        throw new BillingError("invalid", `usd: expected a whole number from 0 to ${MOST_LOW_USD.toLocaleString("en-US")}`);
       const mark = { mutation: "set-low-balance", accountSeq: account.seq, credits: usd === null ? null : usd * 100 } as const;
       await post({ ...mark, by: actorOf(request), atMs: clock.nowMs() });
       return view(account, request);
@@ -84,7 +84,7 @@ export const createCredits = ({ settings, checkout, clock, reads, post }: Credit
       const account = await accountOf(reads, request);
       const before = request.query.get("before");
       if (before !== null && !/^-?\d{1,16}$/.test(before))
-        throw new BillingError("invalid", "before: take it from the page before");
+        throw new BillingError("invalid", "before: expected the value from the previous page");
       return ledgerPage(reads, ledgerRequestOf(account, request), before === null ? null : Number(before), PAGE);
     },
     /** `GET /console/api/ledger.csv`: all transfers that match the filters, streamed. */

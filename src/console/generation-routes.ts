@@ -76,7 +76,7 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
 
   const submit = async (query: ConsoleRequest): Promise<GenerationDto> => {
     const { request, requestId, who } = query;
-    if (who.role === "viewer") throw new ConsoleRefused("forbidden", "You may look at everything here and change nothing.");
+    if (who.role === "viewer") throw new ConsoleRefused("forbidden", "Your role has read access only.");
     const caller = await deps.consoleCaller(who.accountId ?? "");
     if (caller.paused) refuse("account_disabled", "The account is paused.");
     await deps.count(caller);

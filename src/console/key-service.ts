@@ -47,7 +47,7 @@ export type KeyServiceDeps<By> = {
 };
 type Terms = Pick<KeyRequest, "expiresAtMs" | "models" | "limits">;
 
-const READ_ONLY = "You may look at this account's keys and not change them.";
+const READ_ONLY = "Your role has read access only.";
 /** Number of days shown if the request names none. */
 const SHOWN_DAYS = 30;
 

@@ -15,7 +15,7 @@ const openLine = () => {
   const waiting: (() => void)[] = [];
   let under = 0;
   return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (waiting.length >= MOST_WAITING) return refuse("busy", "Too many small pictures are being made; load the page again.");
+    if (waiting.length >= MOST_WAITING) return refuse("busy", "Too many thumbnails are being created; reload the page.");
     if (under >= AT_A_TIME) await new Promise<void>((turn) => waiting.push(turn));
     else under += 1;
     try {
@@ -43,7 +43,7 @@ export const createThumbnails = (thumbnail: Thumbnail) => {
       "content-security-policy": "sandbox",
     };
     if (request.headers.get("if-none-match")?.includes(etag)) return new Response(null, { status: 304, headers });
-    if (bytes > MOST_BYTES) return refuse("not_found", "This picture is too large for a small one.");
+    if (bytes > MOST_BYTES) return refuse("not_found", "The picture is too large for a thumbnail.");
     const made = await queue(async () => thumbnail(await (await read()).bytes(), SIDE_PX, account));
     return new Response(made, { headers: { ...headers, "content-type": "image/webp" } });
   };

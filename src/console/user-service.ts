@@ -210,7 +210,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
     changePassword: async (who: SignedIn, signIn: SignInRequest, request: { old: string; password: string }): Promise<void> => {
       const kept = (await reads.userByEmail(who.email))?.password ?? null;
       if (!(await isOwnPassword(signIn, { userId: who.userId, password: request.old, kept })) || kept === null)
-        throw new ConsoleRefused("refused", "The password of now is wrong.");
+        throw new ConsoleRefused("refused", "The current password is wrong.");
       insistOnOther(request.password, who.email);
       const password = await passwords.hash(request.password, { rank: 0, whose: who.userId });
       const change = { password, ifPassword: kept, keepSessionId: who.sessionId };

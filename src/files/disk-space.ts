@@ -42,8 +42,8 @@ export const createDiskSpace = ({ dir, clock, log }: { dir: string; clock: Clock
       if (isFullOf(fault) && !isFull) {
         isFull = true;
         log("disk full", {
-          reason: "the disk of this node is full: submissions are refused, and results wait for free space",
-          action: "free space on the disk of data.dir (genrouter doctor names it); no restart is required",
+          reason: "the disk of this node is full: submissions are rejected, and results wait for free space",
+          action: "free space on the disk of data.dir (genrouter doctor prints it); no restart is required",
         });
         tryAgain();
       }

@@ -13,7 +13,7 @@ export const onDisk = async <T>(work: () => Promise<T>): Promise<T> => {
     if (error instanceof StorageRefused) throw error;
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown fault";
     if (code === "EMFILE" || code === "ENFILE") throw new StorageRefused(`no descriptor is left to open a file: ${code}`);
-    throw new StorageRefused(`the disk refused: ${code}`);
+    throw new StorageRefused(`the disk returned an error: ${code}`);
   }
 };
 

@@ -107,7 +107,7 @@ export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
       suspects.delete(seq);
       const [cause] = await deps.unfinished(seq - 1, 1);
       if (cause?.seq !== seq || cause.snapshot === null) continue;
-      const step = deps.parkingOf(cause, `${deaths} starts in a row ended while it was taken up`, clock.nowMs());
+      const step = deps.parkingOf(cause, `${deaths} consecutive starts ended during its recovery`, clock.nowMs());
       // A full disk does not stop a start; a later start parks the generation.
       await deps.commit([step]).catch((fault: unknown) => {
         if (!(fault instanceof StoreFull)) throw fault;

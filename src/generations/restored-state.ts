@@ -26,7 +26,7 @@ export const logRestoredState = (log: Log, restored: Awaited<ReturnType<StoreRea
   if (restored === null || restored.isSettled) return;
   const taken = new Date(restored.takenAtMs).toISOString();
   log("restored backup", {
-    reason: `taken ${taken}: what was on its way then is confirmed with its provider before anything is sent; what came after is not in these books`,
+    reason: `taken ${taken}: in-flight attempts are confirmed with their provider before anything is submitted; later changes are not in the database`,
     action: `genrouter reconcile PROVIDER --since ${taken}, then genrouter backup settle --reason TEXT`,
   });
 };

@@ -21,7 +21,7 @@ export const createStuck = (log: Log): Stuck => {
   return {
     parked: ({ seq, id, requestId }) => {
       all.set(seq, "parked");
-      const action = `genrouter generations parked says why; genrouter generations settle, fail or retry ${id} ends it`;
+      const action = `genrouter generations parked prints the reason; genrouter generations settle, fail or retry ${id} resolves it`;
       log("generation parked", { generation_id: id, request_id: requestId, action });
     },
     foundParked: (seq) => void all.set(seq, "parked"),

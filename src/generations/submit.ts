@@ -68,7 +68,7 @@ export type SubmitDeps = {
 
 const CLOSED = {
   restarting: "The service is starting or about to stop; send the same request again with the same Idempotency-Key.",
-  busy: "The service has more to write than it can at the moment; send the same request again with the same Idempotency-Key.",
+  busy: "The service is overloaded; send the same request again with the same Idempotency-Key.",
 } as const;
 
 /** Returns the model if it has a configured route. @throws ApiError `model_not_available` */
@@ -224,7 +224,7 @@ const tooLittle = (needed: string, availableCredits: Credits): never =>
 const owing = (owedCredits: Credits): never =>
   refuse(
     "insufficient_credits",
-    `${usd(owedCredits)} is owed for credits that were taken back after they were spent; add at least so much: nothing new is accepted until it is settled.`,
+    `${usd(owedCredits)} of debt is open, because spent credits were reversed; add at least this amount before new submissions.`,
   );
 
 const answer = (outcome: AdmitResult, reservedCredits: Credits): SubmitResult => {

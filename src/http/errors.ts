@@ -20,10 +20,10 @@ export const answerRefusal = (refusal: ApiError, requestId: string): Response =>
 
 const SERVER_ERROR = errorJson(
   "server_error",
-  "The service made a mistake; the same request with the same Idempotency-Key may be sent again.",
+  "The service had an internal error; repeat the request with the same Idempotency-Key.",
 );
 
-const AWAY = "The service cannot read its books at the moment; send the same request again with the same Idempotency-Key.";
+const AWAY = "The service cannot read its database at present; repeat the request with the same Idempotency-Key.";
 
 /** Stack frames of a defect without its message, because messages may quote request data. At most eight frames. */
 const framesOf = (fault: unknown): string =>

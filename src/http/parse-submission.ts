@@ -84,7 +84,7 @@ export const idempotencyKeyOf = (request: Request): string | null => {
 /** Reads the fields of the envelope from parsed JSON. @throws ApiError `invalid_request`. */
 export const readEnvelope = (value: Json): Pick<SubmitRequest, "model" | "input" | "maxCostCredits" | "maxWaitMs"> => {
   if (!checker.Check(value)) return explain(value);
-  if (!value.model.isWellFormed()) refuse("invalid_request", "model: holds half a surrogate pair, which is no text.");
+  if (!value.model.isWellFormed()) refuse("invalid_request", "model: contains an unpaired surrogate.");
   return {
     model: value.model,
     input: value.input as JsonObject,

@@ -29,8 +29,8 @@ export const createThumbnail = (sandbox: Pick<Sandbox, "run">): Thumbnail => {
     };
     const requested = { source: inMemory([picture]), sink, who: { share: "page", account }, signal: never, waitMs: WAIT_MS };
     await sandbox.run("thumbnail", { sidePx, mostPixels: MOST_PIXELS }, requested).catch((fault: unknown) => {
-      if (fault instanceof Busy) return refuse("busy", "Too many small pictures are being made; load the page again.");
-      if (fault instanceof Unreadable) return refuse("not_found", "No small picture can be made of this file.");
+      if (fault instanceof Busy) return refuse("busy", "Too many thumbnails are being created; reload the page.");
+      if (fault instanceof Unreadable) return refuse("not_found", "No thumbnail can be created from this file.");
       throw fault;
     });
     return made;

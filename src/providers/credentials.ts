@@ -24,7 +24,7 @@ const fromFile = (account: string, path: string): string => {
     const why = `${path} cannot be read${codeOf(fault)}`;
     throw new BadSetting(`${providerSetting(account)}__KEY_FILE: ${why}`, { isPassing: isPassing(fault) });
   }
-  throw new BadSetting(`${providerSetting(account)}__KEY_FILE: ${path} is empty; put the key into it, and nothing else`);
+  throw new BadSetting(`${providerSetting(account)}__KEY_FILE: ${path} is empty; it must contain only the key`);
 };
 
 /**

@@ -90,7 +90,7 @@ const without = (response: ProviderResponse, secrets: readonly string[]): Provid
 export const usableKey = (providerId: string, text: string | undefined): string | undefined => {
   const key = text?.trim() || undefined;
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
-    throw new Error(`providers.${providerId}.key: a credential is one word of printable ASCII; this one cannot be sent`);
+    throw new Error(`providers.${providerId}.key: the credential is invalid; expected printable ASCII without spaces`);
   return key;
 };
 

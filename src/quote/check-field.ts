@@ -12,7 +12,7 @@ import { countCodePoints, listChoices, nameType, show } from "./describe-values.
  * @param whose what follows "is not offered", e.g. `by vidmodel-2.0`.
  */
 export const fieldFault = (name: FieldName, field: Field, value: unknown, whose: string): string | undefined => {
-  if (value === null) return "null is not a value; leave the field out";
+  if (value === null) return "null is not a value; omit the field";
   if (isChoice(field)) return choiceFault(field, value, whose);
   if (isRange(field)) return rangeFault(field, value);
   return isLink(field) ? linksFault(name, field, value) : textFault(name, field, value);
@@ -35,7 +35,7 @@ const rangeFault = ({ min, max }: RangeField, value: unknown) => {
 const textFault = (name: FieldName, field: TextField, value: unknown) => {
   if (typeof value !== "string") return `must be text, not ${nameType(value)}`;
   if (name === "prompt" && value === "") return `must not be empty; write 1 to ${field.max_length} characters`;
-  if (!value.isWellFormed()) return "is not well-formed Unicode: it holds half of a surrogate pair";
+  if (!value.isWellFormed()) return "contains an unpaired surrogate";
   // There are never more code points than code units, so a short text is not scanned.
   const length = value.length > field.max_length ? countCodePoints(value) : value.length;
   return length > field.max_length ? `${length} characters are too many; at most ${field.max_length}` : undefined;
@@ -44,7 +44,7 @@ const textFault = (name: FieldName, field: TextField, value: unknown) => {
 const linksFault = (name: FieldName, field: LinkField, value: unknown) => {
   if (!isMediaField(name) || !MEDIA_FIELDS[name].isList) return undefined;
   if (!Array.isArray(value)) return `must be a list of 1 to ${field.max_items} URLs, not ${nameType(value)}`;
-  if (value.length === 0) return `must hold at least one URL; leave the field out, or send 1 to ${field.max_items}`;
+  if (value.length === 0) return `must contain at least one URL; omit the field, or send 1 to ${field.max_items}`;
   return value.length > field.max_items ? `${value.length} URLs are too many; at most ${field.max_items}` : undefined;
 };
 

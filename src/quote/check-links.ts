@@ -11,15 +11,15 @@ const REWRITTEN = /[\s\\\p{Cc}]/u;
 /** The violation of a media URL, without its name; undefined if valid. */
 export const linkFault = (link: unknown, allowsHost: AllowsHost): string | undefined => {
   if (typeof link !== "string") return `must be a URL, not ${nameType(link)}`;
-  if (link === "") return "must not be empty; leave the field out";
-  if (!link.isWellFormed()) return "is not well-formed Unicode: it holds half of a surrogate pair";
+  if (link === "") return "must not be empty; omit the field";
+  if (!link.isWellFormed()) return "contains an unpaired surrogate";
   const length = countCodePoints(link);
   if (length > BOUNDS.linkLength) return `${length} characters are too many; at most ${BOUNDS.linkLength}`;
-  if (REWRITTEN.test(link)) return "must hold no white space, control character or backslash";
+  if (REWRITTEN.test(link)) return "must not contain white space, control characters or backslashes";
   const url = /^https?:\/\/[^/]/i.test(link) ? URL.parse(link) : null;
   if (!url) return "must be a public https URL";
-  if (url.username !== "" || url.password !== "") return "must hold no user name or password";
-  if (url.hostname.endsWith(".")) return "must name its host without a dot at the end";
+  if (url.username !== "" || url.password !== "") return "must not contain a user name or password";
+  if (url.hostname.endsWith(".")) return "must not have a dot at the end of its host";
   const port = url.port || (url.protocol === "https:" ? "443" : "80");
   if (url.protocol === "https:" && port === "443") return undefined;
   if (allowsHost(`${url.hostname}:${port}`)) return undefined;

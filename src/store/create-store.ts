@@ -26,7 +26,7 @@ const isThere = (path: string, dir: string): boolean => {
     const code = fault instanceof Error && "code" in fault ? String(fault.code) : "unknown fault";
     if (code === "ENOTDIR") return false;
     throw new DirectoryUnusable(
-      `data directory ${dir}: it cannot be entered (${code}); give this user the right to, all the way down`,
+      `data directory ${dir}: it cannot be entered (${code}); grant this user access to the directory and its parents`,
     );
   }
 };

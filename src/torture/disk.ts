@@ -27,11 +27,11 @@ const KINDS = new Map([
   [0x6a656a63, "virtiofs"],
 ]);
 const ABOUT: Record<string, string> = {
-  tmpfs: "it is memory: everything on it is gone after a power cut; choose a directory on a disk",
-  ramfs: "it is memory: everything on it is gone after a power cut; choose a directory on a disk",
-  overlayfs: "it is the layer of a container: what is on it goes with the container; choose a volume",
-  fuse: "a program answers for it: whether a sync is one is for that program to say",
-  "9p": "another machine or the host answers for it: whether a sync is one is for them to say",
+  tmpfs: "it is memory and is lost at a power failure; choose a directory on a disk",
+  ramfs: "it is memory and is lost at a power failure; choose a directory on a disk",
+  overlayfs: "it is the layer of a container and is deleted with the container; choose a volume",
+  fuse: "a program implements it: only that program can guarantee a sync",
+  "9p": "another machine or the host implements it: only they can guarantee a sync",
 };
 
 const PAGE_BYTES = 4096;
@@ -73,10 +73,10 @@ export const measureDisk = (dir: string): Disk => {
   if (ABOUT[kind]) warnings.push(`${kind}: ${ABOUT[kind]}`);
   else if (syncMs.p50 < TOO_FAST_MS)
     warnings.push(
-      `a sync takes ${syncMs.p50} ms, which no disk can: something in between says done too early, and a power cut will show it`,
+      `a sync takes ${syncMs.p50} ms, which no disk can do: a layer acknowledges too early, and a power failure can lose data`,
     );
   if (syncMs.p50 > SLOW_MS)
-    warnings.push(`a sync takes ${syncMs.p50} ms: every submission waits for that; a faster disk helps most`);
+    warnings.push(`a sync takes ${syncMs.p50} ms: every submission waits for it; a faster disk helps most`);
   if (freeBytes < SCARCE_BYTES) warnings.push(`only ${Math.round(freeBytes / 1e6)} MB are free`);
   return { kind, freeBytes, syncMs, warnings };
 };

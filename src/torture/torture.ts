@@ -79,7 +79,7 @@ export const torture = async (plan: TorturePlan, report: (progress: Progress) =>
       isOver,
       isHurried: isStopped,
       report: (line) => {
-        if (/peace/.test(line)) progress.doing = "letting everything end, then the audit";
+        if (/peace/.test(line)) progress.doing = "finishing all generations, then auditing";
         show();
       },
       onCycle: ({ kills, submissions }) => {
@@ -110,7 +110,7 @@ export const torture = async (plan: TorturePlan, report: (progress: Progress) =>
       if (faults.length === 0) continue;
       mkdirSync(scratch, { recursive: true });
       writeFileSync(join(scratch, `world-${seed}.txt`), `${[...faults, "", ...trace].join("\n")}\n`);
-      findings.push({ check: `a simulated world (seed ${seed}) keeps every promise`, faults, seed });
+      findings.push({ check: `a simulated world (seed ${seed}) violates no invariant`, faults, seed });
     }
   };
 

@@ -35,8 +35,8 @@ const diskLine = ({ kind, freeBytes, syncMs }: Disk): string =>
   `${syncMs.longest} ms (longest of ${syncMs.syncs})`;
 
 const HEADLINES: Record<Unjudged, string> = {
-  "disk-full": "Could not be judged: the disk is full.",
-  stopped: "Could not be judged: it was ended before everything had come to its end.",
+  "disk-full": "No verdict: the disk is full.",
+  stopped: "No verdict: the run was stopped before its end.",
 };
 
 /** One line per fact; the first states the result. */
@@ -50,16 +50,16 @@ export const verdictLines = (end: TortureEnd): { headline: string; lines: string
   const { acknowledged, credits, jobs, replayed, killsInSending, audits, worlds } = figures;
   const tried = [
     `${count(acknowledged, "acknowledged submission")} over ${count(figures.kills, "crash", "crashes")} ` +
-      `in ${lengthOf(end.tookMs)}${promised("0 missing, 0 changed after their end, 0 stuck")}`,
+      `in ${lengthOf(end.tookMs)}${promised("0 missing, 0 changed after their end, 0 unfinished")}`,
     ...reported(credits, `${count(credits, "credit")} charged${promised("0 missing, 0 charged twice, 0 still held")}`),
-    ...reported(jobs, `${count(jobs, "job")} at the simulated providers${promised("0 bought twice, 0 that no record knows of")}`),
+    ...reported(jobs, `${count(jobs, "job")} at the simulated providers${promised("0 submitted twice, 0 without a record")}`),
     ...reported(
       replayed,
       `${count(replayed, "repeated submission")} answered${promised("0 with another generation than the first time")}`,
     ),
     ...reported(
       killsInSending,
-      `${(killsInSending ?? 0).toLocaleString("en-US")} of the crashes fell while a submission was on its way to a provider`,
+      `${(killsInSending ?? 0).toLocaleString("en-US")} of the crashes happened during a submission to a provider`,
     ),
     ...(ok && audits ? [`the thirteen invariants were verified ${count(audits, "time")}: all of them hold`] : []),
     ...(worlds ? [`${count(worlds, "simulated world")} with failing disks, providers and clocks${promised("0 findings")}`] : []),
@@ -72,5 +72,5 @@ export const verdictLines = (end: TortureEnd): { headline: string; lines: string
     ...faults.slice(0, FAULTS_SHOWN).map((fault) => `    ${fault.slice(0, LONGEST_FAULT)}`),
     ...(faults.length > FAULTS_SHOWN ? [`    and ${faults.length - FAULTS_SHOWN} more`] : []),
   ]);
-  return { headline: `${count(findings.length, "promise was", "promises were")} broken.`, lines: [...broken, ...tried] };
+  return { headline: `${count(findings.length, "invariant was", "invariants were")} broken.`, lines: [...broken, ...tried] };
 };

@@ -162,7 +162,7 @@ test('logs "node considered dead" only for an expired lease, not for generations
 test("ends the node after a takeover with an unknown outcome", async () => {
   const { leaseKeeper, told } = openScene({
     renewLease: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
-    takeOver: () => Promise.reject(new StoreUnknown("the database does not answer")),
+    takeOver: () => Promise.reject(new StoreUnknown("the database does not respond")),
   });
   await leaseKeeper.begin();
   expect(told).toEqual({ ended: 1, lines: ["node fenced, exiting"] });

@@ -167,7 +167,7 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
         ...{ node: silent?.name, alive: false, taken_over: 1, ended_by: ended.endedBy, lease_ends_in_s: null },
       });
       const url = { GENROUTER_STORE__URL: harness.databaseUrl };
-      expect((await runHere(["nodes"], url)).out).toContain(`lease ran out; ended by ${ended.endedBy}`);
+      expect((await runHere(["nodes"], url)).out).toContain(`lease expired; fenced by ${ended.endedBy}`);
       const taker = alive.find(({ tookOver }) => tookOver === 1);
       expect((await runHere(["trace", id], url)).out).toMatch(new RegExp(`  taken over .*node=${taker?.name} at=`));
       ear.leave();
@@ -183,7 +183,7 @@ test("genrouter nodes reports that a data directory has a single writer", async 
   const said = await runHere(["nodes", "--data", dir]);
   expect([said.exit as number, said.out.trim()]).toEqual([
     0,
-    `one process alone writes to a data directory: a service does not run on ${dir}`,
+    `a data directory has a single writer: a service does not run on ${dir}`,
   ]);
   expect(JSON.parse((await runHere(["nodes", "--data", dir, "--json"])).out)).toEqual({
     shared: false,

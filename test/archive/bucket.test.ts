@@ -48,7 +48,7 @@ describe("an upload", () => {
       bucket.objects.clear();
       bucket.seen.length = 0;
       bucket.fail = () => (bucket.seen.length > end ? { status: 403, code: "AccessDenied" } : undefined);
-      await expect(archive(books.place, depot, BEFORE_MS, BEFORE_MS)).rejects.toThrow(/^the bucket answers 403/);
+      await expect(archive(books.place, depot, BEFORE_MS, BEFORE_MS)).rejects.toThrow(/^the bucket returned 403/);
       bucket.fail = () => undefined;
       const [there, isComplete] = [bucket.objects.size, bytesIn(depot).has(manifestName(1))];
       bucket.seen.length = 0;
@@ -80,7 +80,7 @@ describe("an upload", () => {
     }
     bucket.objects.clear();
     bucket.fail = (asked) => (isPut(asked) ? { status: 503, code: "SlowDown" } : undefined);
-    await expect(archive(books.place, depot, BEFORE_MS, BEFORE_MS)).rejects.toThrow("the bucket answers 503 SlowDown");
+    await expect(archive(books.place, depot, BEFORE_MS, BEFORE_MS)).rejects.toThrow("the bucket returned 503 SlowDown");
     expect(
       bucket.seen
         .filter(isPut)
@@ -117,7 +117,7 @@ describe("an upload", () => {
     const depot = await depotOf(books);
     const [name, bytes] = [`${SEGMENTS}/large.ndjson.gz`, randomBytes(20 * 1024 * 1024 + 3)];
     bucket.fail = ({ query }) => (query.get("partNumber") === "3" ? { status: 403, code: "AccessDenied" } : undefined);
-    await expect(depot.keep(name, bytes)).rejects.toThrow(/the access key may not do this/);
+    await expect(depot.keep(name, bytes)).rejects.toThrow(/the access key lacks a permission/);
     expect([bucket.uploads.size, namesIn(depot, SEGMENTS)]).toEqual([0, []]);
     // A killed process could not abort its parts.
     bucket.uploads.set("left", { key: depot.below + name, parts: new Map(), headers: {} });

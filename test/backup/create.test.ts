@@ -86,12 +86,12 @@ test("reports a missing or changed result file, and still creates the backup", a
   const made = backUp(data, place);
   expect(made.faults).toEqual([
     { path: gone, why: "it is missing from the data directory" },
-    { path: changed, why: expect.stringMatching(/its bytes are not those that were stored/) },
+    { path: changed, why: expect.stringMatching(/the content differs from the stored file/) },
   ]);
   const verified = await runHere(["backup", "verify", made.path]);
   expect([verified.exit as number, verified.out]).toEqual([
     1,
-    expect.stringContaining(`${gone}: so it was when the backup was made`),
+    expect.stringContaining(`${gone}: present at the time of the backup`),
   ]);
   expect(checkBackup(made.path, quiet).faults).toEqual([]);
   const { out: listed } = await runHere(["backup", "list", place]);
@@ -158,10 +158,7 @@ test("copies a database that violates an invariant, reports it, and never prints
   expect(err).toMatch(/✘ genrouter\.db: /);
   const path = out.split(" ")[0] ?? "";
   const seen = await runHere(["backup", "verify", path]);
-  expect([seen.exit as number, seen.out]).toEqual([
-    1,
-    expect.stringMatching(/genrouter\.db: so it was when the backup was made/),
-  ]);
+  expect([seen.exit as number, seen.out]).toEqual([1, expect.stringMatching(/genrouter\.db: present at the time of the backup/)]);
 });
 
 test("rejects a second backup into the same directory at the same time, with exit code 75", async () => {
@@ -170,7 +167,7 @@ test("rejects a second backup into the same directory at the same time, with exi
   const giveBack = takeTurn(join(place, ".genrouter-backup.lock"));
   const { exit, err } = await runHere(["backup", "create", place, "--data", data]);
   giveBack?.();
-  expect([exit as number, err]).toEqual([75, expect.stringMatching(/another backup is being made there/)]);
+  expect([exit as number, err]).toEqual([75, expect.stringMatching(/another backup is being created there/)]);
   expect((await runHere(["backup", "create", place, "--data", data])).exit as number).toBe(0);
 });
 
@@ -197,7 +194,7 @@ test("backup list shows incomplete and damaged backups, newest first, and ignore
   writeFileSync(join(place, "notes.txt"), "mine");
   rmSync(join(second.path, firstFile()));
   const { out: before } = await runHere(["backup", "list", place]);
-  expect(before).toMatch(/^genrouter-\d+T\d+Z\.incomplete .*incomplete: it was never finished/m);
+  expect(before).toMatch(/^genrouter-\d+T\d+Z\.incomplete .*incomplete: it is incomplete or still being created/m);
   const third = backUp(data, place, { madeBy: "nightly" });
   const { out } = await runHere(["backup", "list", place, "--json"]);
   expect(JSON.parse(out).map(({ path, state }: { path: string; state: string }) => [path, state])).toEqual([

@@ -88,7 +88,7 @@ test("rejects a manifest of a newer format", async () => {
   const { printManifest, readManifest } = await import("../../src/backup/manifest.ts");
   const manifest = readManifest(readFileSync(join(sound, "manifest.json")), sound);
   const newer = Buffer.from(printManifest({ ...manifest, form: 2 as 1 }));
-  expect(() => readManifest(newer, sound)).toThrow(/its form is 2 and this release knows 1; use the newer release/);
+  expect(() => readManifest(newer, sound)).toThrow(/its format is 2; this release supports 1; use the newer release/);
 });
 
 test("rejects a manifest entry whose path leaves the backup", async () => {

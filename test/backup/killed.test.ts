@@ -74,7 +74,7 @@ const MOMENTS: [when: string, line: string][] = [
   ["at the last file", "^files (\\d+) of \\1$"],
   ["when the manifest is written", "^checking 1 of"],
   ["while it checks the files", "^checking 9 of"],
-  ["while it verifies the database", "^checking the books"],
+  ["while it verifies the database", "^verifying the database"],
 ];
 
 test.each(casesOfShare("moments of a kill", MOMENTS, ([when]) => when))(

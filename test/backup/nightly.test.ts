@@ -166,7 +166,7 @@ test("waits for an hour while another process makes a backup in the directory", 
   const giveBack = acquireMutex(join(place, ".genrouter-backup.lock"));
   begin();
   await pass(60_000, 1);
-  expect(lines.at(-1)?.fields.reason).toMatch(/another backup is being made there/);
+  expect(lines.at(-1)?.fields.reason).toMatch(/another backup is being created there/);
   giveBack?.();
   await pass(HOUR_MS, 2);
   expect(states()).toHaveLength(1);

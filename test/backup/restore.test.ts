@@ -36,9 +36,9 @@ test("a restored directory holds the files of the backup, and neither a write-ah
   const before = filesBelow(path);
   const { exit, out } = await restore();
   expect(exit as number).toBe(0);
-  expect(out).toContain("unfinished at its moment: 1 generation (1 running); attempts: 1 accepted");
+  expect(out).toContain("open at the time of the backup: 1 generation (1 running); attempts: 1 accepted");
   expect(out).toContain(`  ${open}  running  attempt 1 accepted at `);
-  expect(out).toContain("the next start asks the providers about them before it acts");
+  expect(out).toContain("in-flight attempts are confirmed with their provider before anything is submitted");
   expect(namesIn(to)).toEqual(["files", "genrouter.db", "lock.db"]);
   expect(filesBelow(path)).toEqual(before);
   for (const [name, bytes] of before) if (name.startsWith("files/")) expect(filesBelow(to).get(name)).toBe(bytes);
@@ -94,7 +94,7 @@ test("rejects a target on which a service runs, with exit code 75, and leaves th
 
 test("restores nothing without --yes", async () => {
   const { exit, err } = await restore([]);
-  expect([exit as number, err, existsSync(to)]).toEqual([2, expect.stringMatching(/add --yes, or --dry-run/), false]);
+  expect([exit as number, err, existsSync(to)]).toEqual([2, expect.stringMatching(/add --yes, or use --dry-run/), false]);
 });
 
 test("keeps the target locked and its database unreadable as a store until the restore has ended", async () => {
@@ -115,7 +115,7 @@ test("a restore that is killed half way leaves a directory that no start accepts
   putPlaceholder(to);
   const { err, exit } = await runHere(["accounts", "list", "--data", to]);
   expect([exit as number, err]).toEqual([2, expect.stringMatching(/is damaged .*restore a backup/)]);
-  expect((await restore()).err).toMatch(/left from a restore that was not finished/);
+  expect((await restore()).err).toMatch(/from an incomplete restore/);
 });
 
 test("a restore that fails or is stopped removes everything that it wrote", () => {
@@ -159,12 +159,12 @@ test("a dry run prints what would be lost, and changes nothing", async () => {
   expect(out).toMatch(/rows of generation\s+3\s+4\n/);
   for (const line of [
     "  1 generation made since",
-    "  $0.06 charged since: customers would have it back",
+    "  $0.06 charged since, which customers would get back",
     // The account of the harness also received credits.
     "  2 top-ups made since, $1,025.00: customers paid that",
     `  1 account made since: ${account}`,
     `  1 API key made since: ${key}`,
-    `  1 API key revoked since would be good again: ${before}`,
+    `  1 API key revoked since would be valid again: ${before}`,
   ])
     expect(out).toContain(line);
   expect(filesBelow(join(data, "files"))).toEqual(kept);
@@ -175,12 +175,12 @@ test("a dry run prints what would be lost, and changes nothing", async () => {
 });
 
 test("a dry run reports an empty target, an identical one and a database of another service", async () => {
-  expect((await restore(["--dry-run"])).out).toContain("nothing would be lost");
+  expect((await restore(["--dry-run"])).out).toContain("no data would be lost");
   to = data;
-  expect((await restore(["--dry-run"])).out).toContain("nothing would be lost: nothing has happened since");
+  expect((await restore(["--dry-run"])).out).toContain("no data would be lost: there are no later changes");
   to = freshDir();
   await runHere(["accounts", "create", "--name", "other", "--data", to]);
-  expect((await restore(["--dry-run"])).out).toContain("another service's database: none of it is in this backup");
+  expect((await restore(["--dry-run"])).out).toContain("the database of another service: none of its data is in this backup");
 });
 
 test("reports sealed provider credentials without their master key, with instructions", async () => {

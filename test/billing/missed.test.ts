@@ -80,7 +80,7 @@ test("logs a key without permission to read events, retries an hour later, and r
   await round();
   await round();
   expect(away().slice(before)).toEqual([
-    expect.stringMatching(/^refunds and disputes of the last 30 days could not be asked for: .*403/),
+    expect.stringMatching(/^refunds and disputes of the last 30 days could not be listed: .*403/),
   ]);
   expect(await available(tenant)).toBe(2500 + 1000);
   stripe.letReadEvents(true);
@@ -109,7 +109,7 @@ test("applies other disputes while the refunds of some payments cannot be read",
   const before = away().length;
   await round();
   expect(await available(tenant)).toBe(6 * 2500);
-  expect(away().slice(before)).toEqual([expect.stringMatching(/^of 5 payments the refunds could not be asked for: /)]);
+  expect(away().slice(before)).toEqual([expect.stringMatching(/^the refunds of 5 payments could not be listed: /)]);
 });
 
 test("applies purchases and refunds of the time after a backup once it is restored", async () => {

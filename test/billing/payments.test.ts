@@ -43,13 +43,13 @@ describe("a checkout", () => {
 
   test.each([9, 5001, 10.5, 0, -25, Number.NaN])("of %d USD is rejected with the name of the field", async (usd) => {
     await expect(bed.harness.components.checkout.buy({ accountId: bed.tenant.accountId, by: BUYER, usd })).rejects.toThrow(
-      "amount_usd: choose a whole number from 10 to 5,000",
+      "amount_usd: expected a whole number from 10 to 5,000",
     );
   });
 
   test("is rejected while twenty checkouts of the account are open", async () => {
     for (let i = 0; i < 20; i++) await buy();
-    await expect(buy()).rejects.toThrow("20 checkouts are open already");
+    await expect(buy()).rejects.toThrow("20 checkouts are already open");
     bed.harness.clock.skip(7_300_000);
     await buy();
   });
@@ -64,7 +64,7 @@ describe("a checkout", () => {
 
   test("that Stripe cannot open is rejected with a retry message, and its purchase can be opened and paid later", async () => {
     bed.stripe.be("failing");
-    await expect(buy()).rejects.toThrow("nothing was bought and nothing charged. Try again in a minute.");
+    await expect(buy()).rejects.toThrow("nothing was bought and nothing was charged. Try again in a minute.");
     await bed.harness.eventually(() => lines("payment provider unavailable").length > 0);
     const [open] = await bed.harness.store.purchases(bed.tenant.accountId, null, 1);
     expect(open).toMatchObject({ state: "open", sessionId: null });
@@ -196,7 +196,9 @@ describe("a payment", () => {
     bed.harness.clock.skip(7_300_000);
     await bed.harness.components.checkout.rounds();
     expect([await stateOf(id), await stateOf(other)]).toEqual(["expired", "expired"]);
-    await expect(bed.harness.components.checkout.checkoutUrl(other)).rejects.toThrow("This checkout is over; buy again.");
+    await expect(bed.harness.components.checkout.checkoutUrl(other)).rejects.toThrow(
+      "This checkout has expired; start a new purchase.",
+    );
   });
 
   test("of a purchase that a restored backup does not contain is credited from the metadata of its checkout", async () => {

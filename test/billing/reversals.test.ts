@@ -86,7 +86,7 @@ describe("a dispute", () => {
     expect(await standing()).toEqual([0, 2500, true]);
     expect((await request()).status).toBe(403);
     expect(lines("purchase reversed").filter(({ purchase_id }) => purchase_id === id)).toMatchObject([
-      { credits: 0, reason: expect.stringContaining("2500 credits are owed and the account is paused") },
+      { credits: 0, reason: expect.stringContaining("2500 credits of debt, and the account is paused") },
     ]);
   });
 

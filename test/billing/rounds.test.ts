@@ -90,7 +90,7 @@ describe.each([
       for (let i = 1; i < turns - 1; i++) await once();
       expect([Math.min(...times.values()), Math.max(...times.values())]).toEqual([1, 2]);
       expect(bed.lines("payment provider unavailable").at(-1)).toMatchObject({
-        reason: expect.stringMatching(/^5 of 100 could not be asked about: /),
+        reason: expect.stringMatching(/^5 of 100 could not be queried: /),
       });
       bed.stripe.shut.clear();
       await round();

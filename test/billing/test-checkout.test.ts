@@ -31,7 +31,7 @@ describe("a test checkout", () => {
     const other = await buy();
     await harness.components.checkout.endTest(other.purchaseId, "cancel", BUYER);
     await expect(harness.components.checkout.endTest(other.purchaseId, "pay", BUYER)).rejects.toThrow(
-      "This checkout is over; buy again.",
+      "This checkout has expired; start a new purchase.",
     );
     expect(await available()).toBe(1000);
   });

@@ -222,8 +222,8 @@ describe("the control socket", () => {
     ["addCredits", '{"reference":"r","accountId":"a","credits":1.5,"note":""}', /credits/],
     ["addCredits", '{"reference":"r","accountId":"a","credits":-5,"note":""}', /credits/],
     ["setAccount", '{"id":"a","seq":1}', /seq/],
-    ["dropEverything", "{}", /knows no operation dropEverything/],
-    ["constructor", "{}", /knows no operation/],
+    ["dropEverything", "{}", /has no operation dropEverything/],
+    ["constructor", "{}", /has no operation/],
     ["listAccounts", "not json", /JSON/],
   ])("rejects an invalid request before it reaches the admin service: %s %s", async (operation, body, message) => {
     const way = await openWay(freshDir(), true);

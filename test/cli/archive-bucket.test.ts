@@ -134,14 +134,14 @@ describe("archive and verify against a bucket with planted faults", () => {
       return [exit as number, err];
     };
     bucket.fail = ({ query }) => (query.has("list-type") ? { status: 403, code: "AccessDenied" } : undefined);
-    const rights = expect.stringMatching(/the access key may not do this; deploy\/S3\.md has the rights that it needs/);
+    const rights = expect.stringMatching(/the access key lacks a permission; deploy\/S3\.md lists the required ones/);
     expect(await told(archiving())).toEqual([1, rights]);
     expect(await told(verifying("bucket"))).toEqual([2, rights]);
     // A response to HEAD has no body, so the message has only the status.
     bucket.fail = ({ method }) => (method === "HEAD" ? { status: 403, code: "AccessDenied" } : undefined);
     expect(await told(archiving())).toEqual([
       1,
-      expect.stringMatching(/answers 403; deploy\/S3\.md has the settings, and the rights/),
+      expect.stringMatching(/returned 403; deploy\/S3\.md lists the settings and the permissions/),
     ]);
     bucket.fail = () => undefined;
     const wrong = { ...bucket.settings, GENROUTER_S3__BUCKET: "another" };
@@ -170,7 +170,7 @@ describe("archive and verify against a bucket with planted faults", () => {
 test.each(["s3", "S3:", "s3://acme/archives", "Bucket", "bucket/", "bucket:", "file:///var/archives"])(
   "archive and verify reject %p with exit code 2 because it names neither the bucket nor a directory",
   async (text) => {
-    const said = expect.stringContaining("is unclear: write bucket for the bucket of the settings, and ./… for a directory here");
+    const said = expect.stringContaining("is ambiguous: write bucket for the configured bucket, or ./… for a directory");
     const made = await runHere(["archive", "--data", data, "--before", "1d", "--to", text]);
     expect([made.exit as number, made.err]).toEqual([2, said]);
     const checked = await runHere(verifying(text));

@@ -24,7 +24,7 @@ test("archive writes new rows once; verify passes for the archive and exits with
   expect([again.exit as number, again.out]).toEqual([0, expect.stringMatching(/^nothing to archive/)]);
   const checked = await runHere(["verify", "--archive", to, "--data", data]);
   expect([checked.exit as number, checked.out.match(/✔/g)?.length]).toEqual([0, 6]);
-  expect(checked.out).toMatch(/✔ +1 {2}archive and books join/);
+  expect(checked.out).toMatch(/✔ +1 {2}archive and database are continuous/);
   const [segment = ""] = readdirSync(join(to, "segments"));
   writeFileSync(join(to, "segments", segment), "x");
   const broken = await runHere(["verify", "--archive", to, "--alone", "--json"]);
@@ -36,7 +36,7 @@ test.each<[string[], number, RegExp]>([
   [["archive", "--before", "90d"], 2, /required option '--to <place>'/],
   [["archive", "--before", "soon", "--to", "x"], 2, /--before: "soon" is not a time; use 90m, 24h, 7d or 2026-10-19/],
   [["archive", "--before", "2199-01-01", "--to", "x"], 2, /--before: "2199-01-01" is not in the past/],
-  [["verify", "--alone"], 2, /--alone: goes with --archive/],
+  [["verify", "--alone"], 2, /--alone: requires --archive/],
   [["verify", "--archive", "/nowhere/at/all", "--alone"], 2, /there is no archive in \/nowhere\/at\/all/],
 ])("%p exits with %d and a message that names the fault", async (words, code, said) => {
   const { exit, err } = await runHere(words);

@@ -20,7 +20,9 @@ test.each(["0", "8080"])("serve exits with 2 and reports a host that does not re
   const words = ["serve", "--simulate", "--host", "no.such.host.invalid", "--port", port, "--data", freshDir()];
   const { exit, err } = await runHere(words, { GENROUTER_OPERATOR__TOKEN: "a-token-to-listen-with-beyond" });
   expect(exit as number).toBe(2);
-  expect(err).toMatch(/^error: cannot listen at no\.such\.host\.invalid: there is no address of that name; set .*--host.*\n$/);
+  expect(err).toMatch(
+    /^error: cannot listen at no\.such\.host\.invalid: the name does not resolve to an address; set .*--host.*\n$/,
+  );
 });
 
 test("serve rejects the key of an unknown provider with exit code 2 and lists the known providers", async () => {
@@ -102,8 +104,8 @@ describe("with --json a usage error is JSON", () => {
   test.each<[string[], string, RegExp]>([
     [["acounts", "--json"], "usage", /^unknown command 'acounts' \(Did you mean accounts\?\)$/],
     [["accounts", "create", "--json"], "usage", /^required option '--name <name>' not specified$/],
-    [["accounts", "create", "--name", "", "--json"], "bad_flag", /^--name: give the account a name/],
-    [["accounts", "create", "--name", "  ", "--json"], "bad_flag", /^--name: give the account a name/],
+    [["accounts", "create", "--name", "", "--json"], "bad_flag", /^--name: expected a name of 1 to/],
+    [["accounts", "create", "--name", "  ", "--json"], "bad_flag", /^--name: expected a name of 1 to/],
     [["keys", "create", "--account", "a", "--scope", "admin", "--json"], "usage", /Allowed choices are generate, read/],
   ])("%p exits with 2 and error code %s", async (words, code, message) => {
     const { exit, out, err } = await runHere(words);

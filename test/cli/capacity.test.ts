@@ -50,7 +50,7 @@ test("capacity prints the verdict, the requirements and the rows per table witho
   expect(out).toMatch(
     /^running at most +[\d,]+ a node +limits\.max_running; [\d,]+ on each route \(limits\.max_running_per_route\)$/m,
   );
-  expect(out).toMatch(/^full at +[\d,.]+\/s +the nodes' own threads [\d,.]+, /m);
+  expect(out).toMatch(/^full at +[\d,.]+\/s +the threads of the nodes [\d,.]+, /m);
   expect(out).toMatch(/^generation_event +[\d,]+ +[\d.]+ GB +[\d.]+ TB$/m);
   expect(err).toMatch(/^costs as measured on .*; your machine's: npm run costs$/m);
 });

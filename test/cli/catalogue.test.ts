@@ -33,7 +33,7 @@ describe("catalogue check", () => {
     const dir = folder(WRITTEN, { "providers/mine.json": edited(DIALECT, '"bfl"', '"mine"').text });
     expect(await runHere(["catalogue", "check", dir])).toEqual({
       exit: 0,
-      out: expect.stringMatching(/^✔ \S+: 1 model, \d+ routes, 1 provider of your own\n$/),
+      out: expect.stringMatching(/^✔ \S+: 1 model, \d+ routes, 1 provider of the directory\n$/),
       err: "",
     });
     expect((await runHere(["catalogue", "check", dir, "--json"])).out).toBe('{"ok":true,"faults":[]}\n');
@@ -154,7 +154,7 @@ describe("catalogue diff", () => {
     const base = freshDir();
     cpSync(join(root, "catalogue/models"), join(base, "models"), { recursive: true });
     const same = await runHere(["catalogue", "diff", base, "--data", base]);
-    expect(same).toEqual({ exit: 0, out: "nothing differs from the built-in catalogue\n", err: "" });
+    expect(same).toEqual({ exit: 0, out: "no differences from the built-in catalogue\n", err: "" });
     const path = join(base, "models/sim-image-1.json");
     const dearer = edited(
       edited(WRITTEN, '"usd": "0.02"', '"usd": "0.025"').text,
@@ -219,7 +219,9 @@ describe("a running service", () => {
     expect(errors()).toHaveLength(1);
     expect(JSON.parse(errors()[0] ?? "")).toMatchObject({
       msg: "config reload rejected",
-      reason: expect.stringContaining(`everything stays as it was; ${dir}/models/a.json:${line}: unknown provider nobody`),
+      reason: expect.stringContaining(
+        `the previous configuration stays active; ${dir}/models/a.json:${line}: unknown provider nobody`,
+      ),
     });
     // After a valid reload the service has the new catalogue, and diff compares with it.
     writeFileSync(join(dir, "models/a.json"), edited(WRITTEN, '"usd": "0.02"', '"usd": "0.025"').text);
@@ -231,7 +233,7 @@ describe("a running service", () => {
     });
     service.kill("SIGHUP");
     await until("config reloaded");
-    expect((await runHere(["catalogue", "diff", dir, "--data", data])).out).toBe("nothing differs from the running service\n");
+    expect((await runHere(["catalogue", "diff", dir, "--data", data])).out).toBe("no differences from the running service\n");
     service.kill("SIGTERM");
     expect(await service.exited).toBe(0);
     await until("service stopped");
@@ -250,5 +252,5 @@ test("catalogue export writes files that equal the built-in catalogue, and overw
   expect(readFileSync(join(dir, "models", "chatterbox.json"), "utf8")).toContain('"$schema": "../catalogue.schema.json"');
   expect(existsSync(join(dir, "catalogue.schema.json"))).toBe(true);
   const again = await runHere(["catalogue", "export", dir]);
-  expect([again.exit as number, again.err]).toEqual([2, expect.stringContaining("an export overwrites nothing")]);
+  expect([again.exit as number, again.err]).toEqual([2, expect.stringContaining("an export overwrites no files")]);
 });

@@ -146,13 +146,13 @@ test("serve rejects an incomplete Stripe configuration and a live key with the s
   const words = ["serve", "--simulate", "--port", "0", "--data", join(freshDir(), "none")];
   const key = { GENROUTER_STRIPE__SECRET_KEY: "sk_live_abcdefgh12345678" };
   const half = await runHere(words, key);
-  expect(half.err).toContain("error: GENROUTER_STRIPE__WEBHOOK_SECRET: it is missing, and without it no payment is credited");
+  expect(half.err).toContain("error: GENROUTER_STRIPE__WEBHOOK_SECRET: is missing, so no payment could be credited");
   const live = await runHere(words, { ...key, GENROUTER_STRIPE__WEBHOOK_SECRET: "whsec_abcdefgh12345678" });
-  expect(live.err).toContain("error: GENROUTER_STRIPE__SECRET_KEY: a live key would take money for simulated results");
+  expect(live.err).toContain("error: GENROUTER_STRIPE__SECRET_KEY: a live key would charge customers for simulated results");
   const checked = await runHere(["config", "check"], key);
   expect([checked.exit as number, checked.out]).toEqual([
     2,
-    expect.stringContaining("GENROUTER_STRIPE__WEBHOOK_SECRET: it is missing"),
+    expect.stringContaining("GENROUTER_STRIPE__WEBHOOK_SECRET: is missing"),
   ]);
   const wrong = await runHere(["config", "check"], { GENROUTER_STRIPE__SECRET_KEY: "pk_live_abcdefgh12345678" });
   expect(wrong.out).toContain("expected a secret or restricted key of Stripe");

@@ -23,13 +23,13 @@ test("doctor reports incomplete payment settings and a key of the wrong mode, an
     GENROUTER_STRIPE__WEBHOOK_SECRET: "whsec_canary-key",
   });
   const { GENROUTER_STRIPE__WEBHOOK_SECRET: secret, ...keyOnly } = whole(live);
-  has(await doctor(dir, keyOnly), "payments", "fault", /WEBHOOK_SECRET: it is missing/, /genrouter config check/);
+  has(await doctor(dir, keyOnly), "payments", "fault", /WEBHOOK_SECRET: is missing/, /genrouter config check/);
   const secretOnly = { ...KEYED, GENROUTER_STRIPE__WEBHOOK_SECRET: secret };
-  has(await doctor(dir, secretOnly), "payments", "fault", /SECRET_KEY: it is missing/);
+  has(await doctor(dir, secretOnly), "payments", "fault", /SECRET_KEY: is missing/);
   has(await doctor(dir, whole(live)), "payments", "ok", /through Stripe/);
   has(await doctor(dir, whole(trial)), "payments", "warning", /no money moves/, /sk_live_/);
   const simulated = await directory("test");
-  has(await doctor(simulated, whole(live)), "payments", "fault", /a live key would take money for simulated results/);
+  has(await doctor(simulated, whole(live)), "payments", "fault", /a live key would charge customers for simulated results/);
   has(await doctor(simulated, whole(trial)), "payments", "ok", /through Stripe/);
 });
 

@@ -53,7 +53,7 @@ test("doctor reports no fault and every area for a healthy directory, as JSON an
       "service",
     ]),
   );
-  has(findings, "database", "ok", /^schema \d+, .* made for real providers/);
+  has(findings, "database", "ok", /^schema \d+, .* created for real providers/);
   if (process.platform === "linux") has(findings, "media", "ok", /bounded in memory, time and system calls/);
   has(findings, "ledger", "ok", /^balanced: \$5\.00 available/);
   has(findings, "service", "warning", /none runs on/, /^genrouter serve --data/);
@@ -68,7 +68,7 @@ test("doctor reports no fault and every area for a healthy directory, as JSON an
 test("doctor recommends the first steps when there is no data directory, and creates nothing", async () => {
   dir = join(freshDir(), "none");
   const findings = await doctor(dir, {});
-  has(findings, "directory", "warning", /is not there yet/, /genrouter accounts create --name NAME --data .* makes it/);
+  has(findings, "directory", "warning", /does not exist yet/, /genrouter accounts create --name NAME --data .* makes it/);
   has(findings, "routes", "warning", /none of \d+ has a key/, /genrouter providers set-key PROVIDER, or start with --simulate/);
   expect(existsSync(dir)).toBe(false);
 });
@@ -103,7 +103,7 @@ describe("doctor on the machine", () => {
     chmodSync(dir, 0o755);
     chmodSync(join(dir, "genrouter.db"), 0o644);
     const findings = await doctor(dir);
-    has(findings, "directory", "warning", /others may look into/, /^chmod 700 /);
+    has(findings, "directory", "warning", /other users can read/, /^chmod 700 /);
     has(findings, "directory", "fault", /others may read genrouter\.db/, /^chmod 600 .*genrouter\.db$/);
   });
   test.skipIf(process.getuid?.() !== 0)("reports a file that belongs to another user", async () => {
@@ -134,9 +134,9 @@ describe("doctor on the machine", () => {
   });
   test("reports a clock that went backwards and a clock that is not set", async () => {
     change(`UPDATE meta SET value = '${Date.now() + 60_000}' WHERE name = 'last_seen_ms'`);
-    has(await doctor(dir), "clock", "warning", /\d+ s ahead of the machine's, which went backwards/, /timedatectl set-ntp true/);
+    has(await doctor(dir), "clock", "warning", /\d+ s ahead of the machine's, which moved backwards/, /timedatectl set-ntp true/);
     change(`UPDATE meta SET value = '${Date.now() + 86_400_000}' WHERE name = 'last_seen_ms'`);
-    has(await doctor(dir), "clock", "fault", /which went backwards/);
+    has(await doctor(dir), "clock", "fault", /which moved backwards/);
     has(clockFindings(0, null), "clock", "fault", /1970-01-01/, /timedatectl/);
   });
 });
@@ -146,9 +146,15 @@ describe("doctor on the database", () => {
     rmSync(join(dir, "genrouter.db"));
     has(await doctor(dir), "directory", "warning", /there is no database/);
     makePreRelease(join(dir, "genrouter.db"), FIRST_START);
-    has(await doctor(dir), "database", "warning", /of a build before the first release/, /start the service: it makes a copy/);
+    has(
+      await doctor(dir),
+      "database",
+      "warning",
+      /of a build before the first release/,
+      /start the service; it creates and verifies a copy/,
+    );
     change("PRAGMA user_version = 99");
-    has(await doctor(dir), "database", "fault", /it has schema 99/, /newer release/);
+    has(await doctor(dir), "database", "fault", /the database has schema 99/, /newer release/);
   });
   test("reports a missing write-ahead log, a damaged database, and a file that is not a database", async () => {
     const path = join(dir, "genrouter.db");
@@ -165,14 +171,14 @@ describe("doctor on the database", () => {
   });
   test("reports a balance that was changed by hand, and a deleted row only with --deep", async () => {
     change("DROP TRIGGER balance_follows_transfer", "UPDATE balance SET available_credits = available_credits + 100");
-    has(await doctor(dir), "ledger", "fault", /\$1\.00 more stand on the accounts/, /genrouter verify/);
+    has(await doctor(dir), "ledger", "fault", /\$1\.00 more on the accounts/, /genrouter verify/);
     change("UPDATE balance SET available_credits = available_credits - 100", "DELETE FROM writer_epoch");
     has(await doctor(dir), "ledger", "ok", /^balanced/);
     has(
       await doctor(dir, KEYED, ["--deep"]),
       "ledger",
       "fault",
-      /break the invariants, the first \(sound store/,
+      /violate the invariants, the first \(sound store/,
       /genrouter verify/,
     );
   });
@@ -182,10 +188,10 @@ describe("doctor on the database", () => {
       databaseFindings({ ...health, logBytes: 300 * 1024 * 1024 }, null, true),
       "log",
       "warning",
-      /keeps it from being folded/,
+      /prevents its checkpoint/,
       /end long reads/,
     );
-    has(databaseFindings({ ...health, isMarked: true }, null, false), "log", "ok", /did not end by itself/);
+    has(databaseFindings({ ...health, isMarked: true }, null, false), "log", "ok", /did not exit cleanly/);
   });
   test("reports a parked generation and an orphan with the commands for each", async () => {
     dir = freshDir();
@@ -203,10 +209,10 @@ describe("doctor on the database", () => {
       findings,
       "parked",
       "fault",
-      new RegExp(`cannot go on, the first ${parked.id}`),
+      new RegExp(`are parked, the first ${parked.id}`),
       new RegExp(`^genrouter generations parked .* retry ${parked.id} ends it$`),
     );
-    has(findings, "orphans", "warning", /1 attempt may have been paid for nothing, at most \$0\.75/, /^genrouter orphans/);
+    has(findings, "orphans", "warning", /1 attempt may have been billed without a charge, at most \$0\.75/, /^genrouter orphans/);
   });
 });
 
@@ -218,8 +224,8 @@ describe("doctor on backups", () => {
     return { place, path: String(JSON.parse(out).path) };
   };
   test("warns when backups are not configured or missing, accepts a recent one, and reports a damaged one", async () => {
-    has(await doctor(dir), "backups", "warning", /none are made at night/, /GENROUTER_BACKUP__DIR/);
-    has(await doctor(dir, env()), "backups", "warning", /is not there yet/, /^genrouter backup create/);
+    has(await doctor(dir), "backups", "warning", /no nightly backups are created/, /GENROUTER_BACKUP__DIR/);
+    has(await doctor(dir, env()), "backups", "warning", /does not exist yet/, /^genrouter backup create/);
     const { place, path } = await createdIn();
     has(await doctor(dir, env()), "backups", "ok", /the newest verified one is 0 min old/);
     has(await doctor(dir, env()), "backups", "warning", /is on the disk of the data/, /another disk/);
@@ -278,7 +284,7 @@ describe("doctor on keys and routes", () => {
       await doctor(dir, { ...KEYED, GENROUTER_PROVIDERS__MODELARK__KEY }),
       "routes",
       "warning",
-      /can cost more than they are sold for/,
+      /can cost more than their price/,
       /genrouter routes list/,
     );
   });

@@ -64,7 +64,7 @@ test.each<[string, Record<string, string>, RegExp]>([
   [
     "an empty key file",
     { GENROUTER_PROVIDERS__FAL__KEY_FILE: "/dev/null" },
-    /^error: .*\/dev\/null is empty; put the key into it/,
+    /^error: .*\/dev\/null is empty; it must contain only the key/,
   ],
 ])("serve exits with 2, prints one line and creates no directory with %s", async (_, env, told) => {
   const dir = join(freshDir(), "data");

@@ -30,9 +30,9 @@ test("generations parked lists each parked generation with its reason and hold, 
   await scene.crash();
   const again = await openScene({ routes: [FAL], dir });
   const [seen] = await again.store.unfinished(0, 1);
-  await again.components.post(parkingOf(seen ?? found, "4 starts in a row ended while it was taken up", again.clock.nowMs()));
+  await again.components.post(parkingOf(seen ?? found, "4 consecutive starts ended during its recovery", again.clock.nowMs()));
   const { parked } = JSON.parse((await typed("parked", "--json")).out);
-  expect(parked).toMatchObject([{ generation_id: id, held_usd: 0.2, reason: "4 starts in a row ended while it was taken up" }]);
+  expect(parked).toMatchObject([{ generation_id: id, held_usd: 0.2, reason: "4 consecutive starts ended during its recovery" }]);
   const { out } = await typed("parked");
   expect(out).toContain(id);
   expect(out).toContain("4 starts in a row");
@@ -50,7 +50,7 @@ test("generations fail ends a generation through the running service, which reje
   );
   expect(await typed("retry", id, "--reason", "try")).toMatchObject({
     exit: 6,
-    err: expect.stringContaining("can only be failed"),
+    err: expect.stringContaining("the only possible decision is fail"),
   });
   expect(await typed("fail", id)).toMatchObject({ exit: 2, err: expect.stringContaining("--reason") });
   expect(await typed("settle", id, "--attempt", "x", "--reason", "r")).toMatchObject({ exit: 2 });

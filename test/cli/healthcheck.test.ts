@@ -32,7 +32,7 @@ describe("doctor on the service", () => {
     await harness.close();
     has(await serviceFindings(dir, about), "service", "fault", /is not ready: /);
     const store = await openDirectory({ dir, mode: "live" });
-    has(await doctor(dir), "service", "fault", /a process has .* and does not answer/, /owner/);
+    has(await doctor(dir), "service", "fault", /a process uses .* and does not respond/, /owner/);
     await store.close();
     has(await doctor(dir), "service", "warning", /none runs/);
   });
@@ -51,7 +51,7 @@ describe("healthcheck", () => {
     expect(await ask("--json")).toMatchObject({ exit: 1, out: expect.stringMatching(/^\{"ok":false/) });
     expect(await runHere(["healthcheck", "--data", dir])).toEqual({
       exit: 1,
-      out: `not ok: no service runs on ${dir}\n`,
+      out: `not ok: no service is running on ${dir}\n`,
       err: "",
     });
     expect(await runHere(["healthcheck", "--data", join(dir, "none")])).toMatchObject({ exit: 1 });

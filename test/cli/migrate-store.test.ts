@@ -44,13 +44,13 @@ moving(
     const { exit, out, err } = await runHere(["migrate-store", "--data", dir, "--to", database.url]);
     expect([exit as number, err]).toEqual([
       0,
-      expect.stringMatching(/^moving {2}\[░+\] +2% {2}writer_epoch {2}\d+ of \d+ rows/m),
+      expect.stringMatching(/^migrating {2}\[░+\] +2% {2}writer_epoch {2}\d+ of \d+ rows/m),
     ]);
     expect(out.match(/all thirteen invariants hold/g)).toHaveLength(2);
-    expect(out).toMatch(/^moved \d+ rows to postgres:\/\/\S+ in \d+ s$/m);
-    expect(out).toMatch(/^2 texts held signs that PostgreSQL cannot keep/m);
+    expect(out).toMatch(/^migrated \d+ rows to postgres:\/\/\S+ in \d+ s$/m);
+    expect(out).toMatch(/^2 texts contained characters that PostgreSQL cannot store/m);
     expect(out).toMatch(/GENROUTER_STORE__URL=postgres/);
-    expect(out).toMatch(/result files stay in .*nodes keep theirs in a bucket/);
+    expect(out).toMatch(/result files stay in .*nodes store result files in a bucket/);
     expect(out).toMatch(/1 provider key is sealed: every node needs .*provider-keys\.master/);
     const opened = await runHere(["accounts", "create", "--name", "x", "--data", dir, "--json"]);
     expect([opened.exit as number, JSON.parse(opened.err).error]).toEqual([
@@ -61,7 +61,7 @@ moving(
       const { exit: refused, err: why } = await runHere([read, "--data", dir]);
       expect([read, refused as number, why]).toEqual([read, 2, expect.stringContaining(database.name)]);
     }
-    expect(await migrate(dir, "--undo", "--to", database.url)).toEqual([0, expect.stringContaining("as it was before the move")]);
+    expect(await migrate(dir, "--undo", "--to", database.url)).toEqual([0, expect.stringContaining("is unchanged")]);
     await (await openDirectory({ dir, mode: "test" })).close();
   },
 );
@@ -102,7 +102,7 @@ moving(
       expect(said).not.toMatch(/hunter2|\bat .*\.ts|--debug/);
     }
     await database.ask(`DROP ROLE ${guest}`);
-    expect(await migrate(dir)).toEqual([2, expect.stringMatching(/no database to move to.*--to/)]);
+    expect(await migrate(dir)).toEqual([2, expect.stringMatching(/no target database.*--to/)]);
     const owner = await openDirectory({ dir, mode: "test" });
     expect(await migrate(dir, "--to", url)).toEqual([75, expect.stringMatching(/already running as pid/)]);
     await owner.close();
@@ -120,7 +120,7 @@ moving(
     db.run("UPDATE balance SET owed_credits = owed_credits + 5 WHERE account_seq = 1");
     db.close();
     const [exit, said] = await migrate(dir, "--to", database.url);
-    expect([exit, said]).toEqual([1, expect.stringMatching(/nothing was moved: put right what is wrong/)]);
+    expect([exit, said]).toEqual([1, expect.stringMatching(/nothing was migrated: correct the violations/)]);
     expect(said).toMatch(/✘ +1 {2}conservation/);
     expect(await database.ask("SELECT 1 FROM pg_tables WHERE schemaname = 'public'")).toEqual([]);
     // The source directory still opens.

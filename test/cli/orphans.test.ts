@@ -129,7 +129,7 @@ describe("orphans with lost, late and unusable attempts", () => {
       age_s: expect.any(Number),
       watched_until: null,
       failure: null,
-      known: "it delivered when its result was no longer wanted",
+      known: "the result was delivered after the attempt was given up",
       to_do: "it was paid: ask fal for it back, or book it as a loss",
     });
     expect(Math.abs(seen.age_s * 1000 - Math.max(0, Date.now() - NOW_MS - 500))).toBeLessThan(60_000);
@@ -143,15 +143,15 @@ describe("orphans with lost, late and unusable attempts", () => {
     };
     const until = new Date(NOW_MS + 900_000).toISOString();
     expect(of("watched")).toBe(
-      `its request was sent and its answer lost; no job was found; nothing yet: it is asked about until ${until}; if it delivers in time it is used and charged`,
+      `the response to the submission was lost; no job was found; no action yet: the job is polled until ${until}; a timely result is delivered and charged`,
     );
-    expect(of("superseded")).toContain(`asked about until ${until}; if it delivers it is marked late`);
-    expect(of("lost")).toContain(`look for a job of ${ids.lost?.slice(4)}-1 in the list of fal: if it is there, cancel it`);
-    expect(of("capped")).toMatch(/^its job was not seen to end; look for job job-\d+-1 at fal/);
-    expect(of("gone")).toContain("no longer knows its job");
+    expect(of("superseded")).toContain(`asked about until ${until}; a result is marked as late`);
+    expect(of("lost")).toContain(`search for a job of ${ids.lost?.slice(4)}-1 in the list of fal: if the job exists, cancel it`);
+    expect(of("capped")).toMatch(/^the end of the job was not observed; search for job job-\d+-1 at fal/);
+    expect(of("gone")).toContain("no longer has the job");
     expect(of("unreadable")).toContain("it was paid: ask fal for it back");
     expect(of("mismatched")).toBe(
-      "it delivered something else than what was ordered; it was paid: ask fal for it back, or book it as a loss",
+      "the delivered result differs from the order; it was paid: ask fal for it back, or book it as a loss",
     );
   });
 
@@ -172,9 +172,9 @@ describe("orphans with lost, late and unusable attempts", () => {
       const rows = await store.orphans(0);
       const lines = linesOf(rows, NOW_MS + 86_400_000 * 3, columns);
       expect(lines.filter((line) => line.length > columns)).toEqual([]);
-      expect(lines.filter((line) => line.includes("if it is there, cancel it"))).toHaveLength(3);
-      const paid = lines.indexOf("late: it delivered when its result was no longer wanted");
-      expect(lines[paid + 1]).toBe("  it was paid: ask the provider for it back, or book it as a loss");
+      expect(lines.filter((line) => line.includes("if the job exists, cancel it"))).toHaveLength(3);
+      const paid = lines.indexOf("late: the result was delivered after the attempt was given up");
+      expect(lines[paid + 1]).toBe("  the provider billed it: request a refund from the provider, or record the cost");
       expect(lines[paid + 2]).toMatch(new RegExp(`^  ${ids.late} 1: job job-\\d+-1 at fal$`));
       for (const name of Object.values(ids).filter((id) => rows.some(({ generationId }) => generationId === id)))
         expect(lines.filter((line) => line.includes(name)).length).toBeGreaterThanOrEqual(2);
@@ -188,7 +188,7 @@ describe("orphans with lost, late and unusable attempts", () => {
     const narrow = linesOf(many, NOW_MS, 80);
     expect(narrow.filter((line) => line.length > 80)).toEqual([]);
     expect(narrow.filter((line) => /: job \d{36} at fal$/.test(line))).toHaveLength(3);
-    expect(narrow).toContain("  and 6 more: --json says it of each");
+    expect(narrow).toContain("  and 6 more; --json lists all");
     expect(narrow.slice(1, 10).every((line) => line.startsWith(row.generationId))).toBe(true);
     expect(linesOf(many, NOW_MS, 120)[0]).toEndWith("JOB OR REFERENCE");
   });

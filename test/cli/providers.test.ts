@@ -94,7 +94,7 @@ describe("a provider's key", () => {
     const shadowed = await runHere(["providers", "set-key", "fal", "--file", file, "--data", dir], {
       FAL_KEY: "from-the-environment",
     });
-    expect(shadowed.err).toContain("theirs goes before it");
+    expect(shadowed.err).toContain("the configured credential takes precedence");
     expect(shadowed.out + shadowed.err).not.toContain("from-the-environment");
 
     expect((await run("providers", "drop-key", "fal")).exit).toBe(0);
@@ -140,7 +140,7 @@ describe("a provider's key", () => {
     }
     for (const [text, told] of [
       ["\n", /^error: .*fal\.key has no key; .*--file\n$/],
-      ["s3cr3t".repeat(2000), /^error: .*fal\.key is longer than 8192 characters, which no key is\n$/],
+      ["s3cr3t".repeat(2000), /^error: .*fal\.key is longer than 8192; a key has at most that many characters\n$/],
     ] as const) {
       writeFileSync(file, text);
       const { exit, err } = await run("providers", "set-key", "fal", "--file", file);
@@ -149,7 +149,7 @@ describe("a provider's key", () => {
     writeFileSync(file, "two words of s3cr3t");
     const { exit, err } = await run("providers", "set-key", "fal", "--file", file);
     expect(exit).not.toBe(0);
-    expect(err).toContain("one word of printable ASCII");
+    expect(err).toContain("expected printable ASCII without spaces");
     expect(err).not.toContain("s3cr3t");
     expect(((await json("providers", "list")) as ProviderJson[]).every(({ key }) => key === null)).toBe(true);
   });
@@ -201,7 +201,7 @@ test("models --all lists every model without a data directory, and the missing c
     for (const { provider, available, reason } of routes) {
       const isSimulated = id.startsWith("sim-");
       expect(available).toBe(provider === "fal" && !isSimulated);
-      const missing = isSimulated ? "only the simulator runs it" : "there is no key of its provider";
+      const missing = isSimulated ? "available in the simulator only" : "there is no key of its provider";
       expect(reason).toBe(available ? null : missing);
     }
 });

@@ -78,6 +78,6 @@ test("purchases list rejects an unknown account with exit code 4 and an unknown 
   });
   expect(await list("--state", "stolen")).toMatchObject({
     exit: 2,
-    err: expect.stringContaining('"stolen" is no state; use open'),
+    err: expect.stringContaining('"stolen" is not a state; use open'),
   });
 });

@@ -110,13 +110,13 @@ describe("genrouter reconcile", () => {
     const clean = await runHere(["reconcile", "fal", "--data", dir]);
     expect(clean.out).toEndWith("; at most $0.00 lost at route prices\n");
     const { out } = await runHere(["reconcile", "replicate", "--data", dir]);
-    expect(out).toMatch(/ \? {2}no attempt: bought with the same key by something else\n/);
+    expect(out).toMatch(/ \? {2}no attempt: submitted with the same key by something else\n/);
     expect(out).toEndWith("; at least $0.00 lost at route prices; the price of 1 job is not known\n");
     const db = new Database(`${dir}/genrouter.db`);
     markRestored(db, { takenAtMs: Date.now(), nowMs: Date.now() });
     db.close();
     const restored = await runHere(["reconcile", "replicate", "--data", dir]);
-    expect(restored.out).toContain("no attempt: bought after the restored backup, or with the same key by something else\n");
+    expect(restored.out).toContain("no attempt: submitted after the restored backup, or with the same key by something else\n");
   });
 
   test("rejects a provider without a list, an unknown provider and an invalid --since", async () => {

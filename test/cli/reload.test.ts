@@ -184,7 +184,7 @@ test("SIGHUP loads a new catalogue without a failed request, and keeps the curre
   const [refused] = await logged("config reload rejected", 1);
   expect(refused).toMatchObject({
     level: "error",
-    reason: expect.stringMatching(/everything stays as it was.*sim-image-1\.json/),
+    reason: expect.stringMatching(/the previous configuration stays active.*sim-image-1\.json/),
   });
   expect(await models()).toEqual(before);
 

@@ -217,7 +217,7 @@ test("SIGTERM drains and the service exits with 0; verify passes before and afte
   const stopped = ended.err.split("\n").find((line) => line.includes('"msg":"service stopped"')) ?? "{}";
   const { queued, running: left, dur_ms } = JSON.parse(stopped);
   expect([queued + left, dur_ms]).toEqual([1, expect.any(Number)]);
-  expect(ended.err).toContain("SIMULATOR MODE: no provider is called and no money moves");
+  expect(ended.err).toContain("SIMULATOR MODE: no provider is called and nothing is billed");
   expect(ended.err).toContain("draining");
   expect(ended.err).not.toContain(service.key);
   expect((await runHere(["verify", "--data", dir])).exit as number).toBe(0);
@@ -229,7 +229,7 @@ test("SIGTERM drains and the service exits with 0; verify passes before and afte
   expect((await stop(again)).exit).toBe(0);
   const live = spawn(["serve", "--port", "0", "--data", dir], { FAL_KEY: "k" });
   expect(await live.exited).toBe(2);
-  expect(await new Response(live.stderr).text()).toMatch(/made for the simulator/);
+  expect(await new Response(live.stderr).text()).toMatch(/created for the simulator/);
 });
 
 test("verify exits with 1 and prints the rows when a balance was changed by hand", async () => {

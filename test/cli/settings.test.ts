@@ -160,7 +160,7 @@ describe("invalid settings", () => {
     expect(linesOf({ GENROUTER_OPERATOR__TOKEN_FILE: "/no/such" })).toEqual([
       "GENROUTER_OPERATOR__TOKEN_FILE: /no/such cannot be read (ENOENT)",
     ]);
-    expect(linesOf({ GENROUTER_OPERATOR__TOKEN_FILE: write("\n") })[0]).toMatch(/ is empty; put the value into it/);
+    expect(linesOf({ GENROUTER_OPERATOR__TOKEN_FILE: write("\n") })[0]).toMatch(/ is empty; it must contain only the value/);
     expect(linesOf({ GENROUTER_OPERATOR__TOKEN_FILE: "x", GENROUTER_OPERATOR__TOKEN: CANARY })).toEqual([
       "GENROUTER_OPERATOR__TOKEN and GENROUTER_OPERATOR__TOKEN_FILE are both set; set one of them",
     ]);
@@ -205,7 +205,7 @@ describe("serve", () => {
       const words = ["serve", "--simulate", "--host", host, "--port", "0", "--data", join(freshDir(), "none")];
       const { exit, err } = await runHere(words);
       expect(exit as number).toBe(2);
-      expect(err).toMatch(/^error: --host: .* can be reached from other machines; first set operator\.token.*\n$/);
+      expect(err).toMatch(/^error: --host: .* can be reached from other machines; set operator\.token first.*\n$/);
     },
   );
 });
@@ -241,8 +241,8 @@ describe("config", () => {
       return out.split("\n").filter((line) => line.startsWith("✖"));
     };
     const keys = [
-      expect.stringMatching(/^✖ BFL_API_KEY: a credential is one word/),
-      expect.stringMatching(/^✖ GENROUTER_PROVIDERS__FAL__KEY_FILE: a credential is one word of printable ASCII/),
+      expect.stringMatching(/^✖ BFL_API_KEY: the credential is invalid/),
+      expect.stringMatching(/^✖ GENROUTER_PROVIDERS__FAL__KEY_FILE: the credential is invalid; expected printable ASCII/),
     ];
     expect(await lines({})).toEqual(keys);
     expect(await lines({ GENROUTER_SERVER__PORT: "x" })).toEqual([expect.stringMatching(/^✖ GENROUTER_SERVER__PORT: /), ...keys]);
@@ -263,7 +263,7 @@ describe("config", () => {
     const open = await runHere(["config", "check", "--config", config]);
     expect(open).toMatchObject({ exit: 0 });
     expect(open.out).toContain(
-      `! ${config} holds credentials (operator.token) and everybody on this machine may read it: chmod o-r`,
+      `! ${config} holds credentials (operator.token) and all users of this machine can read it: chmod o-r`,
     );
     chmodSync(config, 0o640);
     expect((await runHere(["config", "check", "--config", config])).out).toMatch(/^✔ [^\n]*\n$/);

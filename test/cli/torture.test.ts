@@ -53,7 +53,7 @@ describe("torture", () => {
     expect(out).toMatch(/ {2}\d+ simulated worlds? with .*: 0 findings/);
     expect(out).toMatch(/ {2}the thirteen invariants were verified \d+ times?: all of them hold\n/);
     expect(out).toMatch(/ {2}disk: .*; a sync takes [\d.]+ ms \(p50\), [\d.]+ ms \(p99\)/);
-    expect(err).toMatch(/^torture of this program in \S+, seed 11; Ctrl-C ends it early/);
+    expect(err).toMatch(/^torture of this program in \S+, seed 11; Ctrl-C stops it and prints a verdict/);
     expect(err).toMatch(/0:00 of 0:03 · 0 crashes, 0 submissions · measuring the disk/);
     expect(readdirSync(dir)).toEqual([]);
   });
@@ -72,7 +72,7 @@ describe("torture", () => {
       expect(out).toMatch(/broken: every acknowledged generation exists.*\n {6}gen_\w+: acknowledged with 20[02], not stored\n/);
       expect(out).toContain(`run it again with: npm run genrouter -- torture --seed 11 --minutes 0.05 --dir ${dir}\n`);
       const [scratch = ""] = readdirSync(dir);
-      expect(out).toContain(`what was left lies in ${join(dir, scratch)}\n`);
+      expect(out).toContain(`remaining files are in ${join(dir, scratch)}\n`);
       expect(readdirSync(join(dir, scratch))).not.toEqual([]);
     },
   );
@@ -155,7 +155,7 @@ describe("torture", () => {
     const dir = freshDir();
     writeFileSync(join(dir, "genrouter.db"), "");
     const wrong: [string[], RegExp][] = [
-      [["--dir", dir], /is a data directory, which is left alone\n {2}name another directory on the same disk/],
+      [["--dir", dir], /is a data directory, which must not be used\n {2}name another directory on the same disk/],
       [["--dir", join(dir, "nowhere")], /there is no directory/],
       [["--minutes", "0"], /--minutes: "0" is not a number above 0/],
       [["--minutes", "long"], /--minutes: "long" is not a number/],

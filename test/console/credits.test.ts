@@ -66,7 +66,7 @@ test("a member gets 404 for other accounts and their purchases; operators and vi
     expect(await creditsOf(who, query)).toMatchObject({ balanceCredits: 7700, buying: { mayBuy: false } });
     expect(await linesOf(who, query)).toHaveLength(1);
     expect((await get(who, `/purchases/${id}`)).told).toMatchObject({ id, accountName: "tenant" });
-    await no(get(who, "/credits"), 404, "You have no account of your own: choose one.");
+    await no(get(who, "/credits"), 404, "Your user has no account; choose one.");
   }
 });
 
@@ -100,7 +100,7 @@ test.each([10, 11, 4999, 5000])("a purchase of %d USD is credited once, with a r
 });
 
 test.each([9, 5001, 10.5, -10, 0])("rejects a purchase of %d USD", async (usd) => {
-  await no(post(me, "/purchases", { amount_usd: usd }), 400, "amount_usd: choose a whole number from 10 to 5,000");
+  await no(post(me, "/purchases", { amount_usd: usd }), 400, "amount_usd: expected a whole number from 10 to 5,000");
   expect((await get(me, "/purchases")).told.purchases).toEqual([]);
 });
 
@@ -126,7 +126,7 @@ test("reports a low balance below the threshold of the account, or else the defa
   expect(await low(0)).toEqual({ thresholdCredits: 0, isDefault: false, isLow: false });
   expect(await low(null)).toEqual({ thresholdCredits: 500, isDefault: true, isLow: false });
   for (const usd of [-1, 1.5, 1_000_001])
-    await no(post(me, "/credits/low", { usd }), 400, "usd: choose a whole number from 0 to 1,000,000");
+    await no(post(me, "/credits/low", { usd }), 400, "usd: expected a whole number from 0 to 1,000,000");
   const changed = await post(operator, `/credits/low?account=${other.accountId}`, { usd: 100 });
   expect(changed.told).toMatchObject({ low: { isLow: true } });
 });
@@ -138,7 +138,7 @@ test("filters the ledger by kind and time, and names the invalid filter", async 
   expect([await count(`from=${atMs + 1000}`), await count(`to=${atMs + 1000}`)]).toEqual([0, 1]);
   await no(get(me, "/ledger?kind=gift"), 400, "kind: choose topup, hold, capture, release, adjust");
   await no(get(me, "/ledger?from=yesterday"), 400, "from: a time is milliseconds since 1970");
-  await no(get(me, "/ledger?before=x"), 400, "before: take it from the page before");
+  await no(get(me, "/ledger?before=x"), 400, "before: expected the value from the previous page");
 });
 
 test("names the CSV after its account and day", async () => {

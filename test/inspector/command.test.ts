@@ -52,5 +52,5 @@ test("returns an error with a remedy when the inspector is disabled or no servic
   const refused = await runHere(["inspector", "token", "--data", off]);
   expect([refused.exit as number, refused.err]).toEqual([6, expect.stringContaining("set inspector.enabled to on")]);
   const nobody = await runHere(["inspector", "token", "--data", makeScratch("inspector-")]);
-  expect([nobody.exit as number, nobody.err]).toEqual([1, expect.stringContaining("no service runs on")]);
+  expect([nobody.exit as number, nobody.err]).toEqual([1, expect.stringContaining("no service is running on")]);
 }, 60_000);

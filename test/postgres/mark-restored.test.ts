@@ -108,7 +108,7 @@ onPostgres("a restored database", () => {
         const jobs = await live("copy_adopted", async (url) => {
           const { exit, out } = await adopt(url);
           expect(exit).toBe(0);
-          expect(out).toMatch(/^postgres:\/\/.*copy_adopted: as of 20.*; the next start asks the providers/);
+          expect(out).toMatch(/^postgres:\/\/.*copy_adopted: as of 20.*. In-flight attempts are confirmed/);
         });
         expect(jobs).toBe(1);
       },
@@ -187,7 +187,7 @@ onPostgres("a restored database", () => {
   test("mark-restored reports an empty or unreachable database in one line", async () => {
     const { url } = await ownDatabase();
     for (const [address, told] of [
-      [url, "has nothing of a service in it"],
+      [url, "is empty: run the command after its restore"],
       [url.replace(/[^/]+$/, "no_such_database"), "cannot be adopted"],
     ] as const) {
       const { exit, err } = await adopt(address);

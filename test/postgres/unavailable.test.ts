@@ -44,7 +44,7 @@ test.skipIf(postgresReason !== undefined)(
         const all = await asked();
         return all.every(({ status }) => status === 503) && all;
       }, "a 503 from both nodes");
-      for (const answer of answers) expect(await answer.json()).toMatchObject({ faults: ["the database does not answer"] });
+      for (const answer of answers) expect(await answer.json()).toMatchObject({ faults: ["the database does not respond"] });
     } finally {
       await server.start();
     }

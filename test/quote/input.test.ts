@@ -36,8 +36,8 @@ rows("prompt of 1 to 30000 code points:", [
     [model, { prompt: "x".repeat(30_001) }, "input.prompt: 30001 characters are too many; at most 30000"],
     [model, { prompt: "🦊".repeat(30_000) }, ok],
     [model, { prompt: "🦊".repeat(30_001) }, "input.prompt: 30001 characters are too many; at most 30000"],
-    [model, { prompt: "a\ud800b" }, "input.prompt: is not well-formed Unicode"],
-    [model, { prompt: null }, "input.prompt: null is not a value; leave the field out"],
+    [model, { prompt: "a\ud800b" }, "input.prompt: contains an unpaired surrogate"],
+    [model, { prompt: null }, "input.prompt: null is not a value; omit the field"],
     [model, { prompt: 5 }, "input.prompt: must be text, not a number"],
     [model, { prompt: ["a"] }, "input.prompt: must be text, not a list"],
     [model, { prompt: {} }, "input.prompt: must be text, not an object"],
@@ -83,7 +83,7 @@ rows("resolution:", [
   ["vidmodel-2.0-mini", { resolution: "4K" }, "input.resolution: 4K is not offered by vidmodel-2.0-mini; choose 480p or 720p"],
   ["vidmodel-2.0", { resolution: 720 }, "input.resolution: must be 480p, 720p, 1080p or 4K, not a number"],
   ["vidmodel-2.0", { resolution: "" }, 'input.resolution: "" is not offered'],
-  ["vidmodel-2.0", { resolution: null }, "input.resolution: null is not a value; leave the field out"],
+  ["vidmodel-2.0", { resolution: null }, "input.resolution: null is not a value; omit the field"],
 ]);
 
 rows("aspect_ratio:", [
@@ -113,7 +113,7 @@ rows("duration:", [
   ["vidmodel-2.0", { duration: JSON.parse("1e999") }, "input.duration: Infinity is not a whole number; choose 4 to 15"],
   ["vidmodel-2.0", { duration: -0 }, "input.duration: 0 is not offered; choose 4 to 15"],
   ["vidmodel-2.0", { duration: "5" }, "input.duration: must be a whole number from 4 to 15, not text"],
-  ["vidmodel-2.0", { duration: null }, "input.duration: null is not a value; leave the field out"],
+  ["vidmodel-2.0", { duration: null }, "input.duration: null is not a value; omit the field"],
   ["sim-image-1", { duration: 5 }, "input.duration: not taken by sim-image-1"],
 ]);
 
@@ -149,8 +149,8 @@ rows("media URLs of at most 4096 code points:", [
   ["sim-lipsync-1", { image_url: URL_A, audio_url: urlOf(4_097) }, "input.audio_url: 4097 characters are too many"],
   ["vidmodel-2.0", { image_url: [URL_A] }, "input.image_url: must be a URL, not a list"],
   ["vidmodel-2.0", { image_url: 5 }, "input.image_url: must be a URL, not a number"],
-  ["vidmodel-2.0", { image_url: null }, "input.image_url: null is not a value; leave the field out"],
-  ["vidmodel-2.0", { image_url: "" }, "input.image_url: must not be empty; leave the field out"],
+  ["vidmodel-2.0", { image_url: null }, "input.image_url: null is not a value; omit the field"],
+  ["vidmodel-2.0", { image_url: "" }, "input.image_url: must not be empty; omit the field"],
   ["vidmodel-2.0", { image_urls: URL_A }, "input.image_urls: must be a list of 1 to 9 URLs, not text"],
   ["vidmodel-2.0", { image_urls: { 0: URL_A } }, "input.image_urls: must be a list of 1 to 9 URLs, not an object"],
   ["vidmodel-2.0", { image_urls: [URL_A, null] }, "input.image_urls[1]: must be a URL, not null"],
@@ -158,14 +158,14 @@ rows("media URLs of at most 4096 code points:", [
 ]);
 
 rows("number of URLs in a list:", [
-  ["vidmodel-2.5", { image_urls: [] }, "input.image_urls: must hold at least one URL"],
+  ["vidmodel-2.5", { image_urls: [] }, "input.image_urls: must contain at least one URL"],
   ["vidmodel-2.5", { image_urls: times(1) }, ok],
   ["vidmodel-2.5", { image_urls: times(30) }, ok],
   ["vidmodel-2.5", { image_urls: times(31) }, "input.image_urls: 31 URLs are too many; at most 30"],
-  ["vidmodel-2.5", { video_urls: [] }, "input.video_urls: must hold at least one URL"],
+  ["vidmodel-2.5", { video_urls: [] }, "input.video_urls: must contain at least one URL"],
   ["vidmodel-2.5", { video_urls: times(10) }, ok],
   ["vidmodel-2.5", { video_urls: times(11) }, "input.video_urls: 11 URLs are too many; at most 10"],
-  ["vidmodel-2.5", { audio_urls: [] }, "input.audio_urls: must hold at least one URL"],
+  ["vidmodel-2.5", { audio_urls: [] }, "input.audio_urls: must contain at least one URL"],
   ["vidmodel-2.5", { audio_urls: times(10) }, ok],
   ["vidmodel-2.5", { audio_urls: times(11) }, "input.audio_urls: 11 URLs are too many; at most 10"],
   ["vidmodel-2.0", { image_urls: times(9) }, ok],

@@ -72,7 +72,7 @@ test("releases of failed generations pay the debt after a dispute, and a submiss
   const refused = await request({});
   expect([refused.status, codeOf(refused)]).toEqual([402, "insufficient_credits"]);
   expect(messageOf(refused)).toBe(
-    "9.16 USD is owed for credits that were taken back after they were spent; add at least so much: nothing new is accepted until it is settled.",
+    "9.16 USD of debt is open, because spent credits were reversed; add at least this amount before new submissions.",
   );
 });
 

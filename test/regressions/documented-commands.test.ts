@@ -61,7 +61,7 @@ test("catalogue export and check report the models for the simulator apart from 
   ]) {
     const { out } = await runHere(words);
     const [, all, simulated, real] =
-      /(\d+) models \((\d+) of them for the simulator alone: a service for real providers has (\d+)\)/.exec(out) ?? [];
+      /(\d+) models \((\d+) of them for the simulator only; a service for real providers has (\d+)\)/.exec(out) ?? [];
     expect([words, Number(real), Number(all) - Number(simulated)]).toEqual([words, offered, offered]);
   }
 });

@@ -55,7 +55,7 @@ test.each<[string[], RegExp]>([
   [["-o", ""], /^error: -o: "" cannot be written: it is not a path\n$/],
   [["--json", "-o", "-"], /--json and -o - both write to standard output/],
   [["--json", "-o", "/dev/stdout"], /--json and -o \/dev\/stdout both write to standard output/],
-  [["--key", "two words"], /^error: the API key is not one word of printable ASCII\n/],
+  [["--key", "two words"], /^error: the API key is invalid; expected printable ASCII without spaces\n/],
   [["--url", "localhost"], /^error: "localhost" is not an address\n/],
   [["--timout", "5"], /unknown option '--timout'/],
 ])("generate %j fails with a usage error before it sends a request", async (options, error) => {

@@ -25,13 +25,13 @@ const REFUSED: [what: string, env: Record<string, string>, why: string][] = [
   [
     "a Stripe key without a webhook secret",
     { GENROUTER_STRIPE__SECRET_KEY: `sk_test_${"0".repeat(24)}` },
-    "GENROUTER_STRIPE__WEBHOOK_SECRET: it is missing",
+    "GENROUTER_STRIPE__WEBHOOK_SECRET: is missing",
   ],
   ["a missing catalogue directory", { GENROUTER_CATALOGUE__DIR: "/no/dir" }, "/no/dir"],
   [
     "a public host without an operator token",
     { GENROUTER_SERVER__HOST: "0.0.0.0", GENROUTER_SERVER__PUBLIC_URL: "https://host.example" },
-    "0.0.0.0 can be reached from other machines; first set operator.token",
+    "0.0.0.0 can be reached from other machines; set operator.token first",
   ],
   [
     "a remote database without certificate verification",
@@ -42,13 +42,13 @@ const REFUSED: [what: string, env: Record<string, string>, why: string][] = [
     (host): [string, Record<string, string>, string] => [
       `server.host ${host} without a public URL`,
       { ...OPEN, GENROUTER_SERVER__HOST: host },
-      `GENROUTER_SERVER__PUBLIC_URL: ${host} is no address that a link can lead to`,
+      `GENROUTER_SERVER__PUBLIC_URL: ${host} is not an address for links`,
     ],
   ),
   ...["http://0.0.0.0:8080", "https://[::]", "https://0/"].map((url): [string, Record<string, string>, string] => [
     `server.public_url ${url}`,
     { GENROUTER_SERVER__PUBLIC_URL: url },
-    `GENROUTER_SERVER__PUBLIC_URL: ${url} is no address that a link can lead to`,
+    `GENROUTER_SERVER__PUBLIC_URL: ${url} is not an address for links`,
   ]),
   ...["999.1.1.1", "a b", "host/path"].map((host): [string, Record<string, string>, string] => [
     `server.host ${host}`,

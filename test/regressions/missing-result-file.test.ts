@@ -40,7 +40,7 @@ const deep = () => doctor(dir, {}, ["--deep"]);
 const SAYS = "The stored file is missing. The operator has been notified.";
 
 test("a missing result file is 404 by key, link and console, is logged, and fails doctor --deep and verify", async () => {
-  has(await deep(), "files", "ok", /^4 result files, and each is there/);
+  has(await deep(), "files", "ok", /^4 result files, and all exist/);
   expect(await checks()).toEqual({ exit: 0, ok: true, offending: [] });
   rmSync(join(dir, "files", pathOfFile(lost.id, 1)));
   const link = lost.output?.urls[0] ?? "";
@@ -89,5 +89,5 @@ test("verify passes for a database without files and notes that it did not check
   await runHere(["accounts", "create", "--name", "a", "--data", copy]);
   const { out } = await runHere(["verify", "--json", "--data", copy]);
   const found = (JSON.parse(out) as { checks: CheckResult[] }).checks.find(({ invariant }) => invariant === 5);
-  expect([found?.ok, found?.note]).toEqual([true, expect.stringContaining("result files were not looked for")]);
+  expect([found?.ok, found?.note]).toEqual([true, expect.stringContaining("result files were not checked")]);
 });

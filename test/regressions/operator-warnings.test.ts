@@ -67,7 +67,7 @@ test("a bucket that rejects uploads is a console warning until it accepts files"
   expect((await nodes.picture(harness)).status).toBe("succeeded");
   await harness.eventually(async () => (await warningsOf(operators)).length > 0, "the warning");
   expect(await warningsOf(operators)).toEqual([
-    expect.stringMatching(/^the bucket takes no files(, \d+ wait on disk)?: .*GENROUTER_S3__SECRET_KEY.*genrouter doctor/),
+    expect.stringMatching(/^the bucket does not accept files(, \d+ wait on disk)?: .*GENROUTER_S3__SECRET_KEY.*genrouter doctor/),
   ]);
   expect(harness.lines.find(({ event }) => event === "object storage access denied")?.fields.action).toContain("restart");
   nodes.bucket.fail = () => undefined;

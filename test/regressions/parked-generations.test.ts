@@ -119,7 +119,7 @@ test("rejects a decision with its reason for an unknown, completed or running ge
     await expect(decide(ended.id, decision)).rejects.toThrow(/has ended: it succeeded/);
   const running = await scene.occupy();
   await expect(decide(running, "settle")).rejects.toThrow(
-    /is running.polling: it continues without an operator, and can only be failed/,
+    /is running.polling: it continues without an operator; the only possible decision is fail/,
   );
   await expect(decide(running, "retry")).rejects.toThrow(/is running.polling/);
   expect(await scene.store.audit(null, 10, { action: "decide-generation" })).toHaveLength(1);

@@ -16,8 +16,8 @@ const REFUSED: [what: string, url: string, why: RegExp][] = [
   ['a raw "?" that starts a parameter', "postgres://g:12?cret=1@db.example.com/g", /raw "\?".*%3F/],
   ['a raw "@" and "#"', "postgres://g:se@cr#et@db.example.com/g", /raw "#"; write it as %23.*"@" as %40/],
   ['a raw "%"', "postgres://g:se%cret@db.example.com/g", /"%" itself as %25/],
-  ["two hosts", "postgres://g:secret@db1.example.com,db2.example.com/g", /several hosts; give one/],
-  ["two hosts with ports", "postgres://g:secret@db1.example.com:5432,db2.example.com:5432/g", /several hosts; give one/],
+  ["two hosts", "postgres://g:secret@db1.example.com,db2.example.com/g", /several hosts; use one/],
+  ["two hosts with ports", "postgres://g:secret@db1.example.com:5432,db2.example.com:5432/g", /several hosts; use one/],
   ["a schema other than public", `postgres://g:secret@db.example.com/g?schema=app&${TLS}`, /drop schema.*search_path/],
   [
     "the parameter options",

@@ -97,7 +97,7 @@ describe.skipIf(postgresReason !== undefined)("with a service over PostgreSQL", 
     const dir = freshDir();
     mkdirSync(dir, { recursive: true });
     const findings = await doctor(dir, { ...KEYED, GENROUTER_STORE__URL: harness.databaseUrl });
-    has(findings, "database", "ok", /^PostgreSQL at .* made for the simulator/);
+    has(findings, "database", "ok", /^PostgreSQL at .* created for the simulator/);
     has(findings, "nodes", "ok", /^2 nodes alive: /);
     has(findings, "ledger", "ok", /^balanced: .*charged/);
     has(findings, "parked", "ok", /no generation waits/);
@@ -135,7 +135,7 @@ describe.skipIf(postgresReason !== undefined)("with a service over PostgreSQL", 
     const server = await openServer();
     const dir = freshDir();
     const findings = await doctor(dir, { ...KEYED, GENROUTER_STORE__URL: server.url("postgres") });
-    has(findings, "database", "warning", /^PostgreSQL at .* answers, and nothing of a service is in it yet/, /^genrouter serve /);
+    has(findings, "database", "warning", /^PostgreSQL at .* responds and is empty/, /^genrouter serve /);
     await server.stop();
   });
 });

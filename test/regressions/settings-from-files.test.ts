@@ -36,7 +36,7 @@ describe("a setting with the suffix _file in the settings file", () => {
   test("is rejected with its location if the file is unreadable, the path is invalid or the value is also set", () => {
     const from = "store.url_file in /etc/x.toml";
     expect(linesOf(named("/no/such"))).toEqual([`${from}: /no/such cannot be read (ENOENT)`]);
-    expect(linesOf("[store]\nurl_file = 7\n")).toEqual([`${from}: must be the path of a file with the value in it`]);
+    expect(linesOf("[store]\nurl_file = 7\n")).toEqual([`${from}: expected the path of a file that contains the value`]);
     expect(linesOf(named("/no/such", `url = ${JSON.stringify(url)}\n`))).toEqual([
       `store.url and ${from} are both set; set one of them`,
     ]);

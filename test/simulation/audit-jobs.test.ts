@@ -97,7 +97,7 @@ test("reports a job whose attempt was wrongly proved absent, although another at
       { name: "b", has: "job-1", state: "delivered" },
       { name: "c", made: "job-2", state: "absent" },
     ),
-  ).toEqual(["job-2: nobody's; its attempt c-1 is absent, and not listed"]);
+  ).toEqual(["job-2: a job without an owner; its attempt c-1 is absent, and not listed"]);
 });
 
 test("reports a job held by an attempt with another input, and a swapped job that has a client id", async () => {
@@ -120,7 +120,7 @@ test("reports an unlisted job with a wrong result, and a correct job that was tr
   const scene = { name: "a", made: "job-1", has: "job-1", state: "mismatched", failure: "mismatched" } as const;
   expect(await faultsOf({ ...scene, wrong: "short" })).toEqual([
     "job-1: its attempt a-1 is mismatched, and not listed",
-    "job-1: paid for something else, and its attempt a-1 is not listed",
+    "job-1: delivered a mismatched result, and its attempt a-1 is not listed",
   ]);
   expect(await faultsOf({ ...scene, wrong: "short", listed: true })).toEqual([]);
   expect(await faultsOf({ ...scene, listed: true })).toEqual(["job-1: taken for something else, and it was right"]);

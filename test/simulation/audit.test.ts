@@ -118,7 +118,7 @@ const TAMPERINGS: Tampering[] = [
           return attempt && { ...attempt, state: "rejected" };
         },
       }),
-    found: /nobody's; its attempt \S+ is rejected/,
+    found: /a job without an owner; its attempt \S+ is rejected/,
   },
   {
     said: "a credit is missing",

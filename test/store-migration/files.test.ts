@@ -90,7 +90,7 @@ moving("stops before the end when the bucket rejects a file, and sends only miss
     told: {
       error: {
         code: "bucket_fault",
-        message: expect.stringMatching(/the access key may not .* the same command ends the move$/),
+        message: expect.stringMatching(/the access key lacks a permission.* run the same command to finish the migration$/),
       },
     },
   });

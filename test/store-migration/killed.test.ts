@@ -16,7 +16,7 @@ afterAll(dropDirs);
 const COUNT = 4_000;
 const FIRST_MS = 300;
 const LATER_MS = 120;
-const UNDER_WAY = /^(moving|switching|verifying the database)/m;
+const UNDER_WAY = /^(migrating|enabling|verifying the database)/m;
 
 moving(
   "migrate-store completes after a Ctrl-C between two pages and repeated kills with SIGKILL",
@@ -38,7 +38,7 @@ moving(
       if (code === null && UNDER_WAY.test(child.output())) kills += 1;
       if (code === null) continue;
       // A process that was killed after its verification or last commit has little or nothing left to do.
-      expect(child.output()).toMatch(/all thirteen invariants hold|verified before the move stopped|holds this store already/);
+      expect(child.output()).toMatch(/all thirteen invariants hold|verified before the interruption|holds this store already/);
       break;
     }
     expect(kills).toBeGreaterThan(0);

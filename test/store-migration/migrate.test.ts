@@ -132,7 +132,7 @@ moving("a migrated directory cannot be opened for writing, and can be read", asy
   await move(dir, database.url);
   const opening = openDirectory({ dir, mode: "test" });
   await expect(opening).rejects.toBeInstanceOf(StoreMigrated);
-  await expect(opening).rejects.toThrow(new RegExp(`moved to .*${database.name} and lives there now.*--undo goes back`));
+  await expect(opening).rejects.toThrow(new RegExp(`migrated to .*${database.name}: set .*--undo reverts`));
   const reads = await openSqliteReads(dir);
   expect((await reads.verify(null)).filter(({ ok }) => !ok)).toEqual([]);
   await reads.close();

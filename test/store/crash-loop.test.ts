@@ -210,7 +210,7 @@ test("keeps the hold of a parked generation, reports it in a gauge and in verify
   await lives(8, [1]);
   const harness = await open();
   const [row] = (await violations(harness.store, harness.clock.nowMs())).flatMap(({ offending }) => offending);
-  expect(row).toMatchObject({ fault: expect.stringContaining("parked: its hold is kept") });
+  expect(row).toMatchObject({ fault: expect.stringContaining("parked: its hold remains") });
   const id = String(row?.generation);
   expect([harness.components.readiness().ready, harness.components.stuck.count("parked")]).toEqual([true, 1]);
   const record = await harness.store.findGeneration(id);
@@ -225,7 +225,7 @@ test("keeps the hold of a parked generation, reports it in a gauge and in verify
   const last = (await harness.store.journalOf(running[1] ?? 0)).at(-1);
   expect(last?.event).toEqual({
     type: "parked",
-    reason: expect.stringMatching(/^\d starts in a row ended while it was taken up$/),
+    reason: expect.stringMatching(/^\d consecutive starts ended during its recovery$/),
   });
   expect(harness.components.supervisor.counts().deadlines).toBe(3);
   await harness.crash();

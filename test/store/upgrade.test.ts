@@ -77,7 +77,7 @@ describe("upgrade", () => {
       return done;
     }) as Database["run"];
     expect(() => migrate(db, path, NOW_MS)).toThrow(
-      /the copy made before its upgrade is not whole \(it has 0 of \d+ rows of journal\)/,
+      /the copy made before its upgrade is incomplete \(the copy has 0 of \d+ rows of journal\)/,
     );
     db.close();
     expect(versionOf(path)).toBe(BEFORE);

@@ -46,7 +46,7 @@ export const PLANTS_OF_LIFE: readonly Plant[] = [
     ["a watch over a delivered attempt", `UPDATE attempt SET watch_until_ms = ${NOW_MS} WHERE generation_seq = ${ENDED}`],
   ]),
 
-  ...plant(9, "parked: its hold is kept until an operator decides", [
+  ...plant(9, "parked: its hold remains until an operator decides", [
     [
       "a parked generation",
       `UPDATE snapshot SET state = 'running.parked' WHERE generation_seq = ${CONFIRMING};

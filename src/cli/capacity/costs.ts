@@ -61,7 +61,7 @@ export const costsOf = (measured: Measured, name: StoreName): Costs => {
   const [few, many] = store.lives;
   const here = store.polls.find(({ elsewhere }) => !elsewhere);
   const there = store.polls.find(({ elsewhere }) => elsewhere);
-  if (!few || !many || !here) throw new Error(`costs of ${name} are not whole`);
+  if (!few || !many || !here) throw new Error(`costs of ${name} are incomplete`);
   const commit = {
     nodeMs: fitOf(store, "nodeCpuMs"),
     databaseMs: fitOf(store, "databaseCpuMs"),

@@ -18,17 +18,17 @@ export const bytes = (value: number): string => {
 const percent = (share: number): string => `${number(share * 100)} %`;
 
 const LACKS: Record<Why, string> = {
-  thread: "one thread of it would be fuller than planned",
-  writer: "its writer would be busier than planned",
+  thread: "a thread would exceed the planned utilization",
+  writer: "the writer would exceed the planned utilization",
   bytes: `the file would grow beyond ${bytes(JUDGED.sqliteBytes)}`,
 };
 export const ADVICE: Record<Advice, string> = {
   partition: `partition generation, attempt, generation_event and transfer by time: a table grows beyond ${bytes(JUDGED.partitionBytes)}`,
-  archive: `archive what is settled: the database grows beyond ${bytes(JUDGED.archiveBytes)}`,
+  archive: `archive settled rows: the database grows beyond ${bytes(JUDGED.archiveBytes)}`,
   shard: `shard by account (Citus) or spread the database: one primary needs more than ${JUDGED.primaryCores} cores, or writes more than ${bytes(JUDGED.logBytesPerS)} of log a second`,
   slots: "64 nodes over one database are not enough: split the accounts over several services",
 };
-const PARTS = { node: "the nodes' own threads", writer: "the writers", database: "the database" } as const;
+const PARTS = { node: "the threads of the nodes", writer: "the writers", database: "the database" } as const;
 
 const partsOf = (answer: Answer): [part: string, value: string, why: string][] => {
   const { request, store, load, database, log, bucket, ends } = answer;
@@ -38,7 +38,7 @@ const partsOf = (answer: Answer): [part: string, value: string, why: string][] =
     ["connections", number(answer.connections), `${number(answer.connections / nodes)} for each node`],
   ];
   return [
-    ["in flight", `${number(inFlight.mean)} on average`, `${number(inFlight.seldomMore)} seldom exceeded (1 moment in 1,000)`],
+    ["in flight", `${number(inFlight.mean)} on average`, `${number(inFlight.seldomMore)} exceeded 0.1 % of the time`],
     [
       "nodes",
       number(nodes),
@@ -61,9 +61,7 @@ const partsOf = (answer: Answer): [part: string, value: string, why: string][] =
     [
       store === "postgres" ? "WAL" : "log",
       `${bytes(log.bytesPerS)}/s`,
-      store === "postgres"
-        ? `at most ${bytes(log.atMostPerS)}/s, with pages that are the first since a checkpoint`
-        : "written over and over",
+      store === "postgres" ? `at most ${bytes(log.atMostPerS)}/s, with full pages after a checkpoint` : "rewritten repeatedly",
     ],
     [
       "files",

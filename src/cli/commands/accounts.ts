@@ -71,11 +71,11 @@ export const addAccounts = (program: Command, session: Session): void => {
     .description("create an account")
     .requiredOption("--name <name>", "name")
     .option("--credit-usd <amount>", "initial credit in USD, at most two decimals")
-    .option("--reference <text>", "makes the command safe to repeat: the same reference makes the account once")
+    .option("--reference <text>", "makes the command safe to repeat: the same reference creates the account once")
     .option("--simulate", "create a new data directory for the simulator, not for real providers")
     .action(async (flags: Flags & { name: string; creditUsd?: string; reference?: string; simulate?: true }) => {
       if (flags.name.trim() === "" || flags.name.length > LONGEST_NAME_CHARS)
-        throw new CommandFault(EXITS.usage, `--name: give the account a name of 1 to ${LONGEST_NAME_CHARS} characters`, {
+        throw new CommandFault(EXITS.usage, `--name: expected a name of 1 to ${LONGEST_NAME_CHARS} characters`, {
           code: "bad_flag",
         });
       const creditCredits = flags.creditUsd === undefined ? 0 : parseUsd(flags.creditUsd, "--credit-usd");
@@ -101,7 +101,7 @@ export const addAccounts = (program: Command, session: Session): void => {
     .action(async (flags: Flags) => {
       const rows = await withAdminService(settingsOf(session, flags), (admin) => admin.listAccounts({}));
       if (flags.json) terminal.print(JSON.stringify(rows.map(accountJson)));
-      else if (rows.length === 0) terminal.note("no accounts; genrouter accounts create --name NAME makes one");
+      else if (rows.length === 0) terminal.note("no accounts; genrouter accounts create --name NAME creates one");
       else for (const line of accountLines(rows)) terminal.print(line);
     });
   withExamples(withJson(withDir(list)), "accounts list", "accounts list --json | jq '.[].available_usd'");

@@ -21,7 +21,7 @@ const jsonOf = (place: ArchiveLocation["json"], { n, totals, segments, beforeMs 
 });
 
 /** Effect of a retry after an archive could not be completed. */
-const AGAIN = "run the same command again when it can be had: what is in it already is not sent again";
+const AGAIN = "run the same command again when the archive is available; archived rows are not sent again";
 
 export const addArchive = (program: Command, session: Session): void => {
   const { terminal } = session;
@@ -49,7 +49,7 @@ export const addArchive = (program: Command, session: Session): void => {
         const { manifest } = await archive(await readsOf(storeLocationOf(session, flags)), archiveStorage, beforeMs, nowMs);
         if (!manifest) {
           if (flags.json) terminal.print(JSON.stringify({ archived: false, ...json }));
-          else terminal.print("nothing to archive: all that is old and settled is in it already");
+          else terminal.print("nothing to archive: all settled generations of that age are archived");
           return;
         }
         const { checks } = await checkArchive(archiveStorage);
@@ -67,7 +67,7 @@ export const addArchive = (program: Command, session: Session): void => {
     withJson(withDir(command)),
     "archive --before 90d --to /var/archives/genrouter",
     "archive --before 2026-07-01 --to /var/archives/genrouter --json | jq .generations",
-    "archive --before 90d --to bucket   # of the settings s3.*, below <s3.prefix>archive/",
-    "verify --archive /var/archives/genrouter   # that it is whole, and that the books go on where it ends",
+    "archive --before 90d --to bucket   # the bucket of s3.*, below <s3.prefix>archive/",
+    "verify --archive /var/archives/genrouter   # that it is complete, and that the database continues where it ends",
   );
 };

@@ -20,7 +20,7 @@ const adoptDirectory = async ({ dir, network_disk: networkDisk }: Settings["data
   const path = join(dir, DATABASE_FILE);
   if (!existsSync(path))
     throw new CommandFault(EXITS.unwritable, `data directory ${dir}: there is no database in it`, {
-      fix: "with GENROUTER_STORE__URL, and without --data, it is the database there that is adopted",
+      fix: "with GENROUTER_STORE__URL and without --data, the command marks that database",
       code: "directory_unusable",
     });
   const claim = claimDirectory(dir, { networkDisk, creation: false });
@@ -45,8 +45,8 @@ const adoptShared = async ({ url, prepared: prepare }: Settings["store"]): Promi
   const nodes = adoption.nodes.map(
     ({ node, pid, leaseEndsInMs }) => `${node} (pid ${pid}, its lease ends in ${Math.max(1, Math.ceil(leaseEndsInMs / 1000))} s)`,
   );
-  throw new CommandFault(EXITS.tryAgain, `the database is in use, nothing was marked: alive ${nodes.join(", ")}`, {
-    fix: "stop every node; one that was killed counts as alive until its lease has run out",
+  throw new CommandFault(EXITS.tryAgain, `the database is in use and was not marked; live nodes: ${nodes.join(", ")}`, {
+    fix: "stop every node; a killed node counts as live until its lease expires",
     code: "nodes_alive",
   });
 };
@@ -55,7 +55,7 @@ export const addAdopt = (backup: Command, session: Session): void => {
   const adopt = backup
     .command("mark-restored")
     .description(
-      "say that a data directory, or without --data the database of store.url, is an old state of itself, brought back by something else than restore (a snapshot, a replica, PostgreSQL's own restore or failover): the next start asks the providers what was sent since before it sends anything. Every node has to be stopped",
+      "mark a data directory, or without --data the database of store.url, as restored by another program (a snapshot, a replica, a PostgreSQL restore or failover); the next start confirms in-flight attempts with their provider before it submits anything; stop every node first",
     )
     .action(async (flags: DirFlag & JsonFlag) => {
       const place = storeLocationOf(session, flags);
@@ -67,7 +67,9 @@ export const addAdopt = (backup: Command, session: Session): void => {
       const takenAt = new Date(takenAtMs).toISOString();
       if (flags.json)
         return session.terminal.print(JSON.stringify({ ...(isShared ? { store: what } : { dir: what }), taken_at: takenAt }));
-      session.terminal.print(`${what}: as of ${takenAt}; the next start asks the providers about what was on its way then`);
+      session.terminal.print(
+        `${what}: as of ${takenAt}. In-flight attempts are confirmed with their provider before anything is submitted.`,
+      );
     });
   withExamples(
     withJson(withDir(adopt)),

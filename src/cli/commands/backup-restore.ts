@@ -30,11 +30,11 @@ const restoredJson = ({ manifest, bytes, unfinished, sealedKeys, against }: Rest
 const toDo = (dir: string, { sealedKeys, manifest }: Restored): string[] => [
   ...(sealedKeys > 0
     ? [
-        `${counted(sealedKeys, "provider key is", "provider keys are")} sealed, and provider-keys.master is not in this backup: put that file into ${dir} from where you keep it, or set the keys again: genrouter providers set-key`,
+        `${counted(sealedKeys, "provider key is", "provider keys are")} sealed, and provider-keys.master is not in this backup: copy that file into ${dir}, or set the keys again: genrouter providers set-key`,
       ]
     : []),
   ...(manifest.files_store === "s3"
-    ? ["result files in the bucket are not in a backup; the start needs the same settings of s3"]
+    ? ["result files in the bucket are not part of a backup; the service requires the same s3 settings"]
     : []),
   `if the service runs as another user: chown -R that-user ${dir}`,
   `start it: genrouter serve --data ${dir}${manifest.mode === "test" ? " --simulate" : ""}`,
@@ -46,15 +46,15 @@ export const addRestore = (backup: Command, session: Session): void => {
     const { manifest, bytes, unfinished } = restored;
     const size = `${counted(manifest.entries.length, "file")}, ${sizeText(bytes)}`;
     const age = `${manifest.taken_at}, ${ageText(Date.now() - manifest.taken_at_ms)} ago`;
-    terminal.print(isDone ? `restored to ${dir} (${size}), as of ${age}` : `the backup is whole: ${size}, as of ${age}`);
-    for (const { path, why } of manifest.faults) terminal.warn(`so it was when the backup was made: ${path}: ${why}`);
+    terminal.print(isDone ? `restored to ${dir} (${size}), as of ${age}` : `the backup is valid: ${size}, as of ${age}`);
+    for (const { path, why } of manifest.faults) terminal.warn(`present at the time of the backup: ${path}: ${why}`);
     if (!isDone) for (const line of comparisonLines(restored, dir)) terminal.print(line);
     for (const line of unfinishedLines(unfinished)) terminal.print(line);
     if (!isDone) {
       terminal.note("nothing was restored: --dry-run");
       return;
     }
-    terminal.print("what happened after that moment is not in it: genrouter reconcile PROVIDER finds what was bought since");
+    terminal.print("later changes are not included: genrouter reconcile PROVIDER lists later jobs");
     for (const line of toDo(dir, restored)) terminal.print(line);
   };
 
@@ -63,7 +63,7 @@ export const addRestore = (backup: Command, session: Session): void => {
     .description("verify a backup and restore it into a new or empty directory; existing files are never overwritten")
     .requiredOption("--to <dir>", "target directory; with --dry-run also the directory in use, to compare with the backup")
     .option("--dry-run", "print the contents of the backup and what a restore would lose, without a restore")
-    .option("--yes", "do not ask")
+    .option("--yes", "do not ask for confirmation")
     .action(async (path: string, flags: Flags) => {
       const { restoreInWorker } = await import("../../backup/worker-client.ts");
       const { network_disk: networkDisk } = directoryOf(session, {});
@@ -72,7 +72,7 @@ export const addRestore = (backup: Command, session: Session): void => {
       const dir = resolve(flags.to);
       const dryRun = flags.dryRun === true;
       if (!dryRun && !flags.yes && !(terminal.isLive && process.stdin.isTTY && confirm(`restore ${path} to ${dir}?`)))
-        throw new CommandFault(EXITS.usage, "a restore has to be confirmed; add --yes, or --dry-run to see what it means", {
+        throw new CommandFault(EXITS.usage, "a restore must be confirmed; add --yes, or use --dry-run to print its effects", {
           code: "not_confirmed",
         });
       const restored = await run(dryRun);

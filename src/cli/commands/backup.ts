@@ -92,7 +92,7 @@ export const addBackup = (program: Command, session: Session): void => {
       const isVerified = made.faults.length === 0;
       if (!isVerified) session.exit = EXITS.failure;
       if (flags.json) return terminal.print(JSON.stringify(madeJson(made)));
-      const linked = made.linked > 0 ? `, ${made.linked} of them shared with the backup before` : "";
+      const linked = made.linked > 0 ? `, ${made.linked} of them shared with the previous backup` : "";
       const size = `db ${sizeText(made.databaseBytes)}, ${counted(made.files, "file")} ${sizeText(made.fileBytes)}${linked}`;
       terminal.print(`${made.path}  (${size}) ${isVerified ? "verified" : `with ${counted(made.faults.length, "fault")}`}`);
       for (const { path, why } of made.faults) terminal.warn(`${bad} ${path}: ${why}`);
@@ -123,12 +123,12 @@ export const addBackup = (program: Command, session: Session): void => {
           }),
         );
       for (const { path: at, why } of wrong) terminal.print(`${bad} ${at}: ${why}`);
-      for (const { path: at, why } of manifest.faults) terminal.print(`${bad} ${at}: so it was when the backup was made: ${why}`);
+      for (const { path: at, why } of manifest.faults) terminal.print(`${bad} ${at}: present at the time of the backup: ${why}`);
       if (session.exit === EXITS.ok)
         terminal.print(
           `${terminal.paint("green", "✔")} ${counted(manifest.entries.length, "file")}, as of ${manifest.taken_at}: verified`,
         );
-      else if (wrong.length > 0) terminal.warn("use another backup: genrouter backup list DIR shows them");
+      else if (wrong.length > 0) terminal.warn("use another backup: genrouter backup list DIR lists them");
     });
   withExamples(withJson(verify), "backup verify /var/backups/genrouter/genrouter-20261121T041200Z");
 
@@ -141,7 +141,7 @@ export const addBackup = (program: Command, session: Session): void => {
       const backups = openBackupDirectory(place);
       const nowMs = Date.now();
       if (flags.json) return terminal.print(JSON.stringify(backups.map((one) => shelvedJson(one, nowMs))));
-      if (backups.length === 0) return terminal.note(`no backups in ${place}; genrouter backup create ${place} makes one`);
+      if (backups.length === 0) return terminal.note(`no backups in ${place}; genrouter backup create ${place} creates one`);
       for (const line of backupLines(backups, nowMs)) terminal.print(line);
     });
   withExamples(withJson(withDir(list)), "backup list /var/backups/genrouter", "backup list --json | jq -r '.[0].path'");

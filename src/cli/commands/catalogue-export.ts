@@ -13,7 +13,7 @@ import { type JsonFlag, type Session, withExamples, withJson } from "../session.
 export const modelsText = (count: number, simulated: number): string => {
   const all = counted(count, "model");
   if (simulated === 0 || simulated === count) return all;
-  return `${all} (${simulated} of them for the simulator alone: a service for real providers has ${count - simulated})`;
+  return `${all} (${simulated} of them for the simulator only; a service for real providers has ${count - simulated})`;
 };
 
 export const addExport = (catalogue: Command, session: Session): void => {
@@ -28,8 +28,8 @@ export const addExport = (catalogue: Command, session: Session): void => {
       ]);
       const models = join(dir, "models");
       if (existsSync(models))
-        throw new CommandFault(EXITS.usage, `${models} is there already, and an export overwrites nothing`, {
-          fix: "name another directory; genrouter catalogue diff DIR shows how yours differs from what is in use",
+        throw new CommandFault(EXITS.usage, `${models} already exists, and an export overwrites no files`, {
+          fix: "name another directory; genrouter catalogue diff DIR compares yours with the catalogue in use",
           code: "exists",
         });
       const files = Object.entries(BUILT_IN_MODELS).sort(([a], [b]) => (a < b ? -1 : 1));

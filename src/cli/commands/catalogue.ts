@@ -14,7 +14,7 @@ import { addExport, modelsText } from "./catalogue-export.ts";
 const folderOf = (session: Session, named: string | undefined, flags: DirFlag): string => {
   const dir = named ?? settingsOf(session, flags).catalogue.dir;
   if (dir !== "") return dir;
-  throw new CommandFault(EXITS.usage, "no directory is named, and the settings have none: the built-in catalogue is in use", {
+  throw new CommandFault(EXITS.usage, "no directory is named or configured: the built-in catalogue is in use", {
     fix: "genrouter catalogue check DIR, or set GENROUTER_CATALOGUE__DIR",
     code: "no_catalogue",
   });
@@ -69,7 +69,7 @@ export const addCatalogue = (program: Command, session: Session): void => {
   const catalogue = program.command("catalogue").description("check a custom catalogue and show its changes");
   const check = catalogue
     .command("check")
-    .description("check the models and dialects of a directory: exit 2 with FILE:LINE: message for every fault")
+    .description("check the models and dialects of a directory: print FILE:LINE: message for each error and exit with 2")
     .argument("[dir]", "directory with models/ and optional providers/ (default: catalogue.dir)")
     .action(async (named: string | undefined, flags: DirFlag & JsonFlag) => {
       const dir = folderOf(session, named, flags);
@@ -82,7 +82,7 @@ export const addCatalogue = (program: Command, session: Session): void => {
         terminal.print(JSON.stringify({ ok: faults.length === 0, faults, ...(ending.length > 0 ? { ending } : {}) }));
       } else if (!reportFaults(session, read)) {
         const routes = read.models.reduce((sum, model) => sum + model.routes.length, 0);
-        const dialects = read.dialects > 0 ? `, ${plural(read.dialects, "provider")} of your own` : "";
+        const dialects = read.dialects > 0 ? `, ${plural(read.dialects, "provider")} of the directory` : "";
         const simulated = read.models.filter((model) => model.simulated).length;
         terminal.print(`✔ ${dir}: ${modelsText(read.models.length, simulated)}, ${plural(routes, "route")}${dialects}`);
         for (const ending of endingRoutes(read.models, Date.now())) terminal.warn(`${ending.routeId}: ${endingText(ending)}`);
@@ -91,7 +91,7 @@ export const addCatalogue = (program: Command, session: Session): void => {
   withExamples(withJson(check), "catalogue check", "catalogue check /etc/genrouter/catalogue");
   const diff = catalogue
     .command("diff")
-    .description("show the changes of a directory against the running service, or else against the built-in catalogue")
+    .description("compare a directory with the running service, or with the built-in catalogue if none is running")
     .argument("[dir]", "directory with models/ (default: catalogue.dir)")
     .action(async (named: string | undefined, flags: DirFlag & JsonFlag) => {
       const { dir: dataDir } = settingsOf(session, flags).data;
@@ -108,7 +108,7 @@ export const addCatalogue = (program: Command, session: Session): void => {
       const changes = changesBetween(before, after);
       const against = running ? "the running service" : "the built-in catalogue";
       if (flags.json) terminal.print(JSON.stringify({ against: running ? "service" : "built-in", changes }));
-      else if (changes.length === 0) terminal.print(`nothing differs from ${against}`);
+      else if (changes.length === 0) terminal.print(`no differences from ${against}`);
       else {
         terminal.note(`against ${against}:`);
         for (const change of changes) terminal.print(lineOf(change));

@@ -127,7 +127,7 @@ const exposedLine = (file: SettingsFile | undefined, origins: ReadonlyMap<string
   if (file === undefined || (statSync(file.path).mode & 0o004) === 0) return undefined;
   const exposed = [...origins].filter(([name, from]) => from.endsWith(` in ${file.path}`) && isSecret(name.split(".")));
   if (exposed.length === 0) return undefined;
-  return `${file.path} holds credentials (${exposed.map(([name]) => name).join(", ")}) and everybody on this machine may read it: chmod o-r ${file.path}`;
+  return `${file.path} holds credentials (${exposed.map(([name]) => name).join(", ")}) and all users of this machine can read it: chmod o-r ${file.path}`;
 };
 
 const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
@@ -171,7 +171,7 @@ export const addConfig = (program: Command, session: Session): void => {
       const keyless = "settings" in found ? await keylessLine(found) : undefined;
       const ignored = ignoredLine(("settings" in found ? found : found.rest).ignored);
       const warnings = [
-        ...(unsafe === undefined || !isInCredentials ? [] : [`${unsafe}; where the unit hands ${CREDENTIAL} over, it is`]),
+        ...(unsafe === undefined || !isInCredentials ? [] : [`${unsafe}; the systemd unit passes ${CREDENTIAL}`]),
         ...(exposed === undefined ? [] : [exposed]),
         ...(ignored === undefined ? [] : [ignored]),
         ...(keyless === undefined ? [] : [keyless]),
@@ -196,7 +196,7 @@ export const addConfig = (program: Command, session: Session): void => {
       if (!("settings" in found)) {
         if (found.faults.length === 1) throw new BadSetting(found.faults[0], { isPassing: found.passing !== undefined });
         throw new CommandFault(EXITS.usage, found.faults[0] ?? "", {
-          fix: "genrouter config check prints the others",
+          fix: "genrouter config check prints all errors",
           code: "bad_setting",
         });
       }

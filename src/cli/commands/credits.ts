@@ -60,7 +60,7 @@ export const addCredits = (program: Command, session: Session): void => {
       .requiredOption("--account <id>", "the account")
       .requiredOption("--usd <amount>", "USD, at most two decimals")
       .option("--note <text>", "note for the ledger", "")
-      .option("--reference <text>", "makes the command safe to repeat: the same reference moves credits once")
+      .option("--reference <text>", "makes the command safe to repeat: the same reference transfers credits once")
       .action(async (flags: MoveFlags) => {
         const request = {
           reference: flags.reference ?? crypto.randomUUID(),
@@ -87,7 +87,10 @@ export const addCredits = (program: Command, session: Session): void => {
     "credits add --account acc_01k… --usd 12.50 --reference invoice-1043",
   );
   withExamples(
-    move("take", "take back a refunded or disputed purchase: at most what is available; a rest is owed and pauses the account"),
+    move(
+      "take",
+      "withdraw credits, for example of a refunded purchase, at most the available balance; the remainder becomes a debt and pauses the account",
+    ),
     'credits take --account acc_01k… --usd 25 --note "dispute of invoice 1042"',
   );
 

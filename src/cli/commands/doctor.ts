@@ -15,8 +15,7 @@ const findingsOf = async (session: Session, flags: Flags): Promise<Finding[]> =>
     const { examine } = await import("../doctor/examine.ts");
     return await examine(settingsOf(session, flags), flags.deep === true, session.env);
   } catch (thrown) {
-    if (thrown instanceof BadSetting)
-      return [fault("settings", thrown.message, "correct it where it is set, in the environment or on the command line")];
+    if (thrown instanceof BadSetting) return [fault("settings", thrown.message, "correct the variable or the flag")];
     throw thrown;
   }
 };
@@ -30,10 +29,8 @@ export const addDoctor = (program: Command, session: Session): void => {
   };
   const doctor = program
     .command("doctor")
-    .description(
-      "look at settings, directory, disk, clock, database, ledger, backups, keys and routes; exit 1 when something is broken",
-    )
-    .option("--deep", "every page of the database and all thirteen invariants, which takes longer")
+    .description("check settings, directory, disk, clock, database, ledger, backups, keys and routes; exit 1 if a check fails")
+    .option("--deep", "also check every page of the database and all thirteen invariants (slower)")
     .action(async (flags: Flags) => {
       const findings = await findingsOf(session, flags);
       const isWell = findings.every(({ level }) => level !== "fault");

@@ -260,7 +260,7 @@ export const addExplain = (program: Command, session: Session): void => {
       for (const line of table(["TRY", "ROUTE", "PRICE", "EXPECTED", "VERDICT"], cells, [0, 2, 3])) terminal.print(line);
       if ("plan" in explanation)
         terminal.print(
-          `quoted ${showUsd(explanation.plan.quotedCredits)} (the first)  held while it runs ${showUsd(explanation.plan.reservedCredits)} (the dearest)`,
+          `quoted ${showUsd(explanation.plan.quotedCredits)} (the first)  held while it runs ${showUsd(explanation.plan.reservedCredits)} (the most expensive)`,
         );
       if (refusal) terminal.print(`refused ${refusal.status} ${refusal.code}: ${refusal.message}`);
     });

@@ -127,8 +127,8 @@ const checkIdempotencyKey = (key: string | undefined): void => {
 const checkNoWait = ({ wait, output, timeout }: Flags): void => {
   const other = output !== undefined ? "-o" : timeout !== undefined ? "--timeout" : undefined;
   if (wait || other === undefined) return;
-  throw new CommandFault(EXITS.usage, `--no-wait and ${other} exclude each other; leave one of them out`, {
-    fix: "genrouter download ID -o FILE waits and saves the files later",
+  throw new CommandFault(EXITS.usage, `--no-wait and ${other} exclude each other; omit one of them`, {
+    fix: "genrouter download ID -o FILE waits for the result and saves the files",
     code: "bad_flag",
   });
 };

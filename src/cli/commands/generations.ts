@@ -36,23 +36,23 @@ const decidedJson = ({ id, status, state, isTaken, costCredits, message }: Decid
 });
 const ENDED: ReadonlySet<string> = new Set(["succeeded", "failed"]);
 const decidedText = ({ id, status, state, isTaken, costCredits, message }: Decided): string => {
-  if (!isTaken && ENDED.has(status)) return `${id}  ${status} before it was decided`;
-  if (!isTaken) return `${id}  noted; the node that owns it acts within a minute: genrouter trace ${id}`;
+  if (!isTaken && ENDED.has(status)) return `${id}  ${status} before the decision`;
+  if (!isTaken) return `${id}  stored; the owning node applies it within a minute: genrouter trace ${id}`;
   const cost = costCredits === null ? "" : `  charged ${showUsd(costCredits)}`;
   return `${id}  ${status}${state === status ? "" : ` (${state})`}${cost}${message === null ? "" : `  ${message}`}`;
 };
 
 const DECISIONS: Readonly<Record<Decision, { about: string; example: string }>> = {
   settle: {
-    about: "an attempt of it has delivered: fetch its files and charge it, as if nothing had been in the way",
+    about: "download the delivered result of an attempt and charge it",
     example: '--attempt 1 --reason "fal bills job 764…"',
   },
   fail: {
-    about: "end it without a charge: its whole hold is released, and what its provider may still deliver is listed as an orphan",
+    about: "fail it without a charge: the whole hold is released, and a job that may still deliver is listed as an orphan",
     example: '--reason "lost at the provider since Monday"',
   },
   retry: {
-    about: "ask the provider again, with the full timeout of the route; try a further route only within the waiting time",
+    about: "poll the provider again with the full timeout of the route; use another route only within the waiting time",
     example: '--reason "the defect is fixed in 0.2"',
   },
 };

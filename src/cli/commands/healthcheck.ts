@@ -14,7 +14,7 @@ export const addHealthcheck = (program: Command, session: Session): void => {
   const command = program
     .command("healthcheck")
     .description("check /healthz of the service, or /readyz with --ready; exit 0 for healthy, 1 otherwise")
-    .option("--ready", "ask /readyz instead of /healthz")
+    .option("--ready", "check /readyz instead of /healthz")
     .option("--url <url>", "URL of the service (GENROUTER_URL, else the service of the data directory)")
     .option("--timeout <s>", "timeout in seconds", "3")
     .action(async (flags: Flags) => {
@@ -26,7 +26,7 @@ export const addHealthcheck = (program: Command, session: Session): void => {
       const url = named ?? (about === "silent" ? undefined : about?.url);
       const health =
         url === undefined
-          ? { ok: false, says: about === "silent" ? `the service on ${dir} does not answer` : `no service runs on ${dir}` }
+          ? { ok: false, says: about === "silent" ? `the service on ${dir} does not respond` : `no service is running on ${dir}` }
           : await fetchHealth(url.replace(/\/+$/, ""), path, patienceMs);
       if (!health.ok) session.exit = EXITS.failure;
       if (flags.json) return terminal.print(JSON.stringify({ ok: health.ok, says: health.says, url: url ?? null, path }));

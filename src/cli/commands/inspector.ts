@@ -22,7 +22,7 @@ export const addInspector = (program: Command, session: Session): void => {
       const dir = dirOf(session, flags);
       const about = await requestFor(dir);
       if (!about)
-        throw new CommandFault(EXITS.failure, `no service runs on ${dir}`, {
+        throw new CommandFault(EXITS.failure, `no service is running on ${dir}`, {
           fix: "start one with genrouter serve, or name its data directory with --data",
           code: "no_service",
         });
@@ -31,7 +31,7 @@ export const addInspector = (program: Command, session: Session): void => {
       const expiresAt = new Date(made.expiresAtMs).toISOString();
       if (flags.json) return terminal.print(JSON.stringify({ token: made.token, url, expires_at: expiresAt }));
       terminal.print(`url ${url}`);
-      terminal.note(`good for connecting until ${expiresAt}; behind a proxy put its name and wss:// in front`);
+      terminal.note(`valid for connections until ${expiresAt}; behind a proxy use its host name with wss://`);
     });
   withExamples(withJson(withDir(token)), "inspector token", "inspector token --json | jq -r .url");
 };

@@ -9,7 +9,7 @@ import { type Session, withExamples } from "../session.ts";
 import type { Part } from "../systemd.ts";
 
 type Flags = { root: string; dryRun?: true };
-type Outcome = "written" | "is there already" | "kept: it differs from what this release would write";
+type Outcome = "written" | "already exists" | "kept: it differs from the file of this release";
 
 const codeOf = (fault: unknown): string => (fault instanceof Error && "code" in fault ? String(fault.code) : "");
 
@@ -42,7 +42,7 @@ const writeNew = (path: string, text: string, mode: number): void => {
 const put = ({ text, mode, isSecret }: Part, path: string, isDry: boolean): Outcome => {
   const there = textAt(path);
   if (there !== undefined)
-    return isSecret || there === text ? "is there already" : "kept: it differs from what this release would write";
+    return isSecret || there === text ? "already exists" : "kept: it differs from the file of this release";
   if (!isDry) writeNew(path, text, mode);
   return "written";
 };
@@ -50,7 +50,7 @@ const put = ({ text, mode, isSecret }: Part, path: string, isDry: boolean): Outc
 /** Path of this binary for the unit. @throws CommandFault if the program runs from source */
 const ownPath = (): string => {
   if (!/^(\/\$bunfs|[a-z]:[\\/]~bun)/i.test(import.meta.dir))
-    throw new CommandFault(EXITS.usage, "a service runs the built binary, and this runs from its sources", {
+    throw new CommandFault(EXITS.usage, "a service requires the built binary, and this program runs from source", {
       fix: "npm run build, copy dist/genrouter to /usr/local/bin, and run: genrouter install systemd",
       code: "not_built",
     });
@@ -84,7 +84,7 @@ export const addInstall = (program: Command, session: Session): void => {
       }
       if (/^\/(home|root|run\/user|tmp|var\/tmp)\//.test(path))
         terminal.warn(
-          `the service cannot see ${path}: it runs without home and temporary directories; sudo install -m 755 ${path} /usr/local/bin/genrouter, and add --program /usr/local/bin/genrouter`,
+          `the service cannot read ${path}: it has no access to home and temporary directories; sudo install -m 755 ${path} /usr/local/bin/genrouter, and add --program /usr/local/bin/genrouter`,
         );
       terminal.note("\nNothing was started. Next:");
       for (const line of [

@@ -22,9 +22,11 @@ export const addKeys = (program: Command, session: Session): void => {
   const create = keys
     .command("create")
     .description("create a key; it is printed once, and the service stores only its hash")
-    .requiredOption("--account <id>", "the account it belongs to")
+    .requiredOption("--account <id>", "account of the key")
     .addOption(
-      new Option("--scope <scope>", "generate: everything; read: look only").choices(["generate", "read"]).default("generate"),
+      new Option("--scope <scope>", "generate: everything; read: read access only")
+        .choices(["generate", "read"])
+        .default("generate"),
     )
     .option("--name <name>", "name", "")
     .action(async (flags: Flags & TermFlags & { account: string; scope: KeyScope; name: string }) => {
@@ -38,7 +40,7 @@ export const addKeys = (program: Command, session: Session): void => {
       if (flags.json) terminal.print(JSON.stringify({ id: made.id, key: made.key, account: made.accountId, scope: made.scope }));
       else {
         terminal.print(`key ${made.key}`);
-        terminal.note(`id ${made.id}, scope ${made.scope}; keep the key now, it is not shown again`);
+        terminal.note(`id ${made.id}, scope ${made.scope}; store the key now; it cannot be displayed again`);
       }
     });
   withTerms(create, { never: "", none: "", all: "" });
@@ -59,7 +61,7 @@ export const addKeys = (program: Command, session: Session): void => {
         admin.listKeys({ accountId: flags.account ?? null }),
       );
       if (flags.json) terminal.print(JSON.stringify(rows.map(keyJson)));
-      else if (rows.length === 0) terminal.note("no keys; genrouter keys create --account ID makes one");
+      else if (rows.length === 0) terminal.note("no keys; genrouter keys create --account ID creates one");
       else for (const line of keyLines(rows, Date.now())) terminal.print(line);
     });
   withExamples(withJson(withDir(list)), "keys list", "keys list --account acc_01k… --json");
@@ -71,7 +73,7 @@ export const addKeys = (program: Command, session: Session): void => {
     .action(async (id: string, flags: Flags & TermFlags & { name?: string }) => {
       const change = { ...termsOf(flags, Date.now()), ...(flags.name === undefined ? {} : { name: flags.name }) };
       if (Object.keys(change).length === 0)
-        throw new CommandFault(EXITS.usage, "nothing to change; name a flag of genrouter keys set --help", { code: "bad_flag" });
+        throw new CommandFault(EXITS.usage, "nothing to change; add a flag of genrouter keys set --help", { code: "bad_flag" });
       const row = await withAdminService(settingsOf(session, flags), (admin) => admin.setKey({ id, ...change }));
       if (flags.json) terminal.print(JSON.stringify(keyJson(row)));
       else for (const line of keyLines([row], Date.now())) terminal.print(line);
@@ -102,7 +104,7 @@ export const addKeys = (program: Command, session: Session): void => {
         );
       else {
         terminal.print(`key ${made.key}`);
-        terminal.note(`id ${made.id}; keep the key now, it is not shown again. ${made.from} is refused from ${until} on`);
+        terminal.note(`id ${made.id}; store the key now; it cannot be displayed again. ${made.from} is rejected after ${until}`);
       }
     });
   withExamples(withJson(withDir(rotate)), "keys rotate key_01k…", "keys rotate key_01k… --overlap 0s --json | jq -r .key");

@@ -40,7 +40,7 @@ const addressOf = (flags: Flags, settings: Settings): string => {
       code: "move_bad_address",
     });
   }
-  throw new CommandFault(EXITS.usage, "no database to move to; name one with --to, or set GENROUTER_STORE__URL", {
+  throw new CommandFault(EXITS.usage, "no target database; name one with --to, or set GENROUTER_STORE__URL", {
     code: "bad_flag",
   });
 };
@@ -65,7 +65,7 @@ const createFileCopy =
         fault.kind === "unavailable" ? EXITS.tryAgain : EXITS.failure,
         `the result files: ${fault.message}`,
         {
-          fix: "all rows are in the database; once the bucket can be had, the same command ends the move",
+          fix: "all rows are in the database; when the bucket is available, run the same command to finish the migration",
           code: "bucket_fault",
         },
       );
@@ -115,7 +115,7 @@ export const addMigrateStore = (program: Command, session: Session): void => {
     await undoMigration({ dir, networkDisk, url: addressOf(flags, settings), signal });
     chownTree(dir);
     if (flags.json) terminal.print(JSON.stringify({ undone: true }));
-    else terminal.print(`${resolve(dir)} is as it was before the move: start the service on it, without GENROUTER_STORE__URL`);
+    else terminal.print(`${resolve(dir)} is unchanged: start the service on it without GENROUTER_STORE__URL`);
   };
 
   const command = program

@@ -17,13 +17,13 @@ const reasonOf = ({ state, reason, untilMs }: RouteRow): string | null => {
     case "up":
       return null;
     case "off":
-      return `switched off: ${reason}`;
+      return `disabled: ${reason}`;
     case "ended":
       return reason;
     case "no key":
       return "there is no key of its provider";
     case "down":
-      return `down ${reason === null ? "after failures" : `for ${reason}`}${untilMs === null ? "" : `; tried again at ${new Date(untilMs).toISOString()}`}`;
+      return `down ${reason === null ? "after failures" : `for ${reason}`}${untilMs === null ? "" : `; retried at ${new Date(untilMs).toISOString()}`}`;
   }
 };
 
@@ -53,7 +53,7 @@ export const listAll = async (settings: Settings): Promise<ListedModel[]> => {
     ...modelEntry(model, isConfigured),
     routes: model.routes.map(({ id, provider }): ListedRoute => {
       const row = byId.get(id);
-      if (!row) return { id, provider, available: false, reason: "only the simulator runs it" };
+      if (!row) return { id, provider, available: false, reason: "available in the simulator only" };
       return { id, provider, available: row.state === "up", reason: reasonOf(row) };
     }),
   }));

@@ -13,7 +13,7 @@ const MOST_ENDED = 20;
 const iso = (ms: number): string => new Date(ms).toISOString();
 const seconds = (ms: number): number => Math.round(ms / 100) / 10;
 
-const leaseText = (ms: number): string => (ms >= 0 ? `in ${seconds(ms)} s` : `ran out ${seconds(-ms)} s ago`);
+const leaseText = (ms: number): string => (ms >= 0 ? `in ${seconds(ms)} s` : `expired ${seconds(-ms)} s ago`);
 const aliveLines = (rows: readonly NodeRow[]): string[] =>
   table(
     ["NODE", "PID", "SINCE", "LEASE ENDS", "QUEUED", "RUNNING", "TOOK OVER"],
@@ -32,7 +32,7 @@ const endedLines = (rows: readonly NodeRow[], nameOf: (epoch: number) => string)
     rows.map((row) => [
       nodeName(row),
       iso(row.endedAtMs ?? 0),
-      row.endedBy === null ? (row.isVisit ? "command" : "closed") : `lease ran out; ended by ${nameOf(row.endedBy)}`,
+      row.endedBy === null ? (row.isVisit ? "command" : "closed") : `lease expired; fenced by ${nameOf(row.endedBy)}`,
       String(row.takenOver),
     ]),
     [3],
@@ -52,7 +52,7 @@ export const addNodes = (program: Command, session: Session): void => {
   const { terminal } = session;
   const nodes = program
     .command("nodes")
-    .description("list the nodes that share the database of store.url, and those that ended in the last week (operator)")
+    .description("list the nodes that share the database of store.url, and those that ended within the last week (operator)")
     .option("--all", "include commands that opened the database briefly")
     .action(async (flags: DirFlag & JsonFlag & { all?: true }) => {
       const place = storeLocationOf(session, flags);
@@ -61,7 +61,7 @@ export const addNodes = (program: Command, session: Session): void => {
           const isRunning = await isServed();
           if (flags.json) return terminal.print(JSON.stringify({ shared: false, served: isRunning, nodes: [] }));
           return terminal.print(
-            `one process alone writes to a data directory: a service ${isRunning ? "runs" : "does not run"} on ${"dir" in place ? place.dir : "it"}`,
+            `a data directory has a single writer: a service ${isRunning ? "runs" : "does not run"} on ${"dir" in place ? place.dir : "it"}`,
           );
         }
         const rows = await reads.nodes.list(MOST_ENDED, { visits: flags.all === true });
@@ -72,7 +72,7 @@ export const addNodes = (program: Command, session: Session): void => {
           return terminal.print(JSON.stringify({ shared: true, served: await isServed(), nodes: all }));
         }
         const [alive, ended] = [rows.filter((row) => row.endedAtMs === null), rows.filter((row) => row.endedAtMs !== null)];
-        if (alive.length === 0) terminal.print("no node is alive");
+        if (alive.length === 0) terminal.print("no node is live");
         else for (const line of aliveLines(alive)) terminal.print(line);
         if (ended.length > 0) for (const line of ["", ...endedLines(ended, nameOf)]) terminal.print(line);
       });

@@ -55,7 +55,7 @@ const kindsOf = (rows: readonly OrphanRow[]): string[] => {
     "",
     ...kind.split("\n"),
     ...alike.slice(0, NAMED).map((row) => `  ${row.generationId} ${row.n}: ${adviceOf(row).where}`),
-    ...(alike.length > NAMED ? [`  and ${alike.length - NAMED} more: --json says it of each`] : []),
+    ...(alike.length > NAMED ? [`  and ${alike.length - NAMED} more; --json lists all`] : []),
   ]);
 };
 

@@ -11,11 +11,11 @@ type Flags = DirFlag & JsonFlag;
 
 const sourceText = ({ key }: ProviderRow): string => {
   if (key === null) return "none";
-  if (key.from === "vault") return `kept here (${key.id})`;
+  if (key.from === "vault") return `stored here (${key.id})`;
   return key.from === "file" ? `file ${key.path}` : "settings";
 };
 const rowJson = ({ id, account, name, recovery, isChecked, key, routes, up }: ProviderRow) => ({
-  ...{ id, account, name, recovery, answers: isChecked ? "later" : "at once", routes, routes_up: up },
+  ...{ id, account, name, recovery, answers: isChecked ? "later" : "immediately", routes, routes_up: up },
   key:
     key === null
       ? null
@@ -32,7 +32,7 @@ const textOf = async (session: Session, account: string, file: string | undefine
     } catch (fault) {
       throw new CommandFault(EXITS.usage, `--file: ${fault instanceof Error ? fault.message : fault}`, { code: "bad_flag" });
     }
-  if (process.stdin.isTTY) session.terminal.note(`paste the key of ${account} and press Ctrl-D; it is not shown again`);
+  if (process.stdin.isTTY) session.terminal.note(`paste the key of ${account} and press Ctrl-D; it is not displayed`);
   return await Bun.stdin.text();
 };
 
@@ -41,8 +41,8 @@ const readKey = async (session: Session, account: string, file: string | undefin
   const key = (await textOf(session, account, file)).trim();
   const from = file ?? "standard input";
   const fault = (why: string) => new CommandFault(EXITS.usage, `${from} ${why}`, { code: "bad_key" });
-  if (key === "") throw fault("has no key; give it alone, or name a file that holds it with --file");
-  if (key.length > LONGEST_KEY) throw fault(`is longer than ${LONGEST_KEY} characters, which no key is`);
+  if (key === "") throw fault("has no key; enter one, or name a file with --file");
+  if (key.length > LONGEST_KEY) throw fault(`is longer than ${LONGEST_KEY}; a key has at most that many characters`);
   return key;
 };
 
@@ -74,22 +74,17 @@ export const addProviders = (program: Command, session: Session): void => {
     .usage("[options] <account>")
     .action(async (account: string, words: readonly string[], flags: Flags & { file?: string }) => {
       if (words.length > 0)
-        throw new CommandFault(
-          EXITS.usage,
-          "a key is not taken from the command line; give it on standard input or with --file",
-          {
-            code: "usage",
-          },
-        );
+        throw new CommandFault(EXITS.usage, "a key cannot be an argument; pass it on standard input or with --file", {
+          code: "usage",
+        });
       const key = await readKey(session, account, flags.file);
       const made = await withAdminService(settingsOf(session, flags), (admin) => admin.setProviderKey({ account, key }), {
         create: "live",
         note: terminal.note,
       });
       if (flags.json) return terminal.print(JSON.stringify({ account: made.account, id: made.id, in_use: !made.isShadowed }));
-      terminal.print(`key ${made.id} of ${made.account} is kept`);
-      if (made.isShadowed)
-        terminal.warn("the settings (environment or file) have a key of this provider too; theirs goes before it");
+      terminal.print(`key ${made.id} of ${made.account} is stored`);
+      if (made.isShadowed) terminal.warn("the configured credential takes precedence");
     });
   withExamples(
     withJson(withDir(setKey)),
@@ -102,24 +97,24 @@ export const addProviders = (program: Command, session: Session): void => {
     .description("delete a stored credential; its routes become unavailable unless the configuration has another")
     .action(async (account: string, flags: Flags) => {
       const dropped = await withAdminService(settingsOf(session, flags), (admin) => admin.dropProviderKey({ account }));
-      terminal.print(flags.json ? JSON.stringify(dropped) : `the key of ${dropped.account} is forgotten`);
+      terminal.print(flags.json ? JSON.stringify(dropped) : `the key of ${dropped.account} is deleted`);
     });
   withExamples(withJson(withDir(dropKey)), "providers drop-key fal");
 
   const rotate = providers
     .command("rotate-master-key")
     .description(
-      "make a new master key, seal every kept key under it, and forget the old one; over a shared database stop the other nodes first, and copy provider-keys.master to every node before they start",
+      "create a new master key, re-encrypt all stored credentials, delete the old key; with a shared database, stop the other nodes first and copy provider-keys.master to every node before its start",
     )
     .action(async (flags: Flags) => {
       const settings = settingsOf(session, flags);
       const { accounts } = await withAdminService(settings, (admin) => admin.rotateMasterKey({}));
       terminal.print(
-        flags.json ? JSON.stringify({ accounts }) : `${accounts.length} kept keys are sealed under a new master key`,
+        flags.json ? JSON.stringify({ accounts }) : `${accounts.length} stored credentials are encrypted with the new master key`,
       );
       if (settings.store.url !== "" && !flags.json)
         terminal.note(
-          `copy ${settings.data.dir}/provider-keys.master to every node before it starts: it opens what the old file cannot`,
+          `copy ${settings.data.dir}/provider-keys.master to every node before its start: the old file cannot decrypt the credentials`,
         );
     });
   withExamples(withJson(withDir(rotate)), "providers rotate-master-key");

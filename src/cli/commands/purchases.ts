@@ -102,7 +102,7 @@ const undecidedJson = (row: UndecidedReversal) => ({
 
 const undecidedLines = (rows: readonly UndecidedReversal[]): string[] =>
   table(
-    ["TOLD", "REFUND OR DISPUTE", "AMOUNT", "STATE", "PURCHASE", "OF USD", "TAKEN BACK", "ACCOUNT", "PAYMENT"],
+    ["REPORTED", "REFUND OR DISPUTE", "AMOUNT", "STATE", "PURCHASE", "OF USD", "REVERSED", "ACCOUNT", "PAYMENT"],
     rows.map((row) => [
       iso(row.atMs) ?? "",
       row.id,
@@ -126,7 +126,7 @@ const addDeciding = (purchases: Command, session: Session): void => {
   const undecided = purchases
     .command("undecided")
     .description(
-      "list refunds and disputes in another currency than usd, whose accounts are paused until it is decided what they take back; amounts are in the currency's smallest unit",
+      "list refunds and disputes in a currency other than USD; their accounts are paused until an operator sets the amount to reverse; amounts are in the currency's smallest unit",
     )
     .action(async (flags: DirFlag & JsonFlag) => {
       const rows = await withReads(storeLocationOf(session, flags), (reads) => reads.undecidedReversals(MOST_UNDECIDED));
@@ -153,12 +153,12 @@ const addDeciding = (purchases: Command, session: Session): void => {
         );
       const owed = account && account.owedCredits > 0 ? `  owed ${showUsd(account.owedCredits)}` : "";
       const paused = account?.paused ? "  account paused" : "";
-      terminal.print(`decided ${showUsd(request.credits)}  taken back ${showUsd(0 - transferredCredits)}${owed}${paused}`);
+      terminal.print(`decided ${showUsd(request.credits)}  reversed ${showUsd(0 - transferredCredits)}${owed}${paused}`);
     });
   withExamples(
     withJson(withDir(settle)),
     'purchases settle re_3Pk… --usd 10 --reason "9.20 EUR, the rate of the payment"',
-    'purchases settle dp_1Pk… --usd 0 --reason "of another shop of ours"',
+    'purchases settle dp_1Pk… --usd 0 --reason "payment of another shop"',
   );
 };
 
@@ -177,20 +177,24 @@ export const addPurchases = (program: Command, session: Session): void => {
     .option("--account <id>", "only this account")
     .option(
       "--state <state>",
-      `only those ${PURCHASE_STATES.join(", ")} (mismatched: paid otherwise than was asked, not credited)`,
+      `only purchases in this state: ${PURCHASE_STATES.join(", ")} (mismatched: the payment differs from the request and was not credited)`,
     )
-    .option("--last <n>", "how many", "20")
+    .option("--last <n>", "number of purchases", "20")
     .action(async (flags: Flags) => {
       const { account, state } = flags;
       const last = parseWhole(flags.last, "--last", 1, 10_000);
       if (state !== undefined && !isState(state))
-        throw new CommandFault(EXITS.usage, `--state: ${JSON.stringify(state)} is no state; use ${PURCHASE_STATES.join(", ")}`, {
-          code: "bad_flag",
-        });
+        throw new CommandFault(
+          EXITS.usage,
+          `--state: ${JSON.stringify(state)} is not a state; use ${PURCHASE_STATES.join(", ")}`,
+          {
+            code: "bad_flag",
+          },
+        );
       const rows = await withReads(storeLocationOf(session, flags), async (reads) => {
         if (account !== undefined && !(await reads.account(account)))
           throw new CommandFault(EXITS.notFound, `there is no account ${account}`, {
-            fix: "genrouter accounts list shows those there are",
+            fix: "genrouter accounts list shows the available accounts",
             code: "not_found",
           });
         return (await newest(reads, account ?? null, state, last)).reverse();

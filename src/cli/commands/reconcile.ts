@@ -39,7 +39,7 @@ const lossOf = (found: Reconciled): string => {
 
 /** @param isRestored true if the store is a restored backup, which does not contain later submissions */
 const linesOf = ({ strangers, missing, untold }: Reconciled, provider: string, isRestored: boolean): string[] => {
-  const nobody = `no attempt: bought ${isRestored ? "after the restored backup, or " : ""}with the same key by something else`;
+  const noAttempt = `no attempt: submitted ${isRestored ? "after the restored backup, or " : ""}with the same key by something else`;
   const time = (ms: number | null) => iso(ms)?.slice(0, 19).replace("T", " ") ?? "";
   const sent = (row: SentRow) => [
     row.generationId,
@@ -53,20 +53,20 @@ const linesOf = ({ strangers, missing, untold }: Reconciled, provider: string, i
   const lines: string[] = [];
   if (strangers.length > 0)
     lines.push(
-      `at ${provider}, and no attempt has it:`,
+      `jobs at ${provider} without an attempt:`,
       ...table(
         ["JOB", "MADE", "USD", "OF"],
         strangers.map(({ jobId, madeAtMs, of }) => [
           ...[jobId, time(madeAtMs), of === null ? "?" : showUsd(of.priceCredits)],
-          of === null ? nobody : `${of.generationId} ${of.n} (${of.state})`,
+          of === null ? noAttempt : `${of.generationId} ${of.n} (${of.state})`,
         ]),
         [2],
       ),
       "",
     );
   if (missing.length > 0)
-    lines.push(`an attempt has it, and ${provider} does not list it:`, ...table(HEAD, missing.map(sent), [1, 2]), "");
-  if (untold.length > 0) lines.push(`sent, and no job of it is known to either:`, ...table(HEAD, untold.map(sent), [1, 2]), "");
+    lines.push(`jobs of attempts that ${provider} does not list:`, ...table(HEAD, missing.map(sent), [1, 2]), "");
+  if (untold.length > 0) lines.push(`submissions without a known job:`, ...table(HEAD, untold.map(sent), [1, 2]), "");
   return lines;
 };
 

@@ -26,13 +26,14 @@ export const addRouteTest = (routes: Command, session: Session): void => {
   const printCheck = (checked: CheckedRoute) => {
     const { id, provider, check, costs } = checked;
     const detail = detailOf(checked);
-    const again = checked.reopened === 0 ? "" : `; ${checked.reopened} of its routes, which were down for that, are tried again`;
-    if (check.kind === "works") terminal.print(`${good} ${provider} takes the key: ${detail}; nothing was bought${again}`);
-    else if (check.kind === "refused") terminal.print(`${bad} ${provider} refuses: ${detail}`);
-    else if (check.kind === "unclear") terminal.print(`? ${provider} did not say: ${detail}; try again`);
+    const again =
+      checked.reopened === 0 ? "" : `; ${checked.reopened} of its routes that were down for this reason are tried again`;
+    if (check.kind === "works") terminal.print(`${good} ${provider} accepts the key: ${detail}; nothing was billed${again}`);
+    else if (check.kind === "refused") terminal.print(`${bad} ${provider} rejects the key: ${detail}`);
+    else if (check.kind === "unclear") terminal.print(`? ${provider} returned no result: ${detail}; try again`);
     else {
-      terminal.print(`${provider} has nothing that can be asked for nothing: a generation costs at least ${costs} there.`);
-      if (!canPrompt()) terminal.print(`to try it for that: genrouter routes test ${id} --buy`);
+      terminal.print(`${provider} has no free request to check a credential; a generation costs at least ${costs}.`);
+      if (!canPrompt()) terminal.print(`to test with one paid generation: genrouter routes test ${id} --buy`);
     }
   };
 
@@ -61,10 +62,11 @@ export const addRouteTest = (routes: Command, session: Session): void => {
           ...{ costs_at_least: checked.costs, generation_id: generationId, sold_for_usd: usdNumber(costCredits ?? 0) },
         }),
       );
-    if (status === "succeeded")
-      terminal.print(`${good} ${id} delivered ${generationId}, which is sold for ${showUsd(costCredits ?? 0)}`);
+    if (status === "succeeded") terminal.print(`${good} ${id} delivered ${generationId}, charged ${showUsd(costCredits ?? 0)}`);
     else terminal.print(`${bad} ${id} did not deliver ${generationId}: ${detail}`);
-    terminal.note(`genrouter trace ${generationId} shows all of it; it is on the account ${trial.accountId}, "route tests"`);
+    terminal.note(
+      `genrouter trace ${generationId} prints all events; the generation belongs to account ${trial.accountId}, "route tests"`,
+    );
   };
 
   const command = routes
@@ -74,7 +76,7 @@ export const addRouteTest = (routes: Command, session: Session): void => {
     )
     .option(
       "--buy",
-      "buy one generation on this route alone, the least that its model can be asked for; needs the running service",
+      "submit one paid generation on this route with the cheapest input of its model; requires the running service",
     )
     .option("--input <json>", "input to send instead, e.g. with the media that the model requires")
     .action(async (id: string, flags: Flags) => {
@@ -91,7 +93,7 @@ export const addRouteTest = (routes: Command, session: Session): void => {
           }),
         );
       printCheck(checked);
-      if (check.kind === "none" && canPrompt() && confirm("buy one?")) await buy(id, flags, checked);
+      if (check.kind === "none" && canPrompt() && confirm("submit one paid generation?")) await buy(id, flags, checked);
     });
   withExamples(
     withJson(withDir(command)),

@@ -37,23 +37,21 @@ export const addRoutes = (program: Command, session: Session): void => {
   const routes = withExamples(
     program.command("routes").description("list, disable and enable routes"),
     "routes list --model vidmodel-2.0",
-    'routes disable vidmodel-2.0/fal --reason "too dear since Monday"',
+    'routes disable vidmodel-2.0/fal --reason "cost increased on Monday"',
   );
 
   const list = routes
     .command("list")
-    .description(
-      "every route of the catalogue: what it leaves of its price, and whether it is up, down, off by you, or without a key",
-    )
-    .option("--model <id>", "only this model's")
-    .option("--provider <id>", "only this provider's")
+    .description("list routes with margin and state (up, down, off, no key, ended)")
+    .option("--model <id>", "only routes of this model")
+    .option("--provider <id>", "only routes of this provider")
     .action(async (flags: Flags & { model?: string; provider?: string }) => {
       const request = { model: flags.model ?? null, provider: flags.provider ?? null };
       const rows = await withAdminService(settingsOf(session, flags), (admin) => admin.listRoutes(request));
       if (flags.json) return terminal.print(JSON.stringify(rows.map(rowJson)));
       if (rows.length === 0) {
         session.exit = EXITS.notFound;
-        return terminal.warn("no such routes; genrouter models --all lists models and providers with theirs");
+        return terminal.warn("no matching routes; genrouter models --all lists the routes of all models");
       }
       report(rows, false);
     });
@@ -73,8 +71,8 @@ export const addRoutes = (program: Command, session: Session): void => {
     return withJson(withDir(command));
   };
   withExamples(
-    turn("disable", "take a route out of every plan from now on; attempts under way on it go on"),
-    'routes disable vidmodel-2.0/fal --reason "too dear since Monday"',
+    turn("disable", "exclude a route from new plans; open attempts on it continue"),
+    'routes disable vidmodel-2.0/fal --reason "cost increased on Monday"',
   );
-  withExamples(turn("enable", "use a route again"), "routes enable vidmodel-2.0/fal");
+  withExamples(turn("enable", "enable a disabled route"), "routes enable vidmodel-2.0/fal");
 };

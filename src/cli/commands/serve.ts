@@ -60,7 +60,7 @@ const addressFault = async (fault: unknown, { host, port }: Settings["server"]):
   if (typeof code === "string" && (await isNoName(host)))
     return new CommandFault(
       EXITS.usage,
-      `cannot listen at ${host}: there is no address of that name; set GENROUTER_SERVER__HOST or --host to one of this machine's`,
+      `cannot listen at ${host}: the name does not resolve to an address; set GENROUTER_SERVER__HOST or --host to an address of this machine`,
       { code: "address_unusable" },
     );
   if (code === "EADDRINUSE" && port !== 0)
@@ -144,12 +144,12 @@ const reload = async (service: Service, settingsNow: () => ReadSettings, log: Lo
     const { settings, origins } = settingsNow();
     const { models, rekeyed, waiting } = await service.reload(settings, origins);
     const text = [`${models} models`];
-    if (rekeyed.length > 0) text.push(`other keys for ${rekeyed.join(", ")}`);
-    if (waiting.length > 0) text.push(`from the next start on: ${waiting.join(", ")}`);
+    if (rekeyed.length > 0) text.push(`new keys for ${rekeyed.join(", ")}`);
+    if (waiting.length > 0) text.push(`active after the next start: ${waiting.join(", ")}`);
     log("config reloaded", { reason: text.join("; ") });
   } catch (fault) {
     const { lines } = await messageOf(fault);
-    log("config reload rejected", { reason: `everything stays as it was; ${lines.join(" ")}` });
+    log("config reload rejected", { reason: `the previous configuration stays active; ${lines.join(" ")}` });
   }
 };
 
@@ -162,7 +162,7 @@ const runUntilEnd = async (
 ): Promise<Exit> => {
   const first = await Promise.race([signal, service.ended]);
   if (typeof first === "number") return first as Exit;
-  session.terminal.note(`${first}: draining; answers under way finish, new submissions get 503; once more stops at once`);
+  session.terminal.note(`${first}: draining; open responses finish, new submissions get 503; a second signal stops immediately`);
   await closeControl();
   await service.drain();
   return EXITS.ok;
@@ -196,7 +196,7 @@ const routesLine = async (market: Pick<Inventory, "routes">): Promise<string> =>
   const losing = up.filter(({ margin }) => margin !== null && margin.leastPercent < 0).length;
   const models = new Set(up.map(({ model }) => model)).size;
   if (up.length === 0) return `none can run: ${NO_KEY}`;
-  const warning = losing === 0 ? "" : `; ${losing} can cost more than they are sold for: genrouter routes list`;
+  const warning = losing === 0 ? "" : `; ${losing} can cost more than their price: genrouter routes list`;
   return `${up.length} routes of ${models} models have a key${warning}`;
 };
 
@@ -219,7 +219,7 @@ export const addServe = (program: Command, session: Session): void => {
       if (!simulate && session.env[PRINTS_CREDENTIALS])
         throw new CommandFault(
           EXITS.unwritable,
-          `${PRINTS_CREDENTIALS} is set: it would print the providers' credentials with every request; unset it and start again`,
+          `${PRINTS_CREDENTIALS} is set: it would log the providers' credentials with every request; unset it and start again`,
           { code: "credentials_printed" },
         );
       const written = openLog(settings.log, { isTty: terminal.isLive, colour: terminal.colour });
@@ -269,7 +269,7 @@ export const addServe = (program: Command, session: Session): void => {
         terminal.note(`  inspector ${reached}/inspector`);
       if (settings.console.enabled && (await service.reads.operators()) === 0)
         for (const line of await firstAdminLines(terminal, admin, reached)) terminal.note(line);
-      if (simulate) terminal.note("  SIMULATOR MODE: no provider is called and no money moves");
+      if (simulate) terminal.note("  SIMULATOR MODE: no provider is called and nothing is billed");
       for (const fault of service.readiness().faults) terminal.warn(`  not ready: ${fault}`);
       const unnamed = settings.console.enabled ? unnamedProxy(settings.server) : null;
       if (unnamed !== null) log("trusted proxy missing", { reason: unnamed });

@@ -21,7 +21,7 @@ export const addSimulator = (program: Command, session: Session): void => {
     .description("run the provider simulator standalone; it prints the settings for a service")
     .option("--port <port>", "port to listen on, 0 takes a free one", "8090")
     .option("--host <address>", "address to listen on", "127.0.0.1")
-    .option("--speed <factor>", "1 = a picture in about 2 s, 100 = a hundred times faster (GENROUTER_SIMULATOR__SPEED)")
+    .option("--speed <factor>", "1 = a picture in about 2 s, 100 = 100 times faster (GENROUTER_SIMULATOR__SPEED)")
     .option("--seed <n>", "seed of durations and files", "1")
     .option("--log <file>", "append every submission to a file before it is answered; a restart continues the file")
     .option("--catalogue <dir>", "catalogue that defines the endpoints, in place of the built-in one")

@@ -43,14 +43,12 @@ const placeOf = (session: Session, flags: TortureFlags): string => {
   const beside = dirname(owned);
   const isOtherDevice = deviceOf(owned) !== undefined && deviceOf(owned) !== deviceOf(".");
   if (flags.dir === undefined && isOtherDevice && deviceOf(beside) !== deviceOf(owned))
-    terminal.warn(
-      `the data directory ${owned} is on a disk of its own; name an empty directory on it with --dir to try that one`,
-    );
+    terminal.warn(`the data directory ${owned} is on another disk; name an empty directory on it with --dir to test that disk`);
   const place = resolve(flags.dir ?? (isOtherDevice && deviceOf(beside) === deviceOf(owned) ? beside : "."));
   if (!existsSync(place) || !statSync(place).isDirectory())
     throw badFlag(`--dir: there is no directory ${place}`, "name one that exists, on the disk to be tried");
   if (existsSync(join(place, DATABASE_FILE)))
-    throw badFlag(`--dir: ${place} is a data directory, which is left alone`, "name another directory on the same disk");
+    throw badFlag(`--dir: ${place} is a data directory, which must not be used`, "name another directory on the same disk");
   return place;
 };
 
@@ -58,8 +56,8 @@ const placeOf = (session: Session, flags: TortureFlags): string => {
 const checkSpace = (place: string, freeBytes: number, leastBytes: number): void => {
   if (freeBytes >= leastBytes) return;
   const [free, least] = [freeBytes, leastBytes].map((bytes) => Math.floor(bytes / 1e6));
-  throw new CommandFault(EXITS.unwritable, `the disk of ${place} has ${free} MB free, and a torture needs ${least} MB`, {
-    fix: "free some space, or name a directory on another disk with --dir",
+  throw new CommandFault(EXITS.unwritable, `the disk of ${place} has ${free} MB free, and torture needs ${least} MB`, {
+    fix: "free space, or name a directory on another disk with --dir",
     code: "disk_full",
   });
 };
@@ -81,7 +79,7 @@ const makeScratch = (place: string): string => {
   } catch (fault) {
     const why = fault instanceof Error ? fault.message : String(fault);
     throw new CommandFault(EXITS.unwritable, `no scratch directory can be made in ${place} (${why})`, {
-      fix: "name one that may be written with --dir",
+      fix: "name a writable directory with --dir",
       code: "directory_unusable",
     });
   }
@@ -124,7 +122,7 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
   /** Ends without a verdict. After a kill the scratch directory is kept, because it may be the only evidence of damage. */
   const leave = () => {
     killAll();
-    if (latest?.kills) terminal.warn(`what was left lies in ${scratch}`);
+    if (latest?.kills) terminal.warn(`remaining files are in ${scratch}`);
     else drop();
   };
   let isStopped = false;
@@ -152,7 +150,7 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
   firstSignal(atOnce, signals).then(stop, stop);
   const ticking = setInterval(report, terminal.isLive ? LIVE_MS : PLAIN_MS);
   terminal.note(
-    `torture of ${genrouter ? genrouter.join(" ") : "this program"} in ${scratch}, seed ${seed}; Ctrl-C ends it early, with a verdict`,
+    `torture of ${genrouter ? genrouter.join(" ") : "this program"} in ${scratch}, seed ${seed}; Ctrl-C stops it and prints a verdict`,
   );
   try {
     const lanes = longestMs < LANES_FROM_MS ? 1 : Math.min(2, availableParallelism());
@@ -189,9 +187,9 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
       const { headline, lines } = verdictLines(end);
       terminal.print(ok ? `${terminal.paint("green", "✔")} ${headline}` : `${terminal.paint("red", "✘")} ${headline}`);
       for (const line of lines) terminal.print(`  ${line}`);
-      if (isKept) terminal.print(`  what was left lies in ${scratch}`);
+      if (isKept) terminal.print(`  remaining files are in ${scratch}`);
       if (unjudged === "disk-full")
-        terminal.print("  free some space, or name a directory on another disk with --dir; the scratch is gone");
+        terminal.print("  free space, or name a directory on another disk with --dir; the scratch directory was removed");
       for (const line of again) terminal.print(`  run it again with: ${line}`);
     }
     for (const warning of end.disk.warnings) terminal.warn(`${terminal.paint("yellow", "warning:")} ${warning}`);

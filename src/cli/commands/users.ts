@@ -65,7 +65,7 @@ export const addUsers = (program: Command, session: Session): void => {
     const url = await addressOf(settingsOf(session, flags), path);
     if (flags.json) return terminal.print(JSON.stringify({ id, email, url, expires_at: stamp(expiresAtMs) }));
     terminal.print(url);
-    terminal.note(`${email === null ? "" : `for ${email}, `}once, until ${stamp(expiresAtMs)}; it is shown here only`);
+    terminal.note(`${email === null ? "" : `for ${email}, `}once, until ${stamp(expiresAtMs)}; it is displayed only once`);
   };
 
   const list = users

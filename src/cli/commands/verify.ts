@@ -48,7 +48,7 @@ const verifyArchive = async (session: Session, flags: Flags, text: string): Prom
     import("../../store/archive/check.ts"),
     import("../../store/archive/continuity-check.ts"),
   ]);
-  return withArchiveErrors("run the same command again when it can be had", async () => {
+  return withArchiveErrors("run the same command again when the archive is available", async () => {
     const { archiveStorage } = await archiveLocationOf(session, flags, {
       flag: "--archive",
       text,
@@ -67,12 +67,12 @@ export const addVerify = (program: Command, session: Session): void => {
     .description("check the thirteen invariants; exit 0 if they hold, 1 with the violating rows, 2 if the check cannot run")
     .option(
       "--archive <place>",
-      "check an archive instead, in a directory or in the bucket of the settings (bucket), and that the books go on where it ends",
+      "verify an archive instead, in a directory or in the configured bucket (bucket), and that the database continues where the archive ends",
     )
     .option("--alone", "with --archive: verify the archive without the database")
     .action(async (flags: Flags) => {
       if (flags.alone && flags.archive === undefined)
-        throw new CommandFault(EXITS.usage, "--alone: goes with --archive", { code: "bad_flag" });
+        throw new CommandFault(EXITS.usage, "--alone: requires --archive", { code: "bad_flag" });
       const verifyStore = (): Promise<CheckResult[]> =>
         withReads(storeLocationOf(session, flags), async (reads, isServed) => {
           // Overdue deadlines are a violation only while a service runs.
@@ -84,7 +84,7 @@ export const addVerify = (program: Command, session: Session): void => {
           const settings = (running && (await fetchSettings(dir).catch(() => undefined))) || own;
           const search = await findMissingFiles(reads, { settings, dir, nowMs: Date.now() }).catch((fault: unknown) => ({
             missing: [],
-            note: `not all result files could be looked for: ${fault instanceof Error ? fault.message : String(fault)}`,
+            note: `not all result files could be checked: ${fault instanceof Error ? fault.message : String(fault)}`,
           }));
           return withFiles(checks, search);
         });
@@ -102,6 +102,6 @@ export const addVerify = (program: Command, session: Session): void => {
     "verify",
     "verify --data /var/backups/genrouter-copy --json | jq .ok",
     "verify --archive /var/archives/genrouter",
-    "verify --archive bucket --alone   # without the books; bucket:ID where it has archives of several services",
+    "verify --archive bucket --alone   # without the database; bucket:ID if the bucket has archives of several services",
   );
 };

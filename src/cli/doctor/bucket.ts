@@ -18,24 +18,24 @@ const requestBucket = async (s3: Settings["s3"]): Promise<Finding> => {
   ]);
   try {
     await createS3Client(s3, systemClock()).list(PROBE_ID, AbortSignal.timeout(PATIENCE_MS));
-    return ok("files", `the bucket ${s3.bucket} answers`);
+    return ok("files", `the bucket ${s3.bucket} responds`);
   } catch (thrown) {
     if (!(thrown instanceof BucketFault))
       return fault(
         "files",
-        `the bucket ${s3.bucket} does not answer within ${PATIENCE_MS / 1000} s`,
-        `look at ${s3.endpoint || "it"}`,
+        `the bucket ${s3.bucket} does not respond within ${PATIENCE_MS / 1000} s`,
+        `check ${s3.endpoint || "it"}`,
       );
     if (thrown.kind === "unavailable")
       return fault(
         "files",
         `the bucket ${s3.bucket} cannot be reached: ${thrown.message}`,
-        "results wait on disk until it answers",
+        "results wait on disk until it responds",
       );
     return fault(
       "files",
       `the bucket ${s3.bucket} refuses (${thrown.code}): ${thrown.message}`,
-      "correct GENROUTER_S3__ACCESS_KEY and GENROUTER_S3__SECRET_KEY, or the rights of that key (deploy/S3.md), and restart the service",
+      "correct GENROUTER_S3__ACCESS_KEY and GENROUTER_S3__SECRET_KEY, or the permissions of that key (deploy/S3.md), and restart the service",
     );
   }
 };
@@ -57,13 +57,13 @@ export const storedFilesFinding = async (reads: FileReads, settings: Settings, n
     const { looked, missing, note } = await findMissingFiles(reads, { settings, dir: settings.data.dir, nowMs });
     if (note !== undefined) return warning("files", note, "genrouter doctor --deep on the machine that has them");
     const [first] = missing;
-    if (first === undefined) return ok("files", `${counted(looked, "result file")}, and each is there`);
+    if (first === undefined) return ok("files", `${counted(looked, "result file")}, and all exist`);
     return fault(
       "files",
       `${missing.length} of ${counted(looked, "result file")} cannot be read, the first ${first.n} of ${first.generation_id}: ${first.why}`,
-      "restore them from a backup (genrouter backup list); genrouter verify names them all",
+      "restore them from a backup (genrouter backup list); genrouter verify lists all",
     );
   } catch (thrown) {
-    return fault("files", `not all result files could be looked for: ${textOf(thrown)}`, "genrouter doctor --deep again");
+    return fault("files", `not all result files could be checked: ${textOf(thrown)}`, "genrouter doctor --deep again");
   }
 };

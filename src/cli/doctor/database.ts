@@ -20,27 +20,27 @@ export const schemaFinding = (version: number): Finding | undefined => {
     return warning(
       "database",
       `schema ${version}, of a build before the first release`,
-      "start the service: it makes a copy, checks it and converts the database",
+      "start the service; it creates and verifies a copy, then converts the database",
     );
   if (version > SCHEMA_VERSION)
     return fault(
       "database",
-      `it has schema ${version} and this release knows ${SCHEMA_VERSION}`,
-      "use the newer release, or restore the copy made before it",
+      `the database has schema ${version}; this release supports ${SCHEMA_VERSION}`,
+      "use the newer release, or restore the copy created before the migration",
     );
   return undefined;
 };
 
 const pagesOf = ({ damage, schema, newestSchema, bytes, mode }: DatabaseHealth): Finding[] => {
   const [first] = damage;
-  const about = `schema ${schema}, ${sizeText(bytes)}, ${mode === "test" ? "made for the simulator" : "made for real providers"}`;
+  const about = `schema ${schema}, ${sizeText(bytes)}, ${mode === "test" ? "created for the simulator" : "created for real providers"}`;
   if (first !== undefined) return [fault("database", `its pages are damaged: ${first.replace(/\s+/g, " ")}`, RESTORE)];
   if (schema < newestSchema)
     return [
       warning(
         "database",
         `${about}; this release has schema ${newestSchema}`,
-        "make a backup, then start the service: it migrates by itself",
+        "create a backup, then start the service, which migrates the database",
       ),
     ];
   return [ok("database", about)];
@@ -50,15 +50,12 @@ const logOf = ({ logBytes, isMarked }: DatabaseHealth, isRunning: boolean): Find
   if (logBytes > LARGE_LOG_BYTES)
     return warning(
       "log",
-      `the write-ahead log has ${sizeText(logBytes)}: something that reads keeps it from being folded`,
+      `the write-ahead log has ${sizeText(logBytes)}: an open read prevents its checkpoint`,
       "end long reads (backup, verify, sqlite3), or restart the service",
     );
   if (isMarked && !isRunning)
-    return ok(
-      "log",
-      `${sizeText(logBytes)}, from a process that did not end by itself; the next start reads it. Never delete it`,
-    );
-  return ok("log", `${sizeText(logBytes)} not yet folded into the file`);
+    return ok("log", `${sizeText(logBytes)}, from a process that did not exit cleanly; the next start reads it. Never delete it`);
+  return ok("log", `${sizeText(logBytes)} not yet checkpointed`);
 };
 
 export const ledgerFindings = (ledger: LedgerSums, checks: readonly CheckResult[] | null): Finding[] => {
@@ -68,8 +65,8 @@ export const ledgerFindings = (ledger: LedgerSums, checks: readonly CheckResult[
     return [
       fault(
         "ledger",
-        `${showUsd(Math.abs(off))} ${off > 0 ? "more" : "less"} stand on the accounts than were moved there`,
-        "genrouter verify shows where; keep a copy of the directory before anything else",
+        `${showUsd(Math.abs(off))} ${off > 0 ? "more" : "less"} on the accounts than their transfers sum up to`,
+        "genrouter verify prints the rows; keep a copy of the directory before anything else",
       ),
     ];
   const broken = (checks ?? []).flatMap(({ name, offending }) =>
@@ -80,8 +77,8 @@ export const ledgerFindings = (ledger: LedgerSums, checks: readonly CheckResult[
     return [
       fault(
         "ledger",
-        `${counted(broken.length, "row")} break the invariants, the first (${first.name}): ${JSON.stringify(first.row)}`,
-        "genrouter verify shows them all; keep a copy of the directory before anything else",
+        `${counted(broken.length, "row")} violate the invariants, the first (${first.name}): ${JSON.stringify(first.row)}`,
+        "genrouter verify prints all rows; keep a copy of the directory before anything else",
       ),
     ];
   const sums = `${showUsd(available)} available, ${showUsd(held)} held, ${showUsd(charged)} charged, ${counted(movements, "transfer")}`;
@@ -93,8 +90,8 @@ export const parkedFinding = ([first, ...others]: readonly string[]): Finding =>
     ? ok("parked", "no generation waits for an operator")
     : fault(
         "parked",
-        `${counted(others.length + 1, "generation")} cannot go on, the first ${first}: what it holds stays held`,
-        `genrouter generations parked says why; genrouter generations settle, fail or retry ${first} ends it`,
+        `${counted(others.length + 1, "generation")} are parked, the first ${first}: their holds remain`,
+        `genrouter generations parked prints the reason; genrouter generations settle, fail or retry ${first} resolves it`,
       );
 
 /** @param restored for a restored backup: time of the backup, and time of the restore if known */
@@ -106,7 +103,7 @@ export const restoredFindings = (restored: { takenAtMs: number; atMs?: number; i
   return [
     warning(
       "restored",
-      `from a backup as of ${taken}${on}: what was bought, paid or revoked since is not in its books`,
+      `from a backup as of ${taken}${on}: later jobs, payments and revocations are not in the database`,
       `genrouter reconcile PROVIDER --since ${taken} for each provider in use, then genrouter backup settle --reason TEXT`,
     ),
   ];
@@ -130,8 +127,8 @@ export const orphanFindings = async (reads: Pick<StoreReads, "orphans">): Promis
   if (rows.length === 0) return ok("orphans", "none");
   return warning(
     "orphans",
-    `${counted(rows.length, "attempt")} may have been paid for nothing, at most ${showUsd(lost)}`,
-    "genrouter orphans says what to do about each",
+    `${counted(rows.length, "attempt")} may have been billed without a charge, at most ${showUsd(lost)}`,
+    "genrouter orphans prints the action for each",
   );
 };
 
@@ -140,10 +137,16 @@ const isOnOneDisk = (a: string, b: string): boolean => existsSync(a) && existsSy
 
 export const backupFindings = ({ backup, data, store }: Settings, nowMs: number, lineage: string | null): Finding[] => {
   const { dir } = backup;
-  if (store.url !== "") return [ok("backups", "those of the database server are the service's: deploy/BACKUP.md")];
+  if (store.url !== "") return [ok("backups", "the database server must be backed up separately: deploy/BACKUP.md")];
   if (dir === "")
-    return [warning("backups", "none are made at night", "set GENROUTER_BACKUP__DIR, best to a directory on another disk")];
-  if (!existsSync(dir)) return [warning("backups", `${dir} is not there yet`, `genrouter backup create ${dir}`)];
+    return [
+      warning(
+        "backups",
+        "no nightly backups are created",
+        "set GENROUTER_BACKUP__DIR to a directory, preferably on another disk",
+      ),
+    ];
+  if (!existsSync(dir)) return [warning("backups", `${dir} does not exist yet`, `genrouter backup create ${dir}`)];
   try {
     const newestMs = newestVerifiedMs(dir, lineage);
     const findings = openBackupDirectory(dir).flatMap(({ name, state, why }): Finding[] => {
@@ -155,8 +158,8 @@ export const backupFindings = ({ backup, data, store }: Settings, nowMs: number,
         ? [
             warning(
               "backups",
-              `${name} was made of a directory with faults: ${why}`,
-              `genrouter backup verify ${dir}/${name} lists all of them`,
+              `${name} was created from a directory with errors: ${why}`,
+              `genrouter backup verify ${dir}/${name} lists all errors`,
             ),
           ]
         : [];
@@ -168,7 +171,7 @@ export const backupFindings = ({ backup, data, store }: Settings, nowMs: number,
           newestMs === null
             ? `no verified backup in ${dir}`
             : `no backup in the last 24 h; the newest verified one is ${ageText(nowMs - newestMs)} old`,
-          `genrouter backup create ${dir}; the log of the service says why none was made at night`,
+          `genrouter backup create ${dir}; the log of the service has the reason`,
         ),
       );
     else findings.unshift(ok("backups", `the newest verified one is ${ageText(nowMs - newestMs)} old, in ${dir}`));
@@ -176,8 +179,8 @@ export const backupFindings = ({ backup, data, store }: Settings, nowMs: number,
       findings.push(
         warning(
           "backups",
-          `${dir} is on the disk of the data: who loses one loses both`,
-          "set GENROUTER_BACKUP__DIR to another disk, or copy them off: deploy/BACKUP.md",
+          `${dir} is on the disk of the data directory: a disk failure destroys both`,
+          "set GENROUTER_BACKUP__DIR to another disk, or copy the backups to another machine: deploy/BACKUP.md",
         ),
       );
     return findings;

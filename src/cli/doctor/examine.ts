@@ -82,7 +82,7 @@ const settingFinding = (isServed: boolean, env: Record<string, string | undefine
       "BUN_CONFIG_VERBOSE_FETCH prints the providers' credentials with every request",
       "unset BUN_CONFIG_VERBOSE_FETCH",
     );
-  return ok("settings", isServed ? "those of the running service" : "every one is known and in its bounds");
+  return ok("settings", isServed ? "those of the running service" : "all settings are valid");
 };
 
 /** Checks everything that a service needs, with the settings of the running service if there is one. Changes nothing. */

@@ -28,15 +28,17 @@ const rightsOf = (dir: string): Finding[] => {
       fault(
         "directory",
         `${dir} cannot be read and written by this user`,
-        `chown -R ${me} ${dir}; a disk that is read-only has to be mounted otherwise`,
+        `chown -R ${me} ${dir}; remount a read-only disk as writable`,
       ),
     );
   if ((mode & OTHERS) !== 0)
-    findings.push(warning("directory", `others may look into ${dir}: prompts and files are in it`, `chmod 700 ${dir}`));
+    findings.push(warning("directory", `other users can read ${dir}, which contains prompts and files`, `chmod 700 ${dir}`));
   for (const name of PRIVATE_FILES) {
     const file = statSync(join(dir, name), { throwIfNoEntry: false });
     if (file && (file.mode & OTHERS) !== 0)
-      findings.push(fault("directory", `others may read ${name}: secrets are in it`, `chmod 600 ${join(dir, name)}`));
+      findings.push(
+        fault("directory", `other users can read ${name}, which contains credentials`, `chmod 600 ${join(dir, name)}`),
+      );
     // A file of root or another user cannot be opened by an unprivileged service.
     if (file && file.uid !== uid)
       findings.push(fault("directory", `${name} belongs to user ${file.uid}, the directory to ${uid}`, `chown -R ${uid} ${dir}`));
@@ -52,19 +54,19 @@ const without = (...findings: Finding[]): Directory => ({ findings, exists: fals
 export const directoryFindings = ({ dir, network_disk }: Settings["data"], isShared: boolean): Directory => {
   const found = statSync(dir, { throwIfNoEntry: false });
   const make = isShared
-    ? "genrouter serve makes it"
-    : `genrouter accounts create --name NAME --data ${dir} makes it, and so does genrouter serve`;
+    ? "genrouter serve creates it"
+    : `genrouter accounts create --name NAME --data ${dir} creates it, and so does genrouter serve`;
   // If the directory existed before, a new one must not be created in its place.
   const wasThere = lstatSync(dir, { throwIfNoEntry: false }) !== undefined || existsSync(`${dir}.old`);
   if (!found && wasThere)
     return without(
       fault(
         "directory",
-        `${dir} is gone, but was there`,
-        `put it back, or restore it: genrouter backup restore PATH --to ${dir}`,
+        `${dir} is missing, but existed before`,
+        `restore it from its former place, or from a backup: genrouter backup restore PATH --to ${dir}`,
       ),
     );
-  if (!found) return without(warning("directory", `${dir} is not there yet`, make));
+  if (!found) return without(warning("directory", `${dir} does not exist yet`, make));
   if (!found.isDirectory()) return without(fault("directory", `${dir} is not a directory`, "set GENROUTER_DATA__DIR or --data"));
   const disk = networkDiskOf(dir);
   const findings = rightsOf(dir);
@@ -72,15 +74,15 @@ export const directoryFindings = ({ dir, network_disk }: Settings["data"], isSha
     findings.push(
       fault(
         "directory",
-        `${dir} is on a network disk (${disk}), whose locks cannot be relied on`,
+        `${dir} is on a network disk (${disk}), whose locks are not reliable`,
         "use a local disk, or set GENROUTER_DATA__NETWORK_DISK=true",
       ),
     );
   if (disk !== undefined && network_disk)
     findings.push(
-      warning("directory", `${dir} is on a network disk (${disk}), and the settings accept it`, "better use a local disk"),
+      warning("directory", `${dir} is on a network disk (${disk}), and the settings accept it`, "a local disk is recommended"),
     );
-  if (findings.length === 0) findings.push(ok("directory", `${dir} is this user's, private and writable`));
+  if (findings.length === 0) findings.push(ok("directory", `${dir} belongs to this user, is private and is writable`));
   const hasDatabase = existsSync(join(dir, DATABASE_FILE));
   if (!hasDatabase && !isShared) findings.push(warning("directory", `there is no database in ${dir} yet`, make));
   return { findings, exists: hasDatabase || isShared, hasDatabase };
@@ -135,7 +137,7 @@ export const clockFindings = (nowMs: number, lastSeenMs: number | null): Finding
     return [fault("clock", `the machine's clock says ${new Date(nowMs).toISOString()}`, SYNC)];
   const aheadMs = (lastSeenMs ?? 0) - nowMs;
   if (aheadMs <= APART_MS) return [ok("clock", new Date(nowMs).toISOString())];
-  const says = `the service's clock is ${Math.round(aheadMs / 1000)} s ahead of the machine's, which went backwards`;
+  const says = `the service's clock is ${Math.round(aheadMs / 1000)} s ahead of the machine's, which moved backwards`;
   const fix = `${SYNC} and restart the service; the service uses its own clock until the machine's clock has caught up`;
   return [aheadMs > FAR_APART_MS ? fault("clock", says, fix) : warning("clock", says, fix)];
 };

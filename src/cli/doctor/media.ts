@@ -10,23 +10,23 @@ export const mediaFindings = async (): Promise<Finding[]> => {
       return [
         fault(
           "media",
-          "no process can be started to read media with: submissions with links answer 503, and results wait",
-          "let this user start processes, and let them have 512 MB of address space each",
+          "no sandbox process can be started: submissions with links return 503, and results wait",
+          "allow this user to start processes with 512 MB of address space each",
         ),
       ];
     if (held.limits && held.calls)
       return [
         ok(
           "media",
-          `processes that read media are bounded in memory, time and system calls${held.network ? ", in a network of their own" : ""}`,
+          `processes that read media are bounded in memory, time and system calls${held.network ? ", in a separate network namespace" : ""}`,
         ),
       ];
     const missing = [...(held.limits ? [] : ["memory and time"]), ...(held.calls ? [] : ["system calls"])].join(", ");
     return [
       warning(
         "media",
-        `this system does not bound processes that read media (${missing}): they are watched, and ended when they take too much`,
-        "run the service on Linux, x64 or arm64, with glibc or musl, where customers' files are not to be trusted",
+        `this system cannot limit sandbox processes (${missing}); the service monitors them and ends those that exceed a limit`,
+        "run the service on Linux, x64 or arm64, with glibc or musl, if files of customers are not trusted",
       ),
     ];
   } finally {

@@ -21,7 +21,7 @@ export const purchaseFindings = async (
     findings.push(
       fault(
         "payments",
-        `${counted(undecided.length, "refund or dispute", "refunds and disputes")} in another currency than usd: what they take back in credits is not decided, and their accounts are paused`,
+        `${counted(undecided.length, "refund or dispute", "refunds and disputes")} in a currency other than USD: the credits to reverse are undecided, and the accounts are paused`,
         "genrouter purchases undecided; then genrouter purchases settle <id> --usd <amount> --reason <text>",
       ),
     );
@@ -29,8 +29,8 @@ export const purchaseFindings = async (
     findings.push(
       warning(
         "payments",
-        `${counted(found.length, "purchase")} of the last 30 days paid otherwise than was asked: nothing was credited`,
-        "genrouter purchases list --state mismatched; credit what was paid (genrouter credits add), or refund it at Stripe",
+        `${counted(found.length, "purchase")} of the last 30 days with a payment that differs from the request: nothing was credited`,
+        "genrouter purchases list --state mismatched; credit the payment (genrouter credits add), or refund it at Stripe",
       ),
     );
   return findings;
@@ -51,6 +51,6 @@ export const paymentFindings = (settings: Settings, mode: "test" | "live" | null
         "set GENROUTER_STRIPE__SECRET_KEY to a live key (sk_live_…) and GENROUTER_STRIPE__WEBHOOK_SECRET to its endpoint's",
       ),
     ];
-  const where = settings.server.public_url === "" ? "" : `, which sends news to ${settings.server.public_url}/webhooks/stripe`;
+  const where = settings.server.public_url === "" ? "" : `, which sends events to ${settings.server.public_url}/webhooks/stripe`;
   return [ok("payments", `credits are bought through Stripe${where}`)];
 };

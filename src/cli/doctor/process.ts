@@ -23,7 +23,7 @@ export const fetchHealth = async (
     return { ok: answer.status === 200, says };
   } catch (thrown) {
     const isLate = thrown instanceof Error && thrown.name === "TimeoutError";
-    return { ok: false, says: isLate ? `no answer within ${patienceMs} ms` : textOf(thrown) };
+    return { ok: false, says: isLate ? `no response within ${patienceMs} ms` : textOf(thrown) };
   }
 };
 
@@ -46,11 +46,11 @@ export const serviceFindings = async (dir: string, about: About | undefined): Pr
       return [
         fault(
           "service",
-          `a process has ${dir} and does not answer`,
-          `it may be starting, or ending in order; else end the one that ${join(dir, "owner")} names and start again`,
+          `a process uses ${dir} and does not respond`,
+          `it may be starting or draining; otherwise end the process named in ${join(dir, "owner")} and start again`,
         ),
       ];
-    return [warning("service", `none runs on ${dir}`, startOf(dir))];
+    return [warning("service", `no service is running on ${dir}`, startOf(dir))];
   }
   const findings: Finding[] = [];
   const ready = await fetchHealth(about.url, "/readyz", PATIENCE_MS);
@@ -59,7 +59,7 @@ export const serviceFindings = async (dir: string, about: About | undefined): Pr
       warning(
         "service",
         `it runs version ${about.version}, this binary is ${VERSION}`,
-        "restart the service, or use its own binary",
+        "restart the service, or use the binary of that version",
       ),
     );
   if (!ready.ok)

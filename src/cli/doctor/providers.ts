@@ -15,7 +15,7 @@ import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
 
 const NAMED = 3;
 const SET_KEY =
-  "the console's page Providers (Set key), or genrouter providers set-key PROVIDER; genrouter providers list names them";
+  "the console's page Providers (Set key), or genrouter providers set-key PROVIDER; genrouter providers list prints the ids";
 
 /** Checks each key separately, so that an unreadable one does not hide the others. */
 const keyFindings = async (settings: Settings, reads: Pick<StoreReads, "providerKeys">): Promise<Finding[]> => {
@@ -49,8 +49,8 @@ const cureOf = (reason: string, id: string, provider: ProviderRow | undefined): 
   if (reason.startsWith("balance: ")) return `add credit with the provider, then genrouter routes test ${id}`;
   const account = provider?.account ?? "PROVIDER";
   if (provider?.key && provider.key.from !== "vault")
-    return `correct the key of ${account} in the settings (genrouter config print says where) and reload the service`;
-  return `genrouter providers set-key ${account}; genrouter routes test ${id} says whether it works`;
+    return `correct the key of ${account} in the settings (genrouter config print shows the source) and reload the service`;
+  return `genrouter providers set-key ${account}; genrouter routes test ${id} checks it`;
 };
 
 /** One finding per provider and reason, because a rejected credential disables all of its routes. */
@@ -70,7 +70,7 @@ const endingFindings = (catalogue: Catalogue, nowMs: number): Finding[] =>
     warning(
       "routes",
       `${ending.routeId}: ${endingText(ending)}`,
-      "put its successor into the catalogue, or take a newer release: genrouter catalogue diff",
+      "add its successor to the catalogue, or take a newer release: genrouter catalogue diff",
     ),
   );
 
@@ -96,7 +96,7 @@ const routeFindings = async (
       // Expected if nothing has been set up yet.
       (mode === null ? warning : fault)(
         "routes",
-        `none of ${routes.length} has a key, or all are off: nothing can be generated`,
+        `none of ${routes.length} is available: routes lack a key or are off`,
         "the console's page Providers (Set key), genrouter providers set-key PROVIDER, or start with --simulate",
       ),
     );
@@ -107,19 +107,19 @@ const routeFindings = async (
   findings.push(...refusedFindings(refused, await market.providers()));
   const failing = down.filter((route) => !isRefused(route));
   for (const { id, reason } of failing.slice(0, NAMED))
-    findings.push(
-      warning("routes", `${id} is down: ${reason ?? "it failed several times in a row"}`, `genrouter routes test ${id}`),
-    );
+    findings.push(warning("routes", `${id} is down: ${reason ?? "several consecutive failures"}`, `genrouter routes test ${id}`));
   if (failing.length > NAMED)
     findings.push(warning("routes", `${failing.length - NAMED} more are down`, "genrouter routes list"));
   for (const { id, reason } of off.slice(0, NAMED))
-    findings.push(warning("routes", `${id} is off: ${reason}`, `genrouter routes enable ${id}, once that is over`));
+    findings.push(
+      warning("routes", `${id} is off: ${reason}`, `genrouter routes enable ${id} when the reason no longer applies`),
+    );
   findings.push(...endingFindings(catalogueOf(settings, simulated), Date.now()));
   if (losing.length > 0)
     findings.push(
       warning(
         "routes",
-        `${losing.length} can cost more than they are sold for: ${losing
+        `${losing.length} can cost more than their price: ${losing
           .slice(0, NAMED)
           .map(({ id }) => id)
           .join(", ")}`,
@@ -143,6 +143,6 @@ export const marketFindings = async (
     const keys = simulated ? [] : await keyFindings(settings, reads ?? NO_STORED_CREDENTIALS);
     return [catalogue, ...keys, ...(await routeFindings(settings, mode, reads ?? NO_STORED_CREDENTIALS))];
   } catch (thrown) {
-    return [fault("catalogue", textOf(thrown), "correct the file or setting that it names")];
+    return [fault("catalogue", textOf(thrown), "correct the file or setting in the message")];
   }
 };

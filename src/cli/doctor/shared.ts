@@ -12,8 +12,8 @@ import { marketFindings } from "./providers.ts";
 /** Ended nodes are not listed. */
 const NONE_ENDED = 0;
 const MOST_PARKED = 1000;
-const BEGIN = "genrouter serve begins with it; genrouter migrate-store moves a data directory there first";
-const LOOK_AFTER = "look after the server that GENROUTER_STORE__URL names; nodes wait for it and go on by themselves";
+const BEGIN = "genrouter serve initializes it; genrouter migrate-store moves a data directory into it first";
+const LOOK_AFTER = "check the server of GENROUTER_STORE__URL; nodes wait for it and continue without a restart";
 
 const nodeFindings = async (nodes: NodeReads | null): Promise<Finding[]> => {
   const rows = (await nodes?.list(NONE_ENDED)) ?? [];
@@ -21,15 +21,15 @@ const nodeFindings = async (nodes: NodeReads | null): Promise<Finding[]> => {
   const alive = rows.filter((row) => !isDead(row));
   return [
     alive.length === 0
-      ? warning("nodes", "none is alive", "genrouter serve on each machine, and its log")
-      : ok("nodes", `${counted(alive.length, "node")} alive: ${alive.map(nodeName).join(", ")}`),
+      ? warning("nodes", "no node is live", "run genrouter serve on each machine, and check its log")
+      : ok("nodes", `${counted(alive.length, "node")} live: ${alive.map(nodeName).join(", ")}`),
     ...rows
       .filter(isDead)
       .map((row) =>
         warning(
           "nodes",
-          `the lease of ${nodeName(row)} has run out, and no other node has taken over from it`,
-          "genrouter serve: a node that starts reclaims its generations",
+          `the lease of ${nodeName(row)} has expired, and no other node has taken over its generations`,
+          "run genrouter serve; a starting node takes over its generations",
         ),
       ),
   ];
@@ -46,7 +46,7 @@ export const examineShared = async (settings: Settings, isDeep: boolean, nowMs: 
     const checks = isDeep ? await reads.verify(isServed ? nowMs : null) : null;
     return {
       findings: [
-        ok("database", `PostgreSQL at ${new URL(url).host}, made for ${mode === "test" ? "the simulator" : "real providers"}`),
+        ok("database", `PostgreSQL at ${new URL(url).host}, created for ${mode === "test" ? "the simulator" : "real providers"}`),
         ...(await nodeFindings(reads.nodes)),
         ...ledgerFindings(await reads.sums(), checks),
         parkedFinding((await reads.parked(MOST_PARKED)).map(({ id }) => id)),
@@ -62,7 +62,7 @@ export const examineShared = async (settings: Settings, isDeep: boolean, nowMs: 
     return {
       findings: [
         thrown instanceof DatabaseEmpty
-          ? warning("database", `PostgreSQL at ${new URL(url).host} answers, and nothing of a service is in it yet`, BEGIN)
+          ? warning("database", `PostgreSQL at ${new URL(url).host} responds and is empty`, BEGIN)
           : fault("database", textOf(thrown), LOOK_AFTER),
       ],
       ...{ lastSeenMs: null, mode: null, lineage: null },

@@ -78,7 +78,7 @@ export const createAccounts = ({ admin, reads, limits }: OperatorDeps) => {
       if (text.length > MOST_TEXT) throw new ConsoleRefused("invalid", `text: at most ${MOST_TEXT} characters.`);
       if (!isStanding(standing)) throw new ConsoleRefused("invalid", `standing: one of ${ACCOUNT_STATUSES.join(", ")}.`);
       if (before !== null && !/^\d{1,15}$/.test(before))
-        throw new ConsoleRefused("invalid", "before: take it from the page before.");
+        throw new ConsoleRefused("invalid", "before: expected the value from the previous page.");
       const beforeSeq = before === null ? null : Number(before);
       // One row more than a page shows whether there is another page.
       const rows = await reads.searchAccounts({ text: text.trim(), standing, beforeSeq }, PAGE + 1);

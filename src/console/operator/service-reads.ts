@@ -44,7 +44,7 @@ const refusedRoutes = ({ routes, health }: ServiceReadsDeps["core"]): string[] =
 const bucketWarning = ({ waiting }: ServiceReadsDeps["kept"]): string[] => {
   const { reason = null, files = 0 } = waiting() ?? {};
   const waits = files > 0 ? `, ${files} wait on disk` : "";
-  return reason === null ? [] : [`the bucket takes no files${waits}: ${reason}; genrouter doctor says what mends it`];
+  return reason === null ? [] : [`the bucket does not accept files${waits}: ${reason}; genrouter doctor prints the remedy`];
 };
 
 export const createServiceReads = async (deps: ServiceReadsDeps): Promise<Operating> => {

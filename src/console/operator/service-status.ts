@@ -9,7 +9,7 @@ const MOST_PARKED = 100;
 
 const unsettled = (takenAtMs: number): string => {
   const taken = new Date(takenAtMs).toISOString();
-  return `these books are of a backup as of ${taken}: what was bought, paid or revoked since is not in them; genrouter reconcile PROVIDER --since ${taken} lists what was bought, then genrouter backup settle --reason TEXT`;
+  return `the database was restored from a backup as of ${taken}: later jobs, payments and revocations are not in it; genrouter reconcile PROVIDER --since ${taken} lists the jobs since then; confirm with genrouter backup settle --reason TEXT`;
 };
 
 export const createServiceStatus = ({ reads, running, admin }: OperatorDeps) => ({

@@ -40,11 +40,11 @@ const baseOf = (settings: BucketSettings): URL => {
   const isInHost = given.includes(BUCKET);
   const text = given.replace(BUCKET, settings.bucket);
   if (!URL.canParse(text))
-    throw new BucketConfigError("GENROUTER_S3__ENDPOINT: that is not an address; give one like https://s3.example.com");
+    throw new BucketConfigError("GENROUTER_S3__ENDPOINT: expected a URL, for example https://s3.example.com");
   const url = new URL(text);
   if (!/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
     throw new BucketConfigError(
-      "GENROUTER_S3__ENDPOINT: give an http or https address without user, query and fragment, like https://s3.example.com",
+      "GENROUTER_S3__ENDPOINT: expected an http or https URL without user, query and fragment, for example https://s3.example.com",
     );
   const path = url.pathname.replace(/\/+$/, "");
   url.pathname = pathOf(decodeURIComponent(path)) + (isInHost ? "" : `/${encodeRfc3986(settings.bucket)}`);

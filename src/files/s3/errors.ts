@@ -36,11 +36,11 @@ const OBJECT_CODES = new Set([
 ]);
 
 const WHAT_TO_DO: Readonly<Record<string, string>> = {
-  AccessDenied: "the access key may not do this; deploy/S3.md has the rights that it needs",
-  InvalidAccessKeyId: "the service does not know GENROUTER_S3__ACCESS_KEY",
+  AccessDenied: "the access key lacks a permission; deploy/S3.md lists the required ones",
+  InvalidAccessKeyId: "GENROUTER_S3__ACCESS_KEY is unknown to the service",
   SignatureDoesNotMatch: "GENROUTER_S3__SECRET_KEY does not belong to the access key",
-  AuthorizationHeaderMalformed: "GENROUTER_S3__REGION may be another one's",
-  InvalidObjectState: "the object lies in a class that answers only after it was restored there",
+  AuthorizationHeaderMalformed: "GENROUTER_S3__REGION may be wrong",
+  InvalidObjectState: "the storage class of the object requires a restore first",
   PermanentRedirect: "the bucket is in another region; see GENROUTER_S3__REGION and __ENDPOINT",
   NoSuchBucket: "there is no bucket of the name in GENROUTER_S3__BUCKET",
   RequestTimeTooSkewed: "this machine's clock is wrong",
@@ -72,13 +72,13 @@ export const faultOf = (status: number, xml: string): BucketFault => {
   return new BucketFault(
     kindOf(status, code),
     code,
-    `the bucket answers ${status}${reported === code ? ` ${code}` : ""}${advice ? `: ${advice}` : ""}`,
+    `the bucket returned ${status}${reported === code ? ` ${code}` : ""}${advice ? `: ${advice}` : ""}`,
   );
 };
 
 /** Classifies a request without a response. The error itself is dropped, because it may contain a signed URL. */
 export const unreached = (error: unknown, isOver: boolean): BucketFault => {
-  if (isOver) return new BucketFault("unavailable", "timeout", "the bucket does not answer in time");
+  if (isOver) return new BucketFault("unavailable", "timeout", "the bucket does not respond in time");
   const code = error instanceof Error && "code" in error ? String(error.code) : "no_answer";
   return new BucketFault("unavailable", code, `the bucket cannot be reached (${code})`);
 };

@@ -74,7 +74,7 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
   const ending = new AbortController();
   const deleting = createBucketHealth({ clock, chance, tell, consequence: "files past their retention stay in it for now" });
   const consequence = options.shared
-    ? "results wait for it, and are charged when they are in it"
+    ? "results wait for the bucket, and are charged after the upload"
     : "files stay on disk and are served from there";
   const bucketHealth = createBucketHealth({ clock, chance, tell, consequence });
   let takeBackTrial: (() => void) | null = null;

@@ -32,7 +32,7 @@ export const checkJoin = async (
 ): Promise<CheckResult> =>
   withArchiveSource(place, async (source) => {
     const { rows, lineage } = source;
-    const report = createReport(["the books"]);
+    const report = createReport(["the database"]);
     const offend = (fault: string, row: Record<string, string | number | null>): void => void report.report({ fault, ...row });
     if (manifests.some(({ manifest }) => manifest.lineage !== lineage))
       offend("the archive belongs to the database of another service", {});
@@ -86,5 +86,5 @@ export const checkJoin = async (
     for (const { manifest } of manifests)
       for (const row of await differences(source, archiveStorage, manifest))
         offend("the row differs from the database, or only one of them has it", { manifest: manifest.n, row });
-    return { ok: report.rows.length === 0, invariant: 1, name: "archive and books join", offending: report.rows };
+    return { ok: report.rows.length === 0, invariant: 1, name: "archive and database are continuous", offending: report.rows };
   });

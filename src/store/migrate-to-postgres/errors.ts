@@ -51,18 +51,23 @@ export const asMigrationError = (fault: unknown, shown: string): unknown => {
   if (/^28/.test(state))
     return new MigrationError(
       "unauthorized",
-      `${shown} does not let ${user} in: ${text}; see to the name and the password in the address`,
+      `${shown} rejects the login of ${user}: ${text}; check the name and the password in the address`,
     );
   if (state === "3D000")
-    return new MigrationError("not_found", `${shown}: ${text}; make it first, for example: createdb ${shown.split("/").at(-1)}`);
+    return new MigrationError(
+      "not_found",
+      `${shown}: ${text}; create it first, for example: createdb ${shown.split("/").at(-1)}`,
+    );
   if (state === "42501")
     return new MigrationError(
       "unauthorized",
       `${shown}: ${text}; ${user} has to own the database, or needs: GRANT CREATE, USAGE ON SCHEMA public TO ${user}`,
     );
   if (isFull(fault) || state === "53100")
-    return new MigrationError("no_room", `${shown} has no free space: ${text}; make some, then ${AGAIN}`);
-  if (isLost(fault)) return new MigrationError("unreachable", `${shown} does not answer: ${text}; see to it, then ${AGAIN}`);
-  if (state !== "") return new MigrationError("refused", `${shown} refuses: ${text}; once it is put right, ${AGAIN}`);
+    return new MigrationError("no_room", `${shown} has no free space: ${text}; free space, then ${AGAIN}`);
+  if (isLost(fault))
+    return new MigrationError("unreachable", `${shown} does not respond: ${text}; check the server, then ${AGAIN}`);
+  if (state !== "")
+    return new MigrationError("refused", `${shown} rejects the migration: ${text}; correct the cause, then ${AGAIN}`);
   return fault;
 };

@@ -81,7 +81,7 @@ const movingOf = (found: Found, source: Source, shown: string, dir: string): Mig
   if (found.kind === "moving") return found.moving;
   if (source.movedTo !== undefined)
     return refuse(
-      `what ${dir} held was moved to ${source.movedTo}; genrouter migrate-store --undo takes that back, where it can be`,
+      `the data of ${dir} was migrated to ${source.movedTo}; genrouter migrate-store --undo reverts that if possible`,
     );
   return null;
 };

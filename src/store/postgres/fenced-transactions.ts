@@ -61,7 +61,7 @@ export const createFencedTransactions = ({ address, epoch, longestMs, patienceMs
     connection?.close();
     connection = undefined;
   };
-  const fenced = () => new Fenced("another node has taken over what this one owned: it must not write any more");
+  const fenced = () => new Fenced("another node has taken over the generations of this node; it must not write");
 
   /** After a lost connection: waits for a transaction that may still run in the database and reads its outcome. */
   const lookUp = async (wanted: number): Promise<Verdict> => {
@@ -121,7 +121,7 @@ export const createFencedTransactions = ({ address, epoch, longestMs, patienceMs
     let pauseMs = PAUSE_MS;
     return async (fault: unknown): Promise<void> => {
       if (isClosed) throw new StoreUnknown("the store is closed");
-      if (performance.now() > untilMs) throw new StoreUnknown(`the database does not answer: ${faultText(fault)}`);
+      if (performance.now() > untilMs) throw new StoreUnknown(`the database does not respond: ${faultText(fault)}`);
       await Bun.sleep(pauseMs);
       pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
     };

@@ -57,9 +57,7 @@ export const adoptDatabase = async (address: Address, nowMs: number): Promise<Ad
   } catch (fault) {
     if (fault instanceof StoreMigrated || fault instanceof WrongSchema) throw fault;
     if (stateOf(fault) !== NO_TABLE) throw unavailableError(address.url, "adopted", fault);
-    throw new DatabaseUnavailable(
-      "the database of GENROUTER_STORE__URL has nothing of a service in it: adopt it when it has been brought back",
-    );
+    throw new DatabaseUnavailable("the database of GENROUTER_STORE__URL is empty: run the command after its restore");
   } finally {
     line?.close();
   }

@@ -38,7 +38,7 @@ export const openPostgresReads = async (address: Address): Promise<Reading> => {
     if (fault instanceof WrongSchema || fault instanceof DatabaseUnavailable) throw fault;
     if (stateOf(fault) !== NO_TABLE) throw unavailableError(address.url, "read", fault);
     throw new DatabaseEmpty(
-      "the database of GENROUTER_STORE__URL has nothing of a service in it yet: start one, or move one there (genrouter migrate-store)",
+      "the database of GENROUTER_STORE__URL is empty: start a service on it, or migrate a data directory (genrouter migrate-store)",
     );
   }
   return {

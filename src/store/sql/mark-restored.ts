@@ -35,6 +35,6 @@ export const markingRestored = function* ({ takenAtMs, nowMs }: { takenAtMs: num
 /** Records that an operator has settled the gap. @throws MutationRejected if the store was never restored */
 export const settlingRestored = function* (atMs: number): SqlProgram<void> {
   if ((yield* first<{ value: string }>(META, TAKEN_AT)) === undefined)
-    throw new MutationRejected("nothing to settle: these books were never restored from a backup");
+    throw new MutationRejected("nothing to settle: the database was never restored from a backup");
   yield* change(PUT, SETTLED_AT, String(atMs));
 };

@@ -142,7 +142,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
     /** @throws MutationRejected if nothing is undecided or the amount is too large. @returns the credits added to the balance. */
     *decide({ id, credits, atMs }: DecideReversal): SqlProgram<Credits> {
       const found = yield* first<Foreign>(selectForeign, id);
-      if (!found) throw new MutationRejected(`there is no refund or dispute ${id} in another currency than usd`);
+      if (!found) throw new MutationRejected(`there is no refund or dispute ${id} in a currency other than USD`);
       const bought = yield* boughtWith(found.paymentIntent);
       if (bought?.state !== "paid") throw new MutationRejected(`the payment of ${id} is of no purchase that was credited here`);
       if (found.decidedCredits === credits && !isUndecided(found)) return 0;
@@ -150,7 +150,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
         throw new MutationRejected(
           found.decidedCredits === null
             ? `${id} takes nothing back: it is ${found.state}`
-            : `${id} was decided before: ${found.decidedCredits} credits; what is wrong with that is put right with credits add or credits take`,
+            : `${id} was decided before: ${found.decidedCredits} credits; correct it with credits add or credits take`,
         );
       const least = found.decidedCredits ?? 0;
       if (!Number.isSafeInteger(credits) || credits < least || credits > bought.credits)

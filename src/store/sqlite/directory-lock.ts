@@ -92,7 +92,7 @@ const prepare = (dir: string, allows: { networkDisk: boolean; creation: boolean 
   if (disk && !allows.networkDisk)
     unusable(
       dir,
-      `it is on a network file system (${disk}), whose locks cannot be relied on; use a local disk, or set GENROUTER_DATA__NETWORK_DISK=true`,
+      `it is on a network file system (${disk}), whose locks are not reliable; use a local disk, or set GENROUTER_DATA__NETWORK_DISK=true`,
     );
 };
 

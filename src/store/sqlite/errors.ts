@@ -24,7 +24,7 @@ export const faultText = (fault: unknown): string => (fault instanceof Error ? f
 /** The line of a full disk while a directory is opened; undefined for any other error. */
 const fullDisk = (path: string, code: string): DirectoryUnusable | undefined =>
   /^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|ENOSPC|EDQUOT)$/.test(code)
-    ? new DirectoryUnusable(`${path}: the disk is full (${code}); free some space and start again, or choose another with --data`)
+    ? new DirectoryUnusable(`${path}: the disk is full (${code}); free space and start again, or choose another with --data`)
     : undefined;
 
 /**
@@ -42,7 +42,7 @@ export const withCorruptionErrors = <T>(path: string, work: () => T): T => {
     const full = fullDisk(path, code);
     if (full) throw full;
     if (code.startsWith("SQLITE_IOERR"))
-      throw new StoreUnknown(`${path}: the disk failed while it was opened (${code}); look after the disk, then start again`);
+      throw new StoreUnknown(`${path}: the disk failed while it was opened (${code}); check the disk, then start again`);
     throw fault;
   }
 };

@@ -20,7 +20,7 @@ export const insistOnHere = (db: Database): void => {
   const to = migratedTo(db);
   if (to !== undefined)
     throw new StoreMigrated(
-      `what this data directory held was moved to ${to} and lives there now: name that database in GENROUTER_STORE__URL; as long as no service was open over it, genrouter migrate-store --undo goes back`,
+      `the data of this directory was migrated to ${to}: set GENROUTER_STORE__URL to that database; until a service has opened it, genrouter migrate-store --undo reverts the migration`,
     );
 };
 

@@ -22,10 +22,10 @@ const lackOf = (db: Database, path: string): string | undefined => {
   try {
     const found = pragma(copy, "integrity_check(1)");
     if (found !== "ok") return found.replace(/\s+/g, " ");
-    if (pragma(copy, "user_version") !== pragma(db, "user_version")) return "it has another schema";
+    if (pragma(copy, "user_version") !== pragma(db, "user_version")) return "the schema differs";
     const copied = rowCounts(copy);
     for (const [table, rows] of rowCounts(db))
-      if (copied.get(table) !== rows) return `it has ${copied.get(table) ?? "none"} of ${rows} rows of ${table}`;
+      if (copied.get(table) !== rows) return `the copy has ${copied.get(table) ?? "none"} of ${rows} rows of ${table}`;
     return undefined;
   } finally {
     copy.close();
@@ -59,7 +59,7 @@ export const copyBefore = (db: Database, from: string, path: string, nowMs: numb
     const lack = lackOf(db, aside);
     if (lack !== undefined)
       throw new StoreDamaged(
-        `${from}: the copy made before its upgrade is not whole (${lack}); nothing was changed; look after the disk`,
+        `${from}: the copy made before its upgrade is incomplete (${lack}); nothing was changed; check the disk`,
       );
     markSince(aside, nowMs);
     syncPath(aside);

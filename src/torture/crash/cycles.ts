@@ -155,7 +155,7 @@ export const createCycles = (plan: CyclesPlan) => {
     figures.longestDrainMs = Math.max(figures.longestDrainMs, Math.round(performance.now() - beganMono));
     if (code !== 0) faults.drains.push(`ended with ${signal ?? code}: ${child.output().slice(-1000)}`);
     const inSending = await sample();
-    if (inSending > 0) faults.drains.push(`${inSending} submissions were left in the air`);
+    if (inSending > 0) faults.drains.push(`${inSending} submissions were left unconfirmed`);
   };
 
   return { figures, faults, submissions, play, drain };

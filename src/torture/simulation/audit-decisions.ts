@@ -38,7 +38,7 @@ const auditOrder = (order: Order, journal: readonly JournalLine[], lines: readon
   if (answer && lines.length === 0) faults.push(`${name}: answered, and not in the audit log`);
   if (order.wasOver && (answer || lines.length > 0)) faults.push(`${name}: decided after its end`);
   if (refused !== null && steps.length + lines.length > 0) faults.push(`${name}: refused, and on disk all the same`);
-  if (answer?.isTaken && steps.length === 0) faults.push(`${name}: said to be taken, and not in the journal`);
+  if (answer?.isTaken && steps.length === 0) faults.push(`${name}: acknowledged, and not in the event log`);
   const [step] = steps;
   if (step && (step.event.by !== OPERATOR.name || lines.some(({ target }) => target !== id)))
     faults.push(`${name}: by ${JSON.stringify(step.event.by)} about ${lines[0]?.target}`);
@@ -46,7 +46,7 @@ const auditOrder = (order: Order, journal: readonly JournalLine[], lines: readon
   const endedMs = end.completedAtMs ?? Number.POSITIVE_INFINITY;
   const isNoted = answer !== null && answer.status !== "succeeded" && answer.status !== "failed";
   if (isNoted && decision === "fail" && steps.length === 0 && endedMs > requestedAtMs + LONGEST_UNHEARD_MS)
-    faults.push(`${name}: accepted, and the generation went on for ${Math.round((endedMs - requestedAtMs) / 60_000)} min`);
+    faults.push(`${name}: accepted, and the generation continued for ${Math.round((endedMs - requestedAtMs) / 60_000)} min`);
   return faults;
 };
 
@@ -62,7 +62,7 @@ const auditEnd = (
   const last = journal.at(-1);
   const isFailedByOperator = last?.event.type === TYPES.fail;
   if (journal.some((line) => line.event.type === TYPES.fail && line !== last))
-    faults.push(`${end.id}: went on after an operator had failed it`);
+    faults.push(`${end.id}: continued after an operator had failed it`);
   if (isFailedByOperator && (end.status !== "failed" || end.costCredits !== 0))
     faults.push(`${end.id}: failed by an operator, and ${end.status} at ${end.costCredits}`);
   const settled = journal.findLast(({ event }) => event.type === TYPES.settle);

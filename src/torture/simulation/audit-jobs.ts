@@ -60,14 +60,15 @@ export const auditJobs = async ({ upstream, reads }: JobEvidence): Promise<strin
     const owner = await reads.jobOwner(job.provider, job.jobId);
     if (!owner) {
       const left = leftWithout(made, byJob).attempt;
-      if (!listed.has(left.ref)) faults.push(`${job.jobId}: nobody's; its attempt ${left.ref} is ${left.state}, and not listed`);
+      if (!listed.has(left.ref))
+        faults.push(`${job.jobId}: a job without an owner; its attempt ${left.ref} is ${left.state}, and not listed`);
     } else if (owner.seq === seq && owner.n === attempt.n) {
       const isPaid = job.fails === null && !job.cancelled;
       if (isPaid && GIVEN_UP.has(attempt.state) && !listed.has(attempt.ref))
         faults.push(`${job.jobId}: its attempt ${attempt.ref} is ${attempt.state}, and not listed`);
       if (attempt.failure) faults.push(...auditFailure(job, attempt.failure));
       if (attempt.failure?.class === "mismatched" && !listed.has(attempt.ref))
-        faults.push(`${job.jobId}: paid for something else, and its attempt ${attempt.ref} is not listed`);
+        faults.push(`${job.jobId}: delivered a mismatched result, and its attempt ${attempt.ref} is not listed`);
     } else {
       const isUnmarked = PROVIDERS[job.provider]?.recovery === "list_match";
       const input = isUnmarked && (await reads.inputOf(owner.seq));

@@ -72,8 +72,7 @@ const printFailure = async (seed: number, options: WorldOptions): Promise<void> 
   report(`(fail) seed ${seed}`);
   const failure = await runSeed(seed, options);
   const again = await runSeed(seed, options);
-  if (again.fingerprint !== failure.fingerprint)
-    report("       its second run went another way: something in it is left to chance");
+  if (again.fingerprint !== failure.fingerprint) report("       its second run differs: the run is not deterministic");
   const small = await shrink(failure, options);
   for (const line of small.end.trace) report(`  ${line}`);
   for (const fault of small.end.faults.slice(0, 5)) report(`  found: ${fault}`);

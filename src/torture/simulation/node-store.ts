@@ -123,7 +123,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
     const slowMs = dice.chance(0.9) ? 4_000 : 3 * leaseMs;
     await life.sleep(dice.chance(deps.faults().slowCommit) ? dice.between(100, slowMs) : dice.between(0, 4));
     await life.cross("commit: before");
-    if (deps.isFull()) throw new StoreFull("the database has no room");
+    if (deps.isFull()) throw new StoreFull("the database has no free space");
     const outcomes = await transact((rows) => {
       const sent = mutations.map(deps.tamper);
       const reported = rows.carryOut(sent);

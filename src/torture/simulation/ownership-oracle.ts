@@ -54,7 +54,7 @@ export const createOwnershipOracle = (fault: (text: string) => void): OwnershipO
     claimed: (epoch, seq) => {
       claims += 1;
       const before = ownerOf.get(seq);
-      if (before === undefined) fault(`${seq}: claimed by ${called(epoch)}, and nobody accepted it`);
+      if (before === undefined) fault(`${seq}: claimed by ${called(epoch)}, and no node accepted it`);
       else if (!ended.has(before)) fault(`${seq}: claimed by ${called(epoch)} while it was ${called(before)}'s`);
       ownerOf.set(seq, epoch);
     },

@@ -98,7 +98,7 @@ export const createSharedDatabase = (of: {
   const ended: Owner[] = [];
   /** Ended owners that may still have open generations. */
   let leaving: Owner[] = [];
-  const fenced = () => new Fenced("another node has taken over what this one owned: it must not write any more");
+  const fenced = () => new Fenced("another node has taken over the generations of this node; it must not write");
   const end = (owner: Owner) => {
     owner.endedAtMs = world.nowMs();
     alive = alive.filter((one) => one !== owner);

@@ -84,7 +84,7 @@ const SLOW_MS = 30_000;
 const live = (world: Timeline, found: readonly string[], isOver: () => boolean): void => {
   while (found.length === 0 && !isOver()) {
     if (!world.step()) throw new Error("nothing is left to happen");
-    if (world.happened() > MOST_HAPPENINGS) throw new Error(`more than ${MOST_HAPPENINGS} happenings: it goes round in circles`);
+    if (world.happened() > MOST_HAPPENINGS) throw new Error(`more than ${MOST_HAPPENINGS} events: the run does not terminate`);
   }
 };
 
@@ -239,7 +239,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       if (world.nowMs() <= fleet.wellSinceMs() + HEALTHY_AFTER_MS) continue;
       await verifyOverdue(reads, slowestMs() ?? 0, fault);
       for (const seq of fleet.shared?.leftFor(LEASES_UNTIL_TAKEN_OVER * fleet.leaseMs + SLOW_MS) ?? [])
-        fault(`${seq}: its owner was ended long ago, and nobody resumes it`);
+        fault(`${seq}: its node was fenced long ago, and no node resumes it`);
     }
     const isLong = weather.chance(fleet.shared ? WATCHED_LONG / 2 : WATCHED_LONG);
     const shortMs = fleet.shared ? SHARED_AFTERMATH_MS : AFTERMATH_MS;

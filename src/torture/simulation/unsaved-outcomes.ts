@@ -49,7 +49,7 @@ export const createUnsavedOutcomes = (of: {
     const answer = answers.get(ref);
     if (!life.isAlive() || !answer || !disk.has(ref)) return;
     if (!of.wasCalmSince(sinceMs)) insist(ref, life.world.nowMs());
-    else if (!(await of.isKnown(answer))) of.fault(`${ref}: its answer lies on the disk of ${life.name}, and nobody is told`);
+    else if (!(await of.isKnown(answer))) of.fault(`${ref}: the response on the disk of ${life.name} was not processed`);
   };
   const insist = (ref: string, sinceMs: number) => void life.world.after(TOLD_WITHIN_MS, () => void look(ref, sinceMs));
   return {

@@ -3,7 +3,7 @@
 // A world has no API keys, callbacks or inspector.
 import type { Node, NodeReads } from "../../store/cluster-port.ts";
 
-const unasked = (): Promise<never> => Promise.reject(new Error("nobody asks for this in a simulated world"));
+const unasked = (): Promise<never> => Promise.reject(new Error("this read is not used in a simulated world"));
 
 export const UNASKED_OF_NODES: NodeReads = { list: unasked, names: unasked, writers: unasked, claims: unasked };
 

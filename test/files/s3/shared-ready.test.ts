@@ -15,7 +15,7 @@ const ready = async (harness: Harness) => {
   const { status, body } = await harness.request("GET", "/readyz");
   return { status, faults: body.faults };
 };
-const DOWN = { status: 503, faults: ["the bucket takes no files"] };
+const DOWN = { status: 503, faults: ["the bucket does not accept files"] };
 
 test("a node that starts without its bucket is alive but not ready, and becomes ready when the bucket recovers", async () => {
   await nodes.bucket.away();

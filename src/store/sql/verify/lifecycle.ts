@@ -18,7 +18,7 @@ const nothingStuck: Check<Clause> = {
   name: "nothing is stuck",
   clauses: [
     clause(
-      "parked: its hold is kept until an operator decides",
+      "parked: its hold remains until an operator decides",
       `SELECT g.id AS generation, s.version FROM generation g JOIN snapshot s ON s.generation_seq = g.seq
        WHERE g.completed_at_ms IS NULL AND s.state = 'running.parked'`,
     ),
