@@ -23,7 +23,7 @@ const about = (type: Exclude<Effect["type"], "effect.beginAttempt" | "effect.wak
 /** The effect of each resting state, emitted on entry and after a restore. */
 export const EFFECT_ON_ENTRY = {
   queued: () => ({ type: "effect.beginAttempt" }),
-  "running.awaitingSeat": () => ({ type: "effect.beginAttempt" }),
+  "running.awaitingSlot": () => ({ type: "effect.beginAttempt" }),
   "running.submitting.intent": about("effect.submit"),
   "running.submitting.sending": about("effect.send"),
   "running.backingOff": ({ current }) =>
@@ -116,7 +116,7 @@ export const generationMachine = machine.createMachine({
     },
     running: {
       description: "An attempt is in progress, or the next attempt waits for its route.",
-      initial: "awaitingSeat",
+      initial: "awaitingSlot",
       on: {
         accepted: { guard: "isWatched", actions: ["keepWatchedJob"] },
         announced: { guard: "isWatched", actions: ["collectWatched"] },
@@ -134,9 +134,9 @@ export const generationMachine = machine.createMachine({
         failedByOperator: { target: "failed", actions: ["endByOperator"] },
       },
       states: {
-        awaitingSeat: {
+        awaitingSlot: {
           description: "The next route runs its maximum number of generations. The generation keeps its place in the queue.",
-          entry: act.emitEffect(EFFECT_ON_ENTRY["running.awaitingSeat"]),
+          entry: act.emitEffect(EFFECT_ON_ENTRY["running.awaitingSlot"]),
           on: {
             begun: [{ guard: "isInTime", target: "submitting", actions: ["beginAttempt"] }, ...waitOver],
             skipped: [
@@ -272,7 +272,7 @@ export const generationMachine = machine.createMachine({
           on: {
             settledByOperator: settled,
             retriedByOperator: [
-              { guard: "hasNoAttempt", target: "awaitingSeat" },
+              { guard: "hasNoAttempt", target: "awaitingSlot" },
               { guard: "isUnsent", target: "submitting" },
               { guard: "isAnnounced", target: "confirming.result", actions: ["renewTimes"] },
               { guard: "hasJob", target: "polling", actions: ["renewTimes"] },

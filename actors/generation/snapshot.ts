@@ -82,7 +82,7 @@ export const deadlineOf = (snapshot: GenerationSnapshot): Deadline | null => {
   const { waitEndsAtMs, current } = snapshot.context;
   const leaf = leafOf(snapshot);
   if (leaf === "queued") return { kind: "start", n: 0, dueAtMs: waitEndsAtMs };
-  if (leaf === "running.awaitingSeat") return { kind: "seat", n: 0, dueAtMs: waitEndsAtMs };
+  if (leaf === "running.awaitingSlot") return { kind: "slot", n: 0, dueAtMs: waitEndsAtMs };
   if (current === null || leaf === "running.parked" || leaf === "succeeded" || leaf === "failed") return null;
   if (leaf.startsWith("running.collecting") || leaf === "running.confirming.result")
     return { kind: "collect", n: current.n, dueAtMs: current.collectEndsAtMs ?? waitEndsAtMs };
@@ -97,7 +97,7 @@ export const isSameCommand = (a: Deadline | null, b: Deadline | null): boolean =
 export const eventOf = (command: Deadline, atMs: number) => {
   switch (command.kind) {
     case "start":
-    case "seat":
+    case "slot":
     case "submit":
       return { type: "waitEnded", atMs } as const;
     case "attempt":

@@ -11,7 +11,7 @@ export const toNextRoute = <C extends Close>(close: C) =>
       target: "#generation.running.collecting",
       actions: [close, "adoptArriving"],
     },
-    { guard: and(["isCurrent", "mayTryNextRoute"]), target: "#generation.running.awaitingSeat", actions: [close] },
+    { guard: and(["isCurrent", "mayTryNextRoute"]), target: "#generation.running.awaitingSlot", actions: [close] },
     { guard: "isCurrent", target: "#generation.failed", actions: [close, "release"] },
   ] as const;
 

@@ -15,7 +15,7 @@ const attempt = (n: number) => `attempt ${n}`;
 
 /** The consequence of the end of an attempt. */
 const after = ({ from, to }: Scene): string => {
-  if (to === "running.awaitingSeat") return "; the next route is tried (fallback)";
+  if (to === "running.awaitingSlot") return "; the next route is tried (fallback)";
   if (to === "running.backingOff") return "; the same route is tried again later";
   if (to === "failed") return "; no route is left";
   return to.startsWith("running.collecting") && !from.startsWith("running.collecting")

@@ -5,7 +5,7 @@ import type { ActorHost } from "./actor-host.ts";
 import type { ResumeEntry } from "./resume-queue.ts";
 
 /**
- * `isGranted`: it has the place `seat`, and its `begun` event is not committed yet. `isCounted`: it counts as running in this
+ * `isGranted`: it has the slot, and its `begun` event is not committed yet. `isCounted`: it counts as running in this
  * process.
  */
 export type HostedGeneration = {

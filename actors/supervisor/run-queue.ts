@@ -62,7 +62,7 @@ export type RunQueue = {
   /** Counts a restored generation that waits for its next route as running. */
   enter(): void;
   /** Returns the next generation for which a place is free and takes that place; null if there is none. */
-  nextSeated(): Waiting | null;
+  nextGranted(): Waiting | null;
   /** Removes and returns all generations that wait for a route, to place them again after the route changed. */
   drainRoute(routeId: string): Waiting[];
   running(): number;
@@ -119,7 +119,7 @@ export const createRunQueue = (limits: { all: number; of: (routeId: string) => n
     enter: () => {
       running += 1;
     },
-    nextSeated: () => {
+    nextGranted: () => {
       for (let step = 0; step < routeIds.length; step += 1) {
         const routeId = routeIds[(turn + step) % routeIds.length];
         const ring = routeId === undefined ? undefined : rings.get(routeId);

@@ -185,7 +185,7 @@ export class Supervisor {
 
   private startWaiting(): void {
     if (this.isDraining) return;
-    for (let next = this.runQueue.nextSeated(); next; next = this.runQueue.nextSeated()) {
+    for (let next = this.runQueue.nextGranted(); next; next = this.runQueue.nextGranted()) {
       const line = this.inLine.get(next.seq);
       if (line) this.begin(line, next.routeId);
       else {
@@ -210,7 +210,7 @@ export class Supervisor {
     this.countSending(held, leaf === "running.submitting.sending");
     if (!isSameCommand(deadlineOf(before), deadlineOf(after))) this.deadlines.set(host.seq, deadlineOf(after));
     const hasEnded = after.status === "done";
-    if (leaf !== "running.awaitingSeat") {
+    if (leaf !== "running.awaitingSlot") {
       this.inLine.delete(host.seq);
       this.runQueue.leave(host.seq);
     }
@@ -302,6 +302,6 @@ export class Supervisor {
     const unanswered = interruptedBy(seq, taken, this.deps);
     if (unanswered) host.send(unanswered);
     for (const effect of taken.effects) this.resuming.later(seq, () => this.turnOf(effect, held, taken));
-    return isQueued || leaf === "running.awaitingSeat" ? lineOf(host, taken.snapshot) : null;
+    return isQueued || leaf === "running.awaitingSlot" ? lineOf(host, taken.snapshot) : null;
   }
 }

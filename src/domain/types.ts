@@ -235,7 +235,7 @@ export type Caller = {
 };
 
 /** Kinds of deadlines; each names the event that fires at `dueAtMs`. */
-export const COMMAND_KINDS = ["start", "submit", "seat", "attempt", "collect"] as const;
+export const COMMAND_KINDS = ["start", "submit", "slot", "attempt", "collect"] as const;
 export type CommandKind = (typeof COMMAND_KINDS)[number];
 /** A stored deadline. `n` is the attempt number, 0 for none. */
 export type Deadline = { kind: CommandKind; n: number; dueAtMs: number };

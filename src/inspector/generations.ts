@@ -124,7 +124,7 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
     if (elsewhere) row.node = elsewhere.own;
     row.attempts = record.attempts;
     if (event.type === "begun") row.route = (event as unknown as { spec: { routeId: string } }).spec.routeId;
-    else if (stateAfter === "running.awaitingSeat") delete row.route;
+    else if (stateAfter === "running.awaitingSlot") delete row.route;
     cast.step(one, happened);
     if (record.completedAtMs !== null) left(one);
   };

@@ -68,7 +68,7 @@ export const createRemoteActors = ({ remoteChanges, collectMs, cast, enter, left
       one.version = version;
       one.row.actor = "live";
       if (event.type === "begun") one.row.route = (event.spec as { routeId: string }).routeId;
-      else if (stateAfter === "running.awaitingSeat") delete one.row.route;
+      else if (stateAfter === "running.awaitingSlot") delete one.row.route;
       if (isLast) one.row.attempts = record.attempts;
       // The transition that takes a slot at the provider creates the request.
       const request = event.type === "slotTaken" ? { request: requestShown?.(line.request ?? "") ?? "" } : {};

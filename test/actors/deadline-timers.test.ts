@@ -148,10 +148,10 @@ test("after a pause of the process, delays deadlines of submitted attempts by 30
   deadlines.open();
   deadlines.set(1, at(1_000));
   deadlines.set(2, { kind: "collect", n: 1, dueAtMs: 2_000 });
-  deadlines.set(3, { kind: "seat", n: 0, dueAtMs: 3_000 });
+  deadlines.set(3, { kind: "slot", n: 0, dueAtMs: 3_000 });
   deadlines.set(4, at(99_000));
   clock.run(100_000);
-  expect(fired).toEqual(["3 seat 100000", "4 attempt 100000"]);
+  expect(fired).toEqual(["3 slot 100000", "4 attempt 100000"]);
   // A deadline that is set for a past time does not mean that the process was paused.
   deadlines.set(5, at(50_000));
   clock.run(100_001);

@@ -16,9 +16,9 @@ test("serves accounts round robin, and the oldest first within an account, in an
   arrive(3, 30);
   const served: number[] = [];
   for (let turn = 0; turn < 7; turn += 1) {
-    expect(queue.nextSeated()).toBeNull();
+    expect(queue.nextGranted()).toBeNull();
     queue.giveBack("a");
-    served.push(queue.nextSeated()?.seq ?? 0);
+    served.push(queue.nextGranted()?.seq ?? 0);
   }
   expect(served).toEqual([10, 20, 30, 11, 21, 12, 14]);
 });
@@ -29,9 +29,9 @@ test("delays an account's first generation by one turn only behind an account wi
   for (let seq = 0; seq < 1000; seq += 1) queue.wait({ seq, accountSeq: 1, routeId: "a", isRunning: false });
   queue.wait({ seq: 5000, accountSeq: 2, routeId: "a", isRunning: false });
   queue.giveBack("a");
-  expect(queue.nextSeated()?.seq).toBe(0);
+  expect(queue.nextGranted()?.seq).toBe(0);
   queue.giveBack("a");
-  expect(queue.nextSeated()?.seq).toBe(5000);
+  expect(queue.nextGranted()?.seq).toBe(5000);
 });
 
 test("serves running generations before queued ones, without a place in the process limit", () => {
@@ -39,14 +39,14 @@ test("serves running generations before queued ones, without a place in the proc
   queue.take("a", false);
   queue.wait({ seq: 1, accountSeq: 1, routeId: "b", isRunning: false });
   // The process limit is reached: the queued one waits although the route is free, the running one does not.
-  expect(queue.nextSeated()).toBeNull();
+  expect(queue.nextGranted()).toBeNull();
   expect(queue.tryTake("b", true)).toBe(true);
   queue.wait({ seq: 2, accountSeq: 2, routeId: "b", isRunning: true });
   queue.giveBack("b");
-  expect(queue.nextSeated()?.seq).toBe(2);
+  expect(queue.nextGranted()?.seq).toBe(2);
   queue.giveBack("b");
   queue.endRunning();
-  expect(queue.nextSeated()?.seq).toBe(1);
+  expect(queue.nextGranted()?.seq).toBe(1);
 });
 
 test("serves a running generation before an earlier queued one on the same route", () => {
@@ -55,9 +55,9 @@ test("serves a running generation before an earlier queued one on the same route
   queue.wait({ seq: 1, accountSeq: 1, routeId: "a", isRunning: false });
   queue.wait({ seq: 2, accountSeq: 2, routeId: "a", isRunning: true });
   queue.giveBack("a");
-  expect(queue.nextSeated()?.seq).toBe(2);
+  expect(queue.nextGranted()?.seq).toBe(2);
   queue.giveBack("a");
-  expect(queue.nextSeated()?.seq).toBe(1);
+  expect(queue.nextGranted()?.seq).toBe(1);
 });
 
 test("denies a place to a newcomer while another generation waits for the route", () => {
@@ -67,7 +67,7 @@ test("denies a place to a newcomer while another generation waits for the route"
   queue.wait({ seq: 1, accountSeq: 1, routeId: "a", isRunning: false });
   queue.giveBack("a");
   expect(queue.tryTake("a", false)).toBe(false);
-  expect(queue.nextSeated()?.seq).toBe(1);
+  expect(queue.nextGranted()?.seq).toBe(1);
 });
 
 test("drainRoute returns each waiting generation once, without those that left, and empties the queue", () => {
@@ -116,7 +116,7 @@ test("never exceeds its limits, never idles while a generation waits, and serves
           if (!isRunning) running += 1;
         };
         const serve = () => {
-          for (let next = queue.nextSeated(); next; next = queue.nextSeated()) {
+          for (let next = queue.nextGranted(); next; next = queue.nextGranted()) {
             const served = next;
             const at = line.indexOf(served);
             expect(at).toBeGreaterThanOrEqual(0);

@@ -116,9 +116,9 @@ here("the live page", () => {
       has: page.getByRole("button", { name: "running.polling", exact: true }),
     });
     expect(Number(/(\d+) generations/.exec((await polling.textContent()) ?? "")?.[1])).toBeGreaterThanOrEqual(2);
-    await page.getByRole("button", { name: "running.awaitingSeat" }).click();
+    await page.getByRole("button", { name: "running.awaitingSlot" }).click();
     await page.getByText("No actor matches the filter.").waitFor();
-    expect(await page.getByRole("form", { name: "Filter" }).getByLabel("State").inputValue()).toBe("running.awaitingSeat");
+    expect(await page.getByRole("form", { name: "Filter" }).getByLabel("State").inputValue()).toBe("running.awaitingSlot");
     await close();
   }, 60_000);
 

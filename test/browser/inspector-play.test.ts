@@ -36,7 +36,7 @@ here("the Play page", () => {
       ["an attempt begins on cheap", "running.submitting.intent"],
       ["a provider connection is available", "running.submitting.sending"],
       ["the response is lost", "running.confirming.acceptance"],
-      ["the provider has no job of the attempt", "running.awaitingSeat"],
+      ["the provider has no job of the attempt", "running.awaitingSlot"],
       ["an attempt begins on middle", "running.submitting.intent"],
       ["a provider connection is available", "running.submitting.sending"],
       ["the provider accepts the job", "running.polling"],
@@ -72,7 +72,7 @@ here("the Play page", () => {
       "rejected: content rules refuse the input",
     ])
       await offer(page, label).first().click();
-    expect(await activeState(page)).toBe("running.awaitingSeat");
+    expect(await activeState(page)).toBe("running.awaitingSlot");
     for (const name of [...MACHINE_NAMES].reverse()) {
       await page.getByRole("combobox", { name: "Machine" }).selectOption(name);
       expect(await activeState(page)).toBe(chartOf(MACHINES[name].machine).initial);

@@ -57,7 +57,7 @@ test("statechart replay shows guards, effects and transfers of a generation with
 
     const { exit, out, err } = await replayed();
     expect({ exit, err }).toEqual({ exit: 0, err: "" });
-    expect(out).toMatch(/running\.polling → running\.awaitingSeat\n\s+jobFailed: .*\(fallback\)\n/);
+    expect(out).toMatch(/running\.polling → running\.awaitingSlot\n\s+jobFailed: .*\(fallback\)\n/);
     expect(out).toContain("isCurrent and mayTryNextRoute: yes");
     expect(out).toContain("hold $0.30  available → held");
     expect(out).toContain("capture $0.25  held → charged");

@@ -69,8 +69,12 @@ describe.each(FORMER)("a directory of $release", (former) => {
                 : value,
             )
           : values;
+      const renamed = (values: unknown[]) =>
+        table === "journal"
+          ? values.map((value) => (value === "running.awaitingSeat" ? "running.awaitingSlot" : value))
+          : user(values);
       if (table === "meta") expect(now.map(([name]) => name)).toEqual(rows.map(([name]) => name));
-      else expect([table, now.map((values) => values.slice(0, width))]).toEqual([table, rows.map(user)]);
+      else expect([table, now.map((values) => values.slice(0, width))]).toEqual([table, rows.map(renamed)]);
     }
   });
 
@@ -94,6 +98,37 @@ describe.each(FORMER)("a directory of $release", (former) => {
       );
     }
     expect(versionOf(join(dir, "genrouter.db"))).toBe(former.sqlite);
+  });
+
+  test("keeps a generation that waits for a slot, under the present name of its state", async () => {
+    const dir = formerDirectory(former);
+    const before = new Database(join(dir, "genrouter.db"));
+    const memory = JSON.stringify({ v: 1, value: { running: "awaitingSeat" }, memory: {} });
+    before.run(
+      "UPDATE snapshot SET state = 'running.awaitingSeat', due_kind = 'seat', due_n = 0, snapshot = ?1 WHERE seq = (SELECT min(seq) FROM snapshot)",
+      [memory],
+    );
+    before.close();
+    // The events of the generation lead to another state, which verification reports.
+    const store = await openDirectory({ dir, mode: "test" });
+    const fault = await store.close().then(
+      () => "closed",
+      (reason: unknown) => String(reason),
+    );
+    expect(fault).toContain("the state of the snapshot differs from its event");
+    const after = new Database(join(dir, "genrouter.db"), { readonly: true });
+    expect(
+      after
+        .query(
+          "SELECT state, deadline_kind, snapshot FROM snapshot WHERE generation_seq = (SELECT min(generation_seq) FROM snapshot)",
+        )
+        .get(),
+    ).toEqual({
+      state: "running.awaitingSlot",
+      deadline_kind: "slot",
+      snapshot: memory.replace("awaitingSeat", "awaitingSlot"),
+    });
+    after.close();
   });
 
   test("keeps tables and views that the operator added", async () => {

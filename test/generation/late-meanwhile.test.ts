@@ -32,7 +32,7 @@ type Row = {
 const ROWS: Row[] = [
   {
     meanwhile: "waits for a place in the run queue",
-    rests: "running.awaitingSeat",
+    rests: "running.awaitingSlot",
     routes: [FAL, { ...REPLICATE, maxRunning: 1, timeoutS: 2400 }],
     before: (scene) => scene.occupy({ on: "replicate" }),
     end: { attempts: ["delivered"], received: ["fal", "replicate", "fal"] },

@@ -78,8 +78,8 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: CHART,
-        find: 'failedByOperator: { target: "failed", actions: ["endByOperator"] },\n      },\n      states: {\n        awaitingSeat',
-        put: "},\n      states: {\n        awaitingSeat",
+        find: 'failedByOperator: { target: "failed", actions: ["endByOperator"] },\n      },\n      states: {\n        awaitingSlot',
+        put: "},\n      states: {\n        awaitingSlot",
       },
     ],
     killer: "simulation",

@@ -62,7 +62,7 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
   /** The one deadline: the waiting time before the first sending, then the route's time, then the time to collect. */
   const deadlineOf = (n: number): Deadline | null => {
     if (leaf === "queued") return { kind: "start", n: 0, dueAtMs: WAIT_ENDS_AT_MS };
-    if (leaf === "running.awaitingSeat") return { kind: "seat", n: 0, dueAtMs: WAIT_ENDS_AT_MS };
+    if (leaf === "running.awaitingSlot") return { kind: "slot", n: 0, dueAtMs: WAIT_ENDS_AT_MS };
     if (leaf === "running.parked" || leaf === "succeeded" || leaf === "failed") return null;
     if (isFetching(leaf)) return { kind: "collect", n, dueAtMs: collectEndsAtMs };
     const dueAtMs = endsAtMs.get(n);
@@ -133,7 +133,7 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
       if (isDecided && sentAtMs.has(n) && !leafAfter.startsWith("running.submitting")) endsAtMs.set(n, event.atMs + timeoutMs);
       if (event.type === "mismatched") mismatches += 1;
       const isEnough = event.type === "mismatched" && event.atMost !== undefined && mismatches >= event.atMost;
-      if (isEnough && event.n !== n && leafAfter === "running.awaitingSeat" && leaf !== leafAfter)
+      if (isEnough && event.n !== n && leafAfter === "running.awaitingSlot" && leaf !== leafAfter)
         faults.push(`another route is tried after ${mismatches} mismatches, and ${event.atMost} are allowed`);
       leaf = leafAfter;
       const status = leaf.split(".")[0];

@@ -80,7 +80,7 @@ export const PLANTS_OF_LIFE: readonly Plant[] = [
     ],
     [
       "a deadline of a missing generation",
-      `INSERT INTO snapshot VALUES (7, 1, 'queued', 'seat', 0, ${NOW_MS}, '{}')`,
+      `INSERT INTO snapshot VALUES (7, 1, 'queued', 'slot', 0, ${NOW_MS}, '{}')`,
       10,
       11,
       12,

@@ -12,6 +12,8 @@ export type FormerTable = {
 };
 
 const OF_GENERATION = { generation_seq: "seq" } as const;
+/** The state of a generation that waits for a slot, under its former name. */
+const stateFrom = (column: string): string => `replace(${column}, 'awaitingSeat', 'awaitingSlot')`;
 const OF_ATTEMPT = { generation_seq: "seq", attempt_no: "n" } as const;
 
 /** Tables with another name or other columns, by their present names. All other tables and columns kept their names. */
@@ -31,11 +33,16 @@ export const FORMER_TABLES: Readonly<Record<string, FormerTable>> = {
       ...OF_GENERATION,
       ...{ deadline_kind: "due_kind", deadline_attempt_no: "due_n", deadline_at_ms: "due_at_ms" },
     },
+    values: {
+      state: stateFrom("state"),
+      snapshot: stateFrom("snapshot"),
+      deadline_kind: "CASE due_kind WHEN 'seat' THEN 'slot' ELSE due_kind END",
+    },
   },
   attempt: { name: "attempt", columns: OF_ATTEMPT },
   attempt_request: { name: "attempt_request", columns: OF_ATTEMPT },
   pinned_input: { name: "pinned_input", columns: { generation_seq: "seq", input_no: "n" } },
-  generation_event: { name: "journal", columns: OF_GENERATION },
+  generation_event: { name: "journal", columns: OF_GENERATION, values: { state_after: stateFrom("state_after") } },
   transfer: {
     name: "posting",
     columns: {

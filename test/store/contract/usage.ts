@@ -39,7 +39,7 @@ export const usagePromises = (stage: Stage): void => {
     // Neither a step to running nor a top-up counts as an end.
     const last = await admit(store, account);
     await store.commit([
-      stepMutation(last.seq, 1, { status: "running", deadline: { kind: "seat", n: 0, dueAtMs: NOW_MS + 9000 } }),
+      stepMutation(last.seq, 1, { status: "running", deadline: { kind: "slot", n: 0, dueAtMs: NOW_MS + 9000 } }),
     ]);
     return { ids, other };
   };

@@ -162,7 +162,7 @@ CREATE TABLE snapshot (
   generation_seq bigint PRIMARY KEY REFERENCES generation (seq),
   version bigint NOT NULL CHECK (version >= 1),
   state text NOT NULL,
-  deadline_kind text CHECK (deadline_kind IN ('submit', 'seat', 'attempt', 'collect')),
+  deadline_kind text CHECK (deadline_kind IN ('submit', 'slot', 'attempt', 'collect')),
   deadline_attempt_no bigint CHECK (deadline_attempt_no >= 0),
   deadline_at_ms bigint,
   snapshot text NOT NULL,

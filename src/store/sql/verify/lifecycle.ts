@@ -31,7 +31,7 @@ const nothingStuck: Check<Clause> = {
       "the deadline is later than the time limit that it enforces",
       `SELECT g.id AS generation, c.kind, c.attempt_no AS attempt, c.at_ms FROM deadline c JOIN generation g ON g.seq = c.generation_seq
        LEFT JOIN attempt a ON a.generation_seq = c.generation_seq AND a.attempt_no = c.attempt_no
-       WHERE (c.kind IN ('start', 'seat', 'submit') AND c.at_ms > g.start_deadline_ms)
+       WHERE (c.kind IN ('start', 'slot', 'submit') AND c.at_ms > g.start_deadline_ms)
          OR (c.kind = 'attempt' AND c.at_ms > coalesce(a.ends_at_ms, 0) AND c.at_ms > ${SINCE_DECIDED})`,
     ),
     clause(

@@ -118,7 +118,7 @@ CREATE TABLE snapshot (
   version INTEGER NOT NULL CHECK (version >= 1),
   state TEXT NOT NULL,
   -- The deadline of the state and the attempt that it is about (0: none). A parked generation has no deadline.
-  deadline_kind TEXT CHECK (deadline_kind IN ('submit', 'seat', 'attempt', 'collect')),
+  deadline_kind TEXT CHECK (deadline_kind IN ('submit', 'slot', 'attempt', 'collect')),
   deadline_attempt_no INTEGER CHECK (deadline_attempt_no >= 0),
   deadline_at_ms INTEGER,
   snapshot TEXT NOT NULL,
