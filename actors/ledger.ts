@@ -69,7 +69,7 @@ const AGELESS: ReadonlySet<Mutation["mutation"]> = new Set(["mark-attempt", "sav
 /** Maximum mutations per transaction. Above it, the first mutation waits longer than the shared commit saves. */
 const BATCH_LIMIT = 1000;
 const FIRST_RETRY_MS = 250;
-const LONGEST_RETRY_MS = 10_000;
+const MAX_RETRY_MS = 10_000;
 /**
  * Turns of the event loop that a commit waits for further mutations directly after another commit, and the number of mutations
  * that end the wait. A commit costs as much as about ten mutations.
@@ -174,7 +174,7 @@ export const createLedger = (deps: LedgerDeps): Ledger => {
       wakeSeekers();
       deps.soon(flush);
     });
-    retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2);
+    retryMs = Math.min(MAX_RETRY_MS, retryMs * 2);
     wakeIdlers();
   };
 

@@ -20,7 +20,7 @@ export type Catalogue = {
  * An invalid catalogue. `faults` holds one line per fault: `models/x.json#/routes/0/id: message`. `isPassing`: a file could not
  * be read or parsed, which also happens while it is being written.
  */
-export class CatalogueFault extends Error {
+export class CatalogueError extends Error {
   readonly faults: readonly string[];
   readonly isPassing: boolean;
   constructor(faults: readonly string[], isPassing = faults.some((line) => UNREAD.test(line))) {
@@ -141,7 +141,7 @@ const catalogueOf = (files: readonly WrittenFile[], providerIds: readonly string
       routeIds.add(route.id);
     }
   }
-  if (faults.length > 0) throw new CatalogueFault(faults);
+  if (faults.length > 0) throw new CatalogueError(faults);
   return catalogueOver([...models.values()]);
 };
 
@@ -155,7 +155,7 @@ export const builtInCatalogue = (): Catalogue => catalogueOver(Object.values(BUI
 
 /**
  * Loads the catalogue of a directory: every `models/*.json` and `models/*.jsonc` (both may hold comments and trailing commas).
- * @throws CatalogueFault with every fault of every file
+ * @throws CatalogueError with every fault of every file
  */
 export const loadCatalogue = (directory: string, providerIds: readonly string[] = shippedProviders()): Catalogue => {
   const folder = join(directory, "models");
@@ -180,6 +180,6 @@ const modelFiles = (folder: string): string[] => {
       .sort();
   } catch (fault) {
     const isThere = !(fault instanceof Error && "code" in fault && (fault.code === "ENOENT" || fault.code === "ENOTDIR"));
-    throw new CatalogueFault([`${folder}: cannot be read; the catalogue directory must hold a directory models/`], isThere);
+    throw new CatalogueError([`${folder}: cannot be read; the catalogue directory must hold a directory models/`], isThere);
   }
 };

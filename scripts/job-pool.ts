@@ -86,7 +86,7 @@ const inOrder = (jobs: readonly Job[]): Job[] => {
 };
 
 /** Tests wait for disks, processes and clocks. While a part of the CPU is idle, one more job starts, up to this many per core. */
-const MOST_PER_CORE = 3;
+const MAX_PER_CORE = 3;
 const IDLE_SHARE = 0.2;
 const LOOK_MS = 200;
 
@@ -139,7 +139,7 @@ export const runJobs = async (jobs: readonly Job[], onEnded: (ended: Ended) => v
   for (let n = 0; n < cores; n += 1) begin();
   const idle = openIdle();
   const timer = setInterval(() => {
-    if (idle() > IDLE_SHARE && atWork < MOST_PER_CORE * cores) begin();
+    if (idle() > IDLE_SHARE && atWork < MAX_PER_CORE * cores) begin();
   }, LOOK_MS);
   if (jobs.length > 0) await all.promise;
   clearInterval(timer);

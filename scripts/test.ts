@@ -104,7 +104,7 @@ const stallOf = ({ out }: Ended): number | undefined => {
   const [, ms] = /^stall: (\d+) ms/m.exec(out) ?? [];
   return ms === undefined ? undefined : Number(ms);
 };
-const tellStalls = (ended: readonly Ended[]): void => {
+const reportStalls = (ended: readonly Ended[]): void => {
   const stalls = ended.flatMap((each) => ({ ms: stallOf(each) ?? -1, file: each.job.name })).filter(({ ms }) => ms >= 0);
   const [worst] = stalls.sort((a, b) => b.ms - a.ms);
   if (worst)
@@ -120,8 +120,8 @@ const show = ({ job, code, out, wallMs, cpuMs }: Ended): void => {
   // Failed tests have their own marked lines; a check has none.
   const mark = code === 0 ? "(pass)" : isCheck ? "(fail)" : "FAILED";
   say(`${mark} ${seconds(wallMs)} s ${seconds(cpuMs)} s cpu  ${job.name}`);
-  const told = code === 0 ? out.split("\n").filter((line) => SKIPPED.test(line)) : [out];
-  for (const line of told) say(line);
+  const reported = code === 0 ? out.split("\n").filter((line) => SKIPPED.test(line)) : [out];
+  for (const line of reported) say(line);
 };
 
 const runAll = async (jobs: Job[]): Promise<void> => {
@@ -131,7 +131,7 @@ const runAll = async (jobs: Job[]): Promise<void> => {
   const slowest = ended.sort((a, b) => b.wallMs - a.wallMs).slice(0, 10);
   say(`\n${seconds(performance.now() - beganMono)} s, ${seconds(cpuMs)} s of processor time; the longest:`);
   for (const { job, wallMs, cpuMs: cpu } of slowest) say(`${seconds(wallMs)} s ${seconds(cpu)} s cpu  ${job.name}`);
-  tellStalls(ended);
+  reportStalls(ended);
   if (has("--record")) record(ended);
 };
 

@@ -16,7 +16,7 @@ export const adminOf = async ({ settings, store, catalogue, clock, dir, componen
   const { post, submit, decide, rekeyed, providers } = components();
   return createAdminService({
     ...{ reads: store, mode: "test", post, clock, submit, decide, rekeyed, vault: createVault(dir, store.nodes !== null) },
-    market: createInventory({
+    inventory: createInventory({
       ...{ settings: () => settings, simulated: false, facts: providerFacts(dialectsOf(settings)), reads: store },
       catalogue: () => catalogue,
     }),

@@ -14,7 +14,7 @@ const FAILURES_TO_OPEN = 5;
 const UNCLEAR_TO_OPEN = 3;
 const UNCLEAR_FOR_MS = 60_000;
 const FIRST_PAUSE_MS = 30_000;
-const LONGEST_PAUSE_MS = 600_000;
+const MAX_PAUSE_MS = 600_000;
 
 const FAILURES: ReadonlySet<FailureClass> = new Set([
   "overloaded",
@@ -64,13 +64,13 @@ export const circuitBreakerMachine = setup({
       failures: 0,
       unclear: null,
       openUntilMs: event.atMs + context.pauseMs,
-      pauseMs: Math.min(LONGEST_PAUSE_MS, context.pauseMs * 2),
+      pauseMs: Math.min(MAX_PAUSE_MS, context.pauseMs * 2),
     })),
     openForLong: assign(({ event }) => ({
       failures: 0,
       unclear: null,
-      openUntilMs: event.atMs + LONGEST_PAUSE_MS,
-      pauseMs: LONGEST_PAUSE_MS,
+      openUntilMs: event.atMs + MAX_PAUSE_MS,
+      pauseMs: MAX_PAUSE_MS,
     })),
   },
 }).createMachine({

@@ -8,7 +8,7 @@ import type { ReplayStep, StateChange } from "./replay.ts";
 
 /** `going`: it may still be charged. `left`: it became unnecessary without an error. */
 export type CostBreakdownFormat = "going" | "good" | "bad" | "left";
-export type AttemptBill = {
+export type AttemptCost = {
   n: number;
   routeId: string;
   /** A short outcome: `rejected`, `delivered`, `lost`. */
@@ -24,11 +24,11 @@ export type AttemptBill = {
   /** Why it is charged or not. */
   why: string;
 };
-export type Bill = {
+export type CostBreakdown = {
   heldCredits: Credits;
   chargedCredits: Credits;
   releasedCredits: Credits;
-  attempts: AttemptBill[];
+  attempts: AttemptCost[];
   passed: Passed[];
   /** Why nothing was charged at all, or not yet; null if something was charged. */
   unpaid: string | null;
@@ -83,7 +83,7 @@ const faultOf = (event: JsonObject): string => {
 /** Given up but still polled, so it may deliver. */
 const isWatched = (state: AttemptState): boolean => state === "lost" || state === "capped";
 
-type Draft = Pick<AttemptBill, "n" | "routeId" | "priceCredits" | "beganAtMs" | "endedAtMs" | "onTheWay"> & {
+type Draft = Pick<AttemptCost, "n" | "routeId" | "priceCredits" | "beganAtMs" | "endedAtMs" | "onTheWay"> & {
   state: AttemptState;
   fault: FailureClass | null;
   sends: number;
@@ -146,7 +146,7 @@ const sum = (transfers: readonly StateChange[], kind: StateChange["kind"], n?: n
     .filter((moved) => moved.kind === kind && (n === undefined || moved.attemptN === n))
     .reduce((total, { credits }) => total + credits, 0);
 
-const billOfAttempt = (draft: Draft, last: ReplayStep | undefined, transfers: readonly StateChange[]): AttemptBill => {
+const costOfAttempt = (draft: Draft, last: ReplayStep | undefined, transfers: readonly StateChange[]): AttemptCost => {
   const { state, fault, sends, onTheWay, ...rest } = draft;
   const ending = ENDINGS[state];
   const more = ending[1] === "going" ? goingNow(rest.n, last) : ending[1] === "bad" && fault !== null && FAULT_ENDINGS[fault];
@@ -173,7 +173,7 @@ const unpaidOf = (steps: readonly ReplayStep[], chargedCredits: Credits): string
 };
 
 /** @param transfers transfers of the ledger, which decide what was charged. */
-export const billOf = (steps: readonly ReplayStep[], transfers: readonly StateChange[]): Bill => {
+export const costBreakdownOf = (steps: readonly ReplayStep[], transfers: readonly StateChange[]): CostBreakdown => {
   const drafts = new Map<number, Draft>();
   const passed: Passed[] = [];
   for (const step of steps) {
@@ -189,7 +189,7 @@ export const billOf = (steps: readonly ReplayStep[], transfers: readonly StateCh
     heldCredits: sum(transfers, "hold"),
     chargedCredits,
     releasedCredits: sum(transfers, "release"),
-    attempts: [...drafts.values()].map((draft) => billOfAttempt(draft, steps.at(-1), transfers)),
+    attempts: [...drafts.values()].map((draft) => costOfAttempt(draft, steps.at(-1), transfers)),
     passed,
     unpaid: unpaidOf(steps, chargedCredits),
   };

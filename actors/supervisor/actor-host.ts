@@ -10,7 +10,12 @@ import { type GenerationSnapshot, isStaleDeadline, leafOf, thaw } from "../gener
 import type { Effect, GenerationEvent, MachineOutput } from "../generation/types.ts";
 
 /** The stored state of a generation that is sufficient to continue it. */
-export type Resting = { version: number; plan: readonly PlannedRoute[]; waitEndsAtMs: number; snapshot: string | null };
+export type PersistedGeneration = {
+  version: number;
+  plan: readonly PlannedRoute[];
+  waitEndsAtMs: number;
+  snapshot: string | null;
+};
 
 /** Dependencies that all hosts share. */
 export type HostDeps = {
@@ -21,7 +26,7 @@ export type HostDeps = {
   space: () => Promise<void>;
   nowMs: () => number;
   /** Reads the stored state; undefined if the generation has ended. */
-  reread: (seq: number) => Promise<Resting | undefined>;
+  reread: (seq: number) => Promise<PersistedGeneration | undefined>;
   /** Called after the `times`th consecutive read error. Resolves when the read should be retried. */
   unread: (of: { seq: number; id: string }, times: number, fault: unknown) => Promise<void>;
   /** Called when the actor is in memory. */
@@ -78,7 +83,7 @@ export class ActorHost {
   }
 
   /** Restores the actor from the stored state. A generation that never ran starts in `queued`. */
-  wake(resting: Resting): GenerationSnapshot {
+  wake(resting: PersistedGeneration): GenerationSnapshot {
     const { plan, waitEndsAtMs, snapshot } = resting;
     const actor = createActor(generationMachine, {
       input: { plan, waitEndsAtMs, collectMs: this.deps.collectMs },
@@ -97,7 +102,7 @@ export class ActorHost {
   }
 
   /** Passivates the actor if nothing is pending; the next event restores it. */
-  putAway(): boolean {
+  passivate(): boolean {
     const { living } = this;
     if (this.isBusy || this.mailbox.length > 0 || !living || AWAITS_ANSWER.has(leafOf(living.actor.getSnapshot()))) return false;
     living.actor.stop();
@@ -211,7 +216,7 @@ export class ActorHost {
   }
 
   /** Retries the read until it succeeds or the host ends. */
-  private async reread(): Promise<Resting | undefined> {
+  private async reread(): Promise<PersistedGeneration | undefined> {
     for (let times = 1; !this.isOver; times += 1)
       try {
         return await this.deps.reread(this.seq);

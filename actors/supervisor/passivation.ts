@@ -25,18 +25,18 @@ export const createPassivation = (bound: number, nowMs: () => number): LiveActor
     hosts.delete(host);
     hosts.set(host, nowMs());
   };
-  const putAwayOldest = () => {
+  const passivateOldest = () => {
     let checksLeft = IDLE_CHECKS;
     for (const [host, sinceMs] of hosts) {
       if (checksLeft === 0 || (hosts.size <= bound && nowMs() - sinceMs < REST_MS)) return;
       checksLeft -= 1;
-      if (host.putAway()) hosts.delete(host);
+      if (host.passivate()) hosts.delete(host);
       else busyNow(host);
     }
   };
   const touch = (host: ActorHost) => {
     busyNow(host);
-    putAwayOldest();
+    passivateOldest();
   };
   return { add: touch, rested: touch, remove: (host) => void hosts.delete(host), size: () => hosts.size };
 };

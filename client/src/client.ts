@@ -2,13 +2,13 @@
 //
 // The documentation is served by the service at /docs.
 import type { components } from "./api.ts";
-import { asJson, ask, type CallOptions, type Surroundings, sleep } from "./asking.ts";
 import { type Generation, GenerationFailed, GenrouterError, StillRunning } from "./errors.ts";
 import type { OpenFile, SavedFile } from "./files.ts";
+import { asJson, type CallOptions, type ClientEnvironment, sendRequest, sleep } from "./request.ts";
 
-export type { CallOptions, Surroundings } from "./asking.ts";
 export { type ErrorCode, type Generation, GenerationFailed, GenrouterError, StillRunning } from "./errors.ts";
 export type { SavedFile } from "./files.ts";
+export type { CallOptions, ClientEnvironment } from "./request.ts";
 
 type Schemas = components["schemas"];
 export type Model = Schemas["ModelEntry"];
@@ -67,7 +67,7 @@ export type Client = {
   ): Promise<{ generation: Succeeded; files: SavedFile[] }>;
 };
 
-export type ClientOptions = Partial<Surroundings> & {
+export type ClientOptions = Partial<ClientEnvironment> & {
   /** URL of the service, e.g. `https://api.example.org`. */
   url: string;
   /** API key, `gr_live_…` or `gr_test_…`. Keep it on a server; `models()` needs none. */
@@ -77,7 +77,7 @@ export type ClientOptions = Partial<Surroundings> & {
 const POLL_MS = [2_000, 10_000] as const;
 const POLL_GROWTH = 1.3;
 /** The duration of a download is practically unlimited; the writer detects stalled connections. */
-const LONGEST_DOWNLOAD_MS = 24 * 3_600_000;
+const MAX_DOWNLOAD_MS = 24 * 3_600_000;
 
 const isOver = ({ status }: Generation): boolean => status === "succeeded" || status === "failed";
 const wireOf = ({ model, input, maxCostUsd, maxWaitS }: Order): Schemas["GenerationRequest"] => ({
@@ -104,7 +104,7 @@ const baseOf = (url: unknown): string => {
  */
 export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
   const base = baseOf(url);
-  const world: Surroundings = {
+  const world: ClientEnvironment = {
     fetch: given.fetch ?? ((at, init) => fetch(at, init)),
     sleep: given.sleep ?? sleep,
     nowMs: given.nowMs ?? Date.now,
@@ -120,7 +120,7 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
     const headers = { ...bearer(), "content-type": "application/json", "idempotency-key": idempotencyKey };
     const init = { method: "POST", headers, body: JSON.stringify(wireOf(order)) };
     try {
-      return await ask(world, { url: `${base}/v1/generations`, init, signal, tries, onRetry }, asJson<Generation>);
+      return await sendRequest(world, { url: `${base}/v1/generations`, init, signal, tries, onRetry }, asJson<Generation>);
     } catch (fault) {
       if (!(fault instanceof GenrouterError)) throw fault;
       const { code, message, status, requestId, retryAfterS, cause } = fault;
@@ -129,7 +129,7 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
   };
 
   const poll: Client["poll"] = async (id, { signal, tries, onRetry } = {}) =>
-    ask(world, { url: pathOf(id), init: { headers: bearer() }, signal, tries, onRetry }, asJson<Generation>);
+    sendRequest(world, { url: pathOf(id), init: { headers: bearer() }, signal, tries, onRetry }, asJson<Generation>);
 
   const wait: Client["wait"] = async (of, { onUpdate, timeoutS, pollMs: [first, most] = POLL_MS, ...options } = {}) => {
     const startMs = world.nowMs();
@@ -159,7 +159,7 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
       const range: Record<string, string> = from > 0 ? { range: `bytes=${from}-` } : {};
       const open = (at: string, headers: Record<string, string>) => {
         const init = { headers: { ...headers, ...range } };
-        return ask(world, { url: at, init, signal, tries, onRetry, longestMs: LONGEST_DOWNLOAD_MS }, (response) =>
+        return sendRequest(world, { url: at, init, signal, tries, onRetry, longestMs: MAX_DOWNLOAD_MS }, (response) =>
           Promise.resolve(response),
         );
       };
@@ -184,9 +184,10 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
     wait,
     download,
     models: async ({ signal, tries, onRetry } = {}) =>
-      (await ask(world, { url: `${base}/v1/models`, init: {}, signal, tries, onRetry }, asJson<Schemas["ModelList"]>)).data,
+      (await sendRequest(world, { url: `${base}/v1/models`, init: {}, signal, tries, onRetry }, asJson<Schemas["ModelList"]>))
+        .data,
     generate: async (order, options = {}) => {
-      const { checkPlace } = await import("./places.ts");
+      const { checkPlace } = await import("./destinations.ts");
       // Rejects an unusable destination before the generation is submitted and charged.
       await checkPlace(options.to);
       const generation = await wait(await submit(order, options), options);

@@ -1,19 +1,19 @@
 // Saves result files: resumes interrupted downloads and verifies the SHA-256 of the service.
 import { join } from "node:path";
-import { pauseMs, type Surroundings } from "./asking.ts";
+import { namesOf, numbered, placeAt } from "./destinations.ts";
 import { GenrouterError } from "./errors.ts";
-import { namesOf, numbered, placeAt } from "./places.ts";
-import { partSink, type Sink, streamSink } from "./sinks.ts";
+import { partSink, type Sink, streamSink } from "./part-files.ts";
+import { type ClientEnvironment, pauseMs } from "./request.ts";
 
 /** Maximum number of consecutive interruptions without any byte in between, by default. */
 const TRIES = 5;
 /** A connection without data for this period is considered broken. */
-const LONGEST_SILENCE_MS = 60_000;
+const MAX_SILENCE_MS = 60_000;
 
 export type SavedFile = { path: string; bytes: number; type: string };
 /** Opens file `n` at the byte `from` if that is above 0; the response may contain the complete file nevertheless. */
 export type OpenFile = (n: number, from: number, signal: AbortSignal) => Promise<Response>;
-type SaveWishes = {
+type SaveRequest = {
   tries?: number | undefined;
   to?: string | undefined;
   signal?: AbortSignal | undefined;
@@ -37,12 +37,12 @@ const factsOf = (response: Response) => {
 };
 
 /** Writes the bytes of a response to the sink. Returns the resulting end of the file. */
-const pour = async (sink: Sink, response: Response, from: number, told: (end: number) => void): Promise<number> => {
+const pour = async (sink: Sink, response: Response, from: number, reported: (end: number) => void): Promise<number> => {
   let end = from;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     await sink.write(chunk, end);
     end += chunk.length;
-    told(end);
+    reported(end);
   }
   return end;
 };
@@ -52,10 +52,10 @@ const watchdog = (outer: AbortSignal | undefined) => {
   const controller = new AbortController();
   const stop = () => controller.abort(outer?.reason);
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const bark = () => controller.abort(new Error(`nothing came for ${LONGEST_SILENCE_MS / 1000} s`));
+  const bark = () => controller.abort(new Error(`nothing came for ${MAX_SILENCE_MS / 1000} s`));
   const alive = () => {
     clearTimeout(timer);
-    timer = setTimeout(bark, LONGEST_SILENCE_MS);
+    timer = setTimeout(bark, MAX_SILENCE_MS);
   };
   if (outer?.aborted) stop();
   else outer?.addEventListener("abort", stop, { once: true });
@@ -67,7 +67,7 @@ const watchdog = (outer: AbortSignal | undefined) => {
 };
 
 /** Downloads over one connection. Returns the properties of the complete file, undefined after an interruption. */
-const once = async (sink: Sink, openFile: OpenFile, n: number, { signal, onBytes }: SaveWishes) => {
+const once = async (sink: Sink, openFile: OpenFile, n: number, { signal, onBytes }: SaveRequest) => {
   const have = await sink.size();
   const dog = watchdog(signal);
   try {
@@ -98,18 +98,18 @@ const once = async (sink: Sink, openFile: OpenFile, n: number, { signal, onBytes
 
 /** Fills a sink with file `n`, complete and verified, or throws. */
 const fill = async (
-  world: Surroundings,
+  world: ClientEnvironment,
   openFile: OpenFile,
   sink: Sink,
   { of, n }: { of: string; n: number },
-  wishes: SaveWishes,
+  request: SaveRequest,
 ): Promise<SavedFile> => {
   let size = await sink.size();
-  const tries = wishes.tries ?? TRIES;
+  const tries = request.tries ?? TRIES;
   let isOther = false;
   for (let breaks = 0; breaks < tries && !(isOther && sink.isFinal); ) {
-    if (breaks > 0) await world.sleep(pauseMs(breaks, null, world.random), wishes.signal);
-    const facts = await once(sink, openFile, n, wishes);
+    if (breaks > 0) await world.sleep(pauseMs(breaks, null, world.random), request.signal);
+    const facts = await once(sink, openFile, n, request);
     if (facts && (facts.sha256 === null || facts.sha256 === (await sink.sha256())))
       return { path: await sink.finish(facts.type), bytes: facts.bytes, type: facts.type };
     // The file is complete but does not match its hash, so nothing of it is kept.
@@ -136,22 +136,22 @@ const fill = async (
  * service.
  */
 export const saveAll = async (
-  world: Surroundings,
+  world: ClientEnvironment,
   openFile: OpenFile,
   { id, output }: { id: string; output: { urls: readonly string[] } | null },
-  wishes: SaveWishes,
+  request: SaveRequest,
 ): Promise<SavedFile[]> => {
-  const { dir, name } = await namesOf(wishes.to);
+  const { dir, name } = await namesOf(request.to);
   const saved: SavedFile[] = [];
   for (let n = 1; n <= (output?.urls.length ?? 0); n++) {
     const path = name === null ? null : join(dir, numbered(name, n));
     const place = path === null ? null : await placeAt(path);
     const sink =
       place?.kind === "stream"
-        ? streamSink(place, wishes.signal)
+        ? streamSink(place, request.signal)
         : partSink({ dir, path, target: place?.path ?? null, of: id, n });
     try {
-      saved.push(await fill(world, openFile, sink, { of: id, n }, wishes));
+      saved.push(await fill(world, openFile, sink, { of: id, n }, request));
     } finally {
       await sink.close();
     }

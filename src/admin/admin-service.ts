@@ -9,7 +9,7 @@ import type { UndecidedReversal } from "../store/purchase-mutations.ts";
 import type { AccountRow, StoreReads, TransferRow } from "../store/store.ts";
 import { createGenerationAdmin, type GenerationAdmin } from "./generations.ts";
 import { createKeyAdmin, type KeyAdmin, missing, requireDone } from "./keys.ts";
-import { type By, withActors } from "./principal.ts";
+import { type WithPrincipal, withPrincipal } from "./principal.ts";
 import { createProviderAdmin, type ProviderAdmin, type ProviderAdminDeps } from "./providers.ts";
 import { idFor } from "./request-reference.ts";
 import { createRouteTrials, type RouteTrials } from "./route-trial.ts";
@@ -25,7 +25,7 @@ export type Statement = { account: AccountRow; transfers: TransferRow[] };
  * identifies one request of the operator: a repeated reference never creates or transfers twice. Every method throws AdminError
  * for a rejection. The caller may pass the principal (`by`), which is recorded with the change.
  */
-export type AdminService = By<Methods>;
+export type AdminService = WithPrincipal<Methods>;
 type Methods = {
   createAccount(request: { reference: string; name: string; creditCredits: Credits }): Promise<CreatedAccount>;
   listAccounts(ask: Record<string, never>): Promise<AccountRow[]>;
@@ -71,7 +71,7 @@ export type AdminServiceDeps = {
 } & Omit<ProviderAdminDeps, "post" | "clock" | "kept" | "nodes">;
 
 /** More than any operator leaves undecided. */
-const MOST_UNDECIDED = 1000;
+const MAX_UNDECIDED = 1000;
 
 /** The newest `limit` transfers of an account, oldest first. */
 export const lastTransfers = async (reads: StoreReads, accountId: string, limit: number): Promise<TransferRow[]> =>
@@ -82,7 +82,7 @@ export const lastTransfers = async (reads: StoreReads, accountId: string, limit:
  * itself.
  */
 export const createAdminService = (deps: AdminServiceDeps): AdminService =>
-  withActors((post, by) => openMethods({ ...deps, post, by }), deps.post, deps.clock);
+  withPrincipal((post, by) => openMethods({ ...deps, post, by }), deps.post, deps.clock);
 
 const openMethods = ({
   reads,
@@ -92,7 +92,7 @@ const openMethods = ({
   submit,
   decide,
   by,
-  ...market
+  ...providerDeps
 }: AdminServiceDeps & { by: Principal | null }): Methods => {
   const accountOf = async (id: string): Promise<AccountRow> =>
     (await reads.account(id)) ?? missing("account", id, "genrouter accounts list");
@@ -117,7 +117,7 @@ const openMethods = ({
   };
 
   const admin: Omit<Methods, keyof RouteTrials> = {
-    ...createProviderAdmin({ ...market, post, clock, kept: () => reads.providerKeys(), nodes: reads.nodes }),
+    ...createProviderAdmin({ ...providerDeps, post, clock, kept: () => reads.providerKeys(), nodes: reads.nodes }),
     ...createUserAdmin({ reads, post, clock }),
     ...createGenerationAdmin({ reads, post, decide, by, clock }),
     createAccount: async ({ reference, name, creditCredits }) => {
@@ -139,12 +139,12 @@ const openMethods = ({
       requireDone(await post({ mutation: "set-account", accountSeq: row.seq, ...change }));
       return accountOf(id);
     },
-    ...createKeyAdmin({ reads, post, mode, clock, accountOf, models: market.market.models }),
+    ...createKeyAdmin({ reads, post, mode, clock, accountOf, models: providerDeps.inventory.models }),
     addCredits: (request) => credit("topup", request),
     takeCredits: (request) => credit("adjust", { ...request, credits: -request.credits }),
-    listUndecided: () => reads.undecidedReversals(MOST_UNDECIDED),
+    listUndecided: () => reads.undecidedReversals(MAX_UNDECIDED),
     decideReversal: async ({ id, credits, reason }) => {
-      const found = (await reads.undecidedReversals(MOST_UNDECIDED)).find((one) => one.id === id);
+      const found = (await reads.undecidedReversals(MAX_UNDECIDED)).find((one) => one.id === id);
       const outcome = requireDone(await post({ mutation: "decide-reversal", id, credits, reason, atMs: clock.nowMs() }));
       return { transferredCredits: outcome.credits ?? 0, account: found ? await accountOf(found.accountId) : null };
     },
@@ -157,5 +157,5 @@ const openMethods = ({
       transfers: last === 0 ? [] : await lastTransfers(reads, accountId, last),
     }),
   };
-  return { ...admin, ...createRouteTrials({ admin, reads, submit, modelOf: market.market.modelOf }) };
+  return { ...admin, ...createRouteTrials({ admin, reads, submit, modelOf: providerDeps.inventory.modelOf }) };
 };

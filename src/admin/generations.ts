@@ -26,7 +26,7 @@ export type Decided = {
 export type GenerationAdmin = { decideGeneration(request: DecisionRequest): Promise<Decided> };
 
 export type GenerationAdminDeps = {
-  reads: Pick<StoreReads, "findGeneration" | "generationBySeq" | "journalOf" | "attemptsOf" | "planOf">;
+  reads: Pick<StoreReads, "findGeneration" | "generationBySeq" | "eventsOf" | "attemptsOf" | "planOf">;
   post: (mutation: AdminMutation) => Promise<AdminResult>;
   /** Sends a decision to the statechart of a generation; null if no service runs. */
   decide: Decide | null;
@@ -72,9 +72,9 @@ const deliveredOf = (id: string, attempts: readonly Attempt[], n: number | null)
 export const createGenerationAdmin = ({ reads, post, decide, by, clock }: GenerationAdminDeps): GenerationAdmin => {
   const pause = (ms: number) => new Promise<void>((goOn) => void clock.after(ms, goOn));
   const stateOf = async (seq: number, decision?: OperatorDecision): Promise<{ state: string; isTaken: boolean }> => {
-    const journal = await reads.journalOf(seq);
-    const isTaken = decision !== undefined && journal.some(({ event }) => isCarriedOut(decision, event));
-    return { state: journal.at(-1)?.stateAfter ?? "queued", isTaken };
+    const events = await reads.eventsOf(seq);
+    const isTaken = decision !== undefined && events.some(({ event }) => isCarriedOut(decision, event));
+    return { state: events.at(-1)?.stateAfter ?? "queued", isTaken };
   };
   /** The decision as an event of the statechart. @throws AdminError if its state does not accept the event */
   const decisionOf = async (

@@ -41,7 +41,7 @@ export type KeyAdminDeps = {
   models: () => readonly Model[];
 };
 
-export const LONGEST_OVERLAP_MS = 30 * 86_400_000;
+export const MAX_OVERLAP_MS = 30 * 86_400_000;
 /** Stored prefix of a key by which it can be recognized: the fixed prefix and four characters. */
 const SHOWN_CHARS = 12;
 const NO_LIMITS: KeyLimits = { day: null, week: null, month: null };
@@ -78,7 +78,7 @@ export const createKeyAdmin = ({ reads, post, mode, clock, accountOf, models }: 
     (await listed((await rowOf(id)).accountId)).find((row) => row.id === id) ?? missing("key", id, "genrouter keys list");
 
   /** @throws AdminError for a policy that would make a key unusable. */
-  const insistOn = ({ expiresAtMs, models: named }: Pick<KeyChange, "expiresAtMs" | "models">): void => {
+  const requireValidLimits = ({ expiresAtMs, models: named }: Pick<KeyChange, "expiresAtMs" | "models">): void => {
     if (typeof expiresAtMs === "number" && expiresAtMs <= clock.nowMs())
       refused("a key cannot expire in the past", "genrouter keys revoke revokes a key immediately");
     const known = new Set(models().map(({ id }) => id));
@@ -90,7 +90,7 @@ export const createKeyAdmin = ({ reads, post, mode, clock, accountOf, models }: 
     const key = newApiKey(mode);
     return { key, hash: hashApiKey(key), start: key.slice(0, SHOWN_CHARS) };
   };
-  const insistOnNew = async (id: string): Promise<void> => {
+  const requireNewKey = async (id: string): Promise<void> => {
     if ((await reads.key(id)) !== undefined)
       throw new AdminError("failure", `the key ${id} was created, but the response with it was lost`, {
         fix: `genrouter keys revoke ${id}, then genrouter keys create again`,
@@ -102,8 +102,8 @@ export const createKeyAdmin = ({ reads, post, mode, clock, accountOf, models }: 
     createKey: async ({ reference, accountId, scope, name, terms = {} }) => {
       const account = await accountOf(accountId);
       const id = idFor("key", reference);
-      await insistOnNew(id);
-      insistOn(terms);
+      await requireNewKey(id);
+      requireValidLimits(terms);
       const { key, hash, start } = newKey();
       const { expiresAtMs = null, models: named = null, limits = {} } = terms;
       const whole: KeyTerms = { expiresAtMs, models: named, limits: { ...NO_LIMITS, ...limits } };
@@ -118,7 +118,7 @@ export const createKeyAdmin = ({ reads, post, mode, clock, accountOf, models }: 
     },
     setKey: async ({ id, ...change }) => {
       await rowOf(id);
-      insistOn(change);
+      requireValidLimits(change);
       // A first limit includes earlier spend. Catching up here relieves the store's writer of this sum.
       if (change.limits) await catchUp();
       requireDone(await post({ mutation: "set-key", keyId: id, ...change, atMs: clock.nowMs() }));
@@ -127,7 +127,7 @@ export const createKeyAdmin = ({ reads, post, mode, clock, accountOf, models }: 
     rotateKey: async ({ reference, id: from, overlapMs }) => {
       const { accountId, scope } = await rowOf(from);
       const id = idFor("key", reference);
-      await insistOnNew(id);
+      await requireNewKey(id);
       const { key, hash, start } = newKey();
       requireDone(await post({ mutation: "rotate-key", keyId: from, overlapMs, id, hash, start, atMs: clock.nowMs() }));
       return { id, key, accountId, scope, from, fromExpiresAtMs: (await rowOf(from)).expiresAtMs ?? clock.nowMs() };

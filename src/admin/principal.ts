@@ -4,7 +4,7 @@ import type { AdminMutation, AdminResult, Principal } from "../store/mutations.t
 
 type Post = (mutation: AdminMutation) => Promise<AdminResult>;
 /** The methods of the admin service, each with `by` in its argument. */
-export type By<Methods> = {
+export type WithPrincipal<Methods> = {
   [M in keyof Methods]: Methods[M] extends (ask: infer AdminRequest) => infer Answer
     ? (request: AdminRequest & { by?: Principal }) => Answer
     : never;
@@ -14,11 +14,11 @@ export type By<Methods> = {
  * @param open creates the admin service for a function that commits mutations; each mutation then includes the principal (null:
  * unknown).
  */
-export const withActors = <Methods extends object>(
+export const withPrincipal = <Methods extends object>(
   open: (post: Post, by: Principal | null) => Methods,
   post: Post,
   clock: Clock,
-): By<Methods> => {
+): WithPrincipal<Methods> => {
   const plain = open(post, null);
   const nameOf = (name: string) => name as keyof Methods;
   const methods = Object.keys(plain).map((name): [string, (request: { by?: Principal }) => unknown] => [
@@ -28,5 +28,5 @@ export const withActors = <Methods extends object>(
       return (admin[nameOf(name)] as (ask: object) => unknown)(request);
     },
   ]);
-  return Object.fromEntries(methods) as By<Methods>;
+  return Object.fromEntries(methods) as WithPrincipal<Methods>;
 };

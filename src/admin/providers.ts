@@ -42,7 +42,7 @@ export type ProviderAdmin = {
 };
 
 export type ProviderAdminDeps = {
-  market: Inventory;
+  inventory: Inventory;
   vault: Vault;
   kept: () => Promise<ProviderKeyRow[]>;
   /** The nodes that share the store; null if a single process writes. */
@@ -69,9 +69,9 @@ const noKey = (account: string) =>
   });
 
 export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
-  const { market, vault, rekeyed, post, clock } = deps;
+  const { inventory, vault, rekeyed, post, clock } = deps;
   const accountOf = async (account: string): Promise<ProviderRow> => {
-    const rows = await market.providers();
+    const rows = await inventory.providers();
     // The id of any interface of an account selects the account.
     const known = rows.find((row) => row.account === account) ?? rows.find(({ id }) => id === account);
     if (known) return known;
@@ -81,7 +81,7 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
     });
   };
   const routeOf = async (id: string): Promise<RouteRow> => {
-    const known = (await market.routes()).find((row) => row.id === id);
+    const known = (await inventory.routes()).find((row) => row.id === id);
     if (known) return known;
     throw new AdminError("notFound", `there is no route ${id}`, {
       fix: "genrouter routes list prints the valid ids",
@@ -97,7 +97,7 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
     }
   };
   /** Other nodes cannot open credentials that are sealed under the new key until they have a copy of this node's key file. */
-  const insistAlone = async (): Promise<void> => {
+  const requireSingleNode = async (): Promise<void> => {
     const { nodes } = deps;
     if (nodes === null) return;
     const alive = (await nodes.list(0, { visits: true })).filter(({ endedAtMs }) => endedAtMs === null);
@@ -109,10 +109,10 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
     });
   };
   return {
-    listProviders: () => market.providers(),
-    listModels: () => Promise.resolve(market.models()),
+    listProviders: () => inventory.providers(),
+    listModels: () => Promise.resolve(inventory.models()),
     listRoutes: async ({ model, provider }) =>
-      (await market.routes()).filter(
+      (await inventory.routes()).filter(
         (row) => (model === null || row.model === model) && (provider === null || row.provider === provider),
       ),
     setProviderKey: async ({ account: named, key: text }) => {
@@ -142,7 +142,7 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
       return { account };
     },
     rotateMasterKey: async () => {
-      await insistAlone();
+      await requireSingleNode();
       const opened = (await deps.kept()).map((row) => ({
         account: row.account,
         key: unsealing(() => vault.open(row.account, row)),
@@ -154,7 +154,7 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
       return { accounts: opened.map(({ account }) => account) };
     },
     listJobs: async ({ provider, routes, sinceMs }) => {
-      const known = (await market.providers()).find(({ id }) => id === provider);
+      const known = (await inventory.providers()).find(({ id }) => id === provider);
       if (!known)
         throw new AdminError("notFound", `there is no provider ${provider}`, {
           fix: "genrouter providers list prints the valid ids",
@@ -162,7 +162,7 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
         });
       const providers = await deps.providers();
       if (!providers.configured(provider)) throw noKey(known.account);
-      const requested = [...(await market.routesOf(provider)), ...routes];
+      const requested = [...(await inventory.routesOf(provider)), ...routes];
       const outcome = await providers.list(provider, requested, sinceMs, AbortSignal.timeout(LISTING_MS));
       if (outcome.kind === "none")
         throw new AdminError("refused", `${known.name} has no job list in its API; genrouter orphans lists the open attempts`, {
@@ -177,9 +177,9 @@ export const createProviderAdmin = (deps: ProviderAdminDeps): ProviderAdmin => {
     checkRoute: async ({ id }) => {
       const { provider, state } = await routeOf(id);
       if (state === "no key") throw noKey((await accountOf(provider)).account);
-      const { endpoint, options, costs } = await market.offerOf(id);
+      const { endpoint, options, costs } = await inventory.offerOf(id);
       const check = await (await deps.providers()).check(provider, { endpoint, options }, AbortSignal.timeout(CHECK_MS));
-      const faulty = check.kind === "works" ? await market.faultyOf(provider) : [];
+      const faulty = check.kind === "works" ? await inventory.faultyOf(provider) : [];
       const atMs = clock.nowMs();
       await Promise.all(
         faulty.map(async (routeId) => done(await post({ mutation: "switch-route", routeId, reason: null, atMs }))),

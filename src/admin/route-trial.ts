@@ -37,7 +37,7 @@ export type RouteTrialsDeps = {
 
 const NAME = "route tests";
 /** Maximum price of the generation: the default of `max_cost_usd`. */
-const MOST_CREDITS = 10_000;
+const MAX_CREDITS = 10_000;
 const PROMPT = "a red kite over dunes";
 
 /** The smallest input of a model, at its minimum length. @throws AdminError if it needs media, which only the operator has */
@@ -85,7 +85,7 @@ export const createRouteTrials = ({ admin, reads, submit, modelOf }: RouteTrials
       const seq = (await reads.account(accountId))?.seq;
       const bought = seq === undefined ? undefined : await reads.generationByKey(seq, reference);
       if (bought) return find(bought.record.id);
-      const missing = MOST_CREDITS - availableCredits;
+      const missing = MAX_CREDITS - availableCredits;
       if (missing > 0)
         await admin.addCredits({ reference: `${NAME} ${reference}`, accountId, credits: missing, note: `to try ${id}` });
       // A separate key that is never returned and is revoked after the submission.
@@ -103,7 +103,7 @@ export const createRouteTrials = ({ admin, reads, submit, modelOf }: RouteTrials
             fingerprint: null,
             onlyRoute: id,
           },
-          ...{ maxCostCredits: MOST_CREDITS, maxWaitMs: null, idempotencyKey: reference },
+          ...{ maxCostCredits: MAX_CREDITS, maxWaitMs: null, idempotencyKey: reference },
         });
         return await find(record.id);
       } finally {

@@ -9,20 +9,25 @@ import { AdminError } from "./admin-error.ts";
 import { requireDone } from "./keys.ts";
 
 /** `path`: path in the console, with the token, of which only the hash is stored. */
-export type MadeLink = { id: string; path: string; email: string | null; expiresAtMs: number };
+export type CreatedInvitation = { id: string; path: string; email: string | null; expiresAtMs: number };
 
 /** A user is named by id or e-mail address. */
 export type UserAdmin = {
   /** `invitations` contains only invitations that can still be used. */
   listUsers(ask: Record<string, never>): Promise<{ users: UserRow[]; invitations: InvitationRow[] }>;
   /** Invites a user: to an existing account, to a new account of the given name, or, for operators and viewers, to none. */
-  inviteUser(request: { email: string; role: UserRole; accountId: string | null; accountName: string | null }): Promise<MadeLink>;
+  inviteUser(request: {
+    email: string;
+    role: UserRole;
+    accountId: string | null;
+    accountName: string | null;
+  }): Promise<CreatedInvitation>;
   withdrawInvitation(query: { id: string }): Promise<{ id: string }>;
   setUser(request: { user: string; role?: UserRole; disabled?: boolean }): Promise<UserRow>;
   /** Creates a link for setting a new password; using it ends all sessions of the user. */
-  resetUser(query: { user: string }): Promise<MadeLink>;
+  resetUser(query: { user: string }): Promise<CreatedInvitation>;
   /** Creates the link for the first operator; earlier links become invalid. */
-  setUpLink(ask: object): Promise<MadeLink>;
+  setUpLink(ask: object): Promise<CreatedInvitation>;
 };
 
 const MINUTE_MS = 60_000;
@@ -46,7 +51,7 @@ export const createUserAdmin = ({ reads, post, clock }: Parts): UserAdmin => {
     request: { role: UserRole } & Partial<Record<"email" | "userId" | "accountName", string | null>> & {
         accountSeq?: number | null;
       },
-  ): Promise<MadeLink> => {
+  ): Promise<CreatedInvitation> => {
     const { role, email = null, userId = null, accountName = null, accountSeq = null } = request;
     const token = newToken();
     const id = newId("inv");

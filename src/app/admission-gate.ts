@@ -2,10 +2,10 @@
 import type { Ledger } from "../../actors/ledger.ts";
 import type { Settings } from "../config/schema.ts";
 import type { AdmissionState } from "../generations/submit.ts";
-import type { Life } from "./readiness.ts";
+import type { ServicePhase } from "./readiness.ts";
 
 export type AdmissionGateDeps = {
-  life: () => Life;
+  life: () => ServicePhase;
   load: Ledger["load"];
   /** Whether another node continues what this one leaves. */
   isAnotherThere: (() => boolean) | undefined;

@@ -8,7 +8,7 @@ import { createMembership } from "../cluster/membership.ts";
 import { BadSetting, type Settings } from "../config/schema.ts";
 import { createConsole } from "../console/console.ts";
 import type { GenerationService } from "../console/generations-api.ts";
-import type { Operating } from "../console/operator/deps.ts";
+import type { OperatorServiceDeps } from "../console/operator/deps.ts";
 import type { PasswordCost } from "../console/passwords.ts";
 import { createSessions } from "../console/sessions.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -35,7 +35,7 @@ import { type CallTimes, createProviders } from "../providers/providers.ts";
 import type { Store } from "../store/store.ts";
 import { createGaugeSources } from "../telemetry/gauge-sources.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { joinEngine } from "./core.ts";
+import { createCore } from "./core.ts";
 import type { Core, CoreDeps } from "./core-types.ts";
 import { createFileSweeper } from "./file-sweeper.ts";
 import { createMaintenance, type Maintenance } from "./maintenance.ts";
@@ -86,7 +86,7 @@ export type Components = Pick<
   issueToken: Inspector["issueToken"];
   upkeep: Maintenance;
   /** Reads of the running service for operators. */
-  operating: () => Promise<Operating>;
+  operating: () => Promise<OperatorServiceDeps>;
   /** Sets the address of file links, unless the configuration names one. */
   listensAt: (url: string) => void;
   /** Deletes files past their retention. */
@@ -150,7 +150,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
   const { leaseKeeper, remoteChanges, admin, nameGeneration, nodes, alive, isAnotherThere } = membership;
   const joined = joinMedia(deps, providers, allows, deps.media);
   const inputLinks = createSignedInputLinks(await store.secret("inputs"), clock.nowMs);
-  const engine = await joinEngine({
+  const engine = await createCore({
     limits: settings.limits,
     clock,
     log,
@@ -174,7 +174,12 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
     soon: setImmediate,
     ...{ nameGeneration, nodes, isAnotherThere },
     ...(leaseKeeper
-      ? { sure: leaseKeeper.sure, isSure: leaseKeeper.isSure, isAway: leaseKeeper.isAway, awayAtMs: leaseKeeper.awayAtMs }
+      ? {
+          sure: leaseKeeper.sure,
+          isSure: leaseKeeper.isSure,
+          isUnavailable: leaseKeeper.isUnavailable,
+          unavailableAtMs: leaseKeeper.unavailableAtMs,
+        }
       : {}),
     ...{ unknownOutcome: deps.unknownOutcome, outcomes: deps.outcomes },
     ...{ isDiskFull: deps.isDiskFull, isBucketDown: deps.isBucketDown },
@@ -191,7 +196,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
   const sessions = createSessions({ reads: store, post: engine.post, clock });
   const gaugeSources = createGaugeSources({
     ...{ settings, clock, engine, nodes: alive, reads: store, waiting: deps.waiting },
-    isAway: leaseKeeper?.isAway,
+    isUnavailable: leaseKeeper?.isUnavailable,
   });
   const watching = createCommitListeners(engine.watch);
   const inspector = createInspector({
@@ -252,7 +257,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
     metrics: () => telemetry.metrics(gaugeSources),
     sockets: inspector.sockets,
     storeOpen: () => engine.life() !== "stopped",
-    sharedBurst: store.node === null ? null : { nodes: alive, take: store.node.takeBurst },
+    sharedRateLimit: store.node === null ? null : { nodes: alive, take: store.node.takeFromRateLimit },
   });
 
   const upkeep = createMaintenance({

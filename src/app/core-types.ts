@@ -14,7 +14,7 @@ import type { OutcomeSpool } from "../files/outcome-spool.ts";
 import type { Files } from "../files/port.ts";
 import type { CommitListener, PostCommitDeps } from "../generations/post-commit.ts";
 import type { Quote } from "../generations/preview.ts";
-import type { Records } from "../generations/record-cache.ts";
+import type { RecordCache } from "../generations/record-cache.ts";
 import type { Stuck } from "../generations/stuck.ts";
 import type { Submit, SubmitDeps } from "../generations/submit.ts";
 import type { Log } from "../logging/events.ts";
@@ -23,7 +23,7 @@ import type { Providers } from "../providers/port.ts";
 import type { Routes } from "../routing/route-table.ts";
 import type { Mutation, ResultOf } from "../store/mutations.ts";
 import type { Store } from "../store/store.ts";
-import type { Life } from "./readiness.ts";
+import type { ServicePhase } from "./readiness.ts";
 
 /** Dependencies of the core; the simulation passes its own. */
 export type CoreDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged"> & {
@@ -31,7 +31,7 @@ export type CoreDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged"> &
   clock: Clock;
   log: Log;
   store: Store;
-  files: Pick<Files, "remove" | "isAway">;
+  files: Pick<Files, "remove" | "isUnavailable">;
   providers: Providers;
   media: Media;
   /** How providers receive pinned inputs; `isTrusting`, `mostBytes`: `media.unpinned` and `media.pin_bytes`. */
@@ -55,9 +55,9 @@ export type CoreDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged"> &
   /** Whether the lease is certain now, without a query; absent: it always is. */
   isSure?: () => boolean;
   /** Whether the shared database is unavailable. */
-  isAway?: () => boolean;
+  isUnavailable?: () => boolean;
   /** Last time at which it was unavailable; null: never. */
-  awayAtMs?: () => number | null;
+  unavailableAtMs?: () => number | null;
   /** Whether this node's own disk, which does not hold the store, is full. */
   isDiskFull?: (() => boolean) | undefined;
   /** Whether the bucket is unavailable, without which no result completes. */
@@ -79,12 +79,12 @@ export type Core = Takeover & {
   supervisor: Supervisor;
   effects: Effects;
   routes: Routes;
-  records: Records;
+  records: RecordCache;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   readiness: () => { ready: boolean; faults: string[] };
   /** Whether the disk rejects writes. */
   isDiskFull: () => boolean;
-  life: () => Life;
+  life: () => ServicePhase;
   /** Circuit breakers of all routes with a verdict. */
   health: CircuitBreakers;
   watch: CommitListener;

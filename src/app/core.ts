@@ -24,7 +24,7 @@ import { DatabaseUnavailable } from "../store/errors.ts";
 import { createAttemptEvents } from "../telemetry/attempt-events.ts";
 import { createAdmissionGate } from "./admission-gate.ts";
 import type { Core, CoreDeps } from "./core-types.ts";
-import { createReadiness, type Life } from "./readiness.ts";
+import { createReadiness, type ServicePhase } from "./readiness.ts";
 import { createRecovery } from "./recovery.ts";
 
 /** Interval in milliseconds at which a drain checks whether running work has ended. */
@@ -32,9 +32,9 @@ const DRAIN_POLL_MS = 20;
 
 const reasonOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
-export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
+export const createCore = async (deps: CoreDeps): Promise<Core> => {
   const { limits, clock, log, store, files, providers, media, inputs, soon } = deps;
-  let life: Life = "starting";
+  let life: ServicePhase = "starting";
 
   const ledger = createLedger({
     commit: (mutations) => store.commit(mutations),
@@ -55,7 +55,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
   });
   const { post } = ledger;
   const isFull = () => ledger.load().isFull || (deps.isDiskFull?.() ?? false);
-  const readiness = createReadiness(() => life, { isFull, isAway: deps.isAway, isBucketDown: deps.isBucketDown });
+  const readiness = createReadiness(() => life, { isFull, isUnavailable: deps.isUnavailable, isBucketDown: deps.isBucketDown });
   const stuck = createStuck(log);
   const records = createRecordCache(store, store.node === null, deps.isSure);
   const attempts = createAttemptCache(store);
@@ -65,7 +65,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
   const saved = {
     ...{ health: await store.routeHealth(), off: await store.switchedOff() },
     // Another node may have been seen since, and a node that ended without the store could do nothing from then on.
-    lastAliveMs: Math.min(await store.lastSeenMs(), store.node?.formerAwaySinceMs ?? Number.POSITIVE_INFINITY),
+    lastAliveMs: Math.min(await store.lastSeenMs(), store.node?.formerUnavailableSinceMs ?? Number.POSITIVE_INFINITY),
     deliveries: await store.recentDeliveries(MAX_STORED_DELIVERIES),
     restored: await createRestoredState(store, { specOf: (routeId) => routes.specOf(routeId) }),
   };
@@ -112,9 +112,9 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     effects.perform(seq, { type: "effect.watch", n });
   };
   const looksUpByKey = (provider: string) => providers.traits(provider).recovery === "key";
-  const isUnavailable = deps.isAway ?? (() => false);
+  const isUnavailable = deps.isUnavailable ?? (() => false);
   const pendingOutcomes =
-    deps.outcomes && createPendingOutcomes({ spool: deps.outcomes, clock, log, isAway: isUnavailable, looksUpByKey });
+    deps.outcomes && createPendingOutcomes({ spool: deps.outcomes, clock, log, isUnavailable: isUnavailable, looksUpByKey });
   const late = createLateResults({ post, abandon, log, recordOf: store.generationBySeq });
   /** Responses that are being recorded, by generation, attempt and kind; one may also wait in the mailbox of its actor. */
   const noting = new Set<string>();
@@ -140,8 +140,8 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
     post,
     space: ledger.space,
     heldUpAtMs: () => {
-      const [fullAtMs, awayAtMs] = [ledger.load().fullAtMs, deps.awayAtMs?.() ?? null];
-      return fullAtMs === null ? awayAtMs : Math.max(fullAtMs, awayAtMs ?? fullAtMs);
+      const [fullAtMs, unavailableAtMs] = [ledger.load().fullAtMs, deps.unavailableAtMs?.() ?? null];
+      return fullAtMs === null ? unavailableAtMs : Math.max(fullAtMs, unavailableAtMs ?? fullAtMs);
     },
     unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
     unread: ({ id }, times, fault) => {
@@ -176,7 +176,7 @@ export const joinEngine = async (deps: CoreDeps): Promise<Core> => {
       ...{ jobOwner: store.jobOwner, generationBySeq: store.generationBySeq, pinsOf: store.pinsOf, planOf: store.planOf },
     },
     ...{ giving: inputs.giving, signInput: inputs.signInput },
-    isStorageAway: () => (files.isAway?.() ?? false) || isFull(),
+    isStorageUnavailable: () => (files.isUnavailable?.() ?? false) || isFull(),
     report: (seq, event) => supervisor.report(seq, event),
     judge: accountFaults.judge,
     ...{ delivered: routes.delivered, confirmMs: routes.confirmMs },

@@ -31,7 +31,7 @@ export type Maintenance = {
 /** Debts repaid in one run. */
 const DEBTS = 100;
 /** Transfers per mutation: a few milliseconds of the writer thread. */
-const POSTINGS = 500;
+const TRANSFERS_PER_BATCH = 500;
 
 type RollUp = Pick<MaintenanceDeps, "breathe"> & { reads: Pick<StoreReads, "usageBehind"> } & {
   post: (mutation: RollUpUsage) => Promise<AdminResult>;
@@ -39,8 +39,8 @@ type RollUp = Pick<MaintenanceDeps, "breathe"> & { reads: Pick<StoreReads, "usag
 
 /** Adds every generation that has ended by now; later ones belong to the next run. */
 export const rollUpUsage = async ({ reads, post, breathe }: RollUp): Promise<void> => {
-  for (let behind = await reads.usageBehind(); behind > 0; behind -= POSTINGS) {
-    const outcome = await post({ mutation: "roll-up-usage", limit: POSTINGS });
+  for (let behind = await reads.usageBehind(); behind > 0; behind -= TRANSFERS_PER_BATCH) {
+    const outcome = await post({ mutation: "roll-up-usage", limit: TRANSFERS_PER_BATCH });
     if (outcome.kind === "refused") throw new Error(`usage rollup failed: ${outcome.reason}`);
     await breathe();
   }

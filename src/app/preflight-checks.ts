@@ -1,11 +1,11 @@
 // Checks of a start that concern several settings; `config check` runs the same.
 
-import { insistOnStripe } from "../billing/validate-config.ts";
+import { requireStripeSettings } from "../billing/validate-config.ts";
 import { BadSetting, type Settings } from "../config/schema.ts";
-import { insistOnBucket } from "../files/create-storage.ts";
+import { requireBucket } from "../files/create-storage.ts";
 import { readAllowed } from "../media/host-allowlist.ts";
-import { catalogueOf, dialectsOf, insistOnProviders } from "../routing/load-catalogue.ts";
-import { insistOnShare } from "../store/create-store.ts";
+import { catalogueOf, dialectsOf, requireKnownProviders } from "../routing/load-catalogue.ts";
+import { requireNoBackupDir } from "../store/create-store.ts";
 import type { Mode } from "../store/store.ts";
 
 /** Wildcard addresses in parsed form; no link can lead to one. */
@@ -22,7 +22,7 @@ const parsedHost = (host: string): string => {
 };
 
 /** Checks the address that links, provider callbacks and pages use. @throws BadSetting */
-export const insistOnReach = ({ server }: Pick<Settings, "server">): void => {
+export const requireReachableUrl = ({ server }: Pick<Settings, "server">): void => {
   const { host, port, public_url: publicUrl } = server;
   const listening = parsedHost(host);
   const reached = publicUrl === "" ? listening : new URL(publicUrl).hostname;
@@ -37,7 +37,7 @@ export const insistOnReach = ({ server }: Pick<Settings, "server">): void => {
 };
 
 /**
- * The checks in the order of a start; each throws one line, BadSetting, BadAllowEntry or CatalogueFault.
+ * The checks in the order of a start; each throws one line, BadSetting, BadAllowEntry or CatalogueError.
  * @param mode null if it is unknown whether the simulator is meant @param origins source of each setting
  */
 export const startChecks = (
@@ -45,11 +45,11 @@ export const startChecks = (
   mode: Mode | null,
   origins?: ReadonlyMap<string, string>,
 ): (() => void | Promise<void>)[] => [
-  () => insistOnProviders(settings, dialectsOf(settings), origins),
-  () => insistOnReach(settings),
+  () => requireKnownProviders(settings, dialectsOf(settings), origins),
+  () => requireReachableUrl(settings),
   () => void readAllowed(settings.media.allow, origins?.get("media.allow")),
-  () => insistOnBucket(settings, settings.store.url !== ""),
-  () => insistOnShare(settings),
-  () => insistOnStripe(settings, mode),
+  () => requireBucket(settings, settings.store.url !== ""),
+  () => requireNoBackupDir(settings),
+  () => requireStripeSettings(settings, mode),
   () => void catalogueOf(settings, mode === "test"),
 ];

@@ -1,19 +1,19 @@
 // Reasons why the service is not ready, as sentences for /readyz and the log.
 
 /** State of the service; it accepts submissions while `open`. */
-export type Life = "starting" | "open" | "draining" | "stopped";
+export type ServicePhase = "starting" | "open" | "draining" | "stopped";
 
 export type Outages = {
   isFull: () => boolean;
   /** Whether the shared database is unavailable. */
-  isAway: (() => boolean) | undefined;
+  isUnavailable: (() => boolean) | undefined;
   /** Whether the bucket is unavailable, if results require it. */
   isBucketDown: (() => boolean) | undefined;
 };
 
 /** @returns the current reasons */
 export const createReadiness =
-  (life: () => Life, { isFull, isAway: isUnavailable, isBucketDown }: Outages) =>
+  (life: () => ServicePhase, { isFull, isUnavailable, isBucketDown }: Outages) =>
   (): { ready: boolean; faults: string[] } => {
     const faults: string[] = [];
     if (life() === "starting") faults.push("recovery is reading the store");

@@ -4,7 +4,7 @@ import type { Settings } from "../config/schema.ts";
 import { withKeys } from "../providers/credentials.ts";
 import type { Dialects } from "../providers/dialect/load.ts";
 import type { Vault } from "../providers/vault.ts";
-import { catalogueOf, dialectsOf, insistOnProviders } from "../routing/load-catalogue.ts";
+import { catalogueOf, dialectsOf, requireKnownProviders } from "../routing/load-catalogue.ts";
 import type { ProviderKeyRow } from "../store/store.ts";
 
 /** `rekeyed`: providers whose credential changed. `waiting`: changed settings that need a restart. */
@@ -66,14 +66,14 @@ const changedDialects = (before: Dialects, after: Dialects): string[] => {
 
 /**
  * Creates the reload function.
- * @throws BadSetting, CatalogueFault, DialectsFault, and an Error for a credential that cannot be sent; then nothing has changed.
+ * @throws BadSetting, CatalogueError, DialectsError, and an Error for a credential that cannot be sent; then nothing has changed.
  */
 export const createReload =
   (deps: ReloadDeps) =>
   async (next: Settings, origins?: ReadonlyMap<string, string>): Promise<Reloaded> => {
     // Everything that can fail comes before the first change.
     const dialects = dialectsOf(next);
-    insistOnProviders(next, dialects, origins);
+    requireKnownProviders(next, dialects, origins);
     const catalogue = catalogueOf(next, deps.simulated);
     const waiting = [...changedSettings(deps.started, next), ...changedDialects(deps.dialects, dialects)];
     // Last, without a wait behind it, so that a credential set meanwhile is not reverted.

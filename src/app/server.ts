@@ -33,7 +33,7 @@ export type Service = {
   url: string;
   mode: "test" | "live";
   reads: Store;
-  market: Inventory;
+  inventory: Inventory;
   vault: Vault;
   providers: Providers;
   /** Activates another credential of a provider account, or none. */
@@ -87,7 +87,7 @@ const repeat = (clock: Clock, everyMs: number, work: () => Promise<void>, failed
 /**
  * Creates the service. It answers polls and replays when it listens, and submissions after recovery has read the store.
  * @param more `around`: wrapper of the store for crash tests. `origins`: source of each setting.
- * @throws BadSetting, CatalogueFault and the errors of src/store/sqlite/errors.ts, one line each; the system error for a port in
+ * @throws BadSetting, CatalogueError and the errors of src/store/sqlite/errors.ts, one line each; the system error for a port in
  * use.
  */
 export const createServer = async (
@@ -136,7 +136,7 @@ export const createServer = async (
       failed: ({ seq, id }, fault) => components.stuck.stopped(seq, id, fault instanceof Error ? fault.message : String(fault)),
       parkingOf,
     });
-    const market = createInventory({
+    const inventory = createInventory({
       settings: () => current,
       simulated: simulate,
       facts: providerFacts(dialects),
@@ -146,7 +146,7 @@ export const createServer = async (
     const admin = async () =>
       (await import("../admin/admin-service.ts")).createAdminService({
         ...{ reads: store, post: components.post, mode, clock, submit: components.submit, decide: components.decide },
-        ...{ market, vault, rekeyed: components.rekeyed },
+        ...{ inventory, vault, rekeyed: components.rekeyed },
         providers: () => Promise.resolve(components.providers),
       });
     // A full disk or an unavailable bucket is reported once by its component; maintenance runs again anyway.
@@ -232,7 +232,7 @@ export const createServer = async (
       url,
       mode,
       reads: store,
-      market,
+      inventory,
       vault,
       providers: components.providers,
       rekeyed: components.rekeyed,

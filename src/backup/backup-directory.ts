@@ -5,7 +5,7 @@ import { syncPath } from "../store/sqlite/fsync.ts";
 import { acquireMutex } from "../store/sqlite/snapshot-copy/directory-mutex.ts";
 import { inspectBackup } from "./check.ts";
 import { makeDirectory, remove, walk } from "./durable-fs.ts";
-import { BackupFault, codeOf, textOf } from "./errors.ts";
+import { BackupError, codeOf, textOf } from "./errors.ts";
 import { isBackupName, isUnderWayName, MANIFEST_FILE, type Manifest, removedName, TURN_FILE } from "./manifest.ts";
 
 export type ListedBackup = {
@@ -28,8 +28,8 @@ const namesIn = (dir: string): string[] => {
   } catch (fault) {
     const code = codeOf(fault);
     if (code === "ENOENT")
-      throw new BackupFault("not_found", `${dir}: the directory does not exist; genrouter backup create creates it`);
-    throw new BackupFault(
+      throw new BackupError("not_found", `${dir}: the directory does not exist; genrouter backup create creates it`);
+    throw new BackupError(
       "unusable",
       `${dir} cannot be read (${code || textOf(fault)}); grant this user the permission, or name another`,
     );
@@ -52,8 +52,8 @@ const shelved = (dir: string, name: string): ListedBackup => {
   }
 };
 
-/** The backups of a directory, newest first, including incomplete ones. @throws BackupFault if it cannot be read. */
-export const openBackupDirectory = (dir: string): ListedBackup[] =>
+/** The backups of a directory, newest first, including incomplete ones. @throws BackupError if it cannot be read. */
+export const listBackups = (dir: string): ListedBackup[] =>
   namesIn(dir)
     .filter((name) => isBackupName(name) || isUnderWayName(name))
     .toSorted()
@@ -91,7 +91,7 @@ export const dropLeftovers = (dir: string): void => {
 
 /**
  * Creates a missing directory and locks it until the returned function is called.
- * @throws BackupFault `in_use` if another process creates a backup there, `unusable` if it is not writable.
+ * @throws BackupError `in_use` if another process creates a backup there, `unusable` if it is not writable.
  */
 export const takeTurnIn = (dir: string): (() => void) => {
   let giveBack: (() => void) | null;
@@ -101,13 +101,13 @@ export const takeTurnIn = (dir: string): (() => void) => {
   } catch (fault) {
     const code = codeOf(fault);
     if (/^(ENOSPC|EDQUOT|SQLITE_FULL)$/.test(code))
-      throw new BackupFault("no_room", `${dir}: the disk is full (${code}); free space on it or choose another directory`);
-    throw new BackupFault(
+      throw new BackupError("no_room", `${dir}: the disk is full (${code}); free space on it or choose another directory`);
+    throw new BackupError(
       "unusable",
       `${dir} cannot be written (${code || textOf(fault)}); grant this user the permission, or choose another directory`,
     );
   }
-  if (giveBack === null) throw new BackupFault("in_use", `${dir}: another backup is being created there; try again after it`);
+  if (giveBack === null) throw new BackupError("in_use", `${dir}: another backup is being created there; try again after it`);
   return giveBack;
 };
 
@@ -126,9 +126,7 @@ const isOwnForm = ({ path, manifest, state }: ListedBackup): boolean => {
  * @returns the names of the removed backups.
  */
 export const prune = (dir: string, lineage: string, keep: number): string[] => {
-  const nightly = openBackupDirectory(dir).filter(
-    ({ manifest }) => manifest?.made_by === "nightly" && manifest.lineage === lineage,
-  );
+  const nightly = listBackups(dir).filter(({ manifest }) => manifest?.made_by === "nightly" && manifest.lineage === lineage);
   const verified = nightly.filter(({ state }) => state === "ok");
   const faulty = nightly.filter(({ state }) => state === "with faults");
   const oldestKept = verified[keep - 1]?.name;

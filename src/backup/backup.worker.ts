@@ -2,7 +2,7 @@
 import { setPriority } from "node:os";
 import { checkBackup } from "./check.ts";
 import { createBackup } from "./create.ts";
-import { BackupFault, type Progress, textOf } from "./errors.ts";
+import { BackupError, type Progress, textOf } from "./errors.ts";
 import { restoreBackup } from "./restore.ts";
 import type { FromThread, ToThread, WorkerRequest } from "./worker-client.ts";
 
@@ -27,7 +27,7 @@ const createReporter = (report: (message: FromThread) => void): Progress["report
     const without = line.replace(/\d+/g, "");
     if (without === kind && now - reportedMono < REPORT_MS) return;
     [kind, reportedMono] = [without, now];
-    report({ tell: line });
+    report({ report: line });
   };
 };
 
@@ -36,12 +36,12 @@ self.onmessage = ({ data: { requested, stop } }: MessageEvent<ToThread>) => {
   const flag = new Int32Array(stop);
   if (process.platform === "linux") setPriority(MODEST);
   const goOn = () => {
-    if (Atomics.load(flag, 0) !== 0) throw new BackupFault("stopped", "stopped: no files remain");
+    if (Atomics.load(flag, 0) !== 0) throw new BackupError("stopped", "stopped: no files remain");
   };
   try {
     report({ done: carryOut(requested, { report: createReporter(report), goOn }) });
   } catch (fault) {
     const name = fault instanceof Error ? fault.name : "";
-    report({ fault: { name, kind: fault instanceof BackupFault ? fault.kind : null, message: textOf(fault) } });
+    report({ fault: { name, kind: fault instanceof BackupError ? fault.kind : null, message: textOf(fault) } });
   }
 };

@@ -8,7 +8,7 @@ import { presentRowCounts, withPresentSchema } from "../store/sqlite/snapshot-co
 import { figuresOf, statsOfSnapshot } from "../store/sqlite/snapshot-copy/stats.ts";
 import { verifySnapshot } from "../store/sqlite/snapshot-copy/verify-copy.ts";
 import { hashFile, requireFreeSpace, sizeOf, walk } from "./durable-fs.ts";
-import { BackupFault, codeOf, type Progress, textOf, withDiskErrors } from "./errors.ts";
+import { BackupError, codeOf, type Progress, textOf, withDiskErrors } from "./errors.ts";
 import { type Entry, MANIFEST_FILE, type Manifest, type Noted, readManifest } from "./manifest.ts";
 
 export type Checked = {
@@ -19,13 +19,13 @@ export type Checked = {
   databaseFaults: Noted[];
 };
 
-/** @throws BackupFault if there is no manifest at `place`, or if it is unusable. */
+/** @throws BackupError if there is no manifest at `place`, or if it is unusable. */
 export const manifestOf = (place: string): Manifest => {
   try {
     return readManifest(readFileSync(join(place, MANIFEST_FILE)), place);
   } catch (fault) {
-    if (fault instanceof BackupFault) throw fault;
-    throw new BackupFault(
+    if (fault instanceof BackupError) throw fault;
+    throw new BackupError(
       codeOf(fault) === "ENOENT" || codeOf(fault) === "ENOTDIR" ? "not_found" : "damaged",
       `${place} is not a backup: its ${MANIFEST_FILE} cannot be read (${codeOf(fault) || textOf(fault)}); genrouter backup list DIR lists the backups of a directory`,
     );
@@ -67,7 +67,7 @@ const CONVERSION_FACTOR = 4;
 /**
  * Runs work over the path of the database with the present schema. A database of a build before the first release is converted in
  * a copy in the temporary directory (`TMPDIR`).
- * @throws BackupFault `no_room` if the copy does not fit there.
+ * @throws BackupError `no_room` if the copy does not fit there.
  */
 export const withPresentDatabase = <T>(place: string, { schema }: Pick<Manifest, "schema">, work: (path: string) => T): T => {
   const path = join(place, DATABASE_FILE);
@@ -79,7 +79,7 @@ export const withPresentDatabase = <T>(place: string, { schema }: Pick<Manifest,
 };
 
 /** Errors of a database whose bytes match the manifest. */
-const bookFaults = (place: string, manifest: Manifest): Noted[] => {
+const databaseFaultsIn = (place: string, manifest: Manifest): Noted[] => {
   const faults: Noted[] = [];
   const report = (why: string) => void faults.push({ path: DATABASE_FILE, why });
   const path = join(place, DATABASE_FILE);
@@ -95,7 +95,7 @@ const bookFaults = (place: string, manifest: Manifest): Noted[] => {
   return faults;
 };
 
-/** A database fault as `bookFaults` writes it: the invariant, then the row as JSON. */
+/** A database fault as `databaseFaultsIn` writes it: the invariant, then the row as JSON. */
 const ROW_FAULT = /^([^:]+): (\{.*\})$/s;
 /**
  * What identifies a fault of the database in a manifest. Builds before the first release used other words and other keys, so
@@ -108,12 +108,12 @@ const identityOf = (why: string, { schema }: Manifest): string => {
   return JSON.stringify([invariant, ...Object.values(values)]);
 };
 
-/** Errors of the database, or the reason why it cannot be read. @throws BackupFault `stopped` */
+/** Errors of the database, or the reason why it cannot be read. @throws BackupError `stopped` */
 const databaseFaults = (place: string, manifest: Manifest): Noted[] => {
   try {
-    return bookFaults(place, manifest);
+    return databaseFaultsIn(place, manifest);
   } catch (fault) {
-    if (fault instanceof BackupFault) throw fault;
+    if (fault instanceof BackupError) throw fault;
     return [{ path: DATABASE_FILE, why: `its database cannot be verified: ${textOf(fault)}` }];
   }
 };
@@ -121,7 +121,7 @@ const databaseFaults = (place: string, manifest: Manifest): Noted[] => {
 /**
  * Reads every byte of a backup.
  * @param only Verify only these entries and not the database, after a repair that followed a complete check.
- * @throws BackupFault if there is no usable manifest.
+ * @throws BackupError if there is no usable manifest.
  */
 export const checkBackup = (place: string, progress: Progress, only?: ReadonlySet<string>): Checked => {
   const manifest = manifestOf(place);

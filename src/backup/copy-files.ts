@@ -60,7 +60,7 @@ const createFileReads = (dataDir: string) => {
   };
 };
 
-/** @throws BackupFault `no_room`, `stopped`; the system error if the disk fails. */
+/** @throws BackupError `no_room`, `stopped`; the system error if the disk fails. */
 export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, progress: Progress): Placing => {
   const known = new Map(before?.manifest?.entries.map((entry) => [entry.path, entry]));
   const isKnown = ({ path, bytes, sha256 }: FileToCopy): boolean => {

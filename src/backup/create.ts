@@ -9,7 +9,7 @@ import { dropLeftovers, newestOf, prune, takeTurnIn } from "./backup-directory.t
 import { type Checked, checkBackup } from "./check.ts";
 import { type CopiedFiles, copyFiles, type Placing, repairFile } from "./copy-files.ts";
 import { copyFile, hashFile, remove, requireFreeSpace, sizeOf, walk, writeFile } from "./durable-fs.ts";
-import { BackupFault, type Progress, textOf, withDiskErrors } from "./errors.ts";
+import { BackupError, type Progress, textOf, withDiskErrors } from "./errors.ts";
 import {
   BUCKET_FILE,
   backupName,
@@ -36,7 +36,7 @@ export type CreateRequest = {
   /** Number of nightly backups to keep after this one is verified; null removes none. */
   keep: number | null;
 };
-export type Made = {
+export type CreatedBackup = {
   path: string;
   takenAtMs: number;
   databaseBytes: number;
@@ -84,9 +84,9 @@ const leftBehind = ({ dataDir, withMasterKey }: CreateRequest): Manifest["left_o
 
 /**
  * Verifies the backup, repairs files that failed once, and verifies those again. @returns the resulting manifest. @throws
- * BackupFault `failed` if an error is left.
+ * BackupError `failed` if an error is left.
  */
-const checkAndMend = (aside: string, manifest: Manifest, placed: readonly CopiedFiles[], progress: Progress): Manifest => {
+const checkAndRepair = (aside: string, manifest: Manifest, placed: readonly CopiedFiles[], progress: Progress): Manifest => {
   const write = (next: Manifest): Manifest => {
     writeFile(join(aside, MANIFEST_FILE), printManifest(next));
     return next;
@@ -100,7 +100,7 @@ const checkAndMend = (aside: string, manifest: Manifest, placed: readonly Copied
   for (const { path, why } of faults) {
     const file = files.get(path);
     if (!file)
-      throw new BackupFault("failed", `${join(aside, path)}: ${why}: the disk does not store written data; check the disk`);
+      throw new BackupError("failed", `${join(aside, path)}: ${why}: the disk does not store written data; check the disk`);
     const { entry, fault } = repairFile(file, aside, progress);
     entries.set(path, entry);
     if (fault) noted.push(fault);
@@ -108,7 +108,7 @@ const checkAndMend = (aside: string, manifest: Manifest, placed: readonly Copied
   const mended = write({ ...manifest, entries: [...entries.values()], faults: noted });
   const left = checkBackup(aside, progress, new Set(faults.map(({ path }) => path))).faults[0];
   if (left)
-    throw new BackupFault(
+    throw new BackupError(
       "failed",
       `${join(aside, left.path)}: ${left.why}: the disk does not store written data; check the disk`,
     );
@@ -146,7 +146,7 @@ const make = (
     own.push(entryOf(aside, path, progress));
   }
   const { createdAtMs: _, ...known } = figures;
-  const manifest = checkAndMend(
+  const manifest = checkAndRepair(
     aside,
     {
       form: FORM,
@@ -169,7 +169,7 @@ const make = (
 };
 
 /** The backup is complete by now, so a failed removal is reported and is no error of the backup. */
-const pruned = (dir: string, lineage: string, keep: number | null): Pick<Made, "removed" | "stays"> => {
+const pruned = (dir: string, lineage: string, keep: number | null): Pick<CreatedBackup, "removed" | "stays"> => {
   try {
     return { removed: keep === null ? [] : prune(dir, lineage, keep), stays: null };
   } catch (fault) {
@@ -179,10 +179,10 @@ const pruned = (dir: string, lineage: string, keep: number | null): Pick<Made, "
 
 /**
  * Creates a backup of a data directory, which is only read and may be in use.
- * @throws BackupFault; DirectoryUnusable, StoreDamaged, WrongSchema for the data directory. An error leaves nothing that looks
+ * @throws BackupError; DirectoryUnusable, StoreDamaged, WrongSchema for the data directory. An error leaves nothing that looks
  * like a backup.
  */
-export const createBackup = (ask: CreateRequest, progress: Progress): Made => {
+export const createBackup = (ask: CreateRequest, progress: Progress): CreatedBackup => {
   const dir = resolve(ask.dir);
   const giveBack = takeTurnIn(dir);
   try {

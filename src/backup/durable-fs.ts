@@ -16,19 +16,19 @@ import {
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { syncPath } from "../store/sqlite/fsync.ts";
-import { BackupFault, codeOf, type Progress } from "./errors.ts";
+import { BackupError, codeOf, type Progress } from "./errors.ts";
 
 /** Free space that a backup leaves, because a full disk also rejects submissions. */
 const RESERVE_BYTES = 64 * 1024 * 1024;
 const PIECE_BYTES = 1024 * 1024;
 
-/** @throws BackupFault if `bytes` more would not leave the reserve on the disk of `dir`, which the message calls `name`. */
+/** @throws BackupError if `bytes` more would not leave the reserve on the disk of `dir`, which the message calls `name`. */
 export const requireFreeSpace = (dir: string, bytes: number, name = dir): void => {
   const { bavail, bsize } = statfsSync(dir);
   const free = bavail * bsize;
   if (free >= bytes + RESERVE_BYTES) return;
   const mb = (n: number) => `${Math.ceil(n / 1e6)} MB`;
-  throw new BackupFault(
+  throw new BackupError(
     "no_room",
     `${name}: ${mb(bytes)} are needed there, and ${mb(RESERVE_BYTES)} have to stay free, but only ${mb(free)} are; free space or choose another directory`,
   );

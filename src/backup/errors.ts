@@ -4,12 +4,12 @@
  * `in_use`: another process uses the directory. `unusable`: the directory. `damaged`: the contents. `no_room`: the disk is full.
  * `newer`: a newer release created it.
  */
-export type BackupFaultKind = "in_use" | "no_room" | "unusable" | "damaged" | "not_found" | "stopped" | "failed" | "newer";
+export type BackupErrorKind = "in_use" | "no_room" | "unusable" | "damaged" | "not_found" | "stopped" | "failed" | "newer";
 
-export class BackupFault extends Error {
-  readonly kind: BackupFaultKind;
+export class BackupError extends Error {
+  readonly kind: BackupErrorKind;
 
-  constructor(kind: BackupFaultKind, message: string) {
+  constructor(kind: BackupErrorKind, message: string) {
     super(message);
     this.kind = kind;
   }
@@ -18,7 +18,7 @@ export class BackupFault extends Error {
 /** Progress and cancellation of long work: `goOn` throws if the work must stop. */
 export type Progress = {
   report: (line: string) => void;
-  /** @throws BackupFault `stopped` */
+  /** @throws BackupError `stopped` */
   goOn: () => void;
 };
 
@@ -28,14 +28,14 @@ export const codeOf = (fault: unknown): string =>
 
 export const textOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
-/** Runs work that writes to `place`. @throws BackupFault `no_room` if the disk is full, otherwise the error of `work`. */
+/** Runs work that writes to `place`. @throws BackupError `no_room` if the disk is full, otherwise the error of `work`. */
 export const withDiskErrors = <T>(place: string, work: () => T): T => {
   try {
     return work();
   } catch (fault) {
     const code = codeOf(fault);
     if (/^(ENOSPC|EDQUOT|SQLITE_FULL)$/.test(code))
-      throw new BackupFault("no_room", `${place}: the disk is full (${code}); free space on it or choose another directory`);
+      throw new BackupError("no_room", `${place}: the disk is full (${code}); free space on it or choose another directory`);
     throw fault;
   }
 };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { schemaFault } from "../domain/schema-errors.ts";
-import { BackupFault } from "./errors.ts";
+import { BackupError } from "./errors.ts";
 
 /** Format version; a reader rejects higher ones. */
 export const FORM = 1;
@@ -85,10 +85,10 @@ export const printManifest = (manifest: Manifest): string => {
   return text.replace(SELF, `{\n "sha256": "${hashOf(text)}"`);
 };
 
-/** @throws BackupFault `damaged` or `newer`, with the path of the manifest at `place`. */
+/** @throws BackupError `damaged` or `newer`, with the path of the manifest at `place`. */
 export const readManifest = (bytes: Uint8Array, place: string): Manifest => {
   const at = join(place, MANIFEST_FILE);
-  const damaged = (why: string) => new BackupFault("damaged", `${at}: ${why}; use another backup`);
+  const damaged = (why: string) => new BackupError("damaged", `${at}: ${why}; use another backup`);
   const text = Buffer.from(bytes).toString("latin1");
   const self = SELF.exec(text)?.[1];
   let value: unknown;
@@ -99,7 +99,7 @@ export const readManifest = (bytes: Uint8Array, place: string): Manifest => {
   }
   const form = typeof value === "object" && value !== null && "form" in value ? value.form : undefined;
   if (typeof form === "number" && form > FORM)
-    throw new BackupFault("newer", `${at}: its format is ${form}; this release supports ${FORM}; use the newer release`);
+    throw new BackupError("newer", `${at}: its format is ${form}; this release supports ${FORM}; use the newer release`);
   if (self === undefined || hashOf(Buffer.from(text.replace(SELF, SELF_OF_NOTHING), "latin1")) !== self)
     throw damaged("it was changed after it was written");
   const { sha256: _, ...manifest } = value as Manifest & { sha256: string };

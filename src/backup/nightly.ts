@@ -4,8 +4,8 @@ import type { Settings } from "../config/schema.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../logging/events.ts";
 import { newestVerifiedMs } from "./backup-directory.ts";
-import type { Made } from "./create.ts";
-import { BackupFault, textOf } from "./errors.ts";
+import type { CreatedBackup } from "./create.ts";
+import { BackupError, textOf } from "./errors.ts";
 import { makeBackup, type Work } from "./worker-client.ts";
 
 export type Nightly = {
@@ -49,12 +49,12 @@ const NONE: Nightly = { stop: async () => undefined };
 export const createNightly = ({ settings, lineage, version, clock, log }: NightlyDeps): Nightly => {
   const { dir, at, keep } = settings.backup;
   if (dir === "") return NONE;
-  let underWay: Work<Made> | null = null;
+  let underWay: Work<CreatedBackup> | null = null;
   let ended: Promise<void> = Promise.resolve();
   let isStopped = false;
   let takeBack: () => void = () => undefined;
 
-  const logMade = (made: Made, dur_ms: number): void => {
+  const logMade = (made: CreatedBackup, dur_ms: number): void => {
     const [first] = made.faults;
     const what = { detail: made.path, count: made.entries, dur_ms };
     if (first)
@@ -79,7 +79,7 @@ export const createNightly = ({ settings, lineage, version, clock, log }: Nightl
       logMade(await underWay.result, clock.nowMs() - startedMs);
       armAt(nextAt(clock.nowMs(), at));
     } catch (fault) {
-      if (isStopped && fault instanceof BackupFault && fault.kind === "stopped") return log("backup canceled");
+      if (isStopped && fault instanceof BackupError && fault.kind === "stopped") return log("backup canceled");
       log("backup failed", { reason: textOf(fault), dur_ms: clock.nowMs() - startedMs });
       armAt(Math.min(clock.nowMs() + RETRY_MS, nextAt(clock.nowMs(), at)));
     } finally {

@@ -20,7 +20,7 @@ import {
 } from "../store/sqlite/snapshot-copy/stats.ts";
 import { checkBackup, withPresentDatabase } from "./check.ts";
 import { copyFile, hashFile, makeDirectory, requireFreeSpace, walk } from "./durable-fs.ts";
-import { BackupFault, codeOf, type Progress, textOf, withDiskErrors } from "./errors.ts";
+import { BackupError, codeOf, type Progress, textOf, withDiskErrors } from "./errors.ts";
 import { type Entry, MASTER_KEY_FILE, type Manifest } from "./manifest.ts";
 
 export type RestoreRequest = { path: string; to: string; dryRun: boolean; networkDisk: boolean };
@@ -37,33 +37,33 @@ export type Restored = {
 /** Directories of the file system, which do not belong to genrouter. */
 const FILE_SYSTEM_DIRECTORIES = new Set(["lost+found"]);
 
-/** @throws BackupFault if the path is not a directory, or if it is not empty. */
-const insistOnEmpty = (dir: string): void => {
+/** @throws BackupError if the path is not a directory, or if it is not empty. */
+const requireEmptyDirectory = (dir: string): void => {
   const found = statSync(dir, { throwIfNoEntry: false });
   if (!found) return;
-  if (!found.isDirectory()) throw new BackupFault("unusable", `${dir} is not a directory; name another with --to`);
+  if (!found.isDirectory()) throw new BackupError("unusable", `${dir} is not a directory; name another with --to`);
   const names = readdirSync(dir).filter((name) => !FILE_SYSTEM_DIRECTORIES.has(name));
   if (names.length === 0) return;
   // An existing lock file is only tested, because nothing is created in a foreign directory.
   const giveBack = names.includes("lock.db") ? acquireMutex(join(dir, "lock.db")) : () => undefined;
   if (giveBack === null)
-    throw new BackupFault(
+    throw new BackupError(
       "in_use",
       `${dir}: a service is running on it; stop it first, then move the directory aside: mv ${dir} ${dir}.old`,
     );
   giveBack();
-  throw new BackupFault(
+  throw new BackupError(
     "unusable",
     `${dir} is not empty, and a restore overwrites no files; move it aside first: mv ${dir} ${dir}.old (or remove it if it is from an incomplete restore)`,
   );
 };
 
-/** @throws BackupFault `failed` if the copied bytes differ from the entry. */
+/** @throws BackupError `failed` if the copied bytes differ from the entry. */
 const restoreEntry = (from: string, to: string, entry: Entry, progress: Progress): void => {
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
   copyFile(from, to);
   if (hashFile(to, progress).sha256 !== entry.sha256)
-    throw new BackupFault("failed", `${to}: the content differs from the written data; check the disk`);
+    throw new BackupError("failed", `${to}: the content differs from the written data; check the disk`);
 };
 
 const restoreDatabase = (path: string, dir: string, manifest: Manifest, entry: Entry, progress: Progress): void => {
@@ -75,7 +75,7 @@ const restoreDatabase = (path: string, dir: string, manifest: Manifest, entry: E
   const { meta: _, ...was } = presentRowCounts(manifest.rows, manifest.schema);
   const { meta: __, ...is } = presentRowCounts(rows, schema);
   if (!Bun.deepEquals({ rows: is, ledger }, { rows: was, ledger: manifest.ledger }))
-    throw new BackupFault("failed", `${aside}: the rows differ from the backup; nothing was restored`);
+    throw new BackupError("failed", `${aside}: the rows differ from the backup; nothing was restored`);
   syncPath(aside);
   // Replaces the placeholder, which no start accepts as a database. The directory is complete from here on.
   renameSync(aside, join(dir, DATABASE_FILE));
@@ -122,7 +122,7 @@ const inDirectory = (path: string, { to, networkDisk }: RestoreRequest, manifest
     } catch (fault) {
       undo(dir, wasThere);
       if (/^(EACCES|EPERM|EROFS)$/.test(codeOf(fault)))
-        throw new BackupFault(
+        throw new BackupError(
           "unusable",
           `${dir} cannot be written (${codeOf(fault)}); grant this user the permission, or name another with --to`,
         );
@@ -142,22 +142,22 @@ const compare = (path: string, to: string, manifest: Manifest): Restored["agains
       loss: now.lineage === manifest.lineage ? withPresentDatabase(path, manifest, (readable) => lossOf(live, readable)) : null,
     };
   } catch (fault) {
-    if (fault instanceof BackupFault) throw fault;
-    throw new BackupFault("damaged", `${live} cannot be read, so it cannot be compared with the backup (${textOf(fault)})`);
+    if (fault instanceof BackupError) throw fault;
+    throw new BackupError("damaged", `${live} cannot be read, so it cannot be compared with the backup (${textOf(fault)})`);
   }
 };
 
 /**
  * Restores a backup into a new or empty directory. With `dryRun` it only reports the consequences.
- * @throws BackupFault `damaged` for a damaged backup, in which case nothing is restored, and the other kinds.
+ * @throws BackupError `damaged` for a damaged backup, in which case nothing is restored, and the other kinds.
  */
 export const restoreBackup = (query: RestoreRequest, progress: Progress): Restored => {
   const path = resolve(query.path);
-  if (!query.dryRun) insistOnEmpty(resolve(query.to));
+  if (!query.dryRun) requireEmptyDirectory(resolve(query.to));
   const { manifest, faults, databaseFaults } = checkBackup(path, progress);
   const [first] = [...faults, ...databaseFaults];
   if (first)
-    throw new BackupFault(
+    throw new BackupError(
       "damaged",
       `${join(path, first.path)}: ${first.why}; use another backup (genrouter backup verify ${path} lists every error of this one)`,
     );

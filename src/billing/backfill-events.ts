@@ -57,21 +57,21 @@ const inOrder = (all: readonly StripeEvent[]): StripeEvent[] => {
 /**
  * @returns a function that fetches events when due: at the first call, then once a day. The events may have been applied already.
  */
-export const createBackfill = ({ clock, log, reads, stripe: desk, booking }: BackfillDeps) => {
+export const createBackfill = ({ clock, log, reads, stripe: client, booking }: BackfillDeps) => {
   let dueAtMs = 0;
   const unavailable = (reason: string): void => log("payment provider unavailable", { reason });
   const newsSince = async (stripe: StripeClient, sinceMs: number, types: EventType[]): Promise<StripeEvent[]> =>
     (await stripe.eventsSince(Math.floor(sinceMs / 1000), types)).flatMap((event) => eventOf(event) ?? []);
   return async (): Promise<void> => {
     const nowMs = clock.nowMs();
-    if (desk === null || nowMs < dueAtMs) return;
+    if (client === null || nowMs < dueAtMs) return;
     dueAtMs = nowMs + RETRY_MS;
     const sinceMs = nowMs - KEPT_MS;
     const backup = await reads.restored();
     try {
       const isYoung = backup !== null && backup.takenAtMs > sinceMs;
-      const payments = isYoung ? await newsSince(desk, backup.takenAtMs, PAYMENTS) : [];
-      const reversals = await newsSince(desk, sinceMs, REVERSALS);
+      const payments = isYoung ? await newsSince(client, backup.takenAtMs, PAYMENTS) : [];
+      const reversals = await newsSince(client, sinceMs, REVERSALS);
       const faults = await forEachPage(inOrder([...payments, ...reversals]), booking.take);
       if (faults[0] !== undefined) unavailable(`the refunds of ${faults.length} payments could not be listed: ${faults[0]}`);
       dueAtMs = nowMs + AGAIN_MS;

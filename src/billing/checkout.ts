@@ -6,7 +6,7 @@ import type { Clock } from "../domain/clock.ts";
 import { newId } from "../domain/ids.ts";
 import type { Log } from "../logging/events.ts";
 import type { Mutation, Principal, ResultOf } from "../store/mutations.ts";
-import { LEAST_USD, MOST_USD, type PurchaseProvider, type PurchaseRow } from "../store/purchase-mutations.ts";
+import { MAX_USD, MIN_USD, type PurchaseProvider, type PurchaseRow } from "../store/purchase-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import { createEventApplier } from "./apply-event.ts";
 import { watchAvailability } from "./availability.ts";
@@ -14,7 +14,7 @@ import { createBackfill } from "./backfill-events.ts";
 import { BillingError } from "./billing-error.ts";
 import { createPendingReconciler } from "./reconcile-pending.ts";
 import { createStripeClient, type StripeClient, StripeUnavailable } from "./stripe.ts";
-import { insistOnStripe, isStripeSet } from "./validate-config.ts";
+import { isStripeSet, requireStripeSettings } from "./validate-config.ts";
 import { createWebhook, type WebhookAnswer } from "./webhook.ts";
 
 export type CheckoutDeps = {
@@ -68,7 +68,7 @@ const POLL_MS = 2_000;
 
 export const createCheckout = (deps: CheckoutDeps): Checkout => {
   const { settings, mode, clock, log, reads, post } = deps;
-  insistOnStripe(settings, mode);
+  requireStripeSettings(settings, mode);
   const stripe: StripeClient | null = isStripeSet(settings.stripe)
     ? watchAvailability(createStripeClient(settings.stripe), log)
     : null;
@@ -112,10 +112,10 @@ export const createCheckout = (deps: CheckoutDeps): Checkout => {
     provider,
     buy: async ({ accountId, by, usd }) => {
       if (provider === null) throw new BillingError("unavailable", "This service does not sell credits; contact your operator.");
-      if (!Number.isInteger(usd) || usd < LEAST_USD || usd > MOST_USD)
+      if (!Number.isInteger(usd) || usd < MIN_USD || usd > MAX_USD)
         throw new BillingError(
           "invalid",
-          `amount_usd: expected a whole number from ${LEAST_USD} to ${MOST_USD.toLocaleString("en-US")}`,
+          `amount_usd: expected a whole number from ${MIN_USD} to ${MAX_USD.toLocaleString("en-US")}`,
         );
       const atMs = clock.nowMs();
       const account = await reads.account(accountId);

@@ -42,8 +42,8 @@ export type StripeClient = {
 const TIMEOUT_MS = 15_000;
 const RETRIES = 1;
 const PAGE = 100;
-const MOST_REFUNDS = 1000;
-const MOST_EVENTS = 10_000;
+const MAX_REFUNDS = 1000;
+const MAX_EVENTS = 10_000;
 
 const placeOf = (apiUrl: string) => {
   if (apiUrl === "") return {};
@@ -123,13 +123,13 @@ export const createStripeClient = (settings: Settings["stripe"]): StripeClient =
     refundsOf: async (paymentIntent) => {
       const { stripe } = await library();
       const pages = stripe.refunds.list({ payment_intent: paymentIntent, limit: PAGE });
-      return pages.autoPagingToArray({ limit: MOST_REFUNDS }).catch(unavailable);
+      return pages.autoPagingToArray({ limit: MAX_REFUNDS }).catch(unavailable);
     },
     eventsSince: async (fromS, types) => {
       const { stripe } = await library();
       const pages = stripe.events.list({ created: { gte: fromS }, types, limit: PAGE });
       // Stripe returns the newest event first.
-      return (await pages.autoPagingToArray({ limit: MOST_EVENTS }).catch(unavailable)).reverse();
+      return (await pages.autoPagingToArray({ limit: MAX_EVENTS }).catch(unavailable)).reverse();
     },
     event: async (body, signature) => {
       const { stripe } = await library();

@@ -13,7 +13,7 @@ export const isStripeSet = ({ secret_key }: Settings["stripe"]): boolean => secr
  * @param mode of the data directory; null if unknown
  * @throws BadSetting if the settings are incomplete, or a live key is used with a data directory of the simulator
  */
-export const insistOnStripe = ({ stripe }: Pick<Settings, "stripe">, mode: "test" | "live" | null): void => {
+export const requireStripeSettings = ({ stripe }: Pick<Settings, "stripe">, mode: "test" | "live" | null): void => {
   const { secret_key, webhook_secret } = stripe;
   if (secret_key !== "" && webhook_secret === "")
     throw new BadSetting(

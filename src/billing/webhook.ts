@@ -9,11 +9,11 @@ import { isLiveKey } from "./validate-config.ts";
 /** `message` appears in Stripe's log of deliveries. */
 export type WebhookAnswer = { status: 200 | 400 | 503; message: string };
 
-type WebhookParts = { stripe: StripeClient; booking: EventApplier; log: Log; settings: Settings["stripe"] };
+type WebhookDeps = { stripe: StripeClient; booking: EventApplier; log: Log; settings: Settings["stripe"] };
 
 const TAKEN: WebhookAnswer = { status: 200, message: "taken" };
 
-export const createWebhook = ({ stripe, booking, log, settings }: WebhookParts) => {
+export const createWebhook = ({ stripe, booking, log, settings }: WebhookDeps) => {
   const isLive = isLiveKey(settings.secret_key);
   const refused = (reason: string): WebhookAnswer => {
     log("webhook rejected", { reason });

@@ -19,7 +19,7 @@ const STARTING_MS = 5000;
 const RETRY_MS = 100;
 
 /** Providers and routes as a service that starts now would have them. */
-const marketOf = async (settings: Settings, store: Store) => {
+const inventoryOf = async (settings: Settings, store: Store) => {
   const [{ createInventory }, { catalogueOf, dialectsOf }, { createProviders, providerFacts }, { createVault }, { withKeys }] =
     await Promise.all([
       import("../routing/inventory.ts"),
@@ -29,7 +29,7 @@ const marketOf = async (settings: Settings, store: Store) => {
       import("../providers/credentials.ts"),
     ]);
   const simulated = (await store.mode()) === "test";
-  const market = createInventory({
+  const inventory = createInventory({
     ...{ settings: () => settings, simulated, facts: providerFacts(dialectsOf(settings)) },
     ...{ catalogue: () => catalogueOf(settings, simulated), reads: store },
   });
@@ -40,7 +40,7 @@ const marketOf = async (settings: Settings, store: Store) => {
     const isOwned = async (provider: string, jobId: string) => (await store.jobOwner(provider, jobId)) !== undefined;
     return createProviders({ settings: withKey, dialects: dialectsOf(settings), isOwned });
   };
-  return { market, vault, providers, rekeyed: () => undefined };
+  return { inventory: inventory, vault, providers, rekeyed: () => undefined };
 };
 
 /**
@@ -64,7 +64,7 @@ const adminOver = async (settings: Settings, store: Store): Promise<AdminService
     clock,
     submit: null,
     decide: store.node && forwardDecision(store.node),
-    ...(await marketOf(settings, store)),
+    ...(await inventoryOf(settings, store)),
   });
 };
 

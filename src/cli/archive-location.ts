@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { systemClock } from "../domain/clock.ts";
 import type { ArchiveStorage } from "../store/archive/archive-storage.ts";
-import { CommandFault, EXITS } from "./exit-codes.ts";
+import { CommandError, EXITS } from "./exit-codes.ts";
 import { readsOf, storeLocationOf } from "./read-only-store.ts";
 import { type DirFlag, type Session, settingsOf } from "./session.ts";
 
@@ -15,15 +15,15 @@ const BUCKET = "bucket";
 const UNCLEAR = /^(?:[a-z][\w+.-]*:\/\/.*|(?:s3|bucket)(?:[:/].*)?)$/i;
 const ONE_OF_SEVERAL = /^bucket:([0-9a-f]{16})$/;
 
-const unclear = (flag: string, text: string, why: string): CommandFault =>
-  new CommandFault(EXITS.usage, `${flag}: ${JSON.stringify(text)} ${why}`, { code: "bad_flag" });
+const unclear = (flag: string, text: string, why: string): CommandError =>
+  new CommandError(EXITS.usage, `${flag}: ${JSON.stringify(text)} ${why}`, { code: "bad_flag" });
 
 /**
  * Converts errors of the bucket and of the archive to messages for operators. @param again effect of running the same command
  * again
  */
 export const withArchiveErrors = async <T>(again: string, work: () => Promise<T>): Promise<T> => {
-  const [{ ArchiveFault }, { BucketFault }, { BucketConfigError }] = await Promise.all([
+  const [{ ArchiveError }, { BucketError }, { BucketConfigError }] = await Promise.all([
     import("../store/archive/format.ts"),
     import("../files/s3/errors.ts"),
     import("../files/s3/bucket-config.ts"),
@@ -31,16 +31,16 @@ export const withArchiveErrors = async <T>(again: string, work: () => Promise<T>
   try {
     return await work();
   } catch (fault) {
-    if (fault instanceof ArchiveFault) throw new CommandFault(EXITS.failure, fault.message, { code: "archive_fault" });
-    if (fault instanceof BucketConfigError) throw new CommandFault(EXITS.usage, fault.message, { code: "bad_setting" });
-    if (!(fault instanceof BucketFault)) throw fault;
+    if (fault instanceof ArchiveError) throw new CommandError(EXITS.failure, fault.message, { code: "archive_fault" });
+    if (fault instanceof BucketConfigError) throw new CommandError(EXITS.usage, fault.message, { code: "bad_setting" });
+    if (!(fault instanceof BucketError)) throw fault;
     const reported = `the archive: ${fault.message}`;
-    if (fault.kind === "unavailable") throw new CommandFault(EXITS.tryAgain, `${reported}; ${again}`, { code: "bucket_fault" });
+    if (fault.kind === "unavailable") throw new CommandError(EXITS.tryAgain, `${reported}; ${again}`, { code: "bucket_fault" });
     // A response without a body contains only its status.
     const advice = reported.includes("deploy/S3.md")
       ? ""
       : "; deploy/S3.md lists the settings and the permissions of the access key";
-    throw new CommandFault(EXITS.failure, reported + advice, { code: "bucket_fault" });
+    throw new CommandError(EXITS.failure, reported + advice, { code: "bucket_fault" });
   }
 };
 
@@ -52,7 +52,7 @@ type LocationRequest = {
 };
 
 /**
- * @throws CommandFault if the text is ambiguous or names no archive; BucketConfigError, BucketFault, and errors of reading the
+ * @throws CommandError if the text is ambiguous or names no archive; BucketConfigError, BucketError, and errors of reading the
  * store.
  */
 export const archiveLocationOf = async (

@@ -4,19 +4,19 @@ import type { AdminService } from "../admin/admin-service.ts";
 import type { RuntimeStats, StatsReader } from "../app/runtime-stats.ts";
 import type { Settings } from "../config/schema.ts";
 import type { About, ControlAnswer } from "./control.ts";
-import { CommandFault, EXITS, type Exit } from "./exit-codes.ts";
+import { CommandError, EXITS, type Exit } from "./exit-codes.ts";
 import { actorToHeader, BY_HEADER, commandActor } from "./principal.ts";
 import { findSocketPath } from "./socket-path.ts";
 
-const LONGEST_ANSWER_MS = 30_000;
+const MAX_ANSWER_MS = 30_000;
 /** Longer than the default for lists of providers, which are read page by page. */
-const LONGEST_MS: Readonly<Record<string, number>> = { listJobs: 660_000, about: 10_000, settings: 10_000 };
+const MAX_MS: Readonly<Record<string, number>> = { listJobs: 660_000, about: 10_000, settings: 10_000 };
 const TRIES = 3;
 /** Requests that are answered immediately or not at all, and are therefore not repeated. */
 const ONCE: ReadonlySet<string> = new Set(["about", "settings"]);
 
 /** No process listens on the socket: the service does not run, or not yet. */
-class ServiceNotRunning extends CommandFault {
+class ServiceNotRunning extends CommandError {
   constructor() {
     super(EXITS.tryAgain, "the service has just stopped", { fix: "run the same command again", code: "service_gone" });
   }
@@ -32,7 +32,7 @@ const send = async (path: string, name: string, ask?: unknown, longestMs?: numbe
     try {
       const response = await fetch(`http://control/${name}`, {
         unix: path,
-        signal: AbortSignal.timeout(longestMs ?? LONGEST_MS[name] ?? LONGEST_ANSWER_MS),
+        signal: AbortSignal.timeout(longestMs ?? MAX_MS[name] ?? MAX_ANSWER_MS),
         ...(ask === undefined
           ? {}
           : { method: "POST", body: JSON.stringify(ask), headers: { [BY_HEADER]: actorToHeader(commandActor()) } }),
@@ -40,13 +40,13 @@ const send = async (path: string, name: string, ask?: unknown, longestMs?: numbe
       const answer = (await response.json()) as ControlAnswer;
       if ("ok" in answer) return answer.ok;
       const { exit, message, fix, code } = answer.fault;
-      throw new CommandFault(exit as Exit, message, { code, ...(fix ? { fix } : {}) });
+      throw new CommandError(exit as Exit, message, { code, ...(fix ? { fix } : {}) });
     } catch (fault) {
-      if (fault instanceof CommandFault) throw fault;
+      if (fault instanceof CommandError) throw fault;
       if (isNotRunning(fault)) throw new ServiceNotRunning();
       // The connection broke and the request may have been executed. Its reference makes a retry safe.
       if (left <= 1)
-        throw new CommandFault(
+        throw new CommandError(
           EXITS.tryAgain,
           `the running service did not respond (${fault instanceof Error ? fault.message : fault})`,
           {
@@ -59,7 +59,7 @@ const send = async (path: string, name: string, ask?: unknown, longestMs?: numbe
 
 /**
  * State of the service that runs in a data directory; undefined if none runs.
- * @throws CommandFault if it does not answer within `longestMs`
+ * @throws CommandError if it does not answer within `longestMs`
  */
 export const requestFor = async (dir: string, longestMs?: number): Promise<About | undefined> => {
   try {
@@ -78,18 +78,18 @@ export const fetchSettings = async (dir: string): Promise<Settings | undefined> 
     return (await send(findSocketPath(dir), "settings")) as Settings;
   } catch (fault) {
     // An older release does not have this operation.
-    if (fault instanceof ServiceNotRunning || (fault instanceof CommandFault && fault.code === "unknown_operation"))
+    if (fault instanceof ServiceNotRunning || (fault instanceof CommandError && fault.code === "unknown_operation"))
       return undefined;
     throw fault;
   }
 };
 
-/** Runtime statistics of the service that runs in a data directory. @throws CommandFault if none runs. */
+/** Runtime statistics of the service that runs in a data directory. @throws CommandError if none runs. */
 export const fetchStats = async (dir: string, { collect }: StatsReader): Promise<RuntimeStats> =>
   (await send(findSocketPath(dir), collect ? "figures?collect" : "figures")) as RuntimeStats;
 
 /**
- * Creates an inspector token of the service that runs in a data directory. @throws CommandFault if none runs, or the inspector is
+ * Creates an inspector token of the service that runs in a data directory. @throws CommandError if none runs, or the inspector is
  * off.
  */
 export const fetchInspectorToken = async (dir: string): Promise<{ token: string; expiresAtMs: number }> =>

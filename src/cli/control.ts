@@ -5,7 +5,7 @@ import { chmodSync, rmSync } from "node:fs";
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import type { AdminService } from "../admin/admin-service.ts";
-import { LONGEST_OVERLAP_MS } from "../admin/keys.ts";
+import { MAX_OVERLAP_MS } from "../admin/keys.ts";
 import type { RuntimeStats, StatsReader } from "../app/runtime-stats.ts";
 import type { Settings } from "../config/schema.ts";
 import { DECISIONS } from "../domain/operator-decision.ts";
@@ -15,7 +15,7 @@ import type { IssueToken } from "../inspector/inspector.ts";
 import type { Log } from "../logging/events.ts";
 import type { Principal } from "../store/mutations.ts";
 import { controlFields } from "./control-log.ts";
-import { CommandFault, EXITS, messageOf } from "./exit-codes.ts";
+import { CommandError, EXITS, messageOf } from "./exit-codes.ts";
 import { actorOfHeader, BY_HEADER } from "./principal.ts";
 import { dropSocketPath, makeSocketPath } from "./socket-path.ts";
 
@@ -64,7 +64,7 @@ const ASKS = {
   rotateKey: object({
     reference: text(200),
     id: text(80),
-    overlapMs: Type.Integer({ minimum: 0, maximum: LONGEST_OVERLAP_MS }),
+    overlapMs: Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_MS }),
   }),
   listKeys: object({ accountId: Type.Union([text(80), Type.Null()]) }),
   revokeKey: object({ id: text(80) }),
@@ -112,24 +112,24 @@ const ASKS = {
   showCredits: object({ accountId: text(80), last: Type.Integer({ minimum: 0, maximum: 1000 }) }),
 } satisfies Record<keyof AdminService, TSchema>;
 
-/** Validates the parameters of an operation. @throws CommandFault (usage) naming the member. */
+/** Validates the parameters of an operation. @throws CommandError (usage) naming the member. */
 export const checkRequest = (operation: keyof AdminService, ask: unknown): void => {
   const fault = Value.Errors(ASKS[operation], ask).First();
   if (!fault) return;
   const { path, message } = schemaFault(fault);
-  throw new CommandFault(EXITS.usage, `${path.slice(1) || operation}: ${message}`, { code: "bad_flag" });
+  throw new CommandError(EXITS.usage, `${path.slice(1) || operation}: ${message}`, { code: "bad_flag" });
 };
 
 const isOperation = (name: string): name is keyof AdminService => Object.hasOwn(ASKS, name);
 
 const switchedOff = () =>
-  new CommandFault(EXITS.refused, "the inspector of the running service is disabled", {
+  new CommandError(EXITS.refused, "the inspector of the running service is disabled", {
     fix: "set inspector.enabled to on and start the service again",
     code: "inspector_off",
   });
 
 /** Number of responses cached by reference, so that a request repeated after a broken connection gets the first response. */
-const MOST_REMEMBERED = 1000;
+const MAX_REMEMBERED = 1000;
 
 /**
  * Opens the control socket. Only the owner of the data directory can connect (mode 600). The caller owns the directory, so an
@@ -163,7 +163,7 @@ export const openControl = (
     const answer = run(requested);
     remembered.set(reference, answer);
     for (const oldest of remembered.keys()) {
-      if (remembered.size <= MOST_REMEMBERED) break;
+      if (remembered.size <= MAX_REMEMBERED) break;
       remembered.delete(oldest);
     }
     // A rejected request may be repeated, so only successful responses are cached.
@@ -190,7 +190,7 @@ export const openControl = (
         return Response.json({ ok: issueToken("operator", by) } satisfies ControlAnswer);
       }
       if (request.method !== "POST" || !isOperation(name))
-        throw new CommandFault(EXITS.usage, `the service (version ${about.version}) has no operation ${name}`, {
+        throw new CommandError(EXITS.usage, `the service (version ${about.version}) has no operation ${name}`, {
           fix: "use the genrouter command of the same version",
           code: "unknown_operation",
         });

@@ -2,7 +2,7 @@
 
 import { GenrouterError, StillRunning } from "../../client/src/errors.ts";
 import { AdminError } from "../admin/admin-error.ts";
-import { BackupFault, type BackupFaultKind } from "../backup/errors.ts";
+import { BackupError, type BackupErrorKind } from "../backup/errors.ts";
 import { BadSetting } from "../config/schema.ts";
 import { ApiError } from "../domain/api-errors.ts";
 import { StorageRefused } from "../files/port.ts";
@@ -36,7 +36,7 @@ export const EXIT_TABLE = `Exit codes:
   6 refused input (400, 409, 413, 422) · 7 the generation failed · 8 waiting time over · 70 outcome of a write unknown
   75 try again (429, 503, data in use, settings that cannot be read) · 78 data directory or environment unusable · 130 Ctrl-C · 143 terminated`;
 
-const EXIT_OF_BACKUP: Readonly<Record<BackupFaultKind, Exit>> = {
+const EXIT_OF_BACKUP: Readonly<Record<BackupErrorKind, Exit>> = {
   in_use: EXITS.tryAgain,
   no_room: EXITS.unwritable,
   unusable: EXITS.unwritable,
@@ -58,7 +58,7 @@ const EXIT_OF_MOVE: Readonly<Record<MigrationErrorKind, Exit>> = {
 };
 
 /** An error that the user can resolve: one sentence, the remedy, and the exit code. */
-export class CommandFault extends Error {
+export class CommandError extends Error {
   readonly exit: Exit;
   /** The remedy; absent if the message already contains it. */
   readonly fix: string | undefined;
@@ -106,7 +106,7 @@ const settingMessage = ({ message, isPassing }: BadSetting): CliMessage => ({
  * `--help` would otherwise wait for it.
  */
 export const messageOf = async (fault: unknown): Promise<CliMessage> => {
-  if (fault instanceof CommandFault)
+  if (fault instanceof CommandError)
     return { exit: fault.exit, lines: [fault.message, ...(fault.fix ? [fault.fix] : [])], code: fault.code, expected: true };
   if (fault instanceof AdminError)
     return {
@@ -143,7 +143,7 @@ export const messageOf = async (fault: unknown): Promise<CliMessage> => {
   if (fault instanceof StoreUnknown) return messageWith(70, "outcome_unknown");
   if (fault instanceof StoreFull)
     return { ...messageWith(EXITS.tryAgain, "disk_full"), lines: [message, "free space, then run the same command again"] };
-  if (fault instanceof BackupFault) return messageWith(EXIT_OF_BACKUP[fault.kind], `backup_${fault.kind}`);
+  if (fault instanceof BackupError) return messageWith(EXIT_OF_BACKUP[fault.kind], `backup_${fault.kind}`);
   if (fault instanceof BadAllowEntry) return messageWith(EXITS.usage, "bad_setting");
   const { fileFaults } = await import("./catalogue-faults.ts");
   const faults = fileFaults(fault);

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Json, JsonObject } from "../domain/types.ts";
-import { CommandFault, EXITS } from "./exit-codes.ts";
+import { CommandError, EXITS } from "./exit-codes.ts";
 
 /** Any JSON number; the service validates it against the model. */
 const number = (text: string): number => {
@@ -45,7 +45,7 @@ export const withFields = (command: Command): Command => {
 /** Parses a JSON object from the text, or from a file if the text starts with `@`. */
 export const parseObject = (text: string, flag: string): JsonObject => {
   const wrong = (why: string): never => {
-    throw new CommandFault(EXITS.usage, `${flag}: ${why}`, {
+    throw new CommandError(EXITS.usage, `${flag}: ${why}`, {
       fix: `for example ${flag} '{"prompt":"a red kite"}'`,
       code: "bad_flag",
     });

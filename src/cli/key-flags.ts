@@ -1,8 +1,8 @@
 // Flags of a key's policy, and the printed row of a key.
 import type { Command } from "commander";
-import { type KeyChange, type ListedKey, LONGEST_OVERLAP_MS } from "../admin/keys.ts";
+import { type KeyChange, type ListedKey, MAX_OVERLAP_MS } from "../admin/keys.ts";
 import { KEY_WINDOWS, type KeyLimits } from "../domain/types.ts";
-import { CommandFault, EXITS } from "./exit-codes.ts";
+import { CommandError, EXITS } from "./exit-codes.ts";
 import { spanMs, untilMs } from "./parse-time.ts";
 import { table } from "./terminal.ts";
 import { parseUsd, showUsd, usdNumber } from "./usd.ts";
@@ -18,7 +18,7 @@ export const withTerms = (command: Command, none: { never: string; none: string;
     .option("--limit-month <usd>", `spending limit per calendar month${none.none}`)
     .option("--models <ids>", `allowed models, separated by commas${none.all}`);
 
-/** The policy from the flags. @throws CommandFault (usage) */
+/** The policy from the flags. @throws CommandError (usage) */
 export const termsOf = (flags: TermFlags, nowMs: number): Omit<KeyChange, "name"> => {
   const { expires, models } = flags;
   const texts = { day: flags.limitDay, week: flags.limitWeek, month: flags.limitMonth };
@@ -29,7 +29,7 @@ export const termsOf = (flags: TermFlags, nowMs: number): Omit<KeyChange, "name"
   }
   const named = models?.split(",").map((id) => id.trim());
   if (named?.some((id) => id === ""))
-    throw new CommandFault(EXITS.usage, "--models: expected model ids separated by commas, or all", { code: "bad_flag" });
+    throw new CommandError(EXITS.usage, "--models: expected model ids separated by commas, or all", { code: "bad_flag" });
   return {
     ...(expires === undefined ? {} : { expiresAtMs: expires === "never" ? null : untilMs(expires, "--expires", nowMs) }),
     ...(named === undefined ? {} : { models: models === "all" ? null : named }),
@@ -37,11 +37,11 @@ export const termsOf = (flags: TermFlags, nowMs: number): Omit<KeyChange, "name"
   };
 };
 
-/** Time for which a rotated key remains valid. @throws CommandFault (usage) */
+/** Time for which a rotated key remains valid. @throws CommandError (usage) */
 export const overlapOf = (text: string): number => {
   const ms = text === "0" ? 0 : spanMs(text);
-  if (ms === undefined || ms > LONGEST_OVERLAP_MS)
-    throw new CommandFault(EXITS.usage, `--overlap: ${JSON.stringify(text)} is not a time from 0s to 30d`, { code: "bad_flag" });
+  if (ms === undefined || ms > MAX_OVERLAP_MS)
+    throw new CommandError(EXITS.usage, `--overlap: ${JSON.stringify(text)} is not a time from 0s to 30d`, { code: "bad_flag" });
   return ms;
 };
 

@@ -47,7 +47,7 @@ const stillMissing = async (reads: FileReads, seq: number): Promise<boolean> =>
 /**
  * @param settings of the service @param dir its data directory; its `files` may be absent
  * @param nowMs files whose retention has ended by then are not checked
- * @throws BucketFault, or a timeout, if the bucket does not answer
+ * @throws BucketError, or a timeout, if the bucket does not answer
  */
 export const findMissingFiles = async (
   reads: FileReads,

@@ -2,9 +2,9 @@
 import { stat } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { type Generation, GenrouterError, type SavedFile } from "../../client/src/client.ts";
-import { endingOf } from "../../client/src/endings.ts";
-import { checkPlace, descriptorOf } from "../../client/src/places.ts";
-import { CommandFault, EXITS } from "./exit-codes.ts";
+import { checkPlace, descriptorOf } from "../../client/src/destinations.ts";
+import { endingOf } from "../../client/src/extensions.ts";
+import { CommandError, EXITS } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
 export const OUTPUT_HELP =
@@ -19,8 +19,8 @@ export const outputPathOf = (wanted: string | undefined): string | undefined => 
 /** True if results are written to standard output, so that all notes go to standard error. */
 export const takesStdout = (wanted: string | undefined): boolean => descriptorOf(outputPathOf(wanted) ?? "") === STDOUT_FD;
 
-const badOutput = (message: string, fix?: string): CommandFault =>
-  new CommandFault(EXITS.usage, message, { ...(fix === undefined ? {} : { fix }), code: "bad_flag" });
+const badOutput = (message: string, fix?: string): CommandError =>
+  new CommandError(EXITS.usage, message, { ...(fix === undefined ? {} : { fix }), code: "bad_flag" });
 
 /** `mkdir -p …` if only the directory is missing. */
 const missingDirectory = async (wanted: string): Promise<string | undefined> => {
@@ -33,7 +33,7 @@ const missingDirectory = async (wanted: string): Promise<string | undefined> => 
     : undefined;
 };
 
-/** Rejects an unusable destination before the generation is submitted and charged. @throws CommandFault (usage) */
+/** Rejects an unusable destination before the generation is submitted and charged. @throws CommandError (usage) */
 export const checkOutput = async ({ output, json }: { output?: string; json?: true }): Promise<void> => {
   if (json && takesStdout(output)) throw badOutput(`--json and -o ${output} both write to standard output; omit one of them`);
   try {

@@ -1,5 +1,5 @@
 // Parses times in flags: a span relative to now, or a date.
-import { CommandFault, EXITS } from "./exit-codes.ts";
+import { CommandError, EXITS } from "./exit-codes.ts";
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -18,19 +18,19 @@ const dateMs = (text: string): number | undefined => {
 };
 
 const badTime = (flag: string, text: string): never => {
-  throw new CommandFault(EXITS.usage, `${flag}: ${JSON.stringify(text)} is not a time; use 90m, 24h, 7d or 2026-10-19`, {
+  throw new CommandError(EXITS.usage, `${flag}: ${JSON.stringify(text)} is not a time; use 90m, 24h, 7d or 2026-10-19`, {
     code: "bad_flag",
   });
 };
 
-/** Parses a time of a flag; a span counts back from now. @throws CommandFault (usage) */
+/** Parses a time of a flag; a span counts back from now. @throws CommandError (usage) */
 export const sinceMs = (text: string | undefined, nowMs: number, flag = "--since"): number => {
   if (text === undefined) return 0;
   const span = spanMs(text);
   return span === undefined ? (dateMs(text) ?? badTime(flag, text)) : nowMs - span;
 };
 
-/** Parses a time of a flag; a span counts forward from now. @throws CommandFault (usage) */
+/** Parses a time of a flag; a span counts forward from now. @throws CommandError (usage) */
 export const untilMs = (text: string, flag: string, nowMs: number): number => {
   const span = spanMs(text);
   return span === undefined ? (dateMs(text) ?? badTime(flag, text)) : nowMs + span;

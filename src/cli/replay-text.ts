@@ -4,7 +4,7 @@ import { mermaidOf } from "../../actors/chart/mermaid.ts";
 import { svgOf } from "../../actors/chart/svg.ts";
 import { generationMachine } from "../../actors/generation/machine.ts";
 import { marksAt, type ReplayStep, replay, wayOf } from "../../actors/replay/replay.ts";
-import type { Life } from "../inspector/generation-history.ts";
+import type { GenerationHistory } from "../inspector/generation-history.ts";
 import { showUsd } from "./usd.ts";
 
 const two = (number: number) => String(number).padStart(2, "0");
@@ -33,7 +33,7 @@ const detailsOf = (step: ReplayStep): string[] => {
   ];
 };
 
-const linesOf = ({ record }: Life, steps: readonly ReplayStep[]): string[] => [
+const linesOf = ({ record }: GenerationHistory, steps: readonly ReplayStep[]): string[] => [
   `${record.id}  ${record.model}  ${record.status}  account ${record.accountId}  ${new Date(record.createdAtMs).toISOString()}`,
   ...steps.flatMap((step) => [
     `${String(step.version).padStart(3)}  ${sinceText(step.atMs - record.createdAtMs)}  ${step.from === null ? step.to : `${step.from} → ${step.to}`}`,
@@ -45,14 +45,14 @@ const linesOf = ({ record }: Life, steps: readonly ReplayStep[]): string[] => [
 /** A step as JSON. Scripts of builds before the first release read `told`, `asks` and `movements`, so these members remain. */
 const jsonOf = (step: ReplayStep) => ({
   ...step,
-  told: step.description,
+  text: step.description,
   asks: step.effects.map((effect) => ({ ...effect, type: effect.type.replace("effect.", "ask.") })),
   movements: step.transfers,
 });
 
 /** Exports the replay in a format, and reports its deviations. */
 export const exportReplay = async (
-  life: Life,
+  life: GenerationHistory,
   form: "text" | "mermaid" | "svg" | "json",
 ): Promise<{ text: string; faults: readonly string[] }> => {
   const { steps, agrees, faults } = replay(life.given);

@@ -5,7 +5,7 @@ import { ignoredLine } from "../config/kubernetes-variables.ts";
 import { type Flags, type ReadSettings, readAll } from "../config/load.ts";
 import type { Settings } from "../config/schema.ts";
 import { findSettingsFile } from "../config/toml-file.ts";
-import { CommandFault, EXITS, type Exit } from "./exit-codes.ts";
+import { CommandError, EXITS, type Exit } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
 export type Session = {
@@ -58,11 +58,11 @@ export const directoryOf = (session: Session, flags: DirFlag): Settings["data"] 
 
 export const dirOf = (session: Session, flags: DirFlag): string => directoryOf(session, flags).dir;
 
-/** Parses a whole number. @throws CommandFault (usage) */
+/** Parses a whole number. @throws CommandError (usage) */
 export const parseWhole = (text: string, flag: string, least: number, most: number): number => {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= least && value <= most))
-    throw new CommandFault(EXITS.usage, `${flag}: ${JSON.stringify(text)} is not a whole number from ${least} to ${most}`, {
+    throw new CommandError(EXITS.usage, `${flag}: ${JSON.stringify(text)} is not a whole number from ${least} to ${most}`, {
       code: "bad_flag",
     });
   return value;
@@ -91,23 +91,23 @@ export const clientOf = async (session: Session, flags: ClientFlags): Promise<Cl
     }
   }
   if (!/^https?:\/\/[^/]/i.test(url) || !URL.canParse(url))
-    throw new CommandFault(EXITS.usage, `${JSON.stringify(url)} is not a valid URL`, {
+    throw new CommandError(EXITS.usage, `${JSON.stringify(url)} is not a valid URL`, {
       fix: `--url and GENROUTER_URL expect a URL such as ${DEFAULT_URL}`,
       code: "bad_flag",
     });
   // The key is sent as a header. The error message never repeats it.
   if (key !== null && !/^[\x21-\x7e]*$/.test(key))
-    throw new CommandFault(EXITS.usage, "the API key is invalid; expected printable ASCII without spaces", {
+    throw new CommandError(EXITS.usage, "the API key is invalid; expected printable ASCII without spaces", {
       fix: "pass the key that genrouter keys create printed with --key or GENROUTER_API_KEY",
       code: "bad_flag",
     });
   return createClient({ url, ...(key === null ? {} : { key }) });
 };
 
-/** Runs work that Ctrl-C cancels: the signal aborts with a CommandFault of exit code 130 (SIGTERM: 143). */
+/** Runs work that Ctrl-C cancels: the signal aborts with a CommandError of exit code 130 (SIGTERM: 143). */
 export const interruptible = async <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
   const controller = new AbortController();
-  const stop = (exit: Exit) => () => controller.abort(new CommandFault(exit, "stopped", { code: "interrupted" }));
+  const stop = (exit: Exit) => () => controller.abort(new CommandError(exit, "stopped", { code: "interrupted" }));
   const onInt = stop(EXITS.interrupted);
   const onTerm = stop(EXITS.terminated);
   process.on("SIGINT", onInt);

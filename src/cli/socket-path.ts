@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
 /** A socket address has 108 bytes including the terminating zero on Linux, 104 elsewhere. */
-const LONGEST_PATH_BYTES = process.platform === "linux" ? 107 : 103;
+const MAX_PATH_BYTES = process.platform === "linux" ? 107 : 103;
 
 const besides = (dir: string) => join(resolve(dir), "control.path");
 
@@ -35,7 +35,7 @@ export const findSocketPath = (dir: string): string => {
 export const makeSocketPath = (dir: string): string => {
   dropSocketPath(dir);
   const inside = join(resolve(dir), "control.sock");
-  if (Buffer.byteLength(inside) <= LONGEST_PATH_BYTES) return inside;
+  if (Buffer.byteLength(inside) <= MAX_PATH_BYTES) return inside;
   // mkdtemp creates a directory of mode 700 with an unpredictable name.
   const elsewhere = join(mkdtempSync(join(tmpdir(), "genrouter-")), "control.sock");
   writeFileSync(besides(dir), `${elsewhere}\n`, { mode: 0o600 });

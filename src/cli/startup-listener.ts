@@ -5,7 +5,7 @@ import type { Settings } from "../config/schema.ts";
 import { ApiError } from "../domain/api-errors.ts";
 import { aliveness, readinessAnswer } from "../http/endpoints/health.ts";
 import { metricsAnswer } from "../http/endpoints/metrics.ts";
-import { answerRefusal } from "../http/errors.ts";
+import { errorResponse } from "../http/errors.ts";
 import { requestIdOf } from "../http/response.ts";
 import { startingMetrics } from "../telemetry/startup-gauges.ts";
 
@@ -36,10 +36,10 @@ export const createStartingServer = (settings: Settings): StartingServer => {
       try {
         if (pathname === "/metrics") return await metrics(request, requestId, {});
       } catch (fault) {
-        if (fault instanceof ApiError) return answerRefusal(fault, requestId);
+        if (fault instanceof ApiError) return errorResponse(fault, requestId);
         throw fault;
       }
-      return answerRefusal(new ApiError("restarting", "The service is starting; send the same request again."), requestId);
+      return errorResponse(new ApiError("restarting", "The service is starting; send the same request again."), requestId);
     },
   });
   const metrics = metricsAnswer(

@@ -1,19 +1,19 @@
 // Parses and prints US dollars as whole credits, without floating-point arithmetic.
 import type { Credits } from "../domain/types.ts";
-import { CommandFault, EXITS } from "./exit-codes.ts";
+import { CommandError, EXITS } from "./exit-codes.ts";
 
 /** Maximum amount of one command: 10^9 credits, the maximum balance. */
-const MOST_CREDITS = 1_000_000_000;
+const MAX_CREDITS = 1_000_000_000;
 
 /**
  * Parses an amount from its digits: `12`, `12.5` and `12.50`; 12.50 USD are 1,250 credits. At most two decimals are allowed.
- * @throws CommandFault (usage) naming the flag.
+ * @throws CommandError (usage) naming the flag.
  */
 export const parseUsd = (text: string, flag: string): Credits => {
   const match = /^(\d{1,8})(?:\.(\d{1,2}))?$/.exec(text);
   const credits = match ? Number(match[1]) * 100 + Number((match[2] ?? "").padEnd(2, "0")) : 0;
-  if (credits < 1 || credits > MOST_CREDITS)
-    throw new CommandFault(
+  if (credits < 1 || credits > MAX_CREDITS)
+    throw new CommandError(
       EXITS.usage,
       `${flag}: ${JSON.stringify(text)} is not an amount; use 0.01 to 10000000 with at most two decimals, for example 25 or 12.50`,
       { code: "bad_flag" },

@@ -7,7 +7,7 @@ import type { ClusterState, Node } from "../store/cluster-port.ts";
 import { StoreUnknown } from "../store/mutations.ts";
 
 export type LeaseKeeperDeps = {
-  node: Pick<Node, "renewLease" | "takeOver" | "leaseMs" | "noteAway">;
+  node: Pick<Node, "renewLease" | "takeOver" | "leaseMs" | "recordUnavailable">;
   clock: Clock;
   /** Monotonic time in milliseconds, which also passes while the process is suspended. */
   monoMs: () => number;
@@ -27,9 +27,9 @@ export type LeaseKeeper = {
   /** Resolves when the lease is certain: immediately, except after a suspension or while the database is unavailable. */
   sure(): Promise<void>;
   /** Whether the database is unavailable: the last renewal failed, or one is pending for several intervals. */
-  isAway(): boolean;
+  isUnavailable(): boolean;
   /** Last time in milliseconds at which the database was unavailable; null if never. */
-  awayAtMs(): number | null;
+  unavailableAtMs(): number | null;
   /** Whether this is the oldest node, which runs the singleton work of the cluster. */
   isFirst(): boolean;
   /** Renews for the first time, reclaims what is left, and then renews periodically. */
@@ -135,7 +135,7 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
     }
     if (isUnavailable) {
       log("database recovered", {});
-      node.noteAway(null);
+      node.recordUnavailable(null);
     }
     isUnavailable = false;
     reachedAtMs = requestedAtMs;
@@ -171,7 +171,7 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
     } catch (fault) {
       if (!isStopped && !isUnavailable) {
         log("database unavailable", { reason: reasonOf(fault) });
-        node.noteAway(reachedAtMs);
+        node.recordUnavailable(reachedAtMs);
       }
       isUnavailable = true;
     }
@@ -186,8 +186,8 @@ export const createLeaseKeeper = (deps: LeaseKeeperDeps): LeaseKeeper => {
   return {
     isSure,
     sure: () => (isSure() ? Promise.resolve() : new Promise((wake) => waiting.push(wake))),
-    isAway: isDatabaseUnavailable,
-    awayAtMs: () => (isDatabaseUnavailable() ? clock.nowMs() : unavailableAtMs),
+    isUnavailable: isDatabaseUnavailable,
+    unavailableAtMs: () => (isDatabaseUnavailable() ? clock.nowMs() : unavailableAtMs),
     isFirst: () => isFirst,
     look: async () => {
       await look();

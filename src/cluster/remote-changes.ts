@@ -53,7 +53,7 @@ const POLL_MS = 500;
 const REST_PER_LOOK = 4;
 /** Rows per query and per read. The list of the inspector holds no more rows either. */
 const PAGE = 1_000;
-const MOST_OPEN = 10_000;
+const MAX_OPEN = 10_000;
 /** Changed generations whose events are read together. */
 const AT_ONCE = 100;
 /**
@@ -61,7 +61,7 @@ const AT_ONCE = 100;
  * the commit, so ids of this time before the last read are read again.
  */
 const BEFORE_MS = 10_000;
-const MOST_ENDED = 2_000;
+const MAX_ENDED = 2_000;
 
 type Known = Pick<RemoteGenerationState, "accountSeq" | "version" | "epoch" | "status">;
 type ChangeToRead = { seq: number; version: number; accountSeq: number | null; isNew: boolean; now: Known | null };
@@ -98,7 +98,7 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
   /** Reads all open generations of other nodes and the id up to which it read. */
   const readOpen = async (): Promise<{ found: Map<number, RemoteGenerationState>; upTo: number }> => {
     const found = new Map<number, RemoteGenerationState>();
-    for (let afterSeq = 0; found.size < MOST_OPEN; ) {
+    for (let afterSeq = 0; found.size < MAX_OPEN; ) {
       const page = await others.open(afterSeq, PAGE);
       for (const one of page) found.set(one.seq, one);
       const last = page.at(-1);
@@ -161,7 +161,7 @@ export const createRemoteChanges = (deps: RemoteChangesDeps): RemoteChanges => {
   const read = async (mine: number, isFirst: boolean, nowMs: number): Promise<void> => {
     const fromSeq = generationSeqAt((isFirst ? nowMs : lookedMs) - BEFORE_MS);
     const { found, upTo } = await readOpen();
-    const ended = await others.ended(fromSeq, MOST_ENDED);
+    const ended = await others.ended(fromSeq, MAX_ENDED);
     await learnNames([...found.values()].map(({ epoch }) => epoch));
     if (mine !== turn) return;
     for (const seq of over) if (seq < fromSeq) over.delete(seq);

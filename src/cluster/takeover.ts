@@ -47,7 +47,7 @@ export type Takeover = {
 
 type TakeoverDeps = {
   store: Pick<Store, "node"> &
-    Pick<StoreReads, "unfinished" | "attempt" | "attemptsOf" | "routeHealth" | "switchedOff" | "journalOf" | "generationBySeq">;
+    Pick<StoreReads, "unfinished" | "attempt" | "attemptsOf" | "routeHealth" | "switchedOff" | "eventsOf" | "generationBySeq">;
   supervisor: Pick<Supervisor, "recover" | "resume" | "routesChanged" | "has" | "report" | "idle">;
   late: ReturnType<typeof createLateResults>;
   clock: Pick<Clock, "nowMs">;
@@ -89,7 +89,7 @@ export const createTakeover = (deps: TakeoverDeps): Takeover => {
   const isDealtWith = async (seq: number, forwarded: ForOwner): Promise<boolean> => {
     // A rejection belongs to one sending and would otherwise be applied to the next one.
     if (forwarded.type === "rejected") return true;
-    if (isDecision(forwarded) && (await store.journalOf(seq)).some(({ event }) => isCarriedOut(forwarded, event))) return true;
+    if (isDecision(forwarded) && (await store.eventsOf(seq)).some(({ event }) => isCarriedOut(forwarded, event))) return true;
     if (await hasEnded(seq))
       return isDecision(forwarded) || (await isNoted(seq, forwarded)) || (await late(seq, { ...forwarded, atMs: clock.nowMs() }));
     await deliverHere(seq, forwarded);

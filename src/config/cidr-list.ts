@@ -29,7 +29,7 @@ export type KeyNetwork = { keySeq: number; address: string; network: string };
  * Maximum number of networks recorded per key. A key with more is used from everywhere, and a further network carries no
  * information.
  */
-export const MOST_KEY_NETWORKS = 100;
+export const MAX_KEY_NETWORKS = 100;
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
 /** True if only this machine can reach the host. */

@@ -252,7 +252,7 @@ const readOf = (settings: ReadonlyMap<string, Entry>, ignored: readonly string[]
  * @returns the settings with their sources, or all faults, a line each, with the settings that remain without the faulty values;
  * `passing` is the first fault that may be absent at a later start and may cause the other faults.
  */
-export const examine = (
+export const checkSettings = (
   env: Environment,
   flags: Flags = {},
   file?: SettingsFile,
@@ -290,7 +290,7 @@ export const examine = (
  * @throws BadSetting one line that names the setting and the allowed values.
  */
 export const readAll = (env: Environment, flags: Flags = {}, file?: SettingsFile): ReadSettings => {
-  const read = examine(env, flags, file);
+  const read = checkSettings(env, flags, file);
   if ("settings" in read) return read;
   throw read.passing === undefined
     ? new BadSetting(read.faults[0] ?? "the settings cannot be used")

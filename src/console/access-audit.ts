@@ -17,7 +17,7 @@ export type AccessAudit = { note(who: SignedIn, look: AccessedItem): void };
 
 /** A page is reloaded repeatedly while it is open; within this period that counts as one access. */
 const EACH_MS = 3_600_000;
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 type AccessAuditDeps = { clock: Pick<Clock, "nowMs">; post: (mutation: AdminMutation) => Promise<AdminResult> };
 
@@ -33,7 +33,7 @@ export const createAccessAudit = ({ clock, post }: AccessAuditDeps): AccessAudit
       reportedAtMs.delete(name);
       reportedAtMs.set(name, atMs);
       for (const oldest of reportedAtMs.keys()) {
-        if (reportedAtMs.size <= MOST_REMEMBERED) break;
+        if (reportedAtMs.size <= MAX_REMEMBERED) break;
         reportedAtMs.delete(oldest);
       }
       // Not awaited: if the store is unavailable, the access is not blocked and the next access is recorded.

@@ -1,7 +1,7 @@
 // Describes the attempts of a generation; only operators and viewers get routes and providers.
 
 import type { Attempt, AttemptState, FailureClass } from "../domain/types.ts";
-import type { JournalLine } from "../store/store.ts";
+import type { StoredEvent } from "../store/store.ts";
 import type { AttemptDto } from "./generations-dto.ts";
 
 const STATES: Readonly<Record<AttemptState, readonly [says: string, outcome: AttemptDto["outcome"]]>> = {
@@ -37,8 +37,8 @@ const WHY: Readonly<Record<FailureClass, string>> = {
 };
 
 /** @param all true if the user may see routes, providers and their responses */
-export const attemptViews = (attempts: readonly Attempt[], journal: readonly JournalLine[], all: boolean): AttemptDto[] => {
-  const began = new Map(journal.flatMap(({ event, atMs }) => (event.type === "begun" ? [[Number(event.n), atMs]] : [])));
+export const attemptViews = (attempts: readonly Attempt[], events: readonly StoredEvent[], all: boolean): AttemptDto[] => {
+  const began = new Map(events.flatMap(({ event, atMs }) => (event.type === "begun" ? [[Number(event.n), atMs]] : [])));
   return attempts.map(({ n, route, state, failure, priceCredits, sentAtMs, endedAtMs, job }) => {
     const [says, outcome] = STATES[state];
     return {

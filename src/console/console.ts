@@ -10,7 +10,7 @@ import type { Log } from "../logging/events.ts";
 import type { Mutation, ResultOf } from "../store/mutations.ts";
 import type { Store } from "../store/store.ts";
 import type { GenerationService } from "./generations-api.ts";
-import type { Operating } from "./operator/deps.ts";
+import type { OperatorServiceDeps } from "./operator/deps.ts";
 import type { PasswordCost } from "./passwords.ts";
 import type { ConsoleRoute } from "./request-context.ts";
 import type { AnswerConsole } from "./router.ts";
@@ -32,7 +32,7 @@ export type ConsoleDeps = {
   /** Operations of an operator on accounts, keys, credits and routes. */
   admin: () => Promise<AdminService>;
   /** State of the running service for operators. */
-  operating: () => Promise<Operating>;
+  operating: () => Promise<OperatorServiceDeps>;
   /** Null if the inspector is off. */
   issueToken: IssueToken | null;
   isAtHome: IsAtHome;

@@ -6,7 +6,7 @@ import type { Settings } from "../config/schema.ts";
 import type { Clock } from "../domain/clock.ts";
 import { TRANSFER_KINDS, type TransferKind } from "../domain/types.ts";
 import type { Mutation, ResultOf } from "../store/mutations.ts";
-import { LEAST_USD, MOST_USD, PACKS_USD } from "../store/purchase-mutations.ts";
+import { MAX_USD, MIN_USD, PACKS_USD } from "../store/purchase-mutations.ts";
 import type { AccountRow, StoreReads } from "../store/store.ts";
 import { accountOf, type CreditsRequest, ownAccountId } from "./account-scope.ts";
 import type { CreditsView, LedgerPage } from "./credits-dto.ts";
@@ -23,7 +23,7 @@ export type CreditsDeps = {
 };
 
 const PAGE = 50;
-const MOST_LOW_USD = 1_000_000;
+const MAX_LOW_USD = 1_000_000;
 
 const isKind = (text: string): text is TransferKind => (TRANSFER_KINDS as readonly string[]).includes(text);
 
@@ -57,8 +57,8 @@ export const createCredits = ({ settings, checkout, clock, reads, post }: Credit
         provider: checkout.provider,
         mayBuy: checkout.provider !== null && request.who.role !== "viewer" && account.id === request.who.accountId,
         packsUsd: PACKS_USD,
-        leastUsd: LEAST_USD,
-        mostUsd: MOST_USD,
+        leastUsd: MIN_USD,
+        mostUsd: MAX_USD,
       },
     };
   };
@@ -73,8 +73,8 @@ export const createCredits = ({ settings, checkout, clock, reads, post }: Credit
       if (request.who.role !== "operator" && account.id !== ownAccountId(request))
         throw new BillingError("forbidden", "Your role has read access only.");
       const { usd } = request.body as { usd: number | null };
-      if (usd !== null && (!Number.isInteger(usd) || usd < 0 || usd > MOST_LOW_USD))
-        throw new BillingError("invalid", `usd: expected a whole number from 0 to ${MOST_LOW_USD.toLocaleString("en-US")}`);
+      if (usd !== null && (!Number.isInteger(usd) || usd < 0 || usd > MAX_LOW_USD))
+        throw new BillingError("invalid", `usd: expected a whole number from 0 to ${MAX_LOW_USD.toLocaleString("en-US")}`);
       const mark = { mutation: "set-low-balance", accountSeq: account.seq, credits: usd === null ? null : usd * 100 } as const;
       await post({ ...mark, by: actorOf(request), atMs: clock.nowMs() });
       return view(account, request);

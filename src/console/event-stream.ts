@@ -40,11 +40,11 @@ export const EVENT_STREAM_HEADERS = {
 const PING_MS = 15_000;
 const RECONNECT_MS = 1000;
 /** Each page has one stream. A user who opens more pages gets an error that requests closing some. */
-const MOST_OF_A_USER = 30;
-const MOST_STREAMS = 1000;
+const MAX_OF_A_USER = 30;
+const MAX_STREAMS = 1000;
 const FULL_RETRY_S = 5;
 /** Pending generation updates of a client that does not read. Beyond this number the client must reload everything. */
-const MOST_WAITING = 500;
+const MAX_WAITING = 500;
 
 const message = (event: string, data: object): string => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 
@@ -89,7 +89,7 @@ class Listener {
       // Inserted again at the end, so that the order is the order of the last changes.
       this.waiting.delete(record.id);
       this.waiting.set(record.id, message("generation", updateOf(record)));
-      if (this.waiting.size > MOST_WAITING) {
+      if (this.waiting.size > MAX_WAITING) {
         this.waiting.clear();
         this.waiting.set("", message("again", {}));
       }
@@ -216,9 +216,9 @@ export const createEventStream = (deps: EventStreamDeps) => {
   /** @throws ConsoleRefused `throttled` */
   const takePlace = (userId: string): void => {
     const taken = ofUser.get(userId) ?? 0;
-    if (taken >= MOST_OF_A_USER)
+    if (taken >= MAX_OF_A_USER)
       throw new ConsoleRefused("throttled", "Too many pages of yours are open at once; close some of them.", FULL_RETRY_S);
-    if (listeners.size >= MOST_STREAMS)
+    if (listeners.size >= MAX_STREAMS)
       throw new ConsoleRefused("throttled", "Too many pages are open at this moment; try again in a while.", FULL_RETRY_S);
     ofUser.set(userId, taken + 1);
   };

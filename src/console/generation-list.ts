@@ -1,6 +1,6 @@
 // Lists generations by filter and reads the store in bounded steps.
 //
-// A page ends when it is full or when MOST_LOOKED rows were read.
+// A page ends when it is full or when MAX_EXAMINED rows were read.
 
 import { GENERATION_STATUSES, type GenerationStatus, type MediaKind } from "../domain/types.ts";
 import type { GenerationsQuery, ListedGeneration, StoreReads } from "../store/store.ts";
@@ -12,7 +12,7 @@ const PAGE = 50;
  * demand.
  */
 const STEP = 500;
-const MOST_EXAMINED = 20_000;
+const MAX_EXAMINED = 20_000;
 
 export type Filters = Omit<GenerationsQuery, "limit" | "maxExamined">;
 
@@ -68,7 +68,7 @@ export const listPage = async (
     found.push(...step.found);
     examined += step.examined;
     from = step.next;
-    if (from === null || found.length >= PAGE || examined >= MOST_EXAMINED) return { found, examined, next: from };
+    if (from === null || found.length >= PAGE || examined >= MAX_EXAMINED) return { found, examined, next: from };
     await breathe();
   }
 };

@@ -19,7 +19,7 @@ import { createThumbnails } from "./thumbnails.ts";
 export type GenerationRoutesDeps = {
   reads: Pick<
     StoreReads,
-    "account" | "attemptsOf" | "findGeneration" | "generationsStep" | "inputOf" | "journalOf" | "transfersOf"
+    "account" | "attemptsOf" | "findGeneration" | "generationsStep" | "inputOf" | "eventsOf" | "transfersOf"
   >;
   submit: Submit;
   /** The caller of generations that the console submits for an account: its hidden key, which cannot be used otherwise. */
@@ -106,10 +106,10 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
     const record = await found(request);
     const { seq, accountId, key } = record;
     accessAudit.note(request.who, { what: "generation", of: record.id, accountId });
-    const [input, attempts, journal, transfers] = await Promise.all([
+    const [input, attempts, events, transfers] = await Promise.all([
       reads.inputOf(seq),
       reads.attemptsOf(seq),
-      reads.journalOf(seq),
+      reads.eventsOf(seq),
       reads.transfersOf(seq),
     ]);
     const sum = (kind: string) => transfers.reduce((all, one) => all + (one.kind === kind ? one.credits : 0), 0);
@@ -117,7 +117,7 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
     return {
       ...viewFor(request, { record, accountId, key, prompt: typeof prompt === "string" ? prompt : null }),
       input: input?.raw ?? {},
-      timeline: attemptViews(attempts, journal, seesAll(request)),
+      timeline: attemptViews(attempts, events, seesAll(request)),
       money: { heldCredits: sum("hold"), chargedCredits: sum("capture"), releasedCredits: sum("release") },
       entries: transfers.map(({ kind, credits, from, to, attemptN, atMs }) => ({ kind, credits, from, to, attemptN, atMs })),
       idempotencyKey: record.idempotencyKey,

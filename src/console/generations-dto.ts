@@ -7,7 +7,7 @@ import type { PurchaseState } from "../store/purchase-mutations.ts";
 export type ModelsDto = { mode: "test" | "live"; models: readonly ModelEntry[] };
 
 /** An error that a form shows; `field` is a field of the input or of the request. */
-export type RefusalDto = { code: string; message: string; field: string | null };
+export type QuoteErrorDto = { code: string; message: string; field: string | null };
 /** A route of a plan, in order of the attempts. Only operators and viewers get its name. */
 export type QuotedRoute = { n: number; priceCredits: Credits | null; expectedS: number; name?: string; provider?: string };
 /** A route that cannot be used for the request, with the reason. */
@@ -17,7 +17,7 @@ export type SkippedRouteDto = { why: string; name?: string };
  * submission.
  */
 export type QuoteDto =
-  | { refusal: RefusalDto }
+  | { refusal: QuoteErrorDto }
   | {
       refusal: null;
       /** Price on the first route. */

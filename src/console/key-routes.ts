@@ -2,7 +2,7 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { refuse } from "../domain/api-errors.ts";
 import type { Principal } from "../store/mutations.ts";
-import { USAGE_BY, type UsageBy } from "../store/store.ts";
+import { USAGE_GROUPINGS, type UsageGrouping } from "../store/store.ts";
 import { csvFile } from "./csv.ts";
 import { createKeyService, type KeyServiceDeps } from "./key-service.ts";
 import { actorOf, type ConsoleRequest, type ConsoleRoute } from "./request-context.ts";
@@ -21,7 +21,7 @@ const KEY = object({ ...TERMS, scope: Type.Union([Type.Literal("generate"), Type
 const CHANGE = Type.Partial(object(TERMS), { additionalProperties: false, minProperties: 1 });
 const ROTATION = object({ overlapMs: Type.Integer({ minimum: 0, maximum: 30 * 86_400_000 }) });
 
-const isUsageBy = (text: string): text is UsageBy => USAGE_BY.some((by) => by === text);
+const isUsageBy = (text: string): text is UsageGrouping => USAGE_GROUPINGS.some((by) => by === text);
 
 export const keyRoutes = (deps: KeyServiceDeps<Principal>): ConsoleRoute[] => {
   const service = createKeyService(deps);
@@ -29,7 +29,7 @@ export const keyRoutes = (deps: KeyServiceDeps<Principal>): ConsoleRoute[] => {
   const usage = async (request: ConsoleRequest) => {
     const by = request.query.get("by") ?? "day";
     const days = { from: request.query.get("from") ?? undefined, to: request.query.get("to") ?? undefined };
-    if (!isUsageBy(by)) return refuse("invalid_request", `by: one of ${USAGE_BY.join(", ")}.`);
+    if (!isUsageBy(by)) return refuse("invalid_request", `by: one of ${USAGE_GROUPINGS.join(", ")}.`);
     return service.usage(request.who, { account: account(request), ...days, by });
   };
   const path = "/console/api/keys";

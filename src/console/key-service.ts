@@ -5,10 +5,10 @@
 import { ApiError, refuse } from "../domain/api-errors.ts";
 import { dayOf } from "../domain/calendar.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { AccountRow, StoreReads, UsageBy } from "../store/store.ts";
+import type { AccountRow, StoreReads, UsageGrouping } from "../store/store.ts";
 import { keyViews } from "./keys.ts";
-import type { KeyRequest, KeysPage, KeyView, MadeKey, UsageView } from "./keys-dto.ts";
-import { dayOfText, MOST_DAYS, usageView } from "./usage.ts";
+import type { CreatedKeyDto, KeyRequest, KeysPage, KeyView, UsageView } from "./keys-dto.ts";
+import { dayOfText, MAX_DAYS, usageView } from "./usage.ts";
 
 /** The user of a request, from the session. */
 export type Requester = { role: "member" | "viewer" | "operator"; accountId: string | null };
@@ -90,7 +90,7 @@ export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newRef
       requested: string | undefined,
       { name, scope, ...terms }: KeyRequest,
       by: By,
-    ): Promise<MadeKey> => {
+    ): Promise<CreatedKeyDto> => {
       const { id: accountId } = await accountFor(who, requested);
       if (!mayChange(who, accountId)) return forbid(READ_ONLY);
       const { id, key } = await admin.createKey({ reference: newReference(), accountId, scope, name, terms, by });
@@ -100,7 +100,7 @@ export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newRef
       await changeable(who, id);
       return one(await admin.setKey({ id, ...change, by }));
     },
-    rotate: async (who: Requester, id: string, overlapMs: number, by: By): Promise<MadeKey> => {
+    rotate: async (who: Requester, id: string, overlapMs: number, by: By): Promise<CreatedKeyDto> => {
       await changeable(who, id);
       const made = await admin.rotateKey({ reference: newReference(), id, overlapMs, by });
       return { id: made.id, key: made.key, fromExpiresAtMs: made.fromExpiresAtMs };
@@ -115,7 +115,7 @@ export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newRef
      */
     usage: async (
       who: Requester,
-      request: { account?: string | undefined; from?: string | undefined; to?: string | undefined; by: UsageBy },
+      request: { account?: string | undefined; from?: string | undefined; to?: string | undefined; by: UsageGrouping },
     ): Promise<UsageView> => {
       const isOfAll = who.role !== "member" && request.account === undefined;
       const accountId = isOfAll ? null : (await accountFor(who, request.account)).id;
@@ -125,8 +125,8 @@ export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newRef
       if (toDay === undefined) return refuse("invalid_request", "to: a day as 2026-10-19.");
       const fromDay = request.from === undefined ? toDay - SHOWN_DAYS + 1 : dayOfText(request.from);
       if (fromDay === undefined) return refuse("invalid_request", "from: a day as 2026-10-19.");
-      if (fromDay > toDay || toDay - fromDay >= MOST_DAYS)
-        return refuse("invalid_request", `from: a day before to, and at most ${MOST_DAYS} days in all.`);
+      if (fromDay > toDay || toDay - fromDay >= MAX_DAYS)
+        return refuse("invalid_request", `from: a day before to, and at most ${MAX_DAYS} days in all.`);
       await rollUpUsage();
       return usageView(reads, { fromDay, toDay, accountId, by: request.by });
     },

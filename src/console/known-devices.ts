@@ -7,9 +7,9 @@ import { isSameSecret } from "../http/timing-safe-equal.ts";
 const COOKIE = "__Host-genrouter-device";
 const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";
 /** Browsers keep a cookie for 400 days at most; each sign-in renews it. */
-const LONGEST_S = 400 * 86_400;
+const MAX_S = 400 * 86_400;
 /** Number of users of one browser; the least recent sign-in is dropped. */
-const MOST_USERS = 4;
+const MAX_USERS = 4;
 const MARK = /^(per_[0-9a-z]+)\.([0-9A-Za-z_-]{16})\.([0-9A-Za-z_-]{43})$/;
 
 export type Devices = {
@@ -29,7 +29,7 @@ export const createKnownDevices = (secretHex: string): Devices => {
       .split(";")
       .map((part) => part.trim())
       .find((part) => part.startsWith(`${COOKIE}=`));
-    return (sent?.slice(COOKIE.length + 1) ?? "").split("~", MOST_USERS).flatMap((mark) => {
+    return (sent?.slice(COOKIE.length + 1) ?? "").split("~", MAX_USERS).flatMap((mark) => {
       const [, userId, name, proof] = MARK.exec(mark) ?? [];
       if (userId === undefined || name === undefined || proof === undefined) return [];
       return isSameSecret(proof, proofOf(userId, name)) ? [{ userId, name, mark }] : [];
@@ -41,8 +41,8 @@ export const createKnownDevices = (secretHex: string): Devices => {
       const known = marksOf(request);
       const name = known.find((one) => one.userId === userId)?.name ?? randomBytes(12).toString("base64url");
       const others = known.filter((one) => one.userId !== userId).map(({ mark }) => mark);
-      const marks = [`${userId}.${name}.${proofOf(userId, name)}`, ...others].slice(0, MOST_USERS);
-      return `${COOKIE}=${marks.join("~")}; ${ATTRIBUTES}; Max-Age=${LONGEST_S}`;
+      const marks = [`${userId}.${name}.${proofOf(userId, name)}`, ...others].slice(0, MAX_USERS);
+      return `${COOKIE}=${marks.join("~")}; ${ATTRIBUTES}; Max-Age=${MAX_S}`;
     },
   };
 };

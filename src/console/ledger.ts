@@ -12,7 +12,7 @@ type Reads = Pick<StoreReads, "transfers" | "purchasesOfTransfers">;
 /** Number of transfers per read. */
 const STEP = 500;
 /** Number of transfers examined for one page. A filter with few matches is answered in several pages. */
-const MOST_EXAMINED = 5_000;
+const MAX_EXAMINED = 5_000;
 /** Transfers are stored in commit order; their timestamps are slightly older and may be out of order by up to this period. */
 const UNORDERED_MS = 60_000;
 
@@ -73,7 +73,7 @@ export const ledgerPage = async (
     for (const row of rows) {
       looked += 1;
       if (matchesFilter(request, row)) found.push(row);
-      if (found.length >= limit || looked >= MOST_EXAMINED) return { lines: await toLines(reads, found), next: row.seq };
+      if (found.length >= limit || looked >= MAX_EXAMINED) return { lines: await toLines(reads, found), next: row.seq };
     }
   }
   return { lines: await toLines(reads, found), next: null };

@@ -10,7 +10,7 @@ export type PasswordCost = { memoryCost: number; timeCost: number };
 const COST: PasswordCost = { memoryCost: 19_456, timeCost: 2 };
 const AT_A_TIME = 2;
 /** If more callers wait, the last one is rejected, because it would wait for seconds. */
-const MOST_WAITING = 60;
+const MAX_WAITING = 60;
 const AGAIN_S = 5;
 
 /** Priority of a call. Lower ranks run first; equal ranks run in order of arrival. */
@@ -34,7 +34,7 @@ export type Passwords = {
   isRight(password: string, kept: string | null, turn: QueuePosition): Promise<boolean>;
 };
 
-type Waiting = { rank: number; turn: () => void; away: (fault: ConsoleRefused) => void };
+type Waiting = { rank: number; turn: () => void; reject: (fault: ConsoleRefused) => void };
 
 /** @param cost Lower only in tests, which hash hundreds of passwords. */
 export const createPasswords = (cost: PasswordCost = COST): Passwords => {
@@ -50,13 +50,15 @@ export const createPasswords = (cost: PasswordCost = COST): Passwords => {
     else here.delete(whose);
   };
   const waitForSlot = (rank: number): Promise<void> =>
-    new Promise((turn, away) => {
+    new Promise((turn, reject) => {
       const behind = line.findIndex((other) => other.rank > rank);
-      line.splice(behind === -1 ? line.length : behind, 0, { rank, turn, away });
-      if (line.length > MOST_WAITING)
+      line.splice(behind === -1 ? line.length : behind, 0, { rank, turn, reject });
+      if (line.length > MAX_WAITING)
         line
           .pop()
-          ?.away(new ConsoleRefused("throttled", "Too many users sign in at this moment; try again in a few seconds.", AGAIN_S));
+          ?.reject(
+            new ConsoleRefused("throttled", "Too many users sign in at this moment; try again in a few seconds.", AGAIN_S),
+          );
     });
   const doNow = async <T>(work: () => Promise<T>): Promise<T> => {
     try {

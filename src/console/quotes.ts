@@ -7,10 +7,10 @@ import type { Json } from "../domain/types.ts";
 import type { Quote } from "../generations/preview.ts";
 import { readEnvelope } from "../http/parse-submission.ts";
 import type { ConsideredRoute } from "../quote/plan.ts";
-import type { QuoteDto, RefusalDto } from "./generations-dto.ts";
+import type { QuoteDto, QuoteErrorDto } from "./generations-dto.ts";
 
 /** The field at the start of an error message, as in `input.duration: …`. */
-export const refusalDto = ({ code, message }: ApiError): RefusalDto => {
+export const quoteErrorDto = ({ code, message }: ApiError): QuoteErrorDto => {
   const [, field] = /^(?:input\.)?([a-z_]+)(?:\[\d+\])?:/.exec(message) ?? [];
   return { code, message, field: field ?? null };
 };
@@ -22,7 +22,7 @@ const skippedFor = ({ verdict }: ConsideredRoute): string | null => (verdict ===
 export const quoteDto = (quote: Quote, body: Json, all: boolean): QuoteDto => {
   try {
     const { model, explanation, timedBy } = quote(readEnvelope(body));
-    if ("refusal" in explanation) return { refusal: refusalDto(explanation.refusal) };
+    if ("refusal" in explanation) return { refusal: quoteErrorDto(explanation.refusal) };
     const { plan, considered } = explanation;
     const isKnown = timedBy.length === 0;
     const prices = plan.routes.map(({ priceCredits }) => priceCredits);
@@ -48,7 +48,7 @@ export const quoteDto = (quote: Quote, body: Json, all: boolean): QuoteDto => {
       }),
     };
   } catch (fault) {
-    if (fault instanceof ApiError) return { refusal: refusalDto(fault) };
+    if (fault instanceof ApiError) return { refusal: quoteErrorDto(fault) };
     throw fault;
   }
 };

@@ -21,7 +21,7 @@ export type RefusedSignIn = {
 export type RefusedSignIns = { report(refused: RefusedSignIn): void };
 
 const EACH_MS = 60_000;
-const MOST_NETWORKS = 1_000;
+const MAX_NETWORKS = 1_000;
 const BY = { kind: "service", id: "genrouter", name: "sign-in" } as const;
 
 type UnreportedAttempts = { wrong: number; throttled: number; networks: Set<string> };
@@ -61,7 +61,7 @@ export const createRejectedSignIns = ({ log, clock, post }: RejectedSignInsDeps)
     }
     unreported.wrong += wrong;
     unreported.throttled += throttled;
-    if (unreported.networks.size < MOST_NETWORKS) unreported.networks.add(networkOf(address));
+    if (unreported.networks.size < MAX_NETWORKS) unreported.networks.add(networkOf(address));
   };
   return {
     report: ({ outcome, address, userId, requestId }) => {

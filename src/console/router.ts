@@ -122,7 +122,7 @@ const mayEnter = (role: Role, needed: ConsoleRoute["who"], hasAccount: boolean):
 };
 
 /** Rejects changes from other origins. Browsers send these headers themselves, and pages cannot forge them. */
-const insistOnOrigin = (request: Request, publicOrigin: string | null): void => {
+const requireSameOrigin = (request: Request, publicOrigin: string | null): void => {
   const site = request.headers.get("sec-fetch-site");
   const origin = request.headers.get("origin");
   const own = [publicOrigin, `http://${request.headers.get("host")}`, `https://${request.headers.get("host")}`];
@@ -138,7 +138,7 @@ const KEEPS_COOKIES =
  * Rejects a sign-in whose session cookie the browser would drop, before a link is used, an account is created or a password is
  * counted as wrong.
  */
-const insistOnKept = (request: Request): void => {
+const requireSecureOrigin = (request: Request): void => {
   const origin = request.headers.get("origin");
   if (origin !== null && !KEEPS_COOKIES.test(origin)) throw new ConsoleRefused("insecure_origin", NEEDS_HTTPS);
 };
@@ -176,9 +176,9 @@ export const createRouter = ({ routes, sessions, clock, publicOrigin, log }: Rou
     const token = sessions.cookieOf(request);
     const who = token === null ? null : await sessions.find(token);
     const changes = route.method !== "GET";
-    if (changes) insistOnOrigin(request, publicOrigin);
+    if (changes) requireSameOrigin(request, publicOrigin);
     if (route.who === "anyone") {
-      if (changes) insistOnKept(request);
+      if (changes) requireSecureOrigin(request);
       const options: PublicRequest = {
         request,
         requestId,

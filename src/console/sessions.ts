@@ -17,10 +17,10 @@ const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";
 const DAY_MS = 86_400_000;
 /** An unused session ends after this period; every session ends after LONGEST_MS. */
 const IDLE_MS = 7 * DAY_MS;
-const LONGEST_MS = 30 * DAY_MS;
+const MAX_MS = 30 * DAY_MS;
 /** Interval at which the use of sessions is stored. */
 const NOTED_MS = 60_000;
-const MOST_REMEMBERED = 1000;
+const MAX_REMEMBERED = 1000;
 const TOKEN = /^[0-9A-Za-z_-]{43}$/;
 
 export type SessionsDeps = {
@@ -54,7 +54,7 @@ export const createSessions = ({ reads, post, clock }: SessionsDeps): Sessions =
     const facts = await reads.sessionByHash(hash);
     // If a user changed during the store read, the result is stale and is not cached.
     if (facts && before === epoch) {
-      if (known.size >= MOST_REMEMBERED) known.clear();
+      if (known.size >= MAX_REMEMBERED) known.clear();
       known.set(hash, facts);
     }
     return facts;
@@ -94,10 +94,10 @@ export const createSessions = ({ reads, post, clock }: SessionsDeps): Sessions =
     begin: (request, address) => {
       const token = newToken();
       const agent = (request.headers.get("user-agent") ?? "").slice(0, 300);
-      const expiresAtMs = clock.nowMs() + LONGEST_MS;
+      const expiresAtMs = clock.nowMs() + MAX_MS;
       return { token, session: { id: newId("ses"), hash: hashToken(token), expiresAtMs, agent, address: address.slice(0, 100) } };
     },
-    setCookie: (token) => `${COOKIE}=${token}; ${ATTRIBUTES}; Max-Age=${LONGEST_MS / 1000}`,
+    setCookie: (token) => `${COOKIE}=${token}; ${ATTRIBUTES}; Max-Age=${MAX_MS / 1000}`,
     clearCookie: () => `${COOKIE}=; ${ATTRIBUTES}; Max-Age=0`,
     forget: () => {
       known.clear();

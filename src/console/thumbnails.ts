@@ -5,17 +5,17 @@ import type { Thumbnail } from "../media/thumbnail.ts";
 
 const SIDE_PX = 480;
 /** A larger image is not decoded for a thumbnail. */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 const AT_A_TIME = 2;
 /** Requests beyond this queue length are rejected. */
-const MOST_WAITING = 200;
+const MAX_WAITING = 200;
 
 /** Limits the number of concurrent calls and queues the others. */
 const openLine = () => {
   const waiting: (() => void)[] = [];
   let under = 0;
   return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (waiting.length >= MOST_WAITING) return refuse("busy", "Too many thumbnails are being created; reload the page.");
+    if (waiting.length >= MAX_WAITING) return refuse("busy", "Too many thumbnails are being created; reload the page.");
     if (under >= AT_A_TIME) await new Promise<void>((turn) => waiting.push(turn));
     else under += 1;
     try {
@@ -43,7 +43,7 @@ export const createThumbnails = (thumbnail: Thumbnail) => {
       "content-security-policy": "sandbox",
     };
     if (request.headers.get("if-none-match")?.includes(etag)) return new Response(null, { status: 304, headers });
-    if (bytes > MOST_BYTES) return refuse("not_found", "The picture is too large for a thumbnail.");
+    if (bytes > MAX_BYTES) return refuse("not_found", "The picture is too large for a thumbnail.");
     const made = await queue(async () => thumbnail(await (await read()).bytes(), SIDE_PX, account));
     return new Response(made, { headers: { ...headers, "content-type": "image/webp" } });
   };

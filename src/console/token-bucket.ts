@@ -17,7 +17,7 @@ export type Bucket = {
   refillMs: number;
 };
 
-const MOST_NAMES = 50_000;
+const MAX_NAMES = 50_000;
 const MINUTE_S = 60;
 
 const waitText = (waitS: number): string => (waitS < MINUTE_S ? `${waitS} s` : `${Math.ceil(waitS / MINUTE_S)} min`);
@@ -30,7 +30,7 @@ export const createTokenBucket = (clock: Clock, { burst, refillMs }: Bucket): Th
     fullAt.delete(name);
     if (owedMs <= 0) return;
     for (const oldest of fullAt.keys()) {
-      if (fullAt.size < MOST_NAMES) break;
+      if (fullAt.size < MAX_NAMES) break;
       fullAt.delete(oldest);
     }
     fullAt.set(name, clock.nowMs() + owedMs);

@@ -1,15 +1,15 @@
 // Usage by day, model, account or key, with success rate and median wait, also as CSV.
 import { DAY_MS, medianWaitMs } from "../domain/calendar.ts";
-import type { StoreReads, UsageBy, UsageRow } from "../store/store.ts";
+import type { StoreReads, UsageGrouping, UsageRow } from "../store/store.ts";
 import { csvRow } from "./csv.ts";
 import type { UsageLine, UsageView } from "./keys-dto.ts";
 
 /** A range of days, both ends inclusive, counted from 1970 in UTC. */
-export type UsageRequest = { fromDay: number; toDay: number; accountId: string | null; by: UsageBy };
+export type UsageRequest = { fromDay: number; toDay: number; accountId: string | null; by: UsageGrouping };
 type Reads = Pick<StoreReads, "usage" | "accounts" | "keys">;
 
 /** Maximum length of a range. */
-export const MOST_DAYS = 400;
+export const MAX_DAYS = 400;
 
 /** `2026-10-19` */
 export const dayText = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
@@ -33,7 +33,7 @@ const lineOf = (of: string, name: string, rows: readonly UsageRow[]): UsageLine 
   return { ...line, medianWaitMs: medianWaitMs(waits) };
 };
 
-const namesOf = async (reads: Reads, by: UsageBy, accountId: string | null): Promise<Map<string, string>> => {
+const namesOf = async (reads: Reads, by: UsageGrouping, accountId: string | null): Promise<Map<string, string>> => {
   if (by === "account") return new Map((await reads.accounts()).map(({ id, name }) => [id, name]));
   if (by !== "key") return new Map();
   return new Map((await reads.keys(accountId ?? undefined)).map(({ id, name, start }) => [id, name || `${start}…`]));

@@ -7,7 +7,7 @@ import { createPasswords } from "./passwords.ts";
 import { createRejectedSignIns } from "./rejected-sign-ins.ts";
 import { actorOf, type ConsoleRequest, type ConsoleRoute, type PublicRequest } from "./request-context.ts";
 import { createUserService, type OpenedSession, type SignInRequest } from "./user-service.ts";
-import type { MadeLinkView, UsersView } from "./users-dto.ts";
+import type { CreatedInvitationView, UsersView } from "./users-dto.ts";
 
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
 const email = Type.String({ minLength: 1, maxLength: 300 });
@@ -59,7 +59,10 @@ export const userRoutes = (deps: ConsoleDeps, devices: Devices): ConsoleRoute[] 
     return withCookies(await service.me(who, token), sessions.setCookie(token), devices.setCookie(request.request, userId));
   };
   const signedOut = (): Response => withCookies({ signedIn: null }, sessions.clearCookie());
-  const linkView = ({ request }: ConsoleRequest, made: { id: string; path: string; expiresAtMs: number }): MadeLinkView => {
+  const linkView = (
+    { request }: ConsoleRequest,
+    made: { id: string; path: string; expiresAtMs: number },
+  ): CreatedInvitationView => {
     const own = `http://${request.headers.get("host")}`;
     return {
       id: made.id,

@@ -63,7 +63,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
     if (name === "") throw new ConsoleRefused("invalid", "Name: enter what you want to be called.");
     return name;
   };
-  const insistOnOther = (password: string, email: string): void => {
+  const requirePasswordUnlikeEmail = (password: string, email: string): void => {
     if (password.trim().toLowerCase() === email)
       throw new ConsoleRefused("invalid", "The password must not be your e-mail address.");
   };
@@ -161,7 +161,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const link = await linkOf(request.token);
       const email = link.email ?? emailOf(request.email);
       const name = link.kind === "reset" ? (link.userName ?? "") : nameOf(request.name);
-      insistOnOther(request.password, email);
+      requirePasswordUnlikeEmail(request.password, email);
       const password = await passwords.hash(request.password, { rank: 0, whose: link.id });
       const { token, session } = sessions.begin(signIn.request, signIn.address);
       const userId = link.kind === "reset" ? (link.userId ?? "") : newId("per");
@@ -177,7 +177,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       if (!signUp || (await reads.operators()) === 0)
         throw new ConsoleRefused("forbidden", "Sign-up is disabled; request an invitation from an operator of the service.");
       const [email, name] = [emailOf(request.email), nameOf(request.name)];
-      insistOnOther(request.password, email);
+      requirePasswordUnlikeEmail(request.password, email);
       signUps.take(signIn.address);
       if (await reads.userByEmail(email)) throw new ConsoleRefused("conflict", `${email} has a sign-in already; sign in.`);
       const password = await passwords.hash(request.password, { rank: STRANGERS_RANK, whose: signIn.address });
@@ -211,7 +211,7 @@ export const createUserService = ({ reads, post, clock, sessions, passwords, dev
       const kept = (await reads.userByEmail(who.email))?.password ?? null;
       if (!(await isOwnPassword(signIn, { userId: who.userId, password: request.old, kept })) || kept === null)
         throw new ConsoleRefused("refused", "The current password is wrong.");
-      insistOnOther(request.password, who.email);
+      requirePasswordUnlikeEmail(request.password, who.email);
       const password = await passwords.hash(request.password, { rank: 0, whose: who.userId });
       const change = { password, ifPassword: kept, keepSessionId: who.sessionId };
       const by: Principal = { kind: "user", id: who.userId, name: who.email };

@@ -52,5 +52,5 @@ export type UsersView = {
   mayChange: boolean;
 };
 /** Returned only once, because only the hash of the token is stored. */
-export type MadeLinkView = { id: string; url: string; expiresAtMs: number };
+export type CreatedInvitationView = { id: string; url: string; expiresAtMs: number };
 export type AuditView = { lines: AuditRow[] /** Cursor of the next page; null at the end. */; before: number | null };

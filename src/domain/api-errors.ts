@@ -3,13 +3,13 @@
 // The credit check (402) is in `../store/sql/admission-rules.ts`, inside the transaction that holds the credits;
 // `../generations/submit.ts` writes its message.
 
-type RefusalRule = { status: number; when: string; retryAfterS?: number };
+type ApiErrorRule = { status: number; when: string; retryAfterS?: number };
 
 /**
  * Order = precedence: the first applicable error is returned. One exception: concurrency_limit and insufficient_credits precede
  * all errors that require linked files, because links are opened only for callers who can pay and have capacity.
  */
-export const REFUSALS = {
+export const API_ERRORS = {
   not_found: { status: 404, when: "No such path, no generation with this id on the account, or fewer files than n." },
   unauthorized: { status: 401, when: "The API key is missing or invalid." },
   account_disabled: { status: 403, when: "The account is paused." },
@@ -41,14 +41,14 @@ export const REFUSALS = {
   },
   not_ready: { status: 409, when: "The file was requested before the generation succeeded." },
   server_error: { status: 500, when: "A fault of the service; safe to retry with the same Idempotency-Key." },
-} as const satisfies Record<string, RefusalRule>;
+} as const satisfies Record<string, ApiErrorRule>;
 
-export type RefusalCode = keyof typeof REFUSALS;
+export type ApiErrorCode = keyof typeof API_ERRORS;
 
 /** An error that the caller can act on. `message` names the field and what is allowed. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
-  readonly code: RefusalCode;
+  readonly code: ApiErrorCode;
   readonly status: number;
   /** Seconds for `Retry-After`; undefined if a retry does not help. */
   readonly retryAfterS: number | undefined;
@@ -56,12 +56,12 @@ export class ApiError extends Error {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
-    code: RefusalCode,
+    code: ApiErrorCode,
     message: string,
     more: { status?: number; retryAfterS?: number; headers?: Record<string, string> } = {},
   ) {
     super(message);
-    const rule: RefusalRule = REFUSALS[code];
+    const rule: ApiErrorRule = API_ERRORS[code];
     this.code = code;
     this.status = more.status ?? rule.status;
     this.retryAfterS = more.retryAfterS ?? rule.retryAfterS;
@@ -70,7 +70,7 @@ export class ApiError extends Error {
 }
 
 /** Throws by code: `refuse("invalid_input", "input.duration: 20 is not offered; choose 4 to 15")`. */
-export const refuse = (code: RefusalCode, message: string, more?: ConstructorParameters<typeof ApiError>[2]): never => {
+export const refuse = (code: ApiErrorCode, message: string, more?: ConstructorParameters<typeof ApiError>[2]): never => {
   throw new ApiError(code, message, more);
 };
 

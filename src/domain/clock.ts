@@ -10,7 +10,7 @@ export interface Clock {
 }
 
 /** Bun fires timers above 2^31-1 ms immediately, so a long wait is split into steps. */
-const LONGEST_TIMER_MS = 3_600_000;
+const MAX_TIMER_MS = 3_600_000;
 
 /**
  * The machine's clock. Elapsed time comes from the monotonic clock, so a jump of the wall clock neither fires deadlines early nor
@@ -26,7 +26,7 @@ export const systemClock = (notBeforeMs = 0): Clock => {
       let leftMs = Math.max(0, ms);
       let timer: ReturnType<typeof setTimeout>;
       const arm = () => {
-        const stepMs = Math.min(leftMs, LONGEST_TIMER_MS);
+        const stepMs = Math.min(leftMs, MAX_TIMER_MS);
         leftMs -= stepMs;
         timer = setTimeout(leftMs > 0 ? arm : then, stepMs);
       };

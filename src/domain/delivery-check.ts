@@ -40,7 +40,7 @@ export type Mismatch = {
 };
 
 /** Measurements of one file. */
-export type Facts = Pick<Output, "width" | "height" | "durationMs" | "hasAudio">;
+export type MeasuredProperties = Pick<Output, "width" | "height" | "durationMs" | "hasAudio">;
 
 const seconds = (ms: number): string => `${Number((ms / 1000).toFixed(3))} s`;
 
@@ -51,7 +51,7 @@ export const ratioOf = (aspect: string): number | undefined => {
 };
 
 /** Whether a file kind satisfies an ordered kind: an animated picture is a video, and a video with sound is audio. */
-const answers = (kind: MediaKind, { mime }: StoredFile, { durationMs, hasAudio }: Facts): boolean => {
+const answers = (kind: MediaKind, { mime }: StoredFile, { durationMs, hasAudio }: MeasuredProperties): boolean => {
   switch (mime.slice(0, mime.indexOf("/"))) {
     case "image":
       return kind === "image" || (kind === "video" && durationMs !== undefined && durationMs > 0);
@@ -65,12 +65,12 @@ const answers = (kind: MediaKind, { mime }: StoredFile, { durationMs, hasAudio }
 };
 
 /** A complete file whose length cannot be measured is delivered and logged. */
-const lengthFault = ({ ms, leastMs }: Ordered, { durationMs }: Facts): Mismatch | undefined => {
+const lengthFault = ({ ms, leastMs }: Ordered, { durationMs }: MeasuredProperties): Mismatch | undefined => {
   if (leastMs === undefined || durationMs === undefined || durationMs >= leastMs) return undefined;
   return { what: "length", ordered: `${seconds(ms ?? leastMs)}, at least ${seconds(leastMs)}`, came: seconds(durationMs) };
 };
 
-const sizeFault = (ordered: Ordered, { width, height }: Facts): Mismatch | undefined => {
+const sizeFault = (ordered: Ordered, { width, height }: MeasuredProperties): Mismatch | undefined => {
   if (width === undefined || height === undefined) return undefined;
   const { leastPixels, leastSide, ownPixels, ownSide } = ordered;
   const pixels = width * height;
@@ -83,7 +83,7 @@ const sizeFault = (ordered: Ordered, { width, height }: Facts): Mismatch | undef
   return undefined;
 };
 
-const aspectFault = ({ aspect, aspectOff = 0 }: Ordered, { width, height }: Facts): Mismatch | undefined => {
+const aspectFault = ({ aspect, aspectOff = 0 }: Ordered, { width, height }: MeasuredProperties): Mismatch | undefined => {
   const requested = aspect === undefined ? undefined : ratioOf(aspect);
   if (requested === undefined || aspect === undefined || !width || !height) return undefined;
   const ratio = width / height;
@@ -92,7 +92,7 @@ const aspectFault = ({ aspect, aspectOff = 0 }: Ordered, { width, height }: Fact
   return off <= aspectOff + 1e-9 ? undefined : { what: "aspect", ordered: aspect, came: `${width}x${height}` };
 };
 
-const fileFault = (ordered: Ordered, file: StoredFile, facts: Facts): Mismatch | undefined => {
+const fileFault = (ordered: Ordered, file: StoredFile, facts: MeasuredProperties): Mismatch | undefined => {
   if (!answers(ordered.kind, file, facts)) return { what: "kind", ordered: ordered.kind, came: file.mime };
   const isSilent = ordered.sound === true && facts.hasAudio === false;
   return (
@@ -104,9 +104,9 @@ const fileFault = (ordered: Ordered, file: StoredFile, facts: Facts): Mismatch |
 };
 
 /** Measurements of a file; the measurements of a result are those of its first file. */
-const factsOf = (output: Output, file: StoredFile): Facts => {
+const factsOf = (output: Output, file: StoredFile): MeasuredProperties => {
   const shared = output.files[0] === file ? output : undefined;
-  const facts: Facts = {};
+  const facts: MeasuredProperties = {};
   const [width, height] = [file.width ?? shared?.width, file.height ?? shared?.height];
   const durationMs = file.durationMs ?? shared?.durationMs;
   if (width !== undefined) facts.width = width;

@@ -235,10 +235,10 @@ export type Caller = {
 };
 
 /** Kinds of deadlines; each names the event that fires at `dueAtMs`. */
-export const COMMAND_KINDS = ["start", "submit", "slot", "attempt", "collect"] as const;
-export type CommandKind = (typeof COMMAND_KINDS)[number];
+export const DEADLINE_KINDS = ["start", "submit", "slot", "attempt", "collect"] as const;
+export type DeadlineKind = (typeof DEADLINE_KINDS)[number];
 /** A stored deadline. `n` is the attempt number, 0 for none. */
-export type Deadline = { kind: CommandKind; n: number; dueAtMs: number };
+export type Deadline = { kind: DeadlineKind; n: number; dueAtMs: number };
 
 /** Kinds of transfers. */
 export const TRANSFER_KINDS = ["topup", "hold", "capture", "release", "adjust"] as const;

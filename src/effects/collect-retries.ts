@@ -2,7 +2,7 @@
 import type { FileFailure, Tries } from "../media/port.ts";
 
 /** Maximum downloads of a file that returns the same bytes each time. */
-const MOST_SAME = 3;
+const MAX_SAME = 3;
 
 export type ResultTries = Tries & {
   /** No further download follows, so a file that fails in the next one is given up. */
@@ -20,7 +20,7 @@ export const createCollectRetries = (): ResultTries => {
     const before = seen.get(at);
     const times = before?.print === print ? before.times + 1 : 1;
     seen.set(at, { print, times });
-    return times >= MOST_SAME;
+    return times >= MAX_SAME;
   };
   return {
     last: () => {

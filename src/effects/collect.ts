@@ -11,9 +11,9 @@ import type { Task, TaskRunner } from "./task-runner.ts";
 /** Maximum downloads of an unavailable result, each with fresh links; a file that returns the same bytes has fewer. */
 const TRIES = 5;
 const FIRST_PAUSE_MS = 2_000;
-const LONGEST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 /** Longest pause in milliseconds before a retry of a file that storage rejects although it accepts others. */
-const LONGEST_STORAGE_PAUSE_MS = 60_000;
+const MAX_STORAGE_PAUSE_MS = 60_000;
 
 type Collected = Extract<CollectOutcome, { kind: "collected" }>;
 type Refused = Extract<CollectOutcome, { kind: "storage-refused" }>;
@@ -91,7 +91,7 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
   const refuse = ({ seq, n }: Task, { detail, againAtMs }: Refused, atMs: number) => {
     const before = retries.get(seq);
     const times = before?.n === n ? before.times + 1 : 0;
-    const ownMs = atMs + spreadMs(deps, STORAGE_PAUSE_MS, LONGEST_STORAGE_PAUSE_MS, times);
+    const ownMs = atMs + spreadMs(deps, STORAGE_PAUSE_MS, MAX_STORAGE_PAUSE_MS, times);
     retries.set(seq, { n, times, againAtMs: againAtMs ?? ownMs });
     deps.report(seq, { type: "storageRefused", n, detail, atMs });
   };
@@ -125,7 +125,7 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
     const tries = openTriesOf(work.attempt);
     let last: Extract<CollectOutcome, { kind: "unreadable" | "expired" }> | null = null;
     for (let turn = 0; turn < TRIES; turn += 1) {
-      await task.pause(turn === 0 ? 0 : spreadMs(deps, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, turn * 2, 10));
+      await task.pause(turn === 0 ? 0 : spreadMs(deps, FIRST_PAUSE_MS, MAX_PAUSE_MS, turn * 2, 10));
       const seen = work.attempt.job ? await deps.providers.poll(work, signal) : null;
       if (signal.aborted) return;
       if (seen?.kind === "failed" && seen.failure.class !== "result_unreadable") {
@@ -170,7 +170,7 @@ export const createCollect = (deps: EffectsDeps, tasks: TaskRunner) => {
   const awaitStorage = async (task: Task) => {
     // Waiting downloads do not retry. Storage is probed on its own, because each retry would store two events.
     do await task.pause(STORAGE_PAUSE_MS / deps.pace);
-    while (deps.isStorageAway() || deps.clock.nowMs() < notBefore(task));
+    while (deps.isStorageUnavailable() || deps.clock.nowMs() < notBefore(task));
     deps.report(task.seq, { type: "storageReturned", n: task.n, atMs: deps.clock.nowMs() });
   };
 

@@ -30,7 +30,7 @@ export type EffectsDeps = {
   /** Receives outcomes as events; the statechart decides whether they still matter. */
   report: (seq: number, event: GenerationEvent) => void;
   /** Whether our own storage is known to be unavailable; checked while a file waits for it. */
-  isStorageAway: () => boolean;
+  isStorageUnavailable: () => boolean;
   /** Applies the verdict of an attempt to its route; `isOfAccount`: it holds for every route of the account. */
   judge: (routeId: string, verdict: RouteVerdict, why?: Failure, isOfAccount?: boolean) => void;
   /** Maximum mismatched deliveries of one generation before it fails; absent or 0: try every route. */

@@ -18,7 +18,7 @@ export type PendingOutcomesDeps = {
   clock: Clock;
   log: Log;
   /** Whether the store is known to be unavailable. */
-  isAway: () => boolean;
+  isUnavailable: () => boolean;
   /** Whether a lookup at this provider is a re-send of the request. */
   looksUpByKey: (provider: string) => boolean;
 };
@@ -55,7 +55,13 @@ const entryOf = (spooled: SpooledOutcome, isKept: boolean): Entry => ({
 });
 const generationOf = (ref: string): string => `gen_${ref.replace(/-\d+$/, "")}`;
 
-export const createPendingOutcomes = ({ spool, clock, log, isAway, looksUpByKey }: PendingOutcomesDeps): PendingOutcomes => {
+export const createPendingOutcomes = ({
+  spool,
+  clock,
+  log,
+  isUnavailable: isAway,
+  looksUpByKey,
+}: PendingOutcomesDeps): PendingOutcomes => {
   const held = new Map<number, Entry[]>();
   /** A rejection proves nothing after a lookup that re-sends the request, because that one may have been accepted. */
   const isOutdone = ({ provider, outcome }: SpooledOutcome) => outcome.type === "rejected" && looksUpByKey(provider);

@@ -14,7 +14,7 @@ import type { Task, TaskRunner } from "./task-runner.ts";
 const TRIES = 3;
 const AGAIN_MS = 2_000;
 /** Longest pause in milliseconds while our storage rejects the file; the file is fetched again each time. */
-const LONGEST_STORAGE_PAUSE_MS = 300_000;
+const MAX_STORAGE_PAUSE_MS = 300_000;
 /** Retries of an upload to a provider, which buys nothing. */
 const UPLOAD_TRIES = 3;
 
@@ -44,7 +44,7 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
       const outcome: PinOutcome = await media.pin(wanted, task.signal);
       if (task.signal.aborted || outcome.kind === "called-off") return null;
       if (outcome.kind === "storage-refused")
-        await task.pause(spreadMs(deps, STORAGE_PAUSE_MS, LONGEST_STORAGE_PAUSE_MS, refusals++));
+        await task.pause(spreadMs(deps, STORAGE_PAUSE_MS, MAX_STORAGE_PAUSE_MS, refusals++));
       else if (outcome.kind === "pinned" || !outcome.mayPass || round >= TRIES) return outcome;
       else {
         round += 1;

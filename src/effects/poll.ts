@@ -121,9 +121,9 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
     if (seen.kind === "absent") return deps.report(seq, { type: "provedAbsent", n, atMs });
     // The provider cannot be queried, but its callback may still name the job. If it sends no callbacks either, the
     // attempt waits for the operator's decision.
-    const isCallbackOnly = traits.toldWithinMs !== undefined;
+    const isCallbackOnly = traits.callbackWaitMs !== undefined;
     const boundMs = deps.confirmMs?.(work.attempt.route.routeId, isCallbackOnly);
-    const reportedMs = Math.min(traits.toldWithinMs ?? boundMs ?? 0, boundMs ?? Number.POSITIVE_INFINITY);
+    const reportedMs = Math.min(traits.callbackWaitMs ?? boundMs ?? 0, boundMs ?? Number.POSITIVE_INFINITY);
     const notifiedUntilMs = (work.attempt.sentAtMs ?? atMs) + reportedMs / deps.pace;
     while (traits.recovery === "none" && deps.clock.nowMs() < notifiedUntilMs)
       await task.pause(notifiedUntilMs - deps.clock.nowMs());

@@ -11,7 +11,7 @@ import type { Pinning } from "./pin-inputs.ts";
 import type { Task, TaskRunner } from "./task-runner.ts";
 
 /** Retry interval while the store is unavailable. */
-const AWAY_PAUSE_MS = 500;
+const UNAVAILABLE_PAUSE_MS = 500;
 
 /** A bucket normally stores a file in less time. After this time, the response is also stored on this node's disk. */
 const KEPT_HERE_AFTER_MS = 500;
@@ -137,7 +137,7 @@ export const createSubmitAttempt = (
         return await read();
       } catch (fault) {
         if (!(fault instanceof DatabaseUnavailable)) throw fault;
-        await task.pause(AWAY_PAUSE_MS / deps.pace);
+        await task.pause(UNAVAILABLE_PAUSE_MS / deps.pace);
       }
   };
 

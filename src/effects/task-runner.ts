@@ -35,12 +35,12 @@ const HURRIED_AT_MOST = 10_000;
 const ONCE: ReadonlySet<TaskKind> = new Set(["send", "cancel"]);
 /** A task that failed by a fault of ours (a failed read, for example) runs again, so that no generation is stranded. */
 const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 60_000;
+const MAX_RETRY_MS = 60_000;
 /** After an outage of the store, tasks retry within the time by which a restart extends due deadlines. */
-const AWAY_RETRY_MS = 10_000;
+const UNAVAILABLE_RETRY_MS = 10_000;
 /** The pause before the next run, ms, after the `times`th failure in a row. */
 export const retryMs = (times: number, fault: unknown): number =>
-  Math.min(fault instanceof DatabaseUnavailable ? AWAY_RETRY_MS : LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (times - 1));
+  Math.min(fault instanceof DatabaseUnavailable ? UNAVAILABLE_RETRY_MS : MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** (times - 1));
 
 /**
  * One turn of a repeated task: it does what is due now. @returns the pause before the next turn, ms; null when the task is done.

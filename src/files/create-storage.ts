@@ -73,7 +73,7 @@ const readMark = (path: string): Mark | undefined => {
  * @param shared whether nodes share the store
  * @throws BadSetting if the settings name no bucket, or another one than the bucket that holds files of this directory
  */
-export const insistOnBucket = async (settings: Settings, shared = false): Promise<void> => {
+export const requireBucket = async (settings: Settings, shared = false): Promise<void> => {
   if (shared && settings.files.store !== "s3")
     throw new BadSetting(
       "nodes that share a database keep result files in a bucket, where each of them finds them: set GENROUTER_FILES__STORE=s3 and the settings GENROUTER_S3__… (deploy/S3.md)",
@@ -97,7 +97,7 @@ export const insistOnBucket = async (settings: Settings, shared = false): Promis
   );
 };
 
-/** @throws BadSetting as `insistOnBucket`, StorageRefused if the directory cannot be used */
+/** @throws BadSetting as `requireBucket`, StorageRefused if the directory cannot be used */
 export const createResultStorage = async ({
   settings,
   clock,
@@ -106,7 +106,7 @@ export const createResultStorage = async ({
   shared,
   chance = Math.random,
 }: ResultStorageDeps): Promise<ResultStorage> => {
-  await insistOnBucket(settings, shared);
+  await requireBucket(settings, shared);
   const dir = filesIn(settings);
   const local = await createLocalStorage(dir);
   const spool = await createSpool(join(settings.data.dir, "spool"), clock.nowMs);
@@ -129,7 +129,7 @@ export const createResultStorage = async ({
     const record = seq === undefined ? undefined : await store.generationBySeq(seq);
     return record?.id === id ? record : undefined;
   };
-  const bucket = { shared, spool, clock, chance, tell: log, linkS: settings.limits.file_link_ttl_s };
+  const bucket = { shared, spool, clock, chance, report: log, linkS: settings.limits.file_link_ttl_s };
   const kept = createS3Storage({ ...bucket, settings: settings.s3, moves, local, recordOf });
   if (!shared) return { ...kept, copies: createInputCopies(pinned, null, clock.nowMs) };
   const outcomes = await createOutcomeSpool(join(settings.data.dir, "outcomes"), clock.nowMs);

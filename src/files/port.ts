@@ -43,7 +43,7 @@ export interface Files {
    * Reports whether storage accepts no files at the moment; the storage detects its recovery by itself. Absent if all files are
    * on local disk.
    */
-  isAway?(): boolean;
+  isUnavailable?(): boolean;
   /** Deletes every file of a generation; succeeds if there are none. */
   remove(generationId: string): Promise<void>;
 }

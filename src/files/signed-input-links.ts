@@ -16,7 +16,7 @@ export interface InputLinks {
 const VERSION = "1";
 const PURPOSE = "input";
 /** Maximum lifetime: the longest route, plus the time between signing and submission. */
-const LONGEST_S = 2_400 + 600;
+const MAX_S = 2_400 + 600;
 
 /** @param secretHex the signing key in hex */
 export const createSignedInputLinks = (secretHex: string, nowMs: () => number): InputLinks => {
@@ -34,7 +34,7 @@ export const createSignedInputLinks = (secretHex: string, nowMs: () => number): 
       if (right.length !== given.length || !timingSafeEqual(right, given)) return "bad";
       const leftS = Number(exp) - nowMs() / 1000;
       if (leftS <= 0) return "expired";
-      return leftS > LONGEST_S ? "bad" : "good";
+      return leftS > MAX_S ? "bad" : "good";
     },
   };
 };

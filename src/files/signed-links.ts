@@ -31,7 +31,7 @@ const VERSION = "1";
 /** Binds a signature to its purpose, so that signatures of other features do not open files and vice versa. */
 const PURPOSE = "file";
 /** Maximum number of cached links between two polls; each takes a few hundred bytes. */
-const MOST_REMEMBERED = 20_000;
+const MAX_REMEMBERED = 20_000;
 
 type Key = { kid: string; secret: Buffer };
 
@@ -73,7 +73,7 @@ export const createSignedLinks = ({ secretHex, formerSecretHex, baseUrl, validS,
     age: () => `${baseUrl()} ${expiry()}`,
     sign: (generationId, n) => {
       const exp = expiry();
-      if (exp !== rememberedExp || remembered.size >= MOST_REMEMBERED) remembered.clear();
+      if (exp !== rememberedExp || remembered.size >= MAX_REMEMBERED) remembered.clear();
       rememberedExp = exp;
       const place = `/files/${generationId}/${n}`;
       let sig = remembered.get(place);

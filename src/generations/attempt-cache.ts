@@ -22,7 +22,7 @@ export type Attempts = {
 };
 
 /** Maximum cached attempts. Transitions of an attempt follow each other within milliseconds, except while its job runs. */
-const MOST_ATTEMPTS = 512;
+const MAX_ATTEMPTS = 512;
 
 const UNDER_WAY: ReadonlySet<AttemptState> = new Set(["intent", "sending", "accepted"]);
 
@@ -69,7 +69,7 @@ const changed = (attempt: Attempt, change: AttemptChange, atMs: number): Attempt
 };
 
 export const createAttemptCache = (reads: Pick<StoreReads, "attempt" | "orderedOf">): Attempts => {
-  const known = new ClockCache<string, Attempt>(MOST_ATTEMPTS);
+  const known = new ClockCache<string, Attempt>(MAX_ATTEMPTS);
   /** Expected deliveries of open generations that this process accepted. Most generations of a model share one value. */
   const orders = new Map<number, Ordered | null>();
   const keyOf = (seq: number, n: number) => `${seq} ${n}`;

@@ -4,16 +4,16 @@ import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
 import type { Routes } from "../routing/route-table.ts";
 import type { Mutation, MutationResult } from "../store/mutations.ts";
 import { isPurchaseMutation } from "../store/purchase-mutations.ts";
-import type { Facts } from "../telemetry/attempt-events.ts";
+import type { AttemptEvents } from "../telemetry/attempt-events.ts";
 import type { Attempts } from "./attempt-cache.ts";
-import type { Records } from "./record-cache.ts";
+import type { RecordCache } from "./record-cache.ts";
 
 export type PostCommitDeps = {
-  records: Records;
+  records: RecordCache;
   attempts: Attempts;
   routes: Routes;
   health: CircuitBreakers;
-  facts: Facts;
+  facts: AttemptEvents;
   supervisor: () => Pick<Supervisor, "admitted" | "routesChanged">;
   /** Called when the permissions of a key may have changed. */
   callersChanged: () => void;

@@ -5,7 +5,7 @@ import { seqOfGenerationId } from "../domain/ids.ts";
 import type { CachedRecord, GenerationRecord } from "../domain/types.ts";
 import type { StoreReads } from "../store/store.ts";
 
-export type Records = {
+export type RecordCache = {
   /** Returns the cached generation if it belongs to the account. */
   recent(id: string, accountSeq: number): CachedRecord | undefined;
   /** Returns the generation from the cache, else from the store, if it belongs to the account. */
@@ -18,7 +18,7 @@ export type Records = {
 /**
  * Minimum number of cached records. It covers running generations and those that ended within minutes; a record has 1 to 2 kB.
  */
-const MOST_RECORDS = 4_000;
+const MAX_RECORDS = 4_000;
 
 /**
  * @param isAlone true if no other process writes, so that a read row stays current. @param isSure whether no other node can have
@@ -29,8 +29,8 @@ export const createRecordCache = (
   reads: Pick<StoreReads, "generationById">,
   isAlone = true,
   isSure: () => boolean = () => true,
-  most = MOST_RECORDS,
-): Records => {
+  most = MAX_RECORDS,
+): RecordCache => {
   const bySeq = new ClockCache<number, CachedRecord>(most);
   const keep = (record: GenerationRecord) => bySeq.set(record.seq, { record, shown: null });
   const recent = (id: string, accountSeq: number) => {

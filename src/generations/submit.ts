@@ -104,7 +104,7 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
   };
 
   /** A key can be restricted to some models. */
-  const insistOnModel = ({ caller: { models }, model }: SubmitRequest): void => {
+  const requireAllowedModel = ({ caller: { models }, model }: SubmitRequest): void => {
     if (models !== null && !models.includes(model))
       refuse("generation_not_enabled", `model: this key may generate with ${models.join(", ")} only; use another key or model.`);
   };
@@ -115,7 +115,7 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
    * Opens no linked server if the ledger would reject the submission anyway. Only the ledger decides: this check rejects nothing
    * that the ledger would accept.
    */
-  const insistOnMeans = async (order: SubmitRequest, model: Model, checked: CheckedInput): Promise<void> => {
+  const requireCreditsAndLimits = async (order: SubmitRequest, model: Model, checked: CheckedInput): Promise<void> => {
     const { caller, maxCostCredits, maxWaitMs } = order;
     const account = await deps.reads.account(caller.accountId);
     if (!account) return;
@@ -178,14 +178,14 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
     try {
       const admission = deps.admission();
       if (admission !== "open") refuse(admission, CLOSED[admission]);
-      insistOnModel(order);
+      requireAllowedModel(order);
       const model = runnableModel(deps, order);
       const checked = checkInput(model, order.input, deps.allowsHost);
       let measured: Measured[] = [];
       if (checked.links.length > 0) {
         const before = await stored(order);
         if (before) return before;
-        await insistOnMeans(order, model, checked);
+        await requireCreditsAndLimits(order, model, checked);
         measured = await deps.measure(checked.links, String(order.caller.accountSeq));
       }
       checkMeasured(model, checked, measured);

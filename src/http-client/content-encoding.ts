@@ -26,7 +26,7 @@ const START_BYTES = 64;
 /** Bytes that are decoded as a trial. */
 const TRIED_BYTES = 4096;
 /** Maximum number of nested codings; more are not an accident. */
-const MOST_LAYERS = 3;
+const MAX_LAYERS = 3;
 const CHUNK_BYTES = 64 * 1024;
 
 /** Decoding runs in this thread and yields to the event loop after this time, ms. */
@@ -191,7 +191,7 @@ export const decoded = async (body: AsyncIterable<Uint8Array>, header: string | 
   const codings: Coding[] = [];
   for (let chunks = body; ; ) {
     const { start, again } = await peek(chunks);
-    const coding = codings.length < MOST_LAYERS ? codingOf(start, named) : undefined;
+    const coding = codings.length < MAX_LAYERS ? codingOf(start, named) : undefined;
     if (coding === undefined) return { codings, chunks: again() };
     codings.push(coding);
     const at = named.indexOf(coding === "deflate-raw" ? "deflate" : coding);

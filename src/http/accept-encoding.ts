@@ -8,7 +8,7 @@ const packed = promisify(gzip);
  * A response of fewer bytes fits into one packet uncompressed. Responses that contain a new secret are shorter and therefore
  * never compressed.
  */
-export const LEAST_PACKED_BYTES = 1400;
+export const MIN_PACKED_BYTES = 1400;
 
 /**
  * Every browser accepts both codings. A weight of zero refuses a coding, and `*` does not match a coding that is named (RFC 9110,
@@ -29,7 +29,7 @@ export const jsonAnswer = async (
   headers: Readonly<Record<string, string>>,
 ): Promise<Response> => {
   const bytes = Buffer.from(JSON.stringify(value));
-  if (bytes.length < LEAST_PACKED_BYTES) return new Response(bytes, { headers });
+  if (bytes.length < MIN_PACKED_BYTES) return new Response(bytes, { headers });
   const vary = { ...headers, vary: "Accept-Encoding" };
   if (!takes(request, "gzip")) return new Response(bytes, { headers: vary });
   return new Response(await packed(bytes), { headers: { ...vary, "content-encoding": "gzip" } });

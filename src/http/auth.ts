@@ -4,13 +4,13 @@
 // order.
 
 import { ClockCache } from "../collections/clock-cache.ts";
-import { type KeyNetwork, MOST_KEY_NETWORKS, networkOf } from "../config/cidr-list.ts";
+import { type KeyNetwork, MAX_KEY_NETWORKS, networkOf } from "../config/cidr-list.ts";
 import { KEY_EXPIRED, refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
 import { API_KEY_CHARS, hashApiKey, isWellFormedApiKey } from "../domain/ids.ts";
 import type { Caller } from "../domain/types.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { BurstGuard } from "./rate-limit.ts";
+import type { RateLimiter } from "./rate-limit.ts";
 import { addLogContext } from "./request-log-context.ts";
 import type { Answer, PathParams } from "./response.ts";
 
@@ -45,7 +45,7 @@ export type AuthenticatedHandler = (
 export type AuthenticateDeps = {
   reads: Pick<StoreReads, "callerByKeyHash">;
   clock: Clock;
-  burst: BurstGuard;
+  rateLimiter: RateLimiter;
   storeOpen: () => boolean;
   /** Client address of a request; "" if unknown. */
   addressOf: (request: Request) => string;
@@ -122,7 +122,7 @@ export class KeyGuard {
       if (caller.paused) refuse("account_disabled", "The account is paused.");
       if (scope === "generate" && caller.scope !== "generate")
         refuse("generation_not_enabled", "This key can read prices and generations but cannot generate.");
-      const counted = this.deps.burst.take(caller, nowMs);
+      const counted = this.deps.rateLimiter.take(caller, nowMs);
       if (counted !== undefined) return counted.then(() => work(request, requestId, caller, params));
       return work(request, requestId, caller, params);
     };
@@ -148,7 +148,7 @@ export class KeyGuard {
     if (address === use.address || address === "") return;
     use.address = address;
     const network = networkOf(address);
-    if (use.networks.size < MOST_KEY_NETWORKS && !use.networks.has(network))
+    if (use.networks.size < MAX_KEY_NETWORKS && !use.networks.has(network))
       use.networks.set(network, { address, isNoted: false });
   }
 

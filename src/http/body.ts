@@ -42,7 +42,7 @@ const readCounted = async (stream: ReadableStream<Uint8Array>): Promise<Uint8Arr
   return whole;
 };
 
-const insistOnSize = (whole: Uint8Array): Uint8Array => (whole.byteLength > BODY_AT_MOST_BYTES ? tooLarge() : whole);
+const requireBodySize = (whole: Uint8Array): Uint8Array => (whole.byteLength > BODY_AT_MOST_BYTES ? tooLarge() : whole);
 
 /**
  * Returns the bytes of the body.
@@ -53,7 +53,7 @@ export const readBody = (request: Request): Promise<Uint8Array> => {
   const announced = request.headers.get("content-length");
   if (announced === null) return request.body === null ? Promise.resolve(new Uint8Array()) : readCounted(request.body);
   if (Number(announced) > BODY_AT_MOST_BYTES) tooLarge();
-  return request.bytes().then(insistOnSize, cutShort);
+  return request.bytes().then(requireBodySize, cutShort);
 };
 
 const BACKSLASH = 0x5c;

@@ -104,7 +104,7 @@ export const fingerprintedRequest = (
 };
 
 /** Parses a submission from the bytes of its body. @throws ApiError `invalid_request`. */
-export const readOrder = (bytes: Uint8Array, request: Request, requestId: string, caller: Caller): SubmitRequest => {
+export const parseSubmission = (bytes: Uint8Array, request: Request, requestId: string, caller: Caller): SubmitRequest => {
   const idempotencyKey = idempotencyKeyOf(request);
   const { text, value } = parseJson(bytes);
   return { caller, requestId, ...readEnvelope(value), ...fingerprintedRequest(text, value as JsonObject, idempotencyKey) };

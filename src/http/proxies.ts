@@ -9,7 +9,7 @@ type Server = Pick<Settings["server"], "public_url" | "trusted_proxies">;
 
 const SETTING = "server.trusted_proxies";
 /** Maximum number of proxies that are logged. */
-const MOST_REPORTED = 20;
+const MAX_REPORTED = 20;
 
 const hostOf = (publicUrl: string): string => (publicUrl === "" ? "" : new URL(publicUrl).host);
 /** True if clients are remote. A proxy is then in front, because the service does not terminate TLS. */
@@ -48,7 +48,7 @@ export const createProxies = (server: Server, log: Log): Proxies => {
   const publicHost = hostOf(server.public_url);
   const warned = new Set<string>();
   const report = (peer: string, reason: string): void => {
-    if (warned.has(peer) || warned.size >= MOST_REPORTED) return;
+    if (warned.has(peer) || warned.size >= MAX_REPORTED) return;
     warned.add(peer);
     log("trusted proxy missing", { address: machineOf(peer), reason });
   };

@@ -10,7 +10,7 @@ const WINDOW_MS = 1000;
 type Window = { startedAtMs: number; taken: number; isSpent: boolean };
 
 /** The limit that the nodes of a cluster share. */
-export type SharedBurst = {
+export type SharedRateLimit = {
   /** Number of live nodes. */
   nodes: () => number;
   /** Takes one of `most` shared requests of an account in a second. @returns true if one was left. */
@@ -27,14 +27,14 @@ const OWN_PART = 0.5;
  * Counts requests in windows of one second. A window starts with the first request of an account; shared windows start with the
  * full second. Windows that have not been used for SWEEP_MS are dropped.
  */
-export class BurstGuard {
+export class RateLimiter {
   private readonly windows = new Map<number, Window>();
   private readonly perS: number;
-  private readonly shared: SharedBurst | null;
+  private readonly shared: SharedRateLimit | null;
   private sweptAtMs = 0;
 
   /** @param perS requests per second for accounts without their own limit. */
-  constructor(perS: number, shared: SharedBurst | null = null) {
+  constructor(perS: number, shared: SharedRateLimit | null = null) {
     this.perS = perS;
     this.shared = shared;
   }
@@ -74,7 +74,7 @@ export class BurstGuard {
 
   /** If the store does not answer, the request passes and the count of this node alone applies. */
   private async request(
-    shared: SharedBurst,
+    shared: SharedRateLimit,
     accountSeq: number,
     window: Window,
     { limit, most }: { limit: number; most: number },

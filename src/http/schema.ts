@@ -1,6 +1,6 @@
 // TypeBox schemas of the public API: submissions and all responses.
 import { type TSchema, Type } from "@sinclair/typebox";
-import { REFUSALS } from "../domain/api-errors.ts";
+import { API_ERRORS } from "../domain/api-errors.ts";
 import { GENERATION_ERROR_CODES, GENERATION_STATUSES } from "../domain/types.ts";
 
 const oneOf = (values: readonly string[], description: string) =>
@@ -88,7 +88,7 @@ export const Generation = Type.Object(
 /** §2.3. */
 export const ErrorBody = Type.Object({
   error: Type.Object({
-    code: oneOf(Object.keys(REFUSALS), "For programs. Each operation lists the codes with their statuses."),
+    code: oneOf(Object.keys(API_ERRORS), "For programs. Each operation lists the codes with their statuses."),
     message: Type.String({ description: "Readable text with the field and the allowed values." }),
   }),
 });

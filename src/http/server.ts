@@ -29,7 +29,7 @@ import { openListener } from "./listener.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import { type PagesOpen, pagesOf } from "./pages/routes.ts";
 import { createProxies } from "./proxies.ts";
-import { BurstGuard, type SharedBurst } from "./rate-limit.ts";
+import { RateLimiter, type SharedRateLimit } from "./rate-limit.ts";
 import { addLogContext, logContextOf } from "./request-log-context.ts";
 import type { LinkTo } from "./resource.ts";
 import {
@@ -71,7 +71,7 @@ export type HttpDeps = {
   /** Paths that accept WebSockets. */
   sockets: readonly { path: string; admit: Admit }[];
   /** The burst limit that the nodes of a cluster share; null for a single node. */
-  sharedBurst: SharedBurst | null;
+  sharedRateLimit: SharedRateLimit | null;
   /** True if the store is open. Until then every keyed request is answered 503 `restarting`. */
   storeOpen: () => boolean;
 };
@@ -218,12 +218,12 @@ const NO_ROUTE = "/*";
 /** Creates the HTTP server. It does not listen until `listen` is called. */
 export const createHttpServer = (deps: HttpDeps): Http => {
   const { settings, clock, log, storeOpen } = deps;
-  const burst = new BurstGuard(settings.limits.burst_per_s, deps.sharedBurst);
+  const rateLimiter = new RateLimiter(settings.limits.burst_per_s, deps.sharedRateLimit);
   const isTrailed = (scope: "generate" | "read") => scope === "generate" || settings.log.level === "debug";
   const proxies = createProxies(settings.server, log);
   const peerOf = (request: Request) => app.server?.requestIP(request)?.address;
   const addressOf = (request: Request) => proxies.callerOf(request, peerOf(request));
-  const guard = new KeyGuard({ reads: deps.reads, clock, burst, storeOpen, addressOf, isTrailed });
+  const guard = new KeyGuard({ reads: deps.reads, clock, rateLimiter, storeOpen, addressOf, isTrailed });
 
   // Requests that Elysia or the runtime could not route.
   const seeAstray = deps.observe(NO_ROUTE);
@@ -292,7 +292,7 @@ export const createHttpServer = (deps: HttpDeps): Http => {
     listen: listener.listen,
     stop: (atMostMs = settings.server.drain_s * 1000) => listener.stop(atMostMs),
     handle: async (request) => app.handle(request),
-    count: (caller) => burst.take(caller, clock.nowMs()),
+    count: (caller) => rateLimiter.take(caller, clock.nowMs()),
     keepOpen: (request) => app.server?.timeout(request, 0),
     callersChanged: () => guard.forget(),
     keyUse: guard,

@@ -6,7 +6,7 @@ import type { Json, JsonObject, Measured, PinRequest } from "../domain/types.ts"
 /** A clip that states no frame rate is taken to have 24 frames per second. */
 const FRAME_MS = 42;
 /** Frame rates in a file are untrusted. This maximum keeps a file that claims one frame per second from a larger tolerance. */
-const MOST_OFF_MS = 100;
+const MAX_OFF_MS = 100;
 
 /** The fields of an input that hold clips whose length is billed. */
 export const billedFields = ({ price }: Pick<Model, "price">, input: JsonObject): string[] =>
@@ -25,7 +25,7 @@ export const pinsOf = (model: Pick<Model, "price">, input: JsonObject, measured:
   return [...first.values()].map(({ field, kind, ms = 0, frameMs = FRAME_MS }, at) => ({
     ...{ n: at + 1, field, measuredMs: Math.ceil(ms) },
     kind: kind === "audio" ? "audio" : "video",
-    frameMs: Math.min(MOST_OFF_MS, Math.max(1, Math.ceil(frameMs))),
+    frameMs: Math.min(MAX_OFF_MS, Math.max(1, Math.ceil(frameMs))),
   }));
 };
 

@@ -27,7 +27,7 @@ export type AccessDeps = {
  * in.
  */
 const TOKEN_MS = 15 * 60_000;
-const MOST_TOKENS = 1_000;
+const MAX_TOKENS = 1_000;
 
 /** For tokens of this machine's command line and for localhost with the simulator. */
 const forGood: IsSessionValid = () => Promise.resolve(true);
@@ -74,7 +74,7 @@ export const createAccess = ({ settings, simulated, nowMs, signedIn }: AccessDep
     issue: (role: Role, isStillIn: IsSessionValid = forGood): { token: string; expiresAtMs: number } => {
       const token = `gri_${randomBytes(24).toString("base64url")}`;
       const untilMs = nowMs() + TOKEN_MS;
-      for (const [hash, known] of tokens) if (tokens.size >= MOST_TOKENS || nowMs() >= known.untilMs) tokens.delete(hash);
+      for (const [hash, known] of tokens) if (tokens.size >= MAX_TOKENS || nowMs() >= known.untilMs) tokens.delete(hash);
       tokens.set(hashOf(token), { role, isStillIn, untilMs });
       return { token, expiresAtMs: untilMs };
     },

@@ -38,7 +38,7 @@ export type Happened = {
 };
 
 /** Maximum number of rows while a viewer is connected, and of changes that a viewer may be behind. */
-const MOST_ROWS = 10_000;
+const MAX_ROWS = 10_000;
 const RING = 2_048;
 
 export type ActorRegistry = ReturnType<typeof createActorRegistry>;
@@ -84,10 +84,10 @@ export const createActorRegistry = (changed: () => void) => {
     counts: (): StateCounts =>
       Object.fromEntries([...counts].map(([kind, states]) => [kind, Object.fromEntries([...states].filter(([, n]) => n > 0))])),
     sizeOf: (kind: ActorKind): number => sizes[kind] ?? 0,
-    isFull: (): boolean => known.size >= MOST_ROWS,
+    isFull: (): boolean => known.size >= MAX_ROWS,
     /** Adds an actor; returns false if the registry is full, in which case the actor has no row. */
     enter: (one: Known): boolean => {
-      if (known.size >= MOST_ROWS) return false;
+      if (known.size >= MAX_ROWS) return false;
       known.set(one.row.id, one);
       count(one.row, 1);
       size(one.row.kind, 1);

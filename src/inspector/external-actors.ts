@@ -11,7 +11,7 @@ import { type ExternalActorFrame, readFrame } from "./stately-protocol.ts";
  */
 const FRAME_CHARS = 131_072;
 /** Maximum number of statecharts per program, and in total. */
-const MOST_OF_ONE = 200;
+const MAX_OF_ONE = 200;
 const MOST = 1_000;
 const FRAMES_PER_S = 1_000;
 /** Characters read per second from all programs. Parsing runs on the service's event loop. */
@@ -19,7 +19,7 @@ const READ_CHARS_PER_S = 33_554_432;
 /** A program that sends more per second is disconnected. */
 const FLOOD_CHARS_PER_S = 16_777_216;
 const FLOOD_FRAMES_PER_S = 10_000;
-const MOST_PROGRAMS = 32;
+const MAX_PROGRAMS = 32;
 /** Maximum length of a stored definition and of a stored snapshot; longer ones are dropped. */
 const DEFINITION_CHARS = 65_536;
 const SNAPSHOT_CHARS = 8_192;
@@ -68,7 +68,7 @@ const openSecond = () => {
   };
 };
 
-export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) => {
+export const createExternalActors = (registry: ActorRegistry, nowMs: () => number) => {
   let programs = 0;
   let here = 0;
   const readOfAll = openSecond();
@@ -78,7 +78,7 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
     /** Reserves a place with the first frame, because a client that sends no frame is a viewer and needs none. */
     const hasSlot = (): boolean => {
       if (program !== "") return true;
-      if (here >= MOST_PROGRAMS) return false;
+      if (here >= MAX_PROGRAMS) return false;
       programs += 1;
       here += 1;
       program = `guest${programs}`;
@@ -92,7 +92,7 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
     const idOf = (sessionId: string) => `${program}/${sessionId}`;
 
     const enter = ({ sessionId, name, parentId, definition, snapshot }: ExternalActorFrame): Known | undefined => {
-      if (mine.size >= MOST_OF_ONE || cast.sizeOf("guest") >= MOST) return undefined;
+      if (mine.size >= MAX_OF_ONE || registry.sizeOf("guest") >= MOST) return undefined;
       const view = viewOf(snapshot);
       const json = JSON.stringify(definition === null ? { id: name } : bounded(definition, DEFINITION_CHARS, "id"));
       const one: Known = {
@@ -103,17 +103,17 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
         },
         ...{ seq: 0, version: 0, view, definition: () => json },
       };
-      if (!cast.enter(one)) return undefined;
+      if (!registry.enter(one)) return undefined;
       mine.set(sessionId, one);
       return one;
     };
     /** Removes ended statecharts of a program that creates more than the maximum. */
     const evictOldest = () => {
       for (const [sessionId, one] of mine) {
-        if (mine.size < MOST_OF_ONE) return;
+        if (mine.size < MAX_OF_ONE) return;
         if (one.view.status === "active") continue;
         mine.delete(sessionId);
-        cast.leave(one);
+        registry.leave(one);
       }
     };
     const follow = (one: Known, { type, event, snapshot, sourceId }: ExternalActorFrame) => {
@@ -123,7 +123,7 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
       one.view = viewOf(snapshot);
       const left = leftOut === 0 ? {} : { framesLeftOut: leftOut };
       leftOut = 0;
-      cast.step(one, {
+      registry.step(one, {
         ...{ type: event.type, from, to: stateOf(one.view), atMs: nowMs() },
         event: { ...bounded(event, EVENT_CHARS, "event"), ...left },
         ...(sourceId === null ? {} : { source: idOf(sourceId) }),
@@ -161,7 +161,7 @@ export const createExternalActors = (cast: ActorRegistry, nowMs: () => number) =
       gone: () => {
         if (!isDisconnected && program !== "") here -= 1;
         isDisconnected = true;
-        for (const one of mine.values()) cast.leave(one);
+        for (const one of mine.values()) registry.leave(one);
         mine.clear();
       },
     };

@@ -5,14 +5,14 @@ import type { Replayed } from "../../actors/replay/replay.ts";
 import type { Attempt } from "../domain/types.ts";
 import type { StoreReads } from "../store/store.ts";
 
-export type Life = {
+export type GenerationHistory = {
   record: NonNullable<Awaited<ReturnType<StoreReads["findGeneration"]>>>;
   given: Replayed;
   attempts: Attempt[];
 };
 
 /** Removes from a row the request, which contains the customer's prompt, and the query of links, which authorizes access. */
-export const isReplayable = <T>(row: T): T =>
+export const toJsonRow = <T>(row: T): T =>
   JSON.parse(
     JSON.stringify(row, (name, value) => {
       if (name === "request") return undefined;
@@ -40,18 +40,22 @@ export const readWriters = async (
  * Reads everything that is stored about a generation.
  * @param collectMs configured timeout of collecting. @returns undefined if the id is unknown.
  */
-export const readLife = async (reads: StoreReads, id: string, collectMs: number): Promise<Life | undefined> => {
+export const readGenerationHistory = async (
+  reads: StoreReads,
+  id: string,
+  collectMs: number,
+): Promise<GenerationHistory | undefined> => {
   const record = await reads.findGeneration(id);
   const agreed = record && (await reads.planOf(record.seq));
   if (!record || !agreed) return undefined;
-  const [journal, transfers, attempts, writerOf] = await Promise.all([
-    reads.journalOf(record.seq),
+  const [events, transfers, attempts, writerOf] = await Promise.all([
+    reads.eventsOf(record.seq),
     reads.transfersOf(record.seq),
     reads.attemptsOf(record.seq),
     readWriters(reads, record.seq),
   ]);
   const moved = transfers.map(({ atMs, kind, credits, from, to, attemptN }) => ({ atMs, kind, credits, from, to, attemptN }));
-  const lines = journal.map((line) => ({ ...isReplayable(line), ...writerOf(line.version) }));
+  const lines = events.map((line) => ({ ...toJsonRow(line), ...writerOf(line.version) }));
   const given = { createdAtMs: record.createdAtMs, collectMs, ...agreed, journal: lines, transfers: moved };
-  return { record, given, attempts: attempts.map(isReplayable) };
+  return { record, given, attempts: attempts.map(toJsonRow) };
 };

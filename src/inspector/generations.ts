@@ -12,7 +12,7 @@ import { createRemoteActors, type RemoteActors, type RemoteActorsDeps } from "./
 import { memoryOf, snapshotView } from "./snapshot-view.ts";
 
 export type GenerationDeps = {
-  reads: Pick<StoreReads, "unfinished" | "openGenerations" | "findGeneration" | "account" | "journalOf" | "nodes">;
+  reads: Pick<StoreReads, "unfinished" | "openGenerations" | "findGeneration" | "account" | "eventsOf" | "nodes">;
   watch: CommitListener;
   /** True if the actor of a generation is in memory. */
   isLive: (seq: number) => boolean;
@@ -38,7 +38,7 @@ const routeIn = (frozen: string | null, plan: readonly PlannedRoute[]): string |
   return current ? plan[current.route]?.routeId : undefined;
 };
 
-export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => {
+export const createGenerations = (deps: GenerationDeps, registry: ActorRegistry) => {
   const { reads, watch, isLive } = deps;
   /** Accounts by row number; each is read once. */
   const accounts = new Map<number, ActorRow["account"] | Promise<void>>();
@@ -57,7 +57,7 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
     if (found instanceof Promise) void found.then(() => nameAccount(one, accountSeq));
     else if (found !== undefined) {
       one.row.account = found;
-      cast.touch(one);
+      registry.touch(one);
     } else if (!accounts.has(accountSeq)) {
       const requested = (async () => {
         const made = await reads.findGeneration(one.row.id);
@@ -95,18 +95,18 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
     if (node !== undefined) row.node = node;
     const one: Known = { row, seq: of.seq, version, view: snapshotView(state, frozen, plan), definition };
     plans.set(one, plan);
-    if (cast.enter(one) && row.account === undefined) nameAccount(one, of.accountSeq);
+    if (registry.enter(one) && row.account === undefined) nameAccount(one, of.accountSeq);
     return one;
   };
 
   const admitted = (mutation: AdmitGeneration): void => {
-    if (!cast.find(mutation.id)) enter({ ...mutation, attempts: 0 }, "queued", null, mutation.plan, 0);
+    if (!registry.find(mutation.id)) enter({ ...mutation, attempts: 0 }, "queued", null, mutation.plan, 0);
   };
 
   const stepped = (mutation: ApplyTransition, record: GenerationRecord): void => {
     const { event, stateAfter, snapshot, version, atMs } = mutation;
-    if (elsewhere?.holdsBack(cast.find(record.id), mutation, record)) return;
-    const one = cast.find(record.id) ?? enter(record, version === 1 ? "queued" : "", snapshot, [], version - 1);
+    if (elsewhere?.holdsBack(registry.find(record.id), mutation, record)) return;
+    const one = registry.find(record.id) ?? enter(record, version === 1 ? "queued" : "", snapshot, [], version - 1);
     // The initial read may already include this transition.
     const isNews = version > one.version;
     const from = isNews && one.row.state !== "" ? one.row.state : null;
@@ -114,7 +114,7 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
     const request = made === undefined ? {} : { request: deps.prompts ? beginningOf(made) : "" };
     const happened = { ...{ type: event.type, from, to: stateAfter, atMs, event, version }, ...request, ...elsewhere?.here };
     if (!isNews) {
-      cast.step(one, { ...happened, to: one.row.state });
+      registry.step(one, { ...happened, to: one.row.state });
       return;
     }
     one.version = version;
@@ -125,17 +125,24 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
     row.attempts = record.attempts;
     if (event.type === "begun") row.route = (event as unknown as { spec: { routeId: string } }).spec.routeId;
     else if (stateAfter === "running.awaitingSlot") delete row.route;
-    cast.step(one, happened);
+    registry.step(one, happened);
     if (record.completedAtMs !== null) left(one);
   };
   const left = (one: Known): void => {
     if (isReading) endedMeanwhile.add(one.row.id);
-    cast.leave(one);
+    registry.leave(one);
   };
   const elsewhere: RemoteActors | null =
     deps.elsewhere === null
       ? null
-      : createRemoteActors({ ...deps.elsewhere, cast, enter, left, stepped, requestShown: deps.prompts ? beginningOf : null });
+      : createRemoteActors({
+          ...deps.elsewhere,
+          registry,
+          enter,
+          left,
+          stepped,
+          requestShown: deps.prompts ? beginningOf : null,
+        });
   const unfinished = deps.elsewhere?.remoteChanges.unfinished ?? reads.unfinished;
 
   const read = async (mine: number): Promise<void> => {
@@ -145,7 +152,7 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
       const models = new Map(open.map(({ seq, model }) => [seq, model]));
       for (const found of page) {
         const { id, plan, snapshot, version } = found;
-        const known = cast.find(id);
+        const known = registry.find(id);
         const frozen = snapshot === null ? null : (JSON.parse(snapshot) as { value: Json });
         const state = frozen === null ? "queued" : pathOf(frozen.value);
         const attempts = Number(memoryOf(snapshot).tried ?? 0);
@@ -186,14 +193,14 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
       elsewhere?.end();
       accounts.clear();
       plans = new WeakMap();
-      cast.forget(["generation"]);
+      registry.forget(["generation"]);
     },
     /** All stored events of a generation; empty for other actors. */
     historyOf: async ({ seq }: Known): Promise<Happened[]> => {
       let from = "queued";
       if (seq === 0) return [];
-      const [journal, writerOf] = await Promise.all([reads.journalOf(seq), readWriters(reads, seq)]);
-      return journal.map(({ event, stateAfter, atMs, version }) => {
+      const [events, writerOf] = await Promise.all([reads.eventsOf(seq), readWriters(reads, seq)]);
+      return events.map(({ event, stateAfter, atMs, version }) => {
         const happened = { type: event.type, from, to: stateAfter, atMs, event, version, ...writerOf(version) };
         from = stateAfter;
         return happened;
@@ -207,12 +214,12 @@ export const createGenerations = (deps: GenerationDeps, cast: ActorRegistry) => 
     },
     /** Updates which actors are in memory, because passivation and restoration emit no event. Called periodically. */
     view: (): void => {
-      for (const one of cast.all()) {
+      for (const one of registry.all()) {
         if (one.row.kind !== "generation" || one.row.node !== elsewhere?.own) continue;
         const actor = isLive(one.seq) ? "live" : "none";
         if (one.row.actor === actor) continue;
         one.row.actor = actor;
-        cast.touch(one);
+        registry.touch(one);
       }
     },
   };

@@ -27,7 +27,7 @@ const BATCH_MS = 50;
 const TICK_MS = 1_000;
 /** A client that sends nothing for this period is a viewer; the stock client sends its statecharts at once. */
 const SILENCE_MS = 200;
-const MOST_SOCKETS = 100;
+const MAX_SOCKETS = 100;
 const ID_CHARS = 300;
 /** Interval at which the permission of viewers is checked. */
 const RETRY_MS = 30_000;
@@ -60,18 +60,18 @@ export const createHub = (deps: HubDeps) => {
       }
     if (isMore) arm();
   };
-  const cast = createActorRegistry(arm);
-  const generations = createGenerations(deps, cast);
-  const machinery = createSystemActors(deps, cast);
-  const guests = createExternalActors(cast, nowMs);
+  const registry = createActorRegistry(arm);
+  const generations = createGenerations(deps, registry);
+  const machinery = createSystemActors(deps, registry);
+  const guests = createExternalActors(registry, nowMs);
 
   const tick = (): void => {
     generations.view();
     const { live, ...own } = deps.counts();
     const { queued, running, nodes } = generations.everywhere(own);
     // Generations that are still being read get their rows shortly.
-    const unlisted = cast.isFull() ? Math.max(0, queued + running - cast.sizeOf("generation")) : 0;
-    const totals = { queued, running, live, guests: cast.sizeOf("guest"), unlisted, viewers: viewers.size, ...nodes };
+    const unlisted = registry.isFull() ? Math.max(0, queued + running - registry.sizeOf("generation")) : 0;
+    const totals = { queued, running, live, guests: registry.sizeOf("guest"), unlisted, viewers: viewers.size, ...nodes };
     for (const viewer of viewers.keys()) viewer.tick?.(totals);
     arm();
   };
@@ -102,7 +102,7 @@ export const createHub = (deps: HubDeps) => {
     let mine: Socket | null = null;
     return {
       opened: (socket) => {
-        if (sockets.size >= MOST_SOCKETS) return socket.close(FULL, "too many viewers are connected");
+        if (sockets.size >= MAX_SOCKETS) return socket.close(FULL, "too many viewers are connected");
         sockets.add(socket);
         mine = socket;
         inside = entered(socket);
@@ -131,7 +131,7 @@ export const createHub = (deps: HubDeps) => {
         const audience = audienceOf(role, prompts);
         const { historyOf } = generations;
         const onReport = { hello: { prompts, role }, changed: arm, failed: deps.failed };
-        const viewer = createPageViewer({ socket, cast, nowMs, audience, historyOf, ...onReport });
+        const viewer = createPageViewer({ socket, registry, nowMs, audience, historyOf, ...onReport });
         enter(viewer, socket);
         return {
           received: (text) => {
@@ -148,7 +148,7 @@ export const createHub = (deps: HubDeps) => {
         let guest: Guest | null = null;
         let viewer: Viewer | null = null;
         const waits = setTimeout(() => {
-          viewer = createFrameViewer({ socket, cast, nowMs, audience: audienceOf(admitted.role, prompts) });
+          viewer = createFrameViewer({ socket, registry, nowMs, audience: audienceOf(admitted.role, prompts) });
           enter(viewer, socket);
         }, SILENCE_MS);
         return {

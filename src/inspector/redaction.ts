@@ -1,7 +1,7 @@
 // Redacts a generation's history for each audience without changing its replay.
 import type { Replayed } from "../../actors/replay/replay.ts";
 import type { FailureClass, JsonObject } from "../domain/types.ts";
-import type { Life } from "./generation-history.ts";
+import type { GenerationHistory } from "./generation-history.ts";
 import type { GenerationHistoryDto } from "./generation-history-dto.ts";
 
 /**
@@ -46,7 +46,11 @@ const forMember = (event: Event, nameOf: (routeId: unknown) => string): Event =>
 };
 
 /** @param input input of the generation; returned only if prompts are shown. */
-export const redactHistory = ({ record, given }: Life, onlooker: ViewerRole, input: JsonObject | null): GenerationHistoryDto => {
+export const redactHistory = (
+  { record, given }: GenerationHistory,
+  onlooker: ViewerRole,
+  input: JsonObject | null,
+): GenerationHistoryDto => {
   const isMember = onlooker === "member";
   const order = given.plan.map(({ routeId }) => routeId);
   const nameOf = (routeId: unknown) => `Route ${order.indexOf(String(routeId)) + 1}`;

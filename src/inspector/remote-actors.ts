@@ -19,7 +19,7 @@ export type RemoteActorsDeps = {
   collectMs: number;
 };
 type Parts = RemoteActorsDeps & {
-  cast: ActorRegistry;
+  registry: ActorRegistry;
   /** Registers a generation. */
   enter: (
     of: RemoteChange["record"],
@@ -38,11 +38,11 @@ type Parts = RemoteActorsDeps & {
 
 type Held = { mutation: ApplyTransition; record: GenerationRecord };
 /** Maximum number of held transitions per generation; few occur during one read. */
-const MOST_HELD = 50;
+const MAX_HELD = 50;
 
 export type RemoteActors = ReturnType<typeof createRemoteActors>;
 
-export const createRemoteActors = ({ remoteChanges, collectMs, cast, enter, left, requestShown, stepped }: Parts) => {
+export const createRemoteActors = ({ remoteChanges, collectMs, registry, enter, left, requestShown, stepped }: Parts) => {
   const { own } = remoteChanges;
   /** Transitions of this node, by generation, that wait until the earlier ones of the previous node have been read. */
   const held = new Map<string, Held[]>();
@@ -72,7 +72,7 @@ export const createRemoteActors = ({ remoteChanges, collectMs, cast, enter, left
       if (isLast) one.row.attempts = record.attempts;
       // The transition that takes a slot at the provider creates the request.
       const request = event.type === "slotTaken" ? { request: requestShown?.(line.request ?? "") ?? "" } : {};
-      cast.step(one, { type: event.type, from, to: stateAfter, atMs, event, version, ...request, node });
+      registry.step(one, { type: event.type, from, to: stateAfter, atMs, event, version, ...request, node });
       if (isEnd) left(one);
     }
     snapshots.set(one, currentSnapshot);
@@ -81,14 +81,14 @@ export const createRemoteActors = ({ remoteChanges, collectMs, cast, enter, left
   const onReport = (change: RemoteChange): void => {
     const { record, steps, plan, node } = change;
     const [line] = steps;
-    const before = cast.find(record.id);
+    const before = registry.find(record.id);
     // A generation that was never registered or has already left the registry.
     if (!before && !line && record.status !== "queued") return;
     const version = (line?.version ?? change.version + 1) - 1;
     const one = before ?? enter(record, version === 0 ? "queued" : "", null, plan, version, node);
     if (one.row.node !== node) {
       one.row.node = node;
-      cast.touch(one);
+      registry.touch(one);
     }
     publishSteps(one, change);
     const waiting = held.get(record.id) ?? [];
@@ -120,7 +120,7 @@ export const createRemoteActors = ({ remoteChanges, collectMs, cast, enter, left
     holdsBack: (one: Known | undefined, mutation: ApplyTransition, record: GenerationRecord): boolean => {
       if (one === undefined || mutation.version <= one.version + 1) return false;
       const waiting = held.get(record.id) ?? [];
-      if (waiting.length >= MOST_HELD) return false;
+      if (waiting.length >= MAX_HELD) return false;
       held.set(record.id, [...waiting, { mutation, record }]);
       remoteChanges.want(record.seq, one.version);
       return true;

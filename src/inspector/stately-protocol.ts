@@ -31,12 +31,12 @@ export const actorFrame = (of: Known, nowMs: number): string =>
   });
 
 /** An event in the protocol's format, where its members are those of the event itself. */
-export const openEvent = (of: Known, { event, type, request }: Happened, audience: Audience): JsonObject =>
+export const statelyEvent = (of: Known, { event, type, request }: Happened, audience: Audience): JsonObject =>
   of.row.kind === "guest" ? { ...event, type } : { type, ...shownEvent(event, audience, request) };
 
 /** Two frames, one per line: the event and the resulting snapshot. */
 export const stepFrames = (of: Known, happened: Happened, view: ActorView, audience: Audience): string => {
-  const event = openEvent(of, happened, audience);
+  const event = statelyEvent(of, happened, audience);
   const about = { event, sessionId: of.row.id, rootId: rootOf(of), ...nodeIn(happened.node), ...common(happened.atMs) };
   return `${JSON.stringify({ type: "@xstate.event", ...(happened.source === undefined ? {} : { sourceId: happened.source }), ...about })}\n${JSON.stringify(
     { type: "@xstate.snapshot", snapshot: snapshotOf(view), ...about },

@@ -22,7 +22,7 @@ const viewOf = ({ status, value, context }: Snapshot): ActorView => ({
 
 const LEDGER = "ledger";
 
-export const createSystemActors = ({ health, ledger, watch, nowMs }: SystemActorsDeps, cast: ActorRegistry) => {
+export const createSystemActors = ({ health, ledger, watch, nowMs }: SystemActorsDeps, registry: ActorRegistry) => {
   /** Changes of a route's state that are not committed yet. */
   const unwritten = new Map<string, Judged[]>();
   let unsubscribeLedger: () => void = () => undefined;
@@ -38,15 +38,15 @@ export const createSystemActors = ({ health, ledger, watch, nowMs }: SystemActor
       view: viewOf(snapshot),
       definition: () => definitionOf(kind),
     };
-    cast.enter(one);
+    registry.enter(one);
     return one;
   };
 
   const report = ({ routeId, type, before, after, atMs }: Judged): void => {
     const id = `route ${routeId}`;
-    const one = cast.find(id) ?? enter(id, "route", routeId, before);
+    const one = registry.find(id) ?? enter(id, "route", routeId, before);
     one.view = viewOf(after);
-    cast.step(one, { type, from: before.value, to: after.value, atMs, event: { type } });
+    registry.step(one, { type, from: before.value, to: after.value, atMs, event: { type } });
   };
   const judged = (seen: Judged): void => {
     const waiting = unwritten.get(seen.routeId);
@@ -80,7 +80,7 @@ export const createSystemActors = ({ health, ledger, watch, nowMs }: SystemActor
         const after = actor.getSnapshot();
         one.view = viewOf(after);
         const { type } = reported.event;
-        cast.step(one, { type, from: value, to: after.value, atMs: nowMs(), event: { type } });
+        registry.step(one, { type, from: value, to: after.value, atMs: nowMs(), event: { type } });
         value = after.value;
       });
       unsubscribeLedger = unsubscribe;
@@ -89,7 +89,7 @@ export const createSystemActors = ({ health, ledger, watch, nowMs }: SystemActor
       health.watch(null);
       unsubscribeLedger();
       unwritten.clear();
-      cast.forget(["route", "ledger"]);
+      registry.forget(["route", "ledger"]);
     },
   };
 };

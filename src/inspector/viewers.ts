@@ -15,21 +15,21 @@ export type Viewer = {
 };
 
 /** If a viewer has more unread bytes, nothing is produced for it. */
-const MOST_WAITING = 262_144;
+const MAX_WAITING = 262_144;
 /** Maximum number of rows and of changes per message. */
 const AT_ONCE = 500;
 
 type Place = { next: number; leftOut: number };
 /** The changes since a position, up to `most`; changes that the ring has dropped are counted. */
-const since = (cast: ActorRegistry, place: Place, most: number): Change[] => {
-  const { first, next } = cast.span();
+const since = (registry: ActorRegistry, place: Place, most: number): Change[] => {
+  const { first, next } = registry.span();
   if (place.next < first) {
     place.leftOut += first - place.next;
     place.next = first;
   }
   const changes: Change[] = [];
   for (; place.next < next && changes.length < most; place.next += 1) {
-    const change = cast.change(place.next);
+    const change = registry.change(place.next);
     if (change) changes.push(change);
   }
   return changes;
@@ -56,7 +56,7 @@ const seenEvent = (no: number, { id, kind }: ActorRow, happened: Happened | null
 export const createPageViewer = (
   of: {
     socket: Socket;
-    cast: ActorRegistry;
+    registry: ActorRegistry;
     nowMs: () => number;
     audience: Audience;
     historyOf: (one: Known) => Promise<Happened[]>;
@@ -64,16 +64,16 @@ export const createPageViewer = (
     failed: (fault: unknown) => void;
   } & Pick<Required<LiveBatch>, "hello">,
 ): Viewer => {
-  const { socket, cast, nowMs, audience } = of;
-  const place: Place = { next: cast.span().next, leftOut: 0 };
+  const { socket, registry, nowMs, audience } = of;
+  const place: Place = { next: registry.span().next, leftOut: 0 };
   let hello: LiveBatch["hello"] | undefined = of.hello;
-  let rows: Iterator<Known> | null = cast.all();
+  let rows: Iterator<Known> | null = registry.all();
   let isReset = true;
   let totals: Totals | undefined;
   let chosen: { id: string; isNew: boolean; history?: SeenEvent[] } | null = null;
 
   const chosenNow = (id: string): ChosenActor => {
-    const one = cast.find(id);
+    const one = registry.find(id);
     if (!one) return { id, row: null, context: null };
     const definition = one.row.kind === "guest" ? { definition: JSON.parse(one.definition()) } : {};
     return { id, row: one.row, context: one.view.context(), ...definition };
@@ -89,21 +89,21 @@ export const createPageViewer = (
 
   return {
     flush: () => {
-      if (socket.waitingBytes() > MOST_WAITING) return false;
-      const changes = since(cast, place, AT_ONCE);
+      if (socket.waitingBytes() > MAX_WAITING) return false;
+      const changes = since(registry, place, AT_ONCE);
       const batch: LiveBatch = { nowMs: nowMs() };
       if (place.leftOut > 0) {
         // Rows may have changed without an event to this viewer, so all rows are sent again.
         batch.leftOut = place.leftOut;
         place.leftOut = 0;
-        [rows, isReset] = [cast.all(), true];
+        [rows, isReset] = [registry.all(), true];
       }
       if (isReset) batch.reset = true;
       isReset = false;
       const touched = new Map<string, ActorRow>();
       more(touched);
       for (const { known } of changes) touched.set(known.row.id, known.row);
-      if (touched.size > 0) [batch.rows, batch.counts] = [[...touched.values()], cast.counts()];
+      if (touched.size > 0) [batch.rows, batch.counts] = [[...touched.values()], registry.counts()];
       if (hello) batch.hello = hello;
       if (totals) batch.totals = totals;
       if (chosen && (chosen.isNew || touched.has(chosen.id))) {
@@ -122,14 +122,14 @@ export const createPageViewer = (
       // The events are already serialized and are inserted unchanged.
       const json = JSON.stringify(batch);
       socket.send(events.length === 0 ? json : `${json.slice(0, -1)},"events":[${events.join(",")}]}`);
-      return rows !== null || place.next < cast.span().next;
+      return rows !== null || place.next < registry.span().next;
     },
     tick: (now) => {
       totals = now;
     },
     choose: (id) => {
       chosen = id === null ? null : { id, isNew: true };
-      const one = id === null ? undefined : cast.find(id);
+      const one = id === null ? undefined : registry.find(id);
       if (one)
         void of.historyOf(one).then((all) => {
           // Another actor may have been selected in the meantime.
@@ -146,13 +146,13 @@ export const createPageViewer = (
 /** Receiver of the open protocol: one frame for each statechart in memory, then two for each event. */
 export const createFrameViewer = (of: {
   socket: Socket;
-  cast: ActorRegistry;
+  registry: ActorRegistry;
   nowMs: () => number;
   audience: Audience;
 }): Viewer => {
-  const { socket, cast, nowMs, audience } = of;
-  const place: Place = { next: cast.span().next, leftOut: 0 };
-  let rows: Iterator<Known> | null = cast.all();
+  const { socket, registry, nowMs, audience } = of;
+  const place: Place = { next: registry.span().next, leftOut: 0 };
+  let rows: Iterator<Known> | null = registry.all();
   /** Statecharts that have been announced to this viewer. */
   const known = new Set<string>();
   const introduce = (one: Known): void => {
@@ -160,7 +160,7 @@ export const createFrameViewer = (of: {
     known.add(one.row.id);
     socket.send(actorFrame(one, nowMs()));
   };
-  const isFull = () => socket.waitingBytes() > MOST_WAITING;
+  const isFull = () => socket.waitingBytes() > MAX_WAITING;
   const report = (change: Change): void => {
     const { known: one, happened, view } = change;
     introduce(one);
@@ -175,18 +175,18 @@ export const createFrameViewer = (of: {
       if (done) rows = null;
       else introduce(value);
     }
-    for (let count = 0; count < AT_ONCE && place.next < cast.span().next; count += 1) {
+    for (let count = 0; count < AT_ONCE && place.next < registry.span().next; count += 1) {
       if (isFull()) return false;
-      const [change] = since(cast, place, 1);
+      const [change] = since(registry, place, 1);
       if (place.leftOut > 0) {
         socket.send(leftOutFrame(place.leftOut, nowMs()));
         place.leftOut = 0;
         known.clear();
-        rows = cast.all();
+        rows = registry.all();
       }
       if (change) report(change);
     }
-    return rows !== null || place.next < cast.span().next;
+    return rows !== null || place.next < registry.span().next;
   };
   return {
     flush: () => {

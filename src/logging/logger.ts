@@ -45,7 +45,7 @@ export type LogTarget = {
  * of one turn of the event loop are printed at its end in sequence and written at once. Both then cost a third of their separate
  * cost.
  */
-export const openLog = (settings: Settings["log"], { isTty, colour }: LogTarget = { isTty: false, colour: false }): Log => {
+export const createLog = (settings: Settings["log"], { isTty, colour }: LogTarget = { isTty: false, colour: false }): Log => {
   const isPretty = settings.format === "pretty" || (settings.format === "auto" && isTty);
   const stamp = openStamp();
   let waiting: { event: EventName; fields: string; atMs: number }[] = [];

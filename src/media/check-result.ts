@@ -27,7 +27,7 @@ const answers = (found: Inspection, kind: MediaKind): boolean =>
  * accepted
  * @throws UnreadableResult, and the errors of the disk and the sandbox
  */
-export const examine = async (
+export const checkResult = async (
   look: () => Promise<Inspection>,
   { bytes, mime, sha256 }: { bytes: number; mime: string; sha256: string },
   kind: MediaKind,

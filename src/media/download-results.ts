@@ -25,7 +25,7 @@ export type CollectOptions = KindOptions & {
 };
 
 /** `output.urls` numbers files from 1 to 99 (§4.4). */
-const MOST_FILES = 99;
+const MAX_FILES = 99;
 
 /** The server reports that the link has expired. */
 class Expired extends Unreadable {}
@@ -192,7 +192,7 @@ export const createDownloadResults = (options: CollectOptions): Media["collect"]
     let brought = former;
     let isHeld = false;
     try {
-      if (what.results.length === 0 || what.results.length > MOST_FILES)
+      if (what.results.length === 0 || what.results.length > MAX_FILES)
         return { kind: "unreadable", detail: `${what.results.length} files were announced`, isUnusable: true };
       brought ??= await downloadResult(what, signal, undo);
       if (brought.good.length === 0 && brought.lost[0]) return unread(brought.lost[0]);

@@ -27,9 +27,9 @@ export type Fetched =
   { kind: "answered"; response: Response } | { kind: "forbidden"; why: string } | { kind: "unreachable"; why: string };
 
 /** Maximum number of redirects; a longer chain is an error. */
-const MOST_REDIRECTS = 3;
+const MAX_REDIRECTS = 3;
 /** Maximum number of addresses that are tried for one host name. */
-const MOST_ADDRESSES = 3;
+const MAX_ADDRESSES = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /** A name lookup cannot be cancelled, so it races with the signal; a later result is discarded. */
@@ -79,7 +79,7 @@ const hop = async (vetted: Vetted, options: FetchOptions): Promise<Fetched> => {
   );
   if (addresses === undefined) return { kind: "unreachable", why: "its host was not found in time" };
   if (!("length" in addresses)) return addresses;
-  for (const address of addresses.slice(0, MOST_ADDRESSES)) {
+  for (const address of addresses.slice(0, MAX_ADDRESSES)) {
     if (options.signal.aborted) break;
     try {
       return { kind: "answered", response: await connect(vetted, address, options) };
@@ -98,7 +98,7 @@ const hop = async (vetted: Vetted, options: FetchOptions): Promise<Fetched> => {
 export const guardedFetch = async (text: string, options: FetchOptions): Promise<Fetched> => {
   const allows = options.guard === "off" ? () => true : options.allows;
   let next = text;
-  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
     const vetted = vetUrl(next, allows);
     if (vetted.kind === "forbidden") return vetted;
     const fetched = await hop(vetted, options);
@@ -109,5 +109,5 @@ export const guardedFetch = async (text: string, options: FetchOptions): Promise
       return { kind: "unreachable", why: "it redirects to nowhere" };
     next = new URL(location, vetted.url).href;
   }
-  return { kind: "unreachable", why: `it redirects more than ${MOST_REDIRECTS} times` };
+  return { kind: "unreachable", why: `it redirects more than ${MAX_REDIRECTS} times` };
 };

@@ -10,7 +10,7 @@ const PIECE_CHARACTERS = 256 * 1024;
 /** Sufficient to detect the kind of a file. */
 const START_BYTES = 16 * 1024;
 /** The chunks of a large file are large. For a small file, this number covers all chunks or enough of them. */
-const MOST_SMALL = 64;
+const MAX_SMALL = 64;
 
 /** Decodes a base64 `data:` URL; undefined for any other URL. */
 const inAddress = (url: string): Uint8Array | undefined => {
@@ -54,5 +54,5 @@ export const inlinePieces = async ({ url, content }: ResultFile): Promise<readon
 export const startOf = (pieces: readonly Uint8Array[]): Uint8Array => {
   const [first] = pieces;
   if (first && (pieces.length === 1 || first.length >= START_BYTES)) return first;
-  return Buffer.concat(pieces.slice(0, MOST_SMALL)).subarray(0, START_BYTES);
+  return Buffer.concat(pieces.slice(0, MAX_SMALL)).subarray(0, START_BYTES);
 };

@@ -2,7 +2,7 @@
 import { open } from "node:fs/promises";
 import type { MediaKind } from "../domain/types.ts";
 import { type Files, type Incoming, StorageRefused } from "../files/port.ts";
-import { type Examined, examine } from "./check-result.ts";
+import { checkResult, type Examined } from "./check-result.ts";
 import { convert, type Target, targetOf } from "./convert/convert.ts";
 import type { Inspection } from "./formats/inspection.ts";
 import { readPlainPicture } from "./plain-picture.ts";
@@ -50,7 +50,7 @@ const weigh = async (path: string, bytes: number): Promise<{ bytes: number; sha2
 /** One conversion at a time, because a conversion may take seconds and link measurements need a free child. */
 const CONVERTED_AT_A_TIME = 1;
 /** A file that waits longer than this for conversion is delivered unchanged. */
-const LONGEST_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 30_000;
 
 type Fresh = { generationId: string; n: number; kind: MediaKind; provider: string; incoming: Incoming; arrived: Arrived };
 /** A file that may be converted. */
@@ -88,7 +88,7 @@ export const createNormalizeResult = ({ files, sandbox, resultBytes, convertPixe
   /** Converts the file; undefined if it stays unchanged. */
   const another = async (task: Task): Promise<Ready | undefined> => {
     const to = targetOf(task.before, task.kind, task.arrived.bytes);
-    const leave = to && (await line.take(AbortSignal.any([task.signal, AbortSignal.timeout(LONGEST_WAIT_MS)])));
+    const leave = to && (await line.take(AbortSignal.any([task.signal, AbortSignal.timeout(MAX_WAIT_MS)])));
     if (!leave) return undefined;
     try {
       return await make(task, to);
@@ -112,7 +112,7 @@ export const createNormalizeResult = ({ files, sandbox, resultBytes, convertPixe
         { depth: "whole" },
         { source: source(), who: { share: "result", account: provider }, signal },
       ));
-    const found = await examine(look, arrived, kind);
+    const found = await checkResult(look, arrived, kind);
     const made = found && (await another({ ...fresh, source, before: found, signal, undo }));
     const { bytes, sha256, mime } = arrived;
     return made ?? { incoming, bytes, sha256, found: found ?? { mime } };

@@ -7,13 +7,13 @@ import type { Cursor } from "./formats/cursor.ts";
 import { formatOf } from "./formats/detect-format.ts";
 import type { Inspection } from "./formats/inspection.ts";
 import { pictureEnds } from "./formats/picture-end.ts";
-import { openPictureHeader } from "./formats/picture-header.ts";
+import { createPictureHeaderParser } from "./formats/picture-header.ts";
 
 const PLAIN: ReadonlySet<string | undefined> = new Set(["png", "jpeg", "webp", "gif", "bmp"]);
 const SNIFFED_BYTES = 64;
-const MOST_SIDE = 2_147_483_647;
+const MAX_SIDE = 2_147_483_647;
 /** Maximum number of reads for one file. A JPEG of 1 MB takes some thousands; this maximum takes about 10 ms. */
-const MOST_STEPS = 20_000;
+const MAX_STEPS = 20_000;
 /** Bytes that are copied at least if a read spans two chunks. */
 const ACROSS_BYTES = 64;
 
@@ -24,7 +24,7 @@ const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffse
 /** A cursor over several chunks. It copies only ranges that span chunks, and bounds the number of steps. @throws TooManySteps */
 const overChunks = (chunks: readonly Uint8Array[]): Cursor => {
   const sizeBytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-  let left = MOST_STEPS;
+  let left = MAX_STEPS;
   /** Index and start offset of the current chunk. */
   let [n, from] = [0, 0];
   const count = () => {
@@ -74,7 +74,7 @@ const overChunks = (chunks: readonly Uint8Array[]): Cursor => {
 };
 
 const headerOf = async (cursor: Cursor) => {
-  const header = openPictureHeader();
+  const header = createPictureHeaderParser();
   let step = header.feed(cursor.bytes, 0);
   while (step.kind === "more" && (await cursor.load(step.at, step.bytes))) {
     const { at } = step;
@@ -95,7 +95,7 @@ export const readPlainPicture = async (chunks: readonly Uint8Array[]): Promise<I
     const header = await headerOf(cursor);
     if (!header) return undefined;
     const { mime, width, height } = header;
-    if (width > MOST_SIDE || height > MOST_SIDE || !(await pictureEnds(cursor, mime))) return undefined;
+    if (width > MAX_SIDE || height > MAX_SIDE || !(await pictureEnds(cursor, mime))) return undefined;
     return (await motionOf(cursor, mime)) === undefined ? { mime, kind: "image", width, height, isComplete: true } : undefined;
   } catch {
     // The sandbox reports the reason for a broken picture, because it allows more steps.

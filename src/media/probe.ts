@@ -7,7 +7,7 @@ import type { Measured, MediaKind, MediaLink } from "../domain/types.ts";
 import { type Files, StorageRefused } from "../files/port.ts";
 import { Unreadable } from "./byte-source.ts";
 import type { Inspection } from "./formats/inspect.ts";
-import { openPictureHeader, type PictureSize, readPictureHeader } from "./formats/picture-header.ts";
+import { createPictureHeaderParser, type PictureSize, readPictureHeader } from "./formats/picture-header.ts";
 import type { FetchOptions } from "./guarded-fetch.ts";
 import { guardedFetch } from "./guarded-fetch.ts";
 import { createRangeReader, Missing, type ReadBudget, type Remote } from "./range-reader.ts";
@@ -45,13 +45,13 @@ const WANTED: Record<MediaKind, string> = {
 };
 
 /** 2^28, 16,384 by 16,384. Providers do not accept larger pictures. */
-const MOST_PIXELS = 268_435_456;
+const MAX_PIXELS = 268_435_456;
 
 const ofSoManyPixels = (size: PictureSize): PictureSize => {
   const { width, height } = size;
-  if (width * height <= MOST_PIXELS) return size;
+  if (width * height <= MAX_PIXELS) return size;
   throw new Unreadable(
-    `it has ${width} x ${height} pixels; a picture of at most ${MOST_PIXELS} (as 16384 x 16384 has) is taken, whatever its shape`,
+    `it has ${width} x ${height} pixels; a picture of at most ${MAX_PIXELS} (as 16384 x 16384 has) is taken, whatever its shape`,
   );
 };
 /** Describes the content of a link that is not of the expected kind: its type, or the sort of text that the server sent. */
@@ -113,7 +113,7 @@ export const createProbe = (options: ProbeOptions) => {
 
   /** The size of a picture is in its header, which is parsed in this process within a bounded number of steps. */
   const header = async (remote: Remote, { clock }: Trip): Promise<PictureSize> => {
-    const step = openPictureHeader().feed(remote.prefix, 0);
+    const step = createPictureHeaderParser().feed(remote.prefix, 0);
     if (step.kind === "size") return step;
     return clock.during(() => readPictureHeader(remote));
   };

@@ -43,12 +43,12 @@ const FIRST_BYTES = 32 * 1024;
  * A request costs a connection. The second request therefore asks for at least this much, and each sequential request for twice
  * as much as the one before.
  */
-const LEAST_RANGE_BYTES = 64 * 1024;
-const MOST_RANGE_BYTES = 16 * 1024 * 1024;
+const MIN_RANGE_BYTES = 64 * 1024;
+const MAX_RANGE_BYTES = 16 * 1024 * 1024;
 /** A file up to this size is fetched whole by its second request. */
 const SMALL_BYTES = 256 * 1024;
 /** After this number of requests, the rest of the file is fetched at once, if the budget permits. */
-const MOST_LOOKS = 8;
+const MAX_LOOKS = 8;
 
 /** Content codings that change the bytes. Other values are set by storage services for uncompressed files. */
 const COMPRESSED = /^(x-)?(gzip|deflate|br|zstd|compress)$/;
@@ -125,7 +125,7 @@ const openRanged = (fetchLink: FetchLink, first: Response, budget: ReadBudget, k
   let leftBytes = budget.bytes;
   let leftRequests = budget.requests - 1;
   let reachedTo = 0;
-  let stepBytes = LEAST_RANGE_BYTES / 2;
+  let stepBytes = MIN_RANGE_BYTES / 2;
   const take = async (response: Response, start: number, end: number): Promise<number> => {
     const body = openBody(response, kept, start);
     try {
@@ -140,9 +140,9 @@ const openRanged = (fetchLink: FetchLink, first: Response, budget: ReadBudget, k
   /** The end of the next range request, which must cover at least `end`. */
   const endOf = (start: number, end: number): number => {
     if (sizeBytes <= SMALL_BYTES && sizeBytes - start <= leftBytes) return sizeBytes;
-    const isOften = budget.requests - leftRequests > MOST_LOOKS;
+    const isOften = budget.requests - leftRequests > MAX_LOOKS;
     if (isOften && sizeBytes - start <= leftBytes) return sizeBytes;
-    stepBytes = start === reachedTo ? Math.min(stepBytes * 2, MOST_RANGE_BYTES) : LEAST_RANGE_BYTES;
+    stepBytes = start === reachedTo ? Math.min(stepBytes * 2, MAX_RANGE_BYTES) : MIN_RANGE_BYTES;
     return Math.min(sizeBytes, start + Math.min(leftBytes, Math.max(end - start, stepBytes)));
   };
   const ask = async (start: number, end: number): Promise<void> => {

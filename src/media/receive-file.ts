@@ -43,7 +43,7 @@ export type ReceiveOptions = {
  * A small body that decodes to a large file is a decompression bomb. Uncompressed pictures and silence shrink to a hundredth; no
  * legitimate file shrinks to less than 1/250 of its size.
  */
-const MOST_EXPANSION = 250;
+const MAX_EXPANSION = 250;
 const EXPANSION_FREE_BYTES = 64 * 1024 * 1024;
 
 const hashOf = (...parts: (string | Uint8Array)[]): string => {
@@ -164,7 +164,7 @@ export const receiveBody = async (response: Response, incoming: Incoming, option
     const take = (piece: Uint8Array): Promise<void> | undefined => {
       bytes += piece.length;
       if (bytes > mostBytes) throw passage.broken(`it is larger than ${mostBytes} bytes`);
-      if (bytes > EXPANSION_FREE_BYTES && bytes > passage.came * MOST_EXPANSION)
+      if (bytes > EXPANSION_FREE_BYTES && bytes > passage.came * MAX_EXPANSION)
         throw passage.broken(`its ${passage.came} bytes become more than ${bytes}`);
       looking.see(piece);
       hash.update(piece);

@@ -206,11 +206,11 @@ export const kindOfHeader = (start: Uint8Array, claims: readonly (string | null 
 };
 
 /** A binary file shorter than this contains at most a fragment of its header. A text model can be shorter. */
-const LEAST_BYTES = 64;
+const MIN_BYTES = 64;
 
 /** Reports whether a file of an unmeasured kind is too short to have content. */
 export const isTooShort = (mime: string, bytes: number): boolean =>
-  bytes < LEAST_BYTES && (NAMED_KINDS.has(mime) || !TEXT_CLAIM.test(mime));
+  bytes < MIN_BYTES && (NAMED_KINDS.has(mime) || !TEXT_CLAIM.test(mime));
 
 /** Reports whether the first bytes already determine that the file satisfies the order, so that no more bytes are needed. */
 export const isClear = (look: HeaderBytes, kind: MediaKind): boolean =>

@@ -58,7 +58,7 @@ export const classOfType = (type: string | undefined): FailureClass | undefined 
     : CLASSES.find(([known]) => (known.endsWith("*") ? type.startsWith(known.slice(0, -1)) : type === known))?.[1];
 
 /** Regular expressions read at most this many characters of the error text. */
-const LONGEST_READ = 2_000;
+const MAX_READ = 2_000;
 
 /** An error response: its decisive type, the class of that type, and its text. */
 export type FalError = { type: string | undefined; class: FailureClass | undefined; text: string };
@@ -69,7 +69,7 @@ export type FalError = { type: string | undefined; class: FailureClass | undefin
  */
 export const readFalError = (r: ProviderResponse): FalError => {
   const text = readShape(r);
-  return { ...text, text: text.text.slice(0, LONGEST_READ) };
+  return { ...text, text: text.text.slice(0, MAX_READ) };
 };
 
 const readShape = (r: ProviderResponse): FalError => {

@@ -19,7 +19,7 @@ export const FAL_ORIGINS = [FAL_LIST_URL, "https://queue.falrun.com", "https://r
 /** fal's file storage, for files that fal cannot download from this service. With a configured base URL it is below that URL. */
 const FAL_STORAGE_URL = "https://rest.fal.ai";
 /** The largest upload in one request; fal's own client splits larger files. */
-const MOST_UPLOAD_BYTES = 90 * 1_048_576;
+const MAX_UPLOAD_BYTES = 90 * 1_048_576;
 
 export const FAL_KNOWN = {
   as_of: "2026-11-21",
@@ -198,7 +198,7 @@ export const fal: Adapter = {
 
   auth: (secret) => ({ authorization: `Key ${secret}` }),
   upload: {
-    ...{ as: "upload", mostBytes: MOST_UPLOAD_BYTES },
+    ...{ as: "upload", mostBytes: MAX_UPLOAD_BYTES },
     request: ({ mime, name }, baseUrl) => ({
       method: "POST",
       url: `${baseUrl === FAL_BASE_URL ? FAL_STORAGE_URL : baseUrl}/storage/upload/initiate?storage_type=fal-cdn-v3`,

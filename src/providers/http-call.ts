@@ -3,7 +3,7 @@
 // The only socket of `src/providers`. A call resolves to a result value and never throws.
 import { decoded, Undecodable } from "../http-client/content-encoding.ts";
 import { KEEPS_CONNECTIONS } from "../http-client/keep-alive.ts";
-import { MOST_LEFT_BYTES, sift } from "./large-strings.ts";
+import { MAX_LEFT_BYTES, sift } from "./large-strings.ts";
 import type { ProviderRequest, ProviderResponse } from "./port.ts";
 
 /**
@@ -141,7 +141,7 @@ const readBody = async (body: AsyncIterable<Uint8Array>, answer: Response, maxBy
       yield first;
       yield* { [Symbol.asyncIterator]: () => pieces };
     };
-    if (!isFile(answer, first)) return await sift(all(), Math.min(maxBytes, MOST_LEFT_BYTES));
+    if (!isFile(answer, first)) return await sift(all(), Math.min(maxBytes, MAX_LEFT_BYTES));
     const whole: Uint8Array[] = [];
     for await (const piece of all()) whole.push(piece);
     return { bytes: Buffer.concat(whole) };

@@ -1,7 +1,7 @@
 // Job claims: the first attempt of each job, in memory until the commit.
 
 /** Many times the number of jobs between a response and its commit. */
-const MOST_CLAIMS = 5_000;
+const MAX_CLAIMS = 5_000;
 
 /**
  * Two attempts with the same input are identical on a provider's list. Without claims, a lookup for one could take a job whose
@@ -13,7 +13,7 @@ export interface Claims {
   holder(providerId: string, jobId: string): string | undefined;
 }
 
-export const createJobClaims = (most = MOST_CLAIMS): Claims => {
+export const createJobClaims = (most = MAX_CLAIMS): Claims => {
   const holders = new Map<string, string>();
   const nameOf = (providerId: string, jobId: string) => `${providerId} ${jobId}`;
   return {

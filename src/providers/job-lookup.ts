@@ -11,7 +11,7 @@ import type { ProviderClient } from "./provider-client.ts";
  * A list with more pages proves nothing. After a restart the lookup starts one hour earlier. The list must then cover all jobs of
  * a busy service in that time: ten thousand jobs at a hundred on each page.
  */
-const MOST_PAGES = 100;
+const MAX_PAGES = 100;
 
 export type Lookup = {
   context: AdapterContext;
@@ -72,7 +72,7 @@ export const lookUpJob = async (client: ProviderClient, lookup: Lookup, signal: 
   const candidates: Candidate[] = [];
   let page: string | null = null;
   let isSkewed = false;
-  for (let pages = 0; pages < MOST_PAGES; pages++) {
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
     const leftMs = Math.max(1, Math.ceil(endsAt - performance.now()));
     const called = await client.request(adapter.find(context, sentAtMs, page), leftMs, signal, context);
     if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
@@ -92,5 +92,5 @@ export const lookUpJob = async (client: ProviderClient, lookup: Lookup, signal: 
       return { kind: "unclear", detail: "the job found was given to another attempt meanwhile" };
     return outcome;
   }
-  return { kind: "unclear", detail: `the list has more than ${MOST_PAGES} pages` };
+  return { kind: "unclear", detail: `the list has more than ${MAX_PAGES} pages` };
 };

@@ -15,7 +15,7 @@ export type Sifted = {
 /** A string longer than this is set aside. No text of a provider is that long; files are. */
 const LONG_BYTES = 64 * 1024;
 /** Limit for the response without its long strings. No valid response is larger, and parsing one would block the event loop. */
-export const MOST_LEFT_BYTES = 2 * 1024 * 1024;
+export const MAX_LEFT_BYTES = 2 * 1024 * 1024;
 /** A piece of a long string of at least this size is added unchanged; smaller pieces are joined first. */
 const LARGE_BYTES = 16 * 1024;
 /** Bytes processed at a time, because a slice can contain many strings. After `TURN_MS` the reader yields to the event loop. */
@@ -25,7 +25,7 @@ const TURN_MS = 5;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 /** The length of `\uXXXX`. */
-const LONGEST_ESCAPE = 6;
+const MAX_ESCAPE = 6;
 
 /** Base64 padding: at most two at the end. */
 const FILLER = "=";
@@ -39,21 +39,21 @@ const backslashesBefore = (text: string, end: number): number => {
 
 /** A growing buffer in one allocation, because a response can have millions of pieces. */
 const openPile = () => {
-  let room = Buffer.alloc(0);
+  let space = Buffer.alloc(0);
   let length = 0;
   return {
     length: () => length,
     add: (bytes: Uint8Array) => {
-      if (length + bytes.length > room.length) {
-        const larger = Buffer.alloc(Math.max(1024, 2 * room.length, length + bytes.length));
-        larger.set(room.subarray(0, length));
-        room = larger;
+      if (length + bytes.length > space.length) {
+        const larger = Buffer.alloc(Math.max(1024, 2 * space.length, length + bytes.length));
+        larger.set(space.subarray(0, length));
+        space = larger;
       }
-      room.set(bytes, length);
+      space.set(bytes, length);
       length += bytes.length;
     },
     /** A view of the content, valid until the next `add`. */
-    bytes: () => room.subarray(0, length),
+    bytes: () => space.subarray(0, length),
     clear: () => {
       length = 0;
     },
@@ -92,7 +92,7 @@ const openLong = (): { add(bytes: Uint8Array): void; end(): LongText } => {
       rest = "";
       if (!text.includes("\\")) return take(text);
       // A piece can end within an escape sequence.
-      const [open = ""] = /\\(?:u[0-9a-fA-F]{0,3})?$/.exec(text.slice(-LONGEST_ESCAPE)) ?? [];
+      const [open = ""] = /\\(?:u[0-9a-fA-F]{0,3})?$/.exec(text.slice(-MAX_ESCAPE)) ?? [];
       const isOpen = open !== "" && backslashesBefore(text, text.length - open.length) % 2 === 0;
       const whole = isOpen ? text.slice(0, text.length - open.length) : text;
       rest = isOpen ? open : "";
@@ -138,7 +138,7 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
  * strings, or its text has no use.
  * @param mostLeft returns undefined if more bytes than this remain
  */
-export const sift = async (chunks: AsyncIterable<Uint8Array>, mostLeft = MOST_LEFT_BYTES): Promise<Sifted | undefined> => {
+export const sift = async (chunks: AsyncIterable<Uint8Array>, mostLeft = MAX_LEFT_BYTES): Promise<Sifted | undefined> => {
   const longTexts = new Map<string, LongText>();
   const mark = crypto.randomUUID();
   const left = openPile();

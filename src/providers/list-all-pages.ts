@@ -7,7 +7,7 @@ import type { AdapterContext, ListedJob, ListedRoute, ListOutcome } from "./port
 import type { ProviderClient } from "./provider-client.ts";
 
 /** A list with more pages counts as incomplete: a hundred thousand jobs at a hundred on each page. */
-const MOST_PAGES = 1_000;
+const MAX_PAGES = 1_000;
 
 /** A route has one endpoint for each of its input modes. */
 export const contextsOf = (route: ListedRoute, baseUrl: string): AdapterContext[] => {
@@ -42,7 +42,7 @@ export const listAllPages = async (
       for (const job of read.jobs) jobs.set(job.jobId, job);
       page = read.next;
       if (page === null) break;
-      if (pages >= MOST_PAGES) return { kind: "unclear", detail: `the list has more than ${MOST_PAGES} pages` };
+      if (pages >= MAX_PAGES) return { kind: "unclear", detail: `the list has more than ${MAX_PAGES} pages` };
     }
   }
   return { kind: "listed", jobs: [...jobs.values()] };

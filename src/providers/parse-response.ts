@@ -20,15 +20,15 @@ const jobName = TypeCompiler.Compile(
 );
 export const isJobName = (value: unknown): value is string => jobName.Check(value);
 
-const LONGEST_DETAIL = 200;
+const MAX_DETAIL = 200;
 /** Only this many characters of a provider's text are read, because the search for URLs takes quadratic time. */
-const LONGEST_READ = 2_000;
+const MAX_READ = 2_000;
 /** No provider can impose a longer wait. */
-const LONGEST_WAIT_MS = 3_600_000;
+const MAX_WAIT_MS = 3_600_000;
 
 /** A URL at the end of the truncated text can lack the part that marks its secret, so it is removed. */
 const startOf = (words: string): string =>
-  words.length > LONGEST_READ ? words.slice(0, LONGEST_READ).replace(/https?:\/\/\S*$/i, "") : words;
+  words.length > MAX_READ ? words.slice(0, MAX_READ).replace(/https?:\/\/\S*$/i, "") : words;
 
 /** Detail for the operator: one short line, with URLs stripped of their queries, which can contain signatures. */
 export const detailOf = (...parts: readonly (string | number | undefined)[]): string => {
@@ -39,7 +39,7 @@ export const detailOf = (...parts: readonly (string | number | undefined)[]): st
     .replace(/\b(https?:\/\/)[^\s/@]*@/gi, "$1")
     .trim();
   // A surrogate pair is not split.
-  return line.length > LONGEST_DETAIL ? `${line.slice(0, LONGEST_DETAIL - 1).replace(/[\ud800-\udbff]$/, "")}…` : line;
+  return line.length > MAX_DETAIL ? `${line.slice(0, MAX_DETAIL - 1).replace(/[\ud800-\udbff]$/, "")}…` : line;
 };
 
 /** `Retry-After` in ms, from seconds or from a date relative to the response's own `Date`; at most one hour. */
@@ -49,7 +49,7 @@ export const retryAfterMs = (r: ProviderResponse): { retryAfterMs?: number } => 
   const ms = /^\d+(\.\d+)?$/.test(retryAfter)
     ? Number(retryAfter) * 1000
     : Date.parse(retryAfter) - Date.parse(r.headers.date ?? "");
-  return Number.isFinite(ms) ? { retryAfterMs: Math.ceil(Math.min(Math.max(ms, 0), LONGEST_WAIT_MS)) } : {};
+  return Number.isFinite(ms) ? { retryAfterMs: Math.ceil(Math.min(Math.max(ms, 0), MAX_WAIT_MS)) } : {};
 };
 
 /** A time in a provider's format, in ms since 1970; undefined if the text is not a time. */

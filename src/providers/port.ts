@@ -132,7 +132,7 @@ export interface Adapter {
   /** How long `absent` must persist before it is proof, ms from the end of the wait for the submission's response. */
   readonly findSettleMs: number;
   /** How long a callback of a lost submission is awaited, ms from its sending, if no lookup exists; absent: not at all. */
-  readonly toldWithinMs?: number;
+  readonly callbackWaitMs?: number;
   /** First and longest interval between polls, ms. */
   readonly pollEveryMs: readonly [number, number];
   /** How long a job can be polled after its submission, ms. */
@@ -264,5 +264,5 @@ export interface Providers {
 /** The traits of a provider that settle an attempt. */
 export type ProviderTraits = Pick<
   Adapter,
-  "recovery" | "findWindowMs" | "findSettleMs" | "toldWithinMs" | "pollEveryMs" | "watchMs" | "resultTtlMs"
+  "recovery" | "findWindowMs" | "findSettleMs" | "callbackWaitMs" | "pollEveryMs" | "watchMs" | "resultTtlMs"
 >;

@@ -106,7 +106,7 @@ export const createProviderClient = (plan: ProviderClientOptions): ProviderClien
     home.has(origin) || (protocol === "https:" && domains.some((domain) => host.endsWith(domain)));
   const submits = createBulkhead(slots.submits);
   const pools = { questions: createBulkhead(slots.questions), finds: createBulkhead(slots.finds) };
-  const { recovery, findWindowMs, findSettleMs, toldWithinMs, pollEveryMs, watchMs, resultTtlMs } = adapter;
+  const { recovery, findWindowMs, findSettleMs, callbackWaitMs, pollEveryMs, watchMs, resultTtlMs } = adapter;
 
   const barred = (address: string): string | undefined => {
     if (key === undefined) return "no credential";
@@ -119,7 +119,7 @@ export const createProviderClient = (plan: ProviderClientOptions): ProviderClien
     adapter,
     traits: {
       ...{ recovery, findWindowMs, findSettleMs, pollEveryMs, watchMs, resultTtlMs },
-      ...(plan.isReported && toldWithinMs !== undefined ? { toldWithinMs } : {}),
+      ...(plan.isReported && callbackWaitMs !== undefined ? { callbackWaitMs } : {}),
       ...traits,
     },
     baseUrl,

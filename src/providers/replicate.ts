@@ -30,7 +30,7 @@ const latestOf = (c: AdapterContext, sentAtMs: number): number => sentAtMs + CRE
 const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Optional(Type.Union([type, Type.Null()]));
 
 /** The largest file that Replicate's storage accepts. */
-const MOST_UPLOAD_BYTES = 100 * 1_048_576;
+const MAX_UPLOAD_BYTES = 100 * 1_048_576;
 const stored = TypeCompiler.Compile(Type.Object({ urls: Type.Object({ get: GivenUrl }) }));
 const created = TypeCompiler.Compile(Type.Object({ id: JobId }));
 const prediction = TypeCompiler.Compile(
@@ -86,13 +86,13 @@ const classOfText = (text: string): FailureClass =>
   FAILURE_TEXTS.find(([patterns]) => patterns.every((pattern) => pattern.test(text)))?.[1] ?? "job_failed";
 
 /** At most this many characters of a provider's text are read. */
-const LONGEST_READ = 2_000;
+const MAX_READ = 2_000;
 const textOf = (value: unknown): string =>
-  (typeof value === "string" ? value : value == null ? "" : JSON.stringify(value)).slice(0, LONGEST_READ);
+  (typeof value === "string" ? value : value == null ? "" : JSON.stringify(value)).slice(0, MAX_READ);
 
 const faultText = (r: ProviderResponse): string => {
   if (!fault.Check(r.json)) return r.json === undefined ? r.text.slice(0, 300) : "";
-  return [r.json.title?.slice(0, LONGEST_READ), textOf(r.json.detail)].filter(Boolean).join(" ");
+  return [r.json.title?.slice(0, MAX_READ), textOf(r.json.detail)].filter(Boolean).join(" ");
 };
 
 const read = (address: string): ProviderRequest => ({ method: "GET", url: address, headers: { accept: "application/json" } });
@@ -164,7 +164,7 @@ export const replicate: Adapter = {
 
   auth: (secret) => ({ authorization: `Bearer ${secret}` }),
   upload: {
-    ...{ as: "upload", mostBytes: MOST_UPLOAD_BYTES },
+    ...{ as: "upload", mostBytes: MAX_UPLOAD_BYTES },
     request: ({ file, mime, name }, baseUrl) => ({
       ...{ method: "POST", url: `${baseUrl}/files`, headers: {}, form: {} },
       file: { field: "content", name, mime, bytes: file },

@@ -92,7 +92,7 @@ export const createVault = (dir: string, isShared = false): Vault => {
       : `restore the file, or set the key again: genrouter providers set-key ${account}`;
   const missing = (masterId: string, { account, id }: Omit<SealedCredential, "sealed">): string =>
     `the master key ${masterId} of the ${account} key ${id} is not in it; ${remedyFor(account)}`;
-  const insistOnMastersOf = (kept: readonly SealedCredential[]): void => {
+  const requireMasterKeysOf = (kept: readonly SealedCredential[]): void => {
     const known = new Set(read().map(({ id }) => id));
     for (const row of kept) {
       const [, masterId = ""] = row.sealed.split(".");
@@ -102,7 +102,7 @@ export const createVault = (dir: string, isShared = false): Vault => {
 
   return {
     seal: (account, key, beside) => {
-      if (isShared) insistOnMastersOf(beside);
+      if (isShared) requireMasterKeysOf(beside);
       const master = newest();
       const id = `pk_${randomBytes(5).toString("hex")}`;
       const nonce = randomBytes(NONCE_BYTES);

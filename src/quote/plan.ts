@@ -3,7 +3,7 @@ import { ok } from "node:assert/strict";
 import { fieldsOf, isLink, routeField } from "../../catalogue/capabilities.ts";
 import type { Model, Route } from "../../catalogue/schema.ts";
 import { memoize } from "../collections/memoize.ts";
-import { ApiError, type RefusalCode } from "../domain/api-errors.ts";
+import { ApiError, type ApiErrorCode } from "../domain/api-errors.ts";
 import type { Credits, Measured, PlannedRoute } from "../domain/types.ts";
 import { billedFields } from "../inputs/pinned-links.ts";
 import { clipFault, fieldFault, measuredOf } from "./check-field.ts";
@@ -142,7 +142,7 @@ const candidatesOf = (request: PlanRequest): Candidate[] => {
 const refusalOf = ({ model, maxCostCredits, maxWaitMs }: PlanRequest, candidates: readonly Candidate[]): ApiError => {
   const last = FILTERS.findLast((filter) => candidates.some(({ stoppedBy }) => stoppedBy === filter)) ?? "unconfigured";
   const left = candidates.filter(({ stoppedBy }) => stoppedBy === last);
-  const no = (code: RefusalCode, message: string) => new ApiError(code, message);
+  const no = (code: ApiErrorCode, message: string) => new ApiError(code, message);
   switch (last) {
     case "unconfigured":
       return no("model_not_available", `model: ${model.id} is not available; no route of it is configured.`);

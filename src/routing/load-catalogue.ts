@@ -4,19 +4,19 @@ import { BadSetting, PREFIX, providerSetting, type Settings } from "../config/sc
 import { type Dialects, readDialects } from "../providers/dialect/load.ts";
 import { knownProviders } from "../providers/providers.ts";
 
-/** @throws DialectsFault with every error of every file */
+/** @throws DialectsError with every error of every file */
 export const dialectsOf = ({ catalogue: { dir } }: Pick<Settings, "catalogue">): Dialects =>
   readDialects(dir === "" ? null : dir);
 
-/** Every model of the configuration, whatever its providers. @throws CatalogueFault, DialectsFault */
-export const wholeCatalogue = (settings: Pick<Settings, "catalogue">): Catalogue => {
+/** Every model of the configuration, whatever its providers. @throws CatalogueError, DialectsError */
+export const completeCatalogue = (settings: Pick<Settings, "catalogue">): Catalogue => {
   const { dir } = settings.catalogue;
   return dir === "" ? builtInCatalogue() : loadCatalogue(dir, [...knownProviders(dialectsOf(settings)).keys()]);
 };
 
-/** The models that a service offers, without simulator models unless it is simulated. @throws CatalogueFault, DialectsFault */
+/** The models that a service offers, without simulator models unless it is simulated. @throws CatalogueError, DialectsError */
 export const catalogueOf = (settings: Settings, simulated: boolean): Catalogue => {
-  const whole = wholeCatalogue(settings);
+  const whole = completeCatalogue(settings);
   return simulated ? whole : catalogueOver(whole.models.filter((model) => !model.simulated));
 };
 
@@ -28,7 +28,7 @@ export const knownAccounts = (dialects: Dialects): ReadonlySet<string> =>
  * @param origins source of each setting
  * @throws BadSetting for settings of an unknown provider
  */
-export const insistOnProviders = (settings: Settings, dialects: Dialects, origins?: ReadonlyMap<string, string>): void => {
+export const requireKnownProviders = (settings: Settings, dialects: Dialects, origins?: ReadonlyMap<string, string>): void => {
   const known = knownAccounts(dialects);
   const unknownProvider = Object.keys(settings.providers).find((id) => !known.has(id));
   if (unknownProvider === undefined) return;

@@ -159,12 +159,12 @@ export const createRouteTable = (deps: RouteTableDeps): Routes => {
     maxRunningOf: (routeId) =>
       Math.max(1, Math.floor((catalogue.route(routeId)?.route.max_running ?? deps.maxRunningPerRoute) / (deps.nodes?.() ?? 1))),
     expectedMs: (routeId) => expected.get(routeId),
-    confirmMs: (routeId, isToldOnly) => {
+    confirmMs: (routeId, isCallbackOnly) => {
       const route = catalogue.route(routeId)?.route;
-      if (!route) return isToldOnly ? undefined : CONFIRM_S * 1000;
+      if (!route) return isCallbackOnly ? undefined : CONFIRM_S * 1000;
       const boundMs = (route.confirm_s ?? CONFIRM_S) * 1000;
       const usualMs = expected.get(routeId) ?? route.expected_s * 1000;
-      return Math.min(isToldOnly ? Math.max(boundMs, 2 * usualMs) : boundMs, route.timeout_s * 1000);
+      return Math.min(isCallbackOnly ? Math.max(boundMs, 2 * usualMs) : boundMs, route.timeout_s * 1000);
     },
     delivered: (routeId, tookMs) => {
       const times = deliveries.get(routeId) ?? [];

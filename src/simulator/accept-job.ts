@@ -7,7 +7,7 @@ import type { JsonObject } from "../domain/types.ts";
 import type { Script } from "./fault-script.ts";
 import { type Fault, type Faults, isFault, makeFault, numberOf, ruleOf } from "./faults.ts";
 import { type Answer, bodyObject, page, type Reply, type SimulatorRequest, text } from "./http-server.ts";
-import type { Workshop } from "./job-results.ts";
+import type { JobResults } from "./job-results.ts";
 import { type Job, type Jobs, type Provider, planJob } from "./jobs.ts";
 import type { Log, Submission } from "./log.ts";
 import type { KindOf } from "./parse-request.ts";
@@ -23,7 +23,7 @@ export type Bench = {
   log: Log;
   jobs: Jobs;
   script: Script;
-  workshop: Workshop;
+  results: JobResults;
   uploads: UploadStorage;
   /** Counts submissions across restarts. */
   next(): number;
@@ -207,8 +207,8 @@ export const takeIn = async (
   await bench.log.append(line(answer, faults, job));
   bench.jobs.add(job);
   // Links are read now, because the files may be deleted before the result is downloaded.
-  void bench.workshop.wishOf(job);
-  void bench.workshop.receivedOf(job).then((received) => {
+  void bench.results.parsedRequestOf(job);
+  void bench.results.receivedOf(job).then((received) => {
     job.received = received;
   });
   return answer;

@@ -93,8 +93,8 @@ export const falFailure = (bench: Bench, job: Job): Reply | undefined => {
 export const falResult = async (bench: Bench, job: Job, origin: string): Promise<Reply> => {
   const failure = falFailure(bench, job);
   if (failure) return failure;
-  const files = await bench.workshop.announce(job, origin);
-  const { kind } = await bench.workshop.wishOf(job);
+  const files = await bench.results.announce(job, origin);
+  const { kind } = await bench.results.parsedRequestOf(job);
   const body = resultBody(job, job.endpoint, files, kind);
   // A blank replaces a withheld image, and only the flag reports it.
   const flags = isFault(job.faults.run, "withheld") ? { has_nsfw_concepts: files.map(() => true) } : {};

@@ -34,7 +34,7 @@ export type Reply = {
 /** `drop` resets the connection without a byte; `hang` keeps it open without a response. */
 export type Answer = Reply | { kind: "drop" } | { kind: "hang" };
 
-const MOST_BODY_BYTES = 16 * 1024 * 1024;
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 export const json = (status: number, body: unknown, headers: Record<string, string> = {}): Reply => ({
   kind: "reply",
@@ -84,7 +84,7 @@ const readBody = async (request: IncomingMessage): Promise<Uint8Array | undefine
   let bytes = 0;
   for await (const part of request as AsyncIterable<Uint8Array>) {
     bytes += part.length;
-    if (bytes > MOST_BODY_BYTES) return undefined;
+    if (bytes > MAX_BODY_BYTES) return undefined;
     parts.push(part);
   }
   return new Uint8Array(Buffer.concat(parts));

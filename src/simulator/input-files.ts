@@ -7,7 +7,7 @@ import type { SecondReading } from "../media/reference-probe.ts";
 import { inMemory, type Sandbox } from "../media/sandbox/sandbox.ts";
 import type { Size } from "./resolutions.ts";
 
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 const FETCH_MS = 10_000;
 /** Includes the wait for a sandbox process. */
 const READ_MS = 30_000;
@@ -49,7 +49,7 @@ const download = async (link: string): Promise<Uint8Array | undefined> => {
     let bytes = 0;
     for await (const part of answer.body) {
       bytes += part.length;
-      if (bytes > MOST_BYTES) return undefined;
+      if (bytes > MAX_BYTES) return undefined;
       parts.push(part);
     }
     return new Uint8Array(Buffer.concat(parts));
@@ -68,7 +68,7 @@ const linksIn = (value: Json): string[] => {
   return (Array.isArray(value) ? value : Object.values(value)).flatMap(linksIn);
 };
 /** A data URI is identified by its start. */
-const LONGEST_NAME = 300;
+const MAX_NAME = 300;
 
 /** Reads untrusted bytes in a sandbox process, as the service does. A file that exceeds the sandbox's limits is not measured. */
 const measureIn =
@@ -97,7 +97,7 @@ export const createInputFiles = (input: JsonObject, sandbox: Pick<Sandbox, "run"
   const receive = async (link: string): Promise<Received[]> => {
     const { ms, width, bytes = 0, sha256 = "" } = (await measureOnce(link)) ?? {};
     if (ms === undefined) return [];
-    return [{ link: link.slice(0, LONGEST_NAME), kind: width === undefined ? "audio" : "video", ms, bytes, sha256 }];
+    return [{ link: link.slice(0, MAX_NAME), kind: width === undefined ? "audio" : "video", ms, bytes, sha256 }];
   };
   return {
     picture: async (link) => {

@@ -7,7 +7,7 @@ import type { Answer, Reply, SimulatorRequest } from "./http-server.ts";
 import { json, page, ranged, text } from "./http-server.ts";
 import { createInputFiles, type Received, type Sources } from "./input-files.ts";
 import { endsAtMs, type Job, RESULT_RETENTION_MS, stateAt } from "./jobs.ts";
-import type { Studio } from "./media-factory.ts";
+import type { MediaFactory } from "./media-factory.ts";
 import { type DefaultsOf, type KindOf, type ParsedRequest, parseRequest } from "./parse-request.ts";
 import { OTHER_KINDS, type OtherKind } from "./rare-formats.ts";
 import { sendAs } from "./send-file.ts";
@@ -17,9 +17,15 @@ import { otherwise } from "./wrong-deliveries.ts";
 /** An announced result file; sizes are missing if the announced URL is not on this server. */
 export type Announced = { url: string; name: string; mime: string; bytes: number; width: number; height: number };
 
-type WorkshopParts = { kindOf: KindOf; studio: Studio; sandbox: Pick<Sandbox, "run">; nowMs: () => number; unsaid?: DefaultsOf };
+type JobResultsDeps = {
+  kindOf: KindOf;
+  mediaFactory: MediaFactory;
+  sandbox: Pick<Sandbox, "run">;
+  nowMs: () => number;
+  unsaid?: DefaultsOf;
+};
 /** `kindOf` determines the kind of an endpoint's results; `nowMs` determines whether a job is done. */
-export const createJobResults = ({ kindOf, studio, sandbox, nowMs, unsaid = () => ({}) }: WorkshopParts) => {
+export const createJobResults = ({ kindOf, mediaFactory: studio, sandbox, nowMs, unsaid = () => ({}) }: JobResultsDeps) => {
   const parsedRequests = new WeakMap<Job, Promise<ParsedRequest>>();
   const receipts = new WeakMap<Job, Promise<Received[]>>();
 
@@ -124,9 +130,9 @@ export const createJobResults = ({ kindOf, studio, sandbox, nowMs, unsaid = () =
     });
   };
 
-  return { wishOf: parsedRequestOf, receivedOf, announce, deliver, hand };
+  return { parsedRequestOf: parsedRequestOf, receivedOf, announce, deliver, hand };
 };
-export type Workshop = ReturnType<typeof createJobResults>;
+export type JobResults = ReturnType<typeof createJobResults>;
 
 /** The other kind of file that the script selects for a job. */
 const otherKind = ({ faults: { kind } }: Job) =>

@@ -13,7 +13,7 @@ export type Sketch = { format: FileFormat; width: number; height: number; ms: nu
 const VARIANTS = 12;
 const CACHE_BYTES = 96 * 1024 * 1024;
 
-export type Studio = {
+export type MediaFactory = {
   /** Generates a file. Equal sketches and marks give equal bytes; different marks always give different bytes. */
   make(sketch: Sketch, seed: number, mark: string): Promise<Uint8Array>;
 };
@@ -32,7 +32,7 @@ const draw = (sketch: Sketch, look: number): Promise<Uint8Array> => {
 };
 
 /** Creates a media factory with a cache of at most 96 MB; the oldest entry is evicted first. */
-export const createMediaFactory = (): Studio => {
+export const createMediaFactory = (): MediaFactory => {
   const kept = new Map<string, Promise<Uint8Array>>();
   const sizes = new Map<string, number>();
   let keptBytes = 0;

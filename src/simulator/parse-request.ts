@@ -14,7 +14,7 @@ export type DefaultsOf = (endpoint: string) => JsonObject;
 export type ParsedRequest = { kind: MediaKind; count: number; sketch: Sketch };
 
 const DEFAULT_CLIP_MS = 5000;
-const LONGEST_MS = 600_000;
+const MAX_MS = 600_000;
 /** Spoken text: about fifteen characters a second. */
 const MS_PER_CHARACTER = 66;
 
@@ -82,7 +82,7 @@ const habitOf = (endpoint: string, { mode }: JsonObject): { resolution?: string;
 export const glance = (endpoint: string, input: JsonObject, kindOf: KindOf) => ({
   kind: requestedKind(input) ?? kindOf(endpoint) ?? kindByName(endpoint) ?? kindByFields(input),
   count: countOf(input),
-  lengthMs: Math.min(LONGEST_MS, (requestedSeconds(input) ?? habitOf(endpoint, input).seconds ?? DEFAULT_CLIP_MS / 1000) * 1000),
+  lengthMs: Math.min(MAX_MS, (requestedSeconds(input) ?? habitOf(endpoint, input).seconds ?? DEFAULT_CLIP_MS / 1000) * 1000),
 });
 
 /**
@@ -138,7 +138,7 @@ export const parseRequest = async (
   if (kind === "audio") {
     const text = link(input, "text", "prompt", "input") ?? "";
     const ms = requestedS === undefined ? Math.min(120_000, Math.max(1000, text.length * MS_PER_CHARACTER)) : requestedS * 1000;
-    return { kind, count: 1, sketch: { format, width: 0, height: 0, ms: Math.min(LONGEST_MS, Math.round(ms)), sound: true } };
+    return { kind, count: 1, sketch: { format, width: 0, height: 0, ms: Math.min(MAX_MS, Math.round(ms)), sound: true } };
   }
   // A request without a length and with a single clip is an edit of that clip.
   const clip = clipOf(input) ?? (requestedS === undefined ? link(input, "video_urls", "reference_videos") : undefined);
@@ -157,5 +157,5 @@ export const parseRequest = async (
     keepsSize && source?.width && source.height
       ? evenSize({ width: source.width, height: source.height })
       : clipSize(resolution ?? habit.resolution ?? "720p", await shapeOf(sources, input, kind, source));
-  return { kind, count: 1, sketch: { format, ...size, ms: Math.min(LONGEST_MS, Math.round(ms)), sound } };
+  return { kind, count: 1, sketch: { format, ...size, ms: Math.min(MAX_MS, Math.round(ms)), sound } };
 };

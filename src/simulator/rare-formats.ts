@@ -18,7 +18,7 @@ const u32 = (n: number) => [...u16(n), ...u16(n >>> 16)];
 const join = (...parts: (Uint8Array | readonly number[])[]): Uint8Array =>
   new Uint8Array(Buffer.concat(parts.map((part) => (part instanceof Uint8Array ? part : Uint8Array.from(part)))));
 
-const [CLEAR, END, FIRST_FREE, MOST_CODES] = [256, 257, 258, 4094];
+const [CLEAR, END, FIRST_FREE, MAX_CODES] = [256, 257, 258, 4094];
 
 /** One colour in GIF's LZW compression: each code stands for a run that is one pixel longer than the previous one. */
 const gifPixels = (count: number, colour: number): Uint8Array => {
@@ -31,7 +31,7 @@ const gifPixels = (count: number, colour: number): Uint8Array => {
   for (let left = count; left > 0; ) {
     put(CLEAR);
     width = 9;
-    for (let run = 1, free = FIRST_FREE; left > 0 && free < MOST_CODES; run++, free++) {
+    for (let run = 1, free = FIRST_FREE; left > 0 && free < MAX_CODES; run++, free++) {
       const length = Math.min(run, left);
       put(length === 1 ? colour : FIRST_FREE + length - 2);
       left -= length;

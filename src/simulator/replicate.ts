@@ -16,7 +16,7 @@ import { type Answer, bodyObject, json, page, type Reply, type SimulatorRequest 
 import { endsAtMs, type Job, RESULT_RETENTION_MS } from "./jobs.ts";
 
 const PER_PAGE = 100;
-const MOST_HELD_S = 60;
+const MAX_HELD_S = 60;
 const ALPHABET = "abcdefghjkmnpqrstvwxyz0123456789";
 
 const problem = (
@@ -114,7 +114,7 @@ const prediction = async (bench: Bench, job: Job, origin: string, says?: string)
   const removed = bench.clock.nowMs() > endMs + RESULT_RETENTION_MS;
   let output: Json = null;
   if (status === "succeeded" && real === "succeeded" && !removed) {
-    const urls = (await bench.workshop.announce(job, origin)).map(({ url }) => url);
+    const urls = (await bench.results.announce(job, origin)).map(({ url }) => url);
     // Models that accept a number of images return a list, the others a single URL.
     output = "num_outputs" in job.input || "num_images" in job.input || urls.length > 1 ? urls : (urls[0] ?? null);
   }
@@ -195,12 +195,12 @@ const list = async (bench: Bench, request: SimulatorRequest): Promise<Answer> =>
 
 /** `Prefer: wait`, or `wait=5`: the response is delayed until the prediction has ended, at most for this time. */
 const held = async (bench: Bench, request: SimulatorRequest, taken: Answer): Promise<Answer> => {
-  const [waits, seconds = MOST_HELD_S] = /^wait(?:=(\d+))?$/.exec(request.headers.prefer ?? "") ?? [];
+  const [waits, seconds = MAX_HELD_S] = /^wait(?:=(\d+))?$/.exec(request.headers.prefer ?? "") ?? [];
   if (waits === undefined || taken.kind !== "reply" || taken.status !== 201 || taken.cutAt !== undefined) return taken;
   const { id } = JSON.parse(String(taken.body)) as { id?: string };
   const job = bench.jobs.find("replicate", id ?? "");
   if (!job) return taken;
-  const ms = Math.min(endsAtMs(job) - bench.clock.nowMs(), Math.min(Number(seconds), MOST_HELD_S) * 1000);
+  const ms = Math.min(endsAtMs(job) - bench.clock.nowMs(), Math.min(Number(seconds), MAX_HELD_S) * 1000);
   // A timer can fire a fraction of a millisecond early.
   await new Promise<void>((over) => bench.clock.after(ms + 1, over));
   return { ...taken, body: JSON.stringify(await prediction(bench, job, request.origin)) };

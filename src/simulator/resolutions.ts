@@ -31,10 +31,10 @@ const NAMED: Readonly<Record<string, Size>> = {
   landscape_16_9: { width: 1024, height: 576 },
 };
 
-const MOST_PIXELS = 8192;
-const up16 = (n: number) => Math.min(MOST_PIXELS, Math.max(16, Math.ceil(n / 16 - 1e-6) * 16));
-const near16 = (n: number) => Math.min(MOST_PIXELS, Math.max(16, Math.round(n / 16) * 16));
-const even = (n: number) => Math.min(MOST_PIXELS, Math.max(2, Math.round(n / 2) * 2));
+const MAX_PIXELS = 8192;
+const up16 = (n: number) => Math.min(MAX_PIXELS, Math.max(16, Math.ceil(n / 16 - 1e-6) * 16));
+const near16 = (n: number) => Math.min(MAX_PIXELS, Math.max(16, Math.round(n / 16) * 16));
+const even = (n: number) => Math.min(MAX_PIXELS, Math.max(2, Math.round(n / 2) * 2));
 
 /** A requested size in pixels, rounded to even, at most 8192 on each side. */
 export const evenSize = ({ width, height }: Size): Size => ({ width: even(width), height: even(height) });

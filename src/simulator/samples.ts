@@ -1,7 +1,7 @@
 // Sample media for requests: clips, images and voices, generated on demand.
 import type { Answer, SimulatorRequest } from "./http-server.ts";
 import { ranged, text } from "./http-server.ts";
-import type { Studio } from "./media-factory.ts";
+import type { MediaFactory } from "./media-factory.ts";
 import { type FileFormat, MIME } from "./watermark.ts";
 
 const FORMATS: Readonly<Record<string, FileFormat>> = {
@@ -17,7 +17,7 @@ const HELP =
   "clip.mp4?seconds&width&height&audio, picture.png|jpg|webp?width&height, voice.mp3|wav?seconds; clip-6s.mp4 for short\n";
 
 /** `GET /samples/NAME`: the extension of the name is the format; `-6s` in it, or `seconds`, is the length (5 s by default). */
-export const answerSample = async (studio: Studio, request: SimulatorRequest, name: string): Promise<Answer> => {
+export const answerSample = async (mediaFactory: MediaFactory, request: SimulatorRequest, name: string): Promise<Answer> => {
   const [, what = "", shortS, extension = ""] = /^(clip|picture|voice)(?:-(\d+(?:\.\d+)?)s)?\.([a-z0-9]+)$/.exec(name) ?? [];
   const format = FORMATS[extension];
   const kind = { clip: "video", picture: "image", voice: "audio" }[what];
@@ -37,6 +37,6 @@ export const answerSample = async (studio: Studio, request: SimulatorRequest, na
     what === "picture" ? { width: Math.round(width), height: Math.round(height) } : { width: even(width), height: even(height) };
   const sound = what === "voice" || !["0", "false"].includes(request.query.get("audio") ?? "0");
   const seed = Number(request.query.get("seed") ?? 3) || 0;
-  const bytes = await studio.make({ format, ...size, ms: Math.round(seconds * 1000), sound }, seed, `sample ${name}`);
+  const bytes = await mediaFactory.make({ format, ...size, ms: Math.round(seconds * 1000), sound }, seed, `sample ${name}`);
   return ranged(request, { kind: "reply", status: 200, headers: { "content-type": MIME[format] }, body: bytes });
 };

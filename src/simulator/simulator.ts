@@ -123,7 +123,7 @@ export const createSimulator = async (options: SimulatorOptions = {}): Promise<S
   const { host = "127.0.0.1", port = 0, speed = 1, seed = 1, kindOf = kindByName, unsaid } = options;
   const clock = options.clock ?? systemClock();
   const log = await openLog(options.log ?? null);
-  const studio = createMediaFactory();
+  const mediaFactory = createMediaFactory();
   const own = createSandbox({ workers: READERS });
   const sandbox = options.sandbox ?? own;
   let count = log.lines().filter(({ type }) => type === "submission").length;
@@ -135,7 +135,7 @@ export const createSimulator = async (options: SimulatorOptions = {}): Promise<S
     log,
     jobs: createJobs(clock, log.lines()),
     script: createFaultScript(seed),
-    workshop: createJobResults({ kindOf, studio, sandbox, nowMs: () => clock.nowMs(), ...(unsaid ? { unsaid } : {}) }),
+    results: createJobResults({ kindOf, mediaFactory, sandbox, nowMs: () => clock.nowMs(), ...(unsaid ? { unsaid } : {}) }),
     uploads: createUploadStorage(),
     next: () => ++count,
   };
@@ -143,7 +143,7 @@ export const createSimulator = async (options: SimulatorOptions = {}): Promise<S
   const answerFile = async (request: SimulatorRequest, path: string): Promise<Answer> => {
     const [, id = "", n = ""] = /^\/([\w-]+)\/output-(\d+)\.\w+$/.exec(path) ?? [];
     const job = bench.jobs.byId(id);
-    const answer = await bench.workshop.deliver(request, job, Number(n));
+    const answer = await bench.results.deliver(request, job, Number(n));
     if (job && answer.kind === "reply" && answer.status === 200 && request.method === "GET")
       await noteOnce(bench, job, "fetched");
     return answer;
@@ -159,7 +159,7 @@ export const createSimulator = async (options: SimulatorOptions = {}): Promise<S
     if (handler) return handler.speak(bench, request, path.slice(handler.place.length) || "/");
     if (path.startsWith("/files/")) return answerFile(request, path.slice("/files".length));
     if (path.startsWith("/uploads/")) return bench.uploads.answer(request, path.slice("/uploads".length));
-    if (path.startsWith("/samples/")) return answerSample(studio, request, path.slice("/samples/".length));
+    if (path.startsWith("/samples/")) return answerSample(mediaFactory, request, path.slice("/samples/".length));
     if (path === "/script") return answerScript(bench, request);
     if (path === "/jobs") return json(200, { jobs: bench.jobs.all().map((job) => viewOf(bench, job)) });
     if (path === "/log")

@@ -13,7 +13,7 @@ export type UploadStorage = {
   answer(query: SimulatorRequest, path: string): Answer;
 };
 
-const MOST_BYTES = 256 * 1_048_576;
+const MAX_BYTES = 256 * 1_048_576;
 
 /** Creates a storage that keeps the newest files. */
 export const createUploadStorage = (): UploadStorage => {
@@ -23,7 +23,7 @@ export const createUploadStorage = (): UploadStorage => {
     files.set(id, stored);
     let held = [...files.values()].reduce((sum, { bytes }) => sum + bytes.length, 0);
     for (const [oldest, { bytes }] of files) {
-      if (held <= MOST_BYTES || oldest === id) break;
+      if (held <= MAX_BYTES || oldest === id) break;
       files.delete(oldest);
       held -= bytes.length;
     }

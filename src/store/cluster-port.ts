@@ -2,7 +2,7 @@
 
 import type { GenerationRecord, PlannedRoute } from "../domain/types.ts";
 import type { OpenGeneration } from "./mutations.ts";
-import type { JournalLine, LedgerSums } from "./store.ts";
+import type { LedgerSums, StoredEvent } from "./store.ts";
 
 /** The lease of this node in a shared store. Leases run by the clock of the store. */
 export type Node = {
@@ -17,9 +17,9 @@ export type Node = {
    * Since when the former process of this directory could not reach the store at its end, in milliseconds; null: it could, or
    * unknown.
    */
-  formerAwaySinceMs: number | null;
+  formerUnavailableSinceMs: number | null;
   /** Stores that for the next process of this directory; null: the store has recovered. */
-  noteAway(sinceMs: number | null): void;
+  recordUnavailable(sinceMs: number | null): void;
   /**
    * Renews the lease, announces a drain, ends dead nodes and reads the state of the cluster. @returns null if this node was
    * ended. @throws if the store does not answer.
@@ -31,7 +31,7 @@ export type Node = {
    * Takes one of at most `most` requests that all nodes accept for an account in a second since 1970. A crash may lose the count,
    * which is useless afterwards. @returns whether one was left.
    */
-  takeBurst(accountSeq: number, second: number, most: number): Promise<boolean>;
+  takeFromRateLimit(accountSeq: number, second: number, most: number): Promise<boolean>;
   /** Stores a provider callback for the node that polls the attempt. */
   leaveHint(hint: Hint): Promise<void>;
   /** Inbox entries for this node. */
@@ -70,7 +70,7 @@ export type RemoteGenerationState = {
   status: "queued" | "running";
 };
 /** A stored event with the epoch of its writer, and with the provider request if one was made and requested. */
-export type WrittenLine = JournalLine & { seq: number; epoch: number; request?: string };
+export type WrittenLine = StoredEvent & { seq: number; epoch: number; request?: string };
 /** A generation with its snapshot (null: queued or ended). */
 export type RemoteGeneration = {
   record: GenerationRecord;

@@ -11,7 +11,7 @@ import { DATABASE_FILE } from "./sqlite/open.ts";
 import type { Mode, Store } from "./store.ts";
 
 /** Rejects settings that a shared database excludes. @throws BadSetting */
-export const insistOnShare = ({ store, backup }: Settings): void => {
+export const requireNoBackupDir = ({ store, backup }: Settings): void => {
   if (store.url !== "" && backup.dir !== "")
     throw new BadSetting(
       "GENROUTER_BACKUP__DIR is for a database in the data directory: take backups of PostgreSQL with its own tools, and leave this one empty",

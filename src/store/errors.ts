@@ -20,10 +20,10 @@ export class StoreMigrated extends Error {
 export class DatabaseUnavailable extends Error {
   override readonly name = "DatabaseUnavailable";
   /** The error is permanent: the server rejects this user, or the database does not exist. */
-  readonly isRefusal: boolean;
-  constructor(message: string, { isRefusal = false, ...options }: ErrorOptions & { isRefusal?: boolean } = {}) {
+  readonly isRejected: boolean;
+  constructor(message: string, { isRejected: isRefusal = false, ...options }: ErrorOptions & { isRejected?: boolean } = {}) {
     super(message, options);
-    this.isRefusal = isRefusal;
+    this.isRejected = isRefusal;
   }
 }
 /** The database answers and contains no service data yet. */

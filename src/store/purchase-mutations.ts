@@ -5,8 +5,8 @@ import type { Principal } from "./mutations.ts";
 
 /** Offered packs in USD (§1). A purchase can also be any whole amount between the limits. */
 export const PACKS_USD = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000] as const;
-export const LEAST_USD = 10;
-export const MOST_USD = 5000;
+export const MIN_USD = 10;
+export const MAX_USD = 5000;
 
 /** `stripe`: real payments. `test`: the checkout of a simulated service. */
 export type PurchaseProvider = "stripe" | "test";

@@ -66,8 +66,8 @@ export type KeySpend = {
   last30Credits: Credits;
 };
 /** The grouping of usage sums. */
-export const USAGE_BY = ["day", "model", "account", "key"] as const;
-export type UsageBy = (typeof USAGE_BY)[number];
+export const USAGE_GROUPINGS = ["day", "model", "account", "key"] as const;
+export type UsageGrouping = (typeof USAGE_GROUPINGS)[number];
 /** Ended generations of a day, model, account or key with waiting times of one bucket (src/domain/calendar.ts). */
 export type UsageRow = {
   /** The day since 1970, a model, or the id of an account or a key. */
@@ -101,7 +101,7 @@ export type TransferRow = {
 export type ProviderKeyRow = { account: string; id: string; sealed: string; setAtMs: number };
 /** A route that an operator disabled. */
 export type SwitchedOff = { routeId: string; reason: string; atMs: number };
-export type JournalLine = { version: number; atMs: number; event: JsonObject & { type: string }; stateAfter: string };
+export type StoredEvent = { version: number; atMs: number; event: JsonObject & { type: string }; stateAfter: string };
 /**
  * An attempt that a provider may have billed but no customer was charged for. `late`: delivered after another delivery or after
  * the end. `mismatched`: the delivery differs from the order. `unusable`: the result could not be downloaded or parsed.
@@ -137,12 +137,12 @@ export type SentRow = Pick<
   options: JsonObject;
 };
 /** Transfers summed in order up to `upToSeq`: top-ups plus adjustments, and captures. */
-export type SummedUp = { upToSeq: number; putCredits: Credits; capturedCredits: Credits };
+export type LedgerCheckpoint = { upToSeq: number; putCredits: Credits; capturedCredits: Credits };
 /**
  * Sums over one state of the ledger. `isWhole`: every transfer is included. Only then the sums of all balances and of the holds
  * of open generations are valid.
  */
-export type LedgerTotals = SummedUp & {
+export type LedgerTotals = LedgerCheckpoint & {
   isWhole: boolean;
   balances: Pick<AccountRow, "availableCredits" | "heldCredits" | "chargedCredits">;
   openReservedCredits: Credits;
@@ -221,7 +221,7 @@ export interface StoreReads extends FileReads, PurchaseReads, UserReads {
   orderedOf(seq: number): Promise<Ordered | null>;
   attempt(seq: number, n: number): Promise<Attempt | undefined>;
   attemptsOf(seq: number): Promise<Attempt[]>;
-  journalOf(seq: number): Promise<JournalLine[]>;
+  eventsOf(seq: number): Promise<StoredEvent[]>;
   snapshotOf(seq: number): Promise<{ version: number; snapshot: string } | undefined>;
   /** The plan of the submission, which is kept after the end: routes in order, and the time after which no attempt begins. */
   planOf(seq: number): Promise<{ plan: readonly PlannedRoute[]; waitEndsAtMs: number } | undefined>;
@@ -257,7 +257,7 @@ export interface StoreReads extends FileReads, PurchaseReads, UserReads {
   /** By key id, for one account or all. */
   keySpend(nowMs: number, accountId?: string): Promise<Map<string, KeySpend>>;
   /** Usage of generations that ended from `fromDay` to `toDay`, both inclusive, as far as it is rolled up. */
-  usage(query: { fromDay: number; toDay: number; accountId: string | null; by: UsageBy }): Promise<UsageRow[]>;
+  usage(query: { fromDay: number; toDay: number; accountId: string | null; by: UsageGrouping }): Promise<UsageRow[]>;
   /** Number of transfers that are not rolled up yet. */
   usageBehind(): Promise<number>;
   /** Transfers of an account before `beforeSeq` (null: all), newest first; at most `limit`. */
@@ -269,7 +269,7 @@ export interface StoreReads extends FileReads, PurchaseReads, UserReads {
     limit: number,
   ): Promise<{ seq: number; status: "queued" | "running"; model: string; reservedCredits: Credits; createdAtMs: number }[]>;
   /** Adds up to `limit` further transfers to the previous sums. */
-  bookSums(before: SummedUp, limit: number): Promise<LedgerTotals>;
+  ledgerTotals(before: LedgerCheckpoint, limit: number): Promise<LedgerTotals>;
   /** One step through a list of generations, newest first. `looks` bounds its cost for any number of rows. */
   generationsStep(query: GenerationsQuery): Promise<GenerationsStep>;
   /** A generation by id for any account; for the operator. */

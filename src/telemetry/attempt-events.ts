@@ -48,7 +48,7 @@ const isPaid = (outcome: string, { failure }: AttemptChange): boolean =>
   failure?.class === "result_expired";
 
 /** The most accounts and attempts in each cache. Generations usually end shortly after a delivery. */
-const MOST_KEPT = 1_000;
+const MAX_KEPT = 1_000;
 
 const outcomeOf = ({ state, failure }: AttemptChange): string | undefined => {
   // The input is at fault, not the route.
@@ -58,9 +58,9 @@ const outcomeOf = ({ state, failure }: AttemptChange): string | undefined => {
 
 export const createAttemptEvents = ({ log, attempts, reads, catalogue }: AttemptEventsDeps) => {
   /** The attempt that delivered, by the generation's row. The end of the generation usually follows immediately. */
-  const deliveredBy = new ClockCache<number, { n: number }>(MOST_KEPT);
-  const accountOf = new ClockCache<number, { id: string }>(MOST_KEPT);
-  const costs = new ClockCache<string, Promise<number>>(MOST_KEPT);
+  const deliveredBy = new ClockCache<number, { n: number }>(MAX_KEPT);
+  const accountOf = new ClockCache<number, { id: string }>(MAX_KEPT);
+  const costs = new ClockCache<string, Promise<number>>(MAX_KEPT);
 
   const readCost = async ({ seq, route, priceCredits }: Attempt): Promise<number> => {
     const known = catalogue().route(route.routeId);
@@ -229,4 +229,4 @@ export const createAttemptEvents = ({ log, attempts, reads, catalogue }: Attempt
     },
   };
 };
-export type Facts = ReturnType<typeof createAttemptEvents>;
+export type AttemptEvents = ReturnType<typeof createAttemptEvents>;

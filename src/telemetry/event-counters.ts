@@ -1,6 +1,6 @@
 // Event counters: map each log event to the metrics that it changes.
 
-import { REFUSALS } from "../domain/api-errors.ts";
+import { API_ERRORS } from "../domain/api-errors.ts";
 import { GENERATION_ERROR_CODES } from "../domain/types.ts";
 import { EVENTS, type EventFields, type EventName } from "../logging/events.ts";
 import { createLabelCap } from "./label-cap.ts";
@@ -10,11 +10,11 @@ import type { Registered } from "./registry.ts";
 export type CountEvent = (event: EventName, fields: EventFields) => void;
 
 /** More than any catalogue contains; ids that were removed from the catalogue keep their series. */
-const MOST_MODELS = 1_000;
-const MOST_ROUTES = 4_000;
+const MAX_MODELS = 1_000;
+const MAX_ROUTES = 4_000;
 /** A provider has one host or a few. If a provider returns many hosts, the hosts beyond the limit share one series. */
-const MOST_HOSTS = 200;
-const MOST_WORDS = 100;
+const MAX_HOSTS = 200;
+const MAX_WORDS = 100;
 
 const TROUBLES = Object.entries(EVENTS).filter(([, level]) => level === "warn" || level === "error" || level === "fatal");
 const TROUBLE: ReadonlyMap<string, string> = new Map(TROUBLES);
@@ -59,7 +59,7 @@ const seconds = (ms: number | undefined): number => Math.max(0, ms ?? 0) / 1000;
 /** Counters for alerts start at 0. A counter that appears with its first event hides that event from `increase()`. */
 const beginAtZero = ({ count }: Registered): void => {
   count("genrouter_generations_reclaimed_total", {}, 0);
-  for (const code of [...Object.keys(REFUSALS), ...GENERATION_ERROR_CODES]) count("genrouter_errors_total", { code }, 0);
+  for (const code of [...Object.keys(API_ERRORS), ...GENERATION_ERROR_CODES]) count("genrouter_errors_total", { code }, 0);
   for (const [event, level] of TROUBLES) count("genrouter_log_events_total", { event, level }, 0);
   for (const outcome of SIGN_INS) count("genrouter_sign_ins_total", { outcome }, 0);
   for (const result of ["replayed", "conflict"]) count("genrouter_idempotency_replays_total", { result }, 0);
@@ -68,10 +68,10 @@ const beginAtZero = ({ count }: Registered): void => {
 
 export const createEventCounters = (registered: Registered): CountEvent => {
   const { count, observe } = registered;
-  const model = createLabelCap(MOST_MODELS);
-  const route = createLabelCap(MOST_ROUTES);
-  const host = createLabelCap(MOST_HOSTS);
-  const word = createLabelCap(MOST_WORDS);
+  const model = createLabelCap(MAX_MODELS);
+  const route = createLabelCap(MAX_ROUTES);
+  const host = createLabelCap(MAX_HOSTS);
+  const word = createLabelCap(MAX_WORDS);
   beginAtZero(registered);
   const active = new Map([...FAULTS.values()].map(([fault]) => [fault, 0]));
   const reportFaults = () =>

@@ -17,7 +17,7 @@ export type GaugeReadings = {
   nowMs: () => number;
   isReady: () => boolean;
   routes: () => readonly RouteReading[];
-  reads: Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles" | "undecidedReversals" | "restored">;
+  reads: Pick<StoreReads, "openGenerations" | "ledgerTotals" | "keptFiles" | "undecidedReversals" | "restored">;
   /** Space on the disk of the data directory; undefined if the system does not report it. */
   disk: () => Promise<{ freeBytes: number; sizeBytes: number } | undefined>;
   isDiskFull: () => boolean;

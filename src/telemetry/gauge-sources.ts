@@ -35,12 +35,12 @@ export type GaugeSourcesDeps = {
   /** Files that wait for the bucket; null without a bucket. */
   waiting: ResultStorage["waiting"];
   /** Whether the shared database is unavailable; absent with a data directory. */
-  isAway?: (() => boolean) | undefined;
+  isUnavailable?: (() => boolean) | undefined;
   reads: GaugeReadings["reads"] & Pick<StoreReads, "secret" | "orphans">;
 };
 
 /** Prometheus allows a scrape 10 s; a read without a database connection retries for longer. */
-const LONGEST_READ_MS = 5_000;
+const MAX_READ_MS = 5_000;
 
 export const createGaugeSources = ({
   settings,
@@ -49,13 +49,13 @@ export const createGaugeSources = ({
   nodes,
   reads,
   waiting,
-  isAway,
+  isUnavailable: isAway,
 }: GaugeSourcesDeps): GaugeReadings => {
   const isFile = settings.store.url === "";
   const path = join(settings.data.dir, DATABASE_FILE);
   const inTime = <T>(requested: Promise<T>): Promise<T | undefined> =>
     new Promise((resolve, reject) => {
-      const late = setTimeout(() => resolve(undefined), LONGEST_READ_MS);
+      const late = setTimeout(() => resolve(undefined), MAX_READ_MS);
       requested.then(resolve, reject).finally(() => clearTimeout(late));
     });
   let looked: { atMs: number; newestS: number } | null = null;

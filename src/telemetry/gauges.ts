@@ -61,7 +61,7 @@ const setOpen = ({ set }: Registered, nowMs: number, open: Awaited<ReturnType<Le
 
 /** @returns a function that fills the gauges. A value that is not available in time is omitted, never reported wrong. */
 export const createGauges = (registered: Registered, about: About, standing: GaugeReadings): (() => Promise<void>) => {
-  const books = createLedgerGauges(standing);
+  const ledgerGauges = createLedgerGauges(standing);
   const { set } = registered;
   const one = (value: number | undefined) => (value === undefined ? [] : [[{}, value] as const]);
   const { version, revision, bunVersion, interfaceVersion } = about;
@@ -69,11 +69,11 @@ export const createGauges = (registered: Registered, about: About, standing: Gau
   set("genrouter_build_info", [[labels, 1]]);
   return async () => {
     const [open, imbalance, files, orphans, undecided, restored, backupS, disk] = await Promise.all([
-      standing.whereReached(books.open),
-      standing.whereReached(books.imbalanceCredits),
-      standing.whereReached(books.filesBytes),
-      standing.whereReached(books.orphans),
-      standing.whereReached(books.undecided),
+      standing.whereReached(ledgerGauges.open),
+      standing.whereReached(ledgerGauges.imbalanceCredits),
+      standing.whereReached(ledgerGauges.filesBytes),
+      standing.whereReached(ledgerGauges.orphans),
+      standing.whereReached(ledgerGauges.undecided),
       standing.whereReached(standing.reads.restored),
       standing.lastBackupS(),
       standing.disk(),

@@ -10,7 +10,7 @@ import type { GaugeReadings } from "./gauge-readings.ts";
 /** Rows read in one turn of the event loop, which takes a few milliseconds. */
 const PAGE = 2_000;
 /** Usually there are none; beyond this number the exact count does not matter. */
-const MOST_UNDECIDED = 1000;
+const MAX_UNDECIDED = 1000;
 /** Files change slowly, and there can be millions of them. */
 const FILES_KEPT_MS = 180_000;
 
@@ -88,7 +88,7 @@ const openLedgerCheck = ({ reads }: GaugeReadings, rows: number) => {
   let summed = { upToSeq: 0, putCredits: 0, capturedCredits: 0 };
   return async (): Promise<number> => {
     for (; ; await breathe()) {
-      const sums = await reads.bookSums(summed, rows);
+      const sums = await reads.ledgerTotals(summed, rows);
       summed = sums;
       if (sums.isWhole) return contradiction(sums);
     }
@@ -109,6 +109,6 @@ export const createLedgerGauges = (standing: GaugeReadings, rows = PAGE): Ledger
     imbalanceCredits: createBackgroundGauge(openLedgerCheck(standing, rows), { nowMs }),
     orphans: createBackgroundGauge(() => readOrphans(standing), { nowMs, keptMs: FILES_KEPT_MS }),
     filesBytes: createBackgroundGauge(() => readFilesBytes(standing, rows), { nowMs, keptMs: FILES_KEPT_MS }),
-    undecided: createBackgroundGauge(async () => (await reads.undecidedReversals(MOST_UNDECIDED)).length, { nowMs }),
+    undecided: createBackgroundGauge(async () => (await reads.undecidedReversals(MAX_UNDECIDED)).length, { nowMs }),
   };
 };

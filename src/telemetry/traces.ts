@@ -30,7 +30,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The longest wait of a drain for the last spans. */
 const FLUSH_MS = 3_000;
 /** The most spans that wait for the SDK, which loads in some tens of milliseconds. */
-const MOST_WAITING = 2_048;
+const MAX_WAITING = 2_048;
 
 /** Whether the environment enables traces. */
 export const areTracesWanted = (env: Environment): boolean => {
@@ -52,7 +52,7 @@ export const createTraces = (env: Environment, version: string, log: Log): Trace
   });
   const print = (report: (spans: Spans) => void): void => {
     if (spans) report(spans);
-    else if (waiting.length < MOST_WAITING) waiting.push(report);
+    else if (waiting.length < MAX_WAITING) waiting.push(report);
   };
   return {
     report: (event, fields) => {

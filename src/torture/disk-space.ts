@@ -4,7 +4,7 @@
 import { statfsSync } from "node:fs";
 
 /** With less free space a run does not start. */
-export const LEAST_FREE_BYTES = 128e6;
+export const MIN_FREE_BYTES = 128e6;
 /** With less free space the kills end, because quiescing and audit need space as well. */
 const RESERVE_BYTES = 64e6;
 /** With less free space a log of the run may be truncated, so that the run proves nothing. */

@@ -35,8 +35,8 @@ const ABOUT: Record<string, string> = {
 };
 
 const PAGE_BYTES = 4096;
-const MOST_SYNCS = 500;
-const LONGEST_MS = 1500;
+const MAX_SYNCS = 500;
+const MAX_MS = 1500;
 const SCARCE_BYTES = 1e9;
 /** Faster than any durable write. */
 const TOO_FAST_MS = 0.004;
@@ -48,8 +48,8 @@ const measureSyncs = (dir: string): Disk["syncMs"] => {
   const page = Buffer.alloc(PAGE_BYTES, 7);
   const file = openSync(path, "a");
   const took: number[] = [];
-  const endMono = performance.now() + LONGEST_MS;
-  while (took.length < MOST_SYNCS && performance.now() < endMono) {
+  const endMono = performance.now() + MAX_MS;
+  while (took.length < MAX_SYNCS && performance.now() < endMono) {
     writeSync(file, page);
     const beganMono = performance.now();
     fdatasyncSync(file);

@@ -43,7 +43,7 @@ const WORLDS_MS = 18_000;
 const KILLS_SHARE = 0.5;
 /** Approximate duration of quiescing and audit. A turn with less than twice this time runs worlds only. */
 const PEACE_MS = 8000;
-const MOST_CYCLES = 1_000_000;
+const MAX_CYCLES = 1_000_000;
 /** Distance between the seeds of turns; worlds use the seeds in between. */
 const TURN_SEEDS = 10_007;
 
@@ -72,7 +72,7 @@ export const torture = async (plan: TorturePlan, report: (progress: Progress) =>
     progress.doing = "killing the service under load";
     const end = await runLanes({
       dir: join(scratch, `crashes-${seed}`),
-      cycles: MOST_CYCLES,
+      cycles: MAX_CYCLES,
       seed,
       lanes,
       genrouter,

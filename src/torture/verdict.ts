@@ -5,7 +5,7 @@ import type { Disk } from "./disk.ts";
 import type { Progress, TortureEnd, Unjudged } from "./torture.ts";
 
 const FAULTS_SHOWN = 5;
-const LONGEST_FAULT = 1000;
+const MAX_FAULT = 1000;
 
 const count = (n: number | undefined, one: string, many = `${one}s`): string =>
   `${(n ?? 0).toLocaleString("en-US")} ${n === 1 ? one : many}`;
@@ -69,7 +69,7 @@ export const verdictLines = (end: TortureEnd): { headline: string; lines: string
   if (ok) return { headline: "Nothing was lost.", lines: tried };
   const broken = findings.flatMap(({ check, faults }) => [
     `broken: ${check}`,
-    ...faults.slice(0, FAULTS_SHOWN).map((fault) => `    ${fault.slice(0, LONGEST_FAULT)}`),
+    ...faults.slice(0, FAULTS_SHOWN).map((fault) => `    ${fault.slice(0, MAX_FAULT)}`),
     ...(faults.length > FAULTS_SHOWN ? [`    and ${faults.length - FAULTS_SHOWN} more`] : []),
   ]);
   return { headline: `${count(findings.length, "invariant was", "invariants were")} broken.`, lines: [...broken, ...tried] };

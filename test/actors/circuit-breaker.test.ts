@@ -9,22 +9,22 @@ import { FAILS, HEALTH_TABLE } from "./circuit-breaker-table.ts";
 const ROUTE = "model/route";
 const open = (saved: ReadonlyMap<string, string> = new Map(), clock = testClock(0)) => {
   const changes: { state: string; snapshot: string }[] = [];
-  const desk = createCircuitBreakers(clock, saved, (_, state, snapshot) => changes.push({ state, snapshot }));
+  const breakers = createCircuitBreakers(clock, saved, (_, state, snapshot) => changes.push({ state, snapshot }));
   const judge = (...verdicts: RouteVerdict[]) => {
-    for (const verdict of verdicts) desk.judge(ROUTE, verdict);
+    for (const verdict of verdicts) breakers.judge(ROUTE, verdict);
   };
-  const state = () => desk.states().get(ROUTE) ?? "unknown";
-  return { clock, desk, changes, judge, state };
+  const state = () => breakers.states().get(ROUTE) ?? "unknown";
+  return { clock, desk: breakers, changes, judge, state };
 };
 for (const [promise, steps, expected] of HEALTH_TABLE)
   test(promise, () => {
-    const { clock, desk, judge, state } = open();
+    const { clock, desk: breakers, judge, state } = open();
     for (const step of steps) {
       if (typeof step === "number") clock.skip(step);
       else judge(step);
     }
     expect(state()).toBe(expected);
-    expect(desk.isDown(ROUTE)).toBe(expected === "open");
+    expect(breakers.isDown(ROUTE)).toBe(expected === "open");
   });
 
 test("reports only changes of state, each with the snapshot to save", () => {
@@ -64,14 +64,14 @@ test("is half-open at once if the pause ended while no process ran, and remember
 });
 
 test("reset makes an open breaker half-open at once and leaves a closed one closed", () => {
-  const { clock, desk, judge, state } = open();
-  desk.reset(ROUTE);
+  const { clock, desk: breakers, judge, state } = open();
+  breakers.reset(ROUTE);
   expect(state()).toBe("unknown");
   judge("failed");
-  desk.reset(ROUTE);
+  breakers.reset(ROUTE);
   expect(state()).toBe("closed");
   judge("faulty");
-  desk.reset(ROUTE);
+  breakers.reset(ROUTE);
   expect(state()).toBe("halfOpen");
   judge("faulty");
   clock.skip(599_999);
@@ -93,26 +93,26 @@ test("reports a configuration fault until the route is reset, on this node and o
   const one = open();
   const other = open(new Map(), one.clock);
   const adopt = () => other.desk.adopt(ROUTE, one.changes.at(-1)?.snapshot ?? "");
-  const told = () => [one.desk.setUpFaults().size, other.desk.setUpFaults().size];
+  const reported = () => [one.desk.setUpFaults().size, other.desk.setUpFaults().size];
   const refuse = () => one.desk.judge(ROUTE, "faulty", { class: "config_fault", detail: "401" });
   refuse();
   adopt();
-  expect(told()).toEqual([1, 1]);
+  expect(reported()).toEqual([1, 1]);
   // The end of the pause proves nothing.
   one.clock.skip(600_000);
   adopt();
-  expect([one.state(), ...told()]).toEqual(["halfOpen", 1, 1]);
+  expect([one.state(), ...reported()]).toEqual(["halfOpen", 1, 1]);
   refuse();
   adopt();
   one.desk.reset(ROUTE);
   adopt();
-  expect([one.state(), ...told()]).toEqual(["halfOpen", 0, 0]);
+  expect([one.state(), ...reported()]).toEqual(["halfOpen", 0, 0]);
   // The breaker is half-open after its pause when the operator sets another key; nothing else has changed.
   refuse();
   one.clock.skip(1_200_000);
-  expect([one.state(), ...told()]).toEqual(["halfOpen", 1, 0]);
+  expect([one.state(), ...reported()]).toEqual(["halfOpen", 1, 0]);
   one.desk.reset(ROUTE);
-  expect(told()).toEqual([0, 0]);
+  expect(reported()).toEqual([0, 0]);
 });
 
 test("maps each class of failure to a verdict on the route", () => {

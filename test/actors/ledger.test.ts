@@ -15,7 +15,7 @@ const scene = () => {
   const clock = testClock(0);
   type Commit = { mutations: readonly Mutation[]; answer(): void; fail(fault: unknown): void };
   const commits: Commit[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const outcomeOf = (mutation: Mutation): MutationResult =>
     mutation.mutation === "admit" ? admitted : { kind: "done", seq: mutation.mutation === "beat" ? mutation.atMs : 0 };
   const ledger = createLedger({
@@ -25,17 +25,17 @@ const scene = () => {
       new Promise((resolve, reject) => {
         commits.push({ mutations, answer: () => resolve(mutations.map(outcomeOf)), fail: reject });
       }),
-    committed: (mutation) => told.push(`committed ${mutation.mutation}`),
-    unknown: () => told.push("unknown"),
-    full: () => told.push("full"),
-    onSpace: () => told.push("has room"),
-    defect: () => told.push("defect"),
+    committed: (mutation) => reported.push(`committed ${mutation.mutation}`),
+    unknown: () => reported.push("unknown"),
+    full: () => reported.push("full"),
+    onSpace: () => reported.push("has room"),
+    defect: () => reported.push("defect"),
   });
   /** Waits a few turns of the event loop. */
   const turns = async () => {
     for (let turn = 0; turn < 5; turn += 1) await new Promise((wake) => setImmediate(wake));
   };
-  return { clock, ledger, commits, told, turns };
+  return { clock, ledger, commits, told: reported, turns };
 };
 /** Tracks the state of a promise. */
 const standing = <T>(promise: Promise<T>) => {
@@ -53,7 +53,7 @@ const standing = <T>(promise: Promise<T>) => {
 };
 
 test("commits 1,000 posts of one turn together, in their order, and resolves none before the commit", async () => {
-  const { ledger, commits, turns, told } = scene();
+  const { ledger, commits, turns, told: reported } = scene();
   const posts = Array.from({ length: 1000 }, (_, at) => ledger.post(beat(at)));
   const seen = posts.map(standing);
   await turns();
@@ -62,10 +62,10 @@ test("commits 1,000 posts of one turn together, in their order, and resolves non
     posts.map((_, at) => at),
   );
   expect(seen.every(({ state }) => state === "open")).toBe(true);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   commits[0]?.answer();
   expect(await Promise.all(posts)).toEqual(posts.map((_, at) => ({ kind: "done", seq: at })));
-  expect(told).toHaveLength(1000);
+  expect(reported).toHaveLength(1000);
 });
 
 test("splits 2,500 posts into commits of at most 1,000, one after the other", async () => {
@@ -120,7 +120,7 @@ test("calls the committed hook before a post resolves, and isolates an error of 
 });
 
 test("on a full disk rejects submissions, keeps notes and retries them with growing pauses until there is space", async () => {
-  const { clock, ledger, commits, turns, told } = scene();
+  const { clock, ledger, commits, turns, told: reported } = scene();
   const posts = [admit(1), beat(1), note(1)].map((mutation) => standing(ledger.post(mutation)));
   await turns();
   commits[0]?.fail(new StoreFull("full"));
@@ -129,7 +129,7 @@ test("on a full disk rejects submissions, keeps notes and retries them with grow
   expect(posts[0]?.fault).toBeInstanceOf(StoreFull);
   expect(posts[1]?.fault).toBeInstanceOf(StoreFull);
   expect(ledger.load()).toMatchObject({ isFull: true, fullAtMs: clock.nowMs() });
-  expect(told).toEqual(["full"]);
+  expect(reported).toEqual(["full"]);
   // While the disk is full, the ledger rejects at once; a note joins the mailbox.
   await expect(ledger.post(admit(2))).rejects.toBeInstanceOf(StoreFull);
   await expect(ledger.post(beat(2))).rejects.toBeInstanceOf(StoreFull);
@@ -154,7 +154,7 @@ test("on a full disk rejects submissions, keeps notes and retries them with grow
   await turns();
   expect([posts[2]?.state, joined.state]).toEqual(["kept", "kept"]);
   // After nine refused attempts, the ledger has reported once that the disk is full and once that it has space.
-  expect(told).toEqual(["full", "has room", "committed mark-attempt", "committed mark-attempt"]);
+  expect(reported).toEqual(["full", "has room", "committed mark-attempt", "committed mark-attempt"]);
   expect(ledger.load()).toMatchObject({ isFull: false, fullAtMs: clock.nowMs() });
   await ledger.space();
 });
@@ -176,7 +176,7 @@ test("accepts the next submission after a pause if only submissions met the full
 });
 
 test("on an unknown outcome rejects every post in and after the commit, reports it once and commits nothing more", async () => {
-  const { clock, ledger, commits, turns, told } = scene();
+  const { clock, ledger, commits, turns, told: reported } = scene();
   const inside = standing(ledger.post(beat(1)));
   await turns();
   const behind = standing(ledger.post(beat(2)));
@@ -187,7 +187,7 @@ test("on an unknown outcome rejects every post in and after the commit, reports 
   clock.skip(60_000);
   await turns();
   expect([inside.state, behind.state, after.state]).toEqual(["broken", "broken", "broken"]);
-  expect(told).toEqual(["unknown"]);
+  expect(reported).toEqual(["unknown"]);
   expect(commits).toHaveLength(1);
   expect(ledger.actor.getSnapshot().value).toBe("stopped");
   await ledger.idle();

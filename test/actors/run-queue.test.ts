@@ -111,7 +111,7 @@ test("never exceeds its limits, never idles while a generation waits, and serves
         let running = 0;
         let seq = 0;
 
-        const seat = (routeId: string, isRunning: boolean) => {
+        const slot = (routeId: string, isRunning: boolean) => {
           seated.push({ routeId, counts: !isRunning });
           if (!isRunning) running += 1;
         };
@@ -135,7 +135,7 @@ test("never exceeds its limits, never idles while a generation waits, and serves
                   1 + (passedBy.get(rival.seq)?.get(rival.accountSeq) ?? 0),
                 );
             }
-            seat(served.routeId, served.isRunning);
+            slot(served.routeId, served.isRunning);
           }
         };
         const check = () => {
@@ -158,7 +158,7 @@ test("never exceeds its limits, never idles while a generation waits, and serves
           if (each.kind === "arrive") {
             const routeId = ROUTES[each.route] ?? "a";
             seq += 1;
-            if (queue.tryTake(routeId, each.runs)) seat(routeId, each.runs);
+            if (queue.tryTake(routeId, each.runs)) slot(routeId, each.runs);
             else {
               const waiting = { seq, accountSeq: each.account, routeId, isRunning: each.runs };
               queue.wait(waiting);

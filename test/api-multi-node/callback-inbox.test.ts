@@ -43,7 +43,7 @@ const DECISION = { type: "failedByOperator", by: "Ada", reason: "seen at the pro
 /** Operator decisions in the inbox. The statechart processes reported events when `dealWith` is called. */
 const openScene = (seqs: readonly number[], carriedOut: readonly number[] = []) => {
   const left: Hint[] = seqs.map((seq) => ({ seq, n: -DECISION.decidedAtMs, body: JSON.stringify(DECISION) }));
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const dropped: number[] = [];
   const gone = new Set<number>();
   const takenUp = new Set<number>();
@@ -53,7 +53,7 @@ const openScene = (seqs: readonly number[], carriedOut: readonly number[] = []) 
   });
   const supervisor: Partial<Parts["supervisor"]> = {
     has: (seq) => !gone.has(seq) && (seq === 1 || takenUp.has(seq)),
-    report: (seq, event) => void told.push([seq, event]),
+    report: (seq, event) => void reported.push([seq, event]),
     idle: () => dealt,
     recover: async () => 0,
     resume: () => undefined,
@@ -65,27 +65,27 @@ const openScene = (seqs: readonly number[], carriedOut: readonly number[] = []) 
   };
   const effects = { takenUp: (seq: number) => takenUp.add(seq) };
   const sharing = createTakeover({ store, supervisor, effects, clock: { nowMs: () => 1 } } as unknown as Parts);
-  return { sharing, told, dropped, gone, takenUp, dealWith };
+  return { sharing, told: reported, dropped, gone, takenUp, dealWith };
 };
 const heard = (seq: number) => [seq, { ...DECISION, atMs: 1 }];
 
 test("reports a decision from another node to the statechart, also for a generation that had stopped", async () => {
-  const { sharing, told, dropped, takenUp, dealWith } = openScene([1, 2]);
+  const { sharing, told: reported, dropped, takenUp, dealWith } = openScene([1, 2]);
   dealWith();
   await sharing.takeHints();
   expect([...takenUp]).toEqual([2]);
-  expect(told).toEqual([1, 2].map(heard));
+  expect(reported).toEqual([1, 2].map(heard));
   expect(dropped).toEqual([1, 2]);
 });
 
 test("reports a decision once and keeps it in the inbox until its effect is committed", async () => {
-  const { sharing, told, dropped, dealWith } = openScene([1]);
+  const { sharing, told: reported, dropped, dealWith } = openScene([1]);
   const looks = [sharing.takeHints(), sharing.takeHints()];
   await new Promise((turn) => setImmediate(turn));
-  expect([told, dropped]).toEqual([[heard(1)], []]);
+  expect([reported, dropped]).toEqual([[heard(1)], []]);
   dealWith();
   await Promise.all(looks);
-  expect([told, dropped]).toEqual([[heard(1)], [1]]);
+  expect([reported, dropped]).toEqual([[heard(1)], [1]]);
 });
 
 test("deletes a decision that is already in the event log, and keeps one for a generation that stopped again", async () => {
@@ -105,7 +105,7 @@ const OUTCOME = { type: "accepted", n: 1, job: JOB, atMs: 5 } as const;
 /** A provider response from another node, for a generation that has ended or still runs. */
 const openPassedOn = async (completedAtMs: number | null, late: Parts["late"]) => {
   const left: Hint[] = [];
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const node = {
     leaveHint: async (hint: Hint) => void left.push(hint),
     hints: async () => left,
@@ -113,21 +113,21 @@ const openPassedOn = async (completedAtMs: number | null, late: Parts["late"]) =
   };
   const supervisor = {
     has: () => completedAtMs === null,
-    report: (_: number, event: unknown) => told.push(event),
+    report: (_: number, event: unknown) => reported.push(event),
     idle: async () => undefined,
   };
   const attempt = { job: null as { jobId: string } | null, results: null };
   const store = { node, generationBySeq: async () => ({ completedAtMs }), attempt: async () => attempt };
   const sharing = createTakeover({ store, supervisor, late, clock: { nowMs: () => 9 } } as unknown as Parts);
   await sharing.passOn(1, OUTCOME);
-  return { sharing, told, left, attempt };
+  return { sharing, told: reported, left, attempt };
 };
 
 test("reports a response from another node to the statechart and keeps it until the attempt's row contains it", async () => {
-  const { sharing, told, left, attempt } = await openPassedOn(null, async () => false);
+  const { sharing, told: reported, left, attempt } = await openPassedOn(null, async () => false);
   await sharing.takeHints();
   // For an attempt that was given up and is no longer polled, the response is used only after the end of the generation.
-  expect([told, left.length]).toEqual([[{ ...OUTCOME, atMs: 9 }], 1]);
+  expect([reported, left.length]).toEqual([[{ ...OUTCOME, atMs: 9 }], 1]);
   attempt.job = JOB;
   await sharing.takeHints();
   expect(left).toEqual([]);
@@ -136,16 +136,20 @@ test("reports a response from another node to the statechart and keeps it until 
 test("keeps a response for an ended generation until its attempt's row contains it", async () => {
   const noted: unknown[] = [];
   let isNoted = false;
-  const { sharing, told, left } = await openPassedOn(3, async (seq, event) => {
+  const {
+    sharing,
+    told: reported,
+    left,
+  } = await openPassedOn(3, async (seq, event) => {
     noted.push([seq, event]);
     return isNoted;
   });
   await sharing.takeHints();
-  expect([told, left.length]).toEqual([[], 1]);
+  expect([reported, left.length]).toEqual([[], 1]);
   isNoted = true;
   await sharing.takeHints();
   expect(noted).toEqual([1, 1].map((seq) => [seq, { ...OUTCOME, atMs: 9 }]));
-  expect([told, left.length]).toEqual([[], 0]);
+  expect([reported, left.length]).toEqual([[], 0]);
 });
 
 test("deletes a response that the attempt of an ended generation already contains, without recording it again", async () => {
@@ -156,9 +160,9 @@ test("deletes a response that the attempt of an ended generation already contain
 });
 
 test("deletes a rejection from another node without reporting it, because it could precede a later sending", async () => {
-  const { sharing, told, left } = await openPassedOn(null, async () => false);
-  const refusal = { type: "rejected", n: 1, failure: { class: "refused_input", detail: "422" }, atMs: 5 };
-  left.splice(0, 1, { seq: 1, n: -1, body: JSON.stringify(refusal) });
+  const { sharing, told: reported, left } = await openPassedOn(null, async () => false);
+  const error = { type: "rejected", n: 1, failure: { class: "refused_input", detail: "422" }, atMs: 5 };
+  left.splice(0, 1, { seq: 1, n: -1, body: JSON.stringify(error) });
   await sharing.takeHints();
-  expect([told, left]).toEqual([[], []]);
+  expect([reported, left]).toEqual([[], []]);
 });

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createWebSocketReceiver, type StatelyInspectionEvent } from "@statelyai/inspect";
 import { replay } from "../../actors/replay/replay.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
-import { readLife } from "../../src/inspector/generation-history.ts";
+import { readGenerationHistory } from "../../src/inspector/generation-history.ts";
 import { nodeName } from "../../src/store/cluster-port.ts";
 import { eventually } from "../eventually.ts";
 import type { GenerationResource, Harness } from "../harness.ts";
@@ -33,7 +33,7 @@ const nameOf = async (node: Harness): Promise<string> => {
 };
 const journalOf = async (harness: Harness, id: string) => {
   const { seq } = (await harness.store.findGeneration(id)) ?? { seq: 0 };
-  return harness.store.journalOf(seq);
+  return harness.store.eventsOf(seq);
 };
 const versionsOf = (length: number) => Array.from({ length }, (_, before) => before + 1);
 
@@ -57,12 +57,12 @@ describe.skipIf(postgresReason !== undefined)("the inspector of one of three nod
       const eye = await lookOn(at(one));
       const { id } = await submitTo(two, harness, { prompt: "canary-elsewhere" });
       await eventually(() => eye.rows.get(id)?.actor === "ended", "its end");
-      const journal = await journalOf(harness, id);
+      const events = await journalOf(harness, id);
       const name = await nameOf(two);
       const seen = eye.events.filter((event) => event.id === id);
-      expect(seen.map(({ version }) => version)).toEqual(versionsOf(journal.length));
-      expect(seen.map(({ type, to }) => [type, to])).toEqual(journal.map(({ event, stateAfter }) => [event.type, stateAfter]));
-      expect(seen.map(({ from }) => from)).toEqual(["queued", ...journal.slice(0, -1).map(({ stateAfter }) => stateAfter)]);
+      expect(seen.map(({ version }) => version)).toEqual(versionsOf(events.length));
+      expect(seen.map(({ type, to }) => [type, to])).toEqual(events.map(({ event, stateAfter }) => [event.type, stateAfter]));
+      expect(seen.map(({ from }) => from)).toEqual(["queued", ...events.slice(0, -1).map(({ stateAfter }) => stateAfter)]);
       expect(new Set(seen.map(({ node }) => node))).toEqual(new Set([name]));
       expect(eye.rows.get(id)).toMatchObject({ node: name, state: "succeeded", model: IMAGE, attempts: 1 });
       expect(eye.rows.get(id)?.account?.id).toBe(harness.tenant.accountId);
@@ -86,8 +86,8 @@ describe.skipIf(postgresReason !== undefined)("the inspector of one of three nod
       const [own = [], theirs = []] = got.map((events) =>
         of(events).flatMap((event) => (event.type === "@xstate.actor" ? [] : [JSON.parse(JSON.stringify(event)) as JsonObject])),
       );
-      const journal = await journalOf(harness, id);
-      expect(theirs.map(({ type }) => type)).toEqual(journal.flatMap(() => ["@xstate.event", "@xstate.snapshot"]));
+      const storedEvents = await journalOf(harness, id);
+      expect(theirs.map(({ type }) => type)).toEqual(storedEvents.flatMap(() => ["@xstate.event", "@xstate.snapshot"]));
       expect(theirs).toEqual(own);
       expect(JSON.stringify(theirs)).toContain('"request":"hidden"');
       const machine = of(got[1] ?? []).find((event) => event.type === "@xstate.actor");
@@ -163,15 +163,15 @@ describe.skipIf(postgresReason !== undefined)("the inspector of one of three nod
       two.components.leaseKeeper?.stop();
       await everywhere((eye) => alive.includes(eye.rows.get(id)?.node ?? ""), "the takeover");
       await everywhere((eye) => eye.rows.get(id)?.actor === "ended", "its end");
-      const journal = await journalOf(harness, id);
-      const life = await readLife(one.store, id, 600_000);
+      const storedEvents = await journalOf(harness, id);
+      const life = await readGenerationHistory(one.store, id, 600_000);
       if (!life) throw new Error("the generation has no history");
       const replayed = replay(life.given);
       expect(replayed.faults).toEqual([]);
       const writers = replayed.steps.slice(1).map(({ node }) => node ?? "");
       for (const { events } of eyes) {
         const seen = events.filter((event) => event.id === id);
-        expect(seen.map(({ version }) => version)).toEqual(versionsOf(journal.length));
+        expect(seen.map(({ version }) => version)).toEqual(versionsOf(storedEvents.length));
         expect(seen.map(({ node }) => node ?? "?")).toEqual(writers);
       }
       expect(writers[0]).toBe(dead);

@@ -58,7 +58,7 @@ test("does not report a job of another node as absent before the settle time has
   clock.skip(20 * MINUTE_MS);
   finding.takenUp(7);
   expect(await absentAfterMs()).toBeGreaterThanOrEqual(SETTLE_MS);
-  expect(elsewhere.every((told) => told === true)).toBe(true);
+  expect(elsewhere.every((reported) => reported === true)).toBe(true);
 });
 
 test("uses the clock of this node for a submission that it sent, even if another node owned the generation before", async () => {
@@ -67,7 +67,7 @@ test("uses the clock of this node for a submission that it sent, even if another
   finding.takenUp(7);
   finding.sent(7, 1);
   expect(await absentAfterMs()).toBeLessThan(SETTLE_MS);
-  expect(elsewhere.some((told) => told === true)).toBe(false);
+  expect(elsewhere.some((reported) => reported === true)).toBe(false);
 });
 
 test("starts the settle time when the response of the submission is given up", async () => {

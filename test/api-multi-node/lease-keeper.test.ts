@@ -18,14 +18,14 @@ const ALIVE: ClusterState = {
 /** A lease keeper over a scripted store. */
 const openScene = (node: Partial<LeaseKeeperDeps["node"]>, more: Partial<LeaseKeeperDeps> = {}) => {
   const clock = testClock();
-  const told = { ended: 0, lines: [] as string[] };
+  const reported = { ended: 0, lines: [] as string[] };
   const noted: (number | null)[] = [];
   const leaseKeeper = createLeaseKeeper({
     node: {
       leaseMs: LEASE_MS,
       renewLease: () => Promise.resolve(ALIVE),
       takeOver: () => Promise.resolve([]),
-      noteAway: (sinceMs) => void noted.push(sinceMs),
+      recordUnavailable: (sinceMs) => void noted.push(sinceMs),
       ...node,
     },
     ...{
@@ -35,13 +35,13 @@ const openScene = (node: Partial<LeaseKeeperDeps["node"]>, more: Partial<LeaseKe
       looked: () => Promise.resolve(),
       changed: () => Promise.resolve(),
     },
-    log: (event) => void told.lines.push(event),
+    log: (event) => void reported.lines.push(event),
     ended: () => {
-      told.ended += 1;
+      reported.ended += 1;
     },
     ...more,
   });
-  return { clock, leaseKeeper, told, noted };
+  return { clock, leaseKeeper, told: reported, noted };
 };
 
 test("treats the lease as current from the first renewal until nine tenths of the lease after the last request", async () => {
@@ -64,34 +64,34 @@ test("reports the outage of the store during and after it, and records its start
     renewLease: () => (isThere ? Promise.resolve(ALIVE) : Promise.reject(new Error("connection refused"))),
   });
   await leaseKeeper.begin();
-  expect(leaseKeeper.awayAtMs()).toBeNull();
+  expect(leaseKeeper.unavailableAtMs()).toBeNull();
   const reachedMs = clock.nowMs();
   isThere = false;
   clock.skip(1_000);
-  await eventually(() => leaseKeeper.isAway(), "an unavailable store");
+  await eventually(() => leaseKeeper.isUnavailable(), "an unavailable store");
   clock.stall(900);
-  expect(leaseKeeper.awayAtMs()).toBe(clock.nowMs());
+  expect(leaseKeeper.unavailableAtMs()).toBe(clock.nowMs());
   expect(noted).toEqual([reachedMs]);
   isThere = true;
   clock.skip(1_000);
-  await eventually(() => !leaseKeeper.isAway(), "an available store");
+  await eventually(() => !leaseKeeper.isUnavailable(), "an available store");
   const backMs = clock.nowMs();
   clock.stall(900);
-  expect([leaseKeeper.isAway(), leaseKeeper.awayAtMs()]).toEqual([false, backMs]);
+  expect([leaseKeeper.isUnavailable(), leaseKeeper.unavailableAtMs()]).toEqual([false, backMs]);
   expect(noted).toEqual([reachedMs, null]);
 });
 
 test("logs a clock skew once, and once when it ends", async () => {
   let apartMs = 60_000;
-  const { leaseKeeper, told } = openScene({ renewLease: () => Promise.resolve({ ...ALIVE, apartMs }) });
+  const { leaseKeeper, told: reported } = openScene({ renewLease: () => Promise.resolve({ ...ALIVE, apartMs }) });
   await leaseKeeper.begin();
   await leaseKeeper.look();
-  expect(told.lines).toEqual(["clock skew detected"]);
+  expect(reported.lines).toEqual(["clock skew detected"]);
   apartMs = 3;
   await leaseKeeper.look();
   apartMs = -60_000;
   await leaseKeeper.look();
-  expect(told.lines).toEqual(["clock skew detected", "clock skew ended", "clock skew detected"]);
+  expect(reported.lines).toEqual(["clock skew detected", "clock skew ended", "clock skew detected"]);
 });
 
 test("does not accept a renewal whose response arrives after a stall longer than the lease", async () => {
@@ -119,31 +119,35 @@ test("treats the store as unavailable while renewals fail or one is overdue, and
   const turn = async () => {
     clock.skip(1000);
     await new Promise((wake) => setImmediate(wake));
-    return leaseKeeper.isAway();
+    return leaseKeeper.isUnavailable();
   };
   await leaseKeeper.begin();
-  expect(leaseKeeper.isAway()).toBe(false);
+  expect(leaseKeeper.isUnavailable()).toBe(false);
   renewLease = () => Promise.reject(new Error("no"));
   expect([await turn(), await turn()]).toEqual([true, true]);
   renewLease = () => Promise.resolve(ALIVE);
   expect(await turn()).toBe(false);
   let answer = (): void => undefined;
   renewLease = () =>
-    new Promise((told) => {
-      answer = () => told(ALIVE);
+    new Promise((reported) => {
+      answer = () => reported(ALIVE);
     });
   expect([await turn(), await turn(), await turn(), await turn()]).toEqual([false, false, false, false]);
   expect(await turn()).toBe(true);
   answer();
   await new Promise((wake) => setImmediate(wake));
-  expect(leaseKeeper.isAway()).toBe(false);
+  expect(leaseKeeper.isUnavailable()).toBe(false);
   leaseKeeper.stop();
 });
 
 test('logs "node considered dead" only for an expired lease, not for generations that a draining node hands over', async () => {
   const looks = [{ ...ALIVE, isAnythingLeft: true }, { ...ALIVE, isAnythingLeft: true, ended: [4] }, ALIVE];
   let left: number[] = [];
-  const { leaseKeeper, told, clock } = openScene({
+  const {
+    leaseKeeper,
+    told: reported,
+    clock,
+  } = openScene({
     renewLease: async () => {
       left = [7];
       return looks.shift() ?? ALIVE;
@@ -152,25 +156,29 @@ test('logs "node considered dead" only for an expired lease, not for generations
   });
   await leaseKeeper.begin();
   await new Promise((turn) => setImmediate(turn));
-  expect(told.lines).toEqual(["generations reclaimed"]);
+  expect(reported.lines).toEqual(["generations reclaimed"]);
   clock.skip(1000);
   await new Promise((turn) => setImmediate(turn));
-  expect(told.lines).toEqual(["generations reclaimed", "node considered dead", "generations reclaimed"]);
+  expect(reported.lines).toEqual(["generations reclaimed", "node considered dead", "generations reclaimed"]);
   leaseKeeper.stop();
 });
 
 test("ends the node after a takeover with an unknown outcome", async () => {
-  const { leaseKeeper, told } = openScene({
+  const { leaseKeeper, told: reported } = openScene({
     renewLease: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
     takeOver: () => Promise.reject(new StoreUnknown("the database does not respond")),
   });
   await leaseKeeper.begin();
-  expect(told).toEqual({ ended: 1, lines: ["node fenced, exiting"] });
+  expect(reported).toEqual({ ended: 1, lines: ["node fenced, exiting"] });
 });
 
 test("logs a failed takeover and retries it at the next renewal", async () => {
   let tries = 0;
-  const { leaseKeeper, told, clock } = openScene({
+  const {
+    leaseKeeper,
+    told: reported,
+    clock,
+  } = openScene({
     renewLease: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
     takeOver: () => {
       tries += 1;
@@ -180,7 +188,7 @@ test("logs a failed takeover and retries it at the next renewal", async () => {
   await leaseKeeper.begin();
   clock.skip(1000);
   await new Promise((turn) => setImmediate(turn));
-  expect({ tries, ...told }).toEqual({ tries: 2, ended: 0, lines: ["takeover failed"] });
+  expect({ tries, ...reported }).toEqual({ tries: 2, ended: 0, lines: ["takeover failed"] });
 });
 
 test("serves a generation from the record cache while the lease is current, and from the store afterwards", async () => {

@@ -42,13 +42,13 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
     return ((await answer.json()) as GenerationResource).id;
   };
   const statuses = ({ heard }: Ear, id: string) =>
-    heard.flatMap(({ event, told }) => (event === "generation" && told.id === id ? [told.status] : []));
+    heard.flatMap(({ event, told: reported }) => (event === "generation" && reported.id === id ? [reported.status] : []));
   const nodesShown = async (): Promise<NodeLine[]> => {
     const { status, text } = await operator.ask("GET", "/console/api/operator/service");
     expect(status).toBe(200);
     return (JSON.parse(text) as ServiceView).nodes ?? [];
   };
-  const nodesTold = async () => {
+  const nodesReported = async () => {
     const { exit, out, err } = await runHere(["nodes", "--json"], { GENROUTER_STORE__URL: harness.databaseUrl });
     expect([exit as number, err]).toEqual([0, ""]);
     return JSON.parse(out) as { shared: boolean; served: boolean; nodes: Record<string, unknown>[] };
@@ -60,10 +60,10 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
     test("forwards an operator's decision to the node that owns the generation", async () => {
       const id = await submitTo(two, "a kite [sim:slow=86400]");
       const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
-      await eventually(async () => (await harness.store.journalOf(seq)).at(-1)?.stateAfter === "running.polling", "its job");
+      await eventually(async () => (await harness.store.eventsOf(seq)).at(-1)?.stateAfter === "running.polling", "its job");
       await (await one.admin()).decideGeneration({ id, decision: "fail", attempt: null, reason: "seen at the provider" });
       await eventually(async () => (await harness.store.generationBySeq(seq))?.status === "failed", "its end");
-      const last = (await harness.store.journalOf(seq)).at(-1);
+      const last = (await harness.store.eventsOf(seq)).at(-1);
       expect(last?.event).toMatchObject({ type: "failedByOperator", reason: "seen at the provider" });
       await eventually(async () => (await two.store.node?.hints())?.length === 0, "an empty inbox of its owner");
     });
@@ -80,7 +80,8 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
       await eventually(
         () =>
           mine.heard.some(
-            ({ event, told }) => event === "balance" && told.availableCredits === available && told.heldCredits === 0,
+            ({ event, told: reported }) =>
+              event === "balance" && reported.availableCredits === available && reported.heldCredits === 0,
           ),
         "the balance",
       );
@@ -94,13 +95,15 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
     test("sends events of credits, a pause and a purchase that were committed on other nodes", async () => {
       const ear = await listenTo(one.nodeUrl, member.cookie);
       const { accountId, accountSeq } = harness.tenant;
-      const balances = () => ear.heard.flatMap(({ event, told }) => (event === "balance" ? [told] : []));
+      const balances = () => ear.heard.flatMap(({ event, told: reported }) => (event === "balance" ? [reported] : []));
       const more = { kind: "topup", note: "", reference: null, atMs: harness.clock.nowMs() } as const;
       await two.components.post({ mutation: "credit", accountSeq, credits: 500, ...more });
       await eventually(() => balances().at(-1)?.availableCredits === 100_500, "the credits");
       const { purchaseId } = await three.components.checkout.buy({ accountId, by: BUYER, usd: 10 });
       const states = () =>
-        ear.heard.flatMap(({ event, told }) => (event === "purchase" && told.id === purchaseId ? [told.state] : []));
+        ear.heard.flatMap(({ event, told: reported }) =>
+          event === "purchase" && reported.id === purchaseId ? [reported.state] : [],
+        );
       await eventually(() => states().at(-1) === "open", "the purchase");
       await three.components.checkout.endTest(purchaseId, "pay", BUYER);
       await eventually(() => states().at(-1) === "paid" && balances().at(-1)?.availableCredits === 101_500, "the payment");
@@ -120,9 +123,9 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
       ]);
       for (const { leaseEndsInMs, pid } of shown)
         expect([leaseEndsInMs !== null && leaseEndsInMs > 0, pid]).toEqual([true, process.pid]);
-      const { told } = await operator.ask("GET", "/console/api/operator/service");
-      expect(told).toMatchObject({ running: 3, queued: 0 });
-      const said = await nodesTold();
+      const { told: reported } = await operator.ask("GET", "/console/api/operator/service");
+      expect(reported).toMatchObject({ running: 3, queued: 0 });
+      const said = await nodesReported();
       expect(said).toMatchObject({ shared: true, served: true });
       expect(said.nodes.map(({ node, running, alive }) => [node, running, alive])).toEqual(
         shown.map(({ name, running }) => [name, running, true]),
@@ -162,7 +165,7 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
       expect(alive.map(({ name }) => name)).toContain(ended.endedBy ?? "nobody");
       expect(alive.map(({ tookOver }) => tookOver).sort()).toEqual([0, 1]);
       await eventually(() => statuses(ear, id).at(-1) === "succeeded", "its end");
-      const said = await nodesTold();
+      const said = await nodesReported();
       expect(said.nodes.at(-1)).toMatchObject({
         ...{ node: silent?.name, alive: false, taken_over: 1, ended_by: ended.endedBy, lease_ends_in_s: null },
       });

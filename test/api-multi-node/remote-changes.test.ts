@@ -91,27 +91,27 @@ const look = async (): Promise<void> => {
   await settled();
 };
 const follow = async (more: Partial<Follower> = {}) => {
-  const told: RemoteChange[] = [];
+  const reported: RemoteChange[] = [];
   const following = neighbours.follow({
-    onReport: (change) => void told.push(change),
+    onReport: (change) => void reported.push(change),
     wantsSteps: true,
     wants: () => true,
     ...more,
   });
   await following.ready;
-  return { told, leave: following.leave };
+  return { told: reported, leave: following.leave };
 };
 /** Each report as text: the number, the transitions with their nodes, and the owner. */
-const lines = (told: readonly RemoteChange[]) =>
-  told.map(
+const lines = (reported: readonly RemoteChange[]) =>
+  reported.map(
     ({ record, steps, node }) => `${record.seq}: ${steps.map((one) => `${one.version} ${one.node}`).join(", ")} of ${node}`,
   );
 
 test("reports each transition once and in order, but none that preceded the follower", async () => {
   make(10, 2);
   step(10, 2);
-  const { told } = await follow();
-  expect([told, neighbours.nodeOf(10), neighbours.counts(), neighbours.nodes()]).toEqual([
+  const { told: reported } = await follow();
+  expect([reported, neighbours.nodeOf(10), neighbours.counts(), neighbours.nodes()]).toEqual([
     [],
     "n2",
     { queued: 0, running: 1 },
@@ -124,8 +124,8 @@ test("reports each transition once and in order, but none that preceded the foll
   await look();
   step(10, 2, true);
   await look();
-  expect(lines(told)).toEqual(["10: 2 n2, 3 n2 of n2", "11:  of n3", "10: 4 n2 of n2"]);
-  expect(told.map(({ isNew }) => isNew)).toEqual([false, true, false]);
+  expect(lines(reported)).toEqual(["10: 2 n2, 3 n2 of n2", "11:  of n3", "10: 4 n2 of n2"]);
+  expect(reported.map(({ isNew }) => isNew)).toEqual([false, true, false]);
   expect(neighbours.counts()).toEqual({ queued: 1, running: 0 });
 });
 
@@ -139,32 +139,32 @@ test("makes one small read per look while no node writes", async () => {
 
 test("reports a generation that begins and ends between two looks completely and once", async () => {
   const seq = Number.MAX_SAFE_INTEGER;
-  const { told } = await follow();
+  const { told: reported } = await follow();
   make(seq, 2);
   step(seq, 2);
   step(seq, 2, true);
   for (let looks = 0; looks < 3; looks += 1) await look();
   write(2);
   await look();
-  expect(lines(told)).toEqual([`${seq}: 1 n2, 2 n2 of n2`]);
+  expect(lines(reported)).toEqual([`${seq}: 1 n2, 2 n2 of n2`]);
 });
 
 test("reports a takeover by another node, and stops following a generation that this node takes over", async () => {
   make(10, 2);
   make(11, 2);
-  const { told } = await follow();
+  const { told: reported } = await follow();
   step(11, 2);
   batches.delete(2);
   claim(10, 3);
   claim(11, OWN);
   await look();
-  expect(lines(told)).toEqual(["10:  of n3", "11: 1 n2 of n1"]);
+  expect(lines(reported)).toEqual(["10:  of n3", "11: 1 n2 of n1"]);
   expect([neighbours.nodeOf(10), neighbours.nodeOf(11)]).toEqual(["n3", undefined]);
   // The last other node ends, and this node continues all generations: no generation is left to follow.
   batches.delete(3);
   claim(10, OWN);
   await look();
-  expect([lines(told).at(-1), neighbours.counts(), neighbours.nodes()]).toEqual(["10:  of n1", { queued: 0, running: 0 }, 1]);
+  expect([lines(reported).at(-1), neighbours.counts(), neighbours.nodes()]).toEqual(["10:  of n1", { queued: 0, running: 0 }, 1]);
 });
 
 test("reports missed transitions on request, even if this node owns the generation now", async () => {
@@ -172,37 +172,37 @@ test("reports missed transitions on request, even if this node owns the generati
   step(10, 2);
   step(10, 2);
   step(10, OWN);
-  const { told } = await follow();
+  const { told: reported } = await follow();
   neighbours.want(10, 1);
   await look();
   await look();
-  expect(lines(told)).toEqual(["10: 2 n2, 3 n1 of n1"]);
+  expect(lines(reported)).toEqual(["10: 2 n2, 3 n1 of n1"]);
 });
 
 test("reports an unavailable store once and catches up on changes and requests afterwards", async () => {
   make(10, 2);
   make(20, OWN);
   step(20, 2);
-  const { told } = await follow();
+  const { told: reported } = await follow();
   isAway = true;
   step(10, 2);
   neighbours.want(20, 0);
   for (let looks = 0; looks < 3; looks += 1) await look();
-  expect([told.length, faults.length]).toEqual([0, 1]);
+  expect([reported.length, faults.length]).toEqual([0, 1]);
   isAway = false;
   await look();
-  expect(lines(told)).toEqual(["10: 1 n2 of n2", "20: 1 n2 of n1"]);
+  expect(lines(reported)).toEqual(["10: 1 n2 of n2", "20: 1 n2 of n1"]);
 });
 
 test("reads no transitions for a follower without steps, and reports only the accounts that it selects", async () => {
-  const { told } = await follow({ wantsSteps: false, wants: (accountSeq) => accountSeq === 7 });
+  const { told: reported } = await follow({ wantsSteps: false, wants: (accountSeq) => accountSeq === 7 });
   make(10, 2, 7);
   make(11, 2, 8);
   step(10, 2);
   await look();
   step(10, 2);
   await look();
-  expect(lines(told)).toEqual(["10:  of n2", "10:  of n2"]);
+  expect(lines(reported)).toEqual(["10:  of n2", "10:  of n2"]);
   expect(asked).not.toContain("steps");
   // A later follower with steps receives the transitions from then on.
   const late = await follow();
@@ -214,12 +214,12 @@ test("reads no transitions for a follower without steps, and reports only the ac
 
 test("stops reading when the last follower leaves, and starts fresh for a new one", async () => {
   make(10, 2);
-  const { told, leave } = await follow();
+  const { told: reported, leave } = await follow();
   leave();
   asked = [];
   step(10, 2);
   for (let looks = 0; looks < 3; looks += 1) await look();
-  expect([asked, told, neighbours.counts()]).toEqual([[], [], { queued: 0, running: 0 }]);
+  expect([asked, reported, neighbours.counts()]).toEqual([[], [], { queued: 0, running: 0 }]);
   const again = await follow();
   step(10, 2);
   await look();

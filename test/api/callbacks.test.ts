@@ -26,12 +26,12 @@ const open = async (provider: string, model: string, more: HarnessOptions = {}, 
     return found?.state === "accepted" || (fault !== undefined && harness.simulator.jobs().length > 0) ? found : undefined;
   }, "the job");
   const address = new RegExp(`${PUBLIC}(/callbacks/[\\w-]+/[\\w-]+)`).exec(decodeURIComponent(attempt.request ?? ""))?.[1] ?? "";
-  const tell = async (path: string, body: unknown = {}) => {
+  const report = async (path: string, body: unknown = {}) => {
     const answered = await harness.request("POST", path, { key: null, body });
     await harness.synchronize();
     return answered;
   };
-  return { id: made.id, seq, address, tell };
+  return { id: made.id, seq, address, tell: report };
 };
 const pollsOf = () => harness.simulator.jobs()[0]?.polls ?? 0;
 
@@ -43,31 +43,31 @@ describe("a callback", () => {
     ["vidu", "vidu-q3"],
   ] as const)
     test(`of ${provider} causes an immediate poll, and its content is ignored`, async () => {
-      const { id, address, tell } = await open(provider, model);
+      const { id, address, tell: report } = await open(provider, model);
       expect(address).not.toBe("");
       const lie = { status: "succeeded", state: "success", request_id: "stolen", output: "https://evil.example/x.mp4" };
-      expect((await tell(address, lie)).status).toBe(200);
+      expect((await report(address, lie)).status).toBe(200);
       await harness.eventually(() => pollsOf() === 1, "a poll");
       expect(await harness.show(id)).toMatchObject({ status: "running", output: null });
     });
 
   test("at an unknown address returns 404 and causes no poll", async () => {
-    const { address, tell } = await open("fal", "vidmodel-2.0-fast");
+    const { address, tell: report } = await open("fal", "vidmodel-2.0-fast");
     for (const path of [`${address}x`, address.slice(0, -1), address.replace("/callbacks/", "/callbacks/0"), "/callbacks/x/y"])
-      expect((await tell(path)).status).toBe(404);
-    expect((await tell(address, "no JSON")).status).toBe(200);
+      expect((await report(path)).status).toBe(404);
+    expect((await report(address, "no JSON")).status).toBe(200);
     await harness.eventually(() => pollsOf() > 0, "a poll");
     expect(pollsOf()).toBe(1);
   });
 
   test("with a challenge receives the challenge in the response", async () => {
-    const { address, tell } = await open("fal", "vidmodel-2.0-fast");
-    expect((await tell(address, { challenge: "say this" })).body).toEqual({ challenge: "say this" });
+    const { address, tell: report } = await open("fal", "vidmodel-2.0-fast");
+    expect((await report(address, { challenge: "say this" })).body).toEqual({ challenge: "say this" });
   });
 
   test("that is repeated within one second causes one poll", async () => {
-    const { address, tell } = await open("fal", "vidmodel-2.0-fast");
-    for (let n = 0; n < 20; n += 1) await tell(address);
+    const { address, tell: report } = await open("fal", "vidmodel-2.0-fast");
+    for (let n = 0; n < 20; n += 1) await report(address);
     await harness.eventually(() => pollsOf() > 0, "a poll");
     expect(pollsOf()).toBe(1);
   });
@@ -75,14 +75,14 @@ describe("a callback", () => {
 
 describe("a submission whose response was lost, at a provider without a job lookup", () => {
   test("is accepted with the job id of a callback after the provider confirms that job", async () => {
-    const { id, seq, address, tell } = await open("vidu", "vidu-q3", {}, "drop-after");
+    const { id, seq, address, tell: report } = await open("vidu", "vidu-q3", {}, "drop-after");
     harness.simulator.clearScript();
     await harness.eventually(async () => (await harness.show(id)).message, "the confirmation");
-    await tell(address, { task_id: "made-up", state: "success" });
+    await report(address, { task_id: "made-up", state: "success" });
     const [job] = harness.simulator.jobs();
     const attempt = await harness.eventually(async () => {
       // The service ignores a callback while it checks another one: providers repeat callbacks.
-      await tell(address, { task_id: job?.id, state: "success" });
+      await report(address, { task_id: job?.id, state: "success" });
       const found = await harness.store.attempt(seq, 1);
       return found?.state === "accepted" ? found : undefined;
     }, "the acceptance");

@@ -1,6 +1,6 @@
 // Tests of every error code of §7 by its real cause, except load, which is in load.test.ts.
 import { afterEach, describe, expect, test } from "bun:test";
-import { REFUSALS, type RefusalCode } from "../../src/domain/api-errors.ts";
+import { API_ERRORS, type ApiErrorCode } from "../../src/domain/api-errors.ts";
 import type { Harness, HarnessOptions, ParsedResponse, Tenant } from "../harness.ts";
 import { codeOf, messageOf, openApiHarness } from "./harness.ts";
 
@@ -18,8 +18,8 @@ const post = (more: Parameters<Harness["request"]>[2] = {}) =>
   harness.request("POST", "/v1/generations", { body: ORDER, ...more });
 
 /** Expects the code, its status, the specified error body, and `Retry-After` only if the code defines it. */
-const expectNo = (answered: ParsedResponse, code: RefusalCode) => {
-  const rule: { status: number; retryAfterS?: number } = REFUSALS[code];
+const expectNo = (answered: ParsedResponse, code: ApiErrorCode) => {
+  const rule: { status: number; retryAfterS?: number } = API_ERRORS[code];
   expect([answered.status, codeOf(answered)]).toEqual([rule.status, code]);
   expect(Object.keys(answered.body)).toEqual(["error"]);
   expect(messageOf(answered)).not.toBe("");
@@ -169,7 +169,7 @@ describe("request errors (§4)", () => {
 
   test("max_cost_exceeded, model_not_available, invalid_input, invalid_request and body_too_large do not use up the idempotency key", async () => {
     await open();
-    const FAULTY: [unknown, RefusalCode][] = [
+    const FAULTY: [unknown, ApiErrorCode][] = [
       [{ ...ORDER, max_cost_usd: 0.01 }, "max_cost_exceeded"],
       [{ ...ORDER, model: "vidmodel-9" }, "model_not_available"],
       [{ ...ORDER, input: { ...ORDER.input, duration: 3 } }, "invalid_input"],

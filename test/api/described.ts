@@ -75,22 +75,22 @@ const documentHandedOut = (): JsonObject => {
  */
 export const undescribed = (answer: ReceivedResponse, document: JsonObject = documentHandedOut()): string[] => {
   const { method, path, status, headers, text } = answer;
-  const told = (faults: string[]) => faults.map((fault) => `${method} ${path} ${status}: ${fault}`);
+  const reported = (faults: string[]) => faults.map((fault) => `${method} ${path} ${status}: ${fault}`);
   const seen = [...headers.keys()].filter((name) => !OF_HTTP.has(name));
   const lacking = OF_ALL.filter((name) => !headers.has(name)).map((name) => `lacks the header ${name}`);
   const type = headers.get("content-type")?.split(";")[0] ?? "";
   const body = type === "application/json" && text !== "" ? jsonOf(text) : undefined;
-  if (type === "application/json" && text !== "" && body === undefined) return told(["its body is not JSON"]);
+  if (type === "application/json" && text !== "" && body === undefined) return reported(["its body is not JSON"]);
 
   const template = templateOf(member(document, "paths"), path);
   if (template === undefined) {
     const extra = seen.filter((name) => !OF_ALL.includes(name) && name !== "cache-control");
-    return told([...lacking, ...extra.map((name) => `carries ${name}`), ...bodyFaults(body, "Error")]);
+    return reported([...lacking, ...extra.map((name) => `carries ${name}`), ...bodyFaults(body, "Error")]);
   }
   const operation = operationOf(member(member(document, "paths"), template), method, status);
-  if (!operation) return told(["the method is not described"]);
+  if (!operation) return reported(["the method is not described"]);
   const response = member(operation, "responses")[String(status)];
-  if (!isObject(response)) return told(["the status is not described"]);
+  if (!isObject(response)) return reported(["the status is not described"]);
 
   const described = lower(member(response, "headers"));
   const faults = [
@@ -101,7 +101,7 @@ export const undescribed = (answer: ReceivedResponse, document: JsonObject = doc
   if (body === undefined) {
     if (text !== "" && !Object.hasOwn(content, type)) faults.push(`the type ${type} is not described`);
     if (text === "" && method !== "HEAD" && Object.keys(content).length > 0) faults.push("the described body is missing");
-    return told(faults);
+    return reported(faults);
   }
   const media = member(content, "application/json");
   const schema = member(media, "schema");
@@ -110,5 +110,5 @@ export const undescribed = (answer: ReceivedResponse, document: JsonObject = doc
   faults.push(...bodyFaults(body, name));
   const code = isObject(body) ? (member(body, "error").code ?? null) : null;
   if (name === "Error" && !codesOf(media).includes(code)) faults.push(`the code ${JSON.stringify(code)} is not described`);
-  return told(faults);
+  return reported(faults);
 };

@@ -184,7 +184,7 @@ describe("max_wait_s (§2.5, §8)", () => {
   test("fails a generation that is still queued when it has passed, without an attempt", async () => {
     harness = await openApiHarness({ factor: 0, env: { GENROUTER_LIMITS__MAX_RUNNING: "1" } });
     harness.simulator.script({ fault: "stuck" });
-    for (let seat = 0; seat < harness.nodes; seat += 1) await harness.submit(MODEL, INPUT);
+    for (let slot = 0; slot < harness.nodes; slot += 1) await harness.submit(MODEL, INPUT);
     const { id } = await harness.submit(MODEL, INPUT, { max_wait_s: WAIT_S });
     const { shown, tookS } = await outlive(id);
     expect(shown).toMatchObject({ status: "failed", attempts: 0, cost_usd: 0, error: { code: "timed_out" } });

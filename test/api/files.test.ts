@@ -24,7 +24,7 @@ beforeAll(async () => {
   const video = await ended(await submit("vidmodel-2.0-mini", { prompt: "x", duration: 4, resolution: "480p", audio: true }));
   const speech = await ended(await submit("sim-speech-1", { prompt: "one two three" }));
   const takers: GenerationResource[] = [];
-  for (let seat = 0; seat < harness.nodes; seat += 1) takers.push(await submit("vidmodel-2.0-mini", { prompt: "never ends" }));
+  for (let slot = 0; slot < harness.nodes; slot += 1) takers.push(await submit("vidmodel-2.0-mini", { prompt: "never ends" }));
   for (const { id } of takers) await harness.until(id, (shown) => shown.status === "running");
   const running = await show(takers[0]?.id ?? "");
   const queued = await submit("sim-image-1", { prompt: "waits" });

@@ -1,6 +1,6 @@
 // Tests of the precedence of errors in §4.1: for every pair of real causes, the response has the code of higher precedence.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { RefusalCode } from "../../src/domain/api-errors.ts";
+import type { ApiErrorCode } from "../../src/domain/api-errors.ts";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import type { GenerationResource, Harness, Tenant } from "../harness.ts";
@@ -57,7 +57,7 @@ const readKey = async ({ tenant, asked }: Scene) => {
 };
 
 /** In the order of precedence (§4.1, "Order of checks"). */
-const CAUSES: readonly [code: RefusalCode, cause: Cause][] = [
+const CAUSES: readonly [code: ApiErrorCode, cause: Cause][] = [
   [
     "unauthorized",
     {
@@ -131,7 +131,7 @@ const CAUSES: readonly [code: RefusalCode, cause: Cause][] = [
 /** Both causes set the model, so they cannot be combined. */
 const APART: readonly string[] = ["model_not_available", "model_unavailable"];
 const PAIRS = CAUSES.flatMap(([first, one], at) =>
-  CAUSES.slice(at).flatMap(([second, other]): [RefusalCode, RefusalCode, Cause[]][] =>
+  CAUSES.slice(at).flatMap(([second, other]): [ApiErrorCode, ApiErrorCode, Cause[]][] =>
     first !== second && APART.includes(first) && APART.includes(second) ? [] : [[first, second, [one, other]]],
   ),
 );
@@ -170,7 +170,7 @@ beforeAll(async () => {
   await harness.synchronize();
   harness.simulator.script({ fault: "stuck" });
   const takers: GenerationResource[] = [];
-  for (let seat = 0; seat < harness.nodes; seat += 1) takers.push(await harness.submit(MODEL, { prompt: "takes the seat" }));
+  for (let slot = 0; slot < harness.nodes; slot += 1) takers.push(await harness.submit(MODEL, { prompt: "takes the seat" }));
   for (const { id } of takers) await harness.until(id, (shown) => shown.status === "running");
 });
 afterAll(() => harness.close());
@@ -189,7 +189,7 @@ test("accepts the submission without any of the causes", async () => {
 });
 
 /** Errors that the service returns before it opens a media URL. */
-const BEFORE_LINKS: readonly [RefusalCode, (scene: Scene) => Promise<unknown>][] = [
+const BEFORE_LINKS: readonly [ApiErrorCode, (scene: Scene) => Promise<unknown>][] = [
   ["insufficient_credits", emptyAccount],
   ["concurrency_limit", (scene) => set(scene, { inProgressLimit: 1 })],
 ];
@@ -234,7 +234,7 @@ test("returns a replay before the checks of balance, limits, catalogue, circuit 
 });
 
 /** Causes that stop admission. `lost`: causes that expire meanwhile, because a hanging commit outlasts the rate limit window. */
-const CLOSED: [code: RefusalCode, lost: RefusalCode[], close: (gate: ReturnType<typeof openGate>) => Promise<unknown>][] = [
+const CLOSED: [code: ApiErrorCode, lost: ApiErrorCode[], close: (gate: ReturnType<typeof openGate>) => Promise<unknown>][] = [
   ["restarting", [], () => harness.components.drain(0).then(() => harness.synchronize())],
   [
     "busy",
@@ -254,7 +254,7 @@ test.each(CLOSED)(
     const gate = openGate();
     harness = await openApiHarness({ factor: 0, around: gate.around });
     try {
-      const scenes: [RefusalCode, Scene][] = [];
+      const scenes: [ApiErrorCode, Scene][] = [];
       for (const [code, cause] of CAUSES) {
         if (lost.includes(code)) continue;
         const scene = await openScene();

@@ -36,21 +36,21 @@ export const settingsOf = (): BucketSettings => {
     ...{ access_key: keys.GENROUTER_S3__ACCESS_KEY ?? "", secret_key: keys.GENROUTER_S3__SECRET_KEY ?? "" },
   };
 };
-export const depotOf = async (books: Books): Promise<ArchiveObjects> =>
+export const storageOf = async (books: Books): Promise<ArchiveObjects> =>
   createArchiveObjects(await lineageAt(books.place), { settings: settingsOf(), clock, signal: new AbortController().signal });
-export const faultsOf = async (depot: ArchiveStorage): Promise<string[]> =>
-  (await checkArchive(depot)).checks.flatMap(({ offending }) => offending.map(({ fault }) => String(fault)));
-export const joinOf = async (books: Books, depot: ArchiveStorage): Promise<unknown[]> => {
-  const { walked, manifests } = await checkArchive(depot);
-  return (await checkJoin(books.place, depot, walked, manifests)).offending;
+export const faultsOf = async (storage: ArchiveStorage): Promise<string[]> =>
+  (await checkArchive(storage)).checks.flatMap(({ offending }) => offending.map(({ fault }) => String(fault)));
+export const joinOf = async (books: Books, storage: ArchiveStorage): Promise<unknown[]> => {
+  const { walked, manifests } = await checkArchive(storage);
+  return (await checkJoin(books.place, storage, walked, manifests)).offending;
 };
-export const namesIn = (depot: ArchiveObjects, part: string) =>
-  [...bucket.objects.keys()].filter((key) => key.includes(depot.below + part));
-export const segmentsIn = (depot: ArchiveObjects) => namesIn(depot, `${SEGMENTS}/`);
+export const namesIn = (storage: ArchiveObjects, part: string) =>
+  [...bucket.objects.keys()].filter((key) => key.includes(storage.below + part));
+export const segmentsIn = (storage: ArchiveObjects) => namesIn(storage, `${SEGMENTS}/`);
 export const isPut = ({ method }: Asked) => method === "PUT";
 /** The objects of an archive with their bytes. */
-export const bytesIn = (depot: ArchiveObjects) =>
-  new Map(namesIn(depot, "").map((key) => [key.slice(depot.below.length), bucket.objects.get(key)?.bytes.toString("hex")]));
+export const bytesIn = (storage: ArchiveObjects) =>
+  new Map(namesIn(storage, "").map((key) => [key.slice(storage.below.length), bucket.objects.get(key)?.bytes.toString("hex")]));
 
 /** The tests for one store. */
 export const keepsBooksInBucket = (open: () => Promise<Books>): void => {
@@ -59,20 +59,20 @@ export const keepsBooksInBucket = (open: () => Promise<Books>): void => {
 
   test("consecutive archives equal those of a directory byte for byte, form one chain, and join the database", async () => {
     books = await open();
-    const [depot, dir] = [await depotOf(books), freshDir()];
-    const first = await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
+    const [storage, dir] = [await storageOf(books), freshDir()];
+    const first = await archive(books.place, storage, BEFORE_MS, BEFORE_MS);
     expect(first.manifest?.totals).toMatchObject(FIRST);
-    expect((await archive(books.place, depot, BEFORE_MS, BEFORE_MS)).manifest).toBeNull();
+    expect((await archive(books.place, storage, BEFORE_MS, BEFORE_MS)).manifest).toBeNull();
     await succeedAt(books.store, books.quiet, BEFORE_MS + 86_400_000);
-    const { manifest } = await archive(books.place, depot, LATER_BEFORE_MS, LATER_BEFORE_MS);
-    expect([manifest?.n, (await manifestsIn(depot)).length]).toEqual([2, 2]);
-    expect([await faultsOf(depot), await joinOf(books, depot)]).toEqual([[], []]);
+    const { manifest } = await archive(books.place, storage, LATER_BEFORE_MS, LATER_BEFORE_MS);
+    expect([manifest?.n, (await manifestsIn(storage)).length]).toEqual([2, 2]);
+    expect([await faultsOf(storage), await joinOf(books, storage)]).toEqual([[], []]);
     await succeedAt(books.store, books.quiet, LATER_BEFORE_MS + 1);
-    expect(await joinOf(books, depot)).toEqual([]);
+    expect(await joinOf(books, storage)).toEqual([]);
 
-    expect(depot.below).toMatch(/^Küche 1\/archive\/[0-9a-f]{16}\/$/);
+    expect(storage.below).toMatch(/^Küche 1\/archive\/[0-9a-f]{16}\/$/);
     for (const beforeMs of [BEFORE_MS, LATER_BEFORE_MS]) await archive(books.place, openDirectory(dir), beforeMs, beforeMs);
     const names = [manifestName(1), manifestName(2), ...readdirSync(join(dir, SEGMENTS)).map((one) => `${SEGMENTS}/${one}`)];
-    expect(bytesIn(depot)).toEqual(new Map(names.map((one) => [one, readFileSync(join(dir, one)).toString("hex")])));
+    expect(bytesIn(storage)).toEqual(new Map(names.map((one) => [one, readFileSync(join(dir, one)).toString("hex")])));
   });
 };

@@ -7,14 +7,13 @@ import { createLocalStorage } from "../../src/files/local.ts";
 import type { ArchiveObjects } from "../../src/files/s3/archive-objects.ts";
 import { createS3Storage } from "../../src/files/s3/s3-storage.ts";
 import { checkArchive } from "../../src/store/archive/check.ts";
-import { ArchiveFault, manifestName, SEGMENTS } from "../../src/store/archive/format.ts";
+import { ArchiveError, manifestName, SEGMENTS } from "../../src/store/archive/format.ts";
 import { archive } from "../../src/store/archive/write.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import {
   bucket,
   bytesIn,
   clock,
-  depotOf,
   faultsOf,
   isPut,
   keepsBooksInBucket,
@@ -22,6 +21,7 @@ import {
   PREFIX,
   segmentsIn,
   settingsOf,
+  storageOf,
   useBucket,
 } from "./bucket-books.ts";
 import { BEFORE_MS, type Books, fileBooks, LATER_BEFORE_MS } from "./fixture.ts";
@@ -39,33 +39,33 @@ describe("an upload", () => {
   afterAll(() => books.drop());
 
   test("that is interrupted at any request leaves no archive, and the next one sends only what is missing", async () => {
-    const depot = await depotOf(books);
-    await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
-    const whole = bytesIn(depot);
+    const storage = await storageOf(books);
+    await archive(books.place, storage, BEFORE_MS, BEFORE_MS);
+    const whole = bytesIn(storage);
     const requests = bucket.seen.length;
     expect(requests).toBeGreaterThan(whole.size * 3 - 3);
     for (let end = 0; end < requests; end += 1) {
       bucket.objects.clear();
       bucket.seen.length = 0;
       bucket.fail = () => (bucket.seen.length > end ? { status: 403, code: "AccessDenied" } : undefined);
-      await expect(archive(books.place, depot, BEFORE_MS, BEFORE_MS)).rejects.toThrow(/^the bucket returned 403/);
+      await expect(archive(books.place, storage, BEFORE_MS, BEFORE_MS)).rejects.toThrow(/^the bucket returned 403/);
       bucket.fail = () => undefined;
-      const [there, isComplete] = [bucket.objects.size, bytesIn(depot).has(manifestName(1))];
+      const [there, isComplete] = [bucket.objects.size, bytesIn(storage).has(manifestName(1))];
       bucket.seen.length = 0;
-      if (isComplete) expect((await archive(books.place, depot, BEFORE_MS, BEFORE_MS)).manifest).toBeNull();
+      if (isComplete) expect((await archive(books.place, storage, BEFORE_MS, BEFORE_MS)).manifest).toBeNull();
       else {
-        await expect(checkArchive(depot)).rejects.toThrow(ArchiveFault);
-        await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
+        await expect(checkArchive(storage)).rejects.toThrow(ArchiveError);
+        await archive(books.place, storage, BEFORE_MS, BEFORE_MS);
       }
-      expect(bytesIn(depot)).toEqual(whole);
+      expect(bytesIn(storage)).toEqual(whole);
       expect(bucket.seen.filter(isPut).length).toBe(whole.size - there);
     }
   }, 60_000);
 
   test("retries after a short bucket failure of any kind, and fails when the failure lasts", async () => {
-    const depot = await depotOf(books);
-    await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
-    const whole = bytesIn(depot);
+    const storage = await storageOf(books);
+    await archive(books.place, storage, BEFORE_MS, BEFORE_MS);
+    const whole = bytesIn(storage);
     for (const failure of ["cut", "reset", "lose", { status: 503, code: "SlowDown" }] as const) {
       bucket.objects.clear();
       const failed = new Set<string>();
@@ -74,13 +74,13 @@ describe("an upload", () => {
         failed.add(asked.key);
         return failure;
       };
-      await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
-      expect([failure, bytesIn(depot)]).toEqual([failure, whole]);
+      await archive(books.place, storage, BEFORE_MS, BEFORE_MS);
+      expect([failure, bytesIn(storage)]).toEqual([failure, whole]);
       expect(failed.size).toBeGreaterThan(3);
     }
     bucket.objects.clear();
     bucket.fail = (asked) => (isPut(asked) ? { status: 503, code: "SlowDown" } : undefined);
-    await expect(archive(books.place, depot, BEFORE_MS, BEFORE_MS)).rejects.toThrow("the bucket returned 503 SlowDown");
+    await expect(archive(books.place, storage, BEFORE_MS, BEFORE_MS)).rejects.toThrow("the bucket returned 503 SlowDown");
     expect(
       bucket.seen
         .filter(isPut)
@@ -90,43 +90,43 @@ describe("an upload", () => {
   });
 
   test("never overwrites other bytes under a name, and accepts the same content with another compression", async () => {
-    const depot = await depotOf(books);
-    await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
-    const [name = "", other = ""] = segmentsIn(depot);
+    const storage = await storageOf(books);
+    await archive(books.place, storage, BEFORE_MS, BEFORE_MS);
+    const [name = "", other = ""] = segmentsIn(storage);
     const kept = bucket.objects.get(name);
     const packed = bucket.objects.get(other);
     if (!kept || !packed) throw new Error("there are no segments");
     // As after an interruption before the manifest.
-    bucket.objects.delete(depot.below + manifestName(1));
+    bucket.objects.delete(storage.below + manifestName(1));
     const again = gzipSync(Bun.gunzipSync(new Uint8Array(packed.bytes)), { level: 1 });
     bucket.objects.set(other, { ...packed, bytes: again, headers: {} });
     for (const bytes of [Buffer.from("other"), Buffer.concat([kept.bytes, kept.bytes]), gzipSync("other\n")]) {
       bucket.objects.set(name, { ...kept, bytes });
-      await expect(archive(books.place, depot, BEFORE_MS, BEFORE_MS)).rejects.toThrow(
+      await expect(archive(books.place, storage, BEFORE_MS, BEFORE_MS)).rejects.toThrow(
         /(cannot be unpacked|is larger than its content can be|does not have the content).*nothing was written over it: look at it, delete it/,
       );
       expect(bucket.objects.get(name)?.bytes).toBe(bytes);
     }
     bucket.objects.delete(name);
-    await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
+    await archive(books.place, storage, BEFORE_MS, BEFORE_MS);
     expect(bucket.objects.get(other)?.bytes).toBe(again);
-    expect(await faultsOf(depot)).toEqual([]);
+    expect(await faultsOf(storage)).toEqual([]);
   });
 
   test("of a large segment uses multipart requests, and the next one aborts the parts of a killed upload", async () => {
-    const depot = await depotOf(books);
+    const storage = await storageOf(books);
     const [name, bytes] = [`${SEGMENTS}/large.ndjson.gz`, randomBytes(20 * 1024 * 1024 + 3)];
     bucket.fail = ({ query }) => (query.get("partNumber") === "3" ? { status: 403, code: "AccessDenied" } : undefined);
-    await expect(depot.keep(name, bytes)).rejects.toThrow(/the access key lacks a permission/);
-    expect([bucket.uploads.size, namesIn(depot, SEGMENTS)]).toEqual([0, []]);
+    await expect(storage.keep(name, bytes)).rejects.toThrow(/the access key lacks a permission/);
+    expect([bucket.uploads.size, namesIn(storage, SEGMENTS)]).toEqual([0, []]);
     // A killed process could not abort its parts.
-    bucket.uploads.set("left", { key: depot.below + name, parts: new Map(), headers: {} });
+    bucket.uploads.set("left", { key: storage.below + name, parts: new Map(), headers: {} });
     bucket.fail = () => undefined;
-    expect(await depot.keep(name, bytes)).toBe(true);
-    expect([bucket.uploads.size, bytes.equals((await depot.read(name, bytes.length)) as Uint8Array)]).toEqual([0, true]);
-    expect(await depot.read(name, bytes.length - 1)).toBe("larger");
+    expect(await storage.keep(name, bytes)).toBe(true);
+    expect([bucket.uploads.size, bytes.equals((await storage.read(name, bytes.length)) as Uint8Array)]).toEqual([0, true]);
+    expect(await storage.read(name, bytes.length - 1)).toBe("larger");
     const received = bucket.received();
-    expect([await depot.keep(name, bytes), await depot.keep(name, randomBytes(10)), bucket.received()]).toEqual([
+    expect([await storage.keep(name, bytes), await storage.keep(name, randomBytes(10)), bucket.received()]).toEqual([
       ...[true, false, received],
     ]);
   });
@@ -135,7 +135,7 @@ describe("an upload", () => {
     "keeps the manifest of a concurrent command when conditional writes of the bucket are %s",
     async (conditions) => {
       bucket.conditions = conditions;
-      const [one, other] = [await depotOf(books), await depotOf(books)];
+      const [one, other] = [await storageOf(books), await storageOf(books)];
       const both = await Promise.allSettled([
         archive(books.place, one, BEFORE_MS, BEFORE_MS),
         archive(books.place, other, BEFORE_MS, BEFORE_MS + 1),
@@ -154,17 +154,17 @@ describe("an upload", () => {
   );
 
   test("is rejected when a lifecycle rule would delete the archive soon, and accepted when it deletes it years later", async () => {
-    const depot = await depotOf(books);
+    const storage = await storageOf(books);
     bucket.expires = (key) => (key.startsWith(PREFIX) ? new Date(Date.now() + 10 * 86_400_000) : undefined);
-    await expect(archive(books.place, depot, BEFORE_MS, BEFORE_MS)).rejects.toThrow(
+    await expect(archive(books.place, storage, BEFORE_MS, BEFORE_MS)).rejects.toThrow(
       /a rule of the bucket \(lifecycle\) deletes it on 20\d\d-\d\d-\d\d: let the rule leave archive\/ alone/,
     );
-    await expect(checkArchive(depot)).rejects.toThrow(ArchiveFault);
+    await expect(checkArchive(storage)).rejects.toThrow(ArchiveError);
     bucket.expires = () => new Date(Date.now() + 3650 * 86_400_000);
-    await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
-    expect(await faultsOf(depot)).toEqual([]);
+    await archive(books.place, storage, BEFORE_MS, BEFORE_MS);
+    expect(await faultsOf(storage)).toEqual([]);
     bucket.expires = () => new Date(Date.now() + 86_400_000);
-    expect(await faultsOf(depot)).toEqual([expect.stringMatching(/^a rule of the bucket \(lifecycle\) deletes it on/)]);
+    expect(await faultsOf(storage)).toEqual([expect.stringMatching(/^a rule of the bucket \(lifecycle\) deletes it on/)]);
   });
 });
 
@@ -175,21 +175,21 @@ describe("verification of an archive in a bucket", () => {
   });
   afterAll(() => books.drop());
   const made = async (): Promise<ArchiveObjects> => {
-    const depot = await depotOf(books);
-    await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
-    await archive(books.place, depot, LATER_BEFORE_MS, LATER_BEFORE_MS);
-    return depot;
+    const storage = await storageOf(books);
+    await archive(books.place, storage, BEFORE_MS, BEFORE_MS);
+    await archive(books.place, storage, LATER_BEFORE_MS, LATER_BEFORE_MS);
+    return storage;
   };
 
   test("finds a changed, missing or enlarged object although its metadata matches", async () => {
-    const depot = await made();
+    const storage = await made();
     const others: [bytes: Buffer | undefined, RegExp][] = [
       [Buffer.alloc(5_000_000), /is larger than its content can be/],
       // A small object that unpacks to far more than permitted: unpacking stops early.
       [gzipSync(Buffer.alloc(500_000)), /cannot be unpacked/],
       [undefined, /is not there/],
     ];
-    const names = segmentsIn(depot);
+    const names = segmentsIn(storage);
     expect(names.length).toBeGreaterThan(others.length * 3);
     for (const [at, name] of names.entries()) {
       const kept = bucket.objects.get(name);
@@ -197,34 +197,34 @@ describe("verification of an archive in a bucket", () => {
       const bytes = Buffer.from(kept.bytes);
       bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
       bucket.objects.set(name, { ...kept, bytes });
-      expect((await faultsOf(depot)).join()).toMatch(/cannot be unpacked|does not have the content/);
+      expect((await faultsOf(storage)).join()).toMatch(/cannot be unpacked|does not have the content/);
       // Each check reads everything, so each object gets one of the other kinds of damage, and each kind occurs several times.
       const [other, fault] = others[at % others.length] ?? [undefined, /^$/];
       bucket.objects.delete(name);
       if (other) bucket.objects.set(name, { ...kept, bytes: other });
-      expect((await faultsOf(depot)).join()).toMatch(fault);
+      expect((await faultsOf(storage)).join()).toMatch(fault);
       bucket.objects.set(name, kept);
     }
-    expect(await faultsOf(depot)).toEqual([]);
+    expect(await faultsOf(storage)).toEqual([]);
   });
 
   test("finds a changed manifest and a missing earlier manifest", async () => {
-    const depot = await made();
-    const name = depot.below + manifestName(1);
+    const storage = await made();
+    const name = storage.below + manifestName(1);
     const kept = bucket.objects.get(name);
     if (!kept) throw new Error("it is gone");
     bucket.objects.set(name, { ...kept, bytes: Buffer.from(kept.bytes.toString().replace(/"madeAtMs": \d+/, '"madeAtMs": 1')) });
-    expect(await faultsOf(depot)).toEqual(["the previous manifest is missing or was changed"]);
+    expect(await faultsOf(storage)).toEqual(["the previous manifest is missing or was changed"]);
     bucket.objects.delete(name);
-    expect(await faultsOf(depot)).toContain("the previous manifest is missing or was changed");
+    expect(await faultsOf(storage)).toContain("the previous manifest is missing or was changed");
   });
 
   test("passes unchanged after the end of retention, which removes result files only", async () => {
-    const depot = await made();
-    const whole = bytesIn(depot);
+    const storage = await made();
+    const whole = bytesIn(storage);
     const kept = createS3Storage({
       ...{ settings: settingsOf(), moves: true, shared: true, local: await createLocalStorage(freshDir()), clock, linkS: 600 },
-      ...{ spool: await createSpool(freshDir(), clock.nowMs), chance: () => 0.5, tell: () => undefined },
+      ...{ spool: await createSpool(freshDir(), clock.nowMs), chance: () => 0.5, report: () => undefined },
       recordOf: async () => undefined,
     });
     const results = ["1", "1-aa"].map((object) => `${PREFIX}gen_1/${object}`);
@@ -232,14 +232,14 @@ describe("verification of an archive in a bucket", () => {
     await kept.files.remove("gen_1");
     await kept.stop();
     expect(results.filter((name) => bucket.objects.has(name))).toEqual([]);
-    expect(bytesIn(depot)).toEqual(whole);
+    expect(bytesIn(storage)).toEqual(whole);
   });
 
   test("reads every page of a long list, and rejects a truncated list", async () => {
-    const depot = await made();
+    const storage = await made();
     bucket.pageKeys = 1;
-    expect((await depot.list()).sort()).toEqual([manifestName(1), manifestName(2)]);
+    expect((await storage.list()).sort()).toEqual([manifestName(1), manifestName(2)]);
     bucket.fail = ({ query }) => (query.has("continuation-token") ? "lie" : undefined);
-    await expect(depot.list()).rejects.toThrow("the bucket's list ended early");
+    await expect(storage.list()).rejects.toThrow("the bucket's list ended early");
   });
 });

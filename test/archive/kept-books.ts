@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { openDirectory } from "../../src/store/archive/archive-storage.ts";
 import { checkArchive } from "../../src/store/archive/check.ts";
 import { checkJoin } from "../../src/store/archive/continuity-check.ts";
-import { ArchiveFault, manifestName, manifestsIn, rowsIn, SEGMENTS } from "../../src/store/archive/format.ts";
+import { ArchiveError, manifestName, manifestsIn, rowsIn, SEGMENTS } from "../../src/store/archive/format.ts";
 import type { ArchiveSourceLocation } from "../../src/store/archive/source.ts";
 import { archive as archiveIn } from "../../src/store/archive/write.ts";
 import { freshDir } from "../cli/fresh-dir.ts";
@@ -21,10 +21,10 @@ export const joinOf = async (books: Books, dir: string) => {
   return (await checkJoin(books.place, openDirectory(dir), walked, manifests)).offending.map(({ fault }) => String(fault));
 };
 const seqsIn = async (dir: string, n: number, kind: "generation" | "attempt" | "generation_event") => {
-  const depot = openDirectory(dir);
-  const manifest = (await manifestsIn(depot))[n - 1]?.manifest;
+  const storage = openDirectory(dir);
+  const manifest = (await manifestsIn(storage))[n - 1]?.manifest;
   return manifest
-    ? (await Array.fromAsync(rowsIn(depot, manifest, kind))).map(({ seq, generation_seq }) => Number(seq ?? generation_seq))
+    ? (await Array.fromAsync(rowsIn(storage, manifest, kind))).map(({ seq, generation_seq }) => Number(seq ?? generation_seq))
     : [];
 };
 
@@ -93,7 +93,7 @@ export const keepsBooks = (open: () => Promise<Books>): void => {
     cpSync(join(whole, SEGMENTS), join(broken, SEGMENTS), { recursive: true });
     for (const one of names.slice(2)) rmSync(join(broken, SEGMENTS, one));
     writeFileSync(join(broken, SEGMENTS, `${names[2]}.part`), "half");
-    await expect(checkOf(broken)).rejects.toThrow(ArchiveFault);
+    await expect(checkOf(broken)).rejects.toThrow(ArchiveError);
     await archive(books.place, broken, BEFORE_MS, BEFORE_MS);
     expect(readdirSync(join(broken, SEGMENTS)).sort()).toEqual(names);
     expect(await faultsOf(broken)).toEqual([]);

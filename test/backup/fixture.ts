@@ -1,7 +1,7 @@
 // Fixture of backup tests: a data directory with real generations and files, and backups of it in one line.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type CreateRequest, createBackup, type Made } from "../../src/backup/create.ts";
+import { type CreatedBackup, type CreateRequest, createBackup } from "../../src/backup/create.ts";
 import type { Progress } from "../../src/backup/errors.ts";
 import { type Harness, openHarness } from "../harness.ts";
 
@@ -15,7 +15,7 @@ export const askFor = (dataDir: string, dir: string, more: Partial<CreateRequest
   aheadMs: STARTED_MS + ++turns * 1000 - Date.now(),
   ...more,
 });
-export const backUp = (dataDir: string, dir: string, more: Partial<CreateRequest> = {}): Made =>
+export const backUp = (dataDir: string, dir: string, more: Partial<CreateRequest> = {}): CreatedBackup =>
   createBackup(askFor(dataDir, dir, more), quiet);
 
 /** A service on a data directory, with the writing thread. */

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openBackupDirectory } from "../../src/backup/backup-directory.ts";
+import { listBackups } from "../../src/backup/backup-directory.ts";
 import type { UnfinishedRow } from "../../src/store/sqlite/snapshot-copy/stats.ts";
 import {
   ask,
@@ -82,10 +82,10 @@ test.each(casesOfShare("moments of a kill", MOMENTS, ([when]) => when))(
   async (_, line) => {
     const dir = place();
     expect((await killAt("create", data, dir, line)).signal).toBe("SIGKILL");
-    expect(openBackupDirectory(dir).map(({ state }) => state)).toEqual(["incomplete"]);
+    expect(listBackups(dir).map(({ state }) => state)).toEqual(["incomplete"]);
     const next = await run(backUp(dir));
     expect([next.code, next.output]).toEqual([0, expect.stringContaining("verified")]);
-    expect(openBackupDirectory(dir).map(({ state }) => state)).toEqual(["ok"]);
+    expect(listBackups(dir).map(({ state }) => state)).toEqual(["ok"]);
     await settled(await submit());
     expect((await runHere(["verify", "--data", data])).exit as number).toBe(0);
   },
@@ -95,7 +95,7 @@ test.each(casesOfShare("moments of a kill", MOMENTS, ([when]) => when))(
 test("a killed restore leaves a directory that no start accepts and no restore overwrites", async () => {
   const dir = place();
   await run(backUp(dir));
-  const [made] = openBackupDirectory(dir);
+  const [made] = listBackups(dir);
   const to = join(freshDir(), "data");
   expect((await killAt("restore", made?.path ?? "", to, "^restoring 5 of")).signal).toBe("SIGKILL");
   const started = await runHere(["accounts", "list", "--data", to]);
@@ -134,7 +134,7 @@ test("a backup of the real process under load restores, starts, continues withou
   await until("more load", () => ids.length > inBackup.length + 10);
   isOver = true;
   await Promise.all(callers);
-  const [newest] = openBackupDirectory(dir);
+  const [newest] = listBackups(dir);
   const to = join(freshDir(), "data");
   const restored = await runHere(["backup", "restore", newest?.path ?? "", "--to", to, "--yes", "--json"]);
   expect(restored.exit as number).toBe(0);

@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { manifestOf } from "../../src/backup/check.ts";
-import type { Made } from "../../src/backup/create.ts";
+import type { CreatedBackup } from "../../src/backup/create.ts";
 import { makeBackup } from "../../src/backup/worker-client.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
@@ -159,7 +159,7 @@ test("backups under load each contain one moment, and restore to a directory tha
   const place = freshDir();
   const harness = await openOn(dir);
   const working = load(harness);
-  const made: Made[] = [];
+  const made: CreatedBackup[] = [];
   for (let n = 0; n < BACKUPS; n += 1) {
     const before = working.submitted();
     await harness.eventually(() => working.submitted() >= before + SUBMITTED_MEANWHILE, "load");

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openBackupDirectory } from "../../src/backup/backup-directory.ts";
+import { listBackups } from "../../src/backup/backup-directory.ts";
 import { createNightly, type Nightly, nextAt } from "../../src/backup/nightly.ts";
 import { readSettings } from "../../src/config/load.ts";
 import type { EventFields, EventName } from "../../src/logging/events.ts";
@@ -47,7 +47,7 @@ const begin = (env: Record<string, string> = {}) => {
     log: (event, fields = {}) => void lines.push({ event, fields }),
   });
 };
-const told = (event: EventName) => lines.filter((line) => line.event === event).length;
+const reported = (event: EventName) => lines.filter((line) => line.event === event).length;
 const until = async (isSo: () => boolean) => {
   const endMono = performance.now() + 20_000;
   while (!isSo()) {
@@ -55,11 +55,13 @@ const until = async (isSo: () => boolean) => {
     await new Promise((wake) => setTimeout(wake, 2));
   }
 };
-const states = () => (existsSync(place) ? openBackupDirectory(place).map(({ name, state }) => `${name} ${state}`) : []);
+const states = () => (existsSync(place) ? listBackups(place).map(({ name, state }) => `${name} ${state}`) : []);
 /** Advances the clock, and waits for the backup that becomes due. */
 const pass = async (ms: number, finished: number) => {
   clock.skip(ms);
-  await until(() => told("backup finished") + told("backup failed") >= finished && told("backup started") >= finished);
+  await until(
+    () => reported("backup finished") + reported("backup failed") >= finished && reported("backup started") >= finished,
+  );
   // The next timer is armed in the same turn that logged the end of the backup.
   await new Promise((wake) => setTimeout(wake, 0));
 };
@@ -100,7 +102,7 @@ test("waits for the daily time when a fresh backup exists, and catches up when t
   backUp(data, place, { aheadMs: NOON_MS - HOUR_MS - Date.now() });
   begin();
   clock.skip(15 * HOUR_MS);
-  expect(told("backup started")).toBe(0);
+  expect(reported("backup started")).toBe(0);
   await pass(HOUR_MS, 1);
   expect(states()[0]).toBe("genrouter-20261020T033000Z ok");
   await nightly.stop(0);
@@ -134,20 +136,20 @@ test("logs a failed backup, retries it after an hour and keeps the last good one
   begin();
   await pass(60_000, 1);
   const [good = ""] = states();
-  const away = `${data}.away`;
-  renameSync(join(data, "genrouter.db"), away);
+  const unavailable = `${data}.away`;
+  renameSync(join(data, "genrouter.db"), unavailable);
   await pass(DAY_MS, 2);
   expect(lines.at(-1)).toMatchObject({
     event: "backup failed",
     fields: { reason: expect.stringMatching(/there is no database in it/) },
   });
   clock.skip(HOUR_MS - 60_000);
-  expect(told("backup started")).toBe(2);
+  expect(reported("backup started")).toBe(2);
   await pass(60_000, 3);
-  expect(told("backup failed")).toBe(2);
-  renameSync(away, join(data, "genrouter.db"));
+  expect(reported("backup failed")).toBe(2);
+  renameSync(unavailable, join(data, "genrouter.db"));
   await pass(HOUR_MS, 4);
-  expect(told("backup finished")).toBe(2);
+  expect(reported("backup finished")).toBe(2);
   expect(states()).toContain(good);
 });
 
@@ -175,10 +177,10 @@ test("waits for an hour while another process makes a backup in the directory", 
 test("a drain cancels a running backup without leftovers, and no backup follows", async () => {
   begin();
   clock.skip(60_000);
-  expect(told("backup started")).toBe(1);
+  expect(reported("backup started")).toBe(1);
   await nightly.stop(10_000);
   expect(lines.map(({ event }) => event)).toEqual(["backup started", "backup canceled"]);
   expect(states()).toEqual([]);
   clock.skip(3 * DAY_MS);
-  expect(told("backup started")).toBe(1);
+  expect(reported("backup started")).toBe(1);
 });

@@ -79,12 +79,12 @@ const tryAll = async (genrouter: Genrouter, wanted: (id: string) => boolean): Pr
   const light = [...MEDIA_TRIALS, ...moneyTrials(stripe), ...operatorTrials(genrouter)].filter(({ id }) => wanted(id));
   // A trial that changes a provider's responses or routes runs alone.
   const isAlone = ({ id }: Trial) => ["withheld-result", "unusable-result", "unknown-error-code"].includes(id);
-  const told = await Promise.all(light.filter((one) => !isAlone(one)).map((one) => tried(one, world)));
+  const reported = await Promise.all(light.filter((one) => !isAlone(one)).map((one) => tried(one, world)));
   for (const one of [...light.filter(isAlone), ...HEAVY_TRIALS.filter(({ id }) => wanted(id))])
-    told.push(await tried(one, world));
+    reported.push(await tried(one, world));
   await place.close();
   await Promise.all([front.stop(), files.stop(), stripe.stop()]);
-  return told;
+  return reported;
 };
 
 /** Their trials need a Stripe server, so that they are known only by name before it runs. */

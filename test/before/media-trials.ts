@@ -3,7 +3,7 @@ import { jpeg, mp4, noted, png } from "../media/made.ts";
 import { GIF, joinedMp3, largePng, longAdts, offsetClip, recordedWebm, streamedWav } from "./files.ts";
 import { gzipped, type RouteLine, ranged, type Seen, type Shown, type Trial, type World, whole } from "./trial.ts";
 
-const told = ({ status, cost_usd, attempts, output, error }: Shown): string =>
+const reported = ({ status, cost_usd, attempts, output, error }: Shown): string =>
   `${status}, charged ${cost_usd}, ${attempts} attempt${attempts === 1 ? "" : "s"}${output ? `, ${output.urls.length} file${output.urls.length === 1 ? "" : "s"}${output.width ? ` of ${output.width}×${output.height}` : ""}${output.duration_s ? `, ${output.duration_s} s` : ""}` : ""}${error ? `, ${error.code}` : ""}`;
 const PICTURE = { model: "flux-2-dev" };
 const SOUND = { model: "kokoro-82m" };
@@ -22,7 +22,7 @@ const delivered = async (
   const prompt = world.word();
   await world.deliver(prompt, world.at(answer));
   const shown = await world.made(body(prompt));
-  return { isRight: shown.status === "succeeded" && shown.attempts === 1 && also(shown), seen: told(shown) };
+  return { isRight: shown.status === "succeeded" && shown.attempts === 1 && also(shown), seen: reported(shown) };
 };
 /** Submits with an input and judges the response. */
 const asInput = async (world: World, input: object, isRight: (status: number, body: string) => boolean): Promise<Seen> => {
@@ -52,7 +52,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
       world.change("fal", (json) => ("images" in json ? { ...json, has_nsfw_concepts: [true] } : undefined));
       const shown = await world.made(forPicture(world.word()));
       world.change("fal", () => undefined);
-      return { isRight: shown.status === "failed" || shown.attempts > 1, seen: told(shown) };
+      return { isRight: shown.status === "failed" || shown.attempts > 1, seen: reported(shown) };
     },
   },
   {
@@ -74,7 +74,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
       const shown = await world.made({ model: "gemini-3-pro-image", input: { prompt: world.word() } });
       return {
         isRight: shown.status === "succeeded" && shown.output?.urls.length === 1 && shown.output.width !== 64,
-        seen: told(shown),
+        seen: reported(shown),
       };
     },
   },
@@ -154,7 +154,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
       const isDown = routes.some(({ state }) => state === "down");
       return {
         isRight: !isDown && shown.every(({ status }) => status === "succeeded"),
-        seen: `${shown.map(told).join("; ")}${isDown ? "; a route is down" : ""}`,
+        seen: `${shown.map(reported).join("; ")}${isDown ? "; a route is down" : ""}`,
       };
     },
   },
@@ -196,7 +196,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
       await Bun.sleep(20_000);
       const shown = await Promise.race([world.until((JSON.parse(body) as Shown).id), Bun.sleep(40_000).then(() => null)]);
       world.change("replicate", () => undefined);
-      return { isRight: shown?.status === "succeeded", seen: shown ? told(shown) : "running after 60 s" };
+      return { isRight: shown?.status === "succeeded", seen: shown ? reported(shown) : "running after 60 s" };
     },
   },
   {
@@ -239,7 +239,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
       const prompt = world.word();
       await world.deliver(prompt, world.at(whole(await mp4({ seconds: 4 }), "video/mp4")));
       const shown = await world.made({ model: "vidmodel-2.5", input: { prompt, duration: 30, resolution: "720p" } });
-      return { isRight: shown.cost_usd === 0, seen: told(shown) };
+      return { isRight: shown.cost_usd === 0, seen: reported(shown) };
     },
   },
   {
@@ -247,7 +247,7 @@ export const MEDIA_TRIALS: readonly Trial[] = [
     says: "charges for a correct clip as before",
     run: async (world) => {
       const shown = await world.made(forClip(world.word()));
-      return { isRight: shown.status === "succeeded" && (shown.cost_usd ?? 0) > 0, seen: told(shown) };
+      return { isRight: shown.status === "succeeded" && (shown.cost_usd ?? 0) > 0, seen: reported(shown) };
     },
   },
 ];

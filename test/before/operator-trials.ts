@@ -33,12 +33,12 @@ const generate = async (genrouter: Genrouter, world: World, cwd: string, ...word
 /** The number of responses over one connection that is idle between two requests. */
 const askTwice = (url: string, restMs: number): Promise<number> => {
   const { hostname, port } = new URL(url);
-  return new Promise((tell) => {
+  return new Promise((report) => {
     let answers = 0;
     const socket = connect(Number(port), hostname, () => socket.write("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"));
     const end = () => {
       socket.destroy();
-      tell(answers);
+      report(answers);
     };
     socket.on("data", () => {
       answers += 1;
@@ -52,14 +52,14 @@ const askTwice = (url: string, restMs: number): Promise<number> => {
 
 const raw = (url: string, text: string): Promise<string> => {
   const { hostname, port } = new URL(url);
-  return new Promise((tell) => {
+  return new Promise((report) => {
     let said = "";
     const socket = connect(Number(port), hostname, () => socket.write(text));
     socket.on("data", (bytes) => {
       said += bytes.toString("latin1");
     });
-    socket.on("close", () => tell(said));
-    socket.on("error", () => tell(said));
+    socket.on("close", () => report(said));
+    socket.on("error", () => report(said));
   });
 };
 

@@ -13,7 +13,7 @@ import type { Kind } from "./rungs/kinds.ts";
 import { startService, verify } from "./service.ts";
 import { IN_LINE, isGeneration, polls, type Stage, submissions, submitSome } from "./sides.ts";
 import { type LifeSide, playLives, playTogether } from "./turns.ts";
-import { type BenchModel, insistOnDelivery, startSubmitter, withProvider } from "./upstream.ts";
+import { type BenchModel, requireDelivery, startSubmitter, withProvider } from "./upstream.ts";
 
 const CONNECTIONS = 64;
 const POLLED = 5_000;
@@ -130,10 +130,10 @@ const lives = (of: Env, both: Both, kind: Kind, target: number): Promise<Result[
       const { ours, other } = await (kind === "picture" ? playTogether : playLives)(sides, closely(of));
       for (const side of Object.values(sides)) {
         side.player.stop();
-        await insistOnDelivery(side, provider);
+        await requireDelivery(side, provider);
       }
-      const told = { unit: "gen/s", sides: SIDES, target, wants: "at least", ...beside({ ours, other }) } as const;
-      return [hold({ name: `before, lives of a ${kind}`, ...told }, ours.perSecond, other.perSecond)];
+      const reported = { unit: "gen/s", sides: SIDES, target, wants: "at least", ...beside({ ours, other }) } as const;
+      return [hold({ name: `before, lives of a ${kind}`, ...reported }, ours.perSecond, other.perSecond)];
     });
   });
 

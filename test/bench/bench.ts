@@ -64,7 +64,7 @@ export type Bench = {
   /** Other load on the machine changes only its duration. */
   isPatient?: true;
   /** Downloads what it needs in advance, while a patient bench runs. The bench itself reports a failure later. */
-  fetches?: (tell: (line: string) => void) => Promise<void>;
+  fetches?: (report: (line: string) => void) => Promise<void>;
   /** The number of ended generations that it needs in a stocked directory. */
   takesEnded?: (isShort: boolean) => number;
 };

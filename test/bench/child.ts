@@ -32,7 +32,7 @@ export const spawnHeard = (words: readonly string[], set: Readonly<Record<string
       said += new TextDecoder().decode(value);
     }
   };
-  const tell = (line: string) => {
+  const report = (line: string) => {
     void child.stdin.write(`${line}\n`);
     void child.stdin.flush();
   };
@@ -40,5 +40,5 @@ export const spawnHeard = (words: readonly string[], set: Readonly<Record<string
     alive.delete(child);
     child.kill("SIGKILL");
   };
-  return { pid: child.pid, hear, tell, stop };
+  return { pid: child.pid, hear, tell: report, stop };
 };

@@ -9,7 +9,7 @@ import { type Service, startService } from "./service.ts";
 import { IN_LINE, polls, type Stage, submissions } from "./sides.ts";
 import { copyStocked, endStocked, makeStocked, type StockedHome, takeEnded } from "./stock.ts";
 import { playTogether } from "./turns.ts";
-import { insistOnDelivery, ON_FAL, startSubmitter, withProvider } from "./upstream.ts";
+import { ON_FAL, requireDelivery, startSubmitter, withProvider } from "./upstream.ts";
 
 const FEW = 10_000;
 const MANY = 10_000_000;
@@ -48,7 +48,7 @@ export const growth: Bench = {
     };
     const unplayed = copyStocked(homes.other);
     const names = { ours: `${many.toLocaleString("en-US")} stored`, other: `${FEW.toLocaleString("en-US")} stored` };
-    const told = { unit: "CPU µs", sides: `${names.ours} / ${names.other}`, target: TARGET, wants: "at most" } as const;
+    const reported = { unit: "CPU µs", sides: `${names.ours} / ${names.other}`, target: TARGET, wants: "at most" } as const;
     const results: Result[] = [];
 
     // Whole generations first, because they leave nothing in flight; later submissions stay queued.
@@ -67,7 +67,7 @@ export const growth: Bench = {
       const sides = { ours: sideOf("ours"), other: sideOf("other") };
       const played = await playTogether(sides, env);
       for (const player of Object.values(players)) player.stop();
-      await both(sides, (side) => insistOnDelivery(side, provider));
+      await both(sides, (side) => requireDelivery(side, provider));
       await both(services, (service) => service.stop());
       return played;
     });
@@ -86,13 +86,13 @@ export const growth: Bench = {
       const sides = { ours: sideOf("ours"), other: sideOf("other") };
       const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: RATE, warmRate: WARM_RATE, warmTogether: true };
       const { ours, other } = await playRounds(sides, plan, (status) => status === isRight);
-      results.push(hold({ name, ...told, ...beside({ ours, other }) }, ours.cpuUs, other.cpuUs));
+      results.push(hold({ name, ...reported, ...beside({ ours, other }) }, ours.cpuUs, other.cpuUs));
     };
     await measured("growth, poll", "200", ({ seen }) => polls(seen));
     await measured("growth, submit", "202", ({ tenants }) => submissions(tenants.map(({ key }) => key)));
     await both(services, (service) => service.stop());
     const { ours, other } = lives;
-    const whole = { ...told, sides: `a whole life: ${told.sides}`, ...beside(lives) };
+    const whole = { ...reported, sides: `a whole life: ${reported.sides}`, ...beside(lives) };
     results.push(hold({ name: "growth, settle", ...whole }, ours.cpuUs, other.cpuUs));
     for (const home of Object.values(homes)) await endStocked(home);
     return results;

@@ -6,7 +6,7 @@ import { seatedOn } from "./provided.ts";
 import { beside } from "./rounds.ts";
 import { type Stage, withService } from "./sides.ts";
 import { type LifeSide, longestMs, playTogether } from "./turns.ts";
-import { type BenchModel, bodyOf, insistOnDelivery, ON_FAL, ON_REPLICATE, startSubmitter, withProvider } from "./upstream.ts";
+import { type BenchModel, bodyOf, ON_FAL, ON_REPLICATE, requireDelivery, startSubmitter, withProvider } from "./upstream.ts";
 
 /** The limit of submissions in flight to a provider, and their timeout, after which the next one hangs. */
 const SENT_AT_A_TIME = 64;
@@ -80,7 +80,7 @@ export const hungProvider: Bench = {
             throw new Error(`at ${free} of ${looks.length} looks less than half of ${SENT_AT_A_TIME} sockets were hanging`);
           for (const side of [sides.ours, sides.other]) {
             side.player.stop();
-            await insistOnDelivery(side, provider);
+            await requireDelivery(side, provider);
           }
           const held = {
             unit: "gen/s",

@@ -25,19 +25,19 @@ type Kept = { measured: Measured[]; skipped: Unmeasured[]; failed: Unmeasured[] 
 export const NOTHING: Kept = { measured: [], skipped: [], failed: [] };
 
 /** The results of the last run in a directory; undefined if there are none. */
-export const readTold = (dir: string): Told | undefined => {
+export const readInformational = (dir: string): Told | undefined => {
   const path = join(dir, RESULTS);
   return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Told) : undefined;
 };
 
 /** The results of benches that are not run again, if code and setting are the same; otherwise nothing. */
 export const keptOf = (dir: string, now: Pick<Told, "code" | "isShort">, again: readonly string[]): Kept => {
-  const told = readTold(dir);
-  if (told?.code !== now.code || told.isShort !== now.isShort) return NOTHING;
+  const reported = readInformational(dir);
+  if (reported?.code !== now.code || reported.isShort !== now.isShort) return NOTHING;
   const isOther = ({ bench }: { bench: string }) => !again.includes(bench);
   return {
-    measured: [...told.results, ...told.notes].filter(isOther),
-    skipped: told.skipped.filter(isOther),
-    failed: told.failed.filter(isOther),
+    measured: [...reported.results, ...reported.notes].filter(isOther),
+    skipped: reported.skipped.filter(isOther),
+    failed: reported.failed.filter(isOther),
   };
 };

@@ -2,20 +2,11 @@
 import { type Bench, hold } from "./bench.ts";
 import { seatedOn } from "./provided.ts";
 import { beside } from "./rounds.ts";
-import { insistOnSameRows } from "./same-rows.ts";
+import { requireSameRows } from "./same-rows.ts";
 import { verify } from "./service.ts";
 import { homeWithStored, type Stage, withService } from "./sides.ts";
 import { playLives } from "./turns.ts";
-import {
-  IN_FLIGHT,
-  INPUT,
-  insistOnDelivery,
-  ON_FAL,
-  POLL_EVERY_MS,
-  startLoop,
-  startSubmitter,
-  withProvider,
-} from "./upstream.ts";
+import { IN_FLIGHT, INPUT, ON_FAL, POLL_EVERY_MS, requireDelivery, startLoop, startSubmitter, withProvider } from "./upstream.ts";
 
 /** The loop writes the same rows as the service; the bytes on disk also depend on the size of commits. */
 const MOST_WRITTEN = 1.25;
@@ -54,15 +45,15 @@ export const lifecycle: Bench = {
         const lives = { ...env.lives, ...(env.isShort ? SHORT : {}) };
         const warmAtMostMs = lives.warmAtMostMs * WARM_LONGER;
         const { ours, other } = await playLives(sides, { ...env, lives: { ...lives, warmAtMostMs } });
-        await insistOnSameRows(sides.ours, sides.other);
+        await requireSameRows(sides.ours, sides.other);
         submitter.stop();
         loop.stop();
         if (other.writtenKb.median > MOST_WRITTEN * ours.writtenKb.median)
           throw new Error(
             `the bare loop wrote ${other.writtenKb.median} kB per generation, the service ${ours.writtenKb.median}`,
           );
-        await insistOnDelivery(sides.ours, provider);
-        await insistOnDelivery(sides.other, provider);
+        await requireDelivery(sides.ours, provider);
+        await requireDelivery(sides.other, provider);
         await verify(dir);
         drop();
         const held = {
@@ -73,7 +64,7 @@ export const lifecycle: Bench = {
           wants: "at least",
           ...beside({ ours, other }),
         } as const;
-        const told = {
+        const reported = {
           name: "lifecycle, written",
           unit: "kB/gen",
           sides: held.sides,
@@ -81,7 +72,7 @@ export const lifecycle: Bench = {
           wants: "at most",
           isNote: true,
         } as const;
-        return [hold(held, ours.perSecond, other.perSecond), hold(told, ours.writtenKb, other.writtenKb)];
+        return [hold(held, ours.perSecond, other.perSecond), hold(reported, ours.writtenKb, other.writtenKb)];
       };
       return withService({ env: settings }, live, "stored");
     }),

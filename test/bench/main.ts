@@ -52,7 +52,7 @@ if (values.help) {
   process.exit(0);
 }
 const print = (text: string) => process.stdout.write(`${text}\n`);
-const tell = (line: string) => process.stderr.write(`${line}\n`);
+const report = (line: string) => process.stderr.write(`${line}\n`);
 const names = BENCHES.map(({ name }) => name);
 // Short runs skip informational benches.
 const usual = BENCHES.filter(({ isTold, needs }) => !(isTold && values.short) && (!needs || values[needs] !== undefined)).map(
@@ -75,7 +75,7 @@ if (out !== undefined)
   }
 if (isInMemory(tmpdir())) refuse(`${tmpdir()} is in memory, where a sync costs nothing: set TMPDIR to a directory on a disk`);
 
-await builtBinary(tell);
+await builtBinary(report);
 moveToLoadCore();
 const git = (...words: string[]) =>
   Bun.spawnSync(["git", ...words], { cwd: import.meta.dir, stderr: "ignore" })
@@ -94,7 +94,7 @@ const measured: Measured[] = [...kept.measured];
 const skipped: Unmeasured[] = [...kept.skipped];
 const failed: Unmeasured[] = [...kept.failed];
 const judgedOf = () => measured.filter(({ isNote }) => !isNote);
-const told = (): Told => {
+const reported = (): Told => {
   const inOrder = measured.toSorted((a, b) => names.indexOf(a.bench) - names.indexOf(b.bench));
   return {
     ...{ results: inOrder.filter(({ isNote }) => !isNote), notes: inOrder.filter(({ isNote }) => isNote), skipped, failed },
@@ -102,7 +102,7 @@ const told = (): Told => {
   };
 };
 const keep = () => {
-  if (out !== undefined) writeFileSync(join(out, RESULTS), JSON.stringify(told(), null, 1));
+  if (out !== undefined) writeFileSync(join(out, RESULTS), JSON.stringify(reported(), null, 1));
 };
 const fromMono = performance.now();
 const elapsed = () => `${Math.round((performance.now() - fromMono) / 1000)} s`;
@@ -121,7 +121,7 @@ const attempt = async (name: string, say: (line: string) => void, work: () => Pr
 };
 
 for (const [at, bench] of chosen.entries()) {
-  const say = (line: string) => tell(`[${at + 1}/${chosen.length}, ${elapsed()}] ${bench.name}: ${line}`);
+  const say = (line: string) => report(`[${at + 1}/${chosen.length}, ${elapsed()}] ${bench.name}: ${line}`);
   say(bench.compares);
   const env: Env = {
     isShort: values.short,
@@ -160,16 +160,16 @@ for (const [at, bench] of chosen.entries()) {
   killServices();
   keep();
 }
-await attempt("what was stocked", tell, () => endKept());
+await attempt("what was stocked", report, () => endKept());
 
 const missed = judgedOf().filter(({ met }) => !met);
-if (values.json) print(JSON.stringify(told()));
+if (values.json) print(JSON.stringify(reported()));
 else {
   print(`${machine}, commit ${commit}, ${elapsed()}`);
-  print(tableOf([...told().results, ...told().notes], { skipped, failed }));
+  print(tableOf([...reported().results, ...reported().notes], { skipped, failed }));
   if (skipped.length > 0) print(`${skipped.length} not measured`);
   print(`${judgedOf().length - missed.length} passed, ${missed.length + failed.length} failed`);
 }
 keep();
-if (out !== undefined) writeFileSync(join(out, "targets.svg"), pictureOf(told().results, `${machine}, ${commit}`));
+if (out !== undefined) writeFileSync(join(out, "targets.svg"), pictureOf(reported().results, `${machine}, ${commit}`));
 process.exit(missed.length + failed.length === 0 ? 0 : 1);

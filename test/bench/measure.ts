@@ -18,13 +18,13 @@ export const startMeter = (side: Side): Meter => {
   const ports = typeof port === "number" ? [port] : port;
   const path = join(scratch, `${crypto.randomUUID()}.json`);
   writeFileSync(path, JSON.stringify({ ports, streams } satisfies Target));
-  const { hear, tell, stop } = spawnHeard(onLoadCore([process.execPath, GENERATOR, path]));
+  const { hear, tell: report, stop } = spawnHeard(onLoadCore([process.execPath, GENERATOR, path]));
   const cpu = openCpu(() => side.pids);
   const database = openCpu(databasePids);
   return {
     stop,
     measure: async (plan) => {
-      tell(JSON.stringify(plan));
+      report(JSON.stringify(plan));
       const begun = await hear();
       if (begun !== "measuring") throw new Error(`the generator said ${begun}`);
       cpu();

@@ -22,8 +22,8 @@ const AWAKE = 10_000;
 const AWAKE_KB = 16;
 /** The least share in memory: others were polled so long ago that they are passivated, and would distort the figure. */
 const LEAST_AWAKE = 0.99;
-const PUT_AWAY = 100_000;
-const PUT_AWAY_KB = 4;
+const PASSIVATED = 100_000;
+const PASSIVATED_KB = 4;
 const LONGEST_MS = 180_000;
 const SETTLE_MS = 500;
 const COLLECTIONS = 5;
@@ -86,17 +86,17 @@ const awake = async (env: Env): Promise<Result[]> => {
   const starts = env.isShort ? 1 : env.starts;
   const weights = [await weighAwake(env)];
   while (weights.length < starts) weights.push(await weighAwake(env));
-  const told = { unit: "kB", target: 1, wants: "at most" } as const;
+  const reported = { unit: "kB", target: 1, wants: "at most" } as const;
   const sides = `each of ${AWAKE} running, in ${starts} ${starts === 1 ? "process" : "processes"} / the bound`;
   const spread = (pick: (one: (typeof weights)[number]) => number) => spreadOf(weights.map(pick));
   return [
     hold(
-      { ...told, name: "memory, running", sides },
+      { ...reported, name: "memory, running", sides },
       spread(({ rssKb }) => rssKb),
       AWAKE_KB,
     ),
     hold(
-      { ...told, name: "memory, running, heap", sides: "the same in the heap", isNote: true },
+      { ...reported, name: "memory, running, heap", sides: "the same in the heap", isNote: true },
       spread(({ heapKb }) => heapKb),
       AWAKE_KB,
     ),
@@ -107,7 +107,7 @@ const awake = async (env: Env): Promise<Result[]> => {
  * Restored generations are as small as passivated ones: each is a host without its machine, a deadline and a pending poll. The
  * other side has as many on disk, all ended.
  */
-const putAway = async (env: Env): Promise<Result[]> => {
+const passivated = async (env: Env): Promise<Result[]> => {
   const weighed = async ({ dir }: StockedHome, running: number): Promise<number> => {
     const service = await startService({ dir, env: RESTING });
     const tasks = async () => (await fetchStats(dir, { collect: false })).tasks;
@@ -120,18 +120,18 @@ const putAway = async (env: Env): Promise<Result[]> => {
     return figures.rssBytes;
   };
   const homes = {
-    ours: await makeStocked(PUT_AWAY, "running", { tell: env.tell }),
-    other: await makeStocked(PUT_AWAY, "succeeded", { tell: env.tell, subject: PICTURES }),
+    ours: await makeStocked(PASSIVATED, "running", { tell: env.tell }),
+    other: await makeStocked(PASSIVATED, "succeeded", { tell: env.tell, subject: PICTURES }),
   };
   const kbEach: number[] = [];
   // Resident memory differs by a few percent between starts.
   for (let round = 0; round < (env.isShort ? 1 : env.starts); round += 1) {
-    const withThem = await weighed(homes.ours, PUT_AWAY);
-    kbEach.push((withThem - (await weighed(homes.other, 0))) / PUT_AWAY / 1000);
+    const withThem = await weighed(homes.ours, PASSIVATED);
+    kbEach.push((withThem - (await weighed(homes.other, 0))) / PASSIVATED / 1000);
   }
   for (const home of Object.values(homes)) await endStocked(home);
-  const sides = `each of ${PUT_AWAY} running, restored and put away / the bound`;
-  return [hold({ name: "memory, put away", unit: "kB", sides, target: 1, wants: "at most" }, spreadOf(kbEach), PUT_AWAY_KB)];
+  const sides = `each of ${PASSIVATED} running, restored and put away / the bound`;
+  return [hold({ name: "memory, put away", unit: "kB", sides, target: 1, wants: "at most" }, spreadOf(kbEach), PASSIVATED_KB)];
 };
 
 export const memory: Bench = {
@@ -140,5 +140,5 @@ export const memory: Bench = {
     "resident memory for each of 10,000 running, and of 100,000 running and put away, after full collections / 16 kB and 4 kB",
   // Its time limits are many times its normal duration.
   isPatient: true,
-  run: async (env) => [...(await awake(env)), ...(await putAway(env))],
+  run: async (env) => [...(await awake(env)), ...(await passivated(env))],
 };

@@ -20,7 +20,7 @@ export const models: Bench = {
       };
       const plan = { ...closely(env, 3), forMs: env.roundMs, connections: CONNECTIONS, rate: null };
       const { ours, other } = await playRounds(sides, plan, (status) => status === "200").finally(() => rung.stop());
-      const told = { unit: "req/s", sides: "the service / bare Elysia", target: 0.85, wants: "at least" } as const;
-      return [hold({ name: "models", ...told, ...beside({ ours, other }) }, ours.perSecond, other.perSecond)];
+      const reported = { unit: "req/s", sides: "the service / bare Elysia", target: 0.85, wants: "at least" } as const;
+      return [hold({ name: "models", ...reported, ...beside({ ours, other }) }, ours.perSecond, other.perSecond)];
     }),
 };

@@ -16,19 +16,23 @@ const SIDES = "three nodes / one node, both on all cores with the server and the
 type Played = { perSecond: Spread; cpuUs: Spread; share: Spread; databaseUs: Spread };
 
 /** The rounds, and the processes whose CPU time a request or a generation used. */
-const toldOf = (what: string, unit: string, { ours, other }: { ours: Played; other: Played }): Result[] => {
-  const told = { sides: SIDES, target: 1, isNote: true } as const;
+const reportedOf = (what: string, unit: string, { ours, other }: { ours: Played; other: Played }): Result[] => {
+  const reported = { sides: SIDES, target: 1, isNote: true } as const;
   const each = `µs/${unit.split("/")[0]}`;
   const ofNodes = ({ cpuUs, databaseUs }: Played): Spread =>
     spreadOf(cpuUs.each.map((us, at) => us - (databaseUs.each[at] ?? Number.NaN)));
   return [
     hold(
-      { ...told, name: `nodes, ${what}`, unit, wants: "at least", ...beside({ ours, other }) },
+      { ...reported, name: `nodes, ${what}`, unit, wants: "at least", ...beside({ ours, other }) },
       ours.perSecond,
       other.perSecond,
     ),
-    hold({ ...told, name: `nodes, ${what}, CPU of nodes`, unit: each, wants: "at most" }, ofNodes(ours), ofNodes(other)),
-    hold({ ...told, name: `nodes, ${what}, CPU of PostgreSQL`, unit: each, wants: "at most" }, ours.databaseUs, other.databaseUs),
+    hold({ ...reported, name: `nodes, ${what}, CPU of nodes`, unit: each, wants: "at most" }, ofNodes(ours), ofNodes(other)),
+    hold(
+      { ...reported, name: `nodes, ${what}, CPU of PostgreSQL`, unit: each, wants: "at most" },
+      ours.databaseUs,
+      other.databaseUs,
+    ),
   ];
 };
 
@@ -38,11 +42,11 @@ const playSubmissions = (env: Env): Promise<Result[]> =>
     const one = await open("one node", 1, IN_LINE);
     const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null, warmTogether: true };
     const played = await playRounds({ ours: three.side, other: one.side }, plan, (status) => status === "202");
-    await three.insistOnRows(played.ours.accepted);
-    await one.insistOnRows(played.other.accepted);
+    await three.requireRows(played.ours.accepted);
+    await one.requireRows(played.other.accepted);
     await three.stop();
     await one.stop();
-    return toldOf("submit", "req/s", played);
+    return reportedOf("submit", "req/s", played);
   });
 
 const playWholeLives = (env: Env): Promise<Result[]> =>
@@ -53,11 +57,11 @@ const playWholeLives = (env: Env): Promise<Result[]> =>
       const sides = { ours: await three.play(ON_FAL, provider), other: await one.play(BY_ONE, provider) };
       const played = await playLives(sides, env);
       for (const { player } of Object.values(sides)) player.stop();
-      await three.insistOnDelivery(ON_FAL, provider);
-      await one.insistOnDelivery(BY_ONE, provider);
+      await three.requireDelivery(ON_FAL, provider);
+      await one.requireDelivery(BY_ONE, provider);
       await three.stop();
       await one.stop();
-      return toldOf("lives", "gen/s", played);
+      return reportedOf("lives", "gen/s", played);
     }),
   );
 

@@ -5,12 +5,12 @@ import { readSettings } from "../../src/config/load.ts";
 import { slotsWithin } from "../../src/providers/providers.ts";
 import { BENCHES } from "./all.ts";
 import type { Result } from "./bench.ts";
-import { readTold, type Told } from "./kept.ts";
+import { readInformational, type Told } from "./kept.ts";
 import { figure, markdownOf } from "./table.ts";
 
 /** The results of `npm run bench -- --out test/bench`, and those of the benches with PostgreSQL. */
-const told = readTold(import.meta.dir);
-const toldOfNodes = readTold(join(import.meta.dir, "nodes"));
+const reported = readInformational(import.meta.dir);
+const reportedOfNodes = readInformational(join(import.meta.dir, "nodes"));
 
 const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
@@ -26,11 +26,11 @@ const resultsOf = (of: Told | undefined, picture: string): string =>
     ? "Not run yet."
     : `${of.at.slice(0, 10)}, ${of.machine}, commit ${of.commit}${of.isShort ? ", the short setting" : ""}\n\n${picture}${markdownOf([...of.results, ...of.notes], of)}`;
 
-export const benchResults = (): string => resultsOf(told, "![every ratio beside its target](targets.svg)\n\n");
-export const benchNodes = (): string => resultsOf(toldOfNodes, "");
+export const benchResults = (): string => resultsOf(reported, "![every ratio beside its target](targets.svg)\n\n");
+export const benchNodes = (): string => resultsOf(reportedOfNodes, "");
 
 const of = (name: string): Result | undefined =>
-  [...(told?.results ?? []), ...(told?.notes ?? [])].find((one) => one.name === name);
+  [...(reported?.results ?? []), ...(reported?.notes ?? [])].find((one) => one.name === name);
 const SECONDS_PER_DAY = 86_400;
 /** The requests of a client for each generation: one submission, and polls while it waits. */
 const POLLS = 20;

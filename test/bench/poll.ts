@@ -35,8 +35,8 @@ export const poll: Bench = {
           };
           const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null, isBody: isGeneration };
           const { ours, other } = await playRounds(sides, plan, (status) => status === "200").finally(() => rung.stop());
-          const told = { unit: "req/s", sides: "the service / bare Elysia", target, wants: "at least", ...more } as const;
-          return hold({ name, ...told, ...beside({ ours, other }) }, ours.perSecond, other.perSecond);
+          const reported = { unit: "req/s", sides: "the service / bare Elysia", target, wants: "at least", ...more } as const;
+          return hold({ name, ...reported, ...beside({ ours, other }) }, ours.perSecond, other.perSecond);
         };
         const judged = [
           await measured("poll, in flight", 0.6, inFlight),

@@ -111,7 +111,7 @@ const isStalled = ({ streams, count }: Load, { rate, forMs }: Pick<RoundsPlan, "
 const STALLS = 1;
 
 /** @throws if a response is not the expected one. */
-const insistOnAnswers = (
+const requireResponses = (
   name: string,
   one: Measured,
   { rate, forMs, isBody = () => true }: RoundsPlan,
@@ -140,7 +140,7 @@ export const playRounds = async <Name extends string>(
   plan: RoundsPlan,
   isRight: (status: string) => boolean,
 ): Promise<Record<Name, Rounds>> => {
-  const { rounds, forMs, connections, rate, tell, mayBeFull = false, together = false } = plan;
+  const { rounds, forMs, connections, rate, tell: report, mayBeFull = false, together = false } = plan;
   const names = Object.keys(sides) as Name[];
   const accepted = Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
   const all = Object.fromEntries(names.map((name) => [name, [] as Measured[]])) as Record<Name, Measured[]>;
@@ -152,7 +152,7 @@ export const playRounds = async <Name extends string>(
   };
   const warming = { connections: plan.warmConnections ?? connections, rate: plan.warmRate ?? null, warmMs: 0, forMs: WARM_MS };
   try {
-    const warm = async (name: Name) => tell(`${sides[name].name} is warm after ${await warmUp(() => once(name, warming))} s`);
+    const warm = async (name: Name) => report(`${sides[name].name} is warm after ${await warmUp(() => once(name, warming))} s`);
     if (plan.warmTogether) await Promise.all(names.map(warm));
     else for (const name of names) await warm(name);
     for (let round = 0, stalls = 0; round < rounds; round += 1) {
@@ -162,15 +162,15 @@ export const playRounds = async <Name extends string>(
       const played = together ? await Promise.all(inTurn.map(play)) : await oneAfterTheOther(inTurn, play);
       for (const [name, one] of played) {
         const isExcused = stalls < STALLS && isStalled(one, plan);
-        insistOnAnswers(sides[name].name, one, plan, isRight, isExcused);
-        tell(
+        requireResponses(sides[name].name, one, plan, isRight, isExcused);
+        report(
           `round ${round + 1} of ${rounds}: ${sides[name].name} ${Math.round(one.perSecond)} per second, ${one.cpuUs.toFixed(1)} µs, ${(one.compiled * 100).toFixed(0)} % of it compiling, load ${(one.share * 100).toFixed(0)} %`,
         );
       }
       const stalled = played.find(([, one]) => isStalled(one, plan));
       if (stalled) stalls += 1;
       if (stalled && !plan.countsWaits) {
-        tell(`round ${round + 1} of ${rounds}: ${sides[stalled[0]].name} was kept from answering; it is played again`);
+        report(`round ${round + 1} of ${rounds}: ${sides[stalled[0]].name} was kept from answering; it is played again`);
         round -= 1;
       } else for (const [name, one] of played) all[name].push(one);
     }

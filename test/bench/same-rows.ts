@@ -80,7 +80,7 @@ const differenceOf = (name: string, ours: Row[string] | undefined, other: Row[st
 };
 
 /** @throws unless the newest ended generations of both sides have the same rows, columns, JSON and snapshot shape. */
-export const insistOnSameRows = async (one: LifeSide, another: LifeSide): Promise<void> => {
+export const requireSameRows = async (one: LifeSide, another: LifeSide): Promise<void> => {
   const snapshots = [await snapshotOf(one), await snapshotOf(another)];
   const otherwise = differenceOf("snapshot", snapshots[0], snapshots[1]);
   if (otherwise !== null) throw new Error(`${one.name} and ${another.name} go on otherwise: ${otherwise}`);

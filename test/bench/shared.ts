@@ -34,9 +34,9 @@ export type Nodes = {
   /** Keeps generations of a model in flight, on the nodes in turn. */
   play(model: BenchModel, provider: Provider): Promise<LifeSide & { player: Player }>;
   /** @throws unless the database has a row for each 202. */
-  insistOnRows(accepted: number): Promise<void>;
+  requireRows(accepted: number): Promise<void>;
   /** @throws unless each paid job was delivered and is in the bucket. */
-  insistOnDelivery(model: BenchModel, provider: Provider): Promise<void>;
+  requireDelivery(model: BenchModel, provider: Provider): Promise<void>;
   /** Stops the nodes as an operator would, and verifies their database. */
   stop(): Promise<void>;
 };
@@ -133,12 +133,12 @@ const openNodes = async (
         },
       };
     },
-    insistOnRows: async (accepted) => {
+    requireRows: async (accepted) => {
       const [row] = await rowsIn<{ count: string }>(address, "SELECT count(*) AS count FROM generation");
       const rows = Number(row?.count) - STORED;
       if (rows < accepted) throw new Error(`${name} said of ${accepted} that they are stored, and has ${rows} rows`);
     },
-    insistOnDelivery: async (model, provider) => {
+    requireDelivery: async (model, provider) => {
       const { endpoints, files } = await provider.counts();
       const { picture } = files;
       const { submitted, delivered } = endpoints[model.endpoint] ?? { submitted: 0, delivered: 0 };

@@ -49,7 +49,7 @@ const homeWithAccounts = async (fill: Fill): Promise<Omit<StockedHome, "seen">> 
 };
 
 /** @throws unless a database has a row for each 202. */
-export const insistOnRows = (side: string, path: string, accepted: number): void => {
+export const requireRows = (side: string, path: string, accepted: number): void => {
   const db = new Database(path, { readonly: true });
   const rows = db.query<{ count: number }, []>("SELECT count(*) AS count FROM generation").get()?.count ?? 0;
   db.close();

@@ -84,10 +84,10 @@ export const start: Bench = {
     if (env.isShort) giveBackEnded(MANY, many);
     else await endStocked(many);
     dropScratch(scratch);
-    const told = { unit: "ms", sides: "the service / a bare compiled Bun.serve", wants: "at most" } as const;
+    const reported = { unit: "ms", sides: "the service / a bare compiled Bun.serve", wants: "at most" } as const;
     return [
-      hold({ ...told, name: "start", target: 3 }, withFew, bare),
-      hold({ ...told, name: "start, 1,000,000 stored", target: 4 }, withMany, bare),
+      hold({ ...reported, name: "start", target: 3 }, withFew, bare),
+      hold({ ...reported, name: "start, 1,000,000 stored", target: 4 }, withMany, bare),
     ];
   },
 };

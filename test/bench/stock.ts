@@ -24,8 +24,8 @@ const SPREAD_MS = 5 * 86_400_000;
 const IN_FLIGHT_MS = 10_000;
 const PER_COMMIT = 20_000;
 /** Only the newest are returned: more than a service caches. */
-const TOLD = 10_000;
-const TELL_EACH = 100_000;
+const INFORMATIONAL = 10_000;
+const REPORT_EACH = 100_000;
 /** Page cache while filling: keys and job ids are random, so their indexes are written everywhere. */
 const CACHE_KIB = 786_432;
 /** This number goes through the store's writer; the others are copies of the last. */
@@ -60,7 +60,7 @@ const toDisk = (path: string): void => {
   closeSync(file);
 };
 
-const insistOnRoom = (dir: string, count: number, subject: Subject): void => {
+const requireDiskSpace = (dir: string, count: number, subject: Subject): void => {
   const { bavail, bsize } = statfsSync(dir);
   const [free, wanted] = [bavail * bsize, count * (BYTES_EACH.get(subject) ?? 0)];
   const gb = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`;
@@ -83,9 +83,9 @@ export const stock = async (
   tenants: readonly Tenant[],
   count: number,
   status: StockStatus = "succeeded",
-  { content, subject = CLIP, tell }: StockOptions = {},
+  { content, subject = CLIP, tell: report }: StockOptions = {},
 ): Promise<Stocked[]> => {
-  insistOnRoom(dir, count, subject);
+  requireDiskSpace(dir, count, subject);
   const { files: perLife, mime } = subject;
   const sha256 = Bun.SHA256.hash(content ?? "not there", "hex");
   const bytes = content?.length ?? 1_048_576;
@@ -98,9 +98,9 @@ export const stock = async (
     if (!tenant) throw new Error("a stocked directory needs an account");
     return tenant;
   };
-  const told: Stocked[] = [];
+  const reported: Stocked[] = [];
   const made = (n: number, stocked: Stocked) => {
-    if (n >= count - TOLD) told.push(stocked);
+    if (n >= count - INFORMATIONAL) reported.push(stocked);
   };
   const path = join(dir, DATABASE_FILE);
   await filling(path, async (db) => {
@@ -127,14 +127,14 @@ export const stock = async (
       made: (n, stocked) => made(n + written, stocked),
       committed: async (n) => {
         const us = ((performance.now() - fromMono) * 1000) / n;
-        if (n % TELL_EACH === 0)
-          tell?.(`stocked ${n} of ${count}, ${us.toFixed(0)} µs each, ${Math.round(((count - n) * us) / 1e6)} s to go`);
+        if (n % REPORT_EACH === 0)
+          report?.(`stocked ${n} of ${count}, ${us.toFixed(0)} µs each, ${Math.round(((count - n) * us) / 1e6)} s to go`);
         // Allows signals to be handled between two commits.
         await Bun.sleep(0);
       },
     });
   });
-  return told;
+  return reported;
 };
 
 const keepFiles = async (dir: string, lives: readonly { id: string }[], files: readonly StoredFile[], content: Uint8Array) => {
@@ -156,10 +156,10 @@ const fillHome = async (
   dir: string,
   count: number,
   status: StockStatus,
-  { tell, subject }: Omit<StockOptions, "content">,
+  { tell: report, subject }: Omit<StockOptions, "content">,
 ): Promise<Contents> => {
   const tenants = await endow(dir, ACCOUNTS);
-  const seen = await stock(dir, tenants, count, status, { ...(tell ? { tell } : {}), ...(subject ? { subject } : {}) });
+  const seen = await stock(dir, tenants, count, status, { ...(report ? { tell: report } : {}), ...(subject ? { subject } : {}) });
   return { tenants, seen };
 };
 
@@ -208,10 +208,10 @@ export const stockAhead = async (count: number): Promise<void> => {
 };
 
 /** Returns an existing or new directory with `count` ended generations. */
-export const takeEnded = async (count: number, tell: (line: string) => void): Promise<StockedHome> => {
+export const takeEnded = async (count: number, report: (line: string) => void): Promise<StockedHome> => {
   const known = kept.get(count);
   kept.delete(count);
-  return known ?? makeStocked(count, "succeeded", { tell, subject: PICTURES });
+  return known ?? makeStocked(count, "succeeded", { tell: report, subject: PICTURES });
 };
 /** Returns an unchanged directory for later use. */
 export const giveBackEnded = (count: number, home: StockedHome): void => void kept.set(count, home);

@@ -28,10 +28,10 @@ export const submitLatency: Bench = {
         };
         try {
           const { ours, other } = await playRounds(sides, plan, (status) => status === "202");
-          const told = { sides: "the service / one durable commit", ...beside({ ours, other }) };
+          const reported = { sides: "the service / one durable commit", ...beside({ ours, other }) };
           return [
             hold(
-              { name: "submit-latency", unit: "µs p50", target: 2, wants: "at most", ...told },
+              { name: "submit-latency", unit: "µs p50", target: 2, wants: "at most", ...reported },
               ours.p50[0] ?? Number.NaN,
               other.p50[0] ?? Number.NaN,
             ),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { type Bench, closely, type Env, hold } from "./bench.ts";
 import { beside, joinedRounds, playRounds, type Rounds, type Side } from "./rounds.ts";
-import { IN_LINE, insistOnRows, isGeneration, startRung, submissions, withService } from "./sides.ts";
+import { IN_LINE, isGeneration, requireRows, startRung, submissions, withService } from "./sides.ts";
 import { startYardstick } from "./yardstick.ts";
 
 const CONNECTIONS = 64;
@@ -27,8 +27,8 @@ const playOnce = (env: Env, rounds: number): Promise<Played> =>
         } as { ours: Side; other: Side; yardstick: Side };
         const plan = { ...env, rounds, forMs: env.roundMs, connections: CONNECTIONS, rate: null, isBody: isGeneration };
         const played = await playRounds(sides, plan, (status) => status === "202");
-        insistOnRows("the service", join(dir, DATABASE_FILE), played.ours.accepted);
-        insistOnRows("the ceiling", join(rung.dir, "ceiling.db"), played.other.accepted);
+        requireRows("the service", join(dir, DATABASE_FILE), played.ours.accepted);
+        requireRows("the ceiling", join(rung.dir, "ceiling.db"), played.other.accepted);
         return { ...played, yardstickName: yardstick?.name ?? "" };
       } finally {
         rung.stop();

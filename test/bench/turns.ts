@@ -137,11 +137,11 @@ const mostAgain = (rounds: number): number => Math.floor(rounds / 3);
  */
 const playPairs = async <Name extends string>(
   turns: Readonly<Record<Name, Turn>>,
-  { lives: { rounds, warmAtMostMs }, tell }: Pick<Env, "lives" | "tell">,
+  { lives: { rounds, warmAtMostMs }, tell: report }: Pick<Env, "lives" | "tell">,
   pair: (at: number) => Promise<Record<Name, Round>>,
 ): Promise<Record<Name, Lives>> => {
   const names = Object.keys(turns) as Name[];
-  const warmUp = async (name: Name) => tell(`${turns[name].name} is warm after ${await turns[name].warm(warmAtMostMs)} s`);
+  const warmUp = async (name: Name) => report(`${turns[name].name} is warm after ${await turns[name].warm(warmAtMostMs)} s`);
   await Promise.all(names.map(warmUp));
   const counted: Record<Name, Round>[] = [];
   for (let at = 0, again = 0; counted.length < rounds; at += 1) {
@@ -152,7 +152,7 @@ const playPairs = async <Name extends string>(
     for (const name of names) {
       const { perSecond, cpuUs, compiled, share } = played[name];
       const [rate, cost, compiling, load] = [perSecond, cpuUs, compiled * 100, share * 100].map((figure) => figure.toFixed(0));
-      tell(
+      report(
         `round ${isCold ? "(not counted)" : `${counted.length} of ${rounds}`}: ${turns[name].name} ${rate} per second, ${cost} µs, ${compiling} % of it compiling, load ${load} %`,
       );
     }

@@ -113,12 +113,12 @@ export type Player = { pid: number; begin(): void; end(): Promise<void>; stop():
 export const startPlayer = async (script: string, plan: object, pinned = onLoadCore): Promise<Player> => {
   const path = join(scratch, `${crypto.randomUUID()}.json`);
   writeFileSync(path, JSON.stringify(plan));
-  const { pid, hear, tell, stop } = spawnHeard(pinned([process.execPath, script, path]));
+  const { pid, hear, tell: report, stop } = spawnHeard(pinned([process.execPath, script, path]));
   await hear();
   return {
-    ...{ pid, stop, begin: () => tell("begin") },
+    ...{ pid, stop, begin: () => report("begin") },
     end: async () => {
-      tell("end");
+      report("end");
       await hear();
     },
   };
@@ -142,7 +142,7 @@ export const startLoop = (plan: LifecyclePlan): Promise<Player> => startPlayer(r
 const READ_EACH = 50;
 
 /** @throws unless every accepted job of this side was delivered: row, hash and file. */
-export const insistOnDelivery = async (side: LifeSide, provider: Provider): Promise<void> => {
+export const requireDelivery = async (side: LifeSide, provider: Provider): Promise<void> => {
   const { endpoints, files } = await provider.counts();
   const made = files[kindOf(side.model.endpoint)];
   const { submitted, delivered } = endpoints[side.model.endpoint] ?? { submitted: 0, delivered: 0 };

@@ -8,23 +8,23 @@ const bed = openBed();
 const { buy, bought, send, spend } = bed;
 
 /** The audit lines of a purchase, oldest first. */
-const toldOf = async (target: string) =>
+const reportedOf = async (target: string) =>
   (await bed.harness.store.audit(null, 50, { target })).map(({ actor, action, detail }) => ({ actor, action, detail })).reverse();
 /** The action and the detail of each line. */
-const storyOf = async (target: string) => (await toldOf(target)).map(({ action, detail }) => ({ action, ...detail }));
+const storyOf = async (target: string) => (await reportedOf(target)).map(({ action, detail }) => ({ action, ...detail }));
 
 test("logs one line for a purchase by its buyer and one for its payment by Stripe, even if the event is repeated", async () => {
   const id = await buy(25);
   const { accountId } = bed.tenant;
   const opened = { actor: BUYER, action: "open-purchase", detail: { accountId, credits: 2500, provider: "stripe" } };
-  expect(await toldOf(id)).toEqual([opened]);
+  expect(await reportedOf(id)).toEqual([opened]);
   const paid = bed.stripe.pay(id);
   const { id: sessionId, payment_intent: paymentIntent } = bed.stripe.sessionOf(id);
   await Promise.all(Array.from({ length: 5 }, () => send(paid)));
   await send(paid);
   await bed.harness.components.checkout.refresh(id);
   const detail = { accountId, credits: 2500, sessionId, paymentIntent, transferredCredits: 2500 };
-  expect(await toldOf(id)).toEqual([opened, { actor: STRIPE, action: "pay-purchase", detail }]);
+  expect(await reportedOf(id)).toEqual([opened, { actor: STRIPE, action: "pay-purchase", detail }]);
   const [line] = await bed.harness.store.audit(null, 1, { target: id });
   expect(line?.atMs).toBe((await bed.harness.store.purchase(id))?.paidAtMs ?? 0);
 });
@@ -35,9 +35,9 @@ test("logs a payment once when it is committed, and no line while the disk is fu
   bed.fill(true);
   expect(await send(paid)).toBe(503);
   bed.fill(false);
-  expect(await toldOf(id)).toHaveLength(1);
+  expect(await reportedOf(id)).toHaveLength(1);
   await bed.harness.eventually(async () => (await send(paid)) === 200);
-  expect((await toldOf(id)).map(({ action }) => action)).toEqual(["open-purchase", "pay-purchase"]);
+  expect((await reportedOf(id)).map(({ action }) => action)).toEqual(["open-purchase", "pay-purchase"]);
 });
 
 test("logs a payment of another amount once, as a mismatch", async () => {
@@ -62,7 +62,7 @@ test("logs one line for each state of a refund, with the transferred credits", a
     { ...refund, state: "taken", transferredCredits: -700 },
     { ...refund, state: "returned", transferredCredits: 700 },
   ]);
-  expect((await toldOf(id)).slice(2).map(({ actor }) => actor)).toEqual([STRIPE, STRIPE]);
+  expect((await reportedOf(id)).slice(2).map(({ actor }) => actor)).toEqual([STRIPE, STRIPE]);
 });
 
 test("logs each state of a dispute from inquiry to end, with its debt", async () => {
@@ -103,7 +103,7 @@ test("logs the opening and the payment of a purchase that is recreated from Stri
   const lost = { id: `cs_${id}`, metadata, status: "complete", payment_status: "paid", payment_intent: `pi_${id}` };
   const paid = bed.stripe.event("checkout.session.completed", { ...bed.stripe.sessionOf(await buy()), ...lost });
   for (let i = 0; i < 2; i++) await send(paid);
-  expect((await toldOf(id)).map(({ actor, action }) => [actor.name, action])).toEqual([
+  expect((await reportedOf(id)).map(({ actor, action }) => [actor.name, action])).toEqual([
     ["Stripe", "open-purchase"],
     ["Stripe", "pay-purchase"],
   ]);

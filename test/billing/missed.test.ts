@@ -33,7 +33,7 @@ const bought = async (tenant: Tenant): Promise<string> => {
 const round = () => harness.components.checkout.rounds();
 const available = async ({ accountId }: Tenant) => (await harness.store.account(accountId))?.availableCredits;
 const eventsAsked = () => stripe.asked.filter(({ what }) => what === "GET /v1/events").length;
-const away = () =>
+const unavailable = () =>
   harness.lines.filter(({ event }) => event === "payment provider unavailable").map(({ fields }) => fields.reason);
 
 test("applies a missed refund and dispute once in the first round, and later ones a day later", async () => {
@@ -76,10 +76,10 @@ test("logs a key without permission to read events, retries an hour later, and r
   stripe.letReadEvents(false);
   harness.clock.skip(DAY_MS);
   stripe.pay(open);
-  const before = away().length;
+  const before = unavailable().length;
   await round();
   await round();
-  expect(away().slice(before)).toEqual([
+  expect(unavailable().slice(before)).toEqual([
     expect.stringMatching(/^refunds and disputes of the last 30 days could not be listed: .*403/),
   ]);
   expect(await available(tenant)).toBe(2500 + 1000);
@@ -106,10 +106,10 @@ test("applies other disputes while the refunds of some payments cannot be read",
   }
   stripe.dispute("created", await bought(tenant), 2500, "needs_response");
   harness.clock.skip(DAY_MS);
-  const before = away().length;
+  const before = unavailable().length;
   await round();
   expect(await available(tenant)).toBe(6 * 2500);
-  expect(away().slice(before)).toEqual([expect.stringMatching(/^the refunds of 5 payments could not be listed: /)]);
+  expect(unavailable().slice(before)).toEqual([expect.stringMatching(/^the refunds of 5 payments could not be listed: /)]);
 });
 
 test("applies purchases and refunds of the time after a backup once it is restored", async () => {

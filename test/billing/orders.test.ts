@@ -60,14 +60,14 @@ test(`purchase events in any order and number lead to the same balance and keep 
       const name = `n${++lives}`;
       const account = await openAccount(store, 0);
       const idOf = ({ kind }: Story, i: number) => `${kind}_${name}_${i}`;
-      const told = stories.flatMap((story: Story, i): Mutation[] =>
+      const reported = stories.flatMap((story: Story, i): Mutation[] =>
         story.states.map((state, second) => {
           const so = { kind: story.kind, state, reportedAtMs: NOW_MS + second * 1000 };
           if (story.decided === null) return reversalMutation(idOf(story, i), name, story.credits, so);
           return foreignMutation(idOf(story, i), name, story.credits, so);
         }),
       );
-      const news: Mutation[] = [payMutation(name, PAID), ...told];
+      const news: Mutation[] = [payMutation(name, PAID), ...reported];
       const adjusted = others.map(
         (credits): Mutation => ({
           ...{

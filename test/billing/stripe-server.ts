@@ -29,7 +29,7 @@ export type Mood = "well" | "lost" | "failing";
 /** @param nowMs the time of its events */
 export const openStripe = (nowMs: () => number = Date.now) => {
   /** All events, oldest first. */
-  const told: Event[] = [];
+  const reported: Event[] = [];
   let mayReadEvents = true;
   const sessions = new Map<string, Session>();
   const refunds: Refund[] = [];
@@ -97,7 +97,7 @@ export const openStripe = (nowMs: () => number = Date.now) => {
       const ask = url.searchParams;
       if (!mayReadEvents) return fail(403, { type: "invalid_request_error", message: "no permission" });
       const types = [...ask].filter(([name]) => name.startsWith("types[")).map(([, type]) => type);
-      const all = told
+      const all = reported
         .filter(({ type, created }) => types.includes(type) && created >= Number(ask.get("created[gte]")))
         .reverse();
       const from = all.findIndex(({ id }) => id === ask.get("starting_after")) + 1;
@@ -116,10 +116,10 @@ export const openStripe = (nowMs: () => number = Date.now) => {
 
   const event = (type: string, object: object): Event => {
     const one: Event = {
-      ...{ id: `evt_${told.length + 1}`, object: "event", type, livemode: false },
+      ...{ id: `evt_${reported.length + 1}`, object: "event", type, livemode: false },
       ...{ created: Math.floor(nowMs() / 1000), data: { object: structuredClone(object) } },
     };
-    told.push(one);
+    reported.push(one);
     return one;
   };
   const sessionOf = (purchaseId: string): Session => {
@@ -138,7 +138,7 @@ export const openStripe = (nowMs: () => number = Date.now) => {
     shut,
     sessions,
     sessionOf,
-    told,
+    told: reported,
     /** Sets whether the key has the permission to read events. */
     letReadEvents: (may: boolean) => {
       mayReadEvents = may;

@@ -52,13 +52,13 @@ test("a live service without Stripe rejects purchases and the payment of a store
   const dir = mkdtempSync(join(tmpdir(), "till-"));
   const store = await openHere({ path: join(dir, "genrouter.db"), mode: "live" });
   const { clock } = harness;
-  const till: Checkout = createCheckout({
+  const checkout: Checkout = createCheckout({
     ...{ settings: readSettings({}), mode: "live", clock, log: () => undefined, reads: store, baseUrl: () => "" },
     post: async (mutation) => (await store.commit([mutation]))[0] as never,
   });
   await store.commit([{ mutation: "create-account", id: "acc_1", name: "Ada", atMs: clock.nowMs() }]);
-  expect(till.provider).toBeNull();
-  await expect(till.buy({ accountId: "acc_1", by: BUYER, usd: 10 })).rejects.toThrow("ask your operator");
+  expect(checkout.provider).toBeNull();
+  await expect(checkout.buy({ accountId: "acc_1", by: BUYER, usd: 10 })).rejects.toThrow("ask your operator");
   const open = {
     mutation: "open-purchase",
     id: "pur_1",
@@ -69,14 +69,14 @@ test("a live service without Stripe rejects purchases and the payment of a store
     by: BUYER,
   } as const;
   await store.commit([{ ...open, expiresAtMs: clock.nowMs() + 1000, atMs: clock.nowMs() }]);
-  await expect(till.endTest("pur_1", "pay", BUYER)).rejects.toThrow("There is no purchase pur_1.");
+  await expect(checkout.endTest("pur_1", "pay", BUYER)).rejects.toThrow("There is no purchase pur_1.");
   // An opened Stripe checkout may have been paid, so it does not expire when Stripe is no longer configured.
   await store.commit([
     { ...open, id: "pur_2", provider: "stripe", expiresAtMs: clock.nowMs() + 1, atMs: clock.nowMs() },
     { mutation: "name-checkout", id: "pur_2", sessionId: "cs_2", atMs: clock.nowMs() },
   ]);
   clock.skip(7_300_000);
-  expect(await till.refresh("pur_2")).toMatchObject({ state: "open" });
+  expect(await checkout.refresh("pur_2")).toMatchObject({ state: "open" });
   expect(await store.account("acc_1")).toMatchObject({ availableCredits: 0 });
   await store.close();
   rmSync(dir, { recursive: true });

@@ -47,12 +47,12 @@ const ORDERS: Record<Bomb["field"], (prompt: string) => object> = {
 export const deliveringBomb = async ({ bombs, simulator }: Place, one: Throw, n: number): Promise<object> => {
   const prompt = `bomb-${n}-`;
   const rule = { fault: "elsewhere", url: `${bombs}${pathOf(one, n)}`, prompt };
-  const told = await fetch(`${simulator}/script`, {
+  const reported = await fetch(`${simulator}/script`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(rule),
   });
-  if (!told.ok) throw new Error(`the simulator takes no rule: ${told.status} ${await told.text()}`);
+  if (!reported.ok) throw new Error(`the simulator takes no rule: ${reported.status} ${await reported.text()}`);
   return ORDERS[BOMBS[one.index]?.field ?? "video"](prompt);
 };
 
@@ -110,20 +110,20 @@ const honestOf = ({ samples }: Place): object[] => [
 export type Honest = { answers: Answers; refused: string[]; ids: string[]; slowestMs: number };
 /** Submits honest work meanwhile: pictures, clips and sound in turn. */
 export const workHonestly = async (place: Place, untilMs: number, everyMs = 1500): Promise<Honest> => {
-  const told: Honest = { answers: {}, refused: [], ids: [], slowestMs: 0 };
+  const reported: Honest = { answers: {}, refused: [], ids: [], slowestMs: 0 };
   const bodies = honestOf(place);
   await atRate(1000 / everyMs, untilMs, async (n) => {
     const node = place.nodes[n % place.nodes.length];
     if (!node) return;
     const atMs = performance.now();
     const { status, body } = await post(node.url, place.honest, bodies[n % bodies.length] ?? {});
-    told.slowestMs = Math.max(told.slowestMs, performance.now() - atMs);
-    count(told.answers, status);
-    if (status === 202) told.ids.push((JSON.parse(body) as { id: string }).id);
+    reported.slowestMs = Math.max(reported.slowestMs, performance.now() - atMs);
+    count(reported.answers, status);
+    if (status === 202) reported.ids.push((JSON.parse(body) as { id: string }).id);
     // A 429 is the account's concurrency limit.
-    else if (status !== 429) told.refused.push(`${status} ${body.slice(0, 200)}`);
+    else if (status !== 429) reported.refused.push(`${status} ${body.slice(0, 200)}`);
   });
-  return told;
+  return reported;
 };
 
 /** Waits for generations. @returns the number of successes, and descriptions of the others. */

@@ -67,7 +67,7 @@ export const poll = async (urls: readonly string[], controlUrl: string): Promise
   };
   const loops = [...urls.map((url) => loop(`${url}/healthz`, waits, true)), loop(controlUrl, control, false)];
   process.stdout.write("polling\n");
-  await new Promise<void>((told) => process.once("SIGTERM", () => told()));
+  await new Promise<void>((reported) => process.once("SIGTERM", () => reported()));
   isOver = true;
   setTimeout(() => over.abort(), LAST_MS);
   await Promise.all(loops);

@@ -51,9 +51,9 @@ const watchOthers = async (place: Place): Promise<() => Promise<Polled>> => {
   await polling.hears(/polling/);
   return async () => {
     polling.kill("SIGTERM");
-    const [, told = "{}"] = await polling.hears(/polled (.*)\n/);
+    const [, reported = "{}"] = await polling.hears(/polled (.*)\n/);
     control.kill("SIGKILL");
-    return JSON.parse(told) as Polled;
+    return JSON.parse(reported) as Polled;
   };
 };
 

@@ -34,9 +34,9 @@ const openMember = async (): Promise<{ tenant: Tenant; visitor: Visitor }> => {
 const visit = (visitor: Visitor, path: string, look: BrowserContextOptions = {}) =>
   watch(browser, { url: harness.url, visitor, path, look });
 const buyBy = async (visitor: Visitor, usd: number, how: "pay" | "cancel"): Promise<string> => {
-  const { told } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: usd });
-  await visitor.ask("POST", `/console/api/purchases/${told.id}/test`, { how });
-  return String(told.id);
+  const { told: reported } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: usd });
+  await visitor.ask("POST", `/console/api/purchases/${reported.id}/test`, { how });
+  return String(reported.id);
 };
 
 here("the credits pages", () => {
@@ -272,7 +272,7 @@ here("the credits pages", () => {
     async (look) => {
       const { visitor } = await openMember();
       const id = await buyBy(visitor, 25, "pay");
-      const { told } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: 50 });
+      const { told: reported } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: 50 });
       const { page, sound, close } = await visit(visitor, "/console/credits", { ...look, bypassCSP: true });
       await page.getByRole("radio", { name: "Other" }).check();
       await page.getByLabel(/Other amount/).fill("9");
@@ -281,10 +281,10 @@ here("the credits pages", () => {
       await page.getByRole("region", { name: "Table of purchases" }).waitFor();
       await sound();
       for (const [path, text] of [
-        [`/console/checkout/${told.id}`, "Pay $50.00"],
+        [`/console/checkout/${reported.id}`, "Pay $50.00"],
         [`/console/credits?purchase=${id}`, "Paid. $25.00"],
         [`/console/receipts/${id}`, "Prepaid credits (2,500"],
-        [`/console/receipts/${told.id}`, "has no receipt yet"],
+        [`/console/receipts/${reported.id}`, "has no receipt yet"],
         ["/console/ledger", "Top-up"],
       ] as const) {
         await page.goto(harness.url + path);

@@ -252,8 +252,8 @@ test("returns 404 for pages of a disabled console or inspector", async () => {
   try {
     for (const path of ["/inspector", "/inspector/play", "/inspector/gen_x", "/console", "/console/keys"])
       expect([path, (await fetch(off.url + path)).status]).toEqual([path, 404]);
-    const door = await fetch(off.url, { headers: { accept: "text/html" }, redirect: "manual" });
-    expect([door.status, door.headers.get("location")]).toEqual([302, "/docs"]);
+    const proxy = await fetch(off.url, { headers: { accept: "text/html" }, redirect: "manual" });
+    expect([proxy.status, proxy.headers.get("location")]).toEqual([302, "/docs"]);
   } finally {
     await off.close();
   }

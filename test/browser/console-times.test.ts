@@ -28,8 +28,8 @@ afterAll(async () => {
 here("the console", () => {
   test("shows the zone of every time on every page in the time zone of the browser", async () => {
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
-    const { told } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: 25 });
-    await visitor.ask("POST", `/console/api/purchases/${told.id}/test`, { how: "pay" });
+    const { told: reported } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: 25 });
+    await visitor.ask("POST", `/console/api/purchases/${reported.id}/test`, { how: "pay" });
     const zones = [
       ["Asia/Kolkata", "GMT+5:30"],
       ["America/New_York", "EDT"],
@@ -41,7 +41,7 @@ here("the console", () => {
       const paths = [
         ...PAGES.filter((path) => path.startsWith("/console")),
         `/console/generations/${id}`,
-        `/console/receipts/${told.id}`,
+        `/console/receipts/${reported.id}`,
       ];
       for (const path of paths) {
         await page.goto(harness.url + path);

@@ -19,8 +19,8 @@ afterAll(async () => {
 /** The page of a generation with all of these events. */
 const openReplay = async (look = {}) => {
   const { again, id } = await eventful();
-  const journal = await again.store.journalOf(await again.seqOf(id));
-  return { ...(await inspect(browser, again, `/inspector/${id}`, "All steps", look)), url: again.url, id, journal };
+  const events = await again.store.eventsOf(await again.seqOf(id));
+  return { ...(await inspect(browser, again, `/inspector/${id}`, "All steps", look)), url: again.url, id, journal: events };
 };
 
 const steps = (page: Page) => page.getByRole("list", { name: "Steps" }).getByRole("button");
@@ -30,19 +30,19 @@ const stepNow = async (page: Page) =>
 
 here("the Replay page", () => {
   test("reports that events, machine and ledger agree, and shows each event with its transfers", async () => {
-    const { page, complaints, asked, close, url, journal } = await openReplay();
-    await page.getByText(`ledger agree in all ${journal.length} steps`).waitFor();
-    const told = await steps(page).allTextContents();
-    expect(told).toHaveLength(journal.length + 1);
-    for (const { version, event, stateAfter } of journal) {
-      expect(told[version]).toContain(event.type);
-      expect(told[version]).toContain(`→ ${stateAfter}`);
+    const { page, complaints, asked, close, url, journal: events } = await openReplay();
+    await page.getByText(`ledger agree in all ${events.length} steps`).waitFor();
+    const reported = await steps(page).allTextContents();
+    expect(reported).toHaveLength(events.length + 1);
+    for (const { version, event, stateAfter } of events) {
+      expect(reported[version]).toContain(event.type);
+      expect(reported[version]).toContain(`→ ${stateAfter}`);
     }
-    expect(told[0]).toContain("hold $0.30");
-    expect(told.at(-1)).toContain("capture $0.30");
-    expect(told.join()).toContain("restart: the process ended");
-    expect(told.join()).toContain("(fallback)");
-    expect(told.join()).toContain("(confirming)");
+    expect(reported[0]).toContain("hold $0.30");
+    expect(reported.at(-1)).toContain("capture $0.30");
+    expect(reported.join()).toContain("restart: the process ended");
+    expect(reported.join()).toContain("(fallback)");
+    expect(reported.join()).toContain("(confirming)");
     expect(await page.content()).not.toContain("red kite");
     expect([complaints, asked.filter((address) => !address.startsWith(`${url}/`))]).toEqual([[], []]);
     await close();
@@ -50,11 +50,11 @@ here("the Replay page", () => {
 
   test("starts with the cost of the generation and the reason for each attempt, and fits 360 pixels", async () => {
     const { page, inPage, close } = await openReplay({ viewport: { width: 360, height: 800 } });
-    const bill = page.getByRole("region", { name: "Cost and reasons" });
-    expect(await bill.locator("p").first().textContent()).toMatch(
+    const costs = page.getByRole("region", { name: "Cost and reasons" });
+    expect(await costs.locator("p").first().textContent()).toMatch(
       /^Charged \$0\.30 for attempt 2, which delivered\. The other attempt was not charged\. The quote of \$0\.20 is the price/,
     );
-    const facts = await bill
+    const facts = await costs
       .locator("dl > div")
       .evaluateAll((all) => all.map((each) => [...each.children].map((one) => one.textContent)));
     expect(facts.map(([name]) => name)).toEqual([
@@ -64,7 +64,7 @@ here("the Replay page", () => {
       ...{ Model: "life", "End state": "succeeded", Quoted: "$0.20", Held: "$0.30", Charged: "$0.30", Released: "$0.00" },
       Duration: expect.stringMatching(/^(\d+:)*\d+\.\d{3}( s)?$/),
     });
-    const attempts = await bill.getByRole("list", { name: "Attempts" }).getByRole("listitem").allTextContents();
+    const attempts = await costs.getByRole("list", { name: "Attempts" }).getByRole("listitem").allTextContents();
     expect(attempts).toEqual([
       expect.stringMatching(
         /^Attempt 1 on life\/replicate: not received \(the service restarted.+Not charged, price \$0\.20: it is proved.+took \d/,
@@ -74,20 +74,20 @@ here("the Replay page", () => {
       ),
     ]);
     // Above the slider, and no wider than the phone.
-    const boxes = [await bill.boundingBox(), await page.getByRole("slider", { name: "Time" }).boundingBox()];
+    const boxes = [await costs.boundingBox(), await page.getByRole("slider", { name: "Time" }).boundingBox()];
     expect((boxes[0]?.y ?? 0) + (boxes[0]?.height ?? 0)).toBeLessThanOrEqual(boxes[1]?.y ?? 0);
     expect(await inPage<number>("overhang")).toBeLessThanOrEqual(0);
     await close();
   }, 60_000);
 
   test("shows at every step the stored state, the last transition and the full step", async () => {
-    const { page, close, journal } = await openReplay();
-    for (let version = 0; version <= journal.length; version += 1) {
+    const { page, close, journal: events } = await openReplay();
+    for (let version = 0; version <= events.length; version += 1) {
       await steps(page).nth(version).click();
-      expect(await activeState(page)).toBe(version === 0 ? "queued" : (journal[version - 1]?.stateAfter ?? ""));
+      expect(await activeState(page)).toBe(version === 0 ? "queued" : (events[version - 1]?.stateAfter ?? ""));
       expect(await page.locator(".chart-arrow.is-last").count()).toBe(version === 0 ? 0 : 1);
       expect(await detail(page).getByRole("heading", { level: 2 }).textContent()).toBe(
-        `${version}. ${journal[version - 1]?.event.type ?? "acceptance"}`,
+        `${version}. ${events[version - 1]?.event.type ?? "acceptance"}`,
       );
     }
     await steps(page).nth(3).click();
@@ -98,18 +98,18 @@ here("the Replay page", () => {
         .getByRole("row", { name: /current\.sends/ })
         .textContent(),
     ).toBe("current.sends01");
-    await steps(page).nth(journal.length).click();
+    await steps(page).nth(events.length).click();
     expect(await detail(page).textContent()).toContain("capture $0.30 held → charged");
     await close();
   }, 60_000);
 
   test("moves between steps with arrow keys on the page and on the slider, and by time on the slider", async () => {
-    const { page, close, journal } = await openReplay();
-    expect(await stepNow(page)).toBe(journal.length);
+    const { page, close, journal: events } = await openReplay();
+    expect(await stepNow(page)).toBe(events.length);
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("ArrowRight");
-    expect(await stepNow(page)).toBe(journal.length - 1);
+    expect(await stepNow(page)).toBe(events.length - 1);
     const slider = page.getByRole("slider", { name: "Time" });
     await slider.focus();
     await page.keyboard.press("Home");
@@ -117,15 +117,15 @@ here("the Replay page", () => {
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("ArrowRight");
     expect(await stepNow(page)).toBe(2);
-    expect(await slider.getAttribute("aria-valuetext")).toContain(`step 2 of ${journal.length}`);
+    expect(await slider.getAttribute("aria-valuetext")).toContain(`step 2 of ${events.length}`);
     // A time between two steps shows the earlier one.
-    const between = (journal[2]?.atMs ?? 0) + 1;
+    const between = (events[2]?.atMs ?? 0) + 1;
     await slider.fill(String(between));
-    expect(await stepNow(page)).toBe(journal.filter(({ atMs }) => atMs <= between).length);
+    expect(await stepNow(page)).toBe(events.filter(({ atMs }) => atMs <= between).length);
     await page.keyboard.press("End");
-    expect(await stepNow(page)).toBe(journal.length);
+    expect(await stepNow(page)).toBe(events.length);
     await page.getByRole("button", { name: "Step back" }).click();
-    expect(await stepNow(page)).toBe(journal.length - 1);
+    expect(await stepNow(page)).toBe(events.length - 1);
     await page.getByRole("button", { name: "First step" }).click();
     expect(await page.getByRole("button", { name: "Step back" }).isEnabled()).toBe(false);
     await close();
@@ -139,20 +139,20 @@ here("the Replay page", () => {
   ] as const)(
     "on %d pixels, with the %s of the chart on screen: each step scrolls the active state into view without scrolling the page",
     async (width, block) => {
-      const { page, inPage, close, journal } = await openReplay({ viewport: { width, height: 800 } });
+      const { page, inPage, close, journal: events } = await openReplay({ viewport: { width, height: 800 } });
       // Before any scrolling, the chart is visible at this width.
       if (width === 1280) await inPage("broughtIntoSight");
       await page.locator(".chart-frame").evaluate((frame, to) => frame.scrollIntoView({ block: to }), block);
       const before = await inPage<number>("scrolled");
-      let away = 0;
-      for (const key of [...journal.map(() => "ArrowLeft"), ...journal.map(() => "ArrowRight")]) {
+      let unavailable = 0;
+      for (const key of [...events.map(() => "ArrowLeft"), ...events.map(() => "ArrowRight")]) {
         // Regardless of how the chart was dragged.
-        if (await inPage<boolean>("panAway")) away += 1;
+        if (await inPage<boolean>("panAway")) unavailable += 1;
         await page.keyboard.press(key);
         await inPage("broughtIntoSight");
         expect(await inPage<number>("scrolled")).toBe(before);
       }
-      expect(away).toBeGreaterThan(journal.length);
+      expect(unavailable).toBeGreaterThan(events.length);
       await close();
     },
     60_000,
@@ -164,7 +164,7 @@ here("the Replay page", () => {
   ] as const)(
     "with prefers-reduced-motion %s, scrolls the chart with the matching behaviour",
     async (reducedMotion, expected) => {
-      const { page, inPage, close, journal } = await openReplay({ reducedMotion });
+      const { page, inPage, close, journal: events } = await openReplay({ reducedMotion });
       await page.locator(".chart-frame").evaluate((frame) => frame.scrollIntoView({ block: "end" }));
       await page.keyboard.press("ArrowLeft");
       await inPage("broughtIntoSight");
@@ -172,7 +172,7 @@ here("the Replay page", () => {
       await inPage("keepMoves");
       await page.keyboard.press("ArrowLeft");
       await inPage("broughtIntoSight");
-      expect([await stepNow(page), await inPage<string[]>("moves")]).toEqual([journal.length - 2, [...expected]]);
+      expect([await stepNow(page), await inPage<string[]>("moves")]).toEqual([events.length - 2, [...expected]]);
       await close();
     },
     60_000,

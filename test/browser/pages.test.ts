@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { source as axe } from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { createClient } from "../../client/src/client.ts";
-import { REFUSALS } from "../../src/domain/api-errors.ts";
+import { API_ERRORS } from "../../src/domain/api-errors.ts";
 import { openApiDocument } from "../../src/http/openapi/document.ts";
 import { type Child, start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
@@ -117,7 +117,7 @@ here("the documentation pages", () => {
     await page.waitForURL(/#list$/);
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
-    await page.waitForURL(new RegExp(`#${Object.keys(REFUSALS)[0]}$`));
+    await page.waitForURL(new RegExp(`#${Object.keys(API_ERRORS)[0]}$`));
     await close();
   }, 60_000);
 

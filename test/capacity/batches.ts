@@ -54,7 +54,7 @@ export const measureBatches = async (
   bed: Bed,
   sizes: readonly number[],
   lives: number,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<Batched[]> => {
   const store = await bed.open();
   const tenants = await endowIn(store, ACCOUNTS);
@@ -97,7 +97,7 @@ export const measureBatches = async (
     const [least] = rounds.sort((a, b) => cpuOf(a) - cpuOf(b));
     if (!least) throw new Error("no round was measured");
     measured.push(least);
-    tell(
+    report(
       `${bed.name}: batches of ${size}: ${least.wallMs.toFixed(2)} ms each, ${(cpuOf(least) / least.batches).toFixed(2)} ms of a core` +
         ` (${rounds.map((one) => (cpuOf(one) / one.batches).toFixed(2)).join(", ")})`,
     );

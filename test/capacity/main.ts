@@ -39,7 +39,7 @@ if (values.help) {
 }
 const lives = wholeOf("lives", values.lives, 20);
 const perS = wholeOf("rate", values.rate);
-const tell = (line: string) => process.stderr.write(`${line}\n`);
+const report = (line: string) => process.stderr.write(`${line}\n`);
 
 const SIZES = [1, 2, 5, 10, 30, 100, 300] as const;
 /** The number of polls of each kind. */
@@ -50,8 +50,8 @@ const BATCHED_LIVES = 250;
 const measureOn = async (open: () => Promise<Bed>): Promise<MeasuredStore> => {
   const bed = await open();
   try {
-    const whole = await measureWhole(bed, lives, perS, POLLS, tell);
-    return { batches: await measureBatches(bed, SIZES, BATCHED_LIVES, tell), ...whole };
+    const whole = await measureWhole(bed, lives, perS, POLLS, report);
+    return { batches: await measureBatches(bed, SIZES, BATCHED_LIVES, report), ...whole };
   } finally {
     await bed.close();
   }
@@ -113,5 +113,5 @@ const measured: Measured = {
   stores: { sqlite: await measureOn(openSqliteBed), postgres: await measureOn(openPostgresBed) },
 };
 writeFileSync(values.out, `${JSON.stringify(before ? lesserOf(measured, before) : measured, null, 2)}\n`);
-tell(`stored in ${values.out}`);
+report(`stored in ${values.out}`);
 process.exit(0);

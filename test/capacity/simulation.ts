@@ -114,7 +114,7 @@ export const simulate = (world: World): Seen => {
         mailbox.push({ sinceMs: agenda.nowMs(), then });
         if (!isWriting) flush();
       },
-      seat: (then: () => void): void => {
+      slot: (then: () => void): void => {
         if (free === 0) return void line.push(then);
         free -= 1;
         then();
@@ -168,7 +168,7 @@ export const simulate = (world: World): Seen => {
         });
       });
     step(node, () =>
-      node.seat(() => {
+      node.slot(() => {
         inFlight.add(1);
         steps(node, BEFORE_RUN - 2, () => {
           const overAtMs = agenda.nowMs() + runMs;

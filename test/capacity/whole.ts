@@ -61,7 +61,12 @@ const poll = async (node: Node, made: readonly { id: string; key: string }[], co
 
 type Ask = { lives: number; looks: number; perS: number; polls: number; tell: (line: string) => void };
 
-const onProvider = async (bed: Bed, tenants: readonly Tenant[], provider: Provider, { lives, looks, perS, polls, tell }: Ask) => {
+const onProvider = async (
+  bed: Bed,
+  tenants: readonly Tenant[],
+  provider: Provider,
+  { lives, looks, perS, polls, tell: report }: Ask,
+) => {
   const env = { ...seatedOn(provider, [ON_FAL]), ...bed.env };
   const start = (dir: string) => startService({ dir, env, genrouter: FROM_SOURCES, isPinned: false, lookMs: 50 });
   const node = await start(bed.dir);
@@ -76,7 +81,7 @@ const onProvider = async (bed: Bed, tenants: readonly Tenant[], provider: Provid
   const [{ all: nodeNs, compiler }, { all: databaseNs }] = [cpu(), database()];
   const after = await bed.counted();
   const tablesAfter = await bed.tables();
-  const told: Lives = {
+  const reported: Lives = {
     ...{
       generations: lives,
       polls: looks,
@@ -86,7 +91,7 @@ const onProvider = async (bed: Bed, tenants: readonly Tenant[], provider: Provid
     ...{ nodeCpuMs: (nodeNs - compiler) / 1e6, databaseCpuMs: databaseNs / 1e6, logBytes: after.logBytes - before.logBytes },
     residentBytes: node.residentBytes(),
   };
-  tell(
+  report(
     `${bed.name}: ${lives} generations, ${looks} looks each: ${((nodeNs - compiler) / 1e6 / lives).toFixed(2)} ms of a core each, and ${((compiler / nodeNs) * 100).toFixed(1)} % more of compiling`,
   );
   const polled: Polls[] = [];
@@ -97,7 +102,7 @@ const onProvider = async (bed: Bed, tenants: readonly Tenant[], provider: Provid
     database();
     await poll(at, made, polls);
     polled.push({ polls, elsewhere, nodeCpuMs: its().all / 1e6, databaseCpuMs: database().all / 1e6 });
-    tell(
+    report(
       `${bed.name}: ${polls} polls${elsewhere ? " at another node" : ""}: ${(((polled.at(-1)?.nodeCpuMs ?? 0) / polls) * 1000).toFixed(0)} µs each`,
     );
   };
@@ -113,7 +118,7 @@ const onProvider = async (bed: Bed, tenants: readonly Tenant[], provider: Provid
   }
   await node.stop();
   await bed.ready();
-  return { told, polled, tables: differences(tables, tablesAfter) };
+  return { told: reported, polled, tables: differences(tables, tablesAfter) };
 };
 
 /** One mutation for each generation (its admission) and one for each generation event. */
@@ -141,8 +146,8 @@ const endowed = async (bed: Bed): Promise<Tenant[]> => {
 export const measureRows = async (bed: Bed, lives: number, perS: number): Promise<{ lives: Lives; tables: Tables }> => {
   const tenants = await endowed(bed);
   const ask = { lives, looks: 1, perS, polls: 0, tell: () => undefined };
-  const { told, tables } = await withProvider((provider) => onProvider(bed, tenants, provider, ask));
-  return { lives: told, tables };
+  const { told: reported, tables } = await withProvider((provider) => onProvider(bed, tenants, provider, ask));
+  return { lives: reported, tables };
 };
 
 const MORE_LOOKS = 11;
@@ -153,11 +158,13 @@ export const measureWhole = async (
   lives: number,
   perS: number,
   polls: number,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<Omit<MeasuredStore, "batches">> => {
   const tenants = await endowed(bed);
-  const first = await withProvider((provider) => onProvider(bed, tenants, provider, { lives, looks: 1, perS, polls, tell }));
-  const ask = { lives: Math.ceil(lives / 2), looks: MORE_LOOKS, perS, polls: 0, tell };
+  const first = await withProvider((provider) =>
+    onProvider(bed, tenants, provider, { lives, looks: 1, perS, polls, tell: report }),
+  );
+  const ask = { lives: Math.ceil(lives / 2), looks: MORE_LOOKS, perS, polls: 0, tell: report };
   const more = await withProvider((provider) => onProvider(bed, tenants, provider, ask), MORE_LOOKS);
   return { lives: [first.told, more.told], polls: first.polled, tables: first.tables };
 };

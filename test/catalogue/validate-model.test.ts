@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { builtInCatalogue, CatalogueFault, loadCatalogue } from "../../catalogue/load.ts";
+import { builtInCatalogue, CatalogueError, loadCatalogue } from "../../catalogue/load.ts";
 
 const made: string[] = [];
 afterAll(() => {
@@ -25,7 +25,7 @@ const faultsOf = (directory: string): string[] => {
     loadCatalogue(directory);
     return [];
   } catch (fault) {
-    if (!(fault instanceof CatalogueFault)) throw fault;
+    if (!(fault instanceof CatalogueError)) throw fault;
     return fault.faults.map((line) => line.replace(`${directory}/`, ""));
   }
 };
@@ -373,7 +373,7 @@ test("accepts comments and trailing commas in a .jsonc file, and ignores other a
 
 test("rejects a directory without model files, and a directory that does not exist", () => {
   expect(faultsOf(directoryOf({}))).toEqual(["models: holds no model file; put one file per model there"]);
-  expect(() => loadCatalogue("/nowhere/at/all")).toThrow(CatalogueFault);
+  expect(() => loadCatalogue("/nowhere/at/all")).toThrow(CatalogueError);
 });
 
 test("loading the shipped directory returns the built-in catalogue", () => {

@@ -14,7 +14,7 @@ import { hashApiKey, isWellFormedApiKey } from "../../src/domain/ids.ts";
 import type { AdminMutation } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openDirectory } from "../store/open-store.ts";
-import { marketOver } from "./catalogue-fixture.ts";
+import { inventoryOver } from "./catalogue-fixture.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
 afterAll(dropDirs);
@@ -37,7 +37,7 @@ const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
     },
     mode: "test",
     clock: systemClock(),
-    ...marketOver(store, dir),
+    ...inventoryOver(store, dir),
   });
   if (!overSocket) return { store, admin: here, dir, posts, close: () => store.close() };
   const closeControl = openControl(
@@ -113,7 +113,7 @@ describe.each([
       post: async (mutation) => (await way.store.commit([mutation]))[0] as never,
       mode: "test",
       clock: systemClock(),
-      ...marketOver(way.store, way.dir),
+      ...inventoryOver(way.store, way.dir),
     });
     expect((await faultOf(direct.addCredits({ ...ask, accountId: other.id }))).message).toMatch(/already used/);
   });

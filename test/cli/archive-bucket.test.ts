@@ -128,38 +128,41 @@ describe("archive and verify against a bucket with planted faults", () => {
   });
 
   test("report a bucket that is unreachable, denies access or does not exist in one line with a remedy", async () => {
-    const told = async (words: string[], env: Record<string, string> = bucket.settings) => {
+    const reported = async (words: string[], env: Record<string, string> = bucket.settings) => {
       const { exit, err, out } = await runHere(words, env);
       expect([out, err.trimEnd().split("\n").length]).toEqual(["", 1]);
       return [exit as number, err];
     };
     bucket.fail = ({ query }) => (query.has("list-type") ? { status: 403, code: "AccessDenied" } : undefined);
     const rights = expect.stringMatching(/the access key lacks a permission; deploy\/S3\.md lists the required ones/);
-    expect(await told(archiving())).toEqual([1, rights]);
-    expect(await told(verifying("bucket"))).toEqual([2, rights]);
+    expect(await reported(archiving())).toEqual([1, rights]);
+    expect(await reported(verifying("bucket"))).toEqual([2, rights]);
     // A response to HEAD has no body, so the message has only the status.
     bucket.fail = ({ method }) => (method === "HEAD" ? { status: 403, code: "AccessDenied" } : undefined);
-    expect(await told(archiving())).toEqual([
+    expect(await reported(archiving())).toEqual([
       1,
       expect.stringMatching(/returned 403; deploy\/S3\.md lists the settings and the permissions/),
     ]);
     bucket.fail = () => undefined;
     const wrong = { ...bucket.settings, GENROUTER_S3__BUCKET: "another" };
-    expect(await told(archiving(), wrong)).toEqual([
+    expect(await reported(archiving(), wrong)).toEqual([
       1,
       expect.stringMatching(/there is no bucket of the name in GENROUTER_S3__BUCKET/),
     ]);
-    expect(await told(verifying("bucket"))).toEqual([
+    expect(await reported(verifying("bucket"))).toEqual([
       2,
       expect.stringMatching(/there is no archive in bucket results, archive\//),
     ]);
-    expect(await told([...verifying("bucket"), "--alone"])).toEqual([
+    expect(await reported([...verifying("bucket"), "--alone"])).toEqual([
       2,
       expect.stringMatching(/there is no archive in bucket results/),
     ]);
     await bucket.away();
-    expect(await told(archiving())).toEqual([75, expect.stringMatching(/cannot be reached \(\w+\); run the same command again/)]);
-    expect(await told(verifying("bucket"))).toEqual([
+    expect(await reported(archiving())).toEqual([
+      75,
+      expect.stringMatching(/cannot be reached \(\w+\); run the same command again/),
+    ]);
+    expect(await reported(verifying("bucket"))).toEqual([
       2,
       expect.stringMatching(/cannot be reached \(\w+\); run the same command again/),
     ]);

@@ -38,9 +38,9 @@ test.each([4, 20])(
       () => undefined,
       (reason: unknown) => reason,
     );
-    const told = await messageOf(fault);
-    expect(told).toMatchObject({ exit: 78, code: "directory_unusable", expected: true });
-    expect(told.lines).toEqual([expect.stringMatching(/: the disk is full \(SQLITE_FULL\); free some space/)]);
+    const reported = await messageOf(fault);
+    expect(reported).toMatchObject({ exit: 78, code: "directory_unusable", expected: true });
+    expect(reported.lines).toEqual([expect.stringMatching(/: the disk is full \(SQLITE_FULL\); free some space/)]);
   },
 );
 

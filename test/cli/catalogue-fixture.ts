@@ -8,12 +8,12 @@ import { catalogueOf, dialectsOf } from "../../src/routing/load-catalogue.ts";
 import type { Store } from "../../src/store/store.ts";
 
 /** @param dir The directory with the master key of the vault. */
-export const marketOver = (store: Store, dir: string, env: Record<string, string> = {}) => {
+export const inventoryOver = (store: Store, dir: string, env: Record<string, string> = {}) => {
   const settings = readSettings(env);
-  const market = createInventory({
+  const inventory = createInventory({
     ...{ settings: () => settings, simulated: false, facts: providerFacts(dialectsOf(settings)) },
     ...{ catalogue: () => catalogueOf(settings, false), reads: store },
   });
   const providers = async () => createProviders({ settings: settings.providers, isOwned: () => Promise.resolve(false) });
-  return { market, vault: createVault(dir), providers, rekeyed: () => undefined, submit: null, decide: null };
+  return { inventory: inventory, vault: createVault(dir), providers, rekeyed: () => undefined, submit: null, decide: null };
 };

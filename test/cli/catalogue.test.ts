@@ -128,8 +128,8 @@ describe("catalogue check", () => {
     expect(lines).toHaveLength(2);
     expect(lines.join("\n")).toContain(`${dir}/providers/x.json:1:2: not JSON: `);
     expect(lines.find((one) => one.includes("bfl.json"))).toMatch(new RegExp(`^${dir}/providers/bfl\\.json:(1|${line}): `));
-    const told = JSON.parse((await runHere(["catalogue", "check", dir, "--json"])).out);
-    expect(told).toEqual({ ok: false, faults: lines });
+    const reported = JSON.parse((await runHere(["catalogue", "check", dir, "--json"])).out);
+    expect(reported).toEqual({ ok: false, faults: lines });
   });
 
   test("prints the same lines as serve, which exits with 2 without a stack trace", async () => {

@@ -62,10 +62,10 @@ test.each<[Record<string, string>, RegExp]>([
   [{ GENROUTER_S3__ENDPOINT: "https://{bucket}.s3.example.com?x" }, /^GENROUTER_S3__ENDPOINT: expected an address/],
   [{ GENROUTER_S3__ENDPOINT: "https://me@s3.example.com" }, /^GENROUTER_S3__ENDPOINT: expected an address/],
 ])("readSettings rejects %p with one line that names the setting", (env, line) => {
-  const told = lineOf(env);
-  expect(told).toMatch(line);
-  expect(told).not.toContain("\n");
-  expect(told).not.toContain("canary");
+  const reported = lineOf(env);
+  expect(reported).toMatch(line);
+  expect(reported).not.toContain("\n");
+  expect(reported).not.toContain("canary");
 });
 
 test("readSettings converts exact numbers and booleans, and keeps addresses unchanged", () => {

@@ -66,10 +66,10 @@ test.each<[string, Record<string, string>, RegExp]>([
     { GENROUTER_PROVIDERS__FAL__KEY_FILE: "/dev/null" },
     /^error: .*\/dev\/null is empty; it must contain only the key/,
   ],
-])("serve exits with 2, prints one line and creates no directory with %s", async (_, env, told) => {
+])("serve exits with 2, prints one line and creates no directory with %s", async (_, env, reported) => {
   const dir = join(freshDir(), "data");
   const { exit, err } = await runHere(["serve", "--port", "0", "--data", dir], env);
-  expect([exit as number, err]).toEqual([2, expect.stringMatching(told)]);
+  expect([exit as number, err]).toEqual([2, expect.stringMatching(reported)]);
   expect(err.trimEnd()).not.toContain("\n");
   expect(existsSync(dir)).toBe(false);
 });

@@ -132,19 +132,19 @@ describe("a provider's key", () => {
       [["providers", "set-key", "nope", "--file", file], /there is no provider account nope\n.*there are bfl, /s],
       [["providers", "set-key", "fal", "--file", join(file, "x")], /--file: /],
     ];
-    for (const [words, told] of refusals) {
+    for (const [words, reported] of refusals) {
       const { exit, err } = await run(...words);
       expect(exit).not.toBe(0);
-      expect(err).toMatch(told);
+      expect(err).toMatch(reported);
       expect(err).not.toContain("s3cr3t");
     }
-    for (const [text, told] of [
+    for (const [text, received] of [
       ["\n", /^error: .*fal\.key has no key; .*--file\n$/],
       ["s3cr3t".repeat(2000), /^error: .*fal\.key is longer than 8192; a key has at most that many characters\n$/],
     ] as const) {
       writeFileSync(file, text);
       const { exit, err } = await run("providers", "set-key", "fal", "--file", file);
-      expect([exit as number, err]).toEqual([2, expect.stringMatching(told)]);
+      expect([exit as number, err]).toEqual([2, expect.stringMatching(received)]);
     }
     writeFileSync(file, "two words of s3cr3t");
     const { exit, err } = await run("providers", "set-key", "fal", "--file", file);

@@ -104,7 +104,7 @@ describe("a reload of provider keys", () => {
     const before = await listed(service);
     await service.reload(settingsOf({ FAL_KEY: "k", ELEVENLABS_API_KEY: "e" }));
     expect((await listed(service)).length).toBeGreaterThan(before.length);
-    expect((await service.market.providers()).find(({ id }) => id === "elevenlabs")?.key).toEqual({ from: "settings" });
+    expect((await service.inventory.providers()).find(({ id }) => id === "elevenlabs")?.key).toEqual({ from: "settings" });
     await service.reload(settingsOf({ FAL_KEY: "k" }));
     expect(await listed(service)).toEqual(before);
   });
@@ -153,14 +153,14 @@ test("SIGHUP loads a new catalogue without a failed request, and keeps the curre
     const decoder = new TextDecoder();
     for await (const chunk of child.stderr) {
       err += decoder.decode(chunk, { stream: true });
-      for (const tell of heard.splice(0)) tell();
+      for (const report of heard.splice(0)) report();
     }
   })();
   const logged = async (msg: string, times: number): Promise<{ level: string; reason: string }[]> => {
     for (;;) {
       const found = err.split("\n").filter((line) => line.endsWith("}") && line.includes(`"msg":"${msg}"`));
       if (found.length >= times) return found.map((line) => JSON.parse(line) as { level: string; reason: string });
-      await new Promise<void>((tell) => heard.push(tell));
+      await new Promise<void>((report) => heard.push(report));
     }
   };
   const out = child.stdout.getReader();

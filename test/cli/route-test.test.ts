@@ -81,11 +81,11 @@ describe("routes test --buy", () => {
 
   test("runs one generation on the route only, on the account for route tests", async () => {
     const [before, charged] = [bought(), (await account())?.charged_usd ?? 0];
-    const told = await json("stable-image-core/stability", "--buy");
-    expect(told).toMatchObject({ provider: "stability", result: "delivered", detail: null });
-    expect(told.sold_for_usd).toBeGreaterThan(0);
+    const reported = await json("stable-image-core/stability", "--buy");
+    expect(reported).toMatchObject({ provider: "stability", result: "delivered", detail: null });
+    expect(reported.sold_for_usd).toBeGreaterThan(0);
     expect(bought()).toEqual([...before, "stability true"]);
-    expect(await account()).toMatchObject({ charged_usd: charged + told.sold_for_usd, held_usd: 0 });
+    expect(await account()).toMatchObject({ charged_usd: charged + reported.sold_for_usd, held_usd: 0 });
     const { out } = await runHere(["keys", "list", "--json", "--data", dir]);
     expect(JSON.parse(out).every(({ revoked_at }: { revoked_at: string | null }) => revoked_at !== null)).toBe(true);
   });

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { examine, readAll, readSettings } from "../../src/config/load.ts";
+import { checkSettings, readAll, readSettings } from "../../src/config/load.ts";
 import { RENAMED_SETTINGS } from "../../src/config/renamed-settings.ts";
 import { BadSetting, SettingsSchema } from "../../src/config/schema.ts";
 import { findSettingsFile } from "../../src/config/toml-file.ts";
@@ -19,7 +19,7 @@ const write = (text: string, name = "genrouter.toml"): string => {
   return path;
 };
 const linesOf = (env: Record<string, string>, text?: string): string[] =>
-  examine(env, {}, text === undefined ? undefined : toml(text)).faults;
+  checkSettings(env, {}, text === undefined ? undefined : toml(text)).faults;
 
 test("readSettings prefers flags, variables, _FILE variables, credentials, the file and defaults in this order", () => {
   const dir = freshDir();

@@ -65,10 +65,10 @@ test("statechart replay shows guards, effects and transfers of a generation with
     expect(out).toMatch(/effects +poll 2/);
     expect(out).not.toContain("kite");
 
-    const journal = await scene.store.journalOf(await scene.seqOf(id));
+    const events = await scene.store.eventsOf(await scene.seqOf(id));
     const json = JSON.parse((await replayed("--json")).out);
     expect(json).toMatchObject({ generation: { id, status: "succeeded" }, agrees: true, faults: [] });
-    expect(json.steps.slice(1).map(({ to }: { to: string }) => to)).toEqual(journal.map(({ stateAfter }) => stateAfter));
+    expect(json.steps.slice(1).map(({ to }: { to: string }) => to)).toEqual(events.map(({ stateAfter }) => stateAfter));
     // Scripts for builds before the first release read these members.
     for (const step of json.steps)
       expect([step.told, step.movements, step.asks.map(({ type }: { type: string }) => type.replace("ask.", "effect."))]).toEqual(

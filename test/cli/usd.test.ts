@@ -1,7 +1,7 @@
 // Amounts in USD at the terminal: parsing, rejected text and printing.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { CommandFault } from "../../src/cli/exit-codes.ts";
+import { CommandError } from "../../src/cli/exit-codes.ts";
 import { parseUsd, showUsd, usdNumber } from "../../src/cli/usd.ts";
 
 describe("an amount in USD", () => {
@@ -40,7 +40,7 @@ describe("an amount in USD", () => {
     "١",
   ])("rejects %p with the name of the flag", (text) => {
     expect(() => parseUsd(text, "--usd")).toThrow(/^--usd: /);
-    expect(() => parseUsd(text, "--usd")).toThrow(CommandFault);
+    expect(() => parseUsd(text, "--usd")).toThrow(CommandError);
   });
 
   test("survives a round trip through JSON and through text for every amount", () => {

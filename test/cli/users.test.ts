@@ -54,8 +54,8 @@ test("users invite creates a member of a new account, and rejects invalid argume
     [["reset", "nobody@example.com"], 4, "no user nobody@example.com"],
     [["disable", "per_none"], 4, "no user per_none"],
   ] as const) {
-    const told = await run(dir, ...words);
-    expect([words, told.exit, told.err]).toEqual([words, exit, expect.stringContaining(says)]);
+    const reported = await run(dir, ...words);
+    expect([words, reported.exit, reported.err]).toEqual([words, exit, expect.stringContaining(says)]);
   }
 });
 

@@ -39,13 +39,13 @@ test("download resumes after each of two broken connections and saves the comple
       return cuts-- > 0 ? cutAfter(response, 3_000) : response;
     },
   });
-  const told: number[] = [];
-  await client.download(video, { to: path, onBytes: (_, bytes) => told.push(bytes) });
+  const reported: number[] = [];
+  await client.download(video, { to: path, onBytes: (_, bytes) => reported.push(bytes) });
   // The client requests the last byte again, so that the range of a complete part does not begin after the end.
   expect(ranges(sent)).toEqual([null, "bytes=2999-", "bytes=5998-"]);
   expect(pauses).toHaveLength(2);
   expect(sha256Of(path)).toBe(whole.sha256);
-  expect(told.at(-1)).toBe(whole.bytes);
+  expect(reported.at(-1)).toBe(whole.bytes);
   expect(readdirSync(join(path, ".."))).toEqual(["kite.mp4"]);
 });
 

@@ -139,14 +139,14 @@ describe("errors of the service", () => {
   test("a submission to a restarting service is retried after Retry-After with the same key", async () => {
     const young = await openHarness({ unrecovered: true });
     const { client, sent, pauses } = bedIn(young, { asleep: async (n) => (n === 2 ? young.components.recover() : undefined) });
-    const told: string[] = [];
-    const first = await client.submit(PICTURES, { onRetry: ({ code }, ms) => told.push(`${code} ${ms}`) });
+    const reported: string[] = [];
+    const first = await client.submit(PICTURES, { onRetry: ({ code }, ms) => reported.push(`${code} ${ms}`) });
     expect(first.status).toBe("queued");
     expect(sent.map(({ status }) => status)).toEqual([503, 503, 202]);
     expect(new Set(sent.map(({ key }) => key)).size).toBe(1);
     // Retry-After is 5, and the client adds up to a tenth, so that clients do not return at the same moment.
     expect(pauses).toEqual([5_250, 5_250]);
-    expect(told).toEqual(["restarting 5250", "restarting 5250"]);
+    expect(reported).toEqual(["restarting 5250", "restarting 5250"]);
     await young.close();
   });
 

@@ -15,22 +15,22 @@ export type ClusterServer = Server & {
 
 export const openClusterServer = async (): Promise<ClusterServer> => {
   const server = await openServer();
-  const away: Span[] = [];
-  const tell = async (statement: string) => {
+  const unavailable: Span[] = [];
+  const report = async (statement: string) => {
     const line = await connect({ url: server.url("postgres"), prepare: true });
     await line.script(statement).finally(line.close);
   };
   return {
     ...server,
-    away,
+    away: unavailable,
     create: async (name) => {
-      await tell(`CREATE DATABASE ${name}`);
+      await report(`CREATE DATABASE ${name}`);
       return server.url(name);
     },
-    drop: (name) => tell(`DROP DATABASE ${name} WITH (FORCE)`),
+    drop: (name) => report(`DROP DATABASE ${name} WITH (FORCE)`),
     restart: async (how, pauseMs) => {
       const span = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
-      away.push(span);
+      unavailable.push(span);
       await server.kill(how);
       await Bun.sleep(pauseMs);
       await server.start();

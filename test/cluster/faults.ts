@@ -53,7 +53,7 @@ const SHORT_PAUSE_MS = [50, 900] as const;
 const KILLED_IN_PAUSE = 0.15;
 const BUCKET_PAUSE_MS = [100, 3000] as const;
 const STALL_MS = [200, 3000] as const;
-const SERVER_AWAY_MS = [0, 700] as const;
+const SERVER_OUTAGE_MS = [0, 700] as const;
 const LOOK_MS = 30;
 const ENDS_WITHIN_MS = 15_000;
 
@@ -174,7 +174,7 @@ export const openHarms = (scene: Scene, figures: Harmed) => {
 
   const restartServer = (how: "crash" | "fast") => async () => {
     figures[how === "crash" ? "databaseCrashes" : "databaseRestarts"] += 1;
-    await server.restart(how, between(SERVER_AWAY_MS));
+    await server.restart(how, between(SERVER_OUTAGE_MS));
   };
   const killSimulator = async () => {
     figures.simulatorKills += 1;

@@ -109,8 +109,8 @@ while (flags.only !== "control" && record.cycles() < flags.cycles) {
   const name = `round_${n + 1}`;
   const cycles = Math.min(CYCLES_OF_ROUND, flags.cycles - record.cycles());
   const seed = seedOf(record.base, n);
-  const tell = (line: string) => say(`round ${n + 1} (seed ${seed}), ${line}`);
-  const end = await attempt({ name, cycles, seed, say: tell }, playRound);
+  const report = (line: string) => say(`round ${n + 1} (seed ${seed}), ${line}`);
+  const end = await attempt({ name, cycles, seed, say: report }, playRound);
   record.add(end);
   played += end.figures.cycles ?? 0;
   if (isWhole(end)) continue;

@@ -1,7 +1,7 @@
 // A node for the control program: it ignores its end, both when it writes and when it renews its lease.
 import { createServer } from "../../src/app/server.ts";
 import { readSettings } from "../../src/config/load.ts";
-import { openLog } from "../../src/logging/logger.ts";
+import { createLog } from "../../src/logging/logger.ts";
 import type { Node } from "../../src/store/cluster-port.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -30,6 +30,6 @@ const around = (own: Store): Store => {
   return { ...store, node: store.node && deaf(store.node) };
 };
 
-const service = await createServer(settings, { simulate: true, telemetry: testTelemetry(openLog(settings.log)), around });
+const service = await createServer(settings, { simulate: true, telemetry: testTelemetry(createLog(settings.log)), around });
 process.stdout.write(`url ${service.url}\n`);
 process.exit(await service.ended);

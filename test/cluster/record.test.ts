@@ -37,8 +37,8 @@ test("seedOf returns the seed of the run for the first round, and another seed f
 test("a client uses the nodes in turn, and skips a node that gave no response", async () => {
   const serve = (name: string) => Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => Response.json({ name }) });
   const servers = [serve("a"), serve("b"), serve("c")];
-  const doors = createNodeSelection(servers.map(({ url }) => url.origin));
-  const asked = async () => (await doors.ask("", { path: "/" }))?.body.name;
+  const proxies = createNodeSelection(servers.map(({ url }) => url.origin));
+  const asked = async () => (await proxies.ask("", { path: "/" }))?.body.name;
   expect([await asked(), await asked(), await asked(), await asked()]).toEqual(["a", "b", "c", "a"]);
   await servers[1]?.stop(true);
   expect([await asked(), await asked(), await asked(), await asked()]).toEqual([undefined, "c", "a", "c"]);

@@ -47,7 +47,7 @@ const LOAD_MS = [50, 700] as const;
 const ALL_WELL = 0.4;
 const BOOT_KILLED = 0.1;
 const BOOT_MS = [10, 600] as const;
-const TOLD_EVERY = 10;
+const REPORT_EVERY = 10;
 /** How long a start may fail after an outage of the database or its proxy. */
 const GRACE_MS = 3000;
 /** The settings that all nodes of a round share. */
@@ -67,11 +67,11 @@ const settingsOf = ({ bucket, name, dir }: RoundPlan): Record<string, string> =>
 const faultOfEnd = (
   { code, signal, pid, wasTold, wasCut, atMs, said }: OwnEnd,
   isFenced: boolean,
-  away: readonly Span[],
+  unavailable: readonly Span[],
 ): string[] => {
-  const wasAway = away.some(({ fromMs, toMs }) => fromMs < atMs && toMs + GRACE_MS > atMs);
+  const wasUnavailable = unavailable.some(({ fromMs, toMs }) => fromMs < atMs && toMs + GRACE_MS > atMs);
   if (wasTold && code === 0) return [];
-  if (code === 70 && (isFenced || (wasTold && (wasAway || wasCut)))) return [];
+  if (code === 70 && (isFenced || (wasTold && (wasUnavailable || wasCut)))) return [];
   return [`process ${pid} exited with ${signal ?? code}${wasTold ? " after SIGTERM" : ""}: ${said}`];
 };
 
@@ -217,7 +217,7 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
     const done = await harm();
     cycles += 1;
     appendFileSync(join(dir, "harms.log"), `${new Date(atMs).toISOString()} ${cycles}: ${done}\n`);
-    if (cycles % TOLD_EVERY === 0)
+    if (cycles % REPORT_EVERY === 0)
       say(`cycle ${cycles}: ${harmed.kills} kills, ${harmed.killsInSending} of them into sending, ${harmed.pauses} pauses`);
   }
   await world.settled();
@@ -238,7 +238,7 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
   };
   const [one, ...more] = world.places;
   if (!one) throw new Error("a cluster has a node");
-  const peace = await quiesce({ genrouter, places: [one, ...more], books, simulatorPlace, tenants, client, look });
+  const peace = await quiesce({ genrouter, places: [one, ...more], database: books, simulatorPlace, tenants, client, look });
   const { stored, shown, balances } = peace;
   const evidence: Evidence = { tenants, client: peace.client, submissions: submissions.all(), stored, shown, balances };
   const owners = await judgeOwners(watch, nodes, server);

@@ -11,9 +11,13 @@ const GUARDIAN: Life = { pid: 12, fromMs: 0, toMs: EVER };
 
 const judged = (
   lastMs: number,
-  { lives = [GUARDIAN], away = [], deaths = [DEATH] }: Partial<{ lives: Life[]; away: Span[]; deaths: Death[] }> = {},
+  {
+    lives = [GUARDIAN],
+    away: unavailable = [],
+    deaths = [DEATH],
+  }: Partial<{ lives: Life[]; away: Span[]; deaths: Death[] }> = {},
 ) => {
-  const verdict = judgeTakeOvers({ deaths, taken: [{ epoch: 1, count: 3, lastMs }], lives, away }, LEASE_MS);
+  const verdict = judgeTakeOvers({ deaths, taken: [{ epoch: 1, count: 3, lastMs }], lives, away: unavailable }, LEASE_MS);
   return { ...verdict, faults: verdict.faults.length, excused: verdict.excused.length };
 };
 

@@ -27,7 +27,7 @@ export const judgeTakeOvers = (
     deaths,
     taken,
     lives,
-    away,
+    away: unavailable,
   }: { deaths: readonly Death[]; taken: readonly TakenOver[]; lives: readonly Life[]; away: readonly Span[] },
   leaseMs: number,
 ): TakeOvers => {
@@ -51,12 +51,12 @@ export const judgeTakeOvers = (
       continue;
     }
     const isGuarded = cut.some(({ pid, fromMs, toMs }) => pid !== death.pid && fromMs <= bound.fromMs && toMs >= bound.toMs);
-    const wasAway = away.some((span) => overlaps(span, { fromMs: death.diedMs, toMs: bound.toMs }));
-    if (isGuarded && !wasAway)
+    const wasUnavailable = unavailable.some((span) => overlaps(span, { fromMs: death.diedMs, toMs: bound.toMs }));
+    if (isGuarded && !wasUnavailable)
       verdict.faults.push(`epoch ${epoch}: the last of ${count} generations was taken over after ${tookMs} ms`);
     else
       verdict.excused.push(
-        `epoch ${epoch}, ${tookMs} ms: ${wasAway ? "the database was unavailable" : "no other node was up all the time"}`,
+        `epoch ${epoch}, ${tookMs} ms: ${wasUnavailable ? "the database was unavailable" : "no other node was up all the time"}`,
       );
   }
   return verdict;

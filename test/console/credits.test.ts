@@ -32,8 +32,8 @@ const buy = async (usd: number, who = me) => ((await post(who, "/purchases", { a
 const end = (id: string, how: "pay" | "cancel", who = me) => post(who, `/purchases/${id}/test`, { how });
 /** Expects an error with its status and message. */
 const no = async (reply: Promise<Reply>, status: number, says: string) => {
-  const { status: was, told } = await reply;
-  expect({ status: was, message: (told.error as { message?: string } | undefined)?.message }).toEqual({
+  const { status: was, told: reported } = await reply;
+  expect({ status: was, message: (reported.error as { message?: string } | undefined)?.message }).toEqual({
     ...{ status, message: expect.stringContaining(says) },
   });
 };

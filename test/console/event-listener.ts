@@ -18,8 +18,8 @@ export const listenTo = async (url: string, cookie: string, query = ""): Promise
       const whole = text.split("\n\n");
       text = whole.pop() ?? "";
       for (const part of whole) {
-        const [, event, told] = /^event: (.*)\ndata: (.*)$/.exec(part) ?? [];
-        if (event && told) heard.push({ event, told: JSON.parse(told) as Heard["told"] });
+        const [, event, reported] = /^event: (.*)\ndata: (.*)$/.exec(part) ?? [];
+        if (event && reported) heard.push({ event, told: JSON.parse(reported) as Heard["told"] });
       }
     }
   })().catch(() => undefined);

@@ -30,13 +30,13 @@ const make = async (as = "member") => {
   return made.body.id;
 };
 const statuses = (heard: readonly Heard[], id: string) =>
-  heard.flatMap(({ event, told }) => (event === "generation" && told.id === id ? [told.status] : []));
+  heard.flatMap(({ event, told: reported }) => (event === "generation" && reported.id === id ? [reported.status] : []));
 
 test("sends the events of a generation and its balance from admission to success, after they are committed", async () => {
   const { heard, leave } = await listen();
   const id = await make();
   const last = await harness.eventually(
-    () => heard.find(({ told }) => told.id === id && told.status === "succeeded"),
+    () => heard.find(({ told: reported }) => reported.id === id && reported.status === "succeeded"),
     "the success event",
   );
   expect(last.told).toMatchObject({ attempts: 1, costCredits: 20 });
@@ -44,7 +44,10 @@ test("sends the events of a generation and its balance from admission to success
   expect(statuses(heard, id)[0]).toBe("queued");
   expect(statuses(heard, id)).toContain("running");
   await harness.eventually(
-    () => heard.some(({ event, told }) => event === "balance" && told.availableCredits === 99_980 && told.heldCredits === 0),
+    () =>
+      heard.some(
+        ({ event, told: reported }) => event === "balance" && reported.availableCredits === 99_980 && reported.heldCredits === 0,
+      ),
     "the balance",
   );
   const { accountId } = harness.tenant;
@@ -60,7 +63,8 @@ test("sends events when a purchase is paid, when a dispute pauses the account an
   const { heard, leave } = await listen();
   const { purchaseId } = await harness.components.checkout.buy({ accountId, by: BUYER, usd: 10 });
   await harness.components.checkout.endTest(purchaseId, "pay", BUYER);
-  const states = () => heard.flatMap(({ event, told }) => (event === "purchase" && told.id === purchaseId ? [told.state] : []));
+  const states = () =>
+    heard.flatMap(({ event, told: reported }) => (event === "purchase" && reported.id === purchaseId ? [reported.state] : []));
   await harness.eventually(() => states().at(-1) === "paid", "the payment");
   const adjust = {
     mutation: "credit",
@@ -81,7 +85,7 @@ test("sends events when a purchase is paid, when a dispute pauses the account an
     state: "taken",
   } as const;
   await harness.components.post({ ...dispute, by: BUYER, reportedAtMs: harness.clock.nowMs(), atMs: harness.clock.nowMs() });
-  const balances = () => heard.flatMap(({ event, told }) => (event === "balance" ? [told] : []));
+  const balances = () => heard.flatMap(({ event, told: reported }) => (event === "balance" ? [reported] : []));
   await harness.eventually(() => balances().at(-1)?.paused === true, "the paused account");
   expect(balances().at(-1)).toMatchObject({ accountId, availableCredits: 0, owedCredits: 1000 });
   await harness.components.post({ mutation: "set-account", accountSeq, paused: false });
@@ -109,7 +113,7 @@ test("a member receives no events of another account; an operator who subscribes
     harness.eventually(() => statuses(all.heard, theirs).includes("succeeded"), "the success of the other's generation"),
   ]);
   await harness.eventually(() => statuses(mine.heard, own).includes("succeeded"), "the success event");
-  expect(mine.heard.some(({ told }) => told.id === theirs)).toBe(false);
+  expect(mine.heard.some(({ told: reported }) => reported.id === theirs)).toBe(false);
   expect(statuses(all.heard, own)).toContain("succeeded");
   expect(all.heard.some(({ event }) => event === "balance")).toBe(false);
   expect(JSON.stringify(all.heard)).not.toMatch(/replicate|seedance/);
@@ -122,7 +126,8 @@ test("a user who views another account receives the generations of that account 
   stage.signIn("op", "operator", harness.tenant);
   stage.signIn("other", "member", other);
   const { heard, leave } = await listen("op", `?account=${other.accountId}`);
-  const hears = (accountId: string) => heard.some(({ event, told }) => event === "balance" && told.accountId === accountId);
+  const hears = (accountId: string) =>
+    heard.some(({ event, told: reported }) => event === "balance" && reported.accountId === accountId);
   const [own, theirs] = [await make(), await make("other")];
   await harness.eventually(
     () => statuses(heard, theirs).includes("succeeded") && hears(other.accountId),
@@ -136,7 +141,9 @@ test("a user who views another account receives the generations of that account 
   const last = await make("other");
   await harness.eventually(() => statuses(members.heard, last).includes("succeeded"), "the success event");
   await harness.eventually(() => members.heard.some(({ event }) => event === "balance"), "its balance");
-  expect(members.heard.filter(({ event, told }) => event === "balance" && told.accountId !== other.accountId)).toEqual([]);
+  expect(
+    members.heard.filter(({ event, told: reported }) => event === "balance" && reported.accountId !== other.accountId),
+  ).toEqual([]);
   leave();
   members.leave();
 });

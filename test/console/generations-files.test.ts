@@ -62,8 +62,8 @@ test("reports deleted files as gone and returns 404 for them", async () => {
   const { id, files } = await make(IMAGE, { prompt: "a kite" });
   harness.clock.skip(8 * 86_400_000);
   await harness.components.sweep();
-  const told = (await stage.ask<GenerationDetail>("GET", `/generations/${id}`)).body;
-  expect(told).toMatchObject({ status: "succeeded", areFilesGone: true, files: [] });
+  const reported = (await stage.ask<GenerationDetail>("GET", `/generations/${id}`)).body;
+  expect(reported).toMatchObject({ status: "succeeded", areFilesGone: true, files: [] });
   expect((await fetchAs(files[0]?.url ?? "")).status).toBe(404);
 });
 

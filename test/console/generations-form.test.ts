@@ -86,9 +86,9 @@ test("updates rows in place and holds new rows while the pointer is over the lis
 });
 
 test("never replaces a row by an older update when responses and events arrive out of order", () => {
-  const told = (attempts: number, completedAtMs: number | null, more: Partial<GenerationDto> = {}) =>
+  const reported = (attempts: number, completedAtMs: number | null, more: Partial<GenerationDto> = {}) =>
     ({ id: "a", status: completedAtMs === null ? "running" : "succeeded", attempts, completedAtMs, ...more }) as GenerationDto;
-  const [first, second, ended] = [told(1, null), told(2, null), told(2, 9, { files: [] })];
+  const [first, second, ended] = [reported(1, null), reported(2, null), reported(2, 9, { files: [] })];
   for (const [known, late] of [
     [second, first],
     [ended, second],
@@ -100,6 +100,8 @@ test("never replaces a row by an older update when responses and events arrive o
   }
   expect(withUpdate(first, ended)).toEqual(ended);
   expect(
-    [first, ended, told(2, 9, { files: [{ n: 1 } as never] }), told(2, 9, { files: [], areFilesGone: true })].map(isUnfinished),
+    [first, ended, reported(2, 9, { files: [{ n: 1 } as never] }), reported(2, 9, { files: [], areFilesGone: true })].map(
+      isUnfinished,
+    ),
   ).toEqual([true, true, false, false]);
 });

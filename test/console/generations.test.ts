@@ -34,15 +34,15 @@ const detail = async (id: string, as = "member") => (await stage.ask<GenerationD
 const list = async (query = "", as = "member") => (await stage.ask<GenerationsPage>("GET", `/generations${query}`, { as })).body;
 
 test("returns the models of the API, with the mode", async () => {
-  const told = await stage.ask<ModelsDto>("GET", "/models");
-  expect(told.body.mode).toBe("test");
-  expect(told.body.models).toEqual((await harness.request("GET", "/v1/models", { key: null })).body.data as never);
+  const reported = await stage.ask<ModelsDto>("GET", "/models");
+  expect(reported.body.mode).toBe("test");
+  expect(reported.body.models).toEqual((await harness.request("GET", "/v1/models", { key: null })).body.data as never);
 });
 
 describe("a quote", () => {
   test("is the amount that a submission then holds and charges", async () => {
-    const told = await quote({ model: MODEL, input: INPUT });
-    expect(told).toMatchObject({
+    const reported = await quote({ model: MODEL, input: INPUT });
+    expect(reported).toMatchObject({
       refusal: null,
       quotedCredits: 20,
       reservedCredits: 28,
@@ -58,9 +58,9 @@ describe("a quote", () => {
   });
 
   test("numbers the routes for a member and names their providers for an operator and a viewer", async () => {
-    const told = await quote({ model: MODEL, input: INPUT });
-    expect(told).toMatchObject({ routes: [{ n: 1, priceCredits: 20 }, { n: 2 }, { n: 3 }, { n: 4 }] });
-    expect(JSON.stringify(told)).not.toMatch(/fal|replicate|seedance|bytedance/i);
+    const reported = await quote({ model: MODEL, input: INPUT });
+    expect(reported).toMatchObject({ routes: [{ n: 1, priceCredits: 20 }, { n: 2 }, { n: 3 }, { n: 4 }] });
+    expect(JSON.stringify(reported)).not.toMatch(/fal|replicate|seedance|bytedance/i);
     stage.signIn("op", "operator", null);
     stage.signIn("view", "viewer", null);
     for (const as of ["op", "view"])
@@ -79,8 +79,8 @@ describe("a quote", () => {
   });
 
   test("lists the routes that the caller's own limits skip", async () => {
-    const told = await quote({ model: MODEL, input: INPUT, max_cost_usd: 0.24 });
-    expect(told).toMatchObject({ mostCredits: 24, reservedCredits: 24, skipped: [{ why: "over max_cost_usd" }] });
+    const reported = await quote({ model: MODEL, input: INPUT, max_cost_usd: 0.24 });
+    expect(reported).toMatchObject({ mostCredits: 24, reservedCredits: 24, skipped: [{ why: "over max_cost_usd" }] });
   });
 });
 
@@ -213,19 +213,19 @@ describe("one generation", () => {
     harness.simulator.script({ fault: "fail", provider: "fal" });
     const { id } = await make(MODEL, INPUT);
     await harness.until(id);
-    const told = await detail(id);
-    expect(told.timeline).toMatchObject([
+    const reported = await detail(id);
+    expect(reported.timeline).toMatchObject([
       { n: 1, state: "Failed", outcome: "bad", why: "The work failed on this route.", operator: null },
       { n: 2, state: "Delivered", outcome: "good", why: null, priceCredits: 22 },
     ]);
-    for (const { beganAtMs, sentAtMs, endedAtMs } of told.timeline) {
+    for (const { beganAtMs, sentAtMs, endedAtMs } of reported.timeline) {
       expect(sentAtMs).toBeGreaterThanOrEqual(beganAtMs);
       expect(endedAtMs).toBeGreaterThan(sentAtMs ?? 0);
     }
-    expect(told).toMatchObject({ input: INPUT, money: { heldCredits: 28, chargedCredits: 22, releasedCredits: 6 } });
-    expect(told.entries.map(({ kind }) => kind)).toEqual(["hold", "capture", "release"]);
+    expect(reported).toMatchObject({ input: INPUT, money: { heldCredits: 28, chargedCredits: 22, releasedCredits: 6 } });
+    expect(reported.entries.map(({ kind }) => kind)).toEqual(["hold", "capture", "release"]);
     const attempts = await harness.store.attemptsOf((await harness.store.findGeneration(id))?.seq ?? 0);
-    const text = JSON.stringify(told);
+    const text = JSON.stringify(reported);
     for (const { route, failure, job } of attempts)
       for (const secret of [route.routeId, route.provider, route.endpoint, failure?.detail, job?.jobId])
         if (secret) expect(text.replaceAll("false", "")).not.toContain(secret);

@@ -26,12 +26,12 @@ const ask = (who: Visitor, method: string, path: string, body?: unknown): Promis
 const keysOf = async (who: Visitor, account = "") => (await ask(who, "GET", `/keys${account}`)).told.keys as JsonObject[];
 
 test("a new key works within its limits, is returned once, and shows the spend of each limit", async () => {
-  const { status, told } = await ask(me, "POST", "/keys", { ...KEY, limits: { ...KEY.limits, day: 30 } });
+  const { status, told: reported } = await ask(me, "POST", "/keys", { ...KEY, limits: { ...KEY.limits, day: 30 } });
   expect(status).toBe(200);
-  const key = String(told.key);
+  const key = String(reported.key);
   const order = { key, body: { model: "vidmodel-2.0-mini", input: { prompt: "x", resolution: "480p", duration: 4 } } };
   expect((await harness.request("POST", "/v1/generations", order)).status).toBe(202);
-  const shown = (await keysOf(me)).find(({ id }) => id === told.id);
+  const shown = (await keysOf(me)).find(({ id }) => id === reported.id);
   expect(shown).toMatchObject({
     name: "ci",
     state: "active",
@@ -40,17 +40,17 @@ test("a new key works within its limits, is returned once, and shows the spend o
   expect((await ask(me, "GET", "/keys")).text).not.toContain(key.slice(0, 20));
   expect((await harness.request("POST", "/v1/generations", order)).status).toBe(402);
   expect(await harness.store.audit(null, 1, { action: "create-key" })).toMatchObject([
-    { actor: { kind: "user", id: me.userId, name: me.email }, target: told.id },
+    { actor: { kind: "user", id: me.userId, name: me.email }, target: reported.id },
   ]);
 });
 
 test("change, rotate and revoke return the updated key and take effect at once", async () => {
-  const { told } = await ask(me, "POST", "/keys", KEY);
-  const changed = await ask(me, "PATCH", `/keys/${told.id}`, { name: "server", models: ["sim-image-1"] });
+  const { told: reported } = await ask(me, "POST", "/keys", KEY);
+  const changed = await ask(me, "PATCH", `/keys/${reported.id}`, { name: "server", models: ["sim-image-1"] });
   expect(changed).toMatchObject({ status: 200, told: { name: "server", models: ["sim-image-1"], expiresAtMs: null } });
-  const order = { key: String(told.key), body: { model: "vidmodel-2.0-mini", input: { prompt: "x" } } };
+  const order = { key: String(reported.key), body: { model: "vidmodel-2.0-mini", input: { prompt: "x" } } };
   expect((await harness.request("POST", "/v1/generations", order)).status).toBe(403);
-  const rotated = await ask(me, "POST", `/keys/${told.id}/rotate`, { overlapMs: 0 });
+  const rotated = await ask(me, "POST", `/keys/${reported.id}/rotate`, { overlapMs: 0 });
   expect((await harness.request("POST", "/v1/generations", order)).status).toBe(401);
   const next = { ...order, key: String(rotated.told.key) };
   expect((await harness.request("POST", "/v1/generations", next)).status).toBe(403);
@@ -121,8 +121,8 @@ test("returns up-to-date usage by day, model, key and account, and as CSV", asyn
   const { body } = await harness.request("POST", "/v1/generations", order);
   await harness.eventually(async () => (await harness.show(String(body.id), alone.key)).completed_at);
   for (const by of ["day", "model", "key"]) {
-    const { told } = await ask(visitor, "GET", `/usage?by=${by}`);
-    expect(told).toMatchObject({ by, total: { count: 1, succeeded: 1 } });
+    const { told: reported } = await ask(visitor, "GET", `/usage?by=${by}`);
+    expect(reported).toMatchObject({ by, total: { count: 1, succeeded: 1 } });
   }
   expect((await ask(viewer, "GET", "/usage?by=account")).told.lines).toContainEqual(
     expect.objectContaining({ of: alone.accountId, name: "tenant", count: 1 }),

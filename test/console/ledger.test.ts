@@ -46,22 +46,22 @@ const pagesOf = async (query: string): Promise<LedgerPage[]> => {
 };
 
 test("lists every transfer once, newest first, with balances that follow from the previous line", async () => {
-  const told = (await lines()).reverse();
-  expect(told.map(({ n }) => n)).toEqual(Array.from({ length: TIMES + 4 }, (_, i) => i + 1));
+  const reported = (await lines()).reverse();
+  expect(reported.map(({ n }) => n)).toEqual(Array.from({ length: TIMES + 4 }, (_, i) => i + 1));
   let balance = 0;
-  for (const line of told) {
+  for (const line of reported) {
     balance += line.changeCredits;
     expect(line.balanceCredits).toBe(balance);
     expect(line.availableCredits + line.heldCredits).toBe(balance);
   }
-  expect(told.slice(0, 4).map(({ kind, credits, changeCredits }) => [kind, credits, changeCredits])).toEqual([
+  expect(reported.slice(0, 4).map(({ kind, credits, changeCredits }) => [kind, credits, changeCredits])).toEqual([
     ["topup", 100_000, 100_000],
     ["hold", 110, 0],
     ["capture", 75, -75],
     ["release", 35, 0],
   ]);
-  expect(told[0]).toMatchObject({ purchaseId: "pur_a", generationId: null });
-  expect(told[2]).toMatchObject({ purchaseId: null, generationId: expect.stringMatching(/^gen_/) });
+  expect(reported[0]).toMatchObject({ purchaseId: "pur_a", generationId: null });
+  expect(reported[2]).toMatchObject({ purchaseId: null, generationId: expect.stringMatching(/^gen_/) });
 });
 
 test("filters by kind and by time, with an inclusive start and an exclusive end", async () => {

@@ -58,8 +58,8 @@ test("writes one line with the principal and the change for each change on the o
 
 test("creates and credits an account once when the request is repeated, and writes it to the log once", async () => {
   const before = await newestSeq();
-  const wish = { reference: crypto.randomUUID(), name: "Studio Nord", creditCredits: 400 };
-  const [first, again] = [await ada.ok("POST", `${API}/accounts`, wish), await ada.ok("POST", `${API}/accounts`, wish)];
+  const request = { reference: crypto.randomUUID(), name: "Studio Nord", creditCredits: 400 };
+  const [first, again] = [await ada.ok("POST", `${API}/accounts`, request), await ada.ok("POST", `${API}/accounts`, request)];
   expect([again.id, again.availableCredits]).toEqual([first.id, 400]);
   const lines = await since(before);
   expect(lines.filter(({ action }) => action === "create-account")).toHaveLength(1);
@@ -91,8 +91,8 @@ test("records test purchases and low-balance thresholds with the user who made t
 
 test("writes no line for rejected or read-only requests", async () => {
   const before = await newestSeq();
-  const wish = { reference: crypto.randomUUID(), name: "x", creditCredits: 0 };
-  expect(await vi.no("POST", `${API}/accounts`, wish)).toBe("forbidden");
+  const request = { reference: crypto.randomUUID(), name: "x", creditCredits: 0 };
+  expect(await vi.no("POST", `${API}/accounts`, request)).toBe("forbidden");
   expect(await vi.no("POST", `${ROUTE}/switch`, { reason: "x" })).toBe("forbidden");
   expect(await ada.no("POST", `${ROUTE}/switch`, { reason: " " })).toBe("invalid");
   expect((await ada.ask("PATCH", `${API}/accounts/acc_none`, { paused: true })).status).toBe(404);

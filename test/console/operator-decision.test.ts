@@ -13,21 +13,21 @@ test("shows a parked generation with its reason, accepts a decision from an oper
   const { ask } = await openOperators(scene);
   const parked = async () => (JSON.parse((await ask("viewer", "GET", "service")).text) as ServiceView).parked;
   expect(await parked()).toMatchObject([{ id, reservedCredits: 20, reason: expect.stringContaining("was quoted 20 credits") }]);
-  const wish = { decision: "settle", attempt: null, reason: "seen at the provider" };
+  const request = { decision: "settle", attempt: null, reason: "seen at the provider" };
   const path = `generations/${id}/decision`;
-  for (const role of ["viewer", "member"] as const) expect((await ask(role, "POST", path, wish)).status).toBe(403);
+  for (const role of ["viewer", "member"] as const) expect((await ask(role, "POST", path, request)).status).toBe(403);
   for (const bad of [
-    { ...wish, reason: "  " },
-    { ...wish, decision: "forget" },
-    { ...wish, attempt: 0 },
+    { ...request, reason: "  " },
+    { ...request, decision: "forget" },
+    { ...request, attempt: 0 },
   ])
     expect((await ask("operator", "POST", path, bad)).status).toBe(400);
   expect((await parked()).length).toBe(1);
-  const answered = await ask("operator", "POST", path, wish);
+  const answered = await ask("operator", "POST", path, request);
   expect([answered.status, (JSON.parse(answered.text) as DecidedView).isTaken]).toEqual([200, true]);
   expect((await scene.until(id)).status).toBe("succeeded");
   expect(await parked()).toEqual([]);
-  const again = await ask("operator", "POST", path, wish);
+  const again = await ask("operator", "POST", path, request);
   expect([again.status, again.text]).toEqual([expect.any(Number), expect.stringContaining("has ended")]);
   const [line] = await scene.store.audit(null, 1, { action: "decide-generation" });
   expect(line).toMatchObject({ actor: { kind: "user" }, target: id, detail: { decision: "settle", attempt: 1 } });

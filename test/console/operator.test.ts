@@ -20,24 +20,24 @@ afterAll(async () => {
 });
 
 const reference = () => crypto.randomUUID();
-const rowsOf = (told: JsonObject, name: string) => told[name] as JsonObject[];
+const rowsOf = (reported: JsonObject, name: string) => reported[name] as JsonObject[];
 const route = (id: string) => `routes/${encodeURIComponent(id)}`;
 const lineOf = async (id: string) => {
-  const { told } = await users.ask("viewer", "GET", "routes");
-  return rowsOf(told, "routes").find((row) => row.id === id) as JsonObject;
+  const { told: reported } = await users.ask("viewer", "GET", "routes");
+  return rowsOf(reported, "routes").find((row) => row.id === id) as JsonObject;
 };
 
 test("creates an account once when the request is repeated, and finds it by name and id", async () => {
-  const wish = { reference: reference(), name: "Grace Hopper Films", creditCredits: 2_500 };
+  const request = { reference: reference(), name: "Grace Hopper Films", creditCredits: 2_500 };
   const [first, again] = [
-    await users.ask("operator", "POST", "accounts", wish),
-    await users.ask("operator", "POST", "accounts", wish),
+    await users.ask("operator", "POST", "accounts", request),
+    await users.ask("operator", "POST", "accounts", request),
   ];
   expect(first).toMatchObject({ status: 200, told: { name: "Grace Hopper Films", availableCredits: 2_500, paused: false } });
   expect(again.told.id).toBe(first.told.id);
   for (const text of ["hopper", String(first.told.id)]) {
-    const { told } = await users.ask("viewer", "GET", `accounts?text=${encodeURIComponent(text)}`);
-    expect(rowsOf(told, "accounts").map(({ id }) => id)).toEqual([String(first.told.id)]);
+    const { told: reported } = await users.ask("viewer", "GET", `accounts?text=${encodeURIComponent(text)}`);
+    expect(rowsOf(reported, "accounts").map(({ id }) => id)).toEqual([String(first.told.id)]);
   }
 });
 
@@ -46,9 +46,9 @@ test("lists accounts in pages without a gap, newest first", async () => {
   const all = (await harness.store.accounts()).map(({ id }) => id).reverse();
   const seen: unknown[] = [];
   for (let before: unknown = null; ; ) {
-    const { told } = await users.ask("viewer", "GET", `accounts${before === null ? "" : `?before=${before}`}`);
-    seen.push(...rowsOf(told, "accounts").map(({ id }) => id));
-    before = told.next;
+    const { told: reported } = await users.ask("viewer", "GET", `accounts${before === null ? "" : `?before=${before}`}`);
+    seen.push(...rowsOf(reported, "accounts").map(({ id }) => id));
+    before = reported.next;
     if (before === null) break;
   }
   expect(seen).toEqual(all);
@@ -59,14 +59,14 @@ test("lists accounts in pages without a gap, newest first", async () => {
 test("credits once when a request is sent twice, and rejects the same reference with another amount", async () => {
   const { accountId } = await harness.newTenant(0);
   const path = `accounts/${accountId}/credits`;
-  const wish = { reference: reference(), credits: 5_000, note: "welcome" };
-  const both = await Promise.all([users.ask("operator", "POST", path, wish), users.ask("operator", "POST", path, wish)]);
+  const request = { reference: reference(), credits: 5_000, note: "welcome" };
+  const both = await Promise.all([users.ask("operator", "POST", path, request), users.ask("operator", "POST", path, request)]);
   expect(both.map(({ status }) => status)).toEqual([200, 200]);
-  expect(both.map(({ told }) => told.transferredCredits).toSorted()).toEqual([0, 5_000]);
-  expect((await users.ask("operator", "POST", path, { ...wish, credits: 6_000 })).status).toBe(409);
-  const { told } = await users.ask("viewer", "GET", `accounts/${accountId}`);
-  expect(told).toMatchObject({ availableCredits: 5_000 });
-  expect(rowsOf(told, "transfers")).toMatchObject([{ kind: "topup", credits: 5_000, note: "welcome", isOut: false }]);
+  expect(both.map(({ told: reported }) => reported.transferredCredits).toSorted()).toEqual([0, 5_000]);
+  expect((await users.ask("operator", "POST", path, { ...request, credits: 6_000 })).status).toBe(409);
+  const { told: received } = await users.ask("viewer", "GET", `accounts/${accountId}`);
+  expect(received).toMatchObject({ availableCredits: 5_000 });
+  expect(rowsOf(received, "transfers")).toMatchObject([{ kind: "topup", credits: 5_000, note: "welcome", isOut: false }]);
 });
 
 test("takes available but never held credits, reports the debt, and requires a note", async () => {
@@ -80,8 +80,12 @@ test("takes available but never held credits, reports the debt, and requires a n
   expect(held).toBeGreaterThan(0);
   const path = `accounts/${tenant.accountId}/credits`;
   expect((await users.ask("operator", "POST", path, { reference: reference(), credits: -1_000, note: " " })).status).toBe(400);
-  const { told } = await users.ask("operator", "POST", path, { reference: reference(), credits: -1_000, note: "refunded" });
-  expect(told).toMatchObject({
+  const { told: reported } = await users.ask("operator", "POST", path, {
+    reference: reference(),
+    credits: -1_000,
+    note: "refunded",
+  });
+  expect(reported).toMatchObject({
     transferredCredits: held - 1_000,
     newlyOwedCredits: held,
     account: { availableCredits: 0, heldCredits: held, owedCredits: held, paused: true },
@@ -99,20 +103,20 @@ test("the key of a paused account gets 403, and limits of an account override th
   expect((await poll()).status).toBe(404);
   const limited = await users.ask("operator", "PATCH", path, { inProgressLimit: 3 });
   expect(limited.told.limits).toMatchObject({ inProgress: { own: 3, service: 1000 }, burstPerS: { own: null } });
-  const anew = await users.ask("operator", "PATCH", path, { inProgressLimit: null });
-  expect(anew.told.limits).toMatchObject({ inProgress: { own: null } });
+  const again = await users.ask("operator", "PATCH", path, { inProgressLimit: null });
+  expect(again.told.limits).toMatchObject({ inProgress: { own: null } });
   for (const body of [{}, { inProgressLimit: 0 }, { burstPerS: 1.5 }, { name: "x" }])
     expect((await users.ask("operator", "PATCH", path, body)).status).toBe(400);
 });
 
 test("shows the users of an account without disabled users", async () => {
   const tenant = await harness.newTenant(0);
-  const told = async () => (await users.ask("viewer", "GET", `accounts/${tenant.accountId}`)).told.users;
-  expect(await told()).toEqual([]);
+  const reported = async () => (await users.ask("viewer", "GET", `accounts/${tenant.accountId}`)).told.users;
+  expect(await reported()).toEqual([]);
   const [ada, ben] = [await openVisitor(harness, "member", tenant), await openVisitor(harness, "viewer", tenant)];
-  expect(await told()).toEqual([ada.email, ben.email]);
+  expect(await reported()).toEqual([ada.email, ben.email]);
   expect((await users.ask("operator", "PATCH", `users/${ada.userId}`, { disabled: true })).status).toBe(200);
-  expect(await told()).toEqual([ben.email]);
+  expect(await reported()).toEqual([ben.email]);
 });
 
 test("a viewer can read every page and change nothing; a member can read none", async () => {
@@ -157,8 +161,8 @@ test("stores a provider key sealed and never returns it in a response or a log l
   expect(JSON.stringify(await harness.store.providerKeys())).not.toContain(canary);
   expect(JSON.stringify(harness.lines)).not.toContain(canary);
   const keyOf = async () => {
-    const { told } = await users.ask("viewer", "GET", "providers");
-    const account = rowsOf(told, "providers").find((row) => row.account === "stability") as JsonObject;
+    const { told: reported } = await users.ask("viewer", "GET", "providers");
+    const account = rowsOf(reported, "providers").find((row) => row.account === "stability") as JsonObject;
     return (account.interfaces as JsonObject[])[0]?.key;
   };
   expect(await keyOf()).toMatchObject({ from: "vault" });
@@ -188,15 +192,15 @@ test("runs a test generation once when the request is repeated, and then shows t
   const id = "vidmodel-2.0-mini/fal";
   const checked = await users.ask("operator", "POST", `${route(id)}/check`);
   expect(checked).toMatchObject({ status: 200, told: { costs: expect.stringContaining("USD per") } });
-  const wish = { reference: reference() };
+  const request = { reference: reference() };
   const [first, again] = [
-    await users.ask("operator", "POST", `${route(id)}/try`, wish),
-    await users.ask("operator", "POST", `${route(id)}/try`, wish),
+    await users.ask("operator", "POST", `${route(id)}/try`, request),
+    await users.ask("operator", "POST", `${route(id)}/try`, request),
   ];
   expect(again.told.generationId).toBe(first.told.generationId);
   const ended = await harness.eventually(async () => {
-    const { told } = await users.ask("viewer", "GET", `trials/${first.told.generationId}`);
-    return told.status === "succeeded" && told;
+    const { told: reported } = await users.ask("viewer", "GET", `trials/${first.told.generationId}`);
+    return reported.status === "succeeded" && reported;
   });
   expect(ended).toMatchObject({ costCredits: expect.any(Number), failure: null });
   const line = await harness.eventually(async () => {

@@ -39,9 +39,9 @@ export const visit = ({ url }: Where, from: { cookie?: string | null } = {}): Vi
     // Only session cookies: a visitor is a browser without earlier sessions.
     const session = response.headers.getSetCookie().find((line) => line.startsWith("__Host-genrouter="));
     if (session !== undefined) cookie = /=[^;]/.test(session) ? (session.split(";")[0] ?? null) : null;
-    const told = JSON.parse(text === "" ? "null" : text) as Heard["body"] & { signedIn?: { csrf: string } | null };
-    if (told?.signedIn !== undefined) csrf = told.signedIn?.csrf ?? null;
-    return { status: response.status, headers: response.headers, body: told, text };
+    const reported = JSON.parse(text === "" ? "null" : text) as Heard["body"] & { signedIn?: { csrf: string } | null };
+    if (reported?.signedIn !== undefined) csrf = reported.signedIn?.csrf ?? null;
+    return { status: response.status, headers: response.headers, body: reported, text };
   };
   return {
     get cookie() {
@@ -52,14 +52,14 @@ export const visit = ({ url }: Where, from: { cookie?: string | null } = {}): Vi
     },
     ask,
     ok: async (method, path, body) => {
-      const { status, body: told } = await ask(method, path, body);
-      expect([method, path, status, status === 200 ? null : told]).toEqual([method, path, 200, null]);
-      return told;
+      const { status, body: reported } = await ask(method, path, body);
+      expect([method, path, status, status === 200 ? null : reported]).toEqual([method, path, 200, null]);
+      return reported;
     },
     no: async (method, path, body) => {
-      const { status, body: told } = await ask(method, path, body);
+      const { status, body: reported } = await ask(method, path, body);
       expect(status).toBeGreaterThanOrEqual(400);
-      return (told.error as { code: string }).code;
+      return (reported.error as { code: string }).code;
     },
   };
 };

@@ -24,7 +24,7 @@ const flags = readFlags({ kept: { type: "boolean", default: false }, help: { typ
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
 const seconds = (value: number | undefined) => (value === undefined ? "" : value.toFixed(3)).padStart(9);
-const tell = ({ name, found, wantS, reads, readBytes, faults }: Checked): string => {
+const report = ({ name, found, wantS, reads, readBytes, faults }: Checked): string => {
   const got = found?.ms === undefined || found.kind === "image" ? undefined : found.ms / 1000;
   const size = (found?.width === undefined ? "" : `${found.width}×${found.height}`).padStart(11);
   const cost = `${reads} reads ${(readBytes / 1024).toFixed(0)} KiB`.padStart(22);
@@ -56,7 +56,7 @@ const checkAll = async ({ recipes, bytesOf, valuesOf }: Source): Promise<number>
   for (const recipe of recipes) {
     const checked = await check(recipe, await bytesOf(recipe), recipe.isCut ? {} : await valuesOf(recipe));
     if (checked.faults.length > 0) failed += 1;
-    say(tell(checked));
+    say(report(checked));
   }
   say(`${recipes.length - failed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;

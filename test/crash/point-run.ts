@@ -135,7 +135,7 @@ const auditEnd = async (
     const account = await reads.account(stage.tenant.accountId);
     ok(generation && account);
     const { record, attempts } = generation;
-    const states = (await reads.journalOf(record.seq)).map(({ stateAfter }) => stateAfter);
+    const states = (await reads.eventsOf(record.seq)).map(({ stateAfter }) => stateAfter);
     if (confirms)
       ok(states.includes("running.confirming.acceptance"), `the provider was not queried first: ${states.join(", ")}`);
     const delivered = attempts.filter(({ state }) => state === "delivered");

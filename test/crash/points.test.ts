@@ -145,7 +145,7 @@ describe("after random kills under load", () => {
     {
       what: "a submission without a stored event",
       broken: /^every job of a provider belongs to an attempt/,
-      tamper: (evidence) => withFirst(evidence, { journal: [] }),
+      tamper: (evidence) => withFirst(evidence, { events: [] }),
     },
     {
       what: "a lost job that is not reported as an orphan",

@@ -4,7 +4,7 @@ import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createServer } from "../../src/app/server.ts";
 import { readSettings } from "../../src/config/load.ts";
-import { openLog } from "../../src/logging/logger.ts";
+import { createLog } from "../../src/logging/logger.ts";
 import type { Mutation } from "../../src/store/mutations.ts";
 import { MIGRATIONS, type Migration, SCHEMA_VERSION } from "../../src/store/sqlite/migrate.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -71,7 +71,7 @@ if (when === "migration") {
   } as typeof run;
 }
 
-const service = await createServer(settings, { simulate: true, telemetry: testTelemetry(openLog(settings.log)), around });
+const service = await createServer(settings, { simulate: true, telemetry: testTelemetry(createLog(settings.log)), around });
 process.stdout.write(`url ${service.url}\n`);
 process.once("SIGTERM", () => {
   service.drain().then(

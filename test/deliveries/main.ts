@@ -34,7 +34,12 @@ const plan = {
 say(`seed ${plan.seed}, ${plan.wrong} wrong, ${plan.right} right`);
 const startedMono = performance.now();
 let played = 0;
-const { wrong, right, told, byKind } = await playDeliveries(plan, (done) => {
+const {
+  wrong,
+  right,
+  told: reported,
+  byKind,
+} = await playDeliveries(plan, (done) => {
   played = done;
   if (done % 500 === 0) say(`${done} of ${plan.wrong + plan.right}`);
 });
@@ -45,11 +50,11 @@ const judged: [boolean, string][] = [
     `${wrong.planted - wrong.charged} of ${wrong.planted} wrong deliveries were not charged`,
   ],
   [right.held <= right.played / 1000, `${right.held} of ${right.played} right deliveries were rejected`],
-  [told.length === 0, "each generation ended as its order expects, with the right mismatch"],
+  [reported.length === 0, "each generation ended as its order expects, with the right mismatch"],
 ];
-if (values.first && told[0] !== undefined) say(`(fail) ${told[0]} (${played} runs)`);
+if (values.first && reported[0] !== undefined) say(`(fail) ${reported[0]} (${played} runs)`);
 for (const [held, what] of judged) say(`${held ? "(pass)" : "(fail)"} ${what}`);
-for (const line of told) say(`       ${line}`);
+for (const line of reported) say(`       ${line}`);
 const seconds = Math.round((performance.now() - startedMono) / 1000);
 say(`figures ${JSON.stringify({ ...plan, wrong, right, byKind, seconds })}`);
 const failed = judged.filter(([held]) => !held).length;

@@ -8,7 +8,7 @@ import { type Dice, drawOrder, type Order, RIGHT, WRONG } from "./orders.ts";
 
 /** `endsEarly`: stops ordering after the first unexpected end. */
 export type Plan = { wrong: number; right: number; seed: number; lanes: number; endsEarly?: boolean };
-/** `told`: the first unexpected ends, at most `MOST_TOLD`. */
+/** `told`: the first unexpected ends, at most `MAX_REPORTED`. */
 export type Outcome = {
   wrong: { planted: number; charged: number };
   right: { played: number; held: number };
@@ -17,7 +17,7 @@ export type Outcome = {
   byKind: Record<string, number>;
 };
 
-const MOST_TOLD = 20;
+const MAX_REPORTED = 20;
 
 const openWorld = (): Promise<Harness> =>
   openHarness({
@@ -88,7 +88,7 @@ const faultOfWrong = ({ attempts, failures, status }: Judged, what: string | nul
 
 export const playDeliveries = async (
   { wrong, right, seed, lanes, endsEarly }: Plan,
-  tell?: (done: number) => void,
+  report?: (done: number) => void,
 ): Promise<Outcome> => {
   const harness = await openWorld();
   const { accountSeq } = harness.tenant;
@@ -100,7 +100,7 @@ export const playDeliveries = async (
   const outcome: Outcome = { wrong: { planted: 0, charged: 0 }, right: { played: 0, held: 0 }, told: [], byKind: {} };
   const say = (kind: string, n: number, fault: string) => {
     outcome.byKind[kind] = (outcome.byKind[kind] ?? 0) + 1;
-    if (outcome.told.length < MOST_TOLD) outcome.told.push(`${kind} (${n}): ${fault}`);
+    if (outcome.told.length < MAX_REPORTED) outcome.told.push(`${kind} (${n}): ${fault}`);
   };
   const draw = (kinds: Parameters<typeof drawOrder>[0], many: number) =>
     Array.from({ length: many }, (_, at) => drawOrder(kinds, at, dice, samples));
@@ -129,7 +129,7 @@ export const playDeliveries = async (
           say(one.kind, n, `${judged.attempts.join(" ")}: ${judged.failures[0]}`);
         }
       }
-      tell?.(++done);
+      report?.(++done);
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));

@@ -205,8 +205,8 @@ test.skipIf(noOther)(
       ],
       { cwd: "/", env: { PATH: process.env.PATH ?? "" }, stdout: "pipe", stderr: "pipe" },
     );
-    const told = await service.stdout.getReader().read();
-    expect(new TextDecoder().decode(told.value)).toStartWith("url http://");
+    const reported = await service.stdout.getReader().read();
+    expect(new TextDecoder().decode(reported.value)).toStartWith("url http://");
     const listed = await runHere(["accounts", "list", "--json", "--data", link]);
     expect([listed.exit, listed.out]).toEqual([0, expect.stringContaining('"acme"')]);
     expect(new Set(Object.values(owners()))).toEqual(new Set([61_234]));

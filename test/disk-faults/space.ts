@@ -45,7 +45,7 @@ const fill = async (scene: Scene, life: Life): Promise<void> => {
   must(known === undefined, "a rejected submission is stored and holds credits");
 };
 
-const fillsUp = async (scene: Scene, life: Life, giveRoom: () => void): Promise<void> => {
+const fillsUp = async (scene: Scene, life: Life, freeSpace: () => void): Promise<void> => {
   await fill(scene, life);
   for (const id of [...scene.acked.values()].slice(0, 20)) {
     const beganMono = performance.now();
@@ -54,7 +54,7 @@ const fillsUp = async (scene: Scene, life: Life, giveRoom: () => void): Promise<
     must(performance.now() - beganMono < QUICK_MS, "GET on a full disk is slow");
   }
   must(life.end() === undefined, "the service ended on a full disk");
-  giveRoom();
+  freeSpace();
   await scene.settles(life);
   await wait("a submission accepted again", async () => (await scene.submit(life.url))?.status === 202);
   await scene.settles(life);
@@ -94,8 +94,8 @@ const refusals = (scene: Scene): Promise<number> =>
     let count = 0;
     for (const id of scene.acked.values()) {
       const record = await reads.findGeneration(id);
-      const journal = record ? await reads.journalOf(record.seq) : [];
-      if (journal.some(({ event }) => event.type === "storageRefused")) count += 1;
+      const events = record ? await reads.eventsOf(record.seq) : [];
+      if (events.some(({ event }) => event.type === "storageRefused")) count += 1;
     }
     return count;
   });

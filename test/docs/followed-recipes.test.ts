@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { CatalogueFault, loadCatalogue } from "../../catalogue/load.ts";
+import { CatalogueError, loadCatalogue } from "../../catalogue/load.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 
@@ -143,23 +143,23 @@ describe("a copy of the sources after the recipes were followed", () => {
   }, 60_000);
 
   test("has the new setting with its default, its bounds and its row in the table of settings", async () => {
-    const { examine, readSettings } = (await import(
+    const { checkSettings, readSettings } = (await import(
       join(copy, "src/config/load.ts")
     )) as typeof import("../../src/config/load.ts");
     const NAME = "GENROUTER_LIMITS__THUMBNAIL_BYTES";
     const limitOf = (env: Record<string, string>) => (readSettings(env).limits as Record<string, unknown>).thumbnail_bytes;
     expect([limitOf({}), limitOf({ [NAME]: "5" })]).toEqual([10_485_760, 5]);
-    expect(examine({ [NAME]: "0" }).faults).toEqual([expect.stringMatching(new RegExp(`^${NAME}: .*largest file`))]);
+    expect(checkSettings({ [NAME]: "0" }).faults).toEqual([expect.stringMatching(new RegExp(`^${NAME}: .*largest file`))]);
     expect(reference).toContain(`| \`${NAME}\` | \`10485760\` | largest file that the service makes a thumbnail of, bytes |`);
   });
 
   test("writes the new log event with its field, counts it, and lists it in the tables of events and metrics", async () => {
-    const code = `import { openLog } from "./src/logging/logger.ts";
+    const code = `import { createLog } from "./src/logging/logger.ts";
       import { createEventCounters } from "./src/telemetry/event-counters.ts";
       import { createRegistry } from "./src/telemetry/registry.ts";
       import { createRequests } from "./src/telemetry/requests.ts";
       const fields = { generation_id: "gen_1", file_bytes: 7 };
-      openLog({ level: "info", format: "json", prompts: false })("thumbnail skipped", fields);
+      createLog({ level: "info", format: "json", prompts: false })("thumbnail skipped", fields);
       const registry = createRegistry(createRequests());
       createEventCounters(registry)("thumbnail skipped", fields);
       console.log(await registry.print());`;
@@ -188,6 +188,6 @@ describe("a copy of the sources after the recipes were followed", () => {
         ?.routes.map(({ id }) => id),
     ).toContain(route.id);
     write({ ...route, rates: [] });
-    expect(() => loadCatalogue(dir)).toThrow(CatalogueFault);
+    expect(() => loadCatalogue(dir)).toThrow(CatalogueError);
   });
 });

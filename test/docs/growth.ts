@@ -9,8 +9,8 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
   [head, head.map((_, at) => (at === 0 ? "---" : "---:")), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
 const STORES: readonly StoreName[] = ["sqlite", "postgres"];
 const NAMES: Record<StoreName, string> = { sqlite: "SQLite", postgres: "PostgreSQL" };
-const both = (tell: (costs: Costs, name: StoreName) => string): string[] =>
-  STORES.map((name) => tell(costsOf(MEASURED, name), name));
+const both = (report: (costs: Costs, name: StoreName) => string): string[] =>
+  STORES.map((name) => report(costsOf(MEASURED, name), name));
 const ms = (value: number): string => (value === 0 ? "—" : value < 0.1 ? `${number(value * 1000)} µs` : `${number(value)} ms`);
 
 export const growthWhen = (): string =>
@@ -99,9 +99,9 @@ const PARTS = { node: "nodes' threads", writer: "writers", database: "database" 
 export const growthRates = (): string => {
   const answers = RATES.map((rate) => answerTo({ ...GROWTH_ASK, rate }, null, 8));
   const shared = RATES.map((rate) => answerTo({ ...GROWTH_ASK, rate }, "postgres", 8));
-  const row = (what: string, tell: (answer: (typeof answers)[number]) => string, from = answers): string[] => [
+  const row = (what: string, report: (answer: (typeof answers)[number]) => string, from = answers): string[] => [
     what,
-    ...from.map(tell),
+    ...from.map(report),
   ];
   return table(
     ["generations a second", ...RATES.map((rate) => number(rate))],

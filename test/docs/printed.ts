@@ -10,7 +10,7 @@ import { builtInCatalogue } from "../../catalogue/load.ts";
 import { modelEntry } from "../../catalogue/public-model.ts";
 import { EXITS } from "../../src/cli/exit-codes.ts";
 import { SettingsSchema } from "../../src/config/schema.ts";
-import { REFUSALS } from "../../src/domain/api-errors.ts";
+import { API_ERRORS } from "../../src/domain/api-errors.ts";
 import { EVENTS } from "../../src/logging/events.ts";
 import { METRICS, type Metric } from "../../src/telemetry/metrics.ts";
 import { FAULTS } from "../../src/torture/simulation/faults.ts";
@@ -60,7 +60,7 @@ const effectsOnEntry = (): string => {
 const refusals = (): string =>
   table(
     ["HTTP", "code", "when", "Retry-After, s"],
-    Object.entries(REFUSALS).map(([code, rule]) => [
+    Object.entries(API_ERRORS).map(([code, rule]) => [
       String(rule.status),
       `\`${code}\``,
       rule.when,

@@ -19,10 +19,10 @@ const span = (ms: number): string => {
   return ms >= 120_000 ? `${+(ms / 60_000).toFixed(1)} min` : `${ms / 1000} s`;
 };
 
-const recoveryText = ({ recovery, findWindowMs, findSettleMs, toldWithinMs }: Adapter): string => {
-  const told = toldWithinMs === undefined ? "" : `; its callback is waited for, ${span(toldWithinMs)}`;
-  if (recovery === "none") return SETTLED.none + told;
-  return `${SETTLED[recovery]}, within ${span(findWindowMs)}; proves absence after ${span(findSettleMs)}${told}`;
+const recoveryText = ({ recovery, findWindowMs, findSettleMs, callbackWaitMs: toldWithinMs }: Adapter): string => {
+  const reported = toldWithinMs === undefined ? "" : `; its callback is waited for, ${span(toldWithinMs)}`;
+  if (recovery === "none") return SETTLED.none + reported;
+  return `${SETTLED[recovery]}, within ${span(findWindowMs)}; proves absence after ${span(findSettleMs)}${reported}`;
 };
 
 const cancelText = ({ cancel, cancelOnlyIn }: Adapter): string => {

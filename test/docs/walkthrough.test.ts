@@ -48,11 +48,11 @@ describe("the dialect of the walkthrough", () => {
   let attempts = 0;
   const begin = (prompt: string): Work => {
     attempts += 1;
-    const wish = {
+    const request = {
       ...{ provider: "kite", endpoint: "kite-1", options: {}, ref: `walk${attempts}-1`, sentAtMs: Date.now() },
       input: { prompt, duration: 5, aspect_ratio: "9:16" },
     };
-    return taskFor({ ...wish, request: opened().compose(taskFor(wish)) });
+    return taskFor({ ...request, request: opened().compose(taskFor(request)) });
   };
 
   test("omits fields without a value, and sends the attempt's reference as the tag", async () => {

@@ -146,7 +146,7 @@ describe("invalid names", () => {
 });
 
 describe("disk errors", () => {
-  const refusal = (work: Promise<unknown>) =>
+  const rejection = (work: Promise<unknown>) =>
     work.then(
       () => "nothing",
       (error: unknown) => (error instanceof StorageRefused ? error.message : error),
@@ -157,7 +157,7 @@ describe("disk errors", () => {
     const probe = await files.receive("gen_1a", 1);
     const next = probe.path.replace(/\.(\d+)\.part$/, (_, count) => `.${Number(count) + 1}.part`);
     await symlink("/dev/full", next);
-    expect(await refusal(files.receive("gen_1a", 1))).toBe("the disk refused: EEXIST");
+    expect(await rejection(files.receive("gen_1a", 1))).toBe("the disk refused: EEXIST");
     await probe.discard();
   });
 
@@ -172,7 +172,7 @@ describe("disk errors", () => {
         const files = await createLocalStorage(small);
         await put(files, "gen_1a", 1, "kept");
         const incoming = await files.receive("gen_1a", 2);
-        expect(await refusal(incoming.write(new Uint8Array(1024 * 1024)))).toBe("the disk refused: ENOSPC");
+        expect(await rejection(incoming.write(new Uint8Array(1024 * 1024)))).toBe("the disk refused: ENOSPC");
         await incoming.discard();
         expect(await textOf(files, "gen_1a", 1)).toBe("kept");
         await put(files, "gen_1a", 2, "room again");
@@ -185,17 +185,17 @@ describe("disk errors", () => {
 
   test("reports a directory that cannot be made and a directory that disappears", async () => {
     await writeFile(join(dir, "file"), "");
-    expect(await refusal(createLocalStorage(join(dir, "file", "x")))).toBe("the disk refused: ENOTDIR");
+    expect(await rejection(createLocalStorage(join(dir, "file", "x")))).toBe("the disk refused: ENOTDIR");
     const files = await createLocalStorage(join(dir, "gone"));
     const incoming = await files.receive("gen_1a", 1);
     await rm(join(dir, "gone"), { recursive: true });
-    expect(await refusal(incoming.keep())).toBe("the disk refused: ENOENT");
+    expect(await rejection(incoming.keep())).toBe("the disk refused: ENOENT");
     await incoming.discard();
-    expect(await refusal(files.receive("gen_1a", 1))).toBe("the disk refused: ENOENT");
+    expect(await rejection(files.receive("gen_1a", 1))).toBe("the disk refused: ENOENT");
   });
 
   test("does not include a path in an error message", async () => {
-    const said = String(await refusal(createLocalStorage("/dev/null/x")));
+    const said = String(await rejection(createLocalStorage("/dev/null/x")));
     expect(said).not.toContain("/");
   });
 });

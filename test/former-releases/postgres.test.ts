@@ -68,9 +68,9 @@ onPostgres("databases of former releases", () => {
   describe.each(FORMER)("of $release", (former) => {
     test("starts with the schema of a new database, and keeps the former tables beside it", async () => {
       const url = await formerDatabase(former);
-      const told: Migrated[] = [];
-      const store = await open(url, (one) => told.push(one));
-      expect(told).toEqual([{ from: former.postgres, to: 10, copy: `schema ${COPY_SCHEMA}` }]);
+      const reported: Migrated[] = [];
+      const store = await open(url, (one) => reported.push(one));
+      expect(reported).toEqual([{ from: former.postgres, to: 10, copy: `schema ${COPY_SCHEMA}` }]);
       const fresh = await ownDatabase();
       await (await open(fresh.url)).close();
       expect(await catalogOf(url)).toEqual(await catalogOf(fresh.url));
@@ -197,9 +197,9 @@ onPostgres("databases of former releases", () => {
   test("two nodes that start at the same time convert once", async () => {
     const [, last] = FORMER;
     const url = await formerDatabase(last);
-    const told: Migrated[] = [];
-    const stores = await Promise.all([open(url, (one) => told.push(one)), open(url, (one) => told.push(one))]);
-    expect(told).toHaveLength(1);
+    const reported: Migrated[] = [];
+    const stores = await Promise.all([open(url, (one) => reported.push(one)), open(url, (one) => reported.push(one))]);
+    expect(reported).toHaveLength(1);
     for (const store of stores) await store.close();
   });
 });

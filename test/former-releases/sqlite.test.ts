@@ -51,9 +51,9 @@ describe.each(FORMER)("a directory of $release", (former) => {
     const dir = formerDirectory(former);
     const before = valuesIn(join(dir, "genrouter.db"));
     const after = valuesIn(await converted(dir));
-    const told = saidBy(former).sqlite.rows;
+    const reported = saidBy(former).sqlite.rows;
     for (const [table, rows] of before) {
-      expect([table, rows.length]).toEqual([table, told[table] ?? -1]);
+      expect([table, rows.length]).toEqual([table, reported[table] ?? -1]);
       if (table === "migration") continue;
       // The opening of the test adds its epoch and the time that it was seen; columns of later steps are at the end.
       const now = (after.get(RENAMED[table] ?? table) ?? []).slice(0, table === "owner" ? rows.length : undefined);

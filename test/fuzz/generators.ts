@@ -24,7 +24,7 @@ const judge = (name: string, faults: readonly string[]) => {
   for (const fault of faults.slice(0, 10)) say(`       ${fault}`);
 };
 
-const tellFinding = ({ seed, path, faults, case: one, line }: Finding) => {
+const reportFinding = ({ seed, path, faults, case: one, line }: Finding) => {
   const name = `fuzz-${seed}-${path.replaceAll(":", "-").slice(0, 40)}`;
   judge(`case ${seed}:${path}`, [...faults, line.slice(0, 4_000), `npm run fuzz -- --replay ${seed}:${path}`]);
   if (!plan.keep) return;
@@ -88,7 +88,7 @@ const playPart = async (seed: number, cases: number, lanes: number, from: number
     const findings = [...warm.findings, ...rest.findings];
     const about = `cases ${from + 1} to ${from + cases}, seed ${seed}`;
     judge(`${about}: every answer is as described`, findings.length > 0 ? [`${findings.length} are not`] : []);
-    for (const finding of findings) tellFinding(finding);
+    for (const finding of findings) reportFinding(finding);
     judge(`${about}: every generation ended, the invariants hold, nothing failed inside`, [...base.faults, ...end.faults]);
     judge(
       `${about}: memory is near where it was`,

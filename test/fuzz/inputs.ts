@@ -16,9 +16,9 @@ export const writeDraft = ({ envelope, input }: Omit<Draft, "entry">): string =>
 const WISHES = [...Array<string>(16).fill("[sim:invalid]"), "[sim:refuse]", "[sim:refuse]", "[sim:fal:invalid]", ""];
 
 const promptOf = (most: number, wishes: readonly string[]): fc.Arbitrary<string> =>
-  fc.tuple(fc.constantFrom(...wishes), textOf(0, Math.max(0, most - 60))).map(([wish, text]) =>
+  fc.tuple(fc.constantFrom(...wishes), textOf(0, Math.max(0, most - 60))).map(([request, text]) =>
     // A model with a short prompt limit gets a short prompt; all others contain the canary.
-    most < 60 ? "x" : `${PROMPT_CANARY}${wish} ${text}`.slice(0, most).toWellFormed(),
+    most < 60 ? "x" : `${PROMPT_CANARY}${request} ${text}`.slice(0, most).toWellFormed(),
   );
 
 const mediaOf = (name: string): string =>

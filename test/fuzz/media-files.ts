@@ -101,11 +101,11 @@ const pictures = async (): Promise<MediaFile[]> => {
 
 /** Files as the simulator delivers them, with real index, pictures and sound. */
 const delivered = async (): Promise<MediaFile[]> => {
-  const studio = createMediaFactory();
+  const mediaFactory = createMediaFactory();
   const size = { width: 320, height: 176, ms: SECONDS * 1000 };
   const wishes = (["mp4", "png", "jpeg", "webp", "mp3", "wav"] as const).map(async (format): Promise<MediaFile> => {
     const field = format === "mp4" ? "video" : format === "mp3" || format === "wav" ? "audio" : "image";
-    return { name: `delivered ${format}`, field, bytes: await studio.make({ format, ...size, sound: true }, 7, "fuzz") };
+    return { name: `delivered ${format}`, field, bytes: await mediaFactory.make({ format, ...size, sound: true }, 7, "fuzz") };
   });
   return Promise.all(wishes);
 };

@@ -123,7 +123,7 @@ const asInput = async (
   return faults;
 };
 
-const tell = (findings: readonly Finding[], seed: number): void => {
+const report = (findings: readonly Finding[], seed: number): void => {
   if (findings.length === 0) return;
   const dir = makeScratch("fuzz-media-");
   keepScratch(dir);
@@ -177,7 +177,7 @@ export const fuzzMedia = async ({ cases, seed, only }: MediaPlan): Promise<numbe
     [child < CHILD_MB, `each child stays below ${CHILD_MB} MB resident (${child} MB)`],
   ];
   for (const [holds, says] of verdicts) say(`${holds ? "(pass)" : "(fail)"} ${says}`);
-  tell(findings, seed);
+  report(findings, seed);
   const failed = verdicts.filter(([holds]) => !holds).length;
   const seconds = Math.round((performance.now() - begunMs) / 1000);
   say(

@@ -65,14 +65,14 @@ const check = async (
     last = faults;
     throw new Wrong(faults);
   });
-  const told = await fc.check(property, { seed, numRuns: runs, ...(path === undefined ? {} : { path }) });
-  if (!told.failed) return { done, finding: null };
-  if (told.errorInstance instanceof Error && !(told.errorInstance instanceof Wrong)) throw told.errorInstance;
-  const [smallest] = told.counterexample ?? [];
+  const reported = await fc.check(property, { seed, numRuns: runs, ...(path === undefined ? {} : { path }) });
+  if (!reported.failed) return { done, finding: null };
+  if (reported.errorInstance instanceof Error && !(reported.errorInstance instanceof Wrong)) throw reported.errorInstance;
+  const [smallest] = reported.counterexample ?? [];
   if (smallest === undefined) throw new Error("a failed check without a case");
-  const faults = told.errorInstance instanceof Wrong ? told.errorInstance.faults : last;
+  const faults = reported.errorInstance instanceof Wrong ? reported.errorInstance.faults : last;
   const line = await lineOf(lane, smallest);
-  return { done, finding: { seed, path: told.counterexamplePath ?? "", faults, case: smallest, line } };
+  return { done, finding: { seed, path: reported.counterexamplePath ?? "", faults, case: smallest, line } };
 };
 
 /** Replays one case by the seed and path that its failure printed. */
@@ -108,10 +108,16 @@ export const runCases = async (
       const lane = await openLane(world);
       let done = 0;
       for (let turn = 0; done < share && turn < FINDINGS_PER_LANE && !isEnough(); turn++) {
-        const told = await check(lane, { seed: seedOf(seed + turn * 7_919, n), runs: share - done, shrinkMs, isEnough, played });
-        done += told.done;
-        if (told.finding === null) break;
-        findings.push(told.finding);
+        const reported = await check(lane, {
+          seed: seedOf(seed + turn * 7_919, n),
+          runs: share - done,
+          shrinkMs,
+          isEnough,
+          played,
+        });
+        done += reported.done;
+        if (reported.finding === null) break;
+        findings.push(reported.finding);
       }
       return done;
     }),

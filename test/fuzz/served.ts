@@ -87,13 +87,13 @@ type Told = { n: number; answer?: unknown; fault?: string };
 /** The child side of `spawnServed`: opens the service and performs the parent's commands. */
 export const serveOverIpc = async (dir: string, simulator: string): Promise<void> => {
   const served = await openServed(dir, simulator);
-  const tell = (told: Told) => process.send?.(told);
+  const report = (reported: Told) => process.send?.(reported);
   process.on("message", (message) => {
     const { n, verb, words } = message as Ask;
     const work = served[verb] as (...words: unknown[]) => Promise<unknown>;
     work(...words).then(
-      (answer) => tell({ n, answer }),
-      (fault: unknown) => tell({ n, fault: String(fault) }),
+      (answer) => report({ n, answer }),
+      (fault: unknown) => report({ n, fault: String(fault) }),
     );
   });
   // Ctrl-C reaches both processes, and only the parent handles it.
@@ -101,7 +101,7 @@ export const serveOverIpc = async (dir: string, simulator: string): Promise<void
   // The parent has exited.
   process.on("disconnect", () => process.exit(0));
   const { url, simulatorUrl, database } = served;
-  tell({ n: 0, answer: { url, simulatorUrl, database } });
+  report({ n: 0, answer: { url, simulatorUrl, database } });
 };
 
 /** Starts the service in a separate process; `fell` is called if it exits unexpectedly. */

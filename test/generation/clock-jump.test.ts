@@ -19,8 +19,8 @@ test("proves a lost submission absent only after the settle time has passed sinc
   const bornMs = lasting.first.clock.nowMs();
   const scene = await lasting.reopen();
   const proof = await scene.hurry(async () => {
-    const journal = await scene.store.journalOf(await scene.seqOf(id));
-    return journal.find(({ event }) => event.type === "provedAbsent");
+    const events = await scene.store.eventsOf(await scene.seqOf(id));
+    return events.find(({ event }) => event.type === "provedAbsent");
   });
   expect(proof.atMs - bornMs).toBeGreaterThanOrEqual(SETTLE_MS);
   await expectEnd(scene, id, { ends: 30, attempts: ["absent", "delivered"], received: ["replicate", "spare"] });

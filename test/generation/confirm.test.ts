@@ -43,7 +43,7 @@ for (const fault of ACCEPTED)
       scene.simulator.clearScript();
       await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: [route.name] });
       expect(scene.simulator.jobs()).toHaveLength(1);
-      const journal = (await scene.store.journalOf(await scene.seqOf(id))).map(({ event }) => event.type);
+      const journal = (await scene.store.eventsOf(await scene.seqOf(id))).map(({ event }) => event.type);
       expect(journal).toEqual(["begun", "slotTaken", "answerLost", "accepted", "announced", "collected"]);
     });
 
@@ -161,7 +161,7 @@ test("waits for a slow response and does not treat it as lost", async () => {
   scene.simulator.script({ fault: "slow-answer", ms: 60, times: 1 });
   const { id } = await scene.begin();
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
-  expect((await scene.store.journalOf(await scene.seqOf(id))).map(({ event }) => event.type)).not.toContain("answerLost");
+  expect((await scene.store.eventsOf(await scene.seqOf(id))).map(({ event }) => event.type)).not.toContain("answerLost");
 });
 
 test("finds the job of a resent submission, because the lookup window counts from the last sending", async () => {

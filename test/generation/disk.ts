@@ -16,12 +16,12 @@ export type TestDisk = {
 
 export const testDisk = (): TestDisk => {
   let mood: "accepts" | "refuses" | "holds" = "accepts";
-  let turnedAway = 0;
+  let rejected = 0;
   let kept = 0;
   const waiting: (() => void)[] = [];
   const answer = async () => {
     if (mood === "accepts") return;
-    turnedAway += 1;
+    rejected += 1;
     if (mood === "refuses") throw new StorageRefused("the disk refused: ENOSPC");
     await new Promise<void>((wake) => waiting.push(wake));
   };
@@ -48,7 +48,7 @@ export const testDisk = (): TestDisk => {
       mood = "accepts";
       for (const wake of waiting.splice(0)) wake();
     },
-    turnedAway: () => turnedAway,
+    turnedAway: () => rejected,
     kept: () => kept,
   };
 };

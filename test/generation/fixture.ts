@@ -58,7 +58,7 @@ export const openScene = async ({
       }, "the job that takes the place");
       return id;
     },
-    states: async (id) => (await harness.store.journalOf(await seqOf(id))).map(({ stateAfter }) => stateAfter),
+    states: async (id) => (await harness.store.eventsOf(await seqOf(id))).map(({ stateAfter }) => stateAfter),
     attempts,
     untilAttempts: (id, ...states) =>
       harness.eventually(

@@ -6,7 +6,7 @@ import type { JsonObject } from "../../src/domain/types.ts";
 import { StorageRefused } from "../../src/files/port.ts";
 import { StoreFull } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
-import { marketOver } from "../cli/catalogue-fixture.ts";
+import { inventoryOver } from "../cli/catalogue-fixture.ts";
 import { FAL, REPLICATE } from "./catalogue.ts";
 import { expectEnd, openScene, type Scene, type SceneOptions } from "./fixture.ts";
 
@@ -104,7 +104,13 @@ test("rejects a balance adjustment without writing it while the disk is full, so
   });
   const scene = await openScene({ around });
   const { clock, components, store } = scene;
-  const admin = createAdminService({ reads: store, post: components.post, mode: "test", clock, ...marketOver(store, tmpdir()) });
+  const admin = createAdminService({
+    reads: store,
+    post: components.post,
+    mode: "test",
+    clock,
+    ...inventoryOver(store, tmpdir()),
+  });
   const add = (reference: string) => admin.addCredits({ reference, accountId: scene.tenant.accountId, credits: 2_500, note: "" });
   const before = await scene.balance();
   isFull = true;

@@ -18,11 +18,11 @@ for (const fault of ["unreadable", "truncated", "wrong-kind"] as const)
     const ended = await harness.until(id);
     expect(ended).toMatchObject({ status: "failed", cost_usd: 0, error: { code: "provider_failed" } });
     const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
-    const journal = await harness.store.journalOf(seq);
+    const events = await harness.store.eventsOf(seq);
     // A file that possibly only this service cannot read is lost; the other files are unusable for anyone.
     const end = fault === "unreadable" ? "resultLost" : "mismatched";
-    expect(journal.map(({ event }) => event.type)).toEqual(["begun", "slotTaken", "announced", "resultUnreadable", end]);
-    const [announcedMs = 0, lostMs = 0] = [2, 4].map((at) => journal[at]?.atMs);
+    expect(events.map(({ event }) => event.type)).toEqual(["begun", "slotTaken", "announced", "resultUnreadable", end]);
+    const [announcedMs = 0, lostMs = 0] = [2, 4].map((at) => events[at]?.atMs);
     expect(lostMs - announcedMs).toBeLessThan(60_000);
     expect(harness.lines.filter(({ fields }) => fields.generation_seq !== undefined)).toEqual([]);
     await harness.close();

@@ -106,12 +106,14 @@ test("charges a late result once and changes nothing when its events are reporte
   const seq = await scene.seqOf(id);
   await scene.eventually(async () => (await scene.attempts(id))[1]?.watchUntilMs === null, "the end of the watch");
   const before = [await scene.show(id), await scene.store.transfersOf(seq), await scene.attempts(id), await scene.states(id)];
-  const told = (await scene.store.journalOf(seq)).filter(({ event }) => event.type === "announced" || event.type === "collected");
-  expect(told.map(({ event }) => [event.type, event.n] as [string, unknown])).toEqual([
+  const reported = (await scene.store.eventsOf(seq)).filter(
+    ({ event }) => event.type === "announced" || event.type === "collected",
+  );
+  expect(reported.map(({ event }) => [event.type, event.n] as [string, unknown])).toEqual([
     ["announced", 1],
     ["collected", 1],
   ]);
-  for (const { event } of [...told, ...told])
+  for (const { event } of [...reported, ...reported])
     scene.components.supervisor.report(seq, { ...event, atMs: scene.clock.nowMs() } as unknown as GenerationEvent);
   await scene.components.ledger.idle();
   await scene.components.post({ mutation: "beat", atMs: scene.clock.nowMs() });
@@ -134,7 +136,7 @@ test("charges a late result once when it is announced twice before its files are
   const seq = await scene.seqOf(id);
   scene.clock.skip(REST_MS);
   const announced = await scene.eventually(
-    async () => (await scene.store.journalOf(seq)).find(({ event }) => event.type === "announced"),
+    async () => (await scene.store.eventsOf(seq)).find(({ event }) => event.type === "announced"),
     "the announcement",
   );
   scene.components.supervisor.report(seq, { ...announced.event, atMs: scene.clock.nowMs() } as unknown as GenerationEvent);

@@ -158,7 +158,7 @@ test("charges exactly one of two attempts that deliver at the same moment", asyn
   disk.hold();
   scene.clock.skip(REST_MS);
   const seq = await scene.seqOf(id);
-  const announced = async () => (await scene.store.journalOf(seq)).filter(({ event }) => event.type === "announced").length;
+  const announced = async () => (await scene.store.eventsOf(seq)).filter(({ event }) => event.type === "announced").length;
   await scene.eventually(async () => (await announced()) === 2, "both announcements");
   disk.accept();
   const ended = await scene.until(id);

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { FAL, INPUT, MODEL, REPLICATE } from "./catalogue.ts";
 import { expectEnd, INITIAL_CREDITS, openScene } from "./fixture.ts";
 
-const ONE_SEAT = { GENROUTER_LIMITS__MAX_RUNNING: "1" };
+const ONE_SLOT = { GENROUTER_LIMITS__MAX_RUNNING: "1" };
 
 test("times out a generation that is queued for max_wait_s, without an attempt, and releases the whole hold", async () => {
   const scene = await openScene({
@@ -11,7 +11,7 @@ test("times out a generation that is queued for max_wait_s, without an attempt, 
       { ...FAL, timeoutS: 2400 },
       { name: "spare", usd: "0.30" },
     ],
-    env: ONE_SEAT,
+    env: ONE_SLOT,
   });
   await scene.occupy();
   const { id } = await scene.begin({ max_wait_s: 600 });
@@ -27,7 +27,7 @@ test("times out a generation that is queued for max_wait_s, without an attempt, 
 test("times out a queued generation without `max_wait_s` after default_max_wait_s", async () => {
   const scene = await openScene({
     routes: [{ ...FAL, timeoutS: 2400 }],
-    env: { ...ONE_SEAT, GENROUTER_LIMITS__DEFAULT_MAX_WAIT_S: "300" },
+    env: { ...ONE_SLOT, GENROUTER_LIMITS__DEFAULT_MAX_WAIT_S: "300" },
   });
   await scene.occupy();
   const { id } = await scene.begin();

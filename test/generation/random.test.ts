@@ -122,7 +122,7 @@ test("every generation ends in time, credits are conserved and no job is used tw
     }),
     { seed: SEED, numRuns: RUNS, endOnFailure: true },
   );
-  const told = [...ends].map(([end, times]) => `${times} ${end}`).join(", ");
-  process.stdout.write(`seed ${SEED}: ${RUNS} worlds, ${ended} generations: ${told}\n`);
+  const reported = [...ends].map(([end, times]) => `${times} ${end}`).join(", ");
+  process.stdout.write(`seed ${SEED}: ${RUNS} worlds, ${ended} generations: ${reported}\n`);
   expect(ends.size).toBeGreaterThan(1);
 }, 120_000);

@@ -179,8 +179,8 @@ test("submits a restored attempt after it is proved absent at the provider", asy
   expect(again.simulator.submissions()).toHaveLength(0);
   await again.hurry(async () => (await again.show(id)).completed_at !== null);
   await expectEnd(again, id, { ends: 20, attempts: ["delivered"], received: ["replicate"] }, again.tenant);
-  const told = again.lines.filter(({ event }) => event === "restored attempt confirmed");
-  expect(told.map(({ fields }) => fields.state)).toEqual(["absent"]);
+  const reported = again.lines.filter(({ event }) => event === "restored attempt confirmed");
+  expect(reported.map(({ fields }) => fields.state)).toEqual(["absent"]);
 });
 
 test("does not resubmit to a provider whose list is unavailable", async () => {

@@ -7,7 +7,7 @@ import { expectEnd, openScene, type Scene } from "./fixture.ts";
 const DAY_MS = 86_400_000;
 const ENDS = "2026-12-03";
 const OVER_MS = Date.UTC(2026, 11, 4);
-const told = ({ lines }: Scene) =>
+const reported = ({ lines }: Scene) =>
   lines.flatMap(({ event, fields }) => (event === "route retiring" ? [`${fields.route_id}: ${fields.reason}`] : []));
 const pricesShown = async (scene: Scene) => {
   const { body } = await scene.request("GET", "/v1/models", { key: null });
@@ -41,8 +41,8 @@ test("skips an ended route in a plan that was made before its end", async () => 
   expect((await scene.show(id)).status).toBe("queued");
   scene.clock.stall(700_000);
   await expectEnd(scene, id, { ends: 25, attempts: ["delivered"], received: ["fal", "replicate"] });
-  const journal = await scene.store.journalOf(await scene.seqOf(id));
-  expect(JSON.stringify(journal)).toContain('"reason":"ended"');
+  const events = await scene.store.eventsOf(await scene.seqOf(id));
+  expect(JSON.stringify(events)).toContain('"reason":"ended"');
 });
 
 test("rejects a submission with 422 and removes the model from the list when its last route has ended", async () => {
@@ -54,10 +54,10 @@ test("rejects a submission with 422 and removes the model from the list when its
 });
 
 test('logs "route retiring" from 30 days before the end, at the start and after a catalogue change', async () => {
-  expect(told(await openAt(OVER_MS - 30 * DAY_MS - 600_000))).toEqual([]);
+  expect(reported(await openAt(OVER_MS - 30 * DAY_MS - 600_000))).toEqual([]);
   const scene = await openAt(OVER_MS - 30 * DAY_MS);
-  expect(told(scene)).toEqual([`${MODEL}/fal: its last day is ${ENDS}`]);
+  expect(reported(scene)).toEqual([`${MODEL}/fal: its last day is ${ENDS}`]);
   scene.components.replaceCatalogue(catalogueOf([{ ...FAL, ends: "2026-11-10" }, REPLICATE]));
-  expect(told(scene).slice(1)).toEqual([`${MODEL}/fal: its last day is 2026-11-10`]);
-  expect(told(await openAt(OVER_MS))).toEqual([`${MODEL}/fal: its last day was ${ENDS}: it is in no plan any more`]);
+  expect(reported(scene).slice(1)).toEqual([`${MODEL}/fal: its last day is 2026-11-10`]);
+  expect(reported(await openAt(OVER_MS))).toEqual([`${MODEL}/fal: its last day was ${ENDS}: it is in no plan any more`]);
 });

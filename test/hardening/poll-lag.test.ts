@@ -59,7 +59,7 @@ test(`${JOBS} jobs on one route, resumed at the same moment: ends are detected w
   const { input } = taskFor({ provider: "replicate" });
   let inputsRead = 0;
   const effects = createDispatcher({
-    isStorageAway: () => false,
+    isStorageUnavailable: () => false,
     clock: timeline,
     log: () => undefined,
     reads: {

@@ -41,8 +41,8 @@ describe("a submission that is followed, before its response, by", () => {
 
   test.each(FOLLOWED)("%s receives its API error when it is rejected without a read of the store", async (_what, tail) => {
     const { key } = await service.newTenant();
-    const refusal = await talk(service.url, [post(key, "other", '{"nonsense":1}') + tail], 300);
-    expect(refusal.statuses[0]).toBe(422);
+    const error = await talk(service.url, [post(key, "other", '{"nonsense":1}') + tail], 300);
+    expect(error.statuses[0]).toBe(422);
   });
 
   test.each(FOLLOWED)(
@@ -87,26 +87,26 @@ describe("the presence check right before admission", () => {
   test("reports that the client is gone when the connection closed during the check of its media", async () => {
     await using harness = await openHarness();
     const ended = Promise.withResolvers<void>();
-    const told = Promise.withResolvers<boolean | undefined>();
+    const reported = Promise.withResolvers<boolean | undefined>();
     harness.onSubmit(async (_order, presence) => {
       await ended.promise;
-      told.resolve(await isGone(presence));
+      reported.resolve(await isGone(presence));
       return { record: harness.addRecord(), replayed: false };
     });
     const said = await talk(harness.url, [post(harness.key, "slow")], 3000, true);
     expect([said.statuses, said.closed]).toEqual([[], true]);
     ended.resolve();
-    expect(await told.promise).toBe(true);
+    expect(await reported.promise).toBe(true);
   });
 
   test("reports that the client is present when it waits for its response", async () => {
     await using harness = await openHarness();
-    const told: (boolean | undefined)[] = [];
+    const reported: (boolean | undefined)[] = [];
     harness.onSubmit(async (_order, presence) => {
-      told.push(await isGone(presence));
+      reported.push(await isGone(presence));
       return { record: harness.addRecord(), replayed: false };
     });
     expect((await harness.submit('{"model":"sim-image-1","input":{}}')).status).toBe(202);
-    expect(told).toEqual([false]);
+    expect(reported).toEqual([false]);
   });
 });

@@ -69,7 +69,7 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
   let models: { entries: ModelEntry[]; version: number } = { entries: [], version: 0 };
   let isStoreOpen = true;
   let readiness = { ready: true, faults: [] as string[] };
-  let corridor: Submit | null = null;
+  let submit: Submit | null = null;
   let fault: { thrown: unknown } | null = null;
   let keyReads = 0;
   let accounts = 0;
@@ -118,7 +118,7 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
   };
 
   const http = createHttpServer({
-    sharedBurst: null,
+    sharedRateLimit: null,
     settings,
     clock,
     log: (event, fields = {}) => lines.push({ event, fields }),
@@ -138,7 +138,7 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
     },
     submit: async (order, presence) => {
       orders.push(order);
-      if (corridor) return corridor(order, presence);
+      if (submit) return submit(order, presence);
       if (order.model === "unknown") refuse("model_not_available", "model: is not available");
       return { record: addRecord({ accountSeq: order.caller.accountSeq, model: order.model }), replayed: false };
     },
@@ -194,7 +194,7 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
       readiness = value;
     },
     onSubmit: (then) => {
-      corridor = then;
+      submit = then;
     },
     breakReads: (thrown) => {
       fault = { thrown };

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { newApiKey } from "../../src/domain/ids.ts";
 import type { Caller } from "../../src/domain/types.ts";
-import { BurstGuard } from "../../src/http/rate-limit.ts";
+import { RateLimiter } from "../../src/http/rate-limit.ts";
 import { errorOf, type Harness, openHarness } from "./harness.ts";
 
 let harness: Harness;
@@ -172,7 +172,7 @@ describe("the rate limit", () => {
     burstPerS,
     inProgressLimit: null,
   });
-  const passes = (guard: BurstGuard, who: Caller, atMs: number): boolean => {
+  const passes = (guard: RateLimiter, who: Caller, atMs: number): boolean => {
     try {
       void guard.take(who, atMs);
       return true;
@@ -182,19 +182,19 @@ describe("the rate limit", () => {
   };
 
   test("uses the limit of the account if it has one, higher or lower than the default", () => {
-    const guard = new BurstGuard(20);
+    const guard = new RateLimiter(20);
     expect(Array.from({ length: 5 }, () => passes(guard, caller(1, 3), 0)).filter(Boolean).length).toBe(3);
     expect(Array.from({ length: 50 }, () => passes(guard, caller(2, 40), 0)).filter(Boolean).length).toBe(40);
   });
 
   test("keeps only the accounts of the last seconds in memory, regardless of the total number", () => {
-    const guard = new BurstGuard(20);
+    const guard = new RateLimiter(20);
     for (let i = 0; i < 200_000; i++) void guard.take(caller(i), i);
     expect(guard.size).toBeLessThanOrEqual(20_000);
   });
 
   test("keeps the count of an active account while other accounts are evicted", () => {
-    const guard = new BurstGuard(1);
+    const guard = new RateLimiter(1);
     let taken = 0;
     for (let atMs = 0; atMs < 10_000; atMs += 10) {
       void guard.take(caller(1000 + atMs), atMs);

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FormatRegistry } from "@sinclair/typebox";
-import { REFUSALS } from "../../src/domain/api-errors.ts";
+import { API_ERRORS } from "../../src/domain/api-errors.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { openApiDocument } from "../../src/http/openapi/document.ts";
 import { type createHttpServer, type Route, routesOf } from "../../src/http/server.ts";
@@ -84,7 +84,7 @@ test("describes every code of the error table with its status on some path", () 
         const examples = (response.content?.["application/json"]?.examples ?? {}) as JsonObject;
         for (const code of Object.keys(examples)) described.add(`${status} ${code}`);
       }
-  for (const [code, { status }] of Object.entries(REFUSALS)) expect(described).toContain(`${status} ${code}`);
+  for (const [code, { status }] of Object.entries(API_ERRORS)) expect(described).toContain(`${status} ${code}`);
 });
 
 /** Headers that the runtime adds and that mean nothing to a client. */

@@ -1,7 +1,7 @@
 // Tests of the documentation pages: content security policy, all error codes, and caching in browsers.
 import { expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
-import { REFUSALS } from "../../src/domain/api-errors.ts";
+import { API_ERRORS } from "../../src/domain/api-errors.ts";
 import { GENERATION_ERROR_CODES } from "../../src/domain/types.ts";
 import origin from "../../src/http/pages/assets/scalar.json";
 import { openHarness } from "./harness.ts";
@@ -79,8 +79,8 @@ test("/docs/errors has one section for every code, with status, cause, remedy an
   expect(new Set(ids).size).toBe(ids.length);
   for (const link of html.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(link[1] ?? "");
   const sections = new Map([...html.matchAll(/<section id="(\w+)"[\s\S]*?<\/section>/g)].map((match) => [match[1], match[0]]));
-  expect([...sections.keys()]).toEqual([...Object.keys(REFUSALS), ...GENERATION_ERROR_CODES]);
-  for (const [code, rule] of Object.entries(REFUSALS)) {
+  expect([...sections.keys()]).toEqual([...Object.keys(API_ERRORS), ...GENERATION_ERROR_CODES]);
+  for (const [code, rule] of Object.entries(API_ERRORS)) {
     const section = sections.get(code) ?? "";
     expect(section).toContain(`<dt>Status</dt><dd>${rule.status}</dd>`);
     expect(section).toContain(`<dt>When</dt><dd>${rule.when}</dd>`);
@@ -94,7 +94,7 @@ test("/llms.txt lists every error code and every path of /v1 in less than 8,000 
   const response = await harness.call("/llms.txt", open);
   expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
   const text = await response.text();
-  for (const code of [...Object.keys(REFUSALS), ...GENERATION_ERROR_CODES]) expect(text).toContain(` ${code}: `);
+  for (const code of [...Object.keys(API_ERRORS), ...GENERATION_ERROR_CODES]) expect(text).toContain(` ${code}: `);
   const { paths } = (await (await harness.call("/openapi.json", open)).json()) as { paths: object };
   for (const path of Object.keys(paths).filter((each) => each.startsWith("/v1/"))) expect(text).toContain(` ${path}`);
   expect(text.length).toBeLessThan(8_000);

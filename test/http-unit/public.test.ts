@@ -1,7 +1,7 @@
 // Tests of public paths and of every response: the model list, health, methods, request ids and defects.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ModelEntry } from "../../catalogue/public-model.ts";
-import { ApiError, REFUSALS } from "../../src/domain/api-errors.ts";
+import { API_ERRORS, ApiError } from "../../src/domain/api-errors.ts";
 import { StoreFull } from "../../src/store/mutations.ts";
 import { errorOf, type Harness, openHarness } from "./harness.ts";
 
@@ -196,7 +196,7 @@ describe("a submission", () => {
     harness.onSubmit(null);
   });
 
-  const codes = Object.entries(REFUSALS) as [keyof typeof REFUSALS, { status: number; retryAfterS?: number }][];
+  const codes = Object.entries(API_ERRORS) as [keyof typeof API_ERRORS, { status: number; retryAfterS?: number }][];
   test.each(codes)("that is rejected with %s returns the status, message and Retry-After of that code", async (code, rule) => {
     harness.onSubmit(async () => {
       throw new ApiError(code, "input.x: half a pair \ud800 and more");

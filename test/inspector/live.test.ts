@@ -14,13 +14,13 @@ test("shows a generation in every stored state with its event, and then as ended
   await harness.until(id);
   await harness.eventually(() => eye.rows.get(id)?.actor === "ended", "the ended actor");
   const { seq } = (await harness.store.findGeneration(id)) ?? { seq: 0 };
-  const journal = await harness.store.journalOf(seq);
+  const events = await harness.store.eventsOf(seq);
   const seen = eye.events.filter((event) => event.id === id);
-  expect(journal.length).toBeGreaterThan(6);
+  expect(events.length).toBeGreaterThan(6);
   expect(seen.map(({ type, to, atMs }) => ({ type, to, atMs }))).toEqual(
-    journal.map(({ event, stateAfter, atMs }) => ({ type: event.type, to: stateAfter, atMs })),
+    events.map(({ event, stateAfter, atMs }) => ({ type: event.type, to: stateAfter, atMs })),
   );
-  expect(seen.map(({ from }) => from)).toEqual(["queued", ...journal.slice(0, -1).map(({ stateAfter }) => stateAfter)]);
+  expect(seen.map(({ from }) => from)).toEqual(["queued", ...events.slice(0, -1).map(({ stateAfter }) => stateAfter)]);
   expect(eye.rows.get(id)).toMatchObject({
     state: "succeeded",
     model: "sim-image-1",

@@ -10,7 +10,7 @@ const lamp = createMachine({
   initial: "off",
   states: { off: { on: { press: "on" } }, on: { on: { press: "off" } } },
 });
-const room = createMachine({
+const space = createMachine({
   id: "room",
   initial: "dark",
   context: { visits: 0 },
@@ -26,7 +26,7 @@ const room = createMachine({
 /** A program with the stock client, run as any other program. */
 const program = (harness: Harness) => {
   const inspector = createWebSocketInspector({ url: socketUrl(harness, "/inspector/ws") });
-  const actor = createActor(room, { inspect: inspector.inspect }).start();
+  const actor = createActor(space, { inspect: inspector.inspect }).start();
   return { inspector, actor };
 };
 /** The stock receiver and its received events. */
@@ -98,11 +98,11 @@ test("sends the stock receiver the definitions, events and snapshots of our mach
   );
   expect(ended.snapshot).toMatchObject({ value: "succeeded", children: {} });
   const { seq } = (await harness.store.findGeneration(id)) ?? { seq: 0 };
-  const journal = await harness.store.journalOf(seq);
-  expect(ofType(got, "@xstate.event", id).map(({ event }) => event.type)).toEqual(journal.map(({ event }) => event.type));
+  const events = await harness.store.eventsOf(seq);
+  expect(ofType(got, "@xstate.event", id).map(({ event }) => event.type)).toEqual(events.map(({ event }) => event.type));
   const values = ofType(got, "@xstate.snapshot", id).map(({ snapshot }) => (snapshot as unknown as { value: unknown }).value);
   expect(values).toContainEqual({ running: { submitting: "sending" } });
-  expect(values).toHaveLength(journal.length);
+  expect(values).toHaveLength(events.length);
   expect(ofType(got, "@xstate.snapshot", id)[1]?.snapshot).toMatchObject({ context: { tried: 1, current: { n: 1 } } });
   expect(JSON.stringify(got)).not.toContain("canary");
   await harness.close();

@@ -39,16 +39,16 @@ test("shows every viewer the same transitions and the same transfers", async () 
       context,
     }));
   for (const asker of [{ onlooker: "words" }, { onlooker: "prompts" }, { onlooker: "member", accountSeq }] as const) {
-    const told = replay((await ask(scene, id, asker)).given);
-    expect(told.faults).toEqual([]);
-    expect(wayOf(told)).toEqual(wayOf(everything));
+    const reported = replay((await ask(scene, id, asker)).given);
+    expect(reported.faults).toEqual([]);
+    expect(wayOf(reported)).toEqual(wayOf(everything));
   }
 });
 
 test("shows members numbered routes, without route, provider, job, reference or provider message", async () => {
   const { scene, id } = await eventful();
-  const told = await ask(scene, id, { onlooker: "member", accountSeq: scene.tenant.accountSeq });
-  const text = JSON.stringify(told);
+  const reported = await ask(scene, id, { onlooker: "member", accountSeq: scene.tenant.accountSeq });
+  const text = JSON.stringify(reported);
   expect(text).toContain("Route 2");
   for (const name of ["life/", "replicate", '"fal"', "spare", "http", scene.tenant.accountId, INPUT.prompt])
     expect(text).not.toContain(name);
@@ -61,8 +61,8 @@ test("shows members numbered routes, without route, provider, job, reference or 
 
 test("shows operators and viewers routes and jobs, and prompts and provider messages only if they are enabled", async () => {
   const { scene, id } = await eventful();
-  const told = async (onlooker: "words" | "prompts" | "everything") => JSON.stringify(await ask(scene, id, { onlooker }));
-  const [words, prompts, everything] = [await told("words"), await told("prompts"), await told("everything")];
+  const reported = async (onlooker: "words" | "prompts" | "everything") => JSON.stringify(await ask(scene, id, { onlooker }));
+  const [words, prompts, everything] = [await reported("words"), await reported("prompts"), await reported("everything")];
   const [first] = await scene.attempts(id);
   for (const text of [words, prompts, everything]) {
     expect(text).toContain("life/fal");

@@ -59,11 +59,11 @@ test("drops the oldest frames for a viewer that does not read, reports their num
   expect(snapshots().length + missed).toBeGreaterThanOrEqual(900 * programs.length);
   // After the gap, all current machines were sent again.
   const at = slow.frames.findIndex(({ type }) => type === "@genrouter.leftOut");
-  const anew = slow.frames
+  const again = slow.frames
     .slice(at)
     .filter(({ type }) => type === "@xstate.actor")
     .map(({ sessionId }) => sessionId);
-  expect(anew).toEqual(expect.arrayContaining(["ledger", "guest1/x:0", "guest4/x:0"]));
+  expect(again).toEqual(expect.arrayContaining(["ledger", "guest1/x:0", "guest4/x:0"]));
   slow.close();
   for (const { socket } of programs) socket.close();
   await eye.close();

@@ -12,7 +12,7 @@ const PLAN = [{ routeId: "m/fal", priceCredits: 5, expectedMs: 1000 }] as unknow
 
 let wanted: [seq: number, version: number][];
 let follower: Follower | undefined;
-let cast: ReturnType<typeof createActorRegistry>;
+let registry: ReturnType<typeof createActorRegistry>;
 let watch: CommitListener;
 let stage: ReturnType<typeof createGenerations>;
 
@@ -22,8 +22,8 @@ const record = (status: "running" | "succeeded") =>
     ...{ status, completedAtMs: status === "succeeded" ? 9 : null },
   }) as unknown as GenerationRecord;
 const seen = () => {
-  const { first, next } = cast.span();
-  const changes = Array.from({ length: next - first }, (_, at) => cast.change(first + at));
+  const { first, next } = registry.span();
+  const changes = Array.from({ length: next - first }, (_, at) => registry.change(first + at));
   return changes.flatMap((change) =>
     change?.happened ? [`${change.happened.version} ${change.happened.to} ${change.happened.node}`] : [],
   );
@@ -55,7 +55,7 @@ const read = (versions: readonly number[], ownFrom: number): void => {
 
 beforeEach(async () => {
   [wanted, watch] = [[], { committed: null }];
-  cast = createActorRegistry(() => undefined);
+  registry = createActorRegistry(() => undefined);
   const neighbours = {
     follow: (one: Follower) => {
       follower = one;
@@ -78,7 +78,7 @@ beforeEach(async () => {
       prompts: false,
       breathe: async () => undefined,
     },
-    cast,
+    registry,
   );
   await stage.begin();
 });
@@ -101,7 +101,7 @@ test("holds events of this node until the earlier events are read, and shows the
     "5 running.polling here/0/1",
     "6 succeeded here/0/1",
   ]);
-  expect(cast.find("gen_a")).toBeUndefined();
+  expect(registry.find("gen_a")).toBeUndefined();
 });
 
 test("does not show own events a second time when they are read from the store", () => {
@@ -110,11 +110,11 @@ test("does not show own events a second time when they are read from the store",
   read([3, 4, 5], 5);
   own(6, "running.polling");
   expect(seen().map((line) => line.split(" ")[0])).toEqual(["1", "2", "3", "4", "5", "6"]);
-  expect(cast.find("gen_a")?.row).toMatchObject({ node: OWN, state: "running.polling" });
+  expect(registry.find("gen_a")?.row).toMatchObject({ node: OWN, state: "running.polling" });
 });
 
 test("shows an event immediately when it follows the last known version", () => {
   read([1, 2], 100);
   own(3, "running.polling");
-  expect([seen().length, wanted, cast.find("gen_a")?.row.node]).toEqual([3, [], OWN]);
+  expect([seen().length, wanted, registry.find("gen_a")?.row.node]).toEqual([3, [], OWN]);
 });

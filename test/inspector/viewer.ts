@@ -24,9 +24,9 @@ export const lookOn = async (
   await new Promise<void>((resolve, reject) => {
     socket.onclose = ({ code }) => reject(new Error(`closed with ${code}`));
     socket.onerror = () => reject(new Error("turned away"));
-    socket.onmessage = ({ data: told }) => {
-      const batch = JSON.parse(String(told)) as LiveBatch;
-      seen.texts.push(String(told));
+    socket.onmessage = ({ data: reported }) => {
+      const batch = JSON.parse(String(reported)) as LiveBatch;
+      seen.texts.push(String(reported));
       seen.batches.push(batch);
       if (batch.reset) seen.rows.clear();
       for (const row of batch.rows ?? []) seen.rows.set(row.id, row);

@@ -83,15 +83,15 @@ test("transfers, attempts and provider calls have the request id of the submissi
     ["hold", "capture", "release"].slice(0, transfers.length).map((kind) => [kind, "through-and-through"]),
   );
   expect((await harness.store.attemptsOf(seq)).map(({ requestId }) => requestId)).toEqual(["through-and-through"]);
-  const told = (event: string) =>
+  const reported = (event: string) =>
     harness.lines
       .filter((line) => (line.event as string) === event && line.fields.generation_id === id)
       .map(({ fields }) => fields);
   for (const event of ["generation completed", "attempt ended", "provider call completed"]) {
-    expect(told(event).length).toBeGreaterThan(0);
-    expect(told(event).map(({ request_id }) => request_id)).toEqual(told(event).map(() => "through-and-through"));
+    expect(reported(event).length).toBeGreaterThan(0);
+    expect(reported(event).map(({ request_id }) => request_id)).toEqual(reported(event).map(() => "through-and-through"));
   }
-  expect(told("provider call completed")[0]).toMatchObject({ attempt: 1, method: "POST" });
+  expect(reported("provider call completed")[0]).toMatchObject({ attempt: 1, method: "POST" });
 });
 
 test("logs a failed attempt with its number and error code but without the prompt", async () => {

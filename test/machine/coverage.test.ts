@@ -25,13 +25,13 @@ const everyPair = () => {
 const everyVerdict = () => {
   for (const [, steps] of [...HEALTH_TABLE, ["", ["faulty"], ""] as const]) {
     const clock = testClock(0);
-    const desk = createCircuitBreakers(clock, new Map(), () => undefined);
+    const breakers = createCircuitBreakers(clock, new Map(), () => undefined);
     for (const step of steps) {
       if (typeof step === "number") clock.skip(step);
-      else desk.judge(ROUTE, step);
+      else breakers.judge(ROUTE, step);
     }
-    desk.reset(ROUTE);
-    desk.stop();
+    breakers.reset(ROUTE);
+    breakers.stop();
     clock.stop();
   }
 };

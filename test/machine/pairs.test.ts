@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { EFFECT_ON_ENTRY } from "../../actors/generation/machine.ts";
 import { leafOf } from "../../actors/generation/snapshot.ts";
 import type { Effect, GenerationEvent } from "../../actors/generation/types.ts";
-import { ActorHost, type HostDeps, type Resting } from "../../actors/supervisor/actor-host.ts";
+import { ActorHost, type HostDeps, type PersistedGeneration } from "../../actors/supervisor/actor-host.ts";
 import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
 import type { GenerationRecord, PlannedRoute } from "../../src/domain/types.ts";
 import type { TransitionResult } from "../../src/store/mutations.ts";
@@ -94,7 +94,7 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
   let lost: string | null = null;
   let leaf = "queued";
   let asks: Effect[] = [];
-  const reread = async (): Promise<Resting | undefined> => (await store.unfinished(seq - 1, 1))[0];
+  const reread = async (): Promise<PersistedGeneration | undefined> => (await store.unfinished(seq - 1, 1))[0];
   const parts: HostDeps = {
     collectMs: COLLECT_MS,
     keepFilesMs: 1000,

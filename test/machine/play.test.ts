@@ -74,14 +74,14 @@ test("does not change the state for an event that the machine does not accept", 
 
 test("plays a generation to its end: a route fails, the next one delivers, and one price is charged", () => {
   let standing = newPlayground("generation");
-  const told: string[] = [];
+  const reported: string[] = [];
   for (const id of ["begun", "slotTaken", "accepted", "jobFailed", "begun", "slotTaken", "accepted", "announced", "collected"]) {
     const offered = offeredEvents("generation", standing).find((each) => each.id === id && each.about === null);
     if (!offered?.answer) throw new Error(`${id} is not offered in ${stateOf(standing)}`);
     const step = play(standing, offered);
-    told.push(...step.outputs.flatMap((saying) => (saying.type === "note.capture" ? [`charged ${saying.credits}`] : [])));
+    reported.push(...step.outputs.flatMap((saying) => (saying.type === "note.capture" ? [`charged ${saying.credits}`] : [])));
     standing = step.after;
   }
-  expect([stateOf(standing), told]).toEqual(["succeeded", ["charged 25"]]);
+  expect([stateOf(standing), reported]).toEqual(["succeeded", ["charged 25"]]);
   expect(offeredEvents("generation", standing).filter(({ answer }) => answer !== null)).toEqual([]);
 });

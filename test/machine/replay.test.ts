@@ -15,8 +15,8 @@ const stored = async (store: Store, id: string): Promise<Replayed & { seq: numbe
   if (!record) throw new Error(`no generation ${id}`);
   const agreed = await store.planOf(record.seq);
   if (!agreed) throw new Error(`no plan of ${id}`);
-  const [journal, transfers] = await Promise.all([store.journalOf(record.seq), store.transfersOf(record.seq)]);
-  return { seq: record.seq, createdAtMs: record.createdAtMs, collectMs: COLLECT_MS, ...agreed, journal, transfers };
+  const [events, transfers] = await Promise.all([store.eventsOf(record.seq), store.transfersOf(record.seq)]);
+  return { seq: record.seq, createdAtMs: record.createdAtMs, collectMs: COLLECT_MS, ...agreed, journal: events, transfers };
 };
 
 const replayable = async () => {
@@ -57,12 +57,12 @@ test("replays a restart, a fallback and a confirmation in agreement with events,
   }
   expect([...wayOf(steps).values()].flat().sort((a, b) => a - b)).toEqual(given.journal.map(({ version }) => version));
 
-  const told = steps.map((step) => step.description).join("\n");
-  expect(told).toContain("restart: the process ended while attempt 1 may have been sent");
-  expect(told).toContain("proved: the provider never received attempt 1; the next route is tried (fallback)");
-  expect(told).toContain("attempt 2 begins on life/spare");
-  expect(told).toContain("the response to attempt 2 was lost");
-  expect(told).toContain("confirmed: the provider accepted attempt 2");
+  const reported = steps.map((step) => step.description).join("\n");
+  expect(reported).toContain("restart: the process ended while attempt 1 may have been sent");
+  expect(reported).toContain("proved: the provider never received attempt 1; the next route is tried (fallback)");
+  expect(reported).toContain("attempt 2 begins on life/spare");
+  expect(reported).toContain("the response to attempt 2 was lost");
+  expect(reported).toContain("confirmed: the provider accepted attempt 2");
 
   // Each transfer is beside the step that made it.
   expect(steps.flatMap(({ version, transfers }) => transfers.map(({ kind, credits }) => [version, kind, credits]))).toEqual([
@@ -153,10 +153,10 @@ test("replays a path into every situation of the machine to the same state", () 
       // Only the machine's part is checked: no transfer has settled these generations.
       const { steps } = replay({ ...given, createdAtMs: STARTED_AT_MS, journal, transfers: [hold] });
       expect(steps.at(-1)?.to).toBe(leafOf(snapshot));
-      for (const { fault, transition, version, description: told } of steps) {
+      for (const { fault, transition, version, description: reported } of steps) {
         expect(fault ?? "").not.toMatch(/machine (goes|has no|cannot)/);
         expect(version === 0 || ids.has(transition ?? "")).toBe(true);
-        expect(told).not.toContain("undefined");
+        expect(reported).not.toContain("undefined");
       }
       replayed += 1;
     }

@@ -103,9 +103,9 @@ type ClipWish = {
 };
 
 /** An MP4 with the given number of H.264 packets. Their content is noise, because no test decodes them. */
-export const mp4 = async (wish: ClipWish) => {
-  const { seconds, width = 320, height = 176, audio = false, index = "front", frameBytes = 64, rate = 25 } = wish;
-  const { soundSeconds = seconds } = wish;
+export const mp4 = async (request: ClipWish) => {
+  const { seconds, width = 320, height = 176, audio = false, index = "front", frameBytes = 64, rate = 25 } = request;
+  const { soundSeconds = seconds } = request;
   const target = new BufferTarget();
   const fastStart = { front: "in-memory", end: false, fragments: "fragmented" } as const;
   const output = new Output({ format: new Mp4OutputFormat({ fastStart: fastStart[index] }), target });

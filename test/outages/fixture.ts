@@ -98,23 +98,23 @@ export const openWorld = async (plan: WorldPlan): Promise<World> => {
     return superviseNode(genrouter, { dir: own, simulatorUrl: simulator.url, speed: SPEED, port, env }, restarts);
   });
   const begun = () => nodes.filter(({ lives }) => lives.length > 0);
-  const doors = (): readonly string[] => {
+  const proxies = (): readonly string[] => {
     const ready = begun().filter(({ probe }) => probe.isReady());
     return (ready.length > 0 ? ready : nodes).map((node) => node.url);
   };
-  const away: Span[] = [];
+  const unavailable: Span[] = [];
   const during = async (take: () => Promise<unknown>, bring: () => Promise<unknown>, meanwhile: () => Promise<unknown>) => {
     const span = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
-    away.push(span);
+    unavailable.push(span);
     await take();
     await meanwhile();
     await bring();
     span.toMs = Date.now();
   };
-  const load = beginLoad({ tenants, doors, callers: plan.callers, seed });
+  const load = beginLoad({ tenants, doors: proxies, callers: plan.callers, seed });
   const ended = () => load.lines.filter(({ type }) => type === "seen").length;
   return {
-    ...{ plan, books, tenants, nodes, simulator, load, pooler, disk, beganMs: Date.now(), away },
+    ...{ plan, books, tenants, nodes, simulator, load, pooler, disk, beganMs: Date.now(), away: unavailable },
     withoutDatabase: (meanwhile) => during(() => server.kill("fast"), server.start, meanwhile),
     withoutBucket: (meanwhile) =>
       during(

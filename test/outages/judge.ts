@@ -98,7 +98,7 @@ const orphansOf = async (world: World): Promise<Set<string>> => {
 
 /** Runs all checks except the alerts, while the nodes still run. */
 export const judge = async (trial: Trial, world: World): Promise<{ checks: Check[]; figures: Record<string, number> }> => {
-  const { tenants, load, away, nodes } = world;
+  const { tenants, load, away: unavailable, nodes } = world;
   const toMs = Date.now();
   const stored: Stored[] = await reading(world.books, (reads) => readStored(reads, tenants));
   const keys = tenants.map(({ key }) => key);
@@ -118,20 +118,21 @@ export const judge = async (trial: Trial, world: World): Promise<{ checks: Check
   );
   const verified = await command(world, "verify", "--json");
   const inNodes = judgeNodes(trial, world, toMs);
-  const whileAway = submissions.filter(
-    (line) => isClear(line) && away.some((span) => answeredMs(line) >= span.fromMs && answeredMs(line) <= span.toMs),
+  const duringOutage = submissions.filter(
+    (line) => isClear(line) && unavailable.some((span) => answeredMs(line) >= span.fromMs && answeredMs(line) <= span.toMs),
   );
-  const isOfAnswers = trial.isOfDatabase && trial.name !== "cold-start" && (away[0]?.toMs ?? 0) - (away[0]?.fromMs ?? 0) > 5000;
+  const isOfAnswers =
+    trial.isOfDatabase && trial.name !== "cold-start" && (unavailable[0]?.toMs ?? 0) - (unavailable[0]?.fromMs ?? 0) > 5000;
   const failed = stored.filter(({ status }) => status === "failed");
   return {
     checks: [
       ...inNodes.checks,
       { name: "clients receive only specified responses", faults: [...load.faults] },
       {
-        name: `no received provider response is dropped by a node that keeps its disk; ${whileAway.length} arrived during the outage`,
+        name: `no received provider response is dropped by a node that keeps its disk; ${duringOutage.length} arrived during the outage`,
         faults: [
           ...droppedOf(purchases),
-          ...(isOfAnswers && whileAway.length === 0 ? ["no response arrived during the outage, so the check is void"] : []),
+          ...(isOfAnswers && duringOutage.length === 0 ? ["no response arrived during the outage, so the check is void"] : []),
         ],
       },
       {
@@ -154,7 +155,7 @@ export const judge = async (trial: Trial, world: World): Promise<{ checks: Check
         jobs: submissions.filter(({ accepted }) => accepted).length,
         files,
       },
-      ...{ answeredWhileAway: whileAway.length, boughtTwice: twice.allowed, orphans: orphans.size },
+      ...{ answeredDuringOutage: duringOutage.length, boughtTwice: twice.allowed, orphans: orphans.size },
       sentAgain: Object.values(load.again).reduce((sum, n) => sum + n, 0),
     },
   };

@@ -42,7 +42,7 @@ const orderOf = (seed: number, accounts: number, caller: number, n: number): Ord
   return { key, account, body, hash: hashOf(body) };
 };
 
-export const beginLoad = ({ tenants, doors, callers, seed }: LoadPlan): Load => {
+export const beginLoad = ({ tenants, doors: proxies, callers, seed }: LoadPlan): Load => {
   const lines: ClientLine[] = [];
   const accepted: Accepted[] = [];
   const faults: string[] = [];
@@ -50,8 +50,8 @@ export const beginLoad = ({ tenants, doors, callers, seed }: LoadPlan): Load => 
   let [isOrdering, isOver] = [true, false];
   let open = 0;
   let turn = 0;
-  const nextDoor = (): string => {
-    const all = doors();
+  const nextProxy = (): string => {
+    const all = proxies();
     return all[turn++ % all.length] ?? "";
   };
   const keyOf = (account: number): string => tenants[account]?.key ?? "";
@@ -60,7 +60,7 @@ export const beginLoad = ({ tenants, doors, callers, seed }: LoadPlan): Load => 
     const { key, account, hash, body } = order;
     lines.push({ type: "intent", key, account, hash, body });
     while (!isOver) {
-      const url = nextDoor();
+      const url = nextProxy();
       const about = { path: "/v1/generations", body: JSON.stringify(body), idempotencyKey: key, patienceMs: PATIENCE_MS };
       const answer = await ask(url, keyOf(account), about);
       const { status } = answer ?? {};
@@ -82,7 +82,7 @@ export const beginLoad = ({ tenants, doors, callers, seed }: LoadPlan): Load => 
   const poll = async (account: number, id: string): Promise<void> => {
     while (!isOver) {
       await Bun.sleep(POLL_MS);
-      const shown = await ask(nextDoor(), keyOf(account), { path: `/v1/generations/${id}`, patienceMs: PATIENCE_MS });
+      const shown = await ask(nextProxy(), keyOf(account), { path: `/v1/generations/${id}`, patienceMs: PATIENCE_MS });
       if (shown === undefined || AGAIN.has(shown.status)) continue;
       if (shown.status !== 200) faults.push(`${id}: a poll returned ${shown.status} ${JSON.stringify(shown.body)}`);
       if (shown.status !== 200) return;

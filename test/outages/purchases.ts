@@ -25,7 +25,7 @@ const endedMeanwhile = (deaths: readonly number[], fromMs: number, toMs: number)
   deaths.some((atMs) => atMs >= fromMs && atMs <= toMs);
 
 /** The event log of a generation, in ms from a time. */
-const lifeOf = ({ journal }: Stored, fromMs: number): string =>
+const lifeOf = ({ events: journal }: Stored, fromMs: number): string =>
   journal.map(({ event, atMs }) => `${event.type} ${atMs - fromMs}`).join(", ");
 
 /** Responses that arrived and were dropped. */

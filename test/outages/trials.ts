@@ -40,7 +40,7 @@ const READY_MS = 60_000;
 const AFTER_MS = 2000;
 const SMALL_DISK = "24m";
 /** The outage durations, in s, from which a rule with a `for` time of one or two minutes must fire. */
-const [STORE_AWAY_S, NOT_READY_S] = [120, 240] as const;
+const [STORE_OUTAGE_S, NOT_READY_S] = [120, 240] as const;
 /** A node notices an unavailable bucket only at its next upload, from which on the rule waits. */
 const BUCKET_NOT_READY_S = 25;
 
@@ -55,19 +55,19 @@ const comesBack = async (world: World) => {
   await Bun.sleep(AFTER_MS);
   return { readyAgainMs };
 };
-const alertsOfAway = (seconds: number, hastened: number): Trial["alerts"] => ({
+const alertsOfOutage = (seconds: number, hastened: number): Trial["alerts"] => ({
   names: [
-    ...(seconds * hastened >= STORE_AWAY_S ? (["DatabaseUnavailable"] as const) : []),
+    ...(seconds * hastened >= STORE_OUTAGE_S ? (["DatabaseUnavailable"] as const) : []),
     ...(seconds * hastened >= NOT_READY_S ? (["NotReady"] as const) : []),
   ],
   at: "each",
 });
 
-const databaseAway = (seconds: number, more: Partial<Trial> = {}): Trial => {
+const databaseOutage = (seconds: number, more: Partial<Trial> = {}): Trial => {
   const hastened = more.hastened ?? HASTENED;
   return {
     ...{ name: `database-${seconds}`, says: `PostgreSQL stopped for ${seconds} s`, nodes: 2, takesS: seconds + 25, hastened },
-    ...{ alerts: alertsOfAway(seconds, hastened), isOfDatabase: true, routes: ROUTES },
+    ...{ alerts: alertsOfOutage(seconds, hastened), isOfDatabase: true, routes: ROUTES },
     play: async (world) => {
       await begin(world);
       await world.midAnswers();
@@ -79,7 +79,7 @@ const databaseAway = (seconds: number, more: Partial<Trial> = {}): Trial => {
 };
 
 const coldStart = (seconds: number): Trial => ({
-  ...databaseAway(seconds),
+  ...databaseOutage(seconds),
   ...{ name: "cold-start", says: `a cold start: the database starts ${seconds} s after the nodes`, takesS: seconds + 20 },
   play: async (world) => {
     await world.withoutDatabase(async () => {
@@ -92,7 +92,7 @@ const coldStart = (seconds: number): Trial => ({
   },
 });
 
-const bucketAway = (seconds: number): Trial => ({
+const bucketOutage = (seconds: number): Trial => ({
   ...{
     name: "bucket",
     says: `the bucket unavailable for ${seconds} s, and a node that starts meanwhile`,
@@ -174,17 +174,17 @@ const pooled = (trial: Trial): Trial => ({
 export const trialsOf = (length: Length): Trial[] => {
   const isShort = length === "short";
   const all = [
-    ...(isShort ? [1, 12] : [1, 12, 60]).map((seconds) => databaseAway(seconds)),
+    ...(isShort ? [1, 12] : [1, 12, 60]).map((seconds) => databaseOutage(seconds)),
     // Longer than the commit timeout and than the time of a route.
-    databaseAway(33, { name: "database-route-time", routes: { timeout_s: 10, confirm_s: 10 } }),
-    pooled(databaseAway(12)),
+    databaseOutage(33, { name: "database-route-time", routes: { timeout_s: 10, confirm_s: 10 } }),
+    pooled(databaseOutage(12)),
     coldStart(isShort ? 10 : 25),
-    bucketAway(isShort ? 12 : 30),
+    bucketOutage(isShort ? 12 : 30),
     diskFull(isShort ? 24 : 40),
     length === "long"
       ? providerFailing(600, ROUTES, 1)
       : providerFailing(isShort ? 8 : 40, isShort ? { timeout_s: 12, confirm_s: 4 } : { timeout_s: 60, confirm_s: 20 }, HASTENED),
-    ...(length === "long" ? [databaseAway(600, { hastened: 1 })] : []),
+    ...(length === "long" ? [databaseOutage(600, { hastened: 1 })] : []),
   ];
   return all.toSorted((a, b) => b.takesS - a.takesS);
 };

@@ -69,7 +69,7 @@ onPostgres("leases", () => {
     await expect(again).rejects.toThrow(StoreUnknown);
     await expect(silent.node?.takeOver(10)).rejects.toThrow(Fenced);
     expect(await alive.account(account.id)).toEqual(before);
-    expect((await alive.journalOf(first.seq)).length).toBe(1);
+    expect((await alive.eventsOf(first.seq)).length).toBe(1);
     expect((await commitOne(alive, capturedMutation(first.seq, 2, 1, PRICES.a))).kind).toBe("stepped");
   });
 
@@ -87,12 +87,12 @@ onPostgres("leases", () => {
     const [one, two, silent] = nodes;
     const account = await openAccount(one, 10_000);
     const left = await admitted(silent, account, 40);
-    let told: number[] = [];
-    while (told.length === 0) {
+    let reported: number[] = [];
+    while (reported.length === 0) {
       await Bun.sleep(LOOK_MS);
-      told = (await Promise.all([one, two].map(endDead))).flat();
+      reported = (await Promise.all([one, two].map(endDead))).flat();
     }
-    expect(told).toEqual([silent.node?.epoch ?? 0]);
+    expect(reported).toEqual([silent.node?.epoch ?? 0]);
     const taken: number[] = [];
     for (let round = 0; round < 4; round += 1)
       taken.push(...(await Promise.all([one, two].map(async ({ node }) => (await node?.takeOver(7)) ?? []))).flat());

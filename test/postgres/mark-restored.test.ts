@@ -186,13 +186,13 @@ onPostgres("a restored database", () => {
 
   test("mark-restored reports an empty or unreachable database in one line", async () => {
     const { url } = await ownDatabase();
-    for (const [address, told] of [
+    for (const [address, reported] of [
       [url, "is empty: run the command after its restore"],
       [url.replace(/[^/]+$/, "no_such_database"), "cannot be adopted"],
     ] as const) {
       const { exit, err } = await adopt(address);
       expect(exit).toBe(75);
-      expect(err).toContain(told);
+      expect(err).toContain(reported);
       expect(err.trim().split("\n")).toHaveLength(1);
     }
   });

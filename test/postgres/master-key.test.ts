@@ -120,9 +120,9 @@ onPostgres("provider credentials in a shared database", () => {
       readSettings({
         ...{ GENROUTER_STORE__URL: url, GENROUTER_DATA__DIR: one, GENROUTER_SERVER__PORT: "0", FAL_KEY: key, ...bucket.settings },
       });
-    const told: string[] = [];
+    const reported: string[] = [];
     const telemetry = testTelemetry(
-      (event, { reason } = {}) => void (event === "credential decryption failed" && told.push(String(reason))),
+      (event, { reason } = {}) => void (event === "credential decryption failed" && reported.push(String(reason))),
     );
     const service = await createServer(settingsWith("first"), { simulate: false, telemetry });
     onTestFinished(async () => {
@@ -131,7 +131,7 @@ onPostgres("provider credentials in a shared database", () => {
     });
     expect(await service.reload(settingsWith("second"))).toMatchObject({ rekeyed: ["fal"] });
     expect((await setKey(two, "replicate", REPLICATE)).exit).toBe(0);
-    const [why] = await eventually(() => told.length > 0 && told, "a report of the credential");
+    const [why] = await eventually(() => reported.length > 0 && reported, "a report of the credential");
     expect(why).toMatch(/of the replicate key pk_\w+ is not in it; copy provider-keys\.master from a node/);
     expect(service.providers.configured("replicate")).toBe(false);
     copyMaster(two, one);
@@ -144,11 +144,11 @@ onPostgres("provider credentials in a shared database", () => {
 test("a running node keeps the former credential when it cannot open the new one, and reports it once; a start is rejected", () => {
   const [here, there] = [createVault(freshDir(), true), createVault(freshDir(), true)];
   const rowOf = (vault: typeof here, account: string, key: string) => ({ account, ...vault.seal(account, key, []), setAtMs: 1 });
-  const told: string[] = [];
+  const reported: string[] = [];
   const keyring = createCredentials({
     settings: () => readSettings({}),
     vault: here,
-    onReport: (why) => told.push(why),
+    onReport: (why) => reported.push(why),
   });
   const keysOf = ({ providers }: ReturnType<typeof keyring.first>) => [
     providers.fal?.key,
@@ -161,8 +161,8 @@ test("a running node keeps the former credential when it cannot open the new one
   const foreign = [rowOf(there, "fal", "new"), rowOf(there, "bfl", "new")];
   const after = [...foreign, rowOf(here, "replicate", REPLICATE)];
   for (let n = 0; n < 2; n += 1) expect(keysOf(keyring.next(after))).toEqual([FAL, REPLICATE, undefined]);
-  expect(told).toEqual([expect.stringContaining("of the fal key"), expect.stringContaining("of the bfl key")]);
-  for (const why of told) expect(why).toContain("copy provider-keys.master from a node that has it");
+  expect(reported).toEqual([expect.stringContaining("of the fal key"), expect.stringContaining("of the bfl key")]);
+  for (const why of reported) expect(why).toContain("copy provider-keys.master from a node that has it");
   expect(() => keyring.first(after)).toThrow(BadSetting);
 });
 

@@ -83,7 +83,7 @@ onPostgres("two nodes", () => {
     for (let n = 0; n < 4; n += 1) accounts.push(await openAccount(nodes[0], 20_000));
     const ofAll = (from: number): Account[] => [...accounts.slice(from % 4), ...accounts.slice(0, from % 4)];
     const work = async (store: Store, turn: number): Promise<MutationResult[]> => {
-      const told: MutationResult[] = [];
+      const reported: MutationResult[] = [];
       for (let round = 0; round < 6; round += 1) {
         const order = ofAll(turn + round);
         // Accounts come in another order each time, and mutations that are written alone lie between those written together.
@@ -94,7 +94,7 @@ onPostgres("two nodes", () => {
             ...{ accountSeq, kind: "topup", credits: 5, note: "pack", reference: null, atMs: NOW_MS },
           }),
         );
-        told.push(...(await store.commit([...admits.slice(0, 2), ...credits, ...admits.slice(2)])));
+        reported.push(...(await store.commit([...admits.slice(0, 2), ...credits, ...admits.slice(2)])));
         const ends = admits
           .toReversed()
           .flatMap((mutation, i) =>
@@ -102,9 +102,9 @@ onPostgres("two nodes", () => {
               ? [capturedMutation(mutation.seq, 2, 1, PRICES.a)]
               : [releasedMutation(mutation.seq, 2, { attemptChanges: [{ n: 1, state: "failed" }] })],
           );
-        told.push(...(await store.commit([...admits.map((mutation) => startedMutation(mutation)), ...ends])));
+        reported.push(...(await store.commit([...admits.map((mutation) => startedMutation(mutation)), ...ends])));
       }
-      return told;
+      return reported;
     };
     const outcomes = await Promise.all(nodes.flatMap((store, n) => [0, 1, 2].map((turn) => work(store, n + turn))));
     expect(kinds(outcomes.flat())).toEqual({ admitted: 12 * 24, done: 12 * 12, stepped: 12 * 48 });
@@ -191,10 +191,10 @@ onPostgres("two nodes", () => {
   test("credit a payment reference once when both credit it concurrently", async () => {
     const { nodes } = await openNodes({}, {});
     const account = await openAccount(nodes[0], 0);
-    const told = await Promise.all(
+    const reported = await Promise.all(
       Array.from({ length: 10 }, (_, i) => topUp(nodes[i % 2 === 0 ? 0 : 1], account.seq, 100, "invoice 7")),
     );
-    expect(told.filter((one) => one.kind === "done" && one.credits === 100).length).toBeGreaterThanOrEqual(1);
+    expect(reported.filter((one) => one.kind === "done" && one.credits === 100).length).toBeGreaterThanOrEqual(1);
     expect(await balance(nodes[1], account)).toEqual([100, 0, 0, 0]);
   });
 
@@ -206,7 +206,7 @@ onPostgres("two nodes", () => {
       nodes,
       names.map((name) => openPurchaseMutation(account.seq, name, 1000)),
     );
-    const told = await atBoth(
+    const reported = await atBoth(
       nodes,
       [...names, ...names].map((name) => payMutation(name, 1000)),
     );
@@ -214,7 +214,7 @@ onPostgres("two nodes", () => {
       nodes,
       names.map((name) => payMutation(name, 1000)),
     );
-    expect(told.filter((one) => one.kind === "purchase" && one.changed)).toHaveLength(12);
+    expect(reported.filter((one) => one.kind === "purchase" && one.changed)).toHaveLength(12);
     expect(again.filter((one) => one.kind === "purchase" && one.changed)).toEqual([]);
     expect(await balance(nodes[0], account)).toEqual([12_000, 0, 0, 0]);
     const bought = await nodes[1].purchases(account.id, null, 50);

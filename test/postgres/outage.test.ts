@@ -76,19 +76,19 @@ onPostgres("after a database outage", () => {
   test("a node that ended during the outage reports it only to the next process of its directory", async () => {
     const home = { dir: freshDir(), allowNetworkDisk: false };
     const { nodes, another } = await openNodes({ leaseMs: LONG_MS, home });
-    const awayOf = ({ node }: Store) => node?.formerAwaySinceMs;
-    expect(awayOf(nodes[0])).toBeNull();
-    nodes[0].node?.noteAway(1234);
+    const outageOf = ({ node }: Store) => node?.formerUnavailableSinceMs;
+    expect(outageOf(nodes[0])).toBeNull();
+    nodes[0].node?.recordUnavailable(1234);
     await nodes[0].close();
     const second = await another({ leaseMs: LONG_MS, home });
-    expect(awayOf(second)).toBe(1234);
+    expect(outageOf(second)).toBe(1234);
     await second.close();
     const third = await another({ leaseMs: LONG_MS, home });
-    expect(awayOf(third)).toBeNull();
-    third.node?.noteAway(5678);
-    third.node?.noteAway(null);
+    expect(outageOf(third)).toBeNull();
+    third.node?.recordUnavailable(5678);
+    third.node?.recordUnavailable(null);
     await third.close();
-    expect(awayOf(await another({ leaseMs: LONG_MS, home }))).toBeNull();
+    expect(outageOf(await another({ leaseMs: LONG_MS, home }))).toBeNull();
   });
 
   test("a delayed renewal extends the lease and ends no other node", async () => {

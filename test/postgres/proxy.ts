@@ -71,7 +71,7 @@ export const openProxy = async (port: number): Promise<Wire> => {
     return true;
   };
 
-  const door = createServer((client) => {
+  const proxy = createServer((client) => {
     const server = toServer(port, "127.0.0.1");
     const end = () => {
       client.destroy();
@@ -114,8 +114,8 @@ export const openProxy = async (port: number): Promise<Wire> => {
       }
     });
   });
-  await new Promise<void>((ready) => door.listen(0, "127.0.0.1", ready));
-  const address = door.address();
+  await new Promise<void>((ready) => proxy.listen(0, "127.0.0.1", ready));
+  const address = proxy.address();
   return {
     port: typeof address === "object" && address ? address.port : 0,
     cutBeforeCommit: () => {
@@ -140,7 +140,7 @@ export const openProxy = async (port: number): Promise<Wire> => {
     },
     times: () => times,
     close: () => {
-      door.close();
+      proxy.close();
       for (const socket of sockets) socket.destroy();
     },
   };

@@ -64,11 +64,11 @@ onPostgres("the PostgreSQL schema", () => {
   afterAll(() => close());
 
   test.each(CASES)("%s (%#)", async (fault, sql) => {
-    const told = await line.script(sql).then(
+    const reported = await line.script(sql).then(
       () => "nothing",
-      (refusal: Error) => refusal.message,
+      (error: Error) => error.message,
     );
-    expect(told).toContain(fault);
+    expect(reported).toContain(fault);
   });
 
   test("has a case for every trigger", async () => {

@@ -33,11 +33,11 @@ const WATCH = `trap '' TERM INT HUP; cat >/dev/null; pid=$(head -n 1 "$1/cluster
 i=0; while [ $i -lt 100 ] && kill -0 "$pid" 2>/dev/null; do i=$((i + 1)); sleep 0.1; done; rm -rf "$1"`;
 
 const freePort = async (): Promise<number> => {
-  const door = createServer().listen(0, "127.0.0.1");
-  await once(door, "listening");
-  const address = door.address();
-  door.close();
-  await once(door, "close");
+  const proxy = createServer().listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const address = proxy.address();
+  proxy.close();
+  await once(proxy, "close");
   return typeof address === "object" && address ? address.port : 0;
 };
 

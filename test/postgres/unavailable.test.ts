@@ -18,9 +18,9 @@ test.skipIf(postgresReason !== undefined)(
       await harness.request("GET", `/v1/generations/${id}`),
       await harness.request("GET", `/v1/generations/${id}`),
     ];
-    const turnedAway = answers.find(({ status }) => status === 503);
-    expect(turnedAway?.body).toMatchObject({ error: { code: "busy" } });
-    expect(Number(turnedAway?.headers.get("retry-after"))).toBeGreaterThan(0);
+    const rejected = answers.find(({ status }) => status === 503);
+    expect(rejected?.body).toMatchObject({ error: { code: "busy" } });
+    expect(Number(rejected?.headers.get("retry-after"))).toBeGreaterThan(0);
     expect(harness.lines.filter(({ event }) => event === "request failed")).toEqual([]);
     await server.start();
     const line = await connect({ url: server.url("postgres"), prepare: true });

@@ -72,7 +72,7 @@ onPostgres("a commit without a response", () => {
       expect((await commitOne(store, capturedMutation(mutation.seq, 2, 1, PRICES.a))).kind).toBe("stepped");
       expect(proxy.times()).toBe(2);
       expect(await balance(beside, account)).toEqual([925, 0, 75, 0]);
-      expect(await beside.journalOf(mutation.seq)).toHaveLength(2);
+      expect(await beside.eventsOf(mutation.seq)).toHaveLength(2);
     });
 
     test("returns the written outcome of each mutation of a batch", async () => {

@@ -45,15 +45,15 @@ export const openLook = (dir: string, tenants: readonly Tenant[]) => {
   };
 
   /** @param told All acknowledgements from the beginning, which every check compares with the disk again. */
-  return (told: Told): Promise<Missing & { checked: { acknowledged: number; submissions: number; files: number } }> =>
+  return (reported: Told): Promise<Missing & { checked: { acknowledged: number; submissions: number; files: number } }> =>
     reading(dir, async (reads) => {
       const missing: Missing = { acknowledged: [], ends: [], journal: [], files: [], invariants: [] };
-      const ids = new Set(told.client.flatMap((line) => (line.type === "ack" && line.id !== null ? [line.id] : [])));
+      const ids = new Set(reported.client.flatMap((line) => (line.type === "ack" && line.id !== null ? [line.id] : [])));
       for (const id of ids) if (!(await reads.findGeneration(id))) missing.acknowledged.push(`${id}: acknowledged, not on disk`);
-      for (const line of told.client)
+      for (const line of reported.client)
         if (line.type === "seen" && (await reads.findGeneration(line.id))?.status !== line.resource.status)
           missing.ends.push(`${line.id}: seen ${line.resource.status}, on disk ${(await reads.findGeneration(line.id))?.status}`);
-      for (const line of told.submissions) {
+      for (const line of reported.submissions) {
         const origin = originOf(line.input);
         const known = origin && (await reads.generationByKey(tenants[origin.account]?.accountSeq ?? -1, origin.key));
         const attempt = known && attemptOf(await reads.attemptsOf(known.record.seq), line);
@@ -63,6 +63,6 @@ export const openLook = (dir: string, tenants: readonly Tenant[]) => {
       const files = await lookAtFiles(reads, ids, missing);
       for (const { ok, invariant, name, offending } of await reads.verify(null))
         if (!ok) missing.invariants.push(`${invariant} ${name}: ${JSON.stringify(offending).slice(0, 300)}`);
-      return { ...missing, checked: { acknowledged: ids.size, submissions: told.submissions.length, files } };
+      return { ...missing, checked: { acknowledged: ids.size, submissions: reported.submissions.length, files } };
     });
 };

@@ -94,7 +94,7 @@ const planOf = (genrouter: Genrouter, world: number, cuts: number): CutsPlan => 
 };
 
 /** An error that stops a world is reported as a fault. */
-const told = (fault: unknown): Check[] => [
+const reported = (fault: unknown): Check[] => [
   {
     name: "the world completes without an error",
     faults: [fault instanceof Error ? (fault.stack ?? fault.message) : String(fault)],
@@ -114,7 +114,7 @@ const playCuts = async (genrouter: Genrouter): Promise<Record<string, number>> =
           ({ missing, checks, figures }) => ({ checks: [...promisesOf(missing), ...checks], figures }),
           (fault: unknown) => {
             plan.say(`kept for a look: ${plan.dir}`);
-            return { checks: told(fault), figures: {} };
+            return { checks: reported(fault), figures: {} };
           },
         ),
       );
@@ -153,7 +153,7 @@ const CONTROLS: readonly [Control, ...Control[]] = [
 const playControl = async (genrouter: Genrouter, n: number): Promise<{ check: Check; figures: Record<string, number> }> => {
   const { name, how, loses } = CONTROLS[n] ?? CONTROLS[0];
   const plan = { ...planOf(genrouter, n, CUTS_OF_CONTROL), ...how, isAudited: false, say: () => undefined };
-  const end: CutsEnd | Check[] = await runCuts(plan).catch(told);
+  const end: CutsEnd | Check[] = await runCuts(plan).catch(reported);
   if (Array.isArray(end)) {
     keepScratch(plan.dir, say);
     return { check: { name, faults: end.flatMap(({ faults }) => faults) }, figures: {} };

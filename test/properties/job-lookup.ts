@@ -84,9 +84,9 @@ const playList = async (list: readonly Page[]): Promise<void> => {
     },
     new AbortController().signal,
   );
-  const told = outcome.kind === "found" ? `found ${outcome.job.jobId}` : outcome.kind;
+  const reported = outcome.kind === "found" ? `found ${outcome.job.jobId}` : outcome.kind;
   const proof = proofOf(list);
-  if (told !== proof) throw new Error(`it is ${JSON.stringify(outcome)}, not ${proof}`);
+  if (reported !== proof) throw new Error(`it is ${JSON.stringify(outcome)}, not ${proof}`);
 };
 
 export const lookUpProperty: Property<Page[]> = {

@@ -29,22 +29,22 @@ export const ledgerImage = (): Uint8Array =>
 export type Wish = { accountSeq: number; routes: number; key: number | null; body: number; limit: number };
 
 /** The mutation of a submission that may run on the first `routes` routes; `again` is an existing row number. */
-export const submissionOf = (wish: Wish, again?: { seq: number; id: string }): AdmitGeneration => {
+export const submissionOf = (input: Wish, again?: { seq: number; id: string }): AdmitGeneration => {
   const seq = again?.seq ?? newGenerationSeq(NOW_MS);
-  const prices = Object.entries(PRICES).slice(0, wish.routes);
-  const request: JsonObject = { input: { prompt: "a fox in the snow" }, n: wish.body };
+  const prices = Object.entries(PRICES).slice(0, input.routes);
+  const request: JsonObject = { input: { prompt: "a fox in the snow" }, n: input.body };
   const body = JSON.stringify(request);
   return {
     mutation: "admit",
     seq,
     id: again?.id ?? generationId(seq),
-    accountSeq: wish.accountSeq,
-    keySeq: wish.accountSeq,
+    accountSeq: input.accountSeq,
+    keySeq: input.accountSeq,
     model: "vidmodel-2.0",
-    idempotencyKey: wish.key === null ? null : `key-${wish.key}`,
+    idempotencyKey: input.key === null ? null : `key-${input.key}`,
     body,
     // Some rows with an idempotency key have no fingerprint, as before fingerprints were stored.
-    fingerprint: wish.key === null || wish.routes === 1 ? null : fingerprintOf(body, request, {}),
+    fingerprint: input.key === null || input.routes === 1 ? null : fingerprintOf(body, request, {}),
     added: {},
     plan: prices.map(([routeId, priceCredits]) => ({
       ...{ routeId, priceCredits, timeoutMs: 600_000, onRefusal: "fail", onLost: "next" },
@@ -52,7 +52,7 @@ export const submissionOf = (wish: Wish, again?: { seq: number; id: string }): A
     quotedCredits: PRICES.a,
     reservedCredits: prices.at(-1)?.[1] ?? PRICES.a,
     maxCostCredits: 10_000,
-    inProgressLimit: wish.limit,
+    inProgressLimit: input.limit,
     createdAtMs: NOW_MS,
     waitEndsAtMs: NOW_MS + 3_600_000,
     requestId: "req_1",

@@ -143,8 +143,8 @@ const playLife = async (store: Store, { fromMs, moves }: Life): Promise<void> =>
     }
     const limitCredits = line.limits[short] ?? 0;
     const leftCredits = Math.max(0, limitCredits - spentOf(line, short, nowMs, made));
-    const refusal = { kind: "key_limit", window: short, limitCredits, leftCredits, resetsAtMs: endOf(short, nowMs) };
-    agree("a submission above a limit", outcome, refusal);
+    const error = { kind: "key_limit", window: short, limitCredits, leftCredits, resetsAtMs: endOf(short, nowMs) };
+    agree("a submission above a limit", outcome, error);
   };
   const end = async (one: Generation, how: "capture" | "release"): Promise<void> => {
     const mutations =

@@ -21,13 +21,13 @@ export type CommitEnd = "lost" | "written" | "full";
  * `going` sends an event that has an effect and does not end the generation, `watched` one about an attempt that was given up,
  * `ending` one that ends the generation, `any` any event, `again` one that was sent before.
  * `exactly` sends the named event.
- * `crash` drops the host between two events, `lost` within one before its commit, `written` right after it; `putAway` is the
+ * `crash` drops the host between two events, `lost` within one before its commit, `written` right after it; `passivate` is the
  * passivation of an idle host.
  */
 export type MachineMove =
   | { move: "going" | "watched" | "ending" | "any" | "again"; pick: number; waitMs: number; end: CommitEnd | null }
   | { move: "exactly"; type: Variant["type"]; of: Variant["of"]; pick: number; waitMs: number; end: CommitEnd | null }
-  | { move: "crash" | "putAway" };
+  | { move: "crash" | "passivate" };
 export type MachineLife = { plan: number; moves: MachineMove[] };
 
 const waitMs = fc.oneof(
@@ -35,7 +35,7 @@ const waitMs = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(0, 0, 30_000, 60_000, 60_001, 600_000) },
   { weight: 1, arbitrary: fc.nat(WAIT_MS) },
 );
-const tells = (move: "going" | "watched" | "ending" | "any" | "again") =>
+const reports = (move: "going" | "watched" | "ending" | "any" | "again") =>
   fc.record({
     move: fc.constant(move),
     pick: fc.nat(10_000),
@@ -63,12 +63,12 @@ export const machineLives: fc.Arbitrary<MachineLife> = fc
     beginning: fc.constantFrom(...BEGINNINGS),
     moves: fc.array(
       fc.oneof(
-        { weight: 12, arbitrary: tells("going") },
-        { weight: 3, arbitrary: tells("watched") },
-        { weight: 1, arbitrary: tells("ending") },
-        { weight: 4, arbitrary: tells("any") },
-        { weight: 3, arbitrary: tells("again") },
-        { weight: 2, arbitrary: fc.record({ move: fc.constantFrom("crash" as const, "putAway" as const) }) },
+        { weight: 12, arbitrary: reports("going") },
+        { weight: 3, arbitrary: reports("watched") },
+        { weight: 1, arbitrary: reports("ending") },
+        { weight: 4, arbitrary: reports("any") },
+        { weight: 3, arbitrary: reports("again") },
+        { weight: 2, arbitrary: fc.record({ move: fc.constantFrom("crash" as const, "passivate" as const) }) },
       ),
       { minLength: 1, maxLength: 60, size: "max" },
     ),
@@ -111,11 +111,11 @@ export const eventOfMove = (
   move: Extract<MachineMove, { pick: number }>,
   plan: number,
   snapshot: GenerationSnapshot,
-  told: readonly GenerationEvent[],
+  reported: readonly GenerationEvent[],
   nowMs: number,
 ): GenerationEvent | null => {
   if (move.move === "again") {
-    const before = told[move.pick % Math.max(1, told.length)];
+    const before = reported[move.pick % Math.max(1, reported.length)];
     // The supervisor begins each attempt once.
     return before && before.type !== "begun" ? { ...before, atMs: nowMs } : null;
   }

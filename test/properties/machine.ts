@@ -156,7 +156,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
       host = await wake(nowMs);
       attempts = createAttemptCache(NOWHERE);
     },
-    putAway: () => void host.putAway(),
+    putAway: () => void host.passivate(),
   };
 };
 
@@ -205,20 +205,20 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
   const subject = await openSubject(store, round + 1, plan);
   const model = openMachineModel(plan);
   const twin = openTwin(subject.seq, plan);
-  const told: GenerationEvent[] = [];
+  const reported: GenerationEvent[] = [];
   let nowMs = STARTED_AT_MS;
   let events = 0;
 
-  const tell = async (move: Extract<MachineMove, { pick: number }>) => {
+  const report = async (move: Extract<MachineMove, { pick: number }>) => {
     nowMs += move.waitMs;
     const before = twin.snapshot();
-    const event = eventOfMove(move, index, before, told, nowMs);
+    const event = eventOfMove(move, index, before, reported, nowMs);
     if (!event) return;
     // A deadline fires when it is due; a stale deadline may fire as well and is ignored.
     if (isOfDeadline(before, event)) nowMs = Math.max(nowMs, deadlineOf(before)?.dueAtMs ?? 0);
     const mine = await asTheAdmin(store, subject.seq, own({ ...event, atMs: nowMs }, subject.id), before.context.tried);
     if (!mine) return;
-    told.push(mine);
+    reported.push(mine);
     events += 1;
     const changes = store.changes();
     const { posted, asks } = await subject.tell(mine, move.end);
@@ -248,8 +248,8 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
 
   for (const move of moves) {
     if (move.move === "crash") await subject.crash(nowMs);
-    else if (move.move === "putAway") subject.putAway();
-    else if ("pick" in move) await tell(move);
+    else if (move.move === "passivate") subject.putAway();
+    else if ("pick" in move) await report(move);
   }
   return events;
 };

@@ -162,7 +162,7 @@ const nameOf = (event: GenerationEvent): string => (event.type === "jobFailed" ?
 const playTalk = async (talk: Talk): Promise<void> => {
   const { clock, begin, turn, step } = openClock(BEGAN_MS - talk.livedMs);
   const heard: Heard[] = [];
-  const told: GenerationEvent[] = [];
+  const reported: GenerationEvent[] = [];
   const faults: unknown[] = [];
   // After the given responses, the next response ends the exchange.
   const last: Answer = { said: talk.asks === "poll" ? "announced" : "found", tookMs: 0, aheadMs: 0 };
@@ -202,7 +202,7 @@ const playTalk = async (talk: Talk): Promise<void> => {
     },
     restored: null,
     media: { keepInline: async (_: string, results: unknown[]) => results },
-    report: (_: number, event: GenerationEvent) => told.push(event),
+    report: (_: number, event: GenerationEvent) => reported.push(event),
   } as unknown as EffectsDeps;
   const tasks = createTaskRunner(clock, (_, __, ___, fault) => faults.push(fault));
   const finding = createJobLookup(parts);
@@ -210,7 +210,7 @@ const playTalk = async (talk: Talk): Promise<void> => {
   if (talk.isOwn) finding.answerLost(1, 1);
   createPoll(parts, tasks, finding)[talk.asks](1, 1);
 
-  for (let steps = 0; told.length === 0 && steps < 1_000; steps += 1) {
+  for (let steps = 0; reported.length === 0 && steps < 1_000; steps += 1) {
     if (faults.length > 0) throw faults[0];
     const proof = proofOf(talk, heard.slice(0, -1));
     if (proof !== null) throw new Error(`after ${JSON.stringify(heard.slice(0, -1))} it should have been ${proof}`);
@@ -218,7 +218,7 @@ const playTalk = async (talk: Talk): Promise<void> => {
   }
   // Not awaited: a pending response waits for a clock that no longer moves.
   void tasks.stopAll();
-  const [first] = told;
+  const [first] = reported;
   const proof = talk.asks === "watch" && heard.length === 0 ? "meansExhausted" : proofOf(talk, heard);
   if (!first || nameOf(first) !== proof)
     throw new Error(`after ${JSON.stringify(heard)} it is ${first ? nameOf(first) : "nothing"}, not ${proof}`);

@@ -2,13 +2,13 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { modelEntry } from "../../catalogue/public-model.ts";
-import { REFUSALS, type RefusalCode } from "../../src/domain/api-errors.ts";
+import { API_ERRORS, type ApiErrorCode } from "../../src/domain/api-errors.ts";
 import { isSameRequest } from "../../src/domain/idempotency.ts";
 import { generationId, seqOfGenerationId } from "../../src/domain/ids.ts";
 import type { Caller, Json, JsonObject } from "../../src/domain/types.ts";
 import { readBody } from "../../src/http/body.ts";
 import { errorJson } from "../../src/http/errors.ts";
-import { fingerprintedRequest, readOrder } from "../../src/http/parse-submission.ts";
+import { fingerprintedRequest, parseSubmission } from "../../src/http/parse-submission.ts";
 import type { AdmitGeneration, Mutation } from "../../src/store/mutations.ts";
 import { pack } from "../../src/store/sql/serialized-mutations.ts";
 import { fromLines, outcomesFromText, outcomesToText, toLines } from "../../src/store/sqlite/worker-protocol.ts";
@@ -41,7 +41,7 @@ type Message = {
   space: string;
   /** The changed value. */
   changed: number;
-  error: { code: RefusalCode; message: string };
+  error: { code: ApiErrorCode; message: string };
   /** The configured routes of the catalogue. */
   configured: number;
   seq: number;
@@ -56,7 +56,7 @@ const messages: fc.Arbitrary<Message> = fc.record({
   order: fc.array(fc.nat(100), { minLength: 1, maxLength: 8 }),
   space: fc.constantFrom("", " ", "\n", "\t ", "\r\n  "),
   changed: fc.nat(1000),
-  error: fc.record({ code: fc.constantFrom(...(Object.keys(REFUSALS) as RefusalCode[])), message: text }),
+  error: fc.record({ code: fc.constantFrom(...(Object.keys(API_ERRORS) as ApiErrorCode[])), message: text }),
   configured: fc.nat(0xffff),
   seq: fc.maxSafeNat(),
 });
@@ -110,7 +110,7 @@ const checkRequest = async (message: Message): Promise<void> => {
   const headers: Record<string, string> = message.key === null ? {} : { "idempotency-key": message.key };
   const read = async (sent: string) => {
     const request = new Request("http://localhost/", { method: "POST", headers, body: sent });
-    return readOrder(await readBody(request), request, "req_1", CALLER);
+    return parseSubmission(await readBody(request), request, "req_1", CALLER);
   };
   const order = await read(printed(body, message.order, message.space));
   same("the order read", order, {

@@ -47,11 +47,11 @@ test("the Runware SDK skips the response of a task and polls it later", async ()
     await runware.videoInference({ ...CLIP, positivePrompt: "a fox", skipResponse: true }),
   ].flat();
   type Told = { status: string; videoURL?: string };
-  const [told] = await until(
+  const [reported] = await until(
     () => runware.getResponse<Told>({ taskUUID }),
     ([one]) => one?.status === "success",
   );
-  await expectFile(told?.videoURL, "mp4", "video/mp4");
+  await expectFile(reported?.videoURL, "mp4", "video/mp4");
 });
 
 test("the Runware SDK sends a 100 kB first frame inside the task", async () => {

@@ -15,5 +15,5 @@ export const open = (base: { fal?: string; replicate?: string }, more: Partial<P
   });
 
 /** A task with a composed and stored request. */
-export const ready = (providers: ReturnType<typeof open>, wish: Parameters<typeof taskFor>[0]) =>
-  taskFor({ ...wish, request: providers.compose(taskFor(wish)) });
+export const ready = (providers: ReturnType<typeof open>, request: Parameters<typeof taskFor>[0]) =>
+  taskFor({ ...request, request: providers.compose(taskFor(request)) });

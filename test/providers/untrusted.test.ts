@@ -10,7 +10,7 @@ import { createProviderClient } from "../../src/providers/provider-client.ts";
 import { REPLICATE_BASE_URL, replicate } from "../../src/providers/replicate.ts";
 import { SENT_AT_MS, taskFor } from "./task.ts";
 
-const deskFor = (adapter: Adapter, base_url?: string) =>
+const clientFor = (adapter: Adapter, base_url?: string) =>
   createProviderClient({
     adapter,
     publicUrl: adapter === fal ? FAL_BASE_URL : REPLICATE_BASE_URL,
@@ -43,20 +43,20 @@ describe("the credential may be sent to", () => {
   ];
   for (const [adapter, address, may] of PUBLIC)
     test(`${address || "an empty URL"} of ${adapter.id}: ${may}`, () => {
-      expect(deskFor(adapter).barred(address) === undefined).toBe(may);
+      expect(clientFor(adapter).barred(address) === undefined).toBe(may);
     });
 
   test("only the base URL if one is configured", () => {
-    const desk = deskFor(fal, "http://127.0.0.1:9000/fal/");
-    expect(desk.baseUrl).toBe("http://127.0.0.1:9000/fal");
-    expect(desk.barred("http://127.0.0.1:9000/fal/a/b")).toBeUndefined();
+    const client = clientFor(fal, "http://127.0.0.1:9000/fal/");
+    expect(client.baseUrl).toBe("http://127.0.0.1:9000/fal");
+    expect(client.barred("http://127.0.0.1:9000/fal/a/b")).toBeUndefined();
     for (const address of [
       "http://127.0.0.1:9001/fal",
       "http://localhost:9000/fal",
       "https://queue.fal.run/a",
       "https://api.fal.ai/v1",
     ])
-      expect(desk.barred(address)).toBeDefined();
+      expect(client.barred(address)).toBeDefined();
   });
 });
 

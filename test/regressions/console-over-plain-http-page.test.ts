@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 /** Expects the https message on a page opened by a LAN name, without a form and without other requests than GET. */
-const insistOnTold = async (name: string, token: string): Promise<void> => {
+const requireReported = async (name: string, token: string): Promise<void> => {
   const { port } = new URL(harness.url);
   const page = await browser.newPage();
   const sent: string[] = [];
@@ -40,7 +40,7 @@ const insistOnTold = async (name: string, token: string): Promise<void> => {
 here("console over plain http", () => {
   test("every page explains that it needs https or localhost, and the set-up link still works on localhost", async () => {
     const token = await setUpToken(harness);
-    for (const name of ["setup", "sign-in", "sign-up", "join", "reset", "generations"]) await insistOnTold(name, token);
+    for (const name of ["setup", "sign-in", "sign-up", "join", "reset", "generations"]) await requireReported(name, token);
     const page = await browser.newPage();
     await page.goto(`http://localhost:${new URL(harness.url).port}/console/setup#${token}`);
     await page.getByLabel("Name").fill("Ada");

@@ -13,8 +13,8 @@ const port = () => new URL(harness.url).port;
 /** Sends a request as a page of that origin, with the Origin and Host headers of its browser. */
 const from = async (origin: string, path: string, body: unknown): Promise<[number, string]> => {
   const host = new URL(origin).host;
-  const { status, body: told } = await visit(harness).ask("POST", path, body, { origin, host });
-  const { error } = told as { error?: { code: string; message: string } };
+  const { status, body: reported } = await visit(harness).ask("POST", path, body, { origin, host });
+  const { error } = reported as { error?: { code: string; message: string } };
   if (error?.code === "insecure_origin")
     expect(error.message).toMatch(/requires https or http:\/\/localhost.*Nothing was changed.*proxy with TLS.*SSH tunnel/);
   return [status, error?.code ?? "ok"];

@@ -3,12 +3,12 @@
 // store.insecure turns this rule off.
 import { afterAll, describe, expect, test } from "bun:test";
 import { clientAddress, databaseFault } from "../../src/config/database-url.ts";
-import { examine, readSettings } from "../../src/config/load.ts";
+import { checkSettings, readSettings } from "../../src/config/load.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 
 const faultOf = (url: string, more: Record<string, string> = {}): string | undefined => {
-  const read = examine({ GENROUTER_STORE__URL: url, ...more });
+  const read = checkSettings({ GENROUTER_STORE__URL: url, ...more });
   return read.faults[0];
 };
 

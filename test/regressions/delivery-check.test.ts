@@ -166,8 +166,8 @@ test("charges and logs fewer files than promised, and rejects them if the model 
   const shown = await ended(harness, pair.id, order);
   expect(shown).toMatchObject({ status: "succeeded", attempts: 1 });
   expect(shown.output?.urls).toHaveLength(1);
-  const told = harness.lines.filter(({ event }) => event === "fewer files delivered");
-  expect(told.map(({ fields }) => [fields.count, fields.reason])).toEqual([[1, "2 were promised"]]);
+  const reported = harness.lines.filter(({ event }) => event === "fewer files delivered");
+  expect(reported.map(({ fields }) => [fields.count, fields.reason])).toEqual([[1, "2 were promised"]]);
   const strict = await open(withRoutes("sim-image-1", { delivers: { all_files: true } }));
   expect(await ended(strict, pair.id, order)).toMatchObject({ status: "failed", cost_usd: 0 });
 });
@@ -219,8 +219,8 @@ test("five mismatched results in a row close the route and log the mismatch rate
   expect(changes.map(({ fields }) => [fields.route_id, fields.state, fields.error_code])).toEqual([
     [cheap?.id, "open", "mismatched"],
   ]);
-  const told = harness.lines.filter(({ event }) => event === "account mismatch rate high");
-  expect(told.map(({ fields }) => [fields.account_id, fields.count])).toEqual([[harness.tenant.accountId, 5]]);
+  const reported = harness.lines.filter(({ event }) => event === "account mismatch rate high");
+  expect(reported.map(({ fields }) => [fields.account_id, fields.count])).toEqual([[harness.tenant.accountId, 5]]);
 });
 
 test("a generation without a stored order succeeds without a comparison, and verify counts it", async () => {

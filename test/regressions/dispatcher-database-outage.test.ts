@@ -11,8 +11,8 @@ import { answer, taskFor } from "../providers/task.ts";
 
 const LONGEST_MS = 300_000;
 
-/** Sends one attempt over a store that is unavailable during `awayMs`, from the start; the provider responds after 1 s. */
-const sent = async (awayMs: readonly [number, number]) => {
+/** Sends one attempt over a store that is unavailable during `outageMs`, from the start; the provider responds after 1 s. */
+const sent = async (outageMs: readonly [number, number]) => {
   const timeline = createTimeline();
   const beganMs = timeline.nowMs();
   const atMs = () => timeline.nowMs() - beganMs;
@@ -28,7 +28,7 @@ const sent = async (awayMs: readonly [number, number]) => {
   const { attempt: composed, input } = taskFor({ provider: "replicate" });
   const attempt = { ...composed, request: providers.compose({ attempt: composed, input }) };
   const overStore = async <T>(value: T): Promise<T> => {
-    if (atMs() >= awayMs[0] && atMs() < awayMs[1])
+    if (atMs() >= outageMs[0] && atMs() < outageMs[1])
       throw new DatabaseUnavailable("the database of GENROUTER_STORE__URL cannot be read");
     return value;
   };

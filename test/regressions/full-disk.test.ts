@@ -20,55 +20,55 @@ const open = (places: { keep?: () => Promise<string>; write?: () => Promise<void
   dirs.push(dir);
   const clock = testClock(0);
   const events: string[] = [];
-  const room = createDiskSpace({ dir, clock, log: (event) => events.push(event) });
+  const space = createDiskSpace({ dir, clock, log: (event) => events.push(event) });
   const receive = async () => ({
     ...{ path: "", write: places.write ?? (async () => undefined), keep: async () => undefined, discard: async () => undefined },
   });
   const spool: Spool = { keep: places.keep ?? (async () => "spool:a"), open: async () => undefined, sweep: async () => 0 };
-  const watched = room.watched({
+  const watched = space.watched({
     files: { receive } as unknown as Files,
     spool,
     outcomes: { keep: async () => undefined, drop: async () => undefined, read: async () => [], sweep: async () => 0 },
   });
-  return { dir, clock, events, room, watched };
+  return { dir, clock, events, room: space, watched };
 };
 const full = async () => {
   throw new StorageRefused("the disk refused: ENOSPC");
 };
 
 test("a spool write that fails with ENOSPC marks the disk as full and logs it once", async () => {
-  const { room, watched, events } = open({ keep: full });
-  expect(room.isFull()).toBe(false);
+  const { room: space, watched, events } = open({ keep: full });
+  expect(space.isFull()).toBe(false);
   for (let time = 0; time < 2; time += 1) await expect(watched.spool.keep("a-1", 1, [], "")).rejects.toThrow("ENOSPC");
-  expect([room.isFull(), events]).toEqual([true, ["disk full"]]);
+  expect([space.isFull(), events]).toEqual([true, ["disk full"]]);
 });
 
 test("a result file write that fails with ENOSPC marks the disk as full", async () => {
-  const { room, watched } = open({ write: full });
+  const { room: space, watched } = open({ write: full });
   const incoming = await watched.files.receive("gen_1", 1);
   await expect(incoming.write(new Uint8Array(1))).rejects.toThrow("ENOSPC");
-  expect(room.isFull()).toBe(true);
+  expect(space.isFull()).toBe(true);
 });
 
 test("a successful test write after 5 s marks the disk as recovered and leaves no file", async () => {
-  const { room, watched, events, clock, dir } = open({ keep: full });
+  const { room: space, watched, events, clock, dir } = open({ keep: full });
   await watched.spool.keep("a-1", 1, [], "").catch(() => undefined);
   clock.skip(4_999);
-  expect(room.isFull()).toBe(true);
+  expect(space.isFull()).toBe(true);
   clock.skip(1);
-  await eventually(() => !room.isFull(), "free disk space");
+  await eventually(() => !space.isFull(), "free disk space");
   expect([events, readdirSync(dir)]).toEqual([["disk full", "disk space recovered"], []]);
 });
 
 test("a missing data directory keeps the disk marked as full", async () => {
-  const { room, watched, clock, dir, events } = open({ keep: full });
+  const { room: space, watched, clock, dir, events } = open({ keep: full });
   await watched.spool.keep("a-1", 1, [], "").catch(() => undefined);
   rmSync(dir, { recursive: true });
   for (let time = 0; time < 3; time += 1) {
     clock.skip(5_000);
     await new Promise((turn) => setTimeout(turn, 5));
   }
-  expect([room.isFull(), events]).toEqual([true, ["disk full"]]);
+  expect([space.isFull(), events]).toEqual([true, ["disk full"]]);
 });
 
 for (const [what, fault] of [
@@ -79,7 +79,7 @@ for (const [what, fault] of [
     const keep = async () => {
       throw fault;
     };
-    const { room, watched } = open({ keep });
+    const { room: space, watched } = open({ keep });
     await watched.spool.keep("a-1", 1, [], "").catch(() => undefined);
-    expect(room.isFull()).toBe(false);
+    expect(space.isFull()).toBe(false);
   });

@@ -50,9 +50,9 @@ test("closes programs that exceed the read limit per second with 1008, without a
 test("viewers that send other messages use no program slot", async () => {
   const onlookers = await Promise.all(Array.from({ length: 40 }, connect));
   // The service does not acknowledge frames, so a viewer observes that the frame was accepted.
-  const seen = new Promise<string>((tell) => {
+  const seen = new Promise<string>((report) => {
     const [first] = onlookers;
-    if (first) first.socket.onmessage = ({ data }) => String(data).includes('s1"') && tell(String(data));
+    if (first) first.socket.onmessage = ({ data }) => String(data).includes('s1"') && report(String(data));
   });
   for (const { socket } of onlookers) socket.send("ping");
   const program = await connect();
@@ -65,12 +65,12 @@ test("viewers that send other messages use no program slot", async () => {
 
 test("rejects the 33rd program with 1013 until another program disconnects", async () => {
   const programs = await Promise.all(Array.from({ length: 33 }, connect));
-  const turnedAway = await harness.eventually(() => {
+  const rejected = await harness.eventually(() => {
     // Repeats the frames, because the service reads nothing in a second in which others flooded it.
     for (const { socket, code } of programs) if (code() === null) socket.send(frame(10));
     return programs.find(({ code }) => code() !== null);
   }, "a rejected program");
-  expect([turnedAway.code(), programs.filter(({ code }) => code() !== null).length]).toEqual([1013, 1]);
+  expect([rejected.code(), programs.filter(({ code }) => code() !== null).length]).toEqual([1013, 1]);
   const [leaving] = programs.filter(({ code }) => code() === null);
   leaving?.socket.close();
   await leaving?.closed;

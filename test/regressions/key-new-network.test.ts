@@ -1,6 +1,6 @@
 // First use of an API key from a new network: audit log and service log.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { MOST_KEY_NETWORKS } from "../../src/config/cidr-list.ts";
+import { MAX_KEY_NETWORKS } from "../../src/config/cidr-list.ts";
 import { hashApiKey } from "../../src/domain/ids.ts";
 import { type Harness, openHarness } from "../harness.ts";
 
@@ -15,7 +15,7 @@ const submitFrom = async (address: string) =>
   (await harness.request("POST", "/v1/generations", { headers: { "x-forwarded-for": address } })).status;
 const readFrom = async (address: string) =>
   (await harness.request("GET", "/v1/generations/gen_none", { headers: { "x-forwarded-for": address } })).status;
-const told = async () => {
+const reported = async () => {
   await harness.components.upkeep.noteKeyUse();
   const found = await harness.store.audit(null, 200, { action: "note-key-network" });
   return found.reverse().map(({ actor, target, detail }) => [actor.name, target, detail.address, detail.network]);
@@ -30,9 +30,9 @@ test("records each network of a key once, with the first address used", async ()
     ["API", keyId, "203.0.113.9", "203.0.113.0/24"],
     ["API", keyId, "2001:db8:1:2::/64", "2001:db8:1::/48"],
   ];
-  expect(await told()).toEqual(once);
+  expect(await reported()).toEqual(once);
   expect(await submitFrom("203.0.113.10")).toBe(400);
-  expect(await told()).toEqual(once);
+  expect(await reported()).toEqual(once);
   expect(harness.lines.filter(({ event }) => event === "key used from new network").map(({ fields }) => fields)).toEqual(
     once.map(([, key_id = "", address = ""]) => ({ key_id, address })),
   );
@@ -41,36 +41,36 @@ test("records each network of a key once, with the first address used", async ()
 test("records the network of reads at most once per ten seconds for each key", async () => {
   // The second request finds the key in the cache; the first one reads it from the store.
   for (const address of ["192.0.2.7", "192.0.2.7", "203.0.113.9"]) expect(await readFrom(address)).toBe(404);
-  expect((await told()).map(([, , address]) => address)).toEqual(["192.0.2.7"]);
+  expect((await reported()).map(([, , address]) => address)).toEqual(["192.0.2.7"]);
   harness.clock.skip(10_000);
   expect(await readFrom("203.0.113.9")).toBe(404);
-  expect((await told()).map(([, , address]) => address)).toEqual(["192.0.2.7", "203.0.113.9"]);
+  expect((await reported()).map(([, , address]) => address)).toEqual(["192.0.2.7", "203.0.113.9"]);
 });
 
 test("does not record a network again that another process has recorded", async () => {
   expect(await submitFrom("192.0.2.7")).toBe(400);
-  const before = await told();
+  const before = await reported();
   const by = { kind: "service", id: "genrouter", name: "API" } as const;
   const keySeq = (await harness.store.callerByKeyHash(hashApiKey(harness.tenant.key)))?.keySeq ?? 0;
   const seen = { keySeq, network: "192.0.2.0/24", address: "192.0.2.99" };
   expect(await harness.components.post({ mutation: "note-key-network", ...seen, by, atMs: harness.clock.nowMs() })).toEqual({
     kind: "done",
   });
-  expect(await told()).toEqual(before);
+  expect(await reported()).toEqual(before);
 });
 
 test("stops recording at the maximum of networks for a key, and the key still works", async () => {
-  for (let n = 0; n < MOST_KEY_NETWORKS + 5; n += 1) expect(await submitFrom(`10.1.${n}.1`)).toBe(400);
-  expect((await told()).length).toBe(MOST_KEY_NETWORKS);
+  for (let n = 0; n < MAX_KEY_NETWORKS + 5; n += 1) expect(await submitFrom(`10.1.${n}.1`)).toBe(400);
+  expect((await reported()).length).toBe(MAX_KEY_NETWORKS);
 });
 
 test("records nothing for a wrong key", async () => {
   expect(await submitFrom("192.0.2.7")).toBe(400);
-  const before = await told();
+  const before = await reported();
   const { key } = harness.tenant;
   const { status } = await harness.request("GET", "/v1/generations/gen_none", {
     key: `${key.slice(0, -1)}${key.endsWith("x") ? "y" : "x"}`,
     headers: { "x-forwarded-for": "198.51.100.1" },
   });
-  expect([status, await told()]).toEqual([401, before]);
+  expect([status, await reported()]).toEqual([401, before]);
 });

@@ -51,11 +51,11 @@ test("the line of a request has the client address from the trusted proxy, an IP
 
 test("the line of a control request has principal, target and credits but no note and no email address", async () => {
   const dir = freshDir();
-  const told: EventFields[] = [];
+  const reported: EventFields[] = [];
   const counts = { queued: 0, running: 0, live: 0, deadlines: 0, tasks: 0, writes: 0 };
   const close = openControl(
     ...([dir, await harness.admin(), { url: harness.nodeUrl, mode: "test", version: "0.0.0", pid: process.pid }] as const),
-    ...([(_: EventName, fields: EventFields = {}) => void told.push(fields), createRuntimeStats(() => counts)] as const),
+    ...([(_: EventName, fields: EventFields = {}) => void reported.push(fields), createRuntimeStats(() => counts)] as const),
   );
   const { accountId } = harness.tenant;
   const run = (...words: string[]) => runHere([...words, "--data", dir]);
@@ -65,11 +65,11 @@ test("the line of a control request has principal, target and credits but no not
   await run("users", "invite", "who@example.com", "--role", "operator");
   await close();
   const actor = expect.stringMatching(/\S/);
-  expect(told.filter(({ event }) => event !== "listAccounts")).toMatchObject([
+  expect(reported.filter(({ event }) => event !== "listAccounts")).toMatchObject([
     { event: "addCredits", actor, target: accountId, credits: 1_250 },
     { event: "takeCredits", actor, target: accountId, credits: -100 },
     { event: "addCredits", actor, target: "acc_nobody", credits: 300, error_code: expect.any(String) },
     { event: "inviteUser", actor },
   ]);
-  expect(JSON.stringify(told)).not.toMatch(/secret note|who@example/);
+  expect(JSON.stringify(reported)).not.toMatch(/secret note|who@example/);
 });

@@ -17,11 +17,13 @@ const openLog = () => {
 };
 
 test("logs a clock jump once, with direction and size, and again after the next jump or the correction", () => {
-  const told: [string, string?][] = [];
-  const watch = createClockMonitor((event, fields) => told.push([event, ...(fields?.reason ? [fields.reason] : [])] as never));
+  const reported: [string, string?][] = [];
+  const watch = createClockMonitor((event, fields) =>
+    reported.push([event, ...(fields?.reason ? [fields.reason] : [])] as never),
+  );
   for (const aheadMs of [0.3, -4_000, -3_600_000.6235351562, -3_600_001.1, -3_600_000.2, 7_200_000, 7_200_000, 12, 3])
     watch(aheadMs);
-  expect(told).toEqual([
+  expect(reported).toEqual([
     ["clock jumped", "the service's clock is 60 min behind the machine's, which was set forward"],
     ["clock jumped", "the service's clock is 2 h ahead of the machine's, which was set back"],
     ["clock corrected"],

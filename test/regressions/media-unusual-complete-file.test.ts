@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { MediaKind } from "../../src/domain/types.ts";
-import { examine } from "../../src/media/check-result.ts";
+import { checkResult } from "../../src/media/check-result.ts";
 import { inspect } from "../../src/media/formats/inspect.ts";
 import { readPlainPicture } from "../../src/media/plain-picture.ts";
 import { kindOfHeader } from "../../src/media/result-kinds.ts";
@@ -21,7 +21,7 @@ const delivered = async (bytes: Uint8Array, kind: MediaKind) => {
   if (look.sort !== "file" || !look.answers.includes(kind)) throw new Error(`unexpected header: ${JSON.stringify(look)}`);
   const whole = { signal: AbortSignal.timeout(10_000), depth: "whole" } as const;
   const arrived = { bytes: bytes.length, mime: look.mime, sha256: "" };
-  return examine(() => inspect(inMemory(bytes), whole), arrived, kind);
+  return checkResult(() => inspect(inMemory(bytes), whole), arrived, kind);
 };
 
 /** A corpus file in which every `from` is replaced by `to` of the same length. */

@@ -78,9 +78,9 @@ test("a truncated result file is 404 and the log has its remaining size", async 
     truncateSync(join(dir, "files", pathOfFile(cut.id, 1)), left);
     const { status, body } = await harness.request("GET", `/v1/generations/${cut.id}/content`);
     expect([status, body.error]).toMatchObject([404, { code: "not_found", message: SAYS }]);
-    const told = harness.lines.findLast(({ event }) => event === "file missing");
-    expect(told?.fields).toMatchObject({ generation_id: cut.id, file_no: 1 });
-    expect(told?.fields.reason).toMatch(new RegExp(`^the stored file has ${left} bytes, not \\d+$`));
+    const reported = harness.lines.findLast(({ event }) => event === "file missing");
+    expect(reported?.fields).toMatchObject({ generation_id: cut.id, file_no: 1 });
+    expect(reported?.fields.reason).toMatch(new RegExp(`^the stored file has ${left} bytes, not \\d+$`));
   }
 });
 

@@ -94,7 +94,7 @@ test("doctor, metric and console report a restored backup until an operator sett
     /"warning".*genrouter reconcile PROVIDER --since .*genrouter backup settle --reason/,
   );
   let visits = 0;
-  const told = async () => {
+  const reported = async () => {
     const harness = await openOn(to);
     const { text } = await harness.request("GET", "/metrics", { key: null });
     const viewer = await openVisitor(harness, "viewer", null, `viewer-${++visits}@example.com`);
@@ -102,12 +102,12 @@ test("doctor, metric and console report a restored backup until an operator sett
     await harness.close();
     return [scraped(text).value("genrouter_restored_backup_unsettled"), warnings];
   };
-  expect(await told()).toEqual([1, [expect.stringContaining("genrouter backup settle --reason TEXT")]]);
+  expect(await reported()).toEqual([1, [expect.stringContaining("genrouter backup settle --reason TEXT")]]);
   expect((await runHere(["backup", "settle", "--data", to])).exit as number).toBe(2);
   const settled = await runHere(["backup", "settle", "--data", to, "--reason", "reconciled, nothing was bought"]);
   expect([settled.exit as number, settled.out]).toEqual([0, expect.stringMatching(/^settled: the backup as of /)]);
   expect(JSON.stringify(await found(to))).toContain('"ok"');
-  expect(await told()).toEqual([0, []]);
+  expect(await reported()).toEqual([0, []]);
   // A database that was never restored has nothing to settle, and a second restore is reported again.
   expect((await runHere(["backup", "settle", "--data", data, "--reason", "x"])).err).toContain("never restored from a backup");
   expect(JSON.stringify(await found(await restoredTo()))).toContain('"warning"');

@@ -21,13 +21,13 @@ const decider = async (scene: Scene) => {
 /** The stored events replay without a fault and name the principal of the decision. */
 const expectBooks = async (scene: Scene, id: string, type: string) => {
   const seq = await scene.seqOf(id);
-  const [journal, transfers] = [await scene.store.journalOf(seq), await scene.store.transfersOf(seq)];
+  const [events, transfers] = [await scene.store.eventsOf(seq), await scene.store.transfersOf(seq)];
   const { plan, waitEndsAtMs } = (await scene.store.planOf(seq)) ?? { plan: [], waitEndsAtMs: 0 };
-  expect(journal.filter(({ event }) => event.type === type)).toMatchObject([{ event: { by: "Ada", reason: WHY } }]);
+  expect(events.filter(({ event }) => event.type === type)).toMatchObject([{ event: { by: "Ada", reason: WHY } }]);
   const { createdAtMs } = (await scene.store.generationBySeq(seq)) ?? { createdAtMs: 0 };
-  const told = replay({ createdAtMs, collectMs: 600_000, plan, waitEndsAtMs, journal, transfers });
-  expect(told.faults).toEqual([]);
-  expect(told.steps.map((step) => step.description)).toContainEqual(expect.stringContaining(`Ada `));
+  const reported = replay({ createdAtMs, collectMs: 600_000, plan, waitEndsAtMs, journal: events, transfers });
+  expect(reported.faults).toEqual([]);
+  expect(reported.steps.map((step) => step.description)).toContainEqual(expect.stringContaining(`Ada `));
   const [line] = await scene.store.audit(null, 10, { action: "decide-generation" });
   expect(line).toMatchObject({ actor: { name: "Ada" }, target: id, detail: { reason: WHY } });
   await scene.verify();

@@ -39,9 +39,12 @@ test("a dispute in EUR pauses the account and is reported until an operator deci
     { id: `dp_${payment}`, purchaseId: id, amount: 2300, currency: "eur", accountId: bed.tenant.accountId },
   ]);
   expect(lines("reversal undecided").filter(({ purchase_id }) => purchase_id === id)).toHaveLength(1);
-  const told = async () =>
+  const reported = async () =>
     (await bed.harness.store.audit(null, 50, {})).filter(({ target }) => target === id || target === dispute.id);
-  expect((await told())[0]).toMatchObject({ action: "note-dispute", detail: { amount: 2300, currency: "eur", undecided: 1 } });
+  expect((await reported())[0]).toMatchObject({
+    action: "note-dispute",
+    detail: { amount: 2300, currency: "eur", undecided: 1 },
+  });
   const metrics = async () => (await fetch(`${bed.harness.url}/metrics`)).text();
   expect(await metrics()).toContain("genrouter_reversals_undecided 1");
   const by = { kind: "command", id: "0", name: "root" } as const;
@@ -49,7 +52,7 @@ test("a dispute in EUR pauses the account and is reported until an operator deci
   expect(await bed.harness.components.post(decision)).toEqual({ kind: "done", credits: -2500 });
   expect(await standing()).toEqual([0, 0, false]);
   expect((await request()).status).toBe(404);
-  expect((await told())[0]).toMatchObject({ action: "decide-reversal", detail: { credits: 2500, reason: "all of it" } });
+  expect((await reported())[0]).toMatchObject({ action: "decide-reversal", detail: { credits: 2500, reason: "all of it" } });
   expect(await metrics()).toContain("genrouter_reversals_undecided 0");
   // The dispute is won later, so the credits are returned.
   expect(await send(later(bed.stripe.event("charge.dispute.closed", { ...dispute, status: "won" }), 60))).toBe(200);

@@ -81,8 +81,8 @@ test.each([
   const seq = (await harness.store.findGeneration(made.id))?.seq ?? 0;
   const [attempt] = await harness.store.attemptsOf(seq);
   expect(attempt?.request?.includes("genrouter-input:1:")).toBe(form === "inline");
-  const told = JSON.stringify([attempt, await harness.store.planOf(seq), await harness.store.pinsOf(seq), harness.lines]);
-  expect(told).not.toContain(BASE64);
+  const reported = JSON.stringify([attempt, await harness.store.planOf(seq), await harness.store.pinsOf(seq), harness.lines]);
+  expect(reported).not.toContain(BASE64);
 });
 
 test("rejects an input that no provider of the plan can receive with 422, and names the settings", async () => {

@@ -105,7 +105,7 @@ const deliver = async (provider: "openai" | "gemini", modelId: string) => {
   const ended = await harness.until(id);
   const [longestMs, controlMs] = [meter.end(), await control()];
   const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
-  const said = JSON.stringify(await harness.store.journalOf(seq)).length;
+  const said = JSON.stringify(await harness.store.eventsOf(seq)).length;
   const file = await fetch(ended.output?.urls[0] ?? "");
   const fileBytes = (await file.bytes()).length;
   await harness.close();

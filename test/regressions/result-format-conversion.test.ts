@@ -86,10 +86,10 @@ for (const [what, kind, make, mime, shown] of CONVERTED)
   test(`converts ${what} for an order of ${kind} to ${mime} after one download`, async () => {
     const bytes = await make();
     const delivery = await openDelivery(kind, () => whole(bytes, { "content-type": "application/octet-stream" }));
-    const told = await delivery.order();
-    expect(told).toMatchObject({ status: "succeeded", cost_usd: 0.2, attempts: 1, output: shown });
+    const reported = await delivery.order();
+    expect(reported).toMatchObject({ status: "succeeded", cost_usd: 0.2, attempts: 1, output: shown });
     expect(delivery.fetched).toHaveLength(1);
-    const content = await delivery.content(told.id);
+    const content = await delivery.content(reported.id);
     expect(content.headers.get("content-type")).toBe(mime);
     const sent = await content.bytes();
     expect(content.headers.get("etag")).toBe(`"${new Bun.CryptoHasher("sha256").update(sent).digest("hex")}"`);

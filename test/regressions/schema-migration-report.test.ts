@@ -52,13 +52,13 @@ test.skipIf(postgresReason !== undefined)(
     const line = await connect({ url, prepare: true });
     await line.script(formerScript(last));
     line.close();
-    const told: Migrated[] = [];
+    const reported: Migrated[] = [];
     for (let time = 0; time < 2; time += 1) {
-      const store = await openPostgresStore({ url, prepare: true, mode: "test", migrated: (one) => told.push(one) });
+      const store = await openPostgresStore({ url, prepare: true, mode: "test", migrated: (one) => reported.push(one) });
       await store.close();
     }
     await server.stop();
-    expect(told).toEqual([{ from: last.postgres, to: SCHEMA_VERSION, copy: `schema ${COPY_SCHEMA}` }]);
+    expect(reported).toEqual([{ from: last.postgres, to: SCHEMA_VERSION, copy: `schema ${COPY_SCHEMA}` }]);
   },
   60_000,
 );

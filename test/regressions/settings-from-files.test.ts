@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { examine, readAll } from "../../src/config/load.ts";
+import { checkSettings, readAll } from "../../src/config/load.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 
 afterAll(dropDirs);
@@ -13,7 +13,7 @@ const write = (text: string, name: string): string => {
   writeFileSync(path, text);
   return path;
 };
-const linesOf = (text: string): string[] => examine({}, {}, toml(text)).faults;
+const linesOf = (text: string): string[] => checkSettings({}, {}, toml(text)).faults;
 
 describe("a setting with the suffix _file in the settings file", () => {
   const url = "postgres://genrouter:secret@127.0.0.1/genrouter";

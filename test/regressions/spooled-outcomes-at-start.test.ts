@@ -35,7 +35,7 @@ const leftOf = async (provider: "by-key" | "by-list", outcome: Outcome) => {
     spool,
     clock: testClock(),
     log: () => undefined,
-    isAway: () => false,
+    isUnavailable: () => false,
     looksUpByKey: asksByKey,
   });
   const found = await inHand.open({ jobOwner: async () => undefined });
@@ -74,7 +74,7 @@ test("simulation seed 21061, in which a start once applied an outdated rejection
 
 /** Starts with one spooled outcome of a generation that this node does not own. @returns the outcomes passed to the owner */
 const passedOnAtStart = async (outcome: Outcome): Promise<Outcome[]> => {
-  const told: Outcome[] = [];
+  const reported: Outcome[] = [];
   const { promise: isOpen, resolve: opened } = Promise.withResolvers<void>();
   const dropped: number[] = [];
   const recover = createRecovery({
@@ -82,13 +82,13 @@ const passedOnAtStart = async (outcome: Outcome): Promise<Outcome[]> => {
     ...{ post: async () => ({ kind: "done" }), perform: () => undefined, clock: testClock(), log: () => undefined },
     supervisor: { recover: async () => 0, has: () => false, resume: () => undefined, report: () => undefined },
     inHand: { open: async () => [{ seq: SEQ, outcome }], passedOn: (seq: number) => void dropped.push(seq) },
-    passOn: async (_: number, one: Outcome) => void told.push(one),
+    passOn: async (_: number, one: Outcome) => void reported.push(one),
     share: async (results: { url: string }[]) => results.map(({ url }) => ({ url: url.replace("here", "shared") })),
     ...{ soon: setImmediate, opened, isOver: () => true },
   } as unknown as Parameters<typeof createRecovery>[0]);
   await Promise.all([recover(), isOpen]);
   await eventually(() => dropped.length === 1, "an empty spool");
-  return told;
+  return reported;
 };
 
 test("a start passes a spooled acceptance to the owner of the generation but not a spooled rejection", async () => {
@@ -143,7 +143,7 @@ test("a start reports a spooled acceptance of an abandoned attempt to the statec
         recover: async () => 1,
         has: () => true,
         resume: () => undefined,
-        report: (...told: unknown[]) => reported.push(told),
+        report: (...received: unknown[]) => reported.push(received),
       },
       inHand: { open: async () => [{ seq: SEQ, outcome }], passedOn: () => undefined },
       ...{ passOn: async () => undefined, soon: setImmediate, opened: () => undefined, isOver: () => false },

@@ -59,9 +59,9 @@ test.each<[string, () => Record<string, string>, RegExp]>([
     () => ({ GENROUTER_CATALOGUE__DIR: catalogue("m2", '{"id": "one", ') }),
     /one\.json:1:\d+: not JSON/,
   ],
-])("%s ends a start with an exit code that systemd restarts", async (_, env, told) => {
+])("%s ends a start with an exit code that systemd restarts", async (_, env, reported) => {
   const ran = await serve(env());
-  expect([ran.exit, ran.err]).toEqual([EXITS.tryAgain, expect.stringMatching(told)]);
+  expect([ran.exit, ran.err]).toEqual([EXITS.tryAgain, expect.stringMatching(reported)]);
   expect(neverRestarted).not.toContain(EXITS.tryAgain);
 });
 
@@ -76,8 +76,8 @@ test.each<[string, () => Record<string, string>, RegExp]>([
     () => ({ GENROUTER_CATALOGUE__DIR: catalogue("m3", '{"id": "one"}') }),
     /one\.json:1: /,
   ],
-])("%s ends a start with an exit code that systemd does not restart", async (_, env, told) => {
+])("%s ends a start with an exit code that systemd does not restart", async (_, env, reported) => {
   const ran = await serve(env());
-  expect([ran.exit, ran.err]).toEqual([EXITS.usage, expect.stringMatching(told)]);
+  expect([ran.exit, ran.err]).toEqual([EXITS.usage, expect.stringMatching(reported)]);
   expect(neverRestarted).toContain(EXITS.usage);
 });

@@ -20,9 +20,9 @@ afterAll(async () => {
 });
 
 /** Forwards another port to the database. */
-const openDoor = (port: number): Promise<Door> =>
+const admissionState = (port: number): Promise<Door> =>
   new Promise((opened) => {
-    const door = createServer((caller) => {
+    const proxy = createServer((caller) => {
       const there = connect(server.port, "127.0.0.1");
       for (const [one, other] of [
         [caller, there],
@@ -31,7 +31,7 @@ const openDoor = (port: number): Promise<Door> =>
         one.pipe(other);
         one.on("error", () => other.destroy());
       }
-    }).listen(port, "127.0.0.1", () => opened(door));
+    }).listen(port, "127.0.0.1", () => opened(proxy));
   });
 
 test("a start waits for an unavailable database, and the store_available metric is 0 during both outages", async () => {
@@ -61,13 +61,13 @@ test("a start waits for an unavailable database, and the store_available metric 
     expect(await ask("/healthz")).toMatchObject({ status: 200 });
     expect(await gauges()).toEqual(AWAY ?? []);
     expect(await ask("/v1/models")).toMatchObject({ status: 503, body: { error: { code: "restarting" } } });
-    const door = await openDoor(databasePort);
+    const proxy = await admissionState(databasePort);
     expect(await eventually(async () => (await ask("/readyz"))?.status === 200, "a node that is ready")).toBe(true);
     expect(node.output()).toContain("the start waits");
     expect(await gauges()).toEqual(THERE ?? []);
     await server.kill("fast");
     expect(await eventually(async () => Bun.deepEquals(await gauges(), AWAY), "metrics without a database")).toBe(true);
-    door.close();
+    proxy.close();
   } finally {
     node.kill("SIGKILL");
     await node.ended;

@@ -40,8 +40,8 @@ const submitted = async (): Promise<[number, string]> => {
   const headers = { authorization: `Bearer ${api}`, "content-type": "application/json" };
   const body = JSON.stringify({ model: "kokoro-82m", input: { prompt: "hello" } });
   const answer = await fetch(`${url}/v1/generations`, { method: "POST", headers, body });
-  const told = (await answer.json()) as { status?: string; error?: { code: string } };
-  return [answer.status, told.error?.code ?? told.status ?? ""];
+  const reported = (await answer.json()) as { status?: string; error?: { code: string } };
+  return [answer.status, reported.error?.code ?? reported.status ?? ""];
 };
 /** The first operator, signed in with the link that `users setup` prints. */
 const operator = async (): Promise<Visitor> => {
@@ -60,18 +60,18 @@ const opened = async (): Promise<void> => {
   api = (JSON.parse((await command("keys", "create", "--account", id, "--json")).out) as { key: string }).key;
 };
 
-const insistOnReady = async (): Promise<void> => {
+const requireReady = async (): Promise<void> => {
   const ready = await fetch(`${url}/readyz`);
   expect([ready.status, await ready.json()]).toEqual([200, { status: "ready", faults: [] }]);
 };
 
 /** Checks what the service and the commands report while no key is set. */
-const insistOnNone = async (): Promise<void> => {
+const requireNone = async (): Promise<void> => {
   const says =
     /no provider has a key, .*console's page Providers \(Set key\), .*genrouter providers set-key.*GENROUTER_PROVIDERS__FAL__KEY/;
   expect(service.output()).toMatch(new RegExp(`routes +none can run: ${says.source}`));
   expect(service.output()).toMatch(new RegExp(`"reason":"${says.source}.*"msg":"provider keys missing"`));
-  await insistOnReady();
+  await requireReady();
   expect(await listed()).toEqual([]);
   expect(await submitted()).toEqual([422, "model_not_available"]);
   const models = JSON.parse((await command("models", "--all", "--json")).out) as { routes: { available: boolean }[] }[];
@@ -88,7 +88,7 @@ const insistOnNone = async (): Promise<void> => {
 
 test("a service without provider keys starts, prints how to set one and enables routes with the first key", async () => {
   await opened();
-  await insistOnNone();
+  await requireNone();
 
   const key = join(freshDir(), "fal.key");
   await Bun.write(key, `${KEY}\n`);
@@ -99,7 +99,7 @@ test("a service without provider keys starts, prints how to set one and enables 
 
   expect((await command("providers", "drop-key", "fal")).exit).toBe(0);
   expect(await listed()).toEqual([]);
-  await insistOnReady();
+  await requireReady();
 
   const ada = await operator();
   await ada.ok("POST", "/console/api/operator/providers/fal/key", { key: KEY });

@@ -7,7 +7,7 @@ import type { EventFields } from "../../src/logging/events.ts";
 
 describe("X-Forwarded-For", () => {
   const PUBLIC = { public_url: "https://genrouter.example.com", trusted_proxies: "" };
-  const told = (server: typeof PUBLIC, asked: readonly [peer: string, headers: Record<string, string>][]) => {
+  const reported = (server: typeof PUBLIC, asked: readonly [peer: string, headers: Record<string, string>][]) => {
     const lines: EventFields[] = [];
     const proxies = createProxies(server, (_event, fields = {}) => void lines.push(fields));
     const callers = asked.map(([peer, headers]) =>
@@ -19,7 +19,7 @@ describe("X-Forwarded-For", () => {
   test.each([PUBLIC, { ...PUBLIC, public_url: "" }])(
     "is ignored from an untrusted proxy on this machine, and one warning is logged (%j)",
     (server) => {
-      const { callers, lines } = told(server, [
+      const { callers, lines } = reported(server, [
         ["127.0.0.1", { "x-forwarded-for": "1.2.3.4" }],
         ["127.0.0.1", { "x-forwarded-for": "1.2.3.5" }],
       ]);
@@ -30,13 +30,13 @@ describe("X-Forwarded-For", () => {
 
   test("is expected from a trusted proxy, and a warning is logged once if it is missing", () => {
     const named = { ...PUBLIC, trusted_proxies: "127.0.0.1" };
-    const silent = told(named, [
+    const silent = reported(named, [
       ["127.0.0.1", { host: "genrouter.example.com" }],
       ["127.0.0.1", { host: "genrouter.example.com" }],
       ["127.0.0.1", { host: "127.0.0.1:8080" }],
     ]);
     expect(silent.lines).toEqual([{ address: "127.0.0.1", reason: expect.stringContaining("have it set X-Forwarded-For") }]);
-    const good = told(named, [["127.0.0.1", { host: "genrouter.example.com", "x-forwarded-for": "9.9.9.9, 203.0.113.7" }]]);
+    const good = reported(named, [["127.0.0.1", { host: "genrouter.example.com", "x-forwarded-for": "9.9.9.9, 203.0.113.7" }]]);
     expect(good).toEqual({ callers: ["203.0.113.7"], lines: [] });
   });
 
@@ -48,7 +48,7 @@ describe("X-Forwarded-For", () => {
     ["203.0.113.9:, 127.0.0.1", "127.0.0.1"],
     ["unknown", "127.0.0.1"],
   ])("%j from a trusted proxy yields the client address %s", (entry, caller) => {
-    const { callers } = told({ ...PUBLIC, trusted_proxies: "127.0.0.1" }, [["127.0.0.1", { "x-forwarded-for": entry }]]);
+    const { callers } = reported({ ...PUBLIC, trusted_proxies: "127.0.0.1" }, [["127.0.0.1", { "x-forwarded-for": entry }]]);
     expect(callers).toEqual([caller]);
   });
 

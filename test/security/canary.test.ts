@@ -76,24 +76,24 @@ describe("operator commands", () => {
   ];
   test.each(WORDS)("%s prints no secret as text, with --json or with --debug", async (_name, words) => {
     for (const more of [[], ["--json"], ["--debug"]]) {
-      const { out: told, err: warned } = await runHere([...words(), ...more, "--data", dir]);
-      expect(told.length + warned.length).toBeGreaterThan(0);
-      expect(saidIn(told + warned)).toEqual([]);
+      const { out: reported, err: warned } = await runHere([...words(), ...more, "--data", dir]);
+      expect(reported.length + warned.length).toBeGreaterThan(0);
+      expect(saidIn(reported + warned)).toEqual([]);
     }
   });
 
   test("trace prints no secret for any generation of any provider fault", async () => {
     for (const id of ids) {
-      const { out: told, err: warned } = await runHere(["trace", id, "--json", "--data", dir]);
-      expect(saidIn(told + warned)).toEqual([]);
+      const { out: reported, err: warned } = await runHere(["trace", id, "--json", "--data", dir]);
+      expect(saidIn(reported + warned)).toEqual([]);
     }
   });
 
   test("explain prints no secret of its input", async () => {
     const input = { prompt: SECRETS.prompt, image_url: signed("https://127.0.0.1/a", SECRETS.media) };
     for (const model of ["sim-edit-1", "sim-image-1"]) {
-      const { out: told, err: warned } = await runHere(["explain", model, JSON.stringify(input), "--data", dir]);
-      expect(saidIn(told + warned)).toEqual([]);
+      const { out: reported, err: warned } = await runHere(["explain", model, JSON.stringify(input), "--data", dir]);
+      expect(saidIn(reported + warned)).toEqual([]);
     }
   });
 });

@@ -77,8 +77,8 @@ describe("the key of a provider that repeats it in every response", () => {
       const made = [...echo.credentials].flatMap((value) => value.split(" ")).filter((word) => word.length >= 8);
       for (const [place, texts] of Object.entries(places))
         for (const secret of [CANARY, ...made]) {
-          const told = texts.find((text) => text.includes(secret));
-          expect([place, told?.slice(0, 400)]).toEqual([place, undefined]);
+          const reported = texts.find((text) => text.includes(secret));
+          expect([place, reported?.slice(0, 400)]).toEqual([place, undefined]);
         }
       await harness.crash();
       await echo.stop();

@@ -10,7 +10,7 @@ const CODES = "api/codes.test.ts";
 const LINKS = "files/links.test.ts";
 const ISOLATION = "security/isolation.test.ts";
 
-export const DOOR_LINES: readonly Line[] = [
+export const REQUEST_CHECKS: readonly Line[] = [
   {
     area: "auth",
     line: "no header: 401",

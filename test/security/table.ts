@@ -1,5 +1,5 @@
 // All lines of the security checks, each with its tests: file and a part of the title.
-import { DOOR_LINES } from "./request-checks.ts";
+import { REQUEST_CHECKS } from "./request-checks.ts";
 import { INNER_LINES } from "./service-checks.ts";
 
 export type Held = readonly [file: string, name: string];
@@ -11,4 +11,4 @@ export type Line = {
   held: readonly Held[];
 };
 
-export const LINES: readonly Line[] = [...DOOR_LINES, ...INNER_LINES];
+export const LINES: readonly Line[] = [...REQUEST_CHECKS, ...INNER_LINES];

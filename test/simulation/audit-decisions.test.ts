@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import type { Decided } from "../../src/admin/generations.ts";
 import type { Attempt, GenerationRecord } from "../../src/domain/types.ts";
-import type { JournalLine } from "../../src/store/store.ts";
+import type { StoredEvent } from "../../src/store/store.ts";
 import type { AuditRow } from "../../src/store/user-reads.ts";
 import { auditDecisions, type DecisionEvidence } from "../../src/torture/simulation/audit-decisions.ts";
 import { createCoverageCounters } from "../../src/torture/simulation/coverage-counters.ts";
@@ -30,7 +30,7 @@ const settled = () => ({
   steps: [
     { type: "settledByOperator", n: 1, by: OPERATOR.name, reason: "order 1" },
     { type: "collected", n: 1 },
-  ] as (JournalLine["event"] & { n?: number })[],
+  ] as (StoredEvent["event"] & { n?: number })[],
   lines: [{ target: ID, detail: { reason: "order 1" } }] as unknown as AuditRow[],
   end: { id: ID, status: "succeeded", costCredits: 20, completedAtMs: ENDED_MS } as GenerationRecord,
   states: ["delivered"] as Attempt["state"][],

@@ -86,8 +86,8 @@ const TAMPERINGS: Tampering[] = [
     said: "a conflict over an unused key",
     tamper: (evidence) => {
       const heard = firstHeard(evidence);
-      const wish = { ...heard.planned, key: "never used" };
-      const conflict = { ...heard, wish, accepted: null, refused: "idempotency_conflict" };
+      const request = { ...heard.planned, key: "never used" };
+      const conflict = { ...heard, wish: request, accepted: null, refused: "idempotency_conflict" };
       return { ...evidence, notebook: { ...evidence.notebook, heard: [...evidence.notebook.heard, conflict] } };
     },
     found: /a conflict over key/,

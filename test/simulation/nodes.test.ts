@@ -62,7 +62,7 @@ const openScene = () => {
   const world = createTimeline();
   const { database, giveBack } = borrowDatabase();
   const reads = readsOver(database);
-  const shared = createSharedDatabase({ database, reads, world, book: createOwnershipOracle((text) => found.push(text)) });
+  const shared = createSharedDatabase({ database, reads, world, ownership: createOwnershipOracle((text) => found.push(text)) });
   const epochs = ["a", "b"].map((name) => shared.open(name, LEASE_MS, world.nowMs()).epoch) as [number, number];
   const pass = (ms: number) => {
     world.after(ms, () => undefined);
@@ -151,7 +151,7 @@ test.each<[said: string, play: (book: ReturnType<typeof createOwnershipOracle>) 
   ["a takeover from a living node", (book) => book.claimed(2, 4096), /while it was a's/],
   ["one number given to two generations", (book) => book.done(2, admit, admitted), /given to two generations/],
   ["one epoch given to two nodes", (book) => book.joined(1, "c"), /was given to a and to c/],
-])("the ownership oracle reports %s", (_, play, told) => {
+])("the ownership oracle reports %s", (_, play, reported) => {
   const found: string[] = [];
   const book = createOwnershipOracle((text) => found.push(text));
   book.joined(1, "a");
@@ -160,7 +160,7 @@ test.each<[said: string, play: (book: ReturnType<typeof createOwnershipOracle>) 
   book.done(1, admit, admitted);
   expect(found).toEqual([]);
   play(book);
-  expect(found.join("\n")).toMatch(told);
+  expect(found.join("\n")).toMatch(reported);
 });
 
 test("a paused process runs its overdue timers in order, and its monotonic clock includes the pause", () => {

@@ -136,8 +136,10 @@ test("ModelArk and Volcengine give unique ids to 3,000 tasks of the same moment"
   for (let round = 0; round < 60; round++) {
     const provider = round % 2 ? "modelark" : "volcengine";
     const headers = { authorization: "Bearer key" };
-    const told = await Promise.all(Array.from({ length: 50 }, () => ask(provider, "/contents/generations/tasks", headers, task)));
-    ids.push(...told.map(({ body }) => (body as { id?: string }).id ?? "none"));
+    const reported = await Promise.all(
+      Array.from({ length: 50 }, () => ask(provider, "/contents/generations/tasks", headers, task)),
+    );
+    ids.push(...reported.map(({ body }) => (body as { id?: string }).id ?? "none"));
   }
   expect(ids[0]).toMatch(/^cgt-\d{14}-[0-9a-f]{5}$/);
   expect(new Set(ids).size).toBe(3000);

@@ -147,7 +147,7 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
   await place.close();
   const { submissions, twice } = submittedTwice(place.providerLog);
   const faults = [...faultsIn(place.serviceLogs()), ...(exit === 0 ? [] : [`the service ended with ${exit}`])];
-  const told: Facts = {
+  const reported: Facts = {
     ...facts,
     invariants: await invariantsOf(genrouter, dir),
     twice,
@@ -156,7 +156,7 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
     faults,
   };
   const { strange: _, ...tally } = load.tally;
-  return { samples, rows: verdictOf(samples, told), extra: { ...tally, submissions } };
+  return { samples, rows: verdictOf(samples, reported), extra: { ...tally, submissions } };
 };
 
 const home = values.out ?? makeScratch("soak-");

@@ -64,8 +64,8 @@ const puts = () => bucket.seen.filter(({ method, key }) => method === "PUT" && k
 moving("uploads stored files with their headers, leaves out expired ones, and keeps the files of the directory", async () => {
   const dir = freshDir();
   const ids = await keepFiles(dir);
-  const { exit, told, err } = await migrate(dir);
-  expect([exit, told]).toMatchObject([0, { moved: true, files: { in_bucket: KEPT, missing: [] } }]);
+  const { exit, told: reported, err } = await migrate(dir);
+  expect([exit, reported]).toMatchObject([0, { moved: true, files: { in_bucket: KEPT, missing: [] } }]);
   expect(err).toMatch(/^result files {2}\[/m);
   expect([...bucket.objects.keys()].toSorted()).toEqual(
     ids
@@ -108,9 +108,9 @@ moving("reports each missing or damaged file by its id, and uploads the others",
   const [gone = "", damaged = ""] = await keepFiles(dir);
   rmSync(join(dir, "files", pathOfFile(gone, 1)));
   await Bun.write(join(dir, "files", pathOfFile(damaged, 1)), "FILM 1");
-  const { exit, told } = await migrate(dir);
-  expect([exit, told.moved, told.files.in_bucket]).toEqual([0, true, KEPT - 2]);
-  expect(told.files.missing.toSorted((a: { why: string }, b: { why: string }) => (a.why < b.why ? -1 : 1))).toEqual([
+  const { exit, told: reported } = await migrate(dir);
+  expect([exit, reported.moved, reported.files.in_bucket]).toEqual([0, true, KEPT - 2]);
+  expect(reported.files.missing.toSorted((a: { why: string }, b: { why: string }) => (a.why < b.why ? -1 : 1))).toEqual([
     { id: gone, n: 1, why: "it is not on disk" },
     { id: damaged, n: 1, why: "the file has other bytes than it had" },
   ]);

@@ -67,7 +67,7 @@ const movedFrom = performance.now();
 /** Each run lasts longer than the one before, so that the kills fall into different steps. */
 const lifeMs = Math.max(1500, Math.round(flags.generations / 60));
 let kills = 0;
-let told = "";
+let reported = "";
 for (let isOver = false; !isOver; ) {
   const child = start(move, { GENROUTER_LOG__LEVEL: "error" });
   const timer = kills < flags.kills ? setTimeout(() => child.kill("SIGKILL"), lifeMs * (kills + 1)) : undefined;
@@ -79,8 +79,8 @@ for (let isOver = false; !isOver; ) {
     continue;
   }
   isOver = true;
-  told = child.output();
-  judge(`the migration completes after ${kills} kills`, code === 0, told.slice(-2000));
+  reported = child.output();
+  judge(`the migration completes after ${kills} kills`, code === 0, reported.slice(-2000));
 }
 const moveS = secondsSince(movedFrom);
 

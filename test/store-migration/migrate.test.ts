@@ -41,8 +41,12 @@ const newDatabase = async (): Promise<TestDatabase> => {
   databases.push(database);
   return database;
 };
-const move = (dir: string, url: string, more: Partial<MigrateRequest> = {}, tell: (told: Progress) => void = () => undefined) =>
-  migrateStore({ dir, networkDisk: false, url, signal: new AbortController().signal, bringFiles: null, ...more }, tell);
+const move = (
+  dir: string,
+  url: string,
+  more: Partial<MigrateRequest> = {},
+  report: (reported: Progress) => void = () => undefined,
+) => migrateStore({ dir, networkDisk: false, url, signal: new AbortController().signal, bringFiles: null, ...more }, report);
 const isGood = ({ isMoved, source, target }: Outcome): boolean =>
   isMoved && [...(source ?? []), ...(target ?? [])].every(({ ok }) => ok);
 /** All rows of a database. */
@@ -102,9 +106,9 @@ moving("a migration that is stopped after any page resumes there, and copies eve
   let stops = 0;
   for (let isMoved = false; !isMoved; ) {
     const stop = new AbortController();
-    const told: Progress[] = [];
+    const reported: Progress[] = [];
     const outcome = await move(dir, database.url, { signal: stop.signal, pageRows: 7 }, (progress) => {
-      told.push(progress);
+      reported.push(progress);
       if (progress.step === "loading" || progress.step === "settling") stop.abort(new Error("stopped by the test"));
     }).catch((fault: unknown) => fault);
     if (outcome instanceof Error) {

@@ -222,7 +222,7 @@ test("keeps the hold of a parked generation, reports it in a gauge and in verify
   });
   const accounts = await harness.store.accounts();
   expect(accounts.map(({ heldCredits, inProgress }) => [heldCredits, inProgress])).toContainEqual([80, 4]);
-  const last = (await harness.store.journalOf(running[1] ?? 0)).at(-1);
+  const last = (await harness.store.eventsOf(running[1] ?? 0)).at(-1);
   expect(last?.event).toEqual({
     type: "parked",
     reason: expect.stringMatching(/^\d consecutive starts ended during its recovery$/),

@@ -134,13 +134,13 @@ test("keeps every generation that a killed process acknowledged, with all invari
     ],
     { stdout: "pipe" },
   );
-  let told = "";
+  let reported = "";
   for await (const chunk of child.stdout) {
-    told += new TextDecoder().decode(chunk);
-    if (told.length > 26 * 60) child.kill("SIGKILL");
+    reported += new TextDecoder().decode(chunk);
+    if (reported.length > 26 * 60) child.kill("SIGKILL");
   }
   const store = await open();
-  const ids = told.split("\n").slice(0, -1);
+  const ids = reported.split("\n").slice(0, -1);
   expect(ids.length).toBeGreaterThan(50);
   for (const id of ids) expect(await store.findGeneration(id)).toMatchObject({ status: "queued" });
   expect(await violations(store)).toEqual([]);

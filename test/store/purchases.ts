@@ -61,8 +61,8 @@ export const foreignMutation = (
   amount: number,
   changes: Partial<RecordForeignReversal> = {},
 ): RecordForeignReversal => {
-  const { credits: _, mutation: __, ...told } = reversalMutation(id, of, amount);
-  return { ...told, mutation: "note-foreign-reversal", amount, currency: "eur", ...changes };
+  const { credits: _, mutation: __, ...reported } = reversalMutation(id, of, amount);
+  return { ...reported, mutation: "note-foreign-reversal", amount, currency: "eur", ...changes };
 };
 
 /** An operator's decision about a reversal in another currency. */

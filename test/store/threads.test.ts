@@ -23,17 +23,20 @@ const written = async (): Promise<string> => {
 
 const verdicts = async (dir: string) => {
   const [here, threads] = await Promise.all([openSqliteReads(dir), openSqliteReads(dir, { largeBytes: 0 })]);
-  const told: string[] = [];
-  const seen = { here: await here.verify(null), threads: await threads.verify(null, (done, of) => told.push(`${done}/${of}`)) };
+  const reported: string[] = [];
+  const seen = {
+    here: await here.verify(null),
+    threads: await threads.verify(null, (done, of) => reported.push(`${done}/${of}`)),
+  };
   await Promise.all([here.close(), threads.close()]);
-  return { ...seen, told };
+  return { ...seen, told: reported };
 };
 
 test("returns the same result on several threads as on one, and reports each clause", async () => {
-  const { here, threads, told } = await verdicts(await written());
+  const { here, threads, told: reported } = await verdicts(await written());
   expect(threads.every(({ ok }) => ok)).toBe(true);
   expect(threads).toEqual(here);
-  expect(told).toEqual(CLAUSES.map((_, at) => `${at + 1}/${CLAUSES.length}`));
+  expect(reported).toEqual(CLAUSES.map((_, at) => `${at + 1}/${CLAUSES.length}`));
 });
 
 test("finds the same offending rows on several threads as on one", async () => {

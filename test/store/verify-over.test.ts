@@ -53,12 +53,12 @@ const seenAt = (nowMs: number | null): Seen => ({
 });
 
 test.each([null, NOW_MS + 5000])("finds no violation in a complete fixture at %p", async (nowMs) => {
-  const told: string[] = [];
-  const results = await verifyOver(CHECKS, seenAt(nowMs), (done, of, soFar) => told.push(`${done}/${of} ${soFar.length}`));
+  const reported: string[] = [];
+  const results = await verifyOver(CHECKS, seenAt(nowMs), (done, of, soFar) => reported.push(`${done}/${of} ${soFar.length}`));
   expect(results.filter(({ ok }) => !ok)).toEqual([]);
   expect(results.map(({ invariant }) => invariant)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
   const all = CHECKS.flatMap(({ clauses }) => clauses).length;
-  expect([told[0], told.at(-1)]).toEqual([`1/${all} 0`, `${all}/${all} 13`]);
+  expect([reported[0], reported.at(-1)]).toEqual([`1/${all} 0`, `${all}/${all} 13`]);
 });
 
 test("finds every planted violation with the same rows as the SQLite verification", async () => {

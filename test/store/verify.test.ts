@@ -134,10 +134,10 @@ test("reports every violated clause, even when another clause has more than twen
   const back = [`(31, 1, 0, 1, 'running.polling', '{}')`, `(31, 2, 0, 1, 'queued', '{}')`];
   const broken = await brokenBy(`INSERT INTO generation_event VALUES ${[...gaps, ...back].join(",")};
     INSERT INTO snapshot VALUES (31, 2, 'queued', NULL, NULL, NULL, '{}')`);
-  const told = broken.find(({ invariant }) => invariant === 10)?.offending ?? [];
-  expect(told).toHaveLength(20);
-  expect(told.filter(({ fault }) => String(fault).startsWith("the versions of the events have a gap"))).not.toEqual([]);
-  expect(told.find(({ fault }) => String(fault).startsWith("the events return"))).toMatchObject({ generation_seq: 31 });
+  const reported = broken.find(({ invariant }) => invariant === 10)?.offending ?? [];
+  expect(reported).toHaveLength(20);
+  expect(reported.filter(({ fault }) => String(fault).startsWith("the versions of the events have a gap"))).not.toEqual([]);
+  expect(reported.find(({ fault }) => String(fault).startsWith("the events return"))).toMatchObject({ generation_seq: 31 });
 });
 
 test("reports a damaged page as a violation instead of throwing", async () => {

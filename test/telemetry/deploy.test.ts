@@ -56,7 +56,7 @@ const ELSEWHERE: Record<string, string[]> = {
 const ADDED = ["job", "instance"];
 
 /** Labels by sample name, of a service in which every kind of event has occurred once. */
-const told = new Map<string, Set<string>>();
+const reported = new Map<string, Set<string>>();
 let harness: Harness;
 beforeAll(async () => {
   // The backup metric is exported only if a backup directory is configured.
@@ -66,18 +66,19 @@ beforeAll(async () => {
   harness.simulator.script({ fault: "stuck", prompt: "stands" });
   await harness.submit("sim-image-1", { prompt: "stands" });
   const { text } = await harness.request("GET", "/metrics", { key: null });
-  for (const { name, labels } of samplesIn(text)) told.set(name, new Set([...(told.get(name) ?? []), ...Object.keys(labels)]));
-  for (const [name, labels] of Object.entries(ELSEWHERE)) told.set(name, new Set(labels));
+  for (const { name, labels } of samplesIn(text))
+    reported.set(name, new Set([...(reported.get(name) ?? []), ...Object.keys(labels)]));
+  for (const [name, labels] of Object.entries(ELSEWHERE)) reported.set(name, new Set(labels));
 });
 afterAll(() => harness.close());
 
 /** Names that an expression and its printed labels use, but no metric has. */
 const untold = (expr: string, printed: readonly string[] = []): string[] => {
   const { metrics, grouped } = asked(expr);
-  const faults = metrics.filter(({ name }) => !told.has(name)).map(({ name }) => name);
-  const known = new Set([...ADDED, ...metrics.flatMap(({ name }) => [...(told.get(name) ?? [])])]);
+  const faults = metrics.filter(({ name }) => !reported.has(name)).map(({ name }) => name);
+  const known = new Set([...ADDED, ...metrics.flatMap(({ name }) => [...(reported.get(name) ?? [])])]);
   for (const { name, labels } of metrics)
-    for (const label of labels) if (![...ADDED, ...(told.get(name) ?? [])].includes(label)) faults.push(`${name}{${label}}`);
+    for (const label of labels) if (![...ADDED, ...(reported.get(name) ?? [])].includes(label)) faults.push(`${name}{${label}}`);
   for (const label of [...grouped, ...printed]) if (!known.has(label)) faults.push(`{${label}}`);
   if (metrics.length === 0) faults.push(`no metric in ${expr}`);
   return faults;

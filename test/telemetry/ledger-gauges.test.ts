@@ -64,11 +64,11 @@ const inside = async (then: (dir: string) => Promise<void>): Promise<void> => {
 test("returns the same gauges for every page size, equal to the sums of the tables", async () => {
   await inside(async (dir) => {
     const reads = await openSqliteReads(dir);
-    const told = [];
+    const reported = [];
     for (const rows of [1, 2, 3, 1000]) {
       const books = createLedgerGauges(standingOver(reads), rows);
       const open = await books.open();
-      told.push([
+      reported.push([
         open?.status,
         [...(open?.reservedOf ?? [])],
         open?.oldestQueuedMs,
@@ -76,8 +76,8 @@ test("returns the same gauges for every page size, equal to the sums of the tabl
         await books.filesBytes(),
       ]);
     }
-    for (const one of told) expect(one).toEqual(told[0] as never);
-    const [status, reserved, oldest, imbalance, bytes] = told[0] as [object, [string, number][], number, number, number];
+    for (const one of reported) expect(one).toEqual(reported[0] as never);
+    const [status, reserved, oldest, imbalance, bytes] = reported[0] as [object, [string, number][], number, number, number];
     expect(status).toEqual({ queued: 3, running: 1 });
     const db = new Database(join(dir, "genrouter.db"), { readonly: true });
     const figure = (sql: string) => Object.values(db.query<Record<string, number>, []>(sql).get() ?? {})[0];

@@ -51,9 +51,9 @@ const place = await openPlace(genrouter, 1, {
 servicePid = place.nodes[0]?.child.pid ?? 0;
 const judged: [boolean, string][] = [];
 try {
-  const { right, told, ends, byKind, costUsd } = await playTwoFaced(place, faces, plan);
+  const { right, told: reported, ends, byKind, costUsd } = await playTwoFaced(place, faces, plan);
   judged.push([right === plan.cases, `${right} of ${plan.cases} orders are billed as received, or not billed`]);
-  for (const line of told) say(`       ${line}`);
+  for (const line of reported) say(`       ${line}`);
   const shown = await place.command("credits", "show", "--account", place.orderer.id, "--json");
   const line = shown.output.split("\n").find((each) => each.startsWith("{")) ?? "{}";
   const { available_usd: left = 0, held_usd: held } = JSON.parse(line) as { available_usd?: number; held_usd?: number };

@@ -24,7 +24,7 @@ export type Outcome = {
 
 const PATIENCE_MS = 120_000;
 const LOOK_MS = 100;
-const MOST_TOLD = 20;
+const MAX_REPORTED = 20;
 
 const untilEnd = async ({ nodes, orderer }: Place, id: string): Promise<Shown> => {
   const endMono = performance.now() + PATIENCE_MS;
@@ -114,7 +114,7 @@ export const playTwoFaced = async (place: Place, faces: Faces, { cases, seed, la
     outcome.byKind[face.kind] = { right: right + (fault === undefined ? 1 : 0), of: of + 1 };
     if (fault === undefined) {
       outcome.right += 1;
-    } else if (outcome.told.length < MOST_TOLD)
+    } else if (outcome.told.length < MAX_REPORTED)
       outcome.told.push(`${at}: ${order.name}, ${firstMs} ms when asked ${face.says}, else ${secondMs} ms: ${fault}`);
     if ("refused" in ended) outcome.ends.refused += 1;
     else {

@@ -34,7 +34,7 @@ const findPage = (pages: readonly PageOf[], path: string): Found | undefined => 
 const OwnFrame = ({ hasAccount, notice, ...frame }: ComponentProps<typeof Frame> & { hasAccount: boolean }): VNode => {
   const own = useOwnCredits(hasAccount, frame.path);
   const { value: credits } = own;
-  const isToldThere = frame.path.startsWith("/console/credits");
+  const isShownThere = frame.path.startsWith("/console/credits");
   return (
     <OwnCredits.Provider value={hasAccount ? own : null}>
       <Frame
@@ -43,7 +43,7 @@ const OwnFrame = ({ hasAccount, notice, ...frame }: ComponentProps<typeof Frame>
         notice={
           <>
             {notice}
-            {credits && !isToldThere && <CreditsNotice credits={credits} />}
+            {credits && !isShownThere && <CreditsNotice credits={credits} />}
           </>
         }
       />

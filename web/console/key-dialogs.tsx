@@ -1,7 +1,7 @@
 // Dialogs of the keys page: create and show once, change, rotate, revoke.
 import type { ComponentChildren, VNode } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
-import type { KeysPage, KeyView, MadeKey } from "../../src/console/keys-dto.ts";
+import type { CreatedKeyDto, KeysPage, KeyView } from "../../src/console/keys-dto.ts";
 import { timeText } from "../components/format.ts";
 import { Modal } from "../components/modal.tsx";
 import { relativeTime } from "./format.ts";
@@ -11,7 +11,7 @@ import { EMPTY_FORM, type FormFaults, formOf, type KeyForm, requestOf } from "./
 export type KeyAction =
   | { kind: "make" }
   | { kind: "change" | "rotate" | "revoke"; key: KeyView }
-  | { kind: "made"; made: MadeKey; from: KeyView | null };
+  | { kind: "made"; made: CreatedKeyDto; from: KeyView | null };
 /** Sends a request; throws an Error whose message is shown to the user. */
 export type Send = <T>(method: "GET" | "POST" | "PATCH", path: string, body?: unknown) => Promise<T>;
 type Parts = { page: KeysPage; send: Send; close: () => void; done: (next?: KeyAction) => void };
@@ -81,7 +81,7 @@ const Edit = ({ page, send, close, done, of }: Parts & { of: KeyView | null }): 
       return undefined;
     }
     if (of === null)
-      return send<MadeKey>("POST", `/console/api/keys${accountQuery(page)}`, read.request).then((made) =>
+      return send<CreatedKeyDto>("POST", `/console/api/keys${accountQuery(page)}`, read.request).then((made) =>
         done({ kind: "made", made, from: null }),
       );
     const { scope: _, ...change } = read.request;
@@ -105,7 +105,7 @@ const Rotate = ({ key_: key, send, close, done }: Parts & { key_: KeyView }): VN
   const [overlapMs, setOverlap] = useState(24 * HOUR_MS);
   const id = useId();
   const submit = () =>
-    send<MadeKey>("POST", `/console/api/keys/${key.id}/rotate`, { overlapMs }).then((made) =>
+    send<CreatedKeyDto>("POST", `/console/api/keys/${key.id}/rotate`, { overlapMs }).then((made) =>
       done({ kind: "made", made, from: key }),
     );
   return (
@@ -148,7 +148,7 @@ const Revoke = ({ key_: key, send, close, done }: Parts & { key_: KeyView }): VN
   </Modal>
 );
 
-const Made = ({ made, from, close }: { made: MadeKey; from: KeyView | null; close: () => void }): VNode => {
+const CreatedKeyDialog = ({ made, from, close }: { made: CreatedKeyDto; from: KeyView | null; close: () => void }): VNode => {
   const [text, say] = useState("");
   const copy = () =>
     navigator.clipboard.writeText(made.key).then(
@@ -181,7 +181,7 @@ const Made = ({ made, from, close }: { made: MadeKey; from: KeyView | null; clos
 
 export const KeyDialog = ({ action, ...parts }: Parts & { action: KeyAction }): VNode => {
   if (action.kind === "make") return <Edit {...parts} of={null} />;
-  if (action.kind === "made") return <Made made={action.made} from={action.from} close={parts.close} />;
+  if (action.kind === "made") return <CreatedKeyDialog made={action.made} from={action.from} close={parts.close} />;
   if (action.kind === "change") return <Edit {...parts} of={action.key} />;
   return action.kind === "rotate" ? <Rotate {...parts} key_={action.key} /> : <Revoke {...parts} key_={action.key} />;
 };

@@ -17,7 +17,7 @@ const EXPIRIES: Record<Expiry, string> = {
 /** With more models, the list has a search field. */
 const FEW = 12;
 
-const Labelled = (of: {
+const LabelledField = (of: {
   label: string;
   fault?: string | undefined;
   hint?: string;
@@ -92,11 +92,11 @@ const ModelChoice = ({ form, set, faults, models }: Parts & Pick<KeysPage, "mode
 /** `isNew`: the scope is chosen at creation and cannot be changed. */
 export const KeyFields = ({ form, set, faults, models, isNew }: Parts & Pick<KeysPage, "models"> & { isNew: boolean }): VNode => (
   <>
-    <Labelled label="Name" fault={faults.name} hint="The purpose of the key.">
+    <LabelledField label="Name" fault={faults.name} hint="The purpose of the key.">
       {(aria) => (
         <input {...aria} value={form.name} maxLength={200} onInput={(event) => set({ name: event.currentTarget.value })} />
       )}
-    </Labelled>
+    </LabelledField>
     {isNew && (
       <fieldset>
         <legend>Scope</legend>
@@ -113,7 +113,7 @@ export const KeyFields = ({ form, set, faults, models, isNew }: Parts & Pick<Key
         ))}
       </fieldset>
     )}
-    <Labelled label="Expires">
+    <LabelledField label="Expires">
       {(aria) => (
         <select {...aria} value={form.expiry} onChange={(event) => set({ expiry: event.currentTarget.value as Expiry })}>
           {Object.entries(EXPIRIES).map(([value, says]) => (
@@ -123,18 +123,18 @@ export const KeyFields = ({ form, set, faults, models, isNew }: Parts & Pick<Key
           ))}
         </select>
       )}
-    </Labelled>
+    </LabelledField>
     {form.expiry === "date" && (
-      <Labelled label="Last day" fault={faults.date} hint="The key expires at the end of this day, UTC.">
+      <LabelledField label="Last day" fault={faults.date} hint="The key expires at the end of this day, UTC.">
         {(aria) => (
           <input {...aria} type="date" value={form.date} onInput={(event) => set({ date: event.currentTarget.value })} />
         )}
-      </Labelled>
+      </LabelledField>
     )}
     <fieldset class="key-amounts">
       <legend>Spending limits in USD</legend>
       {KEY_WINDOWS.map((window) => (
-        <Labelled key={window} label={WINDOW_NAMES[window]} fault={faults[window]}>
+        <LabelledField key={window} label={WINDOW_NAMES[window]} fault={faults[window]}>
           {(aria) => (
             <input
               {...aria}
@@ -144,7 +144,7 @@ export const KeyFields = ({ form, set, faults, models, isNew }: Parts & Pick<Key
               onInput={(event) => set({ limits: { ...form.limits, [window]: event.currentTarget.value } })}
             />
           )}
-        </Labelled>
+        </LabelledField>
       ))}
     </fieldset>
     <ModelChoice {...{ form, set, faults, models }} />

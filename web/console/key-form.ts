@@ -17,7 +17,7 @@ export type KeyForm = {
 export type FormFaults = Partial<Record<"name" | "date" | "models" | KeyWindow, string>>;
 
 const DAY_MS = 86_400_000;
-const MOST_CREDITS = 1_000_000_000;
+const MAX_CREDITS = 1_000_000_000;
 export const WINDOW_NAMES: Record<KeyWindow, string> = { day: "Per day", week: "Per week", month: "Per month" };
 
 export const EMPTY_FORM: KeyForm = {
@@ -48,7 +48,7 @@ export const creditsOf = (text: string): number | null | undefined => {
   if (text.trim() === "") return null;
   const match = /^(\d{1,8})(?:[.,](\d{1,2}))?$/.exec(text.trim());
   const credits = match ? Number(match[1]) * 100 + Number((match[2] ?? "").padEnd(2, "0")) : 0;
-  return credits >= 1 && credits <= MOST_CREDITS ? credits : undefined;
+  return credits >= 1 && credits <= MAX_CREDITS ? credits : undefined;
 };
 
 const endOf = (date: string): number => Date.parse(`${date}T00:00:00Z`) + DAY_MS;

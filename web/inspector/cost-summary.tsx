@@ -1,6 +1,6 @@
 // Cost summary of a generation: a sentence, amounts, and each attempt.
 import type { VNode } from "preact";
-import { type AttemptBill, type Bill, billOf } from "../../actors/replay/cost-breakdown.ts";
+import { type AttemptCost, type CostBreakdown, costBreakdownOf } from "../../actors/replay/cost-breakdown.ts";
 import type { ReplayStep } from "../../actors/replay/replay.ts";
 import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
 import { usd } from "../components/format.ts";
@@ -9,8 +9,8 @@ import { elapsed } from "./format.ts";
 const othersOf = (count: number): string =>
   count === 0 ? "" : count === 1 ? " The other attempt was not charged." : ` The ${count} other attempts were not charged.`;
 
-const Verdict = ({ bill, quotedCredits }: { bill: Bill; quotedCredits: number }): VNode => {
-  const { attempts, chargedCredits, unpaid } = bill;
+const Verdict = ({ costs, quotedCredits }: { costs: CostBreakdown; quotedCredits: number }): VNode => {
+  const { attempts, chargedCredits, unpaid } = costs;
   if (unpaid !== null) return <p class="bill-verdict">{unpaid}</p>;
   const paid = attempts.find((attempt) => attempt.chargedCredits > 0) ?? attempts.find(({ look }) => look === "good");
   return (
@@ -27,7 +27,7 @@ const Verdict = ({ bill, quotedCredits }: { bill: Bill; quotedCredits: number })
   );
 };
 
-const Attempt = ({ attempt, startMs, endMs }: { attempt: AttemptBill; startMs: number; endMs: number | null }): VNode => {
+const Attempt = ({ attempt, startMs, endMs }: { attempt: AttemptCost; startMs: number; endMs: number | null }): VNode => {
   const { n, routeId, outcome, look, onTheWay, beganAtMs, endedAtMs, priceCredits, chargedCredits, why } = attempt;
   const untilMs = endedAtMs ?? endMs;
   return (
@@ -48,23 +48,23 @@ const Attempt = ({ attempt, startMs, endMs }: { attempt: AttemptBill; startMs: n
 };
 
 /** @param steps all steps of its replay. */
-export const ReplayBill = ({ reported, steps }: { reported: GenerationHistoryDto; steps: readonly ReplayStep[] }): VNode => {
+export const CostSummary = ({ reported, steps }: { reported: GenerationHistoryDto; steps: readonly ReplayStep[] }): VNode => {
   const { generation, accountId, given } = reported;
   const { model, status, quotedCredits, createdAtMs, completedAtMs } = generation;
-  const bill = billOf(steps, given.transfers);
+  const costs = costBreakdownOf(steps, given.transfers);
   const facts: [string, string | null][] = [
     ["Model", model],
     [completedAtMs === null ? "State" : "End state", steps.at(-1)?.to ?? status],
     ["Duration", completedAtMs === null ? null : elapsed(completedAtMs - createdAtMs)],
     ["Quoted", usd(quotedCredits)],
-    ["Held", usd(bill.heldCredits)],
-    ["Charged", usd(bill.chargedCredits)],
-    ["Released", usd(bill.releasedCredits)],
+    ["Held", usd(costs.heldCredits)],
+    ["Charged", usd(costs.chargedCredits)],
+    ["Released", usd(costs.releasedCredits)],
     ["Account", accountId],
   ];
   return (
     <section class="bill" aria-label="Cost and reasons">
-      <Verdict bill={bill} quotedCredits={quotedCredits} />
+      <Verdict costs={costs} quotedCredits={quotedCredits} />
       <dl class="replay-facts">
         {facts.map(([name, value]) =>
           value === null ? null : (
@@ -75,16 +75,16 @@ export const ReplayBill = ({ reported, steps }: { reported: GenerationHistoryDto
           ),
         )}
       </dl>
-      {bill.attempts.length === 0 ? <p>No attempt has begun{completedAtMs === null ? " yet" : ""}.</p> : null}
+      {costs.attempts.length === 0 ? <p>No attempt has begun{completedAtMs === null ? " yet" : ""}.</p> : null}
       <ol class="bill-attempts" aria-label="Attempts">
-        {bill.attempts.map((attempt) => (
+        {costs.attempts.map((attempt) => (
           <Attempt key={attempt.n} attempt={attempt} startMs={createdAtMs} endMs={completedAtMs} />
         ))}
       </ol>
-      {bill.passed.length === 0 ? null : (
+      {costs.passed.length === 0 ? null : (
         <p>
           Skipped routes:{" "}
-          {bill.passed.map(({ routeId, reason }, at) => (
+          {costs.passed.map(({ routeId, reason }, at) => (
             <span key={`${at}`}>
               {at > 0 ? ", " : ""}
               <code>{routeId}</code> ({reason})

@@ -4,8 +4,8 @@
 import type { VNode } from "preact";
 import type { Json, JsonObject } from "../../src/domain/types.ts";
 
-const MOST_DEEP = 8;
-const MOST_STATES = 300;
+const MAX_DEEP = 8;
+const MAX_STATES = 300;
 
 const objectOf = (value: Json | undefined): JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
@@ -23,7 +23,7 @@ type Budget = { left: number };
 const State = ({ box, active, deep, budget }: { box: Box; active: readonly string[]; deep: number; budget: Budget }): VNode => {
   const { name, path, definition } = box;
   const isActive = active.some((leaf) => leaf === path || leaf.startsWith(`${path}.`));
-  const below = deep < MOST_DEEP ? boxesOf(definition, path, budget) : [];
+  const below = deep < MAX_DEEP ? boxesOf(definition, path, budget) : [];
   const events = Object.entries(objectOf(definition.on)).slice(0, 30);
   const kind = typeof definition.type === "string" && definition.type !== "compound" ? definition.type : "";
   return (
@@ -59,7 +59,7 @@ const boxesOf = (definition: JsonObject, path: string, budget: Budget): Box[] =>
 
 /** @param state paths of the active states. */
 export const GuestChart = ({ definition, state }: { definition: JsonObject; state: string }): VNode => {
-  const budget = { left: MOST_STATES };
+  const budget = { left: MAX_STATES };
   const boxes = boxesOf(definition, "", budget);
   if (boxes.length === 0)
     return (

@@ -21,12 +21,12 @@ export type Shown = {
 };
 
 /** Maximum number of events in the log, and of rows of ended actors, which remain visible for a moment. */
-export const MOST_EVENTS = 300;
-const MOST_ENDED = 50;
+export const MAX_EVENTS = 300;
+const MAX_ENDED = 50;
 const ENDED_FOR_MS = 10_000;
 const SHOW_EVERY_MS = 250;
 const FIRST_RETRY_MS = 500;
-const LONGEST_RETRY_MS = 10_000;
+const MAX_RETRY_MS = 10_000;
 
 const EMPTY: Shown = {
   ...{ rows: [], events: [], counts: {}, totals: null, chosen: null, lastOf: new Map(), nowMs: 0, leftOut: 0 },
@@ -62,7 +62,7 @@ export const createLiveFeed = (socketUrl: string) => {
   };
   const sweep = () => {
     for (const [id, atMs] of endedAt) {
-      if (endedAt.size <= MOST_ENDED && performance.now() - atMs < ENDED_FOR_MS) break;
+      if (endedAt.size <= MAX_ENDED && performance.now() - atMs < ENDED_FOR_MS) break;
       forget(id);
     }
   };
@@ -83,7 +83,7 @@ export const createLiveFeed = (socketUrl: string) => {
       if (row.actor === "ended") endedAt.set(row.id, performance.now());
     }
     for (const event of batch.events ?? []) lastOf.set(event.id, event);
-    if (batch.events) events = [...events, ...batch.events].slice(-MOST_EVENTS);
+    if (batch.events) events = [...events, ...batch.events].slice(-MAX_EVENTS);
     if (batch.hello) hello.value = batch.hello;
     rest = {
       counts: batch.counts ?? rest.counts,
@@ -122,7 +122,7 @@ export const createLiveFeed = (socketUrl: string) => {
       if (isClosed || socket !== mine) return;
       if (wasLive) connection.value = "lost";
       retry = setTimeout(connect, retryMs);
-      retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2);
+      retryMs = Math.min(MAX_RETRY_MS, retryMs * 2);
       void troubleOf(socketUrl, code, wasLive).then((trouble) => {
         // A later attempt may have succeeded in the meantime.
         if (!isClosed && (socket === mine || connection.value !== "live")) connection.value = trouble;

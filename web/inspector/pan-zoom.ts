@@ -60,11 +60,11 @@ export type Spot = { x: number; y: number; width: number; height: number };
 /** Free space beside a position that cannot be centred. */
 const MARGIN = 12;
 /** Padding added above the content of a frame, so that its start can be scrolled down. */
-const roomAbove = new WeakMap<HTMLElement, number>();
+const spaceAbove = new WeakMap<HTMLElement, number>();
 /** Sets the padding above and below; the visible content does not move. */
 const evictOldest = (frame: HTMLElement, above: number, below: number): void => {
-  const before = roomAbove.get(frame) ?? 0;
-  roomAbove.set(frame, above);
+  const before = spaceAbove.get(frame) ?? 0;
+  spaceAbove.set(frame, above);
   frame.style.setProperty("--above", `${above}px`);
   frame.style.setProperty("--below", `${below}px`);
   if (above !== before) frame.scrollBy({ top: above - before, behavior: "instant" });
@@ -79,7 +79,7 @@ export const scrollIntoView = (frame: HTMLElement, spot: Spot, tall: number, mov
   const { x, y, width, height } = spot;
   const [from, to] = seenPart(frame, height);
   const { scrollLeft, clientWidth } = frame;
-  const scrollTop = frame.scrollTop - (roomAbove.get(frame) ?? 0);
+  const scrollTop = frame.scrollTop - (spaceAbove.get(frame) ?? 0);
   const fits = (top: number) => y >= top + from && y + height <= top + to;
   if (x >= scrollLeft && x + width <= scrollLeft + clientWidth && fits(scrollTop)) {
     // Stops a running animation, which would scroll the position out of view again.

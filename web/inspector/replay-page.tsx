@@ -11,7 +11,7 @@ import { generationMachine } from "../../actors/generation/machine.ts";
 import { marksAt, type Replay, replay, wayOf } from "../../actors/replay/replay.ts";
 import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
 import { Chart } from "./chart.tsx";
-import { ReplayBill } from "./cost-summary.tsx";
+import { CostSummary } from "./cost-summary.tsx";
 import { Exports } from "./exports.tsx";
 import { StepDetail } from "./step-detail.tsx";
 import { StepList } from "./step-list.tsx";
@@ -65,7 +65,7 @@ export const ReplayView = ({ reported }: { reported: GenerationHistoryDto }): VN
   const { id } = reported.generation;
   return (
     <div class="replay">
-      <ReplayBill reported={reported} steps={steps} />
+      <CostSummary reported={reported} steps={steps} />
       <Verdict replayed={replayed} />
       <TimeLine steps={steps} at={place} go={go} />
       <div class="replay-columns">

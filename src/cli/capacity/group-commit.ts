@@ -14,7 +14,7 @@ export type Grouped = {
 };
 
 /** Maximum number of mutations in one commit, as in actors/ledger.ts. */
-export const MOST_IN_A_COMMIT = 1000;
+export const MAX_IN_A_COMMIT = 1000;
 const STEPS = 400;
 const SETTLED = 1e-10;
 
@@ -39,13 +39,13 @@ const arrivals = (mean: number, most: number): Float64Array => {
  */
 export const groupCommits = (mutationsPerS: number, takesMs: (mutations: number) => number): Grouped => {
   const perMs = mutationsPerS / 1000;
-  const full = takesMs(MOST_IN_A_COMMIT);
-  if (perMs * full >= MOST_IN_A_COMMIT) return { batch: MOST_IN_A_COMMIT, perS: 1000 / full, busy: 1, takesMs: full };
+  const full = takesMs(MAX_IN_A_COMMIT);
+  if (perMs * full >= MAX_IN_A_COMMIT) return { batch: MAX_IN_A_COMMIT, perS: 1000 / full, busy: 1, takesMs: full };
   if (perMs === 0) return { batch: 1, perS: 0, busy: 0, takesMs: takesMs(1) };
   // The size at which arrivals equal writes, with a margin for random variation.
   let even = 1;
   for (let n = 0; n < STEPS; n += 1) even = Math.max(1, perMs * takesMs(even));
-  const most = Math.min(MOST_IN_A_COMMIT, Math.ceil(even + 12 * Math.sqrt(even) + 12));
+  const most = Math.min(MAX_IN_A_COMMIT, Math.ceil(even + 12 * Math.sqrt(even) + 12));
   const after = Array.from({ length: most + 1 }, (_, mutations) => arrivals(perMs * takesMs(mutations), most));
   let sizes = new Float64Array(most + 1);
   sizes[Math.min(most, Math.round(even))] = 1;

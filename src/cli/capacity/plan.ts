@@ -1,7 +1,7 @@
 // Capacity calculator: load of nodes, database, log and bucket at a given rate.
 import { SLOTS } from "../../domain/ids.ts";
 import { type Costs, linearAt } from "./costs.ts";
-import { type Grouped, groupCommits, MOST_IN_A_COMMIT } from "./group-commit.ts";
+import { type Grouped, groupCommits, MAX_IN_A_COMMIT } from "./group-commit.ts";
 import { type Run, runsOf, seldomMore } from "./in-flight.ts";
 import type { StoreName } from "./measured.ts";
 
@@ -28,7 +28,7 @@ export type CapacityRequest = {
 /** Connections of a node in addition to its configured read connections: one for writes and one for the lease. */
 const WRITING_CONNECTIONS = 2;
 /** A batch takes two round trips, one for the decision and one for the write. */
-const JOURNEYS = 2;
+const ROUND_TRIPS = 2;
 const DAY_S = 86_400;
 
 export type Load = {
@@ -51,7 +51,7 @@ export const commitMs =
     linearAt(costs.commit.nodeMs, mutations) +
     linearAt(costs.commit.databaseMs, mutations) +
     syncMs +
-    (store === "postgres" ? JOURNEYS * roundTripMs + waitMs : 0);
+    (store === "postgres" ? ROUND_TRIPS * roundTripMs + waitMs : 0);
 
 /** CPU time of a node's main thread per generation without commits, ms. */
 const threadMs = (costs: Costs, request: CapacityRequest, run: Run, nodes: number): number => {
@@ -104,7 +104,7 @@ export const nodesNeeded = (costs: Costs, request: CapacityRequest): number | nu
   for (let nodes = 1; nodes <= SLOTS; nodes += 1) {
     const { busiestThread, commits } = loadOn(costs, request, "postgres", nodes);
     // A writer may be busy permanently, because its commits then grow; it must only not fall behind.
-    if (busiestThread <= request.full && commits.batch <= MOST_IN_A_COMMIT * request.full) return nodes;
+    if (busiestThread <= request.full && commits.batch <= MAX_IN_A_COMMIT * request.full) return nodes;
   }
   return null;
 };
@@ -123,10 +123,10 @@ export const saturations = (
   databaseCores: number,
 ): Saturation[] => {
   const run = runsOf(request.runS);
-  const perMutation = (cost: { each: number; mutation: number }): number => cost.each / MOST_IN_A_COMMIT + cost.mutation;
+  const perMutation = (cost: { each: number; mutation: number }): number => cost.each / MAX_IN_A_COMMIT + cost.mutation;
   const isShared = store === "postgres";
   const ownMs = threadMs(costs, request, run, nodes) + (isShared ? costs.mutations * perMutation(costs.commit.nodeMs) : 0);
-  const writerMs = (costs.mutations * commitMs(costs, request, store)(MOST_IN_A_COMMIT)) / MOST_IN_A_COMMIT;
+  const writerMs = (costs.mutations * commitMs(costs, request, store)(MAX_IN_A_COMMIT)) / MAX_IN_A_COMMIT;
   const readMs = costs.readsMs + request.polls * (1 - 1 / nodes) * costs.pollElsewhere.databaseMs;
   const databaseMs = costs.mutations * perMutation(costs.commit.databaseMs) + readMs;
   const all: Saturation[] = [

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { newReference } from "../../admin/request-reference.ts";
 import type { AccountRow } from "../../store/store.ts";
 import { withAdminService } from "../admin-connection.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import {
   type DirFlag,
   type JsonFlag,
@@ -56,7 +56,7 @@ const accountLines = (rows: readonly AccountRow[]): string[] =>
 const parseLimit = (text: string, flag: string): number | null =>
   text === "default" ? null : parseWhole(text, flag, 1, 1_000_000);
 
-const LONGEST_NAME_CHARS = 200;
+const MAX_NAME_CHARS = 200;
 
 export const addAccounts = (program: Command, session: Session): void => {
   const { terminal } = session;
@@ -74,8 +74,8 @@ export const addAccounts = (program: Command, session: Session): void => {
     .option("--reference <text>", "makes the command safe to repeat: the same reference creates the account once")
     .option("--simulate", "create a new data directory for the simulator, not for real providers")
     .action(async (flags: Flags & { name: string; creditUsd?: string; reference?: string; simulate?: true }) => {
-      if (flags.name.trim() === "" || flags.name.length > LONGEST_NAME_CHARS)
-        throw new CommandFault(EXITS.usage, `--name: expected a name of 1 to ${LONGEST_NAME_CHARS} characters`, {
+      if (flags.name.trim() === "" || flags.name.length > MAX_NAME_CHARS)
+        throw new CommandError(EXITS.usage, `--name: expected a name of 1 to ${MAX_NAME_CHARS} characters`, {
           code: "bad_flag",
         });
       const creditCredits = flags.creditUsd === undefined ? 0 : parseUsd(flags.creditUsd, "--credit-usd");
@@ -135,7 +135,7 @@ export const addAccounts = (program: Command, session: Session): void => {
     .option("--in-progress <n>", "maximum generations that are queued or running")
     .action(async (id: string, flags: Flags & { burst?: string; inProgress?: string }) => {
       if (flags.burst === undefined && flags.inProgress === undefined)
-        throw new CommandFault(EXITS.usage, "nothing to set; give --burst, --in-progress or both", { code: "bad_flag" });
+        throw new CommandError(EXITS.usage, "nothing to set; give --burst, --in-progress or both", { code: "bad_flag" });
       await change(flags, id, {
         ...(flags.burst === undefined ? {} : { burstPerS: parseLimit(flags.burst, "--burst") }),
         ...(flags.inProgress === undefined ? {} : { inProgressLimit: parseLimit(flags.inProgress, "--in-progress") }),

@@ -4,7 +4,7 @@
 import type { Command } from "commander";
 import type { Manifest } from "../../store/archive/format.ts";
 import { type ArchiveLocation, archiveLocationOf, withArchiveErrors } from "../archive-location.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { sinceMs } from "../parse-time.ts";
 import { readsOf, storeLocationOf } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
@@ -38,7 +38,7 @@ export const addArchive = (program: Command, session: Session): void => {
         const nowMs = Date.now();
         const beforeMs = sinceMs(flags.before, nowMs, "--before");
         if (beforeMs >= nowMs)
-          throw new CommandFault(EXITS.usage, `--before: ${JSON.stringify(flags.before)} is not in the past`, {
+          throw new CommandError(EXITS.usage, `--before: ${JSON.stringify(flags.before)} is not in the past`, {
             code: "bad_flag",
           });
         const [{ archive }, { checkArchive }] = await Promise.all([

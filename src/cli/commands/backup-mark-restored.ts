@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import type { Settings } from "../../config/schema.ts";
 import { chownTree } from "../chown-files.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { storeLocationOf } from "../read-only-store.ts";
 import { type DirFlag, directoryOf, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 
@@ -19,7 +19,7 @@ const adoptDirectory = async ({ dir, network_disk: networkDisk }: Settings["data
   const { recoveryReads } = await import("../../store/sql/queries/recovery.ts");
   const path = join(dir, DATABASE_FILE);
   if (!existsSync(path))
-    throw new CommandFault(EXITS.unwritable, `data directory ${dir}: there is no database in it`, {
+    throw new CommandError(EXITS.unwritable, `data directory ${dir}: there is no database in it`, {
       fix: "with GENROUTER_STORE__URL and without --data, the command marks that database",
       code: "directory_unusable",
     });
@@ -45,7 +45,7 @@ const adoptShared = async ({ url, prepared: prepare }: Settings["store"]): Promi
   const nodes = adoption.nodes.map(
     ({ node, pid, leaseEndsInMs }) => `${node} (pid ${pid}, its lease ends in ${Math.max(1, Math.ceil(leaseEndsInMs / 1000))} s)`,
   );
-  throw new CommandFault(EXITS.tryAgain, `the database is in use and was not marked; live nodes: ${nodes.join(", ")}`, {
+  throw new CommandError(EXITS.tryAgain, `the database is in use and was not marked; live nodes: ${nodes.join(", ")}`, {
     fix: "stop every node; a killed node counts as live until its lease expires",
     code: "nodes_alive",
   });

@@ -6,7 +6,7 @@ import type { Command } from "commander";
 import type { Restored } from "../../backup/restore.ts";
 import { ageText, comparisonLines, counted, sizeText, unfinishedLines } from "../backup-text.ts";
 import { awaitWork } from "../backup-work.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { directoryOf, type JsonFlag, type Session, withExamples, withJson } from "../session.ts";
 
 type Flags = JsonFlag & { to: string; dryRun?: true; yes?: true };
@@ -72,7 +72,7 @@ export const addRestore = (backup: Command, session: Session): void => {
       const dir = resolve(flags.to);
       const dryRun = flags.dryRun === true;
       if (!dryRun && !flags.yes && !(terminal.isLive && process.stdin.isTTY && confirm(`restore ${path} to ${dir}?`)))
-        throw new CommandFault(EXITS.usage, "a restore must be confirmed; add --yes, or use --dry-run to print its effects", {
+        throw new CommandError(EXITS.usage, "a restore must be confirmed; add --yes, or use --dry-run to print its effects", {
           code: "not_confirmed",
         });
       const restored = await run(dryRun);

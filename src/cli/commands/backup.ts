@@ -1,10 +1,10 @@
 // `genrouter backup`: creates, verifies, lists and restores backups.
 import type { Command } from "commander";
 import type { ListedBackup } from "../../backup/backup-directory.ts";
-import type { Made } from "../../backup/create.ts";
+import type { CreatedBackup } from "../../backup/create.ts";
 import { ageText, counted, sizeText } from "../backup-text.ts";
 import { awaitWork } from "../backup-work.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 import { VERSION } from "../version.ts";
@@ -14,14 +14,14 @@ import { addSettle } from "./backup-settle.ts";
 
 type Flags = DirFlag & JsonFlag;
 
-/** Backup directory of the flag or the configuration. @throws CommandFault (usage) if neither is set. */
+/** Backup directory of the flag or the configuration. @throws CommandError (usage) if neither is set. */
 const placeOf = (session: Session, dir: string | undefined, flags: DirFlag): string => {
   const place = dir ?? settingsOf(session, flags).backup.dir;
   if (place !== "") return place;
-  throw new CommandFault(EXITS.usage, "no directory for backups; name one, or set GENROUTER_BACKUP__DIR", { code: "bad_flag" });
+  throw new CommandError(EXITS.usage, "no directory for backups; name one, or set GENROUTER_BACKUP__DIR", { code: "bad_flag" });
 };
 
-const madeJson = (made: Made) => ({
+const madeJson = (made: CreatedBackup) => ({
   path: made.path,
   verified: made.faults.length === 0,
   taken_at: new Date(made.takenAtMs).toISOString(),
@@ -137,7 +137,7 @@ export const addBackup = (program: Command, session: Session): void => {
     .description("list the backups of a directory, newest first")
     .action(async (dir: string | undefined, flags: Flags) => {
       const place = placeOf(session, dir, flags);
-      const { openBackupDirectory } = await import("../../backup/backup-directory.ts");
+      const { listBackups: openBackupDirectory } = await import("../../backup/backup-directory.ts");
       const backups = openBackupDirectory(place);
       const nowMs = Date.now();
       if (flags.json) return terminal.print(JSON.stringify(backups.map((one) => shelvedJson(one, nowMs))));

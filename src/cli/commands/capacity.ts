@@ -3,7 +3,7 @@
 // It calls no service and no database.
 import type { Command } from "commander";
 import type { CapacityRequest } from "../capacity/plan.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { type JsonFlag, parseWhole, type Session, settingsOf, withExamples, withJson } from "../session.ts";
 
 type Flags = JsonFlag & {
@@ -22,13 +22,13 @@ type Flags = JsonFlag & {
 };
 
 const STORES = ["auto", "sqlite", "postgres"] as const;
-const MOST_NODES = 64;
+const MAX_NODES = 64;
 
-/** Parses a number, fractions allowed. @throws CommandFault (usage) */
+/** Parses a number, fractions allowed. @throws CommandError (usage) */
 const parseNumber = (text: string, flag: string, least: number, most: number): number => {
   const value = /^\d{1,9}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= least && value <= most))
-    throw new CommandFault(EXITS.usage, `${flag}: ${JSON.stringify(text)} is not a number from ${least} to ${most}`, {
+    throw new CommandError(EXITS.usage, `${flag}: ${JSON.stringify(text)} is not a number from ${least} to ${most}`, {
       code: "bad_flag",
     });
   return value;
@@ -45,7 +45,7 @@ const askOf = (flags: Flags, keepFilesS: number, measuredSyncMs: number): Capaci
     flags.keepFilesDays === undefined ? keepFilesS / DAY_S : parseNumber(flags.keepFilesDays, "--keep-files-days", 0, 36_500),
   keepRowsDays: parseNumber(flags.keepRowsDays, "--keep-rows-days", 0, 36_500),
   routes: parseWhole(flags.routes, "--routes", 1, 1000),
-  nodes: flags.nodes === undefined ? null : parseWhole(flags.nodes, "--nodes", 1, MOST_NODES),
+  nodes: flags.nodes === undefined ? null : parseWhole(flags.nodes, "--nodes", 1, MAX_NODES),
   full: parseWhole(flags.full, "--full", 10, 95) / 100,
   syncMs: flags.syncMs === undefined ? measuredSyncMs : parseNumber(flags.syncMs, "--sync-ms", 0, 1000),
   roundTripMs: parseNumber(flags.roundTripMs, "--round-trip-ms", 0, 1000),
@@ -78,13 +78,13 @@ export const addCapacity = (program: Command, session: Session): void => {
       ]);
       const store = STORES.find((name) => name === flags.store);
       if (store === undefined)
-        throw new CommandFault(EXITS.usage, `--store: ${JSON.stringify(flags.store)} is not a store; use ${STORES.join(", ")}`, {
+        throw new CommandError(EXITS.usage, `--store: ${JSON.stringify(flags.store)} is not a store; use ${STORES.join(", ")}`, {
           code: "bad_flag",
         });
       const settings = settingsOf(session, {});
       const request = askOf(flags, settings.limits.file_retention_s, MEASURED.syncMs);
       if (store === "sqlite" && (request.nodes ?? 1) > 1)
-        throw new CommandFault(EXITS.usage, "--nodes: SQLite is for one node; use --store postgres", { code: "bad_flag" });
+        throw new CommandError(EXITS.usage, "--nodes: SQLite is for one node; use --store postgres", { code: "bad_flag" });
       const answer = answerTo(request, store === "auto" ? null : store, settings.store.read_connections);
       if (flags.json) return terminal.print(JSON.stringify(jsonOf(answer)));
       for (const line of linesOf(answer)) terminal.print(line);

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { counted } from "../backup-text.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { type JsonFlag, type Session, withExamples, withJson } from "../session.ts";
 
 /**
@@ -28,7 +28,7 @@ export const addExport = (catalogue: Command, session: Session): void => {
       ]);
       const models = join(dir, "models");
       if (existsSync(models))
-        throw new CommandFault(EXITS.usage, `${models} already exists, and an export overwrites no files`, {
+        throw new CommandError(EXITS.usage, `${models} already exists, and an export overwrites no files`, {
           fix: "name another directory; genrouter catalogue diff DIR compares yours with the catalogue in use",
           code: "exists",
         });
@@ -45,7 +45,7 @@ export const addExport = (catalogue: Command, session: Session): void => {
         for (const [name, model] of files) write(join(models, name), model);
       } catch (fault) {
         const code = fault instanceof Error && "code" in fault ? ` (${String(fault.code)})` : "";
-        throw new CommandFault(EXITS.unwritable, `${dir} cannot be written${code}`, {
+        throw new CommandError(EXITS.unwritable, `${dir} cannot be written${code}`, {
           fix: "name another directory",
           code: "not_writable",
         });

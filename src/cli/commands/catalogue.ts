@@ -6,15 +6,15 @@ import type { Change } from "../../../catalogue/diff.ts";
 import { endingRoutes, endingText } from "../../../catalogue/route-end-dates.ts";
 import type { Model } from "../../../catalogue/schema.ts";
 import { adminOverSocket, requestFor } from "../control-client.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { addExport, modelsText } from "./catalogue-export.ts";
 
-/** The named directory, else the configured one. @throws CommandFault (usage) */
+/** The named directory, else the configured one. @throws CommandError (usage) */
 const folderOf = (session: Session, named: string | undefined, flags: DirFlag): string => {
   const dir = named ?? settingsOf(session, flags).catalogue.dir;
   if (dir !== "") return dir;
-  throw new CommandFault(EXITS.usage, "no directory is named or configured: the built-in catalogue is in use", {
+  throw new CommandError(EXITS.usage, "no directory is named or configured: the built-in catalogue is in use", {
     fix: "genrouter catalogue check DIR, or set GENROUTER_CATALOGUE__DIR",
     code: "no_catalogue",
   });
@@ -23,7 +23,7 @@ const folderOf = (session: Session, named: string | undefined, flags: DirFlag): 
 type Read = { models: readonly Model[]; dialects: number };
 /** Reads a directory as a start does. @returns the faults if there are any. */
 const readFolder = async (dir: string): Promise<Read | { faults: string[] }> => {
-  const [{ wholeCatalogue, dialectsOf }, { fileFaults }] = await Promise.all([
+  const [{ completeCatalogue, dialectsOf }, { fileFaults }] = await Promise.all([
     import("../../routing/load-catalogue.ts"),
     import("../catalogue-faults.ts"),
   ]);
@@ -40,7 +40,7 @@ const readFolder = async (dir: string): Promise<Read | { faults: string[] }> => 
   // Dialects are read first. Their faults would otherwise appear as unknown providers in the models.
   const dialects = attempt(() => dialectsOf({ catalogue: { dir } }));
   if ("faults" in dialects) return dialects;
-  const models = attempt(() => wholeCatalogue({ catalogue: { dir } }).models);
+  const models = attempt(() => completeCatalogue({ catalogue: { dir } }).models);
   if ("faults" in models) return models;
   const own = existsSync(join(dir, "providers")) ? dialects.value.size - builtIn : 0;
   return { models: models.value, dialects: own };

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { MASTER_KEY_FILE } from "../../backup/manifest.ts";
 import { ignoredLine } from "../../config/kubernetes-variables.ts";
-import { examine, isSecret, listeningFault, type ReadSettings } from "../../config/load.ts";
+import { checkSettings, isSecret, listeningFault, type ReadSettings } from "../../config/load.ts";
 import { BadSetting, SettingsSchema } from "../../config/schema.ts";
 import { findSettingsFile, type SettingsFile } from "../../config/toml-file.ts";
 import type { Json } from "../../domain/types.ts";
 import { NO_KEY } from "../../providers/credentials.ts";
-import { CommandFault, EXITS, messageOf } from "../exit-codes.ts";
+import { CommandError, EXITS, messageOf } from "../exit-codes.ts";
 import {
   DEMO_KEY_FILE,
   type DirFlag,
@@ -151,7 +151,7 @@ export const addConfig = (program: Command, session: Session): void => {
 
   const read = (flags: DirFlag) => {
     const file = findSettingsFile(session.env, session.config);
-    return { file, read: examine(session.env, dirFlags(flags), file) };
+    return { file, read: checkSettings(session.env, dirFlags(flags), file) };
   };
 
   const check = config
@@ -195,7 +195,7 @@ export const addConfig = (program: Command, session: Session): void => {
       const { read: found } = read(flags);
       if (!("settings" in found)) {
         if (found.faults.length === 1) throw new BadSetting(found.faults[0], { isPassing: found.passing !== undefined });
-        throw new CommandFault(EXITS.usage, found.faults[0] ?? "", {
+        throw new CommandError(EXITS.usage, found.faults[0] ?? "", {
           fix: "genrouter config check prints all errors",
           code: "bad_setting",
         });

@@ -12,8 +12,8 @@ const WIDEST = "directory".length;
 /** If the settings cannot be read, no other check runs. */
 const findingsOf = async (session: Session, flags: Flags): Promise<Finding[]> => {
   try {
-    const { examine } = await import("../doctor/examine.ts");
-    return await examine(settingsOf(session, flags), flags.deep === true, session.env);
+    const { runChecks } = await import("../doctor/run-checks.ts");
+    return await runChecks(settingsOf(session, flags), flags.deep === true, session.env);
   } catch (thrown) {
     if (thrown instanceof BadSetting) return [fault("settings", thrown.message, "correct the variable or the flag")];
     throw thrown;

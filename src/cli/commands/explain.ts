@@ -16,7 +16,7 @@ import { type ConsideredRoute, type Explanation, explainPlan } from "../../quote
 import { priceRoutes } from "../../quote/price.ts";
 import { createRouteTable, MAX_STORED_DELIVERIES } from "../../routing/route-table.ts";
 import type { ProviderKeyRow } from "../../store/store.ts";
-import { CommandFault, EXITS, exitOfStatus } from "../exit-codes.ts";
+import { CommandError, EXITS, exitOfStatus } from "../exit-codes.ts";
 import { inputOf, parseObject, withFields } from "../input-flags.ts";
 import { withReads } from "../read-only-store.ts";
 import {
@@ -45,7 +45,7 @@ type Known = {
 };
 
 /** §2.5: the default of `max_cost_usd`. */
-const MOST_COST_CREDITS = 10_000;
+const MAX_COST_CREDITS = 10_000;
 
 const NOTHING_KNOWN: Known = { switchedOff: new Map(), health: new Map(), deliveries: new Map(), simulated: false, keys: [] };
 
@@ -148,7 +148,7 @@ const explain = async (
   const { simulated, catalogue, providers } = await keyed(settings, known);
   const model = catalogue.model(modelId);
   if (!model)
-    throw new CommandFault(EXITS.refused, `there is no model ${modelId} in the catalogue`, {
+    throw new CommandError(EXITS.refused, `there is no model ${modelId} in the catalogue`, {
       fix: `it has ${catalogue.models.map(({ id }) => id).join(", ")}`,
       code: "model_not_available",
     });
@@ -216,7 +216,7 @@ export const addExplain = (program: Command, session: Session): void => {
       const settings = settingsOf(session, flags);
       if (flags.catalogue !== undefined) settings.catalogue.dir = flags.catalogue;
       const input = { ...(json === undefined ? {} : parseObject(json, "INPUT")), ...inputOf(flags) };
-      const maxCostCredits = flags.maxCostUsd === undefined ? MOST_COST_CREDITS : parseUsd(flags.maxCostUsd, "--max-cost-usd");
+      const maxCostCredits = flags.maxCostUsd === undefined ? MAX_COST_CREDITS : parseUsd(flags.maxCostUsd, "--max-cost-usd");
       const maxWaitMs = flags.maxWaitS === undefined ? null : parseWhole(flags.maxWaitS, "--max-wait-s", 1, 86_400) * 1000;
       const { explanation, filled, measured, simulated, givenBy } = await explain(
         settings,

@@ -8,7 +8,7 @@ import {
   type Order,
   type SavedFile,
 } from "../../../client/src/client.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { inputOf, withFields } from "../input-flags.ts";
 import { checkOutput, namesOf, OUTPUT_HELP, outputPathOf, printFiles, takesStdout } from "../output-paths.ts";
 import {
@@ -47,7 +47,7 @@ const describe = (generation: Generation, files: readonly SavedFile[]): string =
 /** Validated flags of a wait. */
 export type Wait = { output?: string | undefined; timeoutS: number | undefined; json: boolean };
 
-/** Validates the flags of a wait and of its files before any request. @throws CommandFault (usage) */
+/** Validates the flags of a wait and of its files before any request. @throws CommandError (usage) */
 export const waitOf = async (flags: WaitFlags): Promise<Wait> => {
   const timeoutS = flags.timeout === undefined ? undefined : parseWhole(flags.timeout, "--timeout", 1, 604_800);
   await checkOutput(flags);
@@ -92,7 +92,7 @@ export const finish = async (
     .catch((fault: unknown) => {
       if (!(fault instanceof GenrouterError) || (fault.status >= 400 && fault.status < 500)) throw fault;
       const where = wait.output === undefined ? "" : ` -o ${wait.output}`;
-      throw new CommandFault(EXITS.failure, fault.message, {
+      throw new CommandError(EXITS.failure, fault.message, {
         fix: `the generation is safe; genrouter download ${end.id}${where} resumes it`,
         code: fault.code,
       });
@@ -113,21 +113,21 @@ export const explainResume = (session: Session, id: string, { output }: Wait): v
   );
 };
 
-/** Validates an idempotency key, which is sent as a header. @throws CommandFault (usage) */
+/** Validates an idempotency key, which is sent as a header. @throws CommandError (usage) */
 const checkIdempotencyKey = (key: string | undefined): void => {
   if (key === undefined || /^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/.test(key)) return;
-  throw new CommandFault(
+  throw new CommandError(
     EXITS.usage,
     `--idempotency-key: ${JSON.stringify(key)} is not 1 to 200 printable ASCII characters without a space at either end`,
     { code: "bad_flag" },
   );
 };
 
-/** `--no-wait` excludes saving files and a timeout. @throws CommandFault (usage) */
+/** `--no-wait` excludes saving files and a timeout. @throws CommandError (usage) */
 const checkNoWait = ({ wait, output, timeout }: Flags): void => {
   const other = output !== undefined ? "-o" : timeout !== undefined ? "--timeout" : undefined;
   if (wait || other === undefined) return;
-  throw new CommandFault(EXITS.usage, `--no-wait and ${other} exclude each other; omit one of them`, {
+  throw new CommandError(EXITS.usage, `--no-wait and ${other} exclude each other; omit one of them`, {
     fix: "genrouter download ID -o FILE waits for the result and saves the files",
     code: "bad_flag",
   });
@@ -136,7 +136,7 @@ const checkNoWait = ({ wait, output, timeout }: Flags): void => {
 const orderOf = (model: string, flags: Flags): Order => {
   const costUsd = flags.maxCostUsd === undefined ? undefined : Number(flags.maxCostUsd);
   if (costUsd !== undefined && !(costUsd > 0 && costUsd <= 100))
-    throw new CommandFault(EXITS.usage, `--max-cost-usd: ${flags.maxCostUsd} is not an amount above 0 and at most 100`, {
+    throw new CommandError(EXITS.usage, `--max-cost-usd: ${flags.maxCostUsd} is not an amount above 0 and at most 100`, {
       code: "bad_flag",
     });
   return {

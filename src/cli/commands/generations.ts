@@ -23,7 +23,7 @@ type Flags = DirFlag & JsonFlag;
 type DecisionFlags = Flags & { reason: string; attempt?: string };
 
 /** More than an operator decides by hand. */
-const MOST_PARKED = 1000;
+const MAX_PARKED = 1000;
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 const parkedJson = (row: ParkedRow) => ({
@@ -69,7 +69,7 @@ export const addGenerations = (program: Command, session: Session): void => {
     .command("parked")
     .description("list parked generations with the reason; their credits stay on hold until you decide")
     .action(async (flags: Flags) => {
-      const rows = await withReads(storeLocationOf(session, flags), (reads) => reads.parked(MOST_PARKED));
+      const rows = await withReads(storeLocationOf(session, flags), (reads) => reads.parked(MAX_PARKED));
       if (flags.json) return terminal.print(JSON.stringify({ parked: rows.map(parkedJson) }));
       if (rows.length === 0) return terminal.print("none");
       const cells = rows.map((row) => [

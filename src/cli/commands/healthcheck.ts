@@ -7,7 +7,7 @@ import { type DirFlag, dirOf, type JsonFlag, parseWhole, type Session, withDir, 
 
 type Flags = DirFlag & JsonFlag & { ready?: true; url?: string; timeout: string };
 
-const LONGEST_S = 60;
+const MAX_S = 60;
 
 export const addHealthcheck = (program: Command, session: Session): void => {
   const { terminal } = session;
@@ -18,7 +18,7 @@ export const addHealthcheck = (program: Command, session: Session): void => {
     .option("--url <url>", "URL of the service (GENROUTER_URL, else the service of the data directory)")
     .option("--timeout <s>", "timeout in seconds", "3")
     .action(async (flags: Flags) => {
-      const patienceMs = parseWhole(flags.timeout, "--timeout", 1, LONGEST_S) * 1000;
+      const patienceMs = parseWhole(flags.timeout, "--timeout", 1, MAX_S) * 1000;
       const path = flags.ready ? "/readyz" : "/healthz";
       const dir = dirOf(session, flags);
       const named = flags.url ?? session.env.GENROUTER_URL;

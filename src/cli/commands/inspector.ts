@@ -3,7 +3,7 @@
 // It also prints the URL for them.
 import type { Command } from "commander";
 import { fetchInspectorToken, requestFor } from "../control-client.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { type DirFlag, dirOf, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 
 type Flags = DirFlag & JsonFlag;
@@ -22,7 +22,7 @@ export const addInspector = (program: Command, session: Session): void => {
       const dir = dirOf(session, flags);
       const about = await requestFor(dir);
       if (!about)
-        throw new CommandFault(EXITS.failure, `no service is running on ${dir}`, {
+        throw new CommandError(EXITS.failure, `no service is running on ${dir}`, {
           fix: "start one with genrouter serve, or name its data directory with --data",
           code: "no_service",
         });

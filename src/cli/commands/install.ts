@@ -4,7 +4,7 @@
 import { closeSync, fchmodSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { type Session, withExamples } from "../session.ts";
 import type { Part } from "../systemd.ts";
 
@@ -47,10 +47,10 @@ const put = ({ text, mode, isSecret }: Part, path: string, isDry: boolean): Outc
   return "written";
 };
 
-/** Path of this binary for the unit. @throws CommandFault if the program runs from source */
+/** Path of this binary for the unit. @throws CommandError if the program runs from source */
 const ownPath = (): string => {
   if (!/^(\/\$bunfs|[a-z]:[\\/]~bun)/i.test(import.meta.dir))
-    throw new CommandFault(EXITS.usage, "a service requires the built binary, and this program runs from source", {
+    throw new CommandError(EXITS.usage, "a service requires the built binary, and this program runs from source", {
       fix: "npm run build, copy dist/genrouter to /usr/local/bin, and run: genrouter install systemd",
       code: "not_built",
     });
@@ -76,7 +76,7 @@ export const addInstall = (program: Command, session: Session): void => {
           const outcome = put(part, place, isDry);
           terminal.print(`${place}  ${isDry && outcome === "written" ? "would be written" : outcome}`);
         } catch (fault) {
-          throw new CommandFault(EXITS.unwritable, `${place} cannot be written (${codeOf(fault) || String(fault)})`, {
+          throw new CommandError(EXITS.unwritable, `${place} cannot be written (${codeOf(fault) || String(fault)})`, {
             fix: "run it as root (sudo genrouter install systemd), or name another place with --root",
             code: "not_writable",
           });

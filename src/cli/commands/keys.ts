@@ -5,7 +5,7 @@ import { type Command, Option } from "commander";
 import { newReference } from "../../admin/request-reference.ts";
 import type { KeyScope } from "../../domain/types.ts";
 import { withAdminService } from "../admin-connection.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { keyJson, keyLines, overlapOf, type TermFlags, termsOf, withTerms } from "../key-flags.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 
@@ -73,7 +73,7 @@ export const addKeys = (program: Command, session: Session): void => {
     .action(async (id: string, flags: Flags & TermFlags & { name?: string }) => {
       const change = { ...termsOf(flags, Date.now()), ...(flags.name === undefined ? {} : { name: flags.name }) };
       if (Object.keys(change).length === 0)
-        throw new CommandFault(EXITS.usage, "nothing to change; add a flag of genrouter keys set --help", { code: "bad_flag" });
+        throw new CommandError(EXITS.usage, "nothing to change; add a flag of genrouter keys set --help", { code: "bad_flag" });
       const row = await withAdminService(settingsOf(session, flags), (admin) => admin.setKey({ id, ...change }));
       if (flags.json) terminal.print(JSON.stringify(keyJson(row)));
       else for (const line of keyLines([row], Date.now())) terminal.print(line);

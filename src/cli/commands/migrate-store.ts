@@ -5,7 +5,7 @@ import { databaseFault } from "../../config/database-url.ts";
 import type { Settings } from "../../config/schema.ts";
 import type { MigrateRequest, Outcome, StoredFileCopy } from "../../store/migrate-to-postgres/migrate.ts";
 import { chownTree } from "../chown-files.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { createProgressText, type MigrationStep, outcomeLines } from "../migration-text.ts";
 import {
   type DirFlag,
@@ -27,29 +27,29 @@ const isDatabaseAddress = (url: string): boolean => {
 
 type Flags = DirFlag & JsonFlag & { to?: string; undo?: true };
 
-/** @throws CommandFault (usage) if neither the flag nor the settings name a database, or its connection would be unencrypted. */
+/** @throws CommandError (usage) if neither the flag nor the settings name a database, or its connection would be unencrypted. */
 const addressOf = (flags: Flags, settings: Settings): string => {
   const url = flags.to ?? settings.store.url;
   const why = databaseFault(url, settings.store.insecure);
   const named = flags.to === undefined ? "GENROUTER_STORE__URL" : "--to";
-  if (why !== undefined) throw new CommandFault(EXITS.usage, `${named}: ${why}`, { code: "bad_flag" });
+  if (why !== undefined) throw new CommandError(EXITS.usage, `${named}: ${why}`, { code: "bad_flag" });
   if (url !== "") {
     if (isDatabaseAddress(url)) return url;
     const example = "postgres://user@host:5432/genrouter";
-    throw new CommandFault(EXITS.usage, `${named}: expected a postgres:// address, for example ${example}`, {
+    throw new CommandError(EXITS.usage, `${named}: expected a postgres:// address, for example ${example}`, {
       code: "move_bad_address",
     });
   }
-  throw new CommandFault(EXITS.usage, "no target database; name one with --to, or set GENROUTER_STORE__URL", {
+  throw new CommandError(EXITS.usage, "no target database; name one with --to, or set GENROUTER_STORE__URL", {
     code: "bad_flag",
   });
 };
 
-/** Uploads result files to the configured bucket. @throws CommandFault if the bucket is not available. */
+/** Uploads result files to the configured bucket. @throws CommandError if the bucket is not available. */
 const createFileCopy =
   (settings: Settings, signal: AbortSignal, report: (going: MigrationStep) => void): NonNullable<MigrateRequest["bringFiles"]> =>
   async ({ before, of, next, brought }: StoredFileCopy) => {
-    const [{ bulkUpload }, { BucketFault }, { systemClock }] = await Promise.all([
+    const [{ bulkUpload }, { BucketError }, { systemClock }] = await Promise.all([
       import("../../files/s3/bulk-upload.ts"),
       import("../../files/s3/errors.ts"),
       import("../../domain/clock.ts"),
@@ -60,8 +60,8 @@ const createFileCopy =
         report: (files, bytes) => report({ step: "files", done: before + files, of, bytes }),
       });
     } catch (fault) {
-      if (!(fault instanceof BucketFault)) throw fault;
-      throw new CommandFault(
+      if (!(fault instanceof BucketError)) throw fault;
+      throw new CommandError(
         fault.kind === "unavailable" ? EXITS.tryAgain : EXITS.failure,
         `the result files: ${fault.message}`,
         {
@@ -87,11 +87,11 @@ export const addMigrateStore = (program: Command, session: Session): void => {
   const { terminal } = session;
 
   const move = async (flags: Flags, settings: Settings, signal: AbortSignal): Promise<void> => {
-    const [{ migrateStore }, { insistOnBucket }] = await Promise.all([
+    const [{ migrateStore }, { requireBucket }] = await Promise.all([
       import("../../store/migrate-to-postgres/migrate.ts"),
       import("../../files/create-storage.ts"),
     ]);
-    await insistOnBucket(settings);
+    await requireBucket(settings);
     const { dir, network_disk: networkDisk } = settings.data;
     const isLocal = settings.files.store === "local";
     const startMs = performance.now();
@@ -134,8 +134,8 @@ export const addMigrateStore = (program: Command, session: Session): void => {
         try {
           await (flags.undo ? undo : move)(flags, settings, signal);
         } catch (fault) {
-          if (!signal.aborted || !(fault instanceof CommandFault)) throw fault;
-          throw new CommandFault(fault.exit, "stopped; run the same command to resume", { code: fault.code });
+          if (!signal.aborted || !(fault instanceof CommandError)) throw fault;
+          throw new CommandError(fault.exit, "stopped; run the same command to resume", { code: fault.code });
         } finally {
           terminal.progress(null);
         }

@@ -29,7 +29,7 @@ const reasonOf = ({ state, reason, untilMs }: RouteRow): string | null => {
 
 /** The models of the configured catalogue; a data directory adds disabled routes and route health. */
 export const listAll = async (settings: Settings): Promise<ListedModel[]> => {
-  const [{ catalogueOf, dialectsOf, wholeCatalogue }, { providerFacts }, { DATABASE_FILE }] = await Promise.all([
+  const [{ catalogueOf, dialectsOf, completeCatalogue }, { providerFacts }, { DATABASE_FILE }] = await Promise.all([
     import("../../routing/load-catalogue.ts"),
     import("../../providers/providers.ts"),
     import("../../store/sqlite/open.ts"),
@@ -49,7 +49,7 @@ export const listAll = async (settings: Settings): Promise<ListedModel[]> => {
     : await rowsOver(false, NO_STORED_CREDENTIALS);
   const byId = new Map(rows.map((row) => [row.id, row]));
   const isConfigured = (routeId: string) => !["no key", "off", "ended"].includes(byId.get(routeId)?.state ?? "no key");
-  return wholeCatalogue(settings).models.map((model) => ({
+  return completeCatalogue(settings).models.map((model) => ({
     ...modelEntry(model, isConfigured),
     routes: model.routes.map(({ id, provider }): ListedRoute => {
       const row = byId.get(id);

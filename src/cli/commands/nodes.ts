@@ -8,7 +8,7 @@ import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJ
 import { table } from "../terminal.ts";
 
 /** Maximum number of ended nodes. */
-const MOST_ENDED = 20;
+const MAX_ENDED = 20;
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 const seconds = (ms: number): number => Math.round(ms / 100) / 10;
@@ -64,7 +64,7 @@ export const addNodes = (program: Command, session: Session): void => {
             `a data directory has a single writer: a service ${isRunning ? "runs" : "does not run"} on ${"dir" in place ? place.dir : "it"}`,
           );
         }
-        const rows = await reads.nodes.list(MOST_ENDED, { visits: flags.all === true });
+        const rows = await reads.nodes.list(MAX_ENDED, { visits: flags.all === true });
         const names = await reads.nodes.names(rows.flatMap(({ endedBy }) => endedBy ?? []));
         const nameOf = (epoch: number): string => names.get(epoch) ?? `node ${epoch}`;
         if (flags.json) {

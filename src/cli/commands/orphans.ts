@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { adviceOf } from "../../admin/orphan-advice.ts";
 import type { Credits } from "../../domain/types.ts";
 import type { OrphanRow } from "../../store/store.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { sinceMs } from "../parse-time.ts";
 import { storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
@@ -58,7 +58,7 @@ export const addOrphans = (program: Command, session: Session): void => {
     .action(async (flags: Flags) => {
       const nowMs = Date.now();
       if (!ORDERS.some((order) => order === flags.sort))
-        throw new CommandFault(EXITS.usage, `--sort: ${JSON.stringify(flags.sort)} is not an order; use ${ORDERS.join(" or ")}`, {
+        throw new CommandError(EXITS.usage, `--sort: ${JSON.stringify(flags.sort)} is not an order; use ${ORDERS.join(" or ")}`, {
           code: "bad_flag",
         });
       const since = sinceMs(flags.since, nowMs);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { ProviderRow } from "../../routing/inventory.ts";
 import { withAdminService } from "../admin-connection.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 
@@ -23,14 +23,14 @@ const rowJson = ({ id, account, name, recovery, isChecked, key, routes, up }: Pr
 });
 
 /** No provider's key is nearly as long; a longer text is a wrong file. */
-const LONGEST_KEY = 8192;
+const MAX_KEY = 8192;
 
 const textOf = async (session: Session, account: string, file: string | undefined): Promise<string> => {
   if (file !== undefined)
     try {
       return readFileSync(file, "utf8");
     } catch (fault) {
-      throw new CommandFault(EXITS.usage, `--file: ${fault instanceof Error ? fault.message : fault}`, { code: "bad_flag" });
+      throw new CommandError(EXITS.usage, `--file: ${fault instanceof Error ? fault.message : fault}`, { code: "bad_flag" });
     }
   if (process.stdin.isTTY) session.terminal.note(`paste the key of ${account} and press Ctrl-D; it is not displayed`);
   return await Bun.stdin.text();
@@ -40,9 +40,9 @@ const textOf = async (session: Session, account: string, file: string | undefine
 const readKey = async (session: Session, account: string, file: string | undefined): Promise<string> => {
   const key = (await textOf(session, account, file)).trim();
   const from = file ?? "standard input";
-  const fault = (why: string) => new CommandFault(EXITS.usage, `${from} ${why}`, { code: "bad_key" });
+  const fault = (why: string) => new CommandError(EXITS.usage, `${from} ${why}`, { code: "bad_key" });
   if (key === "") throw fault("has no key; enter one, or name a file with --file");
-  if (key.length > LONGEST_KEY) throw fault(`is longer than ${LONGEST_KEY}; a key has at most that many characters`);
+  if (key.length > MAX_KEY) throw fault(`is longer than ${MAX_KEY}; a key has at most that many characters`);
   return key;
 };
 
@@ -74,7 +74,7 @@ export const addProviders = (program: Command, session: Session): void => {
     .usage("[options] <account>")
     .action(async (account: string, words: readonly string[], flags: Flags & { file?: string }) => {
       if (words.length > 0)
-        throw new CommandFault(EXITS.usage, "a key cannot be an argument; pass it on standard input or with --file", {
+        throw new CommandError(EXITS.usage, "a key cannot be an argument; pass it on standard input or with --file", {
           code: "usage",
         });
       const key = await readKey(session, account, flags.file);

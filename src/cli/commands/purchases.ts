@@ -4,7 +4,7 @@ import type { Credits } from "../../domain/types.ts";
 import { PURCHASE_STATES, type PurchaseRow, type PurchaseState, type UndecidedReversal } from "../../store/purchase-mutations.ts";
 import type { StoreReads } from "../../store/store.ts";
 import { withAdminService } from "../admin-connection.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { storeLocationOf, withReads } from "../read-only-store.ts";
 import {
   type DirFlag,
@@ -24,7 +24,7 @@ type SettleFlags = DirFlag & JsonFlag & { usd: string; reason: string };
 type Flags = DirFlag & JsonFlag & { account?: string; state?: string; last: string };
 
 const PAGE = 500;
-const MOST_UNDECIDED = 1000;
+const MAX_UNDECIDED = 1000;
 const isState = (text: string): text is PurchaseState => (PURCHASE_STATES as readonly string[]).includes(text);
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
@@ -129,7 +129,7 @@ const addDeciding = (purchases: Command, session: Session): void => {
       "list refunds and disputes in a currency other than USD; their accounts are paused until an operator sets the amount to reverse; amounts are in the currency's smallest unit",
     )
     .action(async (flags: DirFlag & JsonFlag) => {
-      const rows = await withReads(storeLocationOf(session, flags), (reads) => reads.undecidedReversals(MOST_UNDECIDED));
+      const rows = await withReads(storeLocationOf(session, flags), (reads) => reads.undecidedReversals(MAX_UNDECIDED));
       if (flags.json) return terminal.print(JSON.stringify({ undecided: rows.map(undecidedJson) }));
       if (rows.length === 0) return terminal.print("none");
       for (const line of undecidedLines(rows)) terminal.print(line);
@@ -184,7 +184,7 @@ export const addPurchases = (program: Command, session: Session): void => {
       const { account, state } = flags;
       const last = parseWhole(flags.last, "--last", 1, 10_000);
       if (state !== undefined && !isState(state))
-        throw new CommandFault(
+        throw new CommandError(
           EXITS.usage,
           `--state: ${JSON.stringify(state)} is not a state; use ${PURCHASE_STATES.join(", ")}`,
           {
@@ -193,7 +193,7 @@ export const addPurchases = (program: Command, session: Session): void => {
         );
       const rows = await withReads(storeLocationOf(session, flags), async (reads) => {
         if (account !== undefined && !(await reads.account(account)))
-          throw new CommandFault(EXITS.notFound, `there is no account ${account}`, {
+          throw new CommandError(EXITS.notFound, `there is no account ${account}`, {
             fix: "genrouter accounts list shows the available accounts",
             code: "not_found",
           });

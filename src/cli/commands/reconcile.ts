@@ -5,7 +5,7 @@ import type { Credits } from "../../domain/types.ts";
 import { EDGE_MS, type Reconciled, reconcile, type UnknownJob, unpricedOf } from "../../providers/reconcile.ts";
 import type { SentRow } from "../../store/store.ts";
 import { withAdminService } from "../admin-connection.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { sinceMs } from "../parse-time.ts";
 import { storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
@@ -70,14 +70,14 @@ const linesOf = ({ strangers, missing, untold }: Reconciled, provider: string, i
   return lines;
 };
 
-/** @throws CommandFault (not found) if no dialect of the configuration is of this provider. */
-const insistOnProvider = async (settings: Settings, id: string): Promise<void> => {
+/** @throws CommandError (not found) if no dialect of the configuration is of this provider. */
+const requireKnownProvider = async (settings: Settings, id: string): Promise<void> => {
   const [{ dialectsOf }, { knownProviders }] = await Promise.all([
     import("../../routing/load-catalogue.ts"),
     import("../../providers/providers.ts"),
   ]);
   if (knownProviders(dialectsOf(settings)).has(id)) return;
-  throw new CommandFault(EXITS.notFound, `there is no provider ${id}`, {
+  throw new CommandError(EXITS.notFound, `there is no provider ${id}`, {
     fix: "genrouter providers list shows the available providers",
     code: "not_found",
   });
@@ -93,7 +93,7 @@ export const addReconcile = (program: Command, session: Session): void => {
       const untilMs = Date.now();
       const fromMs = sinceMs(flags.since, untilMs);
       const settings = settingsOf(session, flags);
-      await insistOnProvider(settings, provider);
+      await requireKnownProvider(settings, provider);
       terminal.note(`reading the list of ${provider} …`);
       const [sent, restored] = await withReads(storeLocationOf(session, flags), (reads) =>
         Promise.all([reads.sentTo(provider, fromMs - EDGE_MS), reads.restored()]),

@@ -15,7 +15,7 @@ import { INTERFACE_VERSION } from "../../domain/types.ts";
 import { lowDescriptors } from "../../http/file-descriptors.ts";
 import { unnamedProxy } from "../../http/proxies.ts";
 import type { Log } from "../../logging/events.ts";
-import { openLog } from "../../logging/logger.ts";
+import { createLog } from "../../logging/logger.ts";
 import { NO_KEY } from "../../providers/credentials.ts";
 import type { Inventory } from "../../routing/inventory.ts";
 import { DatabaseUnavailable } from "../../store/errors.ts";
@@ -23,7 +23,7 @@ import { StoreFull } from "../../store/mutations.ts";
 import { createTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
 import { openControl } from "../control.ts";
 import { demoKey } from "../demo.ts";
-import { CommandFault, EXITS, type Exit, messageOf } from "../exit-codes.ts";
+import { CommandError, EXITS, type Exit, messageOf } from "../exit-codes.ts";
 import { dirFlags, parseWhole, type Session, settingsWith, withDir, withExamples } from "../session.ts";
 import { firstSignal, type StopSignal } from "../signals.ts";
 import { createStartingServer, type StartingServer } from "../startup-listener.ts";
@@ -35,7 +35,7 @@ type Flags = { port?: string; host?: string; data?: string; catalogue?: string; 
 /** If set, the runtime prints every request of its HTTP client, including provider credentials. */
 const PRINTS_CREDENTIALS = "BUN_CONFIG_VERBOSE_FETCH";
 
-/** Settings of the command's flags. @throws CommandFault */
+/** Settings of the command's flags. @throws CommandError */
 const flagsOf = (flags: Flags) => {
   const server = {
     ...(flags.port === undefined ? {} : { port: parseWhole(flags.port, "--port", 0, 65_535) }),
@@ -54,22 +54,22 @@ const isNoName = (host: string): Promise<boolean> =>
   );
 
 /** Reason why an address cannot be bound; undefined for any other error. */
-const addressFault = async (fault: unknown, { host, port }: Settings["server"]): Promise<CommandFault | undefined> => {
+const addressFault = async (fault: unknown, { host, port }: Settings["server"]): Promise<CommandError | undefined> => {
   const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
   // A name without an address fails with the code of a used port or an invalid argument, so the name is resolved separately.
   if (typeof code === "string" && (await isNoName(host)))
-    return new CommandFault(
+    return new CommandError(
       EXITS.usage,
       `cannot listen at ${host}: the name does not resolve to an address; set GENROUTER_SERVER__HOST or --host to an address of this machine`,
       { code: "address_unusable" },
     );
   if (code === "EADDRINUSE" && port !== 0)
-    return new CommandFault(EXITS.failure, `port ${port} is in use; set GENROUTER_SERVER__PORT or --port`, {
+    return new CommandError(EXITS.failure, `port ${port} is in use; set GENROUTER_SERVER__PORT or --port`, {
       code: "port_in_use",
     });
   if (typeof code !== "string" || !["EADDRINUSE", "EADDRNOTAVAIL", "EACCES", "ENOTCONN", "EINVAL", "EAFNOSUPPORT"].includes(code))
     return undefined;
-  return new CommandFault(
+  return new CommandError(
     EXITS.failure,
     `cannot listen at ${host} port ${port} (${code}); set GENROUTER_SERVER__HOST and GENROUTER_SERVER__PORT, or --host and --port`,
     { code: "address_unusable" },
@@ -80,9 +80,9 @@ const addressFault = async (fault: unknown, { host, port }: Settings["server"]):
  * Delay before an unavailable database is tried again, ms; it doubles up to the longest. Together with the connection timeout,
  * the longest delay is less than the third of a lease after which other nodes end a node that has not returned.
  */
-const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [500, 2_000];
+const [FIRST_PAUSE_MS, MAX_PAUSE_MS] = [500, 2_000];
 
-/** Listens before the service is open, because clients of the previous process may already connect. @throws CommandFault */
+/** Listens before the service is open, because clients of the previous process may already connect. @throws CommandError */
 const openStarting = async (settings: Settings): Promise<StartingServer> => {
   try {
     return createStartingServer(settings);
@@ -108,13 +108,13 @@ const open = async ({ settings, origins }: ReadSettings, simulate: boolean, tele
   // opens them before clients connect.
   await fetch(starting.url, { signal: AbortSignal.timeout(FIRST_REQUEST_MS) }).catch(() => undefined);
   let reported: string | undefined;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2))
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2))
     try {
       const service = await createServer(settings, { simulate, telemetry, origins, beforeListening: stopStarting });
       if (reported !== undefined) log("database recovered", {});
       return service;
     } catch (fault) {
-      if (!(fault instanceof DatabaseUnavailable) || fault.isRefusal) {
+      if (!(fault instanceof DatabaseUnavailable) || fault.isRejected) {
         await stopStarting();
         const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
         throw (code === "EADDRINUSE" ? await addressFault(fault, settings.server) : undefined) ?? fault;
@@ -191,8 +191,8 @@ const firstAdminLines = async (terminal: Pick<Terminal, "isLive">, admin: AdminS
 };
 
 /** Counts the routes that can run, and those that lose money at the providers' list prices. */
-const routesLine = async (market: Pick<Inventory, "routes">): Promise<string> => {
-  const up = (await market.routes()).filter(({ state }) => state === "up" || state === "down");
+const routesLine = async (inventory: Pick<Inventory, "routes">): Promise<string> => {
+  const up = (await inventory.routes()).filter(({ state }) => state === "up" || state === "down");
   const losing = up.filter(({ margin }) => margin !== null && margin.leastPercent < 0).length;
   const models = new Set(up.map(({ model }) => model)).size;
   if (up.length === 0) return `none can run: ${NO_KEY}`;
@@ -217,12 +217,12 @@ export const addServe = (program: Command, session: Session): void => {
       const simulate = flags.simulate === true;
       // With the simulator, the entry point restarts the process without this variable.
       if (!simulate && session.env[PRINTS_CREDENTIALS])
-        throw new CommandFault(
+        throw new CommandError(
           EXITS.unwritable,
           `${PRINTS_CREDENTIALS} is set: it would log the providers' credentials with every request; unset it and start again`,
           { code: "credentials_printed" },
         );
-      const written = openLog(settings.log, { isTty: terminal.isLive, colour: terminal.colour });
+      const written = createLog(settings.log, { isTty: terminal.isLive, colour: terminal.colour });
       const build = { version: VERSION, revision: REVISION, bunVersion: Bun.version, interfaceVersion: INTERFACE_VERSION };
       const telemetry = createTelemetry(written, session.env, build);
       const { log } = telemetry;
@@ -237,7 +237,7 @@ export const addServe = (program: Command, session: Session): void => {
         ...{
           submit: service.submit,
           decide: service.decide,
-          market: service.market,
+          inventory: service.inventory,
           vault: service.vault,
           rekeyed: service.rekeyed,
         },
@@ -257,7 +257,7 @@ export const addServe = (program: Command, session: Session): void => {
       terminal.note(versionLine());
       terminal.note(`  data      ${resolve(settings.data.dir)}`);
       terminal.note(`  catalogue ${settings.catalogue.dir || "built-in"}`);
-      if (!simulate) terminal.note(`  routes    ${await routesLine(service.market)}`);
+      if (!simulate) terminal.note(`  routes    ${await routesLine(service.inventory)}`);
       terminal.note(`  API       ${service.url}/v1`);
       terminal.note(`  models    ${service.url}/v1/models`);
       terminal.note(`  docs      ${service.url}/docs`);

@@ -7,11 +7,11 @@ type Flags = { port: string; host: string; speed: string; seed: string; log?: st
 
 /** Media kind of each endpoint of a catalogue, so that the simulator need not guess it from names. */
 const endpointsIn = async (dir: string | undefined) => {
-  const [{ wholeCatalogue }, { kindsOf, defaultsOf }] = await Promise.all([
+  const [{ completeCatalogue }, { kindsOf, defaultsOf }] = await Promise.all([
     import("../../routing/load-catalogue.ts"),
     import("../../simulator/embedded.ts"),
   ]);
-  const catalogue = wholeCatalogue({ catalogue: { dir: dir ?? "" } });
+  const catalogue = completeCatalogue({ catalogue: { dir: dir ?? "" } });
   return { kindOf: kindsOf(() => catalogue), unsaid: defaultsOf(() => catalogue) };
 };
 

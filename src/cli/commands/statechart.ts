@@ -2,8 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import type { Chart } from "../../../actors/chart/chart.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
-import { insistOnGenerationId } from "../generation-id.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
+import { requireGenerationId } from "../generation-id.ts";
 import { storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
@@ -22,7 +22,7 @@ const put = (terminal: Terminal, { output }: Out, text: string): void => {
     writeFileSync(output, `${text.trimEnd()}\n`);
   } catch (fault) {
     const reason = fault instanceof Error && "code" in fault ? String(fault.code) : "it cannot be written";
-    throw new CommandFault(EXITS.unwritable, `${output}: ${reason}`, { fix: "-o names a file in a directory that is there" });
+    throw new CommandError(EXITS.unwritable, `${output}: ${reason}`, { fix: "-o names a file in a directory that is there" });
   }
   terminal.note(`written to ${output}`);
 };
@@ -34,7 +34,7 @@ const chartNamed = async (name: string): Promise<{ chart: Chart; covered: readon
   const { coveredOf } = await import("../../../actors/chart/coverage.ts");
   const known = MACHINE_NAMES.find((each) => each === name);
   if (!known)
-    throw new CommandFault(EXITS.usage, `there is no machine ${name}; there are ${MACHINE_NAMES.join(", ")}`, {
+    throw new CommandError(EXITS.usage, `there is no machine ${name}; there are ${MACHINE_NAMES.join(", ")}`, {
       code: "bad_argument",
     });
   return { chart: chartOf(MACHINES[known].machine), covered: coveredOf(known) };
@@ -100,14 +100,14 @@ const addReplay = (machine: Command, session: Session): void => {
     )
     .option("-o, --output <file>", "write to a file instead of standard output")
     .action(async (id: string, flags: DirFlag & JsonFlag & Out & { format: Form | "text" }) => {
-      insistOnGenerationId(id);
+      requireGenerationId(id);
       const { limits } = settingsOf(session, flags);
-      const { readLife } = await import("../../inspector/generation-history.ts");
+      const { readGenerationHistory: readLife } = await import("../../inspector/generation-history.ts");
       const life = await withReads(storeLocationOf(session, flags), (reads) =>
         readLife(reads, id, limits.result_download_timeout_s * 1000),
       );
       if (!life)
-        throw new CommandFault(EXITS.notFound, `there is no generation ${id} in this data directory`, {
+        throw new CommandError(EXITS.notFound, `there is no generation ${id} in this data directory`, {
           fix: "--data names the directory of the service that has it",
           code: "not_found",
         });

@@ -6,14 +6,14 @@ import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import type { Progress, Unjudged } from "../../torture/torture.ts";
-import { CommandFault, EXITS, type Exit } from "../exit-codes.ts";
+import { CommandError, EXITS, type Exit } from "../exit-codes.ts";
 import { dirOf, type JsonFlag, parseWhole, type Session, withExamples, withJson } from "../session.ts";
 import { firstSignal, type StopSignal } from "../signals.ts";
 
 export type TortureFlags = JsonFlag & { minutes: string; dir?: string; seed?: string };
 
-const LONGEST_MIN = 10_080;
-const MOST_SEED = 999_999_999;
+const MAX_MIN = 10_080;
+const MAX_SEED = 999_999_999;
 const DATABASE_FILE = "genrouter.db";
 /** A shorter run has one lane, because a second one would not get beyond its start and end. */
 const LANES_FROM_MS = 30_000;
@@ -21,15 +21,15 @@ const LANES_FROM_MS = 30_000;
 const LIVE_MS = 1000;
 const PLAIN_MS = 10_000;
 /** Maximum number of faults per check in `--json` output. */
-const MOST_FAULTS = 20;
+const MAX_FAULTS = 20;
 
 const badFlag = (text: string, fix?: string) =>
-  new CommandFault(EXITS.usage, text, { code: "bad_flag", ...(fix === undefined ? {} : { fix }) });
+  new CommandError(EXITS.usage, text, { code: "bad_flag", ...(fix === undefined ? {} : { fix }) });
 
 const minutesOf = (text: string): number => {
   const minutes = /^\d{1,5}(\.\d{1,3})?$/.test(text) ? Number(text) : 0;
-  if (minutes > 0 && minutes <= LONGEST_MIN) return minutes;
-  throw badFlag(`--minutes: ${JSON.stringify(text)} is not a number above 0, at most ${LONGEST_MIN}`);
+  if (minutes > 0 && minutes <= MAX_MIN) return minutes;
+  throw badFlag(`--minutes: ${JSON.stringify(text)} is not a number above 0, at most ${MAX_MIN}`);
 };
 
 const deviceOf = (dir: string): number | undefined => (existsSync(dir) ? statSync(dir).dev : undefined);
@@ -52,11 +52,11 @@ const placeOf = (session: Session, flags: TortureFlags): string => {
   return place;
 };
 
-/** @throws CommandFault 78 if the disk has too little space for a run. */
+/** @throws CommandError 78 if the disk has too little space for a run. */
 const checkSpace = (place: string, freeBytes: number, leastBytes: number): void => {
   if (freeBytes >= leastBytes) return;
   const [free, least] = [freeBytes, leastBytes].map((bytes) => Math.floor(bytes / 1e6));
-  throw new CommandFault(EXITS.unwritable, `the disk of ${place} has ${free} MB free, and torture needs ${least} MB`, {
+  throw new CommandError(EXITS.unwritable, `the disk of ${place} has ${free} MB free, and torture needs ${least} MB`, {
     fix: "free space, or name a directory on another disk with --dir",
     code: "disk_full",
   });
@@ -72,13 +72,13 @@ const wordsAgain = (isCompiled: boolean, { minutes, dir }: TortureFlags, seed: n
 /** Exit codes of a run without a verdict. */
 const EXIT_OF: Record<Unjudged, Exit> = { "disk-full": EXITS.unwritable, stopped: EXITS.interrupted };
 
-/** Creates an empty directory on the tested disk. @throws CommandFault 78 if it cannot be created. */
+/** Creates an empty directory on the tested disk. @throws CommandError 78 if it cannot be created. */
 const makeScratch = (place: string): string => {
   try {
     return mkdtempSync(join(place, "genrouter-torture-"));
   } catch (fault) {
     const why = fault instanceof Error ? fault.message : String(fault);
-    throw new CommandFault(EXITS.unwritable, `no scratch directory can be made in ${place} (${why})`, {
+    throw new CommandError(EXITS.unwritable, `no scratch directory can be made in ${place} (${why})`, {
       fix: "name a writable directory with --dir",
       code: "directory_unusable",
     });
@@ -102,20 +102,20 @@ const watchSignals = () => {
 /**
  * Runs the torture and prints its verdict.
  * @param genrouter command line of the tested program; absent: this program.
- * @throws CommandFault for an invalid flag or place; errors of the store for a directory that it rejects.
+ * @throws CommandError for an invalid flag or place; errors of the store for a directory that it rejects.
  */
 export const torture = async (session: Session, flags: TortureFlags, genrouter?: readonly string[]): Promise<Exit> => {
   const { terminal } = session;
   const longestMs = minutesOf(flags.minutes) * 60_000;
-  const seed = flags.seed === undefined ? Date.now() % 1_000_000 : parseWhole(flags.seed, "--seed", 0, MOST_SEED);
+  const seed = flags.seed === undefined ? Date.now() % 1_000_000 : parseWhole(flags.seed, "--seed", 0, MAX_SEED);
   const place = placeOf(session, flags);
-  const [{ torture: run }, { progressLine, verdictLines }, { killAll, SELF }, room] = await Promise.all([
+  const [{ torture: run }, { progressLine, verdictLines }, { killAll, SELF }, space] = await Promise.all([
     import("../../torture/torture.ts"),
     import("../../torture/verdict.ts"),
     import("../../torture/crash/processes.ts"),
     import("../../torture/disk-space.ts"),
   ]);
-  checkSpace(place, room.freeBytesOf(place), room.LEAST_FREE_BYTES);
+  checkSpace(place, space.freeBytesOf(place), space.MIN_FREE_BYTES);
   const scratch = makeScratch(place);
   const drop = () => rmSync(scratch, { recursive: true, force: true });
   let latest: Progress | undefined;
@@ -177,7 +177,7 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
           stopped_early: isStopped,
           disk: end.disk,
           figures: end.figures,
-          findings: end.findings.map(({ faults, ...finding }) => ({ ...finding, faults: faults.slice(0, MOST_FAULTS) })),
+          findings: end.findings.map(({ faults, ...finding }) => ({ ...finding, faults: faults.slice(0, MAX_FAULTS) })),
           unjudged,
           kept: isKept ? scratch : null,
           again,

@@ -1,10 +1,10 @@
 // `genrouter trace`: prints the stored events and transfers of one generation by time.
 import type { Command } from "commander";
 import type { Attempt, JsonObject } from "../../domain/types.ts";
-import { isReplayable, readWriters } from "../../inspector/generation-history.ts";
-import type { JournalLine, StoreReads, TransferRow } from "../../store/store.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
-import { insistOnGenerationId } from "../generation-id.ts";
+import { readWriters, toJsonRow } from "../../inspector/generation-history.ts";
+import type { StoredEvent, StoreReads, TransferRow } from "../../store/store.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
+import { requireGenerationId } from "../generation-id.ts";
 import { storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { showUsd, usdNumber } from "../usd.ts";
@@ -20,7 +20,7 @@ type Happening = {
   json: JsonObject;
 };
 
-const LONGEST_TEXT = 160;
+const MAX_TEXT = 160;
 
 /** Members of an event as `name=value`, with `n` named `attempt` and nested values as JSON. */
 const membersOf = (event: JsonObject): string =>
@@ -30,12 +30,12 @@ const membersOf = (event: JsonObject): string =>
     .join(" ");
 
 /** A generation event and, in a cluster, the node that wrote it. */
-type WrittenBy = JournalLine & { node?: string };
+type WrittenBy = StoredEvent & { node?: string };
 /** A takeover of the generation by a node at a version. */
 type TakenOver = { node: string; afterVersion: number; atMs: number };
 
 const ofJournal = ({ atMs, version, stateAfter, event: full, node }: WrittenBy): Happening => {
-  const event = isReplayable(full);
+  const event = toJsonRow(full);
   const by = node === undefined ? {} : { node };
   return {
     atMs,
@@ -106,7 +106,7 @@ const lineOf = (happening: Happening, startMs: number, widths: { name: number; s
   const ms = Math.max(0, happening.atMs - startMs);
   const parts = [Math.floor(ms / 3_600_000), Math.floor(ms / 60_000) % 60, Math.floor(ms / 1000) % 60];
   const time = `${parts.map((part) => String(part).padStart(2, "0")).join(":")}.${String(ms % 1000).padStart(3, "0")}`;
-  const text = happening.text.length > LONGEST_TEXT ? `${happening.text.slice(0, LONGEST_TEXT - 1)}…` : happening.text;
+  const text = happening.text.length > MAX_TEXT ? `${happening.text.slice(0, MAX_TEXT - 1)}…` : happening.text;
   return `+${time}  ${happening.name.padEnd(widths.name)}  ${happening.state.padEnd(widths.state)}  ${text}`.trimEnd();
 };
 
@@ -119,22 +119,22 @@ export const addTrace = (program: Command, session: Session): void => {
     .command("trace <id>")
     .description("show every event, transfer and attempt of a generation (operator)")
     .action(async (id: string, flags: DirFlag & JsonFlag) => {
-      insistOnGenerationId(id);
+      requireGenerationId(id);
       await withReads(storeLocationOf(session, flags), async (reads) => {
         const record = await reads.findGeneration(id);
         if (!record)
-          throw new CommandFault(EXITS.notFound, `there is no generation ${id} in this data directory`, {
+          throw new CommandError(EXITS.notFound, `there is no generation ${id} in this data directory`, {
             fix: "--data names the directory of the service that has it",
             code: "not_found",
           });
-        const [journal, transfers, attempts, writerOf, claims] = await Promise.all([
-          reads.journalOf(record.seq),
+        const [events, transfers, attempts, writerOf, claims] = await Promise.all([
+          reads.eventsOf(record.seq),
           reads.transfersOf(record.seq),
           reads.attemptsOf(record.seq),
           readWriters(reads, record.seq),
           claimsOf(reads, record.seq),
         ]);
-        const lines = journal.map((line) => ({ ...line, ...writerOf(line.version) }));
+        const lines = events.map((line) => ({ ...line, ...writerOf(line.version) }));
         const all = happenings(lines, transfers, claims, record.createdAtMs);
         if (flags.json) {
           const { reservedCredits, quotedCredits, costCredits, ...rest } = record;
@@ -145,7 +145,7 @@ export const addTrace = (program: Command, session: Session): void => {
             cost_usd: costCredits === null ? null : usdNumber(costCredits),
           };
           return terminal.print(
-            JSON.stringify({ generation, attempts: attempts.map(isReplayable), events: all.map((happening) => happening.json) }),
+            JSON.stringify({ generation, attempts: attempts.map(toJsonRow), events: all.map((happening) => happening.json) }),
           );
         }
         const cost = record.costCredits === null ? "" : `  charged ${showUsd(record.costCredits)}`;

@@ -1,12 +1,12 @@
 // `genrouter users`: invites, lists, resets and disables console users, and prints the setup link.
 import type { Command } from "commander";
-import type { MadeLink } from "../../admin/users.ts";
+import type { CreatedInvitation } from "../../admin/users.ts";
 import type { Settings } from "../../config/schema.ts";
 import type { UserRole } from "../../store/user-mutations.ts";
 import type { UserRow } from "../../store/user-reads.ts";
 import { withAdminService } from "../admin-connection.ts";
 import { requestFor } from "../control-client.ts";
-import { CommandFault, EXITS } from "../exit-codes.ts";
+import { CommandError, EXITS } from "../exit-codes.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 
@@ -35,16 +35,16 @@ const ROLES: readonly UserRole[] = ["member", "operator", "viewer"];
 const roleOf = (text: string): UserRole => {
   const role = ROLES.find((one) => one === text);
   if (role) return role;
-  throw new CommandFault(EXITS.usage, `--role: ${JSON.stringify(text)} is not a role; use ${ROLES.join(", ")}`, {
+  throw new CommandError(EXITS.usage, `--role: ${JSON.stringify(text)} is not a role; use ${ROLES.join(", ")}`, {
     code: "bad_flag",
   });
 };
 
-/** @throws CommandFault (usage) if a text is not an e-mail address. */
-const insistOnAddress = async (text: string): Promise<void> => {
+/** @throws CommandError (usage) if a text is not an e-mail address. */
+const requireEmailAddress = async (text: string): Promise<void> => {
   const { readEmail } = await import("../../store/user-mutations.ts");
   if (readEmail(text) !== undefined) return;
-  throw new CommandFault(EXITS.usage, `${JSON.stringify(text)} is not an e-mail address; expected name@host`, {
+  throw new CommandError(EXITS.usage, `${JSON.stringify(text)} is not an e-mail address; expected name@host`, {
     code: "bad_email",
   });
 };
@@ -61,7 +61,7 @@ export const addUsers = (program: Command, session: Session): void => {
   /** Complete URL if the service runs, else the path alone. */
   const addressOf = async (settings: Settings, path: string): Promise<string> =>
     `${settings.server.public_url.replace(/\/$/, "") || ((await requestFor(settings.data.dir))?.url ?? "")}${path}`;
-  const printLink = async (flags: Flags, { id, path, email, expiresAtMs }: MadeLink): Promise<void> => {
+  const printLink = async (flags: Flags, { id, path, email, expiresAtMs }: CreatedInvitation): Promise<void> => {
     const url = await addressOf(settingsOf(session, flags), path);
     if (flags.json) return terminal.print(JSON.stringify({ id, email, url, expires_at: stamp(expiresAtMs) }));
     terminal.print(url);
@@ -93,7 +93,7 @@ export const addUsers = (program: Command, session: Session): void => {
     .option("--account <id>", "the account to join")
     .option("--new-account <name>", "create an account with this name when the user accepts")
     .action(async (email: string, flags: Flags & { role: string; account?: string; newAccount?: string }) => {
-      await insistOnAddress(email);
+      await requireEmailAddress(email);
       const request = {
         email,
         role: roleOf(flags.role),

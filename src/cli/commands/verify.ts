@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { CheckResult } from "../../store/store.ts";
 import { archiveLocationOf, withArchiveErrors } from "../archive-location.ts";
 import { fetchSettings } from "../control-client.ts";
-import { CommandFault, EXITS, messageOf } from "../exit-codes.ts";
+import { CommandError, EXITS, messageOf } from "../exit-codes.ts";
 import { type FileSearch, findMissingFiles } from "../missing-files.ts";
 import { readsOf, storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
@@ -12,7 +12,7 @@ import type { Terminal } from "../terminal.ts";
 /** Exit 2: a check that could not run must look neither like success nor like a violation. */
 const couldNotRun = async (fault: unknown): Promise<never> => {
   const message = await messageOf(fault);
-  throw new CommandFault(EXITS.usage, message.lines.join("; "), { code: message.code });
+  throw new CommandError(EXITS.usage, message.lines.join("; "), { code: message.code });
 };
 
 type Flags = DirFlag & JsonFlag & { archive?: string; alone?: true };
@@ -72,7 +72,7 @@ export const addVerify = (program: Command, session: Session): void => {
     .option("--alone", "with --archive: verify the archive without the database")
     .action(async (flags: Flags) => {
       if (flags.alone && flags.archive === undefined)
-        throw new CommandFault(EXITS.usage, "--alone: requires --archive", { code: "bad_flag" });
+        throw new CommandError(EXITS.usage, "--alone: requires --archive", { code: "bad_flag" });
       const verifyStore = (): Promise<CheckResult[]> =>
         withReads(storeLocationOf(session, flags), async (reads, isServed) => {
           // Overdue deadlines are a violation only while a service runs.

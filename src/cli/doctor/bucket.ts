@@ -2,7 +2,7 @@
 
 import type { Settings } from "../../config/schema.ts";
 import { systemClock } from "../../domain/clock.ts";
-import { insistOnBucket } from "../../files/create-storage.ts";
+import { requireBucket } from "../../files/create-storage.ts";
 import { counted } from "../backup-text.ts";
 import { type FileReads, findMissingFiles } from "../missing-files.ts";
 import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
@@ -12,7 +12,7 @@ const PATIENCE_MS = 10_000;
 const PROBE_ID = "gen_doctor";
 
 const requestBucket = async (s3: Settings["s3"]): Promise<Finding> => {
-  const [{ createS3Client }, { BucketFault }] = await Promise.all([
+  const [{ createS3Client }, { BucketError }] = await Promise.all([
     import("../../files/s3/s3-client.ts"),
     import("../../files/s3/errors.ts"),
   ]);
@@ -20,7 +20,7 @@ const requestBucket = async (s3: Settings["s3"]): Promise<Finding> => {
     await createS3Client(s3, systemClock()).list(PROBE_ID, AbortSignal.timeout(PATIENCE_MS));
     return ok("files", `the bucket ${s3.bucket} responds`);
   } catch (thrown) {
-    if (!(thrown instanceof BucketFault))
+    if (!(thrown instanceof BucketError))
       return fault(
         "files",
         `the bucket ${s3.bucket} does not respond within ${PATIENCE_MS / 1000} s`,
@@ -44,7 +44,7 @@ const requestBucket = async (s3: Settings["s3"]): Promise<Finding> => {
 export const bucketFindings = async (settings: Settings, shared: boolean): Promise<Finding[]> => {
   try {
     // Checked even if files are stored on disk now, because older files may be in a bucket.
-    await insistOnBucket(settings, shared);
+    await requireBucket(settings, shared);
   } catch (thrown) {
     return [fault("files", textOf(thrown), "correct the settings of s3: genrouter config check")];
   }

@@ -1,6 +1,6 @@
 // Doctor checks of the data: integrity, schema, log size, ledger, parked generations, orphans and backups.
 import { existsSync, statSync } from "node:fs";
-import { newestVerifiedMs, openBackupDirectory } from "../../backup/backup-directory.ts";
+import { listBackups, newestVerifiedMs } from "../../backup/backup-directory.ts";
 import type { Settings } from "../../config/schema.ts";
 import { type DatabaseHealth, imbalanceOf } from "../../store/sqlite/health.ts";
 import { isPreRelease, SCHEMA_VERSION } from "../../store/sqlite/migrate.ts";
@@ -149,7 +149,7 @@ export const backupFindings = ({ backup, data, store }: Settings, nowMs: number,
   if (!existsSync(dir)) return [warning("backups", `${dir} does not exist yet`, `genrouter backup create ${dir}`)];
   try {
     const newestMs = newestVerifiedMs(dir, lineage);
-    const findings = openBackupDirectory(dir).flatMap(({ name, state, why }): Finding[] => {
+    const findings = listBackups(dir).flatMap(({ name, state, why }): Finding[] => {
       if (state === "damaged")
         return [
           fault("backups", `${name} is damaged: ${why}`, `move it to another directory, then run genrouter backup create ${dir}`),

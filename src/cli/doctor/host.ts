@@ -100,7 +100,7 @@ export const copyFindings = (dir: string): Finding[] => {
 };
 
 /** Below this a service has no space for work in progress. */
-const LEAST_FREE_BYTES = 256 * 1024 * 1024;
+const MIN_FREE_BYTES = 256 * 1024 * 1024;
 const LITTLE_FREE_BYTES = 2 * 1024 * 1024 * 1024;
 
 /** @param needs size of the next write, bytes. */
@@ -109,7 +109,7 @@ const spaceFinding = (what: string, dir: string, setting: string, needs: number)
   const free = bavail * bsize;
   const says = `${sizeText(free)} free for ${what}`;
   const fix = `free space on the disk of ${dir}, or set ${setting} to another`;
-  if (free < LEAST_FREE_BYTES || free < needs) return fault("disk", `only ${says}`, fix);
+  if (free < MIN_FREE_BYTES || free < needs) return fault("disk", `only ${says}`, fix);
   return free < LITTLE_FREE_BYTES && free < (blocks * bsize) / 10 ? warning("disk", `only ${says}`, fix) : ok("disk", says);
 };
 

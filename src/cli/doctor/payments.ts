@@ -1,6 +1,6 @@
 // Doctor checks of payments: complete Stripe settings in the mode of the data directory.
 
-import { insistOnStripe, isLiveKey, isStripeSet } from "../../billing/validate-config.ts";
+import { isLiveKey, isStripeSet, requireStripeSettings } from "../../billing/validate-config.ts";
 import type { Settings } from "../../config/schema.ts";
 import type { StoreReads } from "../../store/store.ts";
 import { counted } from "../backup-text.ts";
@@ -38,7 +38,7 @@ export const purchaseFindings = async (
 
 export const paymentFindings = (settings: Settings, mode: "test" | "live" | null): Finding[] => {
   try {
-    insistOnStripe(settings, mode);
+    requireStripeSettings(settings, mode);
   } catch (thrown) {
     return [fault("payments", textOf(thrown), "correct the settings of stripe: genrouter config check")];
   }

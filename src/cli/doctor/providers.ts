@@ -8,7 +8,7 @@ import { sourceInSettings, withKeys } from "../../providers/credentials.ts";
 import { providerFacts } from "../../providers/providers.ts";
 import { createVault } from "../../providers/vault.ts";
 import { createInventory, NO_STORED_CREDENTIALS, type ProviderRow, type RouteRow } from "../../routing/inventory.ts";
-import { catalogueOf, dialectsOf, insistOnProviders } from "../../routing/load-catalogue.ts";
+import { catalogueOf, dialectsOf, requireKnownProviders } from "../../routing/load-catalogue.ts";
 import type { StoreReads } from "../../store/store.ts";
 import { counted } from "../backup-text.ts";
 import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
@@ -80,12 +80,12 @@ const routeFindings = async (
   reads: typeof NO_STORED_CREDENTIALS,
 ): Promise<Finding[]> => {
   const simulated = mode === "test";
-  const market = createInventory({
+  const inventory = createInventory({
     ...{ settings: () => settings, simulated, reads },
     facts: providerFacts(dialectsOf(settings)),
     catalogue: () => catalogueOf(settings, simulated),
   });
-  const routes = await market.routes();
+  const routes = await inventory.routes();
   const of = (state: string) => routes.filter((route) => route.state === state);
   const [up, down, off] = [of("up"), of("down"), of("off")];
   const losing = [...up, ...down].filter(({ margin }) => margin !== null && margin.leastPercent < 0);
@@ -104,7 +104,7 @@ const routeFindings = async (
     findings.push(fault("routes", `all ${configured} with a key are down`, "genrouter routes list; genrouter routes test ROUTE"));
   else findings.push(ok("routes", `${configured} with a key, ${up.length} up`));
   const refused = down.filter(isRefused);
-  findings.push(...refusedFindings(refused, await market.providers()));
+  findings.push(...refusedFindings(refused, await inventory.providers()));
   const failing = down.filter((route) => !isRefused(route));
   for (const { id, reason } of failing.slice(0, NAMED))
     findings.push(warning("routes", `${id} is down: ${reason ?? "several consecutive failures"}`, `genrouter routes test ${id}`));
@@ -130,14 +130,14 @@ const routeFindings = async (
 };
 
 /** @param reads store of the data directory; null if there is none. */
-export const marketFindings = async (
+export const providerFindings = async (
   settings: Settings,
   mode: "test" | "live" | null,
   reads: StoreReads | null,
 ): Promise<Finding[]> => {
   const simulated = mode === "test";
   try {
-    insistOnProviders(settings, dialectsOf(settings));
+    requireKnownProviders(settings, dialectsOf(settings));
     const { models } = catalogueOf(settings, simulated);
     const catalogue = ok("catalogue", `${counted(models.length, "model")}, ${settings.catalogue.dir || "built-in"}`);
     const keys = simulated ? [] : await keyFindings(settings, reads ?? NO_STORED_CREDENTIALS);

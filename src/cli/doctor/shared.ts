@@ -7,11 +7,11 @@ import { storedFilesFinding } from "./bucket.ts";
 import { ledgerFindings, orphanFindings, parkedFinding, restoredFindings } from "./database.ts";
 import { type Finding, fault, ok, type Stored, textOf, warning } from "./finding.ts";
 import { purchaseFindings } from "./payments.ts";
-import { marketFindings } from "./providers.ts";
+import { providerFindings } from "./providers.ts";
 
 /** Ended nodes are not listed. */
 const NONE_ENDED = 0;
-const MOST_PARKED = 1000;
+const MAX_PARKED = 1000;
 const BEGIN = "genrouter serve initializes it; genrouter migrate-store moves a data directory into it first";
 const LOOK_AFTER = "check the server of GENROUTER_STORE__URL; nodes wait for it and continue without a restart";
 
@@ -36,7 +36,7 @@ const nodeFindings = async (nodes: NodeReads | null): Promise<Finding[]> => {
 };
 
 /** @param settings of the running service, if there is one */
-export const examineShared = async (settings: Settings, isDeep: boolean, nowMs: number): Promise<Stored> => {
+export const checkSharedDatabase = async (settings: Settings, isDeep: boolean, nowMs: number): Promise<Stored> => {
   const { openPostgresReads } = await import("../../store/postgres/read-only-client.ts");
   const { url, prepared: prepare } = settings.store;
   let reads: Awaited<ReturnType<typeof openPostgresReads>> | null = null;
@@ -49,14 +49,14 @@ export const examineShared = async (settings: Settings, isDeep: boolean, nowMs: 
         ok("database", `PostgreSQL at ${new URL(url).host}, created for ${mode === "test" ? "the simulator" : "real providers"}`),
         ...(await nodeFindings(reads.nodes)),
         ...ledgerFindings(await reads.sums(), checks),
-        parkedFinding((await reads.parked(MOST_PARKED)).map(({ id }) => id)),
+        parkedFinding((await reads.parked(MAX_PARKED)).map(({ id }) => id)),
         ...restoredFindings(await reads.restored()),
         await orphanFindings(reads),
         ...(isDeep ? [await storedFilesFinding(reads, settings, nowMs)] : []),
         ...(await purchaseFindings(reads, nowMs)),
       ],
       ...{ lastSeenMs: await reads.lastSeenMs(), mode, lineage: null },
-      market: await marketFindings(settings, mode, reads),
+      market: await providerFindings(settings, mode, reads),
     };
   } catch (thrown) {
     return {
@@ -66,7 +66,7 @@ export const examineShared = async (settings: Settings, isDeep: boolean, nowMs: 
           : fault("database", textOf(thrown), LOOK_AFTER),
       ],
       ...{ lastSeenMs: null, mode: null, lineage: null },
-      market: await marketFindings(settings, null, null),
+      market: await providerFindings(settings, null, null),
     };
   } finally {
     await reads?.close();

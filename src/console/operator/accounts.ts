@@ -18,8 +18,8 @@ import { named, type OperatorDeps, signed } from "./deps.ts";
 
 const PAGE = 50;
 const LAST_TRANSFERS = 20;
-const MOST_TEXT = 100;
-const MOST_UNDECIDED = 1000;
+const MAX_TEXT = 100;
+const MAX_UNDECIDED = 1000;
 
 type NewAccount = { reference: string; name: string; creditCredits: Credits };
 type AccountChange = { paused?: boolean; burstPerS?: number | null; inProgressLimit?: number | null };
@@ -53,7 +53,7 @@ const transferOf = (row: TransferRow): AccountTransfer => ({
 const undecidedOf = ({ state: _, ...row }: UndecidedReversal): UndecidedLine => row;
 
 export const createAccounts = ({ admin, reads, limits }: OperatorDeps) => {
-  const undecided = async () => (await reads.undecidedReversals(MOST_UNDECIDED)).map(undecidedOf);
+  const undecided = async () => (await reads.undecidedReversals(MAX_UNDECIDED)).map(undecidedOf);
   const view = async (id: string): Promise<AccountView> => {
     const row = await reads.account(id);
     if (!row) throw new ConsoleRefused("not_found", `There is no account ${id}.`);
@@ -75,7 +75,7 @@ export const createAccounts = ({ admin, reads, limits }: OperatorDeps) => {
   return {
     list: async ({ query }: ConsoleRequest): Promise<AccountsPage> => {
       const [text, standing, before] = [query.get("text") ?? "", query.get("standing") ?? "all", query.get("before")];
-      if (text.length > MOST_TEXT) throw new ConsoleRefused("invalid", `text: at most ${MOST_TEXT} characters.`);
+      if (text.length > MAX_TEXT) throw new ConsoleRefused("invalid", `text: at most ${MAX_TEXT} characters.`);
       if (!isStanding(standing)) throw new ConsoleRefused("invalid", `standing: one of ${ACCOUNT_STATUSES.join(", ")}.`);
       if (before !== null && !/^\d{1,15}$/.test(before))
         throw new ConsoleRefused("invalid", "before: expected the value from the previous page.");

@@ -5,7 +5,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { LongReads, StoreReads } from "../../store/store.ts";
 import { actorOf, type ConsoleRequest } from "../request-context.ts";
 
-export type OperatorDeps = Operating & {
+export type OperatorDeps = OperatorServiceDeps & {
   admin: Pick<
     AdminService,
     | "createAccount"
@@ -44,7 +44,7 @@ export type OperatorDeps = Operating & {
 };
 
 /** State and operations that only the running service has. */
-export type Operating = {
+export type OperatorServiceDeps = {
   long: LongReads;
   clock: Clock;
   /** Default limits of the service, for accounts without their own. */
@@ -67,7 +67,7 @@ export type Operating = {
 };
 
 /** Adds the principal to a request to the admin service. */
-export const signed = <T extends object>(request: ConsoleRequest, wish: T) => ({ ...wish, by: actorOf(request) });
+export const signed = <T extends object>(request: ConsoleRequest, body: T) => ({ ...body, by: actorOf(request) });
 
 /** A path parameter by its name. */
 export const named = ({ params }: Pick<ConsoleRequest, "params">, name: string): string => params[name] ?? "";

@@ -3,7 +3,7 @@ import { type NodeReads, type NodeRow, nodeName } from "../../store/cluster-port
 import type { NodeLine } from "../operator-dto.ts";
 
 /** Maximum number of ended nodes. */
-const MOST_ENDED = 20;
+const MAX_ENDED = 20;
 
 const lineOf = (row: NodeRow, own: number | null, names: ReadonlyMap<number, string>): NodeLine => {
   const { epoch, host, pid, openedAtMs, leaseEndsInMs, endedAtMs, endedBy, queued, running, tookOver, takenOver } = row;
@@ -17,7 +17,7 @@ const lineOf = (row: NodeRow, own: number | null, names: ReadonlyMap<number, str
 /** @param own epoch of the answering node. @returns null for a single process. */
 export const listNodes = async (nodes: NodeReads | null, own: number | null): Promise<NodeLine[] | null> => {
   if (nodes === null) return null;
-  const rows = await nodes.list(MOST_ENDED);
+  const rows = await nodes.list(MAX_ENDED);
   const names = await nodes.names(rows.flatMap(({ endedBy }) => endedBy ?? []));
   return rows.map((row) => lineOf(row, own, names));
 };

@@ -7,7 +7,7 @@ import type { OperatorDeps } from "./deps.ts";
 
 const HOUR_MS = 3_600_000;
 const SINCE_MS: Readonly<Record<string, number>> = { "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS };
-const MOST_SHOWN = 500;
+const MAX_SHOWN = 500;
 
 const lineOf = (row: OrphanRow): OrphanLine => {
   const { known, toDo } = adviceOf(row);
@@ -37,6 +37,6 @@ export const createOrphans = ({ long, clock }: OperatorDeps) => ({
     if (since !== "all" && back === undefined)
       throw new ConsoleRefused("invalid", `since: one of ${Object.keys(SINCE_MS).join(", ")}, all.`);
     const rows = await long.orphans(back === undefined ? 0 : clock.nowMs() - back);
-    return { count: rows.length, credits: sumOf(rows), kinds: kindsOf(rows), orphans: rows.slice(0, MOST_SHOWN).map(lineOf) };
+    return { count: rows.length, credits: sumOf(rows), kinds: kindsOf(rows), orphans: rows.slice(0, MAX_SHOWN).map(lineOf) };
   },
 });

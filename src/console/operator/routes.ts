@@ -10,7 +10,7 @@ import { createProviderService } from "./provider-service.ts";
 import { createRouteService } from "./route-service.ts";
 import { createServiceStatus } from "./service-status.ts";
 
-const MOST_CREDITS = 1_000_000_000;
+const MAX_CREDITS = 1_000_000_000;
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
 /** Created by the page for one request, so that a repeated request is granted once. */
 const reference = Type.String({ minLength: 8, maxLength: 80, pattern: "^[A-Za-z0-9-]+$" });
@@ -18,12 +18,12 @@ const reference = Type.String({ minLength: 8, maxLength: 80, pattern: "^[A-Za-z0
 const text = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: "\\S" });
 const limit = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]));
 
-const NEW_ACCOUNT = object({ reference, name: text(200), creditCredits: Type.Integer({ minimum: 0, maximum: MOST_CREDITS }) });
+const NEW_ACCOUNT = object({ reference, name: text(200), creditCredits: Type.Integer({ minimum: 0, maximum: MAX_CREDITS }) });
 const ACCOUNT_CHANGE = Type.Object(
   { paused: Type.Optional(Type.Boolean()), burstPerS: limit, inProgressLimit: limit },
   { additionalProperties: false, minProperties: 1 },
 );
-const amount = { minimum: 1, maximum: MOST_CREDITS };
+const amount = { minimum: 1, maximum: MAX_CREDITS };
 const CREDITS = object({
   reference,
   credits: Type.Union([Type.Integer(amount), Type.Integer({ minimum: -amount.maximum, maximum: -amount.minimum })]),
@@ -34,7 +34,7 @@ const GENERATION_DECISION = object({
   attempt: Type.Union([Type.Integer({ minimum: 1, maximum: 1000 }), Type.Null()]),
   reason: text(500),
 });
-const DECISION = object({ credits: Type.Integer({ minimum: 0, maximum: MOST_CREDITS }), reason: text(500) });
+const DECISION = object({ credits: Type.Integer({ minimum: 0, maximum: MAX_CREDITS }), reason: text(500) });
 const SWITCH = object({ reason: Type.Union([text(500), Type.Null()]) });
 const KEY = object({ key: Type.String({ minLength: 1, maxLength: 4_096 }) });
 const TRY = object({ reference });

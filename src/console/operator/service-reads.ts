@@ -13,7 +13,7 @@ import { LINEAGE, lineageFrom } from "../../store/sqlite/database-id.ts";
 import { DATABASE_FILE } from "../../store/sqlite/open.ts";
 import { createParallelReads } from "../../store/sqlite/verify/parallel.ts";
 import type { LongReads, Store } from "../../store/store.ts";
-import type { Operating } from "./deps.ts";
+import type { OperatorServiceDeps } from "./deps.ts";
 
 export type ServiceReadsDeps = {
   settings: Settings;
@@ -47,7 +47,7 @@ const bucketWarning = ({ waiting }: ServiceReadsDeps["kept"]): string[] => {
   return reason === null ? [] : [`the bucket does not accept files${waits}: ${reason}; genrouter doctor prints the remedy`];
 };
 
-export const createServiceReads = async (deps: ServiceReadsDeps): Promise<Operating> => {
+export const createServiceReads = async (deps: ServiceReadsDeps): Promise<OperatorServiceDeps> => {
   const { settings, clock, core, reads, startedAtMs } = deps;
   const { supervisor, routes, readiness } = core;
   const mode = await reads.mode();

@@ -5,7 +5,7 @@ import type { ConsoleRequest } from "../request-context.ts";
 import { named, type OperatorDeps, signed } from "./deps.ts";
 import { listNodes } from "./node-list.ts";
 
-const MOST_PARKED = 100;
+const MAX_PARKED = 100;
 
 const unsettled = (takenAtMs: number): string => {
   const taken = new Date(takenAtMs).toISOString();
@@ -27,7 +27,7 @@ export const createServiceStatus = ({ reads, running, admin }: OperatorDeps) => 
       ...running.readiness(),
       warnings: [...running.warnings(), ...(restored?.isSettled === false ? [unsettled(restored.takenAtMs)] : [])],
       ...{ queued: sum("queued"), running: sum("running"), nodes },
-      parked: await reads.parked(MOST_PARKED),
+      parked: await reads.parked(MAX_PARKED),
       restored:
         restored === null
           ? null

@@ -3,7 +3,7 @@
 // The bucket's lifecycle rules are checked, because they could delete archives.
 import type { Clock } from "../../domain/clock.ts";
 import type { BucketSettings } from "./bucket-config.ts";
-import { BucketFault } from "./errors.ts";
+import { BucketError } from "./errors.ts";
 import { patiently } from "./retry.ts";
 import { type Bucket, createS3Client, type ObjectHead, type ObjectHeaders, TOO_LARGE } from "./s3-client.ts";
 import { uploadBytes } from "./upload.ts";
@@ -33,7 +33,7 @@ export type ArchiveObjectsOptions = {
 };
 
 /** A rule that deletes later is a decision about old archives. A rule that deletes earlier was intended for result files. */
-const LEAST_KEPT_MS = 366 * 86_400_000;
+const MIN_KEPT_MS = 366 * 86_400_000;
 const NAMES = /^[0-9a-f]{16}$/;
 
 const wordsOf = (name: string): ObjectHeaders => ({
@@ -46,11 +46,11 @@ const sha256Of = (bytes: Uint8Array): string => new Bun.CryptoHasher("sha256").u
 const dangerIn = ({ expires }: Pick<ObjectHead, "expires">, nowMs: number): string | undefined => {
   const date = /expiry-date="([^"]*)"/.exec(expires ?? "")?.[1];
   const atMs = date === undefined ? Number.NaN : Date.parse(date);
-  if (!(atMs < nowMs + LEAST_KEPT_MS)) return undefined;
+  if (!(atMs < nowMs + MIN_KEPT_MS)) return undefined;
   return `a rule of the bucket (lifecycle) deletes it on ${new Date(atMs).toISOString().slice(0, 10)}: let the rule leave ${ARCHIVE}/ alone, as in deploy/S3.md`;
 };
 
-/** The ids that have archive objects. @throws BucketFault, BucketConfigError */
+/** The ids that have archive objects. @throws BucketError, BucketConfigError */
 export const archiveObjectsIn = async ({ settings, clock, signal }: ArchiveObjectsOptions): Promise<string[]> => {
   const bucket = createS3Client(settings, clock);
   const { folders } = await bucket.listBelow(bucket.nameOf(ARCHIVE, ""), signal);
@@ -61,7 +61,7 @@ const readFrom = async (bucket: Bucket, name: string, mostBytes: number, signal:
   try {
     return await bucket.read(name, signal, mostBytes);
   } catch (fault) {
-    if (fault instanceof BucketFault && fault.code === TOO_LARGE) return "larger";
+    if (fault instanceof BucketError && fault.code === TOO_LARGE) return "larger";
     throw fault;
   }
 };
@@ -69,16 +69,16 @@ const readFrom = async (bucket: Bucket, name: string, mostBytes: number, signal:
 /**
  * Opens the archive objects of an id without a request. All methods except `list` retry while the bucket is unavailable for a
  * moment.
- * @throws BucketConfigError; its methods throw BucketFault and the reason of the signal
+ * @throws BucketConfigError; its methods throw BucketError and the reason of the signal
  */
 export const createArchiveObjects = (id: string, { settings, clock, signal }: ArchiveObjectsOptions): ArchiveObjects => {
   const bucket = createS3Client(settings, clock);
   const nameOf = (name: string): string => bucket.nameOf(`${ARCHIVE}/${id}`, name);
   const pause = (ms: number) => new Promise<void>((goOn) => void clock.after(ms, goOn));
   const patient = <T>(work: () => Promise<T>): Promise<T> => patiently(work, pause);
-  const insistOnRule = (head: ObjectHead): void => {
+  const requireNoExpiry = (head: ObjectHead): void => {
     const danger = dangerIn(head, clock.nowMs());
-    if (danger !== undefined) throw new BucketFault("refused", "expires", `it takes what is archived, and ${danger}`);
+    if (danger !== undefined) throw new BucketError("refused", "expires", `it takes what is archived, and ${danger}`);
   };
 
   return {
@@ -90,7 +90,7 @@ export const createArchiveObjects = (id: string, { settings, clock, signal }: Ar
       patient(async () => {
         const what = { name: nameOf(name), bytes, sha256: sha256Of(bytes), words: wordsOf(name) };
         const there = await bucket.head(what.name, signal);
-        insistOnRule(there ?? (await uploadBytes(bucket, what, { signal, pause, mayTidy: () => !signal.aborted })));
+        requireNoExpiry(there ?? (await uploadBytes(bucket, what, { signal, pause, mayTidy: () => !signal.aborted })));
         return there === undefined || (there.bytes === bytes.length && there.sha256 === what.sha256);
       }),
     complete: (name, bytes) =>
@@ -101,7 +101,7 @@ export const createArchiveObjects = (id: string, { settings, clock, signal }: Ar
         // If the response was lost, this process's own object looks like that of another writer, so the bytes are compared.
         const there = await readFrom(bucket, nameOf(name), bytes.length, signal);
         if (there === undefined)
-          throw new BucketFault("unavailable", "not_there", "the bucket took the file and does not show it");
+          throw new BucketError("unavailable", "not_there", "the bucket took the file and does not show it");
         return there !== "larger" && Buffer.from(there).equals(bytes);
       }),
     danger: async (name) => {

@@ -3,7 +3,7 @@
 // The directory itself is the queue, so an upload survives a restart.
 import type { Clock } from "../../domain/clock.ts";
 import type { LocalFiles } from "../local.ts";
-import { BucketFault } from "./errors.ts";
+import { BucketError } from "./errors.ts";
 import type { BucketHealth, ReportHealth } from "./health.ts";
 import type { Bucket } from "./s3-client.ts";
 import { LocalDamage, type Upload, uploadFile } from "./upload.ts";
@@ -23,7 +23,7 @@ export type BackgroundUploaderOptions = {
   bucket: Bucket;
   standing: BucketHealth;
   clock: Clock;
-  tell: ReportHealth;
+  report: ReportHealth;
   fateOf: (id: string, n: number) => Promise<Fate>;
   /** Maximum number of concurrent uploads. */
   atOnce?: number;
@@ -49,19 +49,19 @@ export interface BackgroundUploader {
 const AT_ONCE = 4;
 /** The generation of a stored file usually ends within this time. */
 const FIRST_CHECK_MS = 500;
-const LONGEST_CHECK_MS = 60_000;
+const MAX_CHECK_MS = 60_000;
 /** A local copy is kept for this time after its upload, for responses that are about to read it. */
 const GRACE_MS = 30_000;
 /** A file that fails by itself is retried after these pauses, while the others continue. */
 const ASIDE_MS = 60_000;
-const LONGEST_ASIDE_MS = 3_600_000;
+const MAX_ASIDE_MS = 3_600_000;
 
 type Item = { id: string; n: number; looks: number; failures: number; isAgain: boolean };
 type Run = { id: string; letGo: AbortController; done: Promise<void> };
 const keyOf = (id: string, n: number) => `${id}/${n}`;
 
 export const createBackgroundUploader = (options: BackgroundUploaderOptions): BackgroundUploader => {
-  const { local, bucket, standing, clock, tell, fateOf, atOnce = AT_ONCE } = options;
+  const { local, bucket, standing, clock, report, fateOf, atOnce = AT_ONCE } = options;
   const queue = new Map<string, Item>();
   const later = new Map<string, { id: string; takeBack: () => void }>();
   const running = new Map<string, Run>();
@@ -112,7 +112,7 @@ export const createBackgroundUploader = (options: BackgroundUploaderOptions): Ba
     const { id, n } = item;
     const fate = await fateOf(id, n).catch((): Fate => ({ kind: "wait" }));
     if (signal.aborted) return;
-    if (fate.kind === "wait") return retryLater(item, Math.min(LONGEST_CHECK_MS, FIRST_CHECK_MS * 2 ** ++item.looks));
+    if (fate.kind === "wait") return retryLater(item, Math.min(MAX_CHECK_MS, FIRST_CHECK_MS * 2 ** ++item.looks));
     if (fate.kind === "remove") return local.remove(id).catch(() => undefined);
     if (fate.kind === "leave") return;
     const { isAgain } = item;
@@ -125,20 +125,20 @@ export const createBackgroundUploader = (options: BackgroundUploaderOptions): Ba
   };
 
   const failed = (item: Item, fault: unknown) => {
-    if (fault instanceof BucketFault && fault.kind !== "object") {
+    if (fault instanceof BucketError && fault.kind !== "object") {
       standing.failed(fault);
       // Requeued at the end, so that other files proceed if this one is the cause after all.
       queue.set(keyOf(item.id, item.n), item);
       return;
     }
-    if (fault instanceof Error && "code" in fault && fault.code === "ENOENT" && !(fault instanceof BucketFault)) return;
+    if (fault instanceof Error && "code" in fault && fault.code === "ENOENT" && !(fault instanceof BucketError)) return;
     item.failures += 1;
     aside.add(keyOf(item.id, item.n));
     if (item.failures === 1) {
-      const reason = fault instanceof BucketFault || fault instanceof LocalDamage ? fault.message : "the disk refused";
-      tell("file not uploaded", { generation_id: item.id, count: item.n, reason });
+      const reason = fault instanceof BucketError || fault instanceof LocalDamage ? fault.message : "the disk refused";
+      report("file not uploaded", { generation_id: item.id, count: item.n, reason });
     }
-    retryLater(item, Math.min(LONGEST_ASIDE_MS, ASIDE_MS * 2 ** (item.failures - 1)));
+    retryLater(item, Math.min(MAX_ASIDE_MS, ASIDE_MS * 2 ** (item.failures - 1)));
   };
 
   const run = (key: string, item: Item) => {

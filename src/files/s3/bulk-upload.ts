@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Clock } from "../../domain/clock.ts";
 import { pathOfFile as placeOnDisk } from "../local.ts";
 import type { BucketSettings } from "./bucket-config.ts";
-import { BucketFault } from "./errors.ts";
+import { BucketError } from "./errors.ts";
 import { patiently } from "./retry.ts";
 import { createS3Client } from "./s3-client.ts";
 import { LocalDamage, uploadFile } from "./upload.ts";
@@ -33,7 +33,7 @@ const AT_ONCE = 4;
 const GENERATIONS = 50;
 
 /**
- * @throws BucketFault if the bucket stays unavailable or refuses; BucketConfigError; the reason of the signal. Progress remains
+ * @throws BucketError if the bucket stays unavailable or refuses; BucketConfigError; the reason of the signal. Progress remains
  * recorded.
  */
 export const bulkUpload = async (options: BulkUploadOptions): Promise<BulkUploadResult> => {
@@ -88,7 +88,7 @@ export const bulkUpload = async (options: BulkUploadOptions): Promise<BulkUpload
 /** The reason why a single file cannot be uploaded; undefined for faults that affect all files. */
 const reasonOf = (fault: unknown): string | undefined => {
   if (fault instanceof LocalDamage) return fault.message;
-  if (fault instanceof BucketFault) return fault.kind === "object" ? fault.message : undefined;
+  if (fault instanceof BucketError) return fault.kind === "object" ? fault.message : undefined;
   const code = fault instanceof Error && "code" in fault ? String(fault.code) : undefined;
   if (code === "ENOENT") return "it is not on disk";
   return code === undefined ? undefined : `it cannot be read (${code})`;

@@ -9,7 +9,7 @@
 export type FaultKind = "unavailable" | "refused" | "object";
 
 /** The message is a sentence without URLs, object names and credentials. */
-export class BucketFault extends Error {
+export class BucketError extends Error {
   readonly kind: FaultKind;
   /** Error code of the service (`SlowDown`) or the system (`ECONNREFUSED`). */
   readonly code: string;
@@ -21,7 +21,7 @@ export class BucketFault extends Error {
 }
 
 /** Codes of temporary errors, which are also sent with status 400. */
-const AWAY_CODES = new Set(["RequestTimeout", "SlowDown", "InternalError", "ServiceUnavailable"]);
+const UNAVAILABLE_CODES = new Set(["RequestTimeout", "SlowDown", "InternalError", "ServiceUnavailable"]);
 /** Codes that concern the requested object, regardless of the status. */
 const OBJECT_CODES = new Set([
   "BadDigest",
@@ -54,7 +54,7 @@ export const elementOf = (xml: string, name: string): string | undefined => {
 };
 
 const kindOf = (status: number, code: string): FaultKind => {
-  if (AWAY_CODES.has(code) || status === 408 || status === 429 || status >= 500)
+  if (UNAVAILABLE_CODES.has(code) || status === 408 || status === 429 || status >= 500)
     return status === 501 ? "refused" : "unavailable";
   if (OBJECT_CODES.has(code)) return "object";
   return status === 400 || status === 404 || status === 409 || status === 412
@@ -65,11 +65,11 @@ const kindOf = (status: number, code: string): FaultKind => {
 };
 
 /** Classifies an unsuccessful response. @param xml its body, if there is one */
-export const faultOf = (status: number, xml: string): BucketFault => {
+export const faultOf = (status: number, xml: string): BucketError => {
   const reported = elementOf(xml, "Code") ?? "";
   const code = /^[A-Za-z0-9.]{1,60}$/.test(reported) ? reported : `http_${status}`;
   const advice = WHAT_TO_DO[code];
-  return new BucketFault(
+  return new BucketError(
     kindOf(status, code),
     code,
     `the bucket returned ${status}${reported === code ? ` ${code}` : ""}${advice ? `: ${advice}` : ""}`,
@@ -77,8 +77,8 @@ export const faultOf = (status: number, xml: string): BucketFault => {
 };
 
 /** Classifies a request without a response. The error itself is dropped, because it may contain a signed URL. */
-export const unreached = (error: unknown, isOver: boolean): BucketFault => {
-  if (isOver) return new BucketFault("unavailable", "timeout", "the bucket does not respond in time");
+export const unreached = (error: unknown, isOver: boolean): BucketError => {
+  if (isOver) return new BucketError("unavailable", "timeout", "the bucket does not respond in time");
   const code = error instanceof Error && "code" in error ? String(error.code) : "no_answer";
-  return new BucketFault("unavailable", code, `the bucket cannot be reached (${code})`);
+  return new BucketError("unavailable", code, `the bucket cannot be reached (${code})`);
 };

@@ -2,7 +2,7 @@
 //
 // Changes are logged with a rate limit.
 import type { Clock } from "../../domain/clock.ts";
-import type { BucketFault } from "./errors.ts";
+import type { BucketError } from "./errors.ts";
 
 /** Logs the events of this component; fields contain no URLs. */
 export type ReportHealth = (
@@ -12,11 +12,11 @@ export type ReportHealth = (
 
 export interface BucketHealth {
   /** Records a failure that would affect the next file too. */
-  failed(fault: BucketFault): void;
+  failed(fault: BucketError): void;
   /** Records a success. */
   worked(): void;
   /** The fault that blocks all files; null while the bucket is available. */
-  fault(): BucketFault | null;
+  fault(): BucketError | null;
   /** Reports whether the bucket refused a request or failed twice; a single failed response is not significant. */
   isDown(): boolean;
   /** Earliest time of the next request; in the past while the bucket is available. */
@@ -36,18 +36,18 @@ export type BucketHealthOptions = {
   clock: Pick<Clock, "nowMs">;
   /** Returns a random number in [0, 1). */
   chance: () => number;
-  tell: ReportHealth;
+  report: ReportHealth;
   /** The consequence of an unavailable bucket, as the second half of a sentence. */
   consequence: string;
 };
 
-export const createBucketHealth = ({ clock, chance, tell, consequence }: BucketHealthOptions): BucketHealth => {
-  let fault: BucketFault | null = null;
+export const createBucketHealth = ({ clock, chance, report, consequence }: BucketHealthOptions): BucketHealth => {
+  let fault: BucketError | null = null;
   let times = 0;
   let againAtMs = 0;
-  let reported: BucketFault["kind"] | null = null;
+  let reported: BucketError["kind"] | null = null;
   const isDown = () => fault !== null && (fault.kind === "refused" || times >= 2);
-  const reportedAtMs: Partial<Record<BucketFault["kind"], number>> = {};
+  const reportedAtMs: Partial<Record<BucketError["kind"], number>> = {};
   return {
     failed: (next) => {
       // Concurrent requests fail for the same reason, which counts once.
@@ -63,13 +63,13 @@ export const createBucketHealth = ({ clock, chance, tell, consequence }: BucketH
       reportedAtMs[next.kind] = clock.nowMs();
       const event = next.kind === "refused" ? "object storage access denied" : "object storage unavailable";
       const action = next.kind === "refused" ? { action: CORRECT_AND_RESTART } : {};
-      tell(event, { error_code: next.code, reason: `${next.message}; ${consequence}`, ...action });
+      report(event, { error_code: next.code, reason: `${next.message}; ${consequence}`, ...action });
     },
     worked: () => {
       fault = null;
       times = 0;
       againAtMs = 0;
-      if (reported !== null) tell("object storage recovered", {});
+      if (reported !== null) report("object storage recovered", {});
       reported = null;
     },
     fault: () => fault,

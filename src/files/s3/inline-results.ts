@@ -2,7 +2,7 @@
 
 import { type Spool, spooledAs } from "../inline-spool.ts";
 import { SPOOLED, StorageUnavailable } from "../port.ts";
-import { BucketFault } from "./errors.ts";
+import { BucketError } from "./errors.ts";
 import type { BucketHealth } from "./health.ts";
 import type { Bucket } from "./s3-client.ts";
 import { type Arriving, objectOf } from "./upload-before-commit.ts";
@@ -59,8 +59,8 @@ export const createInlineResults = ({ bucket, standing, arriving, former, ending
         const bytes = await bucket.read(bucket.nameOf(`gen_${body}`, object), ending);
         return bytes && new Blob([bytes]);
       } catch (fault) {
-        if (fault instanceof BucketFault && fault.kind !== "object") standing.failed(fault);
-        throw new StorageUnavailable(fault instanceof BucketFault ? fault.message : "the service is stopping");
+        if (fault instanceof BucketError && fault.kind !== "object") standing.failed(fault);
+        throw new StorageUnavailable(fault instanceof BucketError ? fault.message : "the service is stopping");
       }
     },
     sweep: former.sweep,

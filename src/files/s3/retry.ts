@@ -1,7 +1,7 @@
 // Retries bucket operations of commands while the bucket is unavailable.
 //
 // A refusal is not retried.
-import { BucketFault } from "./errors.ts";
+import { BucketError } from "./errors.ts";
 
 const PAUSES_MS = [1_000, 3_000, 10_000, 30_000] as const;
 
@@ -12,7 +12,7 @@ export const patiently = async <T>(work: () => Promise<T>, pause: (ms: number) =
       return await work();
     } catch (fault) {
       const ms = PAUSES_MS[tries];
-      if (ms === undefined || !(fault instanceof BucketFault) || fault.kind !== "unavailable") throw fault;
+      if (ms === undefined || !(fault instanceof BucketError) || fault.kind !== "unavailable") throw fault;
       await pause(ms);
     }
 };

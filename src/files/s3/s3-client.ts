@@ -2,7 +2,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import { KEEPS_CONNECTIONS } from "../../http-client/keep-alive.ts";
 import { type BucketSettings, bucketConfigOf } from "./bucket-config.ts";
-import { BucketFault, elementOf, faultOf, unreached } from "./errors.ts";
+import { BucketError, elementOf, faultOf, unreached } from "./errors.ts";
 import { createSigner, type SignedParameters } from "./sigv4.ts";
 
 /** Metadata of an object. */
@@ -16,7 +16,7 @@ export type ObjectHead = {
 export type ObjectHeaders = { mime: string; disposition: string; cacheControl: string };
 export type Part = { n: number; etag: string };
 
-/** All methods throw BucketFault; an aborted request rejects with the reason of the signal. */
+/** All methods throw BucketError; an aborted request rejects with the reason of the signal. */
 export interface Bucket {
   nameOf(generationId: string, object: number | string): string;
   /** Writes an object in one request. The service verifies the hash. */
@@ -52,11 +52,11 @@ export interface Bucket {
 const ANSWER_MS = 90_000;
 /** Amazon takes minutes to assemble a large object and sends spaces in the meantime. */
 const COMPLETE_MS = 600_000;
-const MOST_ANSWER_BYTES = 1_000_000;
+const MAX_ANSWER_BYTES = 1_000_000;
 /** Error code of an object that is larger than the reader allows. */
 export const TOO_LARGE = "too_large";
 /** Maximum number of list pages of 500 names each; a longer list is considered endless. */
-const MOST_PAGES = 2_000;
+const MAX_PAGES = 2_000;
 const NOTHING = new Uint8Array(0);
 const EMPTY_SHA256 = new Bun.CryptoHasher("sha256").digest("hex");
 const sha256Of = (text: string): string => new Bun.CryptoHasher("sha256").update(text).digest("hex");
@@ -76,7 +76,7 @@ const readBounded = async (response: Response): Promise<string> => {
   let [text, bytes] = ["", 0];
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > MOST_ANSWER_BYTES) break;
+    if (bytes > MAX_ANSWER_BYTES) break;
     text += decoder.decode(chunk, { stream: true });
   }
   return text;
@@ -88,7 +88,7 @@ const readBody = async (response: Response, mostBytes: number): Promise<Uint8Arr
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > mostBytes) throw new BucketFault("object", TOO_LARGE, "the object is larger than it may be");
+    if (bytes > mostBytes) throw new BucketError("object", TOO_LARGE, "the object is larger than it may be");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -139,7 +139,7 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
       return { status: response.status, headers: response.headers, text: await take(response) };
     } catch (error) {
       if (requested.signal.aborted) throw requested.signal.reason;
-      if (error instanceof BucketFault) throw error;
+      if (error instanceof BucketError) throw error;
       throw unreached(error, late.signal.aborted);
     } finally {
       takeBack();
@@ -148,13 +148,13 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
   const ask = (method: string, name: string | null, requested: RequestOptions): Promise<Answered> =>
     request(readBounded, method, name, requested);
   /** Like `ask`, for requests that must succeed. */
-  const insist = async (method: string, name: string | null, requested: RequestOptions): Promise<Answered> => {
+  const sendWithRetry = async (method: string, name: string | null, requested: RequestOptions): Promise<Answered> => {
     const answered = await ask(method, name, requested);
     if (answered.status !== 200) throw faultOf(answered.status, answered.text);
     return answered;
   };
   const put = async (name: string, body: Uint8Array, sha256: string, words: ObjectHeaders, signal: AbortSignal) =>
-    void (await insist("PUT", name, { body, sha256, headers: wordsOf(words, sha256), signal }));
+    void (await sendWithRetry("PUT", name, { body, sha256, headers: wordsOf(words, sha256), signal }));
   const head = async (name: string, signal: AbortSignal): Promise<ObjectHead | undefined> => {
     const { status, headers, text } = await ask("HEAD", name, { signal });
     if (status === 404) return undefined;
@@ -188,28 +188,28 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
       return true;
     },
     begin: async (name, sha256, words, signal) => {
-      const { text } = await insist("POST", name, { query: { uploads: "" }, headers: wordsOf(words, sha256), signal });
+      const { text } = await sendWithRetry("POST", name, { query: { uploads: "" }, headers: wordsOf(words, sha256), signal });
       const id = elementOf(text, "UploadId");
-      if (!id) throw new BucketFault("unavailable", "no_upload_id", "the bucket's answer to a new upload names none");
+      if (!id) throw new BucketError("unavailable", "no_upload_id", "the bucket's answer to a new upload names none");
       return id;
     },
     part: async (name, uploadId, n, body, sha256, signal) => {
       const query = { partNumber: String(n), uploadId };
-      const etag = (await insist("PUT", name, { query, body, sha256, signal })).headers.get("etag");
-      if (!etag) throw new BucketFault("unavailable", "no_etag", "the bucket's answer to a part has no ETag");
+      const etag = (await sendWithRetry("PUT", name, { query, body, sha256, signal })).headers.get("etag");
+      if (!etag) throw new BucketError("unavailable", "no_etag", "the bucket's answer to a part has no ETag");
       return { n, etag };
     },
     complete: async (name, uploadId, parts, signal) => {
       const escaped = (etag: string) => etag.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
       const list = parts.map(({ n, etag }) => `<Part><PartNumber>${n}</PartNumber><ETag>${escaped(etag)}</ETag></Part>`).join("");
       const body = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${list}</CompleteMultipartUpload>`;
-      const { text } = await insist("POST", name, { query: { uploadId }, body, signal, longestMs: COMPLETE_MS });
+      const { text } = await sendWithRetry("POST", name, { query: { uploadId }, body, signal, longestMs: COMPLETE_MS });
       // The service may send status 200 before it has finished, and report a failure in the body.
       if (!text.includes("</CompleteMultipartUploadResult>")) throw faultOf(500, text);
     },
     abort: (name, uploadId, signal) => drop(name, { query: { uploadId }, signal }),
     begun: async (name, signal) => {
-      const { text } = await insist("GET", null, { query: { uploads: "", prefix: name }, signal });
+      const { text } = await sendWithRetry("GET", null, { query: { uploads: "", prefix: name }, signal });
       return text
         .split("<Upload>")
         .slice(1)
@@ -227,22 +227,22 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
         throw fault;
       }
       if (text.length !== Number(headers.get("content-length") ?? text.length))
-        throw new BucketFault("unavailable", "cut", "the bucket's answer ended early");
+        throw new BucketError("unavailable", "cut", "the bucket's answer ended early");
       return text;
     },
     list: async (generationId, signal) => {
       const query = { "list-type": "2", prefix: place.nameOf(generationId, "") };
-      const { text } = await insist("GET", null, { query, signal });
+      const { text } = await sendWithRetry("GET", null, { query, signal });
       // Only the last name segment is parsed, which is generated by genrouter and plain. Services escape the rest differently.
       return [...text.matchAll(/<Key>[^<]*\/([0-9a-f-]+)<\/Key>/g)].flatMap(([, object]) => object ?? []);
     },
     listBelow: async (beginning, signal) => {
       const found = { names: [] as string[], folders: [] as string[] };
       const query: Record<string, string> = { "list-type": "2", prefix: beginning, delimiter: "/", "max-keys": "500" };
-      for (let page = 0; page < MOST_PAGES; page += 1) {
-        const { text } = await insist("GET", null, { query, signal });
+      for (let page = 0; page < MAX_PAGES; page += 1) {
+        const { text } = await sendWithRetry("GET", null, { query, signal });
         // A truncated response would look like the end of the list.
-        if (!/<\/ListBucketResult>\s*$/.test(text)) throw new BucketFault("unavailable", "cut", "the bucket's list ended early");
+        if (!/<\/ListBucketResult>\s*$/.test(text)) throw new BucketError("unavailable", "cut", "the bucket's list ended early");
         found.names.push(...[...text.matchAll(/<Key>(?:[^<]*\/)?([\w.-]+)<\/Key>/g)].flatMap(([, name]) => name ?? []));
         found.folders.push(
           ...[...text.matchAll(/<CommonPrefixes>\s*<Prefix>(?:[^<]*\/)?([\w.-]+)\/<\/Prefix>/g)].flatMap(
@@ -254,7 +254,7 @@ export const createS3Client = (settings: BucketSettings, clock: Clock): Bucket =
         if (!next) break;
         query["continuation-token"] = next;
       }
-      throw new BucketFault("object", "endless", "the bucket's list does not end");
+      throw new BucketError("object", "endless", "the bucket's list does not end");
     },
     delete: (name, signal) => drop(name, { signal }),
     link: (method, name, { mime, disposition, cacheControl }, validS) => {

@@ -9,7 +9,7 @@ import type { LocalFiles } from "../local.ts";
 import { type Files, StorageUnavailable } from "../port.ts";
 import { createBackgroundUploader, type Fate } from "./background-uploader.ts";
 import type { BucketSettings } from "./bucket-config.ts";
-import { BucketFault } from "./errors.ts";
+import { BucketError } from "./errors.ts";
 import { createBucketHealth, type ReportHealth } from "./health.ts";
 import { createInlineResults } from "./inline-results.ts";
 import { createS3Client } from "./s3-client.ts";
@@ -27,7 +27,7 @@ export type BucketFilesOptions = {
   clock: Clock;
   /** Returns a random number in [0, 1). */
   chance: () => number;
-  tell: ReportHealth;
+  report: ReportHealth;
   /** The record of a generation. */
   recordOf: (id: string) => Promise<GenerationRecord | undefined>;
   /** Maximum validity of a link, seconds. */
@@ -51,9 +51,9 @@ export type BucketFiles = {
  * access key.
  */
 const TRIAL = "genrouter-start";
-const LEAST_TRIAL_PAUSE_MS = 1_000;
+const MIN_TRIAL_PAUSE_MS = 1_000;
 /** A link created shortly before the expiry of another one remains usable for this time. */
-const LEAST_LINK_S = 60;
+const MIN_LINK_S = 60;
 
 /** Decides what happens to a local file, by the record of its generation. */
 const fateIn = (record: GenerationRecord | undefined, n: number): Fate => {
@@ -69,23 +69,28 @@ const fateIn = (record: GenerationRecord | undefined, n: number): Fate => {
 
 /** Creates the storage; `begin` sends the first request to the bucket. @throws BucketConfigError */
 export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
-  const { local, clock, chance, tell, recordOf, linkS } = options;
+  const { local, clock, chance, report, recordOf, linkS } = options;
   const bucket = createS3Client(options.settings, clock);
   const ending = new AbortController();
-  const deleting = createBucketHealth({ clock, chance, tell, consequence: "files past their retention stay in it for now" });
+  const deleting = createBucketHealth({
+    clock,
+    chance,
+    report,
+    consequence: "files past their retention stay in it for now",
+  });
   const consequence = options.shared
     ? "results wait for the bucket, and are charged after the upload"
     : "files stay on disk and are served from there";
-  const bucketHealth = createBucketHealth({ clock, chance, tell, consequence });
+  const bucketHealth = createBucketHealth({ clock, chance, report, consequence });
   let takeBackTrial: (() => void) | null = null;
   const planTrial = () => {
-    const pauseMs = Math.max(LEAST_TRIAL_PAUSE_MS, bucketHealth.againAtMs() - clock.nowMs());
+    const pauseMs = Math.max(MIN_TRIAL_PAUSE_MS, bucketHealth.againAtMs() - clock.nowMs());
     takeBackTrial ??= clock.after(pauseMs, () => {
       takeBackTrial = null;
       void tryIt();
     });
   };
-  const failed = (fault: BucketFault) => {
+  const failed = (fault: BucketError) => {
     bucketHealth.failed(fault);
     // A node accepts no work while the bucket is unavailable, so only this trial detects its recovery.
     if (options.shared && !ending.signal.aborted) planTrial();
@@ -97,7 +102,7 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
         bucket,
         standing: moving,
         clock,
-        tell,
+        report,
         fateOf: async (id, n) => fateIn(await recordOf(id), n),
       })
     : null;
@@ -107,12 +112,12 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
       await bucket.delete(name, ending.signal);
       deleting.worked();
     } catch (fault) {
-      if (fault instanceof BucketFault) deleting.failed(fault);
-      throw new StorageUnavailable(fault instanceof BucketFault ? fault.message : "the service is stopping");
+      if (fault instanceof BucketError) deleting.failed(fault);
+      throw new StorageUnavailable(fault instanceof BucketError ? fault.message : "the service is stopping");
     }
   };
   const arriving = options.shared
-    ? createUploadBeforeCommit({ local, bucket, standing: moving, clock, tell, ending: ending.signal })
+    ? createUploadBeforeCommit({ local, bucket, standing: moving, clock, report, ending: ending.signal })
     : null;
   /** Objects that are not recorded: from a node that crashed before recording them, or from an attempt that did not deliver. */
   const notUploaded = async (id: string): Promise<string[]> => {
@@ -120,9 +125,9 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
       return options.shared ? await bucket.list(id, ending.signal) : [];
     } catch (fault) {
       // Without the permission to list, the bucket's lifecycle rule deletes these objects.
-      if (fault instanceof BucketFault && fault.kind !== "unavailable") return [];
-      if (fault instanceof BucketFault) deleting.failed(fault);
-      throw new StorageUnavailable(fault instanceof BucketFault ? fault.message : "the service is stopping");
+      if (fault instanceof BucketError && fault.kind !== "unavailable") return [];
+      if (fault instanceof BucketError) deleting.failed(fault);
+      throw new StorageUnavailable(fault instanceof BucketError ? fault.message : "the service is stopping");
     }
   };
   const trial = `${options.settings.prefix}${TRIAL}`;
@@ -136,7 +141,7 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
       await putTrial();
       await bucket.head(trial, ending.signal);
     } catch (fault) {
-      if (!(fault instanceof BucketFault)) return;
+      if (!(fault instanceof BucketError)) return;
       moving.failed(fault);
       planTrial();
       return;
@@ -147,7 +152,7 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
 
   return {
     files: {
-      ...(arriving ? { objectOf, isAway: () => moving.fault() !== null } : {}),
+      ...(arriving ? { objectOf, isUnavailable: () => moving.fault() !== null } : {}),
       receive: async (id, n) => {
         if (arriving) return arriving.receive(id, n);
         const incoming = await local.receive(id, n);
@@ -161,7 +166,7 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
       open: async (id, n) => (mover?.isMoved(id, n) ? undefined : local.open(id, n)),
       link: (id, n, { method, object, untilMs, ...words }) => {
         const leftS = untilMs === undefined ? linkS : Math.floor((untilMs - clock.nowMs()) / 1000);
-        return bucket.link(method, bucket.nameOf(id, object ?? n), words, Math.min(linkS, Math.max(LEAST_LINK_S, leftS)));
+        return bucket.link(method, bucket.nameOf(id, object ?? n), words, Math.min(linkS, Math.max(MIN_LINK_S, leftS)));
       },
       remove: async (id) => {
         await mover?.forget(id);

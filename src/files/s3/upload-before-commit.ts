@@ -7,7 +7,7 @@ import { onDisk } from "../durable-write.ts";
 import type { LocalFiles } from "../local.ts";
 import { type Incoming, StorageRefused, StorageUnavailable } from "../port.ts";
 import { dispositionOf, FILE_CACHE_CONTROL, fileName } from "../serve.ts";
-import { BucketFault } from "./errors.ts";
+import { BucketError } from "./errors.ts";
 import type { BucketHealth, ReportHealth } from "./health.ts";
 import type { Bucket, ObjectHeaders } from "./s3-client.ts";
 import { LocalDamage, uploadFile } from "./upload.ts";
@@ -17,7 +17,7 @@ export type ArrivingOptions = {
   bucket: Bucket;
   standing: BucketHealth;
   clock: Clock;
-  tell: ReportHealth;
+  report: ReportHealth;
   /** Aborted when the service stops; running uploads end. */
   ending: AbortSignal;
 };
@@ -43,7 +43,7 @@ const AT_ONCE = 16;
 const PATIENCE_MS = 10_000;
 /** A file that the bucket refuses although it accepts others is retried after these pauses. */
 const ASIDE_MS = 60_000;
-const LONGEST_ASIDE_MS = 3_600_000;
+const MAX_ASIDE_MS = 3_600_000;
 
 /** Length of the hash prefix that distinguishes two results of one file number. */
 const HASH_CHARS = 32;
@@ -83,7 +83,7 @@ const openPlaces = (places: number) => {
   };
 };
 
-export const createUploadBeforeCommit = ({ local, bucket, standing, clock, tell, ending }: ArrivingOptions): Arriving => {
+export const createUploadBeforeCommit = ({ local, bucket, standing, clock, report, ending }: ArrivingOptions): Arriving => {
   const places = openPlaces(AT_ONCE);
   let isRequesting = false;
   let setAside = 0;
@@ -100,7 +100,7 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, tell,
 
   /** Maps a failure to a storage error; only a fault of the local disk is reported as one. */
   const judged = (fault: unknown, signal: AbortSignal): Error => {
-    if (fault instanceof BucketFault) {
+    if (fault instanceof BucketError) {
       if (fault.kind !== "object") standing.failed(fault);
       return new StorageUnavailable(fault.message);
     }
@@ -152,9 +152,9 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, tell,
         // The bucket accepts other files but not this one: an operator has to investigate, and the other files continue.
         if (fault instanceof StorageUnavailable && standing.fault() === null && !signal.aborted) {
           refusals += 1;
-          notBeforeMs = clock.nowMs() + Math.min(LONGEST_ASIDE_MS, ASIDE_MS * 2 ** (refusals - 1));
+          notBeforeMs = clock.nowMs() + Math.min(MAX_ASIDE_MS, ASIDE_MS * 2 ** (refusals - 1));
           if (refusals === 1) setAside += 1;
-          if (refusals === 1) tell("file not uploaded", { generation_id: id, count: n, reason: fault.message });
+          if (refusals === 1) report("file not uploaded", { generation_id: id, count: n, reason: fault.message });
           throw new StorageUnavailable(fault.message, notBeforeMs);
         }
         throw fault;

@@ -2,7 +2,7 @@
 //
 // Large files are uploaded in parts. Every byte is hashed while it is read.
 import { open } from "node:fs/promises";
-import { BucketFault } from "./errors.ts";
+import { BucketError } from "./errors.ts";
 import type { Bucket, ObjectHead, ObjectHeaders, Part } from "./s3-client.ts";
 
 /** An object and its recorded properties. */
@@ -32,7 +32,7 @@ export class LocalDamage extends Error {}
 /** Larger files are uploaded in parts of this size, which is also the memory used for one file. */
 export const PART_BYTES = 8 * 1024 * 1024;
 /** S3 accepts at most this many parts; larger files have larger parts. */
-const MOST_PARTS = 10_000;
+const MAX_PARTS = 10_000;
 /** Bytes read and hashed at once; this blocks the event loop for a fraction of a millisecond. */
 const PIECE_BYTES = 256 * 1024;
 /** Tries of one part before the upload fails for now. */
@@ -65,14 +65,14 @@ const dropLeftovers = async (bucket: Bucket, name: string, signal: AbortSignal):
   try {
     for (const id of await bucket.begun(name, signal)) await bucket.abort(name, id, signal);
   } catch (fault) {
-    if (!(fault instanceof BucketFault) || fault.kind === "unavailable") throw fault;
+    if (!(fault instanceof BucketError) || fault.kind === "unavailable") throw fault;
   }
 };
 
 const inParts = async (bucket: Bucket, file: Source, what: Written, options: Trying): Promise<void> => {
   const { signal, pause, mayTidy } = options;
   const { name, bytes } = what;
-  const partBytes = Math.max(PART_BYTES, Math.ceil(bytes / MOST_PARTS));
+  const partBytes = Math.max(PART_BYTES, Math.ceil(bytes / MAX_PARTS));
   const id = await bucket.begin(name, what.sha256, what.words, signal);
   try {
     const whole = sha256();
@@ -89,7 +89,7 @@ const inParts = async (bucket: Bucket, file: Source, what: Written, options: Try
           parts.push(await bucket.part(name, id, parts.length + 1, piece, hash, signal));
           break;
         } catch (fault) {
-          if (tries === PART_TRIES || !(fault instanceof BucketFault) || fault.kind !== "unavailable") throw fault;
+          if (tries === PART_TRIES || !(fault instanceof BucketError) || fault.kind !== "unavailable") throw fault;
           await pause(PART_PAUSE_MS * tries);
         }
       at += read;
@@ -117,7 +117,7 @@ const inOne = async (bucket: Bucket, file: Source, what: Written, signal: AbortS
 const isThere = async (bucket: Bucket, what: Written, signal: AbortSignal): Promise<boolean> => {
   // Without the permission to list, a service returns 403 for an object that does not exist.
   const there = await bucket.head(what.name, signal).catch((fault: unknown) => {
-    if (fault instanceof BucketFault && fault.kind !== "unavailable") return undefined;
+    if (fault instanceof BucketError && fault.kind !== "unavailable") return undefined;
     throw fault;
   });
   if (what.bytes > PART_BYTES) await dropLeftovers(bucket, what.name, signal);
@@ -131,12 +131,12 @@ const send = async (bucket: Bucket, source: Source, what: Written, options: Tryi
   const there = await bucket.head(what.name, signal);
   // Some services do not store the hash with the object, but each has verified it during the upload.
   if (there && isTheSame({ ...there, sha256: there.sha256 ?? what.sha256 }, what)) return there;
-  throw new BucketFault("unavailable", "not_there", "the bucket took the file and does not show it");
+  throw new BucketError("unavailable", "not_there", "the bucket took the file and does not show it");
 };
 
 /**
  * Uploads a file; when the promise resolves, the complete object has been verified in the bucket.
- * @throws BucketFault, LocalDamage, the system error if the file cannot be read, and the reason of the signal
+ * @throws BucketError, LocalDamage, the system error if the file cannot be read, and the reason of the signal
  */
 export const uploadFile = async (bucket: Bucket, what: Upload, options: UploadOptions): Promise<void> => {
   if (options.isAgain && (await isThere(bucket, what, options.signal))) return;
@@ -151,7 +151,7 @@ export const uploadFile = async (bucket: Bucket, what: Upload, options: UploadOp
 };
 
 /**
- * Like `uploadFile`, for bytes in memory that have no object yet. @returns the verified metadata. @throws BucketFault, the reason
+ * Like `uploadFile`, for bytes in memory that have no object yet. @returns the verified metadata. @throws BucketError, the reason
  * of the signal
  */
 export const uploadBytes = async (

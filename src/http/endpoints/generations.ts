@@ -7,7 +7,7 @@ import type { Log } from "../../logging/events.ts";
 import type { StoreReads } from "../../store/store.ts";
 import type { AuthenticatedHandler } from "../auth.ts";
 import { readBody } from "../body.ts";
-import { readOrder } from "../parse-submission.ts";
+import { parseSubmission } from "../parse-submission.ts";
 import { addLogContext } from "../request-log-context.ts";
 import { type LinkTo, resourceJson } from "../resource.ts";
 import { answerJson, commonHeaders } from "../response.ts";
@@ -64,7 +64,7 @@ export const submission =
   (deps: { submit: Submit; log: Log; settings: Pick<Settings, "log"> }, linkTo: LinkTo): AuthenticatedHandler =>
   async (request, requestId, caller) => {
     const bytes = await readBody(request);
-    const order = readOrder(bytes, request, requestId, caller);
+    const order = parseSubmission(bytes, request, requestId, caller);
     const { submit, log, settings } = deps;
     if (settings.log.prompts)
       log("input measured", { request_id: requestId, model: order.model, input: JSON.stringify(order.input) });

@@ -1,5 +1,5 @@
 // Serves the liveness probe /healthz and the readiness probe /readyz.
-import { REFUSALS } from "../../domain/api-errors.ts";
+import { API_ERRORS } from "../../domain/api-errors.ts";
 import { type Answer, answerJson } from "../response.ts";
 
 export type Readiness = () => { ready: boolean; faults: string[] };
@@ -14,7 +14,7 @@ export const readinessAnswer =
     const { ready, faults } = readiness();
     if (ready) return answerJson(200, JSON.stringify({ status: "ready", faults }), requestId);
     const error = { code: "restarting", message: `Not ready: ${faults.join("; ") || "starting"}.` };
-    const response = answerJson(REFUSALS.restarting.status, JSON.stringify({ error, status: "not ready", faults }), requestId);
-    response.headers.set("retry-after", String(REFUSALS.restarting.retryAfterS));
+    const response = answerJson(API_ERRORS.restarting.status, JSON.stringify({ error, status: "not ready", faults }), requestId);
+    response.headers.set("retry-after", String(API_ERRORS.restarting.retryAfterS));
     return response;
   };

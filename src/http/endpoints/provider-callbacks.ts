@@ -9,12 +9,12 @@ import { type Answer, answerJson } from "../response.ts";
 /** Called for an authentic callback; `body` is the JSON body if there is one. */
 export type CallbackReceived = (ref: string, body: Json | undefined) => void | Promise<void>;
 
-const LONGEST_CHALLENGE = 1_000;
+const MAX_CHALLENGE = 1_000;
 
 /** Returns the challenge in a body. Some providers verify the callback URL by a challenge that must be returned. */
 const challengeIn = (body: Json | undefined): string | undefined => {
   const word = typeof body === "object" && body !== null && !Array.isArray(body) ? body.challenge : undefined;
-  return typeof word === "string" && word.length <= LONGEST_CHALLENGE ? word : undefined;
+  return typeof word === "string" && word.length <= MAX_CHALLENGE ? word : undefined;
 };
 
 /** A body that is not JSON is ignored, and the provider gets no error. */

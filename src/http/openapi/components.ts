@@ -1,5 +1,5 @@
 // Shared components of the OpenAPI document: headers, error responses and converted schemas.
-import { REFUSALS, type RefusalCode } from "../../domain/api-errors.ts";
+import { API_ERRORS, type ApiErrorCode } from "../../domain/api-errors.ts";
 import { INTERFACE_VERSION, type Json, type JsonObject } from "../../domain/types.ts";
 
 const ref = (kind: string, name: string): JsonObject => ({ $ref: `#/components/${kind}/${name}` });
@@ -79,13 +79,13 @@ const HEADERS_OF: Readonly<Record<number, string[]>> = {
 };
 
 /** An error response: its code, and its status if that is not the default status of the code. */
-export type No = RefusalCode | { code: RefusalCode; status: number; when: string; headers?: string[] };
+export type No = ApiErrorCode | { code: ApiErrorCode; status: number; when: string; headers?: string[] };
 
 /** The error responses of an operation, one per status, each with its codes as examples. */
 export const noes = (...list: No[]): JsonObject => {
-  const byStatus = new Map<number, { code: RefusalCode; when: string; headers?: string[] }[]>();
+  const byStatus = new Map<number, { code: ApiErrorCode; when: string; headers?: string[] }[]>();
   for (const no of list) {
-    const { status, ...one } = typeof no === "string" ? { code: no, ...REFUSALS[no] } : no;
+    const { status, ...one } = typeof no === "string" ? { code: no, ...API_ERRORS[no] } : no;
     byStatus.set(status, [...(byStatus.get(status) ?? []), one]);
   }
   const responses: JsonObject = {};

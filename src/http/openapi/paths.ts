@@ -1,5 +1,5 @@
 // Paths of the OpenAPI document with every status, code and header of each response.
-import { REFUSALS } from "../../domain/api-errors.ts";
+import { API_ERRORS } from "../../domain/api-errors.ts";
 import type { JsonObject } from "../../domain/types.ts";
 import { EXTENSION, headers, jsonAnswer, type No, noes, parameterRef, schemaRef, WRONG_METHOD } from "./components.ts";
 import { file, READABLE_HEADERS, redirect } from "./file-responses.ts";
@@ -217,7 +217,7 @@ export const openApiPaths = (): JsonObject => ({
             ...{ code: "not_found", status: 404, headers: READABLE_HEADERS },
             when: "No file has this address, or its retention has expired.",
           },
-          { code: "restarting", ...REFUSALS.restarting, headers: READABLE_HEADERS },
+          { code: "restarting", ...API_ERRORS.restarting, headers: READABLE_HEADERS },
           ...OPEN,
         ),
         ...redirect("Cross-Origin-Resource-Policy", ...READABLE_HEADERS),

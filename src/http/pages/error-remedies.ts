@@ -1,9 +1,9 @@
 // Remedies for each error: a sentence for every code of §7 and every generation error.
-import type { RefusalCode } from "../../domain/api-errors.ts";
+import type { ApiErrorCode } from "../../domain/api-errors.ts";
 import type { GenerationErrorCode } from "../../domain/types.ts";
 
 /** By API error code. src/domain/api-errors.ts defines whether and when the same request may be sent again. */
-export const REMEDIES: Readonly<Record<RefusalCode, string>> = {
+export const REMEDIES: Readonly<Record<ApiErrorCode, string>> = {
   not_found:
     "Check the id, and that the key belongs to the account that submitted the generation. Files are deleted some days after success, so download them soon. An expired or altered file link returns 403 with this code; poll the generation for a new link.",
   unauthorized: "Send `Authorization: Bearer <key>` with a complete key that is not revoked and has not expired.",

@@ -1,5 +1,5 @@
 // Renders the error catalogue /docs/errors: cause and remedy of every code, without scripts.
-import { REFUSALS, type RefusalCode } from "../../domain/api-errors.ts";
+import { API_ERRORS, type ApiErrorCode } from "../../domain/api-errors.ts";
 import { GENERATION_ERROR_CODES } from "../../domain/types.ts";
 import { assetPath } from "./assets.ts";
 import { FAILURES, REMEDIES } from "./error-remedies.ts";
@@ -18,8 +18,8 @@ ${facts.map(([name, text]) => `<dt>${name}</dt><dd>${prose(text)}</dd>`).join("\
 </dl>
 </section>`;
 
-const refusal = (code: RefusalCode): string => {
-  const rule = REFUSALS[code];
+const refusal = (code: ApiErrorCode): string => {
+  const rule = API_ERRORS[code];
   const wait = "retryAfterS" in rule ? [["Retry-After", `usually ${rule.retryAfterS} s`] as const] : [];
   return entry(code, [["Status", String(rule.status)], ["When", rule.when], ["What to do", REMEDIES[code]], ...wait]);
 };
@@ -28,7 +28,7 @@ const list = (codes: readonly string[]): string =>
   `<ul>\n${codes.map((code) => `<li><a href="#${code}"><code>${code}</code></a></li>`).join("\n")}\n</ul>`;
 
 const body = (): string => {
-  const codes = Object.keys(REFUSALS) as RefusalCode[];
+  const codes = Object.keys(API_ERRORS) as ApiErrorCode[];
   const failures = GENERATION_ERROR_CODES.map((code) =>
     entry(code, [
       ["When", FAILURES[code].when],

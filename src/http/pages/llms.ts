@@ -1,5 +1,5 @@
 // Renders `/llms.txt`: a short plain-text description of the API for language models.
-import { REFUSALS } from "../../domain/api-errors.ts";
+import { API_ERRORS } from "../../domain/api-errors.ts";
 import { GENERATION_ERROR_CODES, GENERATION_STATUSES, INTERFACE_VERSION, type JsonObject } from "../../domain/types.ts";
 import { openApiPaths } from "../openapi/paths.ts";
 import { signAnswer } from "../response.ts";
@@ -43,7 +43,7 @@ ${endpoints().join("\n")}
 
 Body: {"error": {"code", "message"}}. Each code has an anchor: /docs/errors#code
 
-${Object.entries(REFUSALS)
+${Object.entries(API_ERRORS)
   .map(([code, { status, when }]) => `- ${status} ${code}: ${when} ${REMEDIES[code as keyof typeof REMEDIES]}`)
   .join("\n")}
 

@@ -21,21 +21,21 @@ const CLIPS = new Set([
 ]);
 const STILLS = new Set(["image/gif", "image/bmp", "image/avif"]);
 /** A larger clip would occupy a child for too long. */
-const MOST_CLIP_BYTES = 512 * 1024 * 1024;
+const MAX_CLIP_BYTES = 512 * 1024 * 1024;
 /** A larger file is not a picture of the allowed number of pixels. */
-const MOST_PICTURE_BYTES = 96 * 1024 * 1024;
+const MAX_PICTURE_BYTES = 96 * 1024 * 1024;
 
 /**
  * The target format of a file; undefined if the file already has a format of docs/interface.md, is animated, or cannot be
  * converted.
  */
 export const targetOf = ({ mime, ms }: Examined, kind: MediaKind, bytes: number): Target | undefined => {
-  if (CLIPS.has(mime)) return kind !== "image" && bytes <= MOST_CLIP_BYTES ? "video/mp4" : undefined;
-  return STILLS.has(mime) && ms === undefined && kind === "image" && bytes <= MOST_PICTURE_BYTES ? "image/png" : undefined;
+  if (CLIPS.has(mime)) return kind !== "image" && bytes <= MAX_CLIP_BYTES ? "video/mp4" : undefined;
+  return STILLS.has(mime) && ms === undefined && kind === "image" && bytes <= MAX_PICTURE_BYTES ? "image/png" : undefined;
 };
 
 /** Durations are those of whole frames, and containers round them differently. */
-const LEAST_FRAME_MS = 50;
+const MIN_FRAME_MS = 50;
 
 /** Reports whether the conversion is lossless: same size, same duration within one frame, and sound if the original has sound. */
 const isSame = (before: Inspection, after: Inspection): boolean =>
@@ -44,7 +44,7 @@ const isSame = (before: Inspection, after: Inspection): boolean =>
   after.width === before.width &&
   after.height === before.height &&
   (after.hasAudio ?? false) === (before.hasAudio ?? false) &&
-  Math.abs((after.ms ?? 0) - (before.ms ?? 0)) <= Math.max(LEAST_FRAME_MS, before.frameMs ?? 0, after.frameMs ?? 0);
+  Math.abs((after.ms ?? 0) - (before.ms ?? 0)) <= Math.max(MIN_FRAME_MS, before.frameMs ?? 0, after.frameMs ?? 0);
 
 export type Conversion = { from: string; to: Target; mostPixels: number; before: Inspection };
 

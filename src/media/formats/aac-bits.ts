@@ -34,6 +34,6 @@ export const createBits = (bytes: Uint8Array, fromByte: number) => {
 };
 export type Bits = ReturnType<typeof createBits>;
 
-export const insist = (isRight: boolean): void => {
+export const ensure = (isRight: boolean): void => {
   if (!isRight) throw new NoFrame();
 };

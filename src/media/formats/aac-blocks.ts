@@ -1,7 +1,7 @@
 // Counts the AAC frames in one packet without decoding them (ISO/IEC 14496-3, 4.4.2).
 //
 // A decoder plays every frame of a packet, so the count decides the duration.
-import { type Bits, createBits, insist, NoFrame } from "./aac-bits.ts";
+import { type Bits, createBits, ensure, NoFrame } from "./aac-bits.ts";
 import { BANDS, type Codebook, codebooks } from "./aac-codebooks.ts";
 
 /** From the configuration: main profile (1) or low complexity (2), and the sampling-rate index of the core. */
@@ -23,14 +23,14 @@ const windowsOf = (bits: Bits, { object, rateIndex }: AacCore): Windows => {
     for (let n = 0; n < 7; n++)
       if (bits.take(1)) groups[groups.length - 1] = (groups.at(-1) ?? 0) + 1;
       else groups.push(1);
-    insist(mostBand <= bands.short.length);
+    ensure(mostBand <= bands.short.length);
     return { isShort, mostBand, widths: bands.short, groups };
   }
   const mostBand = bits.take(6);
-  insist(mostBand <= bands.long.length);
+  ensure(mostBand <= bands.long.length);
   if (bits.take(1)) {
     // Only the main profile has prediction.
-    insist(object === 1);
+    ensure(object === 1);
     if (bits.take(1)) bits.skip(5);
     bits.skip(Math.min(mostBand, bands.predicted));
   }
@@ -48,14 +48,14 @@ const sectionsOf = (bits: Bits, { isShort, mostBand, groups }: Windows): Uint8Ar
   for (let group = 0; group < groups.length; group++)
     for (let band = 0; band < mostBand; ) {
       const book = bits.take(4);
-      insist(book !== RESERVED);
+      ensure(book !== RESERVED);
       let count = 0;
       let piece = most;
       while (piece === most) {
         piece = bits.take(length);
         count += piece;
       }
-      insist(band + count <= mostBand);
+      ensure(band + count <= mostBand);
       books.fill(book, group * mostBand + band, group * mostBand + band + count);
       band += count;
     }
@@ -91,11 +91,11 @@ const skipShaping = (bits: Bits, isShort: boolean): void => {
 };
 
 /** An escape is a sequence of ones, a zero, and four bits more than the number of ones. */
-const MOST_ESCAPE_ONES = 8;
+const MAX_ESCAPE_ONES = 8;
 const skipEscape = (bits: Bits): void => {
   let ones = 0;
   while (bits.take(1)) ones++;
-  insist(ones <= MOST_ESCAPE_ONES);
+  ensure(ones <= MAX_ESCAPE_ONES);
   bits.skip(ones + 4);
 };
 
@@ -128,13 +128,13 @@ const skipChannel = (bits: Bits, core: AacCore, shared?: Windows): Uint8Array =>
   const books = sectionsOf(bits, windows);
   skipScaleFactors(bits, books);
   if (bits.take(1)) {
-    insist(!windows.isShort);
+    ensure(!windows.isShort);
     const pulses = bits.take(2) + 1;
     bits.skip(6 + pulses * 9);
   }
   if (bits.take(1)) skipShaping(bits, windows.isShort);
   // Gain control belongs to a profile that is not in use.
-  insist(bits.take(1) === 0);
+  ensure(bits.take(1) === 0);
   skipSpectrum(bits, windows, books);
   return books;
 };
@@ -143,7 +143,7 @@ const skipPair = (bits: Bits, core: AacCore): void => {
   const shared = bits.take(1) ? windowsOf(bits, core) : undefined;
   if (shared) {
     const mask = bits.take(2);
-    insist(mask !== 3);
+    ensure(mask !== 3);
     if (mask === 1) bits.skip(shared.mostBand * shared.groups.length);
   }
   skipChannel(bits, core, shared);
@@ -218,7 +218,7 @@ const skipFill = (bits: Bits): void => {
   const from = bits.at();
   if (all > 0 && bits.peek(4) === RANGE) {
     skipRange(bits);
-    insist(bits.at() === from + all);
+    ensure(bits.at() === from + all);
   } else bits.skip(all);
 };
 

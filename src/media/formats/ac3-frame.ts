@@ -9,7 +9,7 @@ const BIT_RATES = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320
 const BLOCKS = [1, 2, 3, 6];
 const BLOCK_SAMPLES = 256;
 /** Highest version (bsid) of AC-3; versions above 8 halve the sampling rate. */
-const MOST_VERSION = 10;
+const MAX_VERSION = 10;
 
 const plainFrame = (code: number, size: number, version: number): Ac3Frame | undefined => {
   const [rate, bitRate] = [RATES[code], BIT_RATES[size >> 1]];
@@ -23,7 +23,7 @@ export const ac3Frame = (bytes: Uint8Array, at: number): Ac3Frame | undefined =>
   const b = (n: number) => bytes[at + n] ?? 0;
   if (b(0) !== 0x0b || b(1) !== 0x77) return undefined;
   const [code, version] = [b(4) >> 6, b(5) >> 3];
-  if (version <= MOST_VERSION) return plainFrame(code, b(4) & 63, version);
+  if (version <= MAX_VERSION) return plainFrame(code, b(4) & 63, version);
   const [more, isFirst] = [(b(4) >> 4) & 3, b(2) >> 6 !== 1 && ((b(2) >> 3) & 7) === 0];
   const rate = code === 3 ? (RATES[more] ?? 0) / 2 : (RATES[code] ?? 0);
   const blocks = code === 3 ? 6 : (BLOCKS[more] ?? 0);

@@ -8,14 +8,14 @@ import { adtsFrame } from "./mpeg-frame.ts";
 import { createStrayBytes, isMuch } from "./stray-bytes.ts";
 
 /** The first frame is searched within this distance, after garbage or a truncated frame. */
-const MOST_GARBAGE_BYTES = 64 * 1024;
-const MOST_FRAME_BYTES = 8191;
+const MAX_GARBAGE_BYTES = 64 * 1024;
+const MAX_FRAME_BYTES = 8191;
 
 /** Returns the start of `chain` consecutive frames near the beginning of a file; undefined if there is none. */
 export const findAdts = async (cursor: Cursor, chain: number): Promise<number | undefined> => {
-  await cursor.load(0, Math.min(cursor.sizeBytes, MOST_GARBAGE_BYTES + chain * MOST_FRAME_BYTES));
+  await cursor.load(0, Math.min(cursor.sizeBytes, MAX_GARBAGE_BYTES + chain * MAX_FRAME_BYTES));
   const frameAt = (at: number) => (cursor.has(at, 7) ? adtsFrame(cursor.bytes, at - cursor.start) : undefined);
-  for (let at = 0; at <= MOST_GARBAGE_BYTES && cursor.has(at, 7); at++) {
+  for (let at = 0; at <= MAX_GARBAGE_BYTES && cursor.has(at, 7); at++) {
     const first = frameAt(at);
     let next = at;
     for (let seen = 0; first && seen < chain; seen++) {

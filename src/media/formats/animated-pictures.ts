@@ -4,9 +4,9 @@ import type { Cursor } from "./cursor.ts";
 import { nameAt } from "./mp4-boxes.ts";
 
 /** Maximum number of chunks and blocks; each takes at least a few bytes. */
-const MOST_STEPS = 4_000_000;
+const MAX_STEPS = 4_000_000;
 /** Browsers and ffmpeg show GIF frames shorter than 20 ms for 100 ms. */
-const LEAST_HUNDREDTHS = 2;
+const MIN_HUNDREDTHS = 2;
 const USUAL_HUNDREDTHS = 10;
 
 const byte = (cursor: Cursor, at: number) => cursor.bytes[at - cursor.start] ?? 0;
@@ -20,7 +20,7 @@ const gifMotion = async (cursor: Cursor): Promise<Motion> => {
   let at = 13 + colours(byte(cursor, 10));
   let hundredths = 0;
   let isInBlocks = false;
-  for (let n = 0; n < MOST_STEPS && (await cursor.load(at, 1)); n++) {
+  for (let n = 0; n < MAX_STEPS && (await cursor.load(at, 1)); n++) {
     const mark = byte(cursor, at);
     if (isInBlocks) {
       at += 1 + mark;
@@ -32,7 +32,7 @@ const gifMotion = async (cursor: Cursor): Promise<Motion> => {
       isInBlocks = true;
     } else if (mark === 0x2c && (await cursor.load(at, 10))) {
       motion.frames++;
-      motion.ms += (hundredths < LEAST_HUNDREDTHS ? USUAL_HUNDREDTHS : hundredths) * 10;
+      motion.ms += (hundredths < MIN_HUNDREDTHS ? USUAL_HUNDREDTHS : hundredths) * 10;
       hundredths = 0;
       at += 11 + colours(byte(cursor, at + 9));
       isInBlocks = true;
@@ -45,7 +45,7 @@ const webpMotion = async (cursor: Cursor): Promise<Motion> => {
   const motion = { frames: 0, ms: 0 };
   // The extended header declares the animation.
   if (!(await cursor.load(0, 21)) || nameAt(cursor.bytes, 12 - cursor.start) !== "VP8X" || !(byte(cursor, 20) & 2)) return motion;
-  for (let at = 12, n = 0; n < MOST_STEPS && (await cursor.load(at, 8)); n++) {
+  for (let at = 12, n = 0; n < MAX_STEPS && (await cursor.load(at, 8)); n++) {
     const length = cursor.view.getUint32(at + 4 - cursor.start, true);
     if (nameAt(cursor.bytes, at - cursor.start) === "ANMF" && (await cursor.load(at, 24))) {
       motion.frames++;
@@ -58,7 +58,7 @@ const webpMotion = async (cursor: Cursor): Promise<Motion> => {
 
 const pngMotion = async (cursor: Cursor): Promise<Motion> => {
   const motion = { frames: 0, ms: 0 };
-  for (let at = 8, n = 0; n < MOST_STEPS && (await cursor.load(at, 8)); n++) {
+  for (let at = 8, n = 0; n < MAX_STEPS && (await cursor.load(at, 8)); n++) {
     const length = cursor.view.getUint32(at - cursor.start);
     if (nameAt(cursor.bytes, at + 4 - cursor.start) === "fcTL" && (await cursor.load(at, 34))) {
       motion.frames++;

@@ -3,12 +3,12 @@ import { latin1 } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 
 /** Maximum number of consecutive tags. */
-const MOST_TAGS = 16;
+const MAX_TAGS = 16;
 
 /** Returns the offset after the ID3 tags that begin at `from`. */
 export const afterId3 = async (cursor: Cursor, from: number): Promise<number> => {
   let at = from;
-  for (let n = 0; n < MOST_TAGS && (await cursor.load(at, 10)); n++) {
+  for (let n = 0; n < MAX_TAGS && (await cursor.load(at, 10)); n++) {
     const tag = cursor.part(at, 10);
     const [a = 0, b = 0, c = 0] = tag;
     const size = tag.subarray(6);

@@ -4,10 +4,10 @@
 import { type ByteReader, joined, Unreadable } from "../byte-source.ts";
 
 /** The first piece is small, because the next read may be elsewhere. Sequential reads double the size of the piece. */
-const LEAST_PIECE_BYTES = 64 * 1024;
-const MOST_PIECE_BYTES = 4 * 1024 * 1024;
+const MIN_PIECE_BYTES = 64 * 1024;
+const MAX_PIECE_BYTES = 4 * 1024 * 1024;
 /** Maximum size of the window, which bounds the index of a clip. */
-export const MOST_WINDOW_BYTES = 32 * 1024 * 1024;
+export const MAX_WINDOW_BYTES = 32 * 1024 * 1024;
 
 export type Cursor = {
   readonly sizeBytes: number;
@@ -30,7 +30,7 @@ const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffse
 
 export const createCursor = async (file: ByteReader): Promise<Cursor> => {
   const sizeBytes = await file.sizeBytes();
-  let piece = LEAST_PIECE_BYTES / 2;
+  let piece = MIN_PIECE_BYTES / 2;
   const cursor = {
     sizeBytes,
     bytes: EMPTY,
@@ -41,10 +41,10 @@ export const createCursor = async (file: ByteReader): Promise<Cursor> => {
     load: async (at: number, length: number) => {
       if (cursor.has(at, length)) return true;
       if (!(at >= 0) || at + length > sizeBytes) return false;
-      if (length > MOST_WINDOW_BYTES) throw new Unreadable(`its index is larger than ${MOST_WINDOW_BYTES / 1024 / 1024} MiB`);
+      if (length > MAX_WINDOW_BYTES) throw new Unreadable(`its index is larger than ${MAX_WINDOW_BYTES / 1024 / 1024} MiB`);
       const end = cursor.start + cursor.bytes.length;
       const isNext = at >= cursor.start && at <= end + piece;
-      piece = isNext ? Math.min(MOST_PIECE_BYTES, piece * 2) : LEAST_PIECE_BYTES;
+      piece = isNext ? Math.min(MAX_PIECE_BYTES, piece * 2) : MIN_PIECE_BYTES;
       const kept = at >= cursor.start && at < end ? cursor.bytes.subarray(at - cursor.start) : EMPTY;
       const from = at + kept.length;
       const fresh = await file.read(from, Math.min(sizeBytes, Math.max(at + length, from + piece)));

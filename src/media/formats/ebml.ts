@@ -58,7 +58,7 @@ export const ID = {
 export type Element = { id: number; start: number; end: number | undefined };
 
 /** Maximum header: an id of 4 bytes and a size of 8. */
-export const MOST_HEADER_BYTES = 12;
+export const MAX_HEADER_BYTES = 12;
 
 /**
  * Parses a variable-length integer at `at`. `value` excludes the length marker and is undefined if all bits are ones (unknown
@@ -91,7 +91,7 @@ export const elementAt = (bytes: Uint8Array, at: number, base = 0): Element | un
 };
 
 /** Maximum number of sibling elements; a track has dozens. */
-const MOST_CHILDREN = 2000;
+const MAX_CHILDREN = 2000;
 
 /**
  * Parses consecutive elements in memory. @throws Unreadable if there are too many, or if `isWhole` is set and they do not fill
@@ -106,7 +106,7 @@ export const elementsIn = (bytes: Uint8Array, isWhole = false): { id: number; co
       if (isWhole) throw new Unreadable("its index is not one of a real file");
       break;
     }
-    if (found.length >= MOST_CHILDREN) throw new Unreadable("its index is not one of a real file");
+    if (found.length >= MAX_CHILDREN) throw new Unreadable("its index is not one of a real file");
     found.push({ id: element.id, content: bytes.subarray(element.start, element.end) });
     at = element.end;
   }
@@ -128,7 +128,7 @@ export const floatOf = (content: Uint8Array): number => {
 
 /** Parses the element at a file offset; undefined at the end of the file. */
 export const elementOf = async (cursor: Cursor, at: number): Promise<Element | undefined> => {
-  const length = Math.min(MOST_HEADER_BYTES, cursor.sizeBytes - at);
+  const length = Math.min(MAX_HEADER_BYTES, cursor.sizeBytes - at);
   if (length < 2 || (!cursor.has(at, length) && !(await cursor.load(at, length)))) return undefined;
   return elementAt(cursor.bytes, at - cursor.start, cursor.start);
 };

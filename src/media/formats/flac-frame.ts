@@ -26,7 +26,7 @@ const CRC_16 = Uint16Array.from({ length: 256 }, (_, value) => {
 });
 
 /** Maximum header: sync and codes, a number of 7 bytes, a block size and a rate of 2 bytes each, a checksum. */
-export const MOST_HEADER_BYTES = 16;
+export const MAX_HEADER_BYTES = 16;
 
 /** Reports whether the last two bytes of a frame are the checksum of the bytes before. */
 export const isWholeFrame = (frame: Uint8Array): boolean => {

@@ -1,13 +1,13 @@
 // Measures FLAC by its frames and compares the count with the header.
 import { Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
-import { type FlacFrame, flacFrame, isWholeFrame, MOST_HEADER_BYTES } from "./flac-frame.ts";
+import { type FlacFrame, flacFrame, isWholeFrame, MAX_HEADER_BYTES } from "./flac-frame.ts";
 import type { Inspection } from "./inspection.ts";
 
 /** Minimum size of a frame: header, a constant for each channel, checksum. */
-const LEAST_FRAME_BYTES = 10;
+const MIN_FRAME_BYTES = 10;
 /** Maximum number of metadata blocks before the sound, including pictures. */
-const MOST_BLOCKS = 1024;
+const MAX_BLOCKS = 1024;
 
 type Stream = { rate: number; total: number; framesAt: number };
 
@@ -15,7 +15,7 @@ type Stream = { rate: number; total: number; framesAt: number };
 const streamAt = async (cursor: Cursor, from: number): Promise<Stream> => {
   let at = from + 4;
   let found: Omit<Stream, "framesAt"> | undefined;
-  for (let n = 0; n < MOST_BLOCKS && (await cursor.load(at, 4)); n++) {
+  for (let n = 0; n < MAX_BLOCKS && (await cursor.load(at, 4)); n++) {
     const word = cursor.view.getUint32(at - cursor.start);
     const [isLast, type, length] = [word >>> 31 === 1, (word >>> 24) & 127, word & 0xffffff];
     if (type === 0 && length >= 34 && (await cursor.load(at + 4, 18))) {
@@ -69,7 +69,7 @@ const openFollower = (rateOfStream: number) => {
 };
 
 /** Maximum frame kept in the window. 65,535 samples of eight channels would be larger, but writers use at most 4,608 samples. */
-const MOST_FRAME_BYTES = 1024 * 1024;
+const MAX_FRAME_BYTES = 1024 * 1024;
 
 /** Finds offsets in the window at which a frame or another stream may begin; each offset is visited once. */
 const openPlaces = (cursor: Cursor) => {
@@ -96,7 +96,7 @@ const openPlaces = (cursor: Cursor) => {
 
 /** Keeps the current frame in the window, so that its checksum can be computed. */
 const loadFrom = (cursor: Cursor, at: number, frameAt: number, length: number): Promise<boolean> => {
-  const from = at - frameAt < MOST_FRAME_BYTES ? frameAt : at;
+  const from = at - frameAt < MAX_FRAME_BYTES ? frameAt : at;
   return cursor.load(from, at - from + length);
 };
 
@@ -107,9 +107,9 @@ export const readFlac = async (cursor: Cursor, from: number, end: number): Promi
   const follower = openFollower(stream.rate);
   const nextPlace = openPlaces(cursor);
   let isAfterMark = true;
-  for (let at = stream.framesAt; at + LEAST_FRAME_BYTES <= end; ) {
+  for (let at = stream.framesAt; at + MIN_FRAME_BYTES <= end; ) {
     // A frame of silence may be shorter than the maximum header.
-    const length = Math.min(MOST_HEADER_BYTES, end - at);
+    const length = Math.min(MAX_HEADER_BYTES, end - at);
     if (!cursor.has(at, length) && !(await loadFrom(cursor, at, follower.last()?.at ?? at, length))) break;
     const isFrame = follower.offer(cursor, at, isAfterMark);
     if (isFrame) isAfterMark = false;
@@ -123,7 +123,7 @@ export const readFlac = async (cursor: Cursor, from: number, end: number): Promi
   }
   const last = follower.last();
   if (!last) throw new Unreadable("it holds no frames of sound");
-  const lastBytes = Math.min(end - last.at, MOST_FRAME_BYTES);
+  const lastBytes = Math.min(end - last.at, MAX_FRAME_BYTES);
   const isWholeEnd = (await cursor.load(last.at, lastBytes)) && isWholeFrame(cursor.part(last.at, lastBytes));
   // A file that does not begin with frame 0 is cut from a longer stream, and the header describes that stream.
   const isComplete = total > 0 && follower.firstNumber() === 0 ? follower.samples() >= total : isWholeEnd;

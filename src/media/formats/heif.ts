@@ -8,9 +8,9 @@ import { readMp4 } from "./mp4.ts";
 import { type Box, boxesIn, boxIn, type TopBox, viewOf, walkBoxes } from "./mp4-boxes.ts";
 
 /** Maximum number of items and properties; a tiled picture has hundreds. */
-const MOST_ENTRIES = 20_000;
+const MAX_ENTRIES = 20_000;
 /** Maximum size of the brand list at the beginning. */
-const MOST_BRANDS_BYTES = 1024;
+const MAX_BRANDS_BYTES = 1024;
 
 const isCrop = ({ name, start, end }: Box) => name === "clap" && end - start >= 32;
 
@@ -20,7 +20,7 @@ const propertiesOf = (meta: Uint8Array, box: Box, item: number): number[] => {
   const [isWide, isLong] = [view.getUint8(box.start) > 0, (view.getUint8(box.start + 3) & 1) === 1];
   const found: number[] = [];
   let at = box.start + 8;
-  for (let n = view.getUint32(box.start + 4); n > 0 && at + 5 <= box.end && found.length < MOST_ENTRIES; n--) {
+  for (let n = view.getUint32(box.start + 4); n > 0 && at + 5 <= box.end && found.length < MAX_ENTRIES; n--) {
     const id = isWide ? view.getUint32(at) : view.getUint16(at);
     at += isWide ? 4 : 2;
     const count = view.getUint8(at++);
@@ -75,12 +75,12 @@ const hasItems = (meta: Uint8Array, box: Box, fileBytes: number): boolean => {
     return value;
   };
   let [furthest, held, steps] = [0, 0, 0];
-  for (let items = take(version < 2 ? 2 : 4); items > 0 && steps < MOST_ENTRIES; items--, steps++) {
+  for (let items = take(version < 2 ? 2 : 4); items > 0 && steps < MAX_ENTRIES; items--, steps++) {
     take(version < 2 ? 2 : 4);
     const isInFile = version === 0 || (take(2) & 15) === 0;
     take(2);
     const base = take(bytes.base);
-    for (let extents = take(2); extents > 0 && steps < MOST_ENTRIES; extents--, steps++) {
+    for (let extents = take(2); extents > 0 && steps < MAX_ENTRIES; extents--, steps++) {
       take(bytes.index);
       const offset = take(bytes.offset);
       const length = take(bytes.length);
@@ -104,7 +104,7 @@ const motionOf = async (cursor: Cursor): Promise<number | undefined> => {
 /** @throws Unreadable */
 export const readHeif = async (cursor: Cursor): Promise<Inspection> => {
   await cursor.load(0, 16);
-  const brandsEnd = Math.min(cursor.sizeBytes, cursor.view.getUint32(0), MOST_BRANDS_BYTES);
+  const brandsEnd = Math.min(cursor.sizeBytes, cursor.view.getUint32(0), MAX_BRANDS_BYTES);
   await cursor.load(0, brandsEnd);
   const isAvif = /avi[fs]/.test(latin1(cursor.part(0, brandsEnd)));
   let found: { width: number; height: number } | undefined;

@@ -37,12 +37,12 @@ const readPicture = async (file: ByteReader, cursor: Cursor, depth: InspectOptio
 };
 
 /** Two headers and the version that every glTF scene declares. */
-const LEAST_SCENE_BYTES = 48;
+const MIN_SCENE_BYTES = 48;
 
 /** A binary glTF scene; its header declares its length. */
 const readScene = async (cursor: Cursor): Promise<Inspection> => {
   const length = cursor.view.getUint32(8 - cursor.start, true);
-  const isComplete = length >= LEAST_SCENE_BYTES && length <= cursor.sizeBytes;
+  const isComplete = length >= MIN_SCENE_BYTES && length <= cursor.sizeBytes;
   return { mime: "model/gltf-binary", kind: "other", isComplete };
 };
 
@@ -104,14 +104,14 @@ const READS: Partial<Record<Format, Read>> = {
 /** Maximum side of a picture in px, and maximum duration in ms (24 days). */
 const MOST = 2_147_483_647;
 /** A longer frame says nothing about the precision of a duration. */
-const MOST_FRAME_MS = 60_000;
+const MAX_FRAME_MS = 60_000;
 /** Rejects sizes and durations that no real file has. */
 const sane = (found: Inspection): Inspection => {
   const { width = 1, height = 1, ms = 1 } = found;
   if (![width, height, ms].every((value) => Number.isInteger(value) && value >= 1 && value <= MOST))
     throw new Unreadable("its length or its size is none that a file can have");
   const { frameMs, ...rest } = found;
-  return frameMs !== undefined && frameMs > 0 && frameMs <= MOST_FRAME_MS ? found : rest;
+  return frameMs !== undefined && frameMs > 0 && frameMs <= MAX_FRAME_MS ? found : rest;
 };
 
 /** Out of memory implies nothing about the file, because earlier files may have used the memory of this process. */

@@ -51,7 +51,7 @@ export const newTally = (track: Track): Tally => ({
 const HEAD_BYTES = 1024;
 const headBytes = (blockBytes: number): number => HEAD_BYTES + Math.ceil(blockBytes / 255) + 256;
 /** Encoders prepend less than this time that is not played. */
-const MOST_DELAY_S = 0.25;
+const MAX_DELAY_S = 0.25;
 
 const frameBytes = (cursor: Cursor, from: number, bytes: number, { stripped, sound }: Track): Uint8Array => {
   const there = Math.max(0, Math.min(bytes, cursor.start + cursor.bytes.length - from));
@@ -114,13 +114,13 @@ export const endGroup = (clock: Clock, tallies: ReadonlyMap<number, Tally>): voi
 export const tallied = (tally: Tally): { seconds: number; meanS: number; isUncounted: boolean } => {
   const { track, blocks, bytes, startS, lastS, endS, soundS, unheardBytes, packetS, isPartial } = tally;
   // Only the end of a stream has padding.
-  const paddingS = tally.paddingS <= MOST_DELAY_S ? tally.paddingS : 0;
+  const paddingS = tally.paddingS <= MAX_DELAY_S ? tally.paddingS : 0;
   const spanS = lastS - startS;
   const meanS = packetS || track.frameS || (blocks > 1 && !isPartial ? spanS / (blocks - 1) : 0);
   const byClockS = (endS > lastS ? endS : lastS + meanS) - startS;
   const hasSound = track.sound !== undefined && soundS > 0 && !isPartial;
   const isIncomplete = track.sound === undefined || (soundS === 0 && !isPartial) || isMuch(unheardBytes, bytes);
   const isUncounted = track.kind === "audio" && blocks > 0 && isIncomplete;
-  const seconds = Math.max(0, (hasSound ? soundS : byClockS) - Math.min(track.delayS, MOST_DELAY_S) - paddingS);
+  const seconds = Math.max(0, (hasSound ? soundS : byClockS) - Math.min(track.delayS, MAX_DELAY_S) - paddingS);
   return { seconds, meanS, isUncounted };
 };

@@ -1,6 +1,6 @@
 // Finds Matroska clusters by their id: the last one, and the next after damage.
 import type { Cursor } from "./cursor.ts";
-import { elementAt, ID, MOST_HEADER_BYTES } from "./ebml.ts";
+import { elementAt, ID, MAX_HEADER_BYTES } from "./ebml.ts";
 
 /** Sizes of the searched range at the end of the file. A cluster holds a few seconds of a clip. */
 const PIECES_BYTES = [1024 * 1024, 8 * 1024 * 1024];
@@ -37,9 +37,9 @@ const IN_CLUSTER: ReadonlySet<number> = new Set([
 
 /** Start of the next cluster between two offsets, searched as a decoder does after damage; undefined if there is none. */
 export const nextClusterFrom = async (cursor: Cursor, from: number, to: number): Promise<number | undefined> => {
-  for (let start = from; start + MOST_HEADER_BYTES < to; start += SEARCHED_BYTES) {
+  for (let start = from; start + MAX_HEADER_BYTES < to; start += SEARCHED_BYTES) {
     // The ranges overlap, so a cluster that spans two ranges is found in the second.
-    const length = Math.min(SEARCHED_BYTES + 2 * MOST_HEADER_BYTES, to - start);
+    const length = Math.min(SEARCHED_BYTES + 2 * MAX_HEADER_BYTES, to - start);
     if (!(await cursor.load(start, length))) return undefined;
     const { buffer, byteOffset } = cursor.part(start, length);
     const bytes = Buffer.from(buffer, byteOffset, length);

@@ -11,12 +11,12 @@ import { type Track, trackOf } from "./matroska-track.ts";
 import { clipOf } from "./tracks.ts";
 
 /** Maximum number of elements in a file. A block each 20 ms makes a million in six hours. */
-const MOST_ELEMENTS = 4_000_000;
-const MOST_TRACKS = 64;
+const MAX_ELEMENTS = 4_000_000;
+const MAX_TRACKS = 64;
 /** Maximum header that is read. It contains names and codec data, but no attached pictures or fonts. */
-const MOST_HEADER_BYTES = 4 * 1024 * 1024;
+const MAX_HEADER_BYTES = 4 * 1024 * 1024;
 /** Maximum number of positions from seek tables: each header once, and a second table. */
-const MOST_SOUGHT = 64;
+const MAX_SOUGHT = 64;
 /** A file up to this size is read whole. For a larger remote file, the last cluster determines the end. */
 const READ_WHOLE_BYTES = 8 * 1024 * 1024;
 /** Maximum difference between the declared duration and the last cluster. */
@@ -59,7 +59,7 @@ const readHeader = async (cursor: Cursor, element: Element, state: State): Promi
 };
 
 const readContent = async (cursor: Cursor, { id, start, end }: Element, state: State): Promise<void> => {
-  if (end === undefined || end - start > MOST_HEADER_BYTES) throw new Unreadable("its header is too large");
+  if (end === undefined || end - start > MAX_HEADER_BYTES) throw new Unreadable("its header is too large");
   if (!(await cursor.load(start, end - start))) return;
   const content = cursor.part(start, end - start).slice();
   for (const { id: inner, content: value } of elementsIn(content, id === ID.tracks)) {
@@ -68,7 +68,7 @@ const readContent = async (cursor: Cursor, { id, start, end }: Element, state: S
     if (id === ID.info && inner === ID.scale && !state.hasClock) state.clock.tickS = (uintOf(value) || 1_000_000) / 1e9;
     if (id === ID.seekHead && inner === ID.seek) addSought(value, state);
     const track = id === ID.tracks && inner === ID.track ? trackOf(value) : undefined;
-    if (track && state.tallies.size >= MOST_TRACKS) throw new Unreadable(`it has more than ${MOST_TRACKS} tracks`);
+    if (track && state.tallies.size >= MAX_TRACKS) throw new Unreadable(`it has more than ${MAX_TRACKS} tracks`);
     if (track && !state.tallies.has(track.number)) state.tallies.set(track.number, newTally(track));
   }
   if (id === ID.info) state.hasClock = true;
@@ -80,7 +80,7 @@ const HEADERS: ReadonlySet<number> = new Set([ID.header, ID.info, ID.tracks, ID.
 
 /** Before the first cluster, reads missing headers at the positions in seek tables, which may be after all clusters. */
 const readSought = async (cursor: Cursor, state: State): Promise<void> => {
-  for (let n = 0; n < Math.min(state.sought.length, MOST_SOUGHT); n++) {
+  for (let n = 0; n < Math.min(state.sought.length, MAX_SOUGHT); n++) {
     const { id, at } = state.sought[n] ?? { id: 0, at: 0 };
     const isNeeded = isMissing(state, id) || (id === ID.seekHead && [ID.info, ID.tracks].some((each) => isMissing(state, each)));
     const element = isNeeded ? await elementOf(cursor, at) : undefined;
@@ -101,7 +101,7 @@ const readValue = async (cursor: Cursor, { id, start, end }: Element, clock: Clo
 };
 
 /** If a table is damaged, a decoder searches it for clusters; a real table contains none. @throws Unreadable */
-const insistOnNoCluster = async (cursor: Cursor, from: number, to: number): Promise<void> => {
+const requireNoCluster = async (cursor: Cursor, from: number, to: number): Promise<void> => {
   if ((await nextClusterFrom(cursor, from, to)) !== undefined) throw new Unreadable("its index is not one of a real file");
 };
 
@@ -114,7 +114,7 @@ const hiddenAt = async (cursor: Cursor, at: number, element: Element | undefined
   if (at >= state.clusterEnd) state.clusterEnd = Number.NaN;
   if (!element) return nextClusterFrom(cursor, at + 1, cursor.sizeBytes);
   const { id, start, end } = element;
-  if (TABLES.has(id) && end !== undefined) await insistOnNoCluster(cursor, start, Math.min(end, cursor.sizeBytes));
+  if (TABLES.has(id) && end !== undefined) await requireNoCluster(cursor, start, Math.min(end, cursor.sizeBytes));
   if (id === ID.cluster) state.clusterEnd = end ?? Number.NaN;
   const isBelieved = TABLES.has(id) || end === undefined || end <= state.clusterEnd;
   if (ENTERED.has(id) || (isBelieved && (end ?? at) <= cursor.sizeBytes)) return undefined;
@@ -126,7 +126,7 @@ const walk = async (cursor: Cursor, from: number, state: State, isEnough: (eleme
   const { clock, tallies } = state;
   let at = from;
   for (let n = 0; at < cursor.sizeBytes; n++) {
-    if (n > MOST_ELEMENTS) throw new Unreadable("its index is not one of a real file");
+    if (n > MAX_ELEMENTS) throw new Unreadable("its index is not one of a real file");
     const element = await elementOf(cursor, at);
     const hidden = await hiddenAt(cursor, at, element, state);
     if (hidden !== undefined) {

@@ -9,8 +9,8 @@ import { type Frame, isSameStream, mpegFrame } from "./mpeg-frame.ts";
 import { createStrayBytes } from "./stray-bytes.ts";
 
 /** The first frame is searched within this distance, after garbage. */
-const MOST_GARBAGE_BYTES = 64 * 1024;
-const MOST_FRAME_BYTES = 4096;
+const MAX_GARBAGE_BYTES = 64 * 1024;
+const MAX_FRAME_BYTES = 4096;
 /** Delay of every decoder, samples. Decoders skip the encoder's delay and this delay at the start. */
 const DECODER_DELAY = 529;
 
@@ -22,8 +22,8 @@ const textAt = (cursor: Cursor, at: number, length: number) => latin1(cursor.par
 
 /** The first frame from `from` that is followed by frames of the same stream or by the end of the file. */
 const findFirst = async (cursor: Cursor, from: number, chain: number): Promise<number> => {
-  await cursor.load(from, Math.max(0, Math.min(cursor.sizeBytes - from, MOST_GARBAGE_BYTES + chain * MOST_FRAME_BYTES)));
-  for (let at = from; at <= from + MOST_GARBAGE_BYTES && cursor.has(at, 4); at++) {
+  await cursor.load(from, Math.max(0, Math.min(cursor.sizeBytes - from, MAX_GARBAGE_BYTES + chain * MAX_FRAME_BYTES)));
+  for (let at = from; at <= from + MAX_GARBAGE_BYTES && cursor.has(at, 4); at++) {
     const word = wordAt(cursor, at);
     let frame = mpegFrame(word);
     let next = at;

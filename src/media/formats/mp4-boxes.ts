@@ -6,9 +6,9 @@ import type { Cursor } from "./cursor.ts";
 export type Box = { name: string; start: number; end: number };
 
 /** Maximum number of sibling boxes. A still picture has one for each item, a clip a few for its tracks. */
-const MOST_BOXES = 10_000;
+const MAX_BOXES = 10_000;
 /** Maximum number of top-level boxes: two for each fragment, and a long clip has thousands. */
-const MOST_TOP_BOXES = 100_000;
+const MAX_TOP_BOXES = 100_000;
 
 export const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 export const nameAt = (bytes: Uint8Array, at: number) =>
@@ -18,8 +18,8 @@ export const nameAt = (bytes: Uint8Array, at: number) =>
  * Checks the row count of a table. Decoders trust the declared count and read past the end, so a shorter table is rejected.
  * @throws Unreadable
  */
-export const rowsIn = (declared: number, roomBytes: number, rowBytes: number): number => {
-  if (declared > Math.floor(Math.max(0, roomBytes) / rowBytes)) throw new Unreadable("its index is not one of a real clip");
+export const rowsIn = (declared: number, spaceBytes: number, rowBytes: number): number => {
+  if (declared > Math.floor(Math.max(0, spaceBytes) / rowBytes)) throw new Unreadable("its index is not one of a real clip");
   return declared;
 };
 
@@ -36,7 +36,7 @@ export const boxesIn = (bytes: Uint8Array, from: number, to: number): Box[] => {
       header = 16;
     }
     if (length < header || at + length > to) break;
-    if (boxes.length >= MOST_BOXES) throw new Unreadable("its index is not one of a real file");
+    if (boxes.length >= MAX_BOXES) throw new Unreadable("its index is not one of a real file");
     boxes.push({ name: nameAt(bytes, at + 4), start: at + header, end: at + length });
     at += length;
   }
@@ -64,7 +64,7 @@ const TOP_NAMES = new Set([
 export const walkBoxes = async (cursor: Cursor, visit: (box: TopBox) => Promise<boolean>): Promise<number> => {
   let at = 0;
   for (let n = 0; at + 8 <= cursor.sizeBytes; n++) {
-    if (n >= MOST_TOP_BOXES) throw new Unreadable("its index is not one of a real file");
+    if (n >= MAX_TOP_BOXES) throw new Unreadable("its index is not one of a real file");
     await cursor.load(at, 8);
     let length = cursor.view.getUint32(at - cursor.start);
     const name = nameAt(cursor.bytes, at + 4 - cursor.start);

@@ -39,7 +39,7 @@ const countOf = (bytes: Buffer, names: readonly string[], from: number, to: numb
   return count;
 };
 
-const insist = (isRight: boolean): void => {
+const ensure = (isRight: boolean): void => {
   if (!isRight) throw new Unreadable("its index is not one of a real clip");
 };
 const bufferOf = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length);
@@ -103,21 +103,21 @@ const insideOf = (movie: Uint8Array, trak: Box): Map<string, Set<string>> => {
  */
 export const requireOneIndex = (movie: Uint8Array, traks: readonly Box[]): void => {
   const bytes = withoutTexts(movie, traks);
-  for (const name of ["mvhd", "mvex"]) insist(countOf(bytes, [name], 0, bytes.length) <= 1);
-  insist(traks.every((trak) => handlersIn(bufferOf(movie), trak) <= 1));
+  for (const name of ["mvhd", "mvex"]) ensure(countOf(bytes, [name], 0, bytes.length) <= 1);
+  ensure(traks.every((trak) => handlersIn(bufferOf(movie), trak) <= 1));
   // A compressed index contains its own tracks.
-  insist(countOf(bytes, ["cmov", "cmvd"], 0, bytes.length) === 0);
+  ensure(countOf(bytes, ["cmov", "cmvd"], 0, bytes.length) === 0);
   const trex = boxesIn(movie, 0, movie.length)
     .filter(({ name }) => name === "mvex")
     .flatMap(({ start, end }) => boxesIn(movie, start, end).filter(({ name }) => name === "trex"));
-  insist(countOf(bytes, OF_FRAGMENTS, 0, bytes.length) === trex.length);
-  insist(countOf(bytes, ["trak"], 0, bytes.length) === traks.length && countOf(bytes, ["moov", "moof"], 0, bytes.length) === 0);
+  ensure(countOf(bytes, OF_FRAGMENTS, 0, bytes.length) === trex.length);
+  ensure(countOf(bytes, ["trak"], 0, bytes.length) === traks.length && countOf(bytes, ["moov", "moof"], 0, bytes.length) === 0);
   const insides = traks.map((trak) => insideOf(movie, trak));
   for (const names of ONCE) {
     const counts = traks.map(({ start, end }) => countOf(bytes, names, start, end));
     const inTracks = counts.reduce((sum, count) => sum + count, 0);
-    insist(counts.every((count) => count <= 1) && countOf(bytes, names, 0, bytes.length) === inTracks);
-    insist(insides.every((inside, n) => counts[n] === 0 || names.some((name) => inside.get(AROUND[name] ?? "")?.has(name))));
+    ensure(counts.every((count) => count <= 1) && countOf(bytes, names, 0, bytes.length) === inTracks);
+    ensure(insides.every((inside, n) => counts[n] === 0 || names.some((name) => inside.get(AROUND[name] ?? "")?.has(name))));
   }
 };
 
@@ -132,19 +132,19 @@ export const requireOneFragment = (fragment: Uint8Array): void => {
   const inParts = parts.map(({ start, end }) => boxesIn(fragment, start, end).map(({ name }) => name));
   const each = (name: string) => inParts.map((names) => names.filter((one) => one === name).length);
   const sum = (counts: readonly number[]) => counts.reduce((total, one) => total + one, 0);
-  insist(count("moov", "moof", "trak", "mvhd", "mvex", "trex", ...Object.keys(AROUND)) === 0 && count("traf") === parts.length);
+  ensure(count("moov", "moof", "trak", "mvhd", "mvex", "trex", ...Object.keys(AROUND)) === 0 && count("traf") === parts.length);
   const isFilled = ({ start, end }: Box) => boxesIn(fragment, start, end).at(-1)?.end === end;
   // Decoders truncate boxes that extend past their parent.
-  insist(isFilled({ name: "moof", start: 0, end: fragment.length }) && parts.every(isFilled));
-  insist(each("tfhd").every((one) => one === 1) && each("tfdt").every((one) => one <= 1));
-  insist(["tfhd", "tfdt", "trun"].every((name) => sum(each(name)) === count(name)));
+  ensure(isFilled({ name: "moof", start: 0, end: fragment.length }) && parts.every(isFilled));
+  ensure(each("tfhd").every((one) => one === 1) && each("tfdt").every((one) => one <= 1));
+  ensure(["tfhd", "tfdt", "trun"].every((name) => sum(each(name)) === count(name)));
 };
 
 /**
  * @param name of a top-level box
  * @throws Unreadable if decoders find a part of an index in it
  */
-export const requirePosition = (name: string): void => insist(!NEVER_ALONE.has(name));
+export const requirePosition = (name: string): void => ensure(!NEVER_ALONE.has(name));
 
 /** Reports whether the contents of a top-level box have to be checked too. */
 export const mayHideIndex = (name: string): boolean => INNER.has(name);
@@ -155,5 +155,5 @@ export const isUnusedIndex = (name: string, contents: Uint8Array): boolean => UN
 /** @throws Unreadable if the contents include an index, or a part of one, that only some decoders find */
 export const requireNone = (contents: Uint8Array): void => {
   const bytes = bufferOf(contents);
-  insist(countOf(bytes, ["moov", "moof", ...NEVER_ALONE], 0, bytes.length) === 0);
+  ensure(countOf(bytes, ["moov", "moof", ...NEVER_ALONE], 0, bytes.length) === 0);
 };

@@ -19,7 +19,7 @@ export type Fragmented = {
 export type Defaults = { duration: number; size: number };
 
 /** Maximum number of parsed packets of one track: six hours of 20 ms each. */
-const MOST_PLACES = 1_080_000;
+const MAX_PLACES = 1_080_000;
 
 /** @param next start of a first fragment that declares none: the end of the samples in the index */
 export const noFragments = (next = 0, hasPlaces = false): Fragmented => ({
@@ -85,8 +85,8 @@ const addRun = (view: DataView, run: Box, head: Head, to: Fragmented, fileBytes:
   const from = run.start + 8 + (flags & 1 ? 4 : 0) + (flags & 4 ? 4 : 0);
   rowsIn(1, run.end - run.start, from - run.start);
   const declared = view.getUint32(run.start + 4);
-  const room = row > 0 ? Math.floor((run.end - from) / row) : Math.ceil(fileBytes / Math.max(1, head.size));
-  if (declared > room) throw new Unreadable("its index is not one of a real clip");
+  const space = row > 0 ? Math.floor((run.end - from) / row) : Math.ceil(fileBytes / Math.max(1, head.size));
+  if (declared > space) throw new Unreadable("its index is not one of a real clip");
   if (row === 0 || (duration === 0 && offset === 0)) {
     to.start = declared > 0 ? Math.min(to.start, to.next) : to.start;
     to.next += declared * head.duration;
@@ -109,7 +109,7 @@ const addRun = (view: DataView, run: Box, head: Head, to: Fragmented, fileBytes:
   const sizeOf = (n: number) => (size === 0 ? head.size : view.getUint32(from + n * row + duration));
   let at = flags & 1 ? head.base + view.getInt32(run.start + 8) : head.next;
   const firstAt = at;
-  if (to.places && to.places.length + declared > MOST_PLACES) throw new Unreadable("its index is not one of a real clip");
+  if (to.places && to.places.length + declared > MAX_PLACES) throw new Unreadable("its index is not one of a real clip");
   if (size === 0 && !to.places) at += declared * head.size;
   else
     for (let n = 0; n < declared; n++) {

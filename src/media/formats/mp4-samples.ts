@@ -2,7 +2,7 @@
 import { type Box, rowsIn, viewOf } from "./mp4-boxes.ts";
 
 /** Maximum number of visited samples; 32 MiB of index contain no more sizes. */
-const MOST_SAMPLES = 8_000_000;
+const MAX_SAMPLES = 8_000_000;
 
 /** `isSingle`: single samples of PCM or packed sound, regardless of the size in the table. */
 export type Sizes = { count: number; sizeOf: (n: number) => number; isSingle?: true };
@@ -81,7 +81,7 @@ export const eachSample = (
 ): void => {
   if (!stsc || !stco) return;
   const { groups, chunks, wide, chunkCount, groupCount } = chunksOf(bytes, stsc, stco);
-  const most = Math.min(sizes.count, MOST_SAMPLES);
+  const most = Math.min(sizes.count, MAX_SAMPLES);
   let [group, n] = [0, 0];
   for (let chunk = 0; chunk < chunkCount && n < most; chunk++) {
     while (group + 1 < groupCount && groups.getUint32(8 + (group + 1) * 12) <= chunk + 1) group++;

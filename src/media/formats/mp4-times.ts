@@ -13,10 +13,10 @@ export type Edit = { at: number; length: number; mediaAt: number };
 export type Shown = { start: number; end: number; samples: number; soundS: number };
 
 /** Maximum number of edits of one track; each requires a pass over its runs. */
-const MOST_EDITS = 256;
-const MOST_STEPS = 20_000_000;
+const MAX_EDITS = 256;
+const MAX_STEPS = 20_000_000;
 /** Maximum display offset. A decoder discards a table with a larger offset in any row. */
-const MOST_OFFSET = 2 ** 28;
+const MAX_OFFSET = 2 ** 28;
 
 /** Total duration of all runs, in the track's timescale. */
 export const lengthOf = (runs: readonly Run[]): number => runs.reduce((sum, { samples, delta }) => sum + samples * delta, 0);
@@ -43,7 +43,7 @@ export const runsOf = (bytes: Uint8Array, stts: Box | undefined, ctts: Box | und
   // Writers may omit a sample or count one too many. A larger difference indicates a file that is crafted to mislead a parser.
   if (declared > samples * 2 + 1000) throw new Unreadable("its index is not one of a real clip");
   for (let n = 0; n < offsets.count; n++) {
-    const isFar = Math.abs(offsets.view.getInt32(n * 8 + 4)) > MOST_OFFSET || offsets.view.getInt32(n * 8) < 0;
+    const isFar = Math.abs(offsets.view.getInt32(n * 8 + 4)) > MAX_OFFSET || offsets.view.getInt32(n * 8) < 0;
     if (isFar) throw new Unreadable("its index is not one of a real clip");
   }
   while (left > 0) {
@@ -72,7 +72,7 @@ export const editsOf = (bytes: Uint8Array, elst: Box | undefined, movieScale: nu
   if (!elst) return [];
   const isLong = bytes[elst.start] === 1;
   const { count, view } = rowsOf(bytes, elst, isLong ? 20 : 12);
-  if (count > MOST_EDITS) throw new Unreadable("its index is not one of a real clip");
+  if (count > MAX_EDITS) throw new Unreadable("its index is not one of a real clip");
   const edits: Edit[] = [];
   let at = 0;
   for (let n = 0; n < count; n++) {
@@ -131,7 +131,7 @@ const shownIn = (runs: readonly Run[], from: number, to: number) => {
 /** The displayed part of a track. */
 export const shownOf = (runs: readonly Run[], edits: readonly Edit[], scale: number): Shown => {
   const passes = edits.length > 0 ? edits : [{ at: 0, length: Number.POSITIVE_INFINITY, mediaAt: Number.NEGATIVE_INFINITY }];
-  if (passes.length * runs.length > MOST_STEPS) throw new Unreadable("its index is not one of a real clip");
+  if (passes.length * runs.length > MAX_STEPS) throw new Unreadable("its index is not one of a real clip");
   const all: Shown = { start: Number.POSITIVE_INFINITY, end: Number.NEGATIVE_INFINITY, samples: 0, soundS: 0 };
   for (const { at, length, mediaAt } of passes) {
     const zero = Number.isFinite(mediaAt) ? mediaAt : 0;

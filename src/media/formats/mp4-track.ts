@@ -44,7 +44,7 @@ const bytesOfClock = (movie: Uint8Array, { start }: Box): number => (movie[start
 export const trackId = (movie: Uint8Array, trak: Box): number => idAndTurn(movie, boxIn(movie, trak, "tkhd")).id;
 
 /** Some decoders read a timescale as a signed number. */
-export const MOST_SCALE = 0x7fff_ffff;
+export const MAX_SCALE = 0x7fff_ffff;
 
 /**
  * Parses a track. Undefined for an empty track and for one that decoders do not play; `unread` for samples of an unknown codec.
@@ -65,7 +65,7 @@ export const readTrack = (
   const handler = hdlr ? String.fromCharCode(...movie.subarray(hdlr.start + 8, hdlr.start + 12)) : "";
   if (mdhd) rowsIn(1, mdhd.end - mdhd.start, bytesOfClock(movie, mdhd));
   const scale = mdhd ? view.getUint32(mdhd.start + (view.getUint8(mdhd.start) === 1 ? 20 : 12)) : 0;
-  if (scale > MOST_SCALE) throw new Unreadable("its index is not one of a real clip");
+  if (scale > MAX_SCALE) throw new Unreadable("its index is not one of a real clip");
   const table = boxIn(movie, boxIn(movie, mdia, "minf"), "stbl");
   const inside = table ? boxesIn(movie, table.start, table.end) : [];
   const named = (...names: string[]) => inside.find(({ name }) => names.includes(name));

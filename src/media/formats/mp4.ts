@@ -2,7 +2,7 @@
 //
 // The duration is that of the displayed part of each track. The index may be anywhere in the file.
 import { Unreadable } from "../byte-source.ts";
-import { type Cursor, MOST_WINDOW_BYTES } from "./cursor.ts";
+import { type Cursor, MAX_WINDOW_BYTES } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 import { type Box, boxesIn, boxIn, nameAt, type TopBox, viewOf, walkBoxes } from "./mp4-boxes.ts";
 import {
@@ -16,17 +16,17 @@ import {
 import { addFragment, type Defaults, defaultsOf, type Fragmented, noFragments } from "./mp4-fragments.ts";
 import type { SampleRange } from "./mp4-samples.ts";
 import { lengthOf } from "./mp4-times.ts";
-import { MOST_SCALE, readTrack, type Track, trackId } from "./mp4-track.ts";
+import { MAX_SCALE, readTrack, type Track, trackId } from "./mp4-track.ts";
 import { PACKET_BYTES, type PacketSound } from "./packet-duration.ts";
 import { isMuch } from "./stray-bytes.ts";
 import { clipOf, type Seen, type SoundTrack } from "./tracks.ts";
 
 /** Maximum number of tracks of a clip: pictures, sound in several languages, text. */
-const MOST_TRACKS = 64;
+const MAX_TRACKS = 64;
 /** Maximum size of sound whose packets are parsed. */
-const MOST_SOUND_BYTES = 32 * 1024 * 1024;
+const MAX_SOUND_BYTES = 32 * 1024 * 1024;
 /** Tracks of unknown kind may end this much after pictures and sound. A longer track may be one that some decoders play. */
-const MOST_OVERHANG_MS = 100;
+const MAX_OVERHANG_MS = 100;
 /**
  * Maximum difference between the time table and the codec: a share of the duration, plus frames for the unknown length of the
  * last one.
@@ -49,9 +49,9 @@ const readIndex = (movie: Uint8Array, fileBytes: number, isCounted: boolean, isW
   const view = viewOf(movie);
   const movieScale = mvhd ? view.getUint32(mvhd.start + (view.getUint8(mvhd.start) === 1 ? 20 : 12)) : 0;
   // Decoders differ in how they treat a timescale of 0.
-  if (mvhd && (movieScale === 0 || movieScale > MOST_SCALE)) throw new Unreadable("its index is not one of a real clip");
+  if (mvhd && (movieScale === 0 || movieScale > MAX_SCALE)) throw new Unreadable("its index is not one of a real clip");
   const traks = boxesIn(movie, 0, movie.length).filter(({ name }) => name === "trak");
-  if (traks.length > MOST_TRACKS) throw new Unreadable(`it has more than ${MOST_TRACKS} tracks`);
+  if (traks.length > MAX_TRACKS) throw new Unreadable(`it has more than ${MAX_TRACKS} tracks`);
   requireOneIndex(movie, traks);
   const mvex = boxIn(movie, root, "mvex");
   const all = traks.map((trak) => readTrack(movie, trak, movieScale || 1000, fileBytes, mvex !== undefined, isWhole));
@@ -77,7 +77,7 @@ const soundByPackets = async (
   inFragments: Fragmented,
   packetTime: PacketSound | undefined,
 ): Promise<number | undefined> => {
-  if (!packetTime || track.bytes + inFragments.bytes > MOST_SOUND_BYTES) return undefined;
+  if (!packetTime || track.bytes + inFragments.bytes > MAX_SOUND_BYTES) return undefined;
   const places: SampleRange[] = [];
   track.places((place) => places.push(place) > 0 && place.at < cursor.sizeBytes);
   let [samples, all, unheard] = [0, 0, 0];
@@ -126,7 +126,7 @@ const soundOf = async (cursor: Cursor, track: Track, inFragments: Fragmented, is
   if (leastBytes !== undefined)
     return { seconds: believed(plainSeconds(track, inFragments, leastBytes)), frameS, isUncounted: false };
   const oneEachS = (track.samples + inFragments.samples) * sampleS;
-  const isLarge = aac !== undefined && (aac === "unread" || track.bytes + inFragments.bytes > MOST_SOUND_BYTES);
+  const isLarge = aac !== undefined && (aac === "unread" || track.bytes + inFragments.bytes > MAX_SOUND_BYTES);
   if (!isCounted || aac === undefined || isLarge)
     return { seconds: believed(oneEachS, shown * sampleS), frameS, isUncounted: isLarge };
   const framesS = await soundByPackets(cursor, track, inFragments, aac);
@@ -168,7 +168,7 @@ export const readMp4 = async (cursor: Cursor, isCounted: boolean): Promise<Inspe
       throw new Unreadable("its index is not one of a real clip");
     if (name === "ftyp" && (await cursor.load(start, 4))) brand = nameAt(cursor.bytes, start - cursor.start);
     if (name !== "moov" && name !== "moof" && !mayHideIndex(name)) return true;
-    if (length > MOST_WINDOW_BYTES) throw new Unreadable(`its index is larger than ${MOST_WINDOW_BYTES / 1024 / 1024} MiB`);
+    if (length > MAX_WINDOW_BYTES) throw new Unreadable(`its index is larger than ${MAX_WINDOW_BYTES / 1024 / 1024} MiB`);
     if (!(await cursor.load(start, length))) return true;
     const bytes = cursor.part(start, length);
     if (mayHideIndex(name)) requireNone(bytes);
@@ -203,7 +203,7 @@ export const readMp4 = async (cursor: Cursor, isCounted: boolean): Promise<Inspe
   const shown = pictures.some(({ seconds }) => seconds > 0);
   const clip = clipOf(pictures, sounds);
   const others = tracks.filter(({ kind }) => kind === "othr").map((track) => seen(track, inFragments(track)));
-  const isLonger = others.some(({ seconds }) => seconds * 1000 > (clip.ms ?? 0) + MOST_OVERHANG_MS);
+  const isLonger = others.some(({ seconds }) => seconds * 1000 > (clip.ms ?? 0) + MAX_OVERHANG_MS);
   const found: Inspection = { ...clip, mime: mimeOf(brand, shown), isComplete };
   const isUncounted = index.hasUnread || isLonger || sounds.some((sound) => sound.isUncounted);
   return isUncounted ? { ...found, isUncounted } : found;

@@ -10,9 +10,9 @@ import { pageSum } from "./ogg-sum.ts";
 import { createVorbisTime, flacTimeAt, opusTime, type PacketTime } from "./packet-duration.ts";
 
 /** Maximum number of streams in a file. A legitimate order does not produce a chain of hundreds. */
-const MOST_STREAMS = 1000;
+const MAX_STREAMS = 1000;
 /** Maximum size of a retained header packet; that of Vorbis is the largest. */
-const MOST_HEADER_BYTES = 1024 * 1024;
+const MAX_HEADER_BYTES = 1024 * 1024;
 const UNKNOWN_GRANULE = 0xffff_ffff_ffff_ffffn;
 
 /** `isWhole`: the first bytes of a packet are not sufficient. */
@@ -103,7 +103,7 @@ const takePage = (stream: Stream, table: Uint8Array, body: Uint8Array, isContinu
   // The first bytes of a sound packet are sufficient, except for FLAC.
   const isHeader = stream.packets < (stream.code?.headers ?? 3) || stream.code?.isWhole === true;
   const before = stream.isCarrying ? stream.carried : new Uint8Array(0);
-  const isEnough = isHeader ? before.length > MOST_HEADER_BYTES : before.length >= 16;
+  const isEnough = isHeader ? before.length > MAX_HEADER_BYTES : before.length >= 16;
   stream.carried = isEnough ? before : Buffer.concat([before, isHeader ? rest : rest.subarray(0, 16)]);
   stream.isCarrying = true;
 };
@@ -198,7 +198,7 @@ export const readOgg = async (cursor: Cursor, isCounted: boolean): Promise<Inspe
       const fresh = newStream(link);
       streams.push(fresh);
       open.set(serial, fresh);
-      if (streams.length > MOST_STREAMS) throw new Unreadable("it holds too many streams");
+      if (streams.length > MAX_STREAMS) throw new Unreadable("it holds too many streams");
     }
     const stream = open.get(serial) ?? newStream(link);
     const before = stream.samples;

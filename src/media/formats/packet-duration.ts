@@ -60,8 +60,8 @@ export const flacSound = (streamInfo: Uint8Array, rate: number): PacketSound | u
 type Coded = { bytes: number; samples: number; rate: number };
 
 /** Maximum share and bytes of a packet that are outside its frames. */
-const MOST_BESIDE_SHARE = 0.1;
-const MOST_BESIDE_BYTES = 64;
+const MAX_BESIDE_SHARE = 0.1;
+const MAX_BESIDE_BYTES = 64;
 
 /**
  * Packets of one or several frames with their own rate, which decoders use. Returns samples at the track's rate; undefined for a
@@ -78,7 +78,7 @@ const byFrames =
         if (!frame && packet[at] !== 0) beside++;
         at += frame?.bytes ?? 1;
       }
-      return samples > 0 && beside <= MOST_BESIDE_BYTES + packet.length * MOST_BESIDE_SHARE ? samples : undefined;
+      return samples > 0 && beside <= MAX_BESIDE_BYTES + packet.length * MAX_BESIDE_SHARE ? samples : undefined;
     };
     return { time, rate, isWhole: true };
   };

@@ -7,13 +7,13 @@ import { nameAt } from "./mp4-boxes.ts";
 import { hasNoContent } from "./picture-header.ts";
 
 /** Maximum number of chunks, segments and blocks; each takes at least a few bytes. */
-const MOST_STEPS = 4_000_000;
+const MAX_STEPS = 4_000_000;
 
 const byte = (cursor: Cursor, at: number) => cursor.bytes[at - cursor.start] ?? 0;
 
 /** Best possible compression: DEFLATE encodes 258 bytes in two bits, a JPEG of one colour a block in less than a bit. */
-const MOST_DEFLATED = 1032;
-const MOST_BLOCKS_PER_BYTE = 32;
+const MAX_DEFLATED = 1032;
+const MAX_BLOCKS_PER_BYTE = 32;
 
 const PNG_SAMPLES: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 
@@ -28,7 +28,7 @@ const pngEnds = async (cursor: Cursor): Promise<boolean> => {
   let at = 8;
   let packed = 0;
   let unpacked = Number.POSITIVE_INFINITY;
-  for (let n = 0; n < MOST_STEPS; n++) {
+  for (let n = 0; n < MAX_STEPS; n++) {
     if (!(await cursor.load(at, 12))) return false;
     const length = cursor.view.getUint32(at - cursor.start);
     const name = nameAt(cursor.bytes, at + 4 - cursor.start);
@@ -36,7 +36,7 @@ const pngEnds = async (cursor: Cursor): Promise<boolean> => {
     if (name === "IDAT") packed += length;
     at += 12 + length;
     if (at > cursor.sizeBytes) return false;
-    if (name === "IEND") return packed > 0 && packed * MOST_DEFLATED >= unpacked;
+    if (name === "IEND") return packed > 0 && packed * MAX_DEFLATED >= unpacked;
   }
   return false;
 };
@@ -45,7 +45,7 @@ const pngEnds = async (cursor: Cursor): Promise<boolean> => {
 const nextMarker = async (cursor: Cursor, from: number): Promise<number> => {
   let at = from;
   // A 0xff byte occurs every few hundred bytes, so bytes in the window are processed without awaiting.
-  for (let n = 0; n < MOST_STEPS && (cursor.has(at, 2) || (await cursor.load(at, 2))); n++) {
+  for (let n = 0; n < MAX_STEPS && (cursor.has(at, 2) || (await cursor.load(at, 2))); n++) {
     const found = cursor.bytes.indexOf(0xff, at - cursor.start);
     const last = cursor.start + cursor.bytes.length - 1;
     if (found < 0 || cursor.start + found === last) {
@@ -99,7 +99,7 @@ const HUFFMAN_FRAMES: ReadonlySet<number> = new Set([0xc0, 0xc1, 0xc2]);
 /** Minimum encoded bytes of a picture with this frame; `at`: its marker. */
 const leastScanned = (cursor: Cursor, at: number): number => {
   const [height, width] = [5, 7].map((place) => cursor.view.getUint16(at + place - cursor.start)) as [number, number];
-  return Math.floor((Math.ceil(width / 8) * Math.ceil(height / 8)) / MOST_BLOCKS_PER_BYTE);
+  return Math.floor((Math.ceil(width / 8) * Math.ceil(height / 8)) / MAX_BLOCKS_PER_BYTE);
 };
 
 const jpegEnds = async (cursor: Cursor): Promise<boolean> => {
@@ -107,7 +107,7 @@ const jpegEnds = async (cursor: Cursor): Promise<boolean> => {
   let scanned = 0;
   let least = 1;
   let colours = 0;
-  for (let n = 0; n < MOST_STEPS; n++) {
+  for (let n = 0; n < MAX_STEPS; n++) {
     if (!(await cursor.load(at, 2))) return false;
     const marker = byte(cursor, at + 1);
     const isMarker = byte(cursor, at) === 0xff;
@@ -142,7 +142,7 @@ const webpEnds = async (cursor: Cursor): Promise<boolean> => {
   // Some writers omit the padding byte of the last chunk.
   const size = cursor.sizeBytes + 1;
   if (cursor.view.getUint32(4, true) + 8 > size) return false;
-  for (let at = 12, n = 0; n < MOST_STEPS && (await cursor.load(at, 8)); n++) {
+  for (let at = 12, n = 0; n < MAX_STEPS && (await cursor.load(at, 8)); n++) {
     const length = cursor.view.getUint32(at + 4 - cursor.start, true);
     const least = WEBP_LEAST[nameAt(cursor.bytes, at - cursor.start)];
     at += 8 + length + (length & 1);
@@ -164,7 +164,7 @@ const bmpEnds = async (cursor: Cursor): Promise<boolean> => {
 };
 
 /** Maximum number of stray bytes after the last picture of a GIF, with or without the end marker. */
-const MOST_STRAY_BYTES = 64;
+const MAX_STRAY_BYTES = 64;
 
 const gifEnds = async (cursor: Cursor): Promise<boolean> => {
   await cursor.load(0, 13);
@@ -173,7 +173,7 @@ const gifEnds = async (cursor: Cursor): Promise<boolean> => {
   let isInBlocks = false;
   let isPicture = false;
   let pictures = 0;
-  for (let n = 0; n < MOST_STEPS; n++) {
+  for (let n = 0; n < MAX_STEPS; n++) {
     // Some writers omit the end marker.
     if (at === cursor.sizeBytes) return pictures > 0 && !isInBlocks;
     if (!(cursor.has(at, 1) || (await cursor.load(at, 1)))) return false;
@@ -192,7 +192,7 @@ const gifEnds = async (cursor: Cursor): Promise<boolean> => {
       at += 11 + colours(byte(cursor, at + 9));
       isInBlocks = true;
       isPicture = true;
-    } else return pictures > 0 && cursor.sizeBytes - at <= MOST_STRAY_BYTES;
+    } else return pictures > 0 && cursor.sizeBytes - at <= MAX_STRAY_BYTES;
   }
   return false;
 };

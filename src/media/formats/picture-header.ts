@@ -20,9 +20,9 @@ export type PictureHeader = {
 /** Sufficient for every header except that of JPEG, whose segments are walked. */
 const FIRST_BYTES = 64;
 /** Maximum number of segments and fill bytes in one JPEG; 4,096 segments hold up to 256 MiB of metadata. */
-const MOST_STEPS = 4096;
+const MAX_STEPS = 4096;
 /** Maximum bytes of the first EXIF directory that are read; orientation is near its start. */
-const MOST_EXIF_BYTES = 4096;
+const MAX_EXIF_BYTES = 4096;
 
 const NONE: HeaderStep = { kind: "none" };
 const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -64,7 +64,7 @@ const bmpStep = (bytes: Uint8Array): HeaderStep => {
 /** EXIF orientation (1 to 8) in the content of an APP1 segment, as far as it is loaded. */
 const orientationIn = (app: Uint8Array): number => {
   if (app.length < 14 || textAt(app, 0, 6) !== "Exif\0\0") return 1;
-  const tiff = app.subarray(6, 6 + MOST_EXIF_BYTES);
+  const tiff = app.subarray(6, 6 + MAX_EXIF_BYTES);
   const view = viewOf(tiff);
   const isLittle = textAt(tiff, 0, 2) === "II";
   const directory = view.getUint32(4, isLittle);
@@ -89,7 +89,7 @@ const openJpeg = (): PictureHeader => {
   const feed = (bytes: Uint8Array, start: number): HeaderStep => {
     const view = viewOf(bytes);
     const has = (length: number) => at >= start && at + length <= start + bytes.length;
-    while (steps++ < MOST_STEPS) {
+    while (steps++ < MAX_STEPS) {
       if (!has(4)) return { kind: "more", at, bytes: 4 };
       const from = at - start;
       const marker = bytes[from + 1] ?? 0;
@@ -104,7 +104,7 @@ const openJpeg = (): PictureHeader => {
         const wanted = isFrameHeader(marker)
           ? 9
           : marker === 0xe1 && orientation === 0
-            ? Math.min(2 + length, MOST_EXIF_BYTES)
+            ? Math.min(2 + length, MAX_EXIF_BYTES)
             : 4;
         if (!has(wanted)) return { kind: "more", at, bytes: wanted };
         if (isFrameHeader(marker)) {
@@ -130,7 +130,7 @@ const firstStep = (bytes: Uint8Array): HeaderStep => {
   return sized("image/gif", viewOf(bytes).getUint16(6, true), viewOf(bytes).getUint16(8, true));
 };
 
-export const openPictureHeader = (): PictureHeader => {
+export const createPictureHeaderParser = (): PictureHeader => {
   const jpeg = openJpeg();
   let isJpeg = false;
   return {
@@ -143,19 +143,19 @@ export const openPictureHeader = (): PictureHeader => {
 };
 
 /** A read of a remote file costs a request, so each read is twice as large as the one before, up to a bound. */
-const LEAST_READ_BYTES = 32 * 1024;
-const MOST_READ_BYTES = 1024 * 1024;
-const MOST_READS = 64;
+const MIN_READ_BYTES = 32 * 1024;
+const MAX_READ_BYTES = 1024 * 1024;
+const MAX_READS = 64;
 
 /** Reads format and size of a picture from its header, in pieces. @throws Unreadable if it is not one of the five formats */
 export const readPictureHeader = async (file: ByteReader): Promise<PictureSize> => {
   const size = await file.sizeBytes();
-  const header = openPictureHeader();
+  const header = createPictureHeaderParser();
   let step: HeaderStep = { kind: "more", at: 0, bytes: FIRST_BYTES };
-  for (let reads = 0; step.kind === "more" && reads < MOST_READS; reads++) {
+  for (let reads = 0; step.kind === "more" && reads < MAX_READS; reads++) {
     const { at, bytes } = step;
     if (at > 0 && at + bytes > size) break;
-    const ahead = Math.min(MOST_READ_BYTES, LEAST_READ_BYTES * 2 ** reads);
+    const ahead = Math.min(MAX_READ_BYTES, MIN_READ_BYTES * 2 ** reads);
     step = header.feed(await file.read(at, Math.min(size, at + Math.max(bytes, ahead))), at);
   }
   if (step.kind !== "size") throw new Unreadable("its header is not that of a PNG, JPEG, WebP, GIF or BMP picture");

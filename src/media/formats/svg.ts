@@ -5,10 +5,10 @@ import { afterPreamble, drawingRoot } from "./detect-format.ts";
 import type { Inspection } from "./inspection.ts";
 
 /** Maximum length of the root element; some writers declare dozens of namespaces there. */
-const MOST_ROOT_BYTES = 64 * 1024;
+const MAX_ROOT_BYTES = 64 * 1024;
 /** The root must be closed within the last bytes, or before them if only comments follow. */
 const TAIL_BYTES = 1024;
-const MOST_TAIL_BYTES = 64 * 1024;
+const MAX_TAIL_BYTES = 64 * 1024;
 
 const closes = (tail: string): boolean => {
   if (/<\/(svg:)?svg\s{0,64}>/i.test(tail.slice(-TAIL_BYTES))) return true;
@@ -49,14 +49,14 @@ const sizeOf = (root: string): { width: number; height: number } | undefined => 
 };
 
 export const readDrawing = async (cursor: Cursor): Promise<Inspection> => {
-  const length = Math.min(cursor.sizeBytes, MOST_ROOT_BYTES);
+  const length = Math.min(cursor.sizeBytes, MAX_ROOT_BYTES);
   await cursor.load(0, length);
   const bytes = cursor.part(0, length);
   const text = latin1(bytes);
   const start = drawingRoot(bytes);
   const end = text.indexOf(">", start);
   const root = end < 0 ? "" : text.slice(start, end);
-  const tailAt = Math.max(0, cursor.sizeBytes - MOST_TAIL_BYTES);
+  const tailAt = Math.max(0, cursor.sizeBytes - MAX_TAIL_BYTES);
   await cursor.load(tailAt, cursor.sizeBytes - tailAt);
   const tail = latin1(cursor.part(tailAt, cursor.sizeBytes - tailAt));
   // A short file is loaded entirely, so any drawn element or its container is found.

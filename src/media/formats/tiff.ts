@@ -5,9 +5,9 @@ import { Unreadable } from "../byte-source.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 
-const MOST_ENTRIES = 4096;
+const MAX_ENTRIES = 4096;
 /** Maximum number of strips that are checked; a picture has one for a few rows. */
-const MOST_STRIPS = 65_536;
+const MAX_STRIPS = 65_536;
 
 const WIDTH = 256;
 const HEIGHT = 257;
@@ -39,7 +39,7 @@ const readDirectory = async (cursor: Cursor): Promise<Inspection> => {
   const directory = isBig ? number(8, 8) : number(4, 4);
   const [countBytes, entryBytes] = isBig ? [8, 20] : [2, 12];
   await need(directory, countBytes);
-  const count = Math.min(number(directory, countBytes), MOST_ENTRIES);
+  const count = Math.min(number(directory, countBytes), MAX_ENTRIES);
   await need(directory, countBytes + count * entryBytes);
   const entries = new Map<number, Entry>();
   for (let n = 0; n < count; n++) {
@@ -49,7 +49,7 @@ const readDirectory = async (cursor: Cursor): Promise<Inspection> => {
   }
   const valuesOf = async (entry: Entry | undefined): Promise<number[]> => {
     const bytes = TYPE_BYTES[entry?.type ?? 0];
-    if (!entry || !bytes || entry.count > MOST_STRIPS) return [];
+    if (!entry || !bytes || entry.count > MAX_STRIPS) return [];
     const isInline = entry.count * bytes <= (isBig ? 8 : 4);
     await need(entry.valueAt, isBig ? 8 : 4);
     const at = isInline ? entry.valueAt : number(entry.valueAt, isBig ? 8 : 4);

@@ -22,7 +22,7 @@ const openBits = (bytes: Uint8Array) => {
 };
 type Bits = ReturnType<typeof openBits>;
 
-const insist = (isRight: boolean): void => {
+const ensure = (isRight: boolean): void => {
   if (!isRight) throw new NoSetup();
 };
 /** Number of bits of a value. */
@@ -40,7 +40,7 @@ const skipLengths = (bits: Bits, entries: number): void => {
     bits.skip(5);
     for (let entry = 0; entry < entries; ) {
       entry += bits.take(widthOf(entries - entry));
-      insist(entry <= entries);
+      ensure(entry <= entries);
     }
     return;
   }
@@ -58,13 +58,13 @@ const gridOf = (entries: number, dimensions: number): number => {
 };
 
 const skipCodebook = (bits: Bits): void => {
-  insist(bits.take(24) === CODEBOOK);
+  ensure(bits.take(24) === CODEBOOK);
   const [dimensions, entries] = [bits.take(16), bits.take(24)];
   skipLengths(bits, entries);
   const lookup = bits.take(4);
-  insist(lookup <= 2);
+  ensure(lookup <= 2);
   if (lookup === 0) return;
-  insist(dimensions > 0);
+  ensure(dimensions > 0);
   bits.skip(64);
   const width = bits.take(4) + 1;
   bits.skip(1 + width * (lookup === 1 ? gridOf(entries, dimensions) : entries * dimensions));
@@ -72,7 +72,7 @@ const skipCodebook = (bits: Bits): void => {
 
 const skipFloor = (bits: Bits): void => {
   const type = bits.take(16);
-  insist(type <= 1);
+  ensure(type <= 1);
   if (type === 0) {
     bits.skip(8 + 16 + 16 + 6 + 8);
     bits.skip((bits.take(4) + 1) * 8);
@@ -93,7 +93,7 @@ const skipFloor = (bits: Bits): void => {
 };
 
 const skipResidue = (bits: Bits): void => {
-  insist(bits.take(16) <= 2);
+  ensure(bits.take(16) <= 2);
   bits.skip(3 * 24);
   const classes = bits.take(6) + 1;
   bits.skip(8);
@@ -107,17 +107,17 @@ const skipResidue = (bits: Bits): void => {
 };
 
 const skipMapping = (bits: Bits, channels: number): void => {
-  insist(bits.take(16) === 0);
+  ensure(bits.take(16) === 0);
   const submaps = bits.take(1) ? bits.take(4) + 1 : 1;
   if (bits.take(1)) bits.skip((bits.take(8) + 1) * 2 * widthOf(channels - 1));
-  insist(bits.take(2) === 0);
+  ensure(bits.take(2) === 0);
   if (submaps > 1) bits.skip(4 * channels);
   bits.skip(submaps * 24);
 };
 
 const HEAD_BYTES = 7;
 /** Placeholder values that must be zero. */
-const skipTime = (bits: Bits): void => insist(bits.take(16) === 0);
+const skipTime = (bits: Bits): void => ensure(bits.take(16) === 0);
 
 /**
  * @param setup the third header, from its name
@@ -135,10 +135,10 @@ export const vorbisModes = (setup: Uint8Array, channels: number): boolean[] | un
     times(bits.take(6) + 1, () => skipMapping(bits, channels));
     times(bits.take(6) + 1, () => {
       modes.push(bits.take(1) === 1);
-      insist(bits.take(32) === 0);
+      ensure(bits.take(32) === 0);
       bits.skip(8);
     });
-    insist(bits.take(1) === 1);
+    ensure(bits.take(1) === 1);
   } catch (fault) {
     if (!(fault instanceof NoSetup)) throw fault;
     return undefined;

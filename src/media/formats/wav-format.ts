@@ -6,7 +6,7 @@ export const PLAIN_CODES = [1, 3, 6, 7];
 const LAWS = [6, 7];
 export const MPEG_LAYER = [0x50, 0x55];
 /** Maximum bits of a sample that is decoded. */
-const MOST_BITS = 64;
+const MAX_BITS = 64;
 
 /** `blockBytes`: size of a block of all channels; `bits`: size of one sample. */
 export type Form = { code: number; channels: number; rate: number; blockBytes: number; bits: number };
@@ -31,7 +31,7 @@ export const formOf = (bytes: Uint8Array, isLittle: boolean): Form => {
 /** Bytes of one PCM sample of all channels. @throws Unreadable */
 export const plainBytes = ({ code, channels, bits }: Form): number => {
   if (LAWS.includes(code)) return channels;
-  if (bits > MOST_BITS) throw new Unreadable("its header is broken");
+  if (bits > MAX_BITS) throw new Unreadable("its header is broken");
   return channels * Math.max(1, Math.ceil(bits / 8));
 };
 

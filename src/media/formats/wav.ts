@@ -7,7 +7,7 @@ import { readMpeg } from "./mp3.ts";
 import { nameAt } from "./mp4-boxes.ts";
 import { type Form, formOf, MPEG_LAYER, PLAIN_CODES, plainBytes, samplesOfBlock } from "./wav-format.ts";
 
-const MOST_CHUNKS = 10_000;
+const MAX_CHUNKS = 10_000;
 /** A header that was written before its length was known declares at least this much, which is hours of sound. */
 const UNKNOWN_BYTES = 256 * 1024 * 1024;
 const UNKNOWN_32 = 0xffff_ffff;
@@ -45,7 +45,7 @@ const findSound = async (cursor: Cursor, form: "riff" | "wave64"): Promise<Sound
   let known: Form | undefined;
   let longBytes: number | undefined;
   let isUnclear = false;
-  for (let n = 0; n < MOST_CHUNKS && (await cursor.load(at, headerBytes)); n++) {
+  for (let n = 0; n < MAX_CHUNKS && (await cursor.load(at, headerBytes)); n++) {
     const name = nameAt(cursor.bytes, at - cursor.start);
     const size = number(cursor, at + nameBytes, sizeBytes, isLittle);
     const content = at + headerBytes;
@@ -73,7 +73,7 @@ const findSound = async (cursor: Cursor, form: "riff" | "wave64"): Promise<Sound
 const longestOf = async (cursor: Cursor, firstAt: number, firstBytes: number, isLittle: boolean) => {
   let pieces = 1;
   let [at, most] = [firstAt + firstBytes + (firstBytes & 1), firstBytes];
-  for (let n = 0; n < MOST_CHUNKS && (await cursor.load(at, 8)); n++) {
+  for (let n = 0; n < MAX_CHUNKS && (await cursor.load(at, 8)); n++) {
     const size = number(cursor, at + 4, 4, isLittle);
     if (nameAt(cursor.bytes, at - cursor.start) === "data") {
       most = Math.max(most, Math.min(size, cursor.sizeBytes - at - 8));
@@ -122,7 +122,7 @@ const AIFF_PLAIN = /^(NONE|sowt|twos|raw |fl32|FL32|fl64|FL64|in24|in32|ulaw|ULA
 export const readAiff = async (cursor: Cursor): Promise<Inspection> => {
   let at = 12;
   let form: { rate: number; frameBytes: number; isPlain: boolean } | undefined;
-  for (let n = 0; n < MOST_CHUNKS && (await cursor.load(at, 8)); n++) {
+  for (let n = 0; n < MAX_CHUNKS && (await cursor.load(at, 8)); n++) {
     const name = nameAt(cursor.bytes, at - cursor.start);
     const length = number(cursor, at + 4, 4, false);
     const content = at + 8;

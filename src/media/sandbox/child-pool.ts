@@ -26,7 +26,7 @@ export type Children = {
   close(): Promise<void>;
 };
 
-const LEAST_PRIORITY = 19;
+const MIN_PRIORITY = 19;
 const MIB = 1024 * 1024;
 const BOUNDS: Bounds = { addressBytes: 512 * MIB, cpuS: 120, openFiles: 64 };
 const WATCH: WatchBounds = { residentBytes: 192 * MIB, starvedMs: 15_000, everyMs: 10, mostJobs: 10_000, mostCpuMs: 60_000 };
@@ -57,7 +57,7 @@ export const createChildPool = ({
   workers,
   command = childCommand,
   bounds,
-  niceness = LEAST_PRIORITY,
+  niceness = MIN_PRIORITY,
 }: ChildrenOptions): Children => {
   const line: FairQueue = createFairQueue({ places: workers, perAccount: workers, cost: USUAL_MS });
   const groups = createBatchResolve(GROUP);

@@ -9,12 +9,12 @@ import {
   decodeWanted,
   decodeWrite,
   FIRST_BYTES,
-  FROM_CHILD,
+  FRAMES_FROM_CHILD,
+  FRAMES_TO_CHILD,
   type Frame,
   frameOf,
   headerOf,
   SENTENCE,
-  TO_CHILD,
 } from "./frames.ts";
 import { JOBS, type JobBounds, type JobHead, type JobName, REPLIES } from "./jobs.ts";
 import { createMemoryMeter, type MemoryMeter, type Usage, usageOf } from "./process-usage.ts";
@@ -116,7 +116,7 @@ const jobFrame = ({ job, options, source }: ChildJob): Uint8Array<ArrayBuffer> =
   const words = text.encode(JSON.stringify(head));
   const length = new Uint8Array(4);
   new DataView(length.buffer).setUint32(0, words.length, true);
-  return frameOf(TO_CHILD.job, length, words, source.first.subarray(0, FIRST_BYTES));
+  return frameOf(FRAMES_TO_CHILD.job, length, words, source.first.subarray(0, FIRST_BYTES));
 };
 
 const WHOLE_LOOK_EVERY = 10;
@@ -215,10 +215,10 @@ export const startChild = (command: readonly string[], env: Record<string, strin
       if (bytes.length < wanted.least - wanted.start) throw new Unreadable("it ends too early");
     });
     if (running !== job) return;
-    if (job.denied) return post(frameOf(TO_CHILD.denied));
+    if (job.denied) return post(frameOf(FRAMES_TO_CHILD.denied));
     const given = bytes.subarray(0, wanted.most - wanted.start);
     // Sent in two parts, because a single frame would copy all bytes.
-    post(headerOf(TO_CHILD.bytes, given.length), given);
+    post(headerOf(FRAMES_TO_CHILD.bytes, given.length), given);
   };
   const take = async (job: Running, payload: Uint8Array<ArrayBuffer>) => {
     const { sink } = job.task;
@@ -227,23 +227,23 @@ export const startChild = (command: readonly string[], env: Record<string, strin
     await serve(job, () => sink.write(written.place, written.bytes));
   };
   const finish = (job: Running, { kind, payload }: Frame) => {
-    const declared = kind === FROM_CHILD.done ? parsed(payload) : textOf(payload);
-    const isRight = kind === FROM_CHILD.done ? REPLIES[job.task.job].Check(declared) : SENTENCE.test(String(declared));
+    const declared = kind === FRAMES_FROM_CHILD.done ? parsed(payload) : textOf(payload);
+    const isRight = kind === FRAMES_FROM_CHILD.done ? REPLIES[job.task.job].Check(declared) : SENTENCE.test(String(declared));
     if (job.denied) end({ kind: "denied", fault: job.denied.fault });
     else if (!isRight) over("protocol");
-    else if (kind === FROM_CHILD.done) end({ kind: "done", reply: declared });
+    else if (kind === FRAMES_FROM_CHILD.done) end({ kind: "done", reply: declared });
     else end({ kind: "unreadable", message: String(declared) });
   };
   const receive = async (frame: Frame): Promise<void> => {
     const job = running;
     if (isOver) return;
-    if (frame.kind === FROM_CHILD.ready) {
+    if (frame.kind === FRAMES_FROM_CHILD.ready) {
       const held = parsed(frame.payload);
       if (HELD.Check(held)) born.resolve(held);
       else over("protocol");
     } else if (!job) over("protocol");
-    else if (frame.kind === FROM_CHILD.read) await give(job, frame.payload);
-    else if (frame.kind === FROM_CHILD.write) await take(job, frame.payload);
+    else if (frame.kind === FRAMES_FROM_CHILD.read) await give(job, frame.payload);
+    else if (frame.kind === FRAMES_FROM_CHILD.write) await take(job, frame.payload);
     else finish(job, frame);
   };
   /** Processes frames sequentially, so that a child cannot queue an unbounded number of reads or writes. */

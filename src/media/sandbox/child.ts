@@ -5,14 +5,14 @@ import { type ConfinementReport, NO_CONFINEMENT } from "./confine.ts";
 import {
   encodePosition,
   encodeWanted,
-  FROM_CHILD,
+  FRAMES_FROM_CHILD,
+  FRAMES_TO_CHILD,
   frameOf,
   HEADER_BYTES,
-  MOST_BYTES_A_READ,
-  MOST_BYTES_A_WRITE,
+  MAX_BYTES_A_READ,
+  MAX_BYTES_A_WRITE,
   readHeader,
   SENTENCE,
-  TO_CHILD,
 } from "./frames.ts";
 import type { Output, Work } from "./job-runner.ts";
 import type { JobHead, JobName } from "./jobs.ts";
@@ -21,9 +21,9 @@ const [INPUT, OUTPUT] = [0, 1];
 const text = new TextEncoder();
 
 /** Minimum size of a read; sequential reads request more. */
-const LEAST_BLOCK_BYTES = 64 * 1024;
-const MOST_BLOCK_BYTES = 1024 * 1024;
-const MOST_BLOCKS = 16;
+const MIN_BLOCK_BYTES = 64 * 1024;
+const MAX_BLOCK_BYTES = 1024 * 1024;
+const MAX_BLOCKS = 16;
 
 /** Exit codes of a child that cannot continue; they serve only for debugging. */
 const ENDS = { over: 0, protocol: 3, fault: 4 } as const;
@@ -60,7 +60,7 @@ const openFile = (sizeBytes: number, beginning: Uint8Array): ByteReader & { isDr
   let isOver = false;
   let isDropped = false;
   let reachedTo = 0;
-  let blockBytes = LEAST_BLOCK_BYTES;
+  let blockBytes = MIN_BLOCK_BYTES;
 
   const known = (start: number): Uint8Array | undefined => {
     if (start < beginning.length) return beginning.subarray(start);
@@ -68,15 +68,15 @@ const openFile = (sizeBytes: number, beginning: Uint8Array): ByteReader & { isDr
     return block?.bytes.subarray(start - block.start);
   };
   const ask = (start: number, least: number): Uint8Array => {
-    blockBytes = start === reachedTo ? Math.min(blockBytes * 2, MOST_BLOCK_BYTES) : LEAST_BLOCK_BYTES;
-    const most = Math.min(sizeBytes, Math.max(least, start + blockBytes), start + MOST_BYTES_A_READ);
-    send(FROM_CHILD.read, encodeWanted({ start, least, most }));
+    blockBytes = start === reachedTo ? Math.min(blockBytes * 2, MAX_BLOCK_BYTES) : MIN_BLOCK_BYTES;
+    const most = Math.min(sizeBytes, Math.max(least, start + blockBytes), start + MAX_BYTES_A_READ);
+    send(FRAMES_FROM_CHILD.read, encodeWanted({ start, least, most }));
     const { kind, payload } = receiveFrame();
-    if (kind === TO_CHILD.denied) isDropped = true;
+    if (kind === FRAMES_TO_CHILD.denied) isDropped = true;
     if (isDropped) throw new Dropped("the bytes are not given");
-    if (kind !== TO_CHILD.bytes || payload.length < least - start) process.exit(ENDS.protocol);
+    if (kind !== FRAMES_TO_CHILD.bytes || payload.length < least - start) process.exit(ENDS.protocol);
     reachedTo = start + payload.length;
-    if (payload.length <= MOST_BLOCK_BYTES) blocks = [{ start, bytes: payload }, ...blocks.slice(0, MOST_BLOCKS - 1)];
+    if (payload.length <= MAX_BLOCK_BYTES) blocks = [{ start, bytes: payload }, ...blocks.slice(0, MAX_BLOCKS - 1)];
     return payload;
   };
   return {
@@ -85,7 +85,7 @@ const openFile = (sizeBytes: number, beginning: Uint8Array): ByteReader & { isDr
       // A parser left over from an earlier job must not read the file of the next one.
       if (isOver || isDropped) throw new Dropped("the job is over");
       if (!(start >= 0 && start <= end && end <= sizeBytes)) throw new Unreadable("it ends too early");
-      const partFrom = (at: number) => (known(at) ?? ask(at, Math.min(end, at + MOST_BYTES_A_READ))).subarray(0, end - at);
+      const partFrom = (at: number) => (known(at) ?? ask(at, Math.min(end, at + MAX_BYTES_A_READ))).subarray(0, end - at);
       if (start === end) return new Uint8Array(0);
       const first = partFrom(start);
       if (first.length === end - start) return first;
@@ -112,8 +112,8 @@ const openOutput = (): Output & { close(): void } => {
   return {
     write: (place, bytes) => {
       if (isOver) throw new Dropped("the job is over");
-      for (let at = 0; at < bytes.length; at += MOST_BYTES_A_WRITE)
-        send(FROM_CHILD.write, encodePosition(place + at), bytes.subarray(at, at + MOST_BYTES_A_WRITE));
+      for (let at = 0; at < bytes.length; at += MAX_BYTES_A_WRITE)
+        send(FRAMES_FROM_CHILD.write, encodePosition(place + at), bytes.subarray(at, at + MAX_BYTES_A_WRITE));
     },
     close: () => {
       isOver = true;
@@ -129,13 +129,13 @@ const doJob = async (WORK: Work, payload: Uint8Array<ArrayBuffer>): Promise<void
   const work: (file: ByteReader, options: never, output: Output) => Promise<object> = WORK[head.job as JobName];
   try {
     const reply = await work(file, head.options as never, output);
-    if (file.isDropped()) send(FROM_CHILD.dropped);
-    else send(FROM_CHILD.done, text.encode(JSON.stringify(reply)));
+    if (file.isDropped()) send(FRAMES_FROM_CHILD.dropped);
+    else send(FRAMES_FROM_CHILD.done, text.encode(JSON.stringify(reply)));
   } catch (fault) {
-    if (file.isDropped()) send(FROM_CHILD.dropped);
+    if (file.isDropped()) send(FRAMES_FROM_CHILD.dropped);
     // After any other error, such as exhausted memory, the state of the process is undefined.
     else if (!(fault instanceof Unreadable)) process.exit(ENDS.fault);
-    else send(FROM_CHILD.unreadable, text.encode(SENTENCE.test(fault.message) ? fault.message : "it cannot be read"));
+    else send(FRAMES_FROM_CHILD.unreadable, text.encode(SENTENCE.test(fault.message) ? fault.message : "it cannot be read"));
   } finally {
     file.close();
     output.close();
@@ -145,10 +145,10 @@ const doJob = async (WORK: Work, payload: Uint8Array<ArrayBuffer>): Promise<void
 const doJobs = async (held: ConfinementReport): Promise<never> => {
   // Loads all job code before the child reports that it is ready.
   const { WORK } = await import("./job-runner.ts");
-  send(FROM_CHILD.ready, text.encode(JSON.stringify(held)));
+  send(FRAMES_FROM_CHILD.ready, text.encode(JSON.stringify(held)));
   for (;;) {
     const { kind, payload } = receiveFrame();
-    if (kind !== TO_CHILD.job) process.exit(ENDS.protocol);
+    if (kind !== FRAMES_TO_CHILD.job) process.exit(ENDS.protocol);
     await doJob(WORK, payload);
   }
 };

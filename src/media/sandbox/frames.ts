@@ -1,9 +1,9 @@
 // Frame protocol between the service and a sandbox child: length, kind, payload.
 
 /** Frames sent to the child. */
-export const TO_CHILD = { job: 1, bytes: 2, denied: 3 } as const;
+export const FRAMES_TO_CHILD = { job: 1, bytes: 2, denied: 3 } as const;
 /** Frames sent by the child. */
-export const FROM_CHILD = { ready: 11, read: 12, write: 13, done: 14, unreadable: 15, dropped: 16 } as const;
+export const FRAMES_FROM_CHILD = { ready: 11, read: 12, write: 13, done: 14, unreadable: 15, dropped: 16 } as const;
 
 /** Allowed form of a child's error message about a file; the message is shown to the client. */
 export const SENTENCE = /^[\x20-\x7e\u2013\u2026]{1,200}$/;
@@ -14,9 +14,9 @@ export const HEADER_BYTES = 5;
 /** First bytes of a file that are sent with its job, if available. Most files need no further read. */
 export const FIRST_BYTES = 64 * 1024;
 /** Maximum payload of a `bytes` frame; larger ranges are read in several requests. */
-export const MOST_BYTES_A_READ = 4 * 1024 * 1024;
+export const MAX_BYTES_A_READ = 4 * 1024 * 1024;
 /** Maximum size of one write to the output. */
-export const MOST_BYTES_A_WRITE = 1024 * 1024;
+export const MAX_BYTES_A_WRITE = 1024 * 1024;
 /** `read`: start, least end, most end; `write`: position in the output, followed by the bytes. */
 const READ_BYTES = 24;
 const PLACE_BYTES = 8;
@@ -63,7 +63,7 @@ export const decodeWanted = (payload: Uint8Array, sizeBytes: number): ByteRangeR
   if (payload.length !== READ_BYTES) return undefined;
   const [start = -1, least = -1, most = -1] = [0, 8, 16].map((at) => viewOf(payload).getFloat64(at, true));
   const isRight = [start, least, most].every(Number.isSafeInteger) && start >= 0 && start < least && least <= most;
-  return isRight && most <= sizeBytes && most - start <= MOST_BYTES_A_READ ? { start, least, most } : undefined;
+  return isRight && most <= sizeBytes && most - start <= MAX_BYTES_A_READ ? { start, least, most } : undefined;
 };
 
 export const encodePosition = (place: number): Uint8Array => {
@@ -79,13 +79,13 @@ export const decodeWrite = (payload: Uint8Array<ArrayBuffer>): { place: number; 
 };
 
 /** Maximum payload of each frame kind from a child; other kinds violate the protocol. */
-const MOST_FROM_CHILD: ReadonlyMap<number, number> = new Map([
-  [FROM_CHILD.ready, 4096],
-  [FROM_CHILD.read, READ_BYTES],
-  [FROM_CHILD.write, PLACE_BYTES + MOST_BYTES_A_WRITE],
-  [FROM_CHILD.done, 64 * 1024],
-  [FROM_CHILD.unreadable, 1024],
-  [FROM_CHILD.dropped, 0],
+const MAX_FROM_CHILD: ReadonlyMap<number, number> = new Map([
+  [FRAMES_FROM_CHILD.ready, 4096],
+  [FRAMES_FROM_CHILD.read, READ_BYTES],
+  [FRAMES_FROM_CHILD.write, PLACE_BYTES + MAX_BYTES_A_WRITE],
+  [FRAMES_FROM_CHILD.done, 64 * 1024],
+  [FRAMES_FROM_CHILD.unreadable, 1024],
+  [FRAMES_FROM_CHILD.dropped, 0],
 ]);
 
 /**
@@ -115,7 +115,7 @@ export const createFrames = (onReport: (frame: Frame) => void): ((piece: Uint8Ar
         at += part.length;
         if (headed < HEADER_BYTES) break;
         const { kind, payloadBytes } = readHeader(header);
-        const most = MOST_FROM_CHILD.get(kind);
+        const most = MAX_FROM_CHILD.get(kind);
         isBroken = most === undefined || payloadBytes > most;
         if (isBroken) break;
         payload = new Uint8Array(payloadBytes);

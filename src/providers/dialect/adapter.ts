@@ -5,7 +5,7 @@ import { endpointOf, inputOf, valuesOf } from "../map-input.ts";
 import type { Adapter, AdapterContext, Candidate, FindOutcome } from "../port.ts";
 import { judgeOf } from "./error-rules.ts";
 import { findingOf } from "./lookup.ts";
-import { DialectFault, type Scope } from "./placeholders.ts";
+import { DialectError, type Scope } from "./placeholders.ts";
 import { seekOf } from "./pointers.ts";
 import { requestOf } from "./requests.ts";
 import { jobNameOf, readAnswerOf } from "./responses.ts";
@@ -47,7 +47,7 @@ const jobScope = (job: Job, c: AdapterContext): Scope => ({
 });
 
 /**
- * Creates the adapter of a dialect file of valid shape. @throws DialectFault with the path of the fault, e.g.
+ * Creates the adapter of a dialect file of valid shape. @throws DialectError with the path of the fault, e.g.
  * `/submit/request/body/model: "rute" is not known here`
  */
 export const adapterOf = (dialect: Dialect): Adapter => {
@@ -62,7 +62,7 @@ export const adapterOf = (dialect: Dialect): Adapter => {
   const named = dialect.callback?.job_id ?? dialect.submit.accepted?.job_id;
   const callbackId = named === undefined ? undefined : within("callback", () => seekOf(named));
   if (submission.isAwaited !== (dialect.poll !== undefined))
-    throw new DialectFault(
+    throw new DialectError(
       `/poll: ${submission.isAwaited ? "required, because the provider returns a job id" : "not allowed, because the provider returns no job id"}`,
     );
 
@@ -87,7 +87,7 @@ export const adapterOf = (dialect: Dialect): Adapter => {
     recovery: find.by,
     findWindowMs: find.by === "none" ? 0 : find.window_s * 1000,
     findSettleMs: find.by === "none" ? 0 : find.settle_s * 1000,
-    ...(find.by === "none" && find.told_within_s !== undefined ? { toldWithinMs: find.told_within_s * 1000 } : {}),
+    ...(find.by === "none" && find.told_within_s !== undefined ? { callbackWaitMs: find.told_within_s * 1000 } : {}),
     pollEveryMs: [firstS * 1000, longestS * 1000],
     watchMs: dialect.watch_s * 1000,
     resultTtlMs: dialect.result_kept_s * 1000,

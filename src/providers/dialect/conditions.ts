@@ -2,7 +2,7 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { Json } from "../../domain/types.ts";
-import { DialectFault, type Known, pathReading, type Scope } from "./placeholders.ts";
+import { DialectError, type Known, pathReading, type Scope } from "./placeholders.ts";
 
 const closed = { additionalProperties: false } as const;
 const Scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean()]);
@@ -34,10 +34,10 @@ const countOf = (value: Json | undefined): number => (value === undefined ? 0 : 
 
 const check = TypeCompiler.Compile(ConditionSchema);
 
-/** Compiles a condition. @throws DialectFault for an invalid condition, and for an unknown name */
+/** Compiles a condition. @throws DialectError for an invalid condition, and for an unknown name */
 export const conditionReading = (written: unknown, known: Known): ((scope: Scope) => boolean) => {
   if (!check.Check(written))
-    throw new DialectFault(
+    throw new DialectError(
       "is not a condition; allowed are a name, { not }, { all }, { any }, { value, is } and { value, count }",
     );
   return readingOf(written as Condition, known);
@@ -63,7 +63,7 @@ const readingOf = (condition: Condition, known: Known): ((scope: Scope) => boole
   const read = pathReading(condition.value, known);
   if ("count" in condition) {
     const [least, most] = condition.count;
-    if (least > most) throw new DialectFault(`count: ${least} to ${most} is not a range`);
+    if (least > most) throw new DialectError(`count: ${least} to ${most} is not a range`);
     return (scope) => {
       const count = countOf(read(scope));
       return count >= least && count <= most;

@@ -6,7 +6,7 @@ import { FAILURE_CLASSES, type FailureClass } from "../../domain/types.ts";
 import { detailOf } from "../parse-response.ts";
 import type { ProviderResponse } from "../port.ts";
 import { patternOf, startOfWords } from "./patterns.ts";
-import { DialectFault } from "./placeholders.ts";
+import { DialectError } from "./placeholders.ts";
 import { type Seek, seekOf, textAt } from "./pointers.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -66,13 +66,13 @@ type Rule = { fits(r: ProviderResponse, phase: Phase): boolean; verdict(): Verdi
 
 const ruleOf = (rule: FailureRule): Rule => {
   const { http, at, is, matches } = rule;
-  if (http === undefined && at === undefined) throw new DialectFault("a rule requires http, at or both");
-  if (at === undefined && (is !== undefined || matches !== undefined)) throw new DialectFault("is and matches require at");
+  if (http === undefined && at === undefined) throw new DialectError("a rule requires http, at or both");
+  if (at === undefined && (is !== undefined || matches !== undefined)) throw new DialectError("is and matches require at");
   if (rule.of_account !== undefined && rule.class !== "config_fault")
-    throw new DialectFault("of_account is allowed only with class config_fault; class balance always concerns the account");
+    throw new DialectError("of_account is allowed only with class config_fault; class balance always concerns the account");
   // Text that resembles a code proves nothing: "load balancer timeout" does not concern a balance.
   if (rule.proves_not_accepted === true && (is === undefined || matches !== undefined))
-    throw new DialectFault(
+    throw new DialectError(
       matches === undefined
         ? "proves_not_accepted requires is; only a known code proves that no job was created"
         : "proves_not_accepted cannot be combined with matches; only a known code (is) proves that no job was created",
@@ -105,9 +105,9 @@ export type Judge = {
 };
 
 /** For a response that is not JSON, the text is its start up to this length. */
-const LONGEST_TEXT = 300;
+const MAX_TEXT = 300;
 
-/** @throws DialectFault */
+/** @throws DialectError */
 export const judgeOf = (rules: readonly FailureRule[], says: readonly string[]): Judge => {
   const each = rules.map(ruleOf);
   const seeks: Seek[] = says.map((pointer) => seekOf(pointer));
@@ -116,7 +116,7 @@ export const judgeOf = (rules: readonly FailureRule[], says: readonly string[]):
     words: (r) => {
       const text = seeks.flatMap((seek) => textAt(seek(r)) ?? []);
       if (text.length > 0) return detailOf(text.join(" "));
-      return r.json === undefined ? detailOf(r.text.slice(0, LONGEST_TEXT)) : "";
+      return r.json === undefined ? detailOf(r.text.slice(0, MAX_TEXT)) : "";
     },
   };
 };

@@ -9,7 +9,7 @@ import type { JsonObject } from "../../domain/types.ts";
 import type { Adapter } from "../port.ts";
 import { adapterOf } from "./adapter.ts";
 import { BUILT_IN_DIALECTS } from "./built-in.ts";
-import { DialectFault } from "./placeholders.ts";
+import { DialectError } from "./placeholders.ts";
 import { type Dialect, DialectSchema } from "./schema.ts";
 
 /** A provider's dialect with its adapter. */
@@ -20,7 +20,7 @@ export type Dialects = ReadonlyMap<string, LoadedDialect>;
  * Invalid dialect files. One line per fault, `providers/x.json#/submit/request: message`. `isPassing`: a file could not be read,
  * which a retry may fix.
  */
-export class DialectsFault extends Error {
+export class DialectsError extends Error {
   readonly faults: readonly string[];
   readonly isPassing: boolean;
   constructor(faults: readonly string[]) {
@@ -47,19 +47,19 @@ const completed = (written: Written, all: readonly Written[]): JsonObject => {
   const { like, ...own } = written.content;
   if (like === undefined) return own;
   const other = all.findLast(({ content }) => content.id === like && content.like === undefined);
-  if (!other) throw new DialectFault(`/like: ${String(like)} is not a dialect without like`);
+  if (!other) throw new DialectError(`/like: ${String(like)} is not a dialect without like`);
   return { ...other.content, ...own };
 };
 
-const insistOnShape = (content: JsonObject): void => {
+const requireDialectShape = (content: JsonObject): void => {
   if (checksOf().Check(content)) return;
   const first = checksOf().Errors(content).First();
   const { path, message } = first ? schemaFault(first) : { path: "/", message: "is not a dialect" };
-  throw new DialectFault(`${path || "/"}: ${message}`);
+  throw new DialectError(`${path || "/"}: ${message}`);
 };
 
 const loadedDialect = (content: JsonObject, isShipped: boolean): LoadedDialect => {
-  if (!isShipped) insistOnShape(content);
+  if (!isShipped) requireDialectShape(content);
   const dialect = content as unknown as Dialect;
   return { dialect, adapter: adapterOf(dialect) };
 };
@@ -72,10 +72,10 @@ const dialectsOf = (files: readonly Written[], earlier: readonly string[]): Map<
       const spoken = loadedDialect(completed(written, files), written.isShipped ?? false);
       dialects.set(spoken.dialect.id, spoken);
     } catch (fault) {
-      if (!(fault instanceof DialectFault)) throw fault;
+      if (!(fault instanceof DialectError)) throw fault;
       faults.push(`${written.path}#${fault.message}`);
     }
-  if (faults.length > 0) throw new DialectsFault(faults);
+  if (faults.length > 0) throw new DialectsError(faults);
   return dialects;
 };
 
@@ -104,7 +104,7 @@ const ownFiles = (dir: string): { files: Written[]; faults: string[] } => {
 
 /**
  * Loads the built-in dialects and those in `DIR/providers/*.json` and `*.jsonc`. A file replaces the built-in dialect with its
- * id. @throws DialectsFault with every fault of every file
+ * id. @throws DialectsError with every fault of every file
  */
 export const readDialects = (dir: string | null): Dialects => {
   const builtIn = Object.entries(BUILT_IN_DIALECTS).map(

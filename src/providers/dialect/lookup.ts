@@ -16,7 +16,7 @@ import type {
   ProviderResponse,
 } from "../port.ts";
 import { type Judge, judgeOf } from "./error-rules.ts";
-import { DialectFault, type Scope } from "./placeholders.ts";
+import { DialectError, type Scope } from "./placeholders.ts";
 import { seekOf, seekWithin, textAt } from "./pointers.ts";
 import { requestOf } from "./requests.ts";
 import { jobNameOf } from "./responses.ts";
@@ -75,7 +75,7 @@ const nextOf = (next: ByList["next"]): ((r: ProviderResponse, listed: Listed) =>
 
 const byList = (template: ByList, headers: Readonly<Record<string, string>>, judge: Judge): Finding => {
   const { by, marker, input, created, sent } = template;
-  if (by === "list_marker" && marker === undefined) throw new DialectFault("list_marker requires marker");
+  if (by === "list_marker" && marker === undefined) throw new DialectError("list_marker requires marker");
   const make = within("request", () => requestOf(template.request, headers, FIND_KNOWN));
   const items = seekOf(template.items);
   const id = seekWithin(template.job_id);
@@ -179,7 +179,7 @@ const byId = (template: ById, headers: Readonly<Record<string, string>>, judge: 
   };
 };
 
-/** @throws DialectFault */
+/** @throws DialectError */
 export const findingOf = (
   template: FindTemplate,
   headers: Readonly<Record<string, string>>,

@@ -1,13 +1,13 @@
 // Regular expressions over untrusted text, with linear time and bounded input.
-import { DialectFault } from "./placeholders.ts";
+import { DialectError } from "./placeholders.ts";
 
 /** All values of a pointer together are read up to this length, which exceeds the usual length of an error text. */
-const MOST_READ = 2_000;
+const MAX_READ = 2_000;
 
 /** The values as texts, truncated to the limit together. */
 export const startOfWords = (found: readonly unknown[]): string[] => {
   const words: string[] = [];
-  let left = MOST_READ;
+  let left = MAX_READ;
   for (const value of found) {
     if (left <= 0) break;
     const word = typeof value === "string" ? value : typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -53,19 +53,19 @@ const alternativesOf = (text: string): Alternative[] => {
 };
 
 /**
- * Compiles a pattern, case-insensitive. @throws DialectFault for an invalid pattern, and for one that could take quadratic time
+ * Compiles a pattern, case-insensitive. @throws DialectError for an invalid pattern, and for one that could take quadratic time
  * in the length of a text. With `a.*b` every `a` is a new start, and a repeated group can match in many ways. A pattern that
  * begins with ^ and repeats one character has one start.
  */
 export const patternOf = (text: string): RegExp => {
   for (const { isAnchored, repeats, repeatsGroup } of alternativesOf(text))
     if (repeats > 1 || (repeats === 1 && !isAnchored) || repeatsGroup)
-      throw new DialectFault(
+      throw new DialectError(
         `"${text}" repeats without a bound: begin with ^ and repeat one character, or give a bound as in .{0,40}; a group is not repeated`,
       );
   try {
     return new RegExp(text, "iu");
   } catch {
-    throw new DialectFault(`"${text}" is not a regular expression`);
+    throw new DialectError(`"${text}" is not a regular expression`);
   }
 };

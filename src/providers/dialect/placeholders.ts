@@ -10,7 +10,7 @@ export type Reading = (scope: Scope) => Json | undefined;
 export type Known = readonly string[];
 
 /** A fault of a dialect file. The caller that knows the path reports it as `path: message`. */
-export class DialectFault extends Error {}
+export class DialectError extends Error {}
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
 const PATH = /^[a-z][a-z0-9_]*(\.[A-Za-z0-9_-]+)*$/;
@@ -97,11 +97,11 @@ const argumentFault = (name: string, argument: string | undefined): string | und
   return undefined;
 };
 
-/** Compiles the path of a value, e.g. `input.prompt`. @throws DialectFault for an unknown name. */
+/** Compiles the path of a value, e.g. `input.prompt`. @throws DialectError for an unknown name. */
 export const pathReading = (path: string, known: Known): Reading => {
-  if (!PATH.test(path)) throw new DialectFault(`"${path}" is not the name of a value`);
+  if (!PATH.test(path)) throw new DialectError(`"${path}" is not the name of a value`);
   const [first = "", ...rest] = path.split(".");
-  if (!known.includes(first)) throw new DialectFault(`"${first}" is not a known value; allowed are ${known.join(", ")}`);
+  if (!known.includes(first)) throw new DialectError(`"${first}" is not a known value; allowed are ${known.join(", ")}`);
   return (scope) => {
     let value: unknown = scope[first];
     for (const name of rest) {
@@ -119,15 +119,15 @@ const placeholderReading = (text: string, known: Known): Reading => {
   const steps = filters.map((filter): ((value: Json | undefined) => Json | undefined) => {
     const [, name = "", argument] = /^([a-z0-9]+)(?::(.*))?$/.exec(filter.trim()) ?? [];
     if (name === "else") {
-      if (argument === undefined) throw new DialectFault("|else needs a value");
+      if (argument === undefined) throw new DialectError("|else needs a value");
       const standIn = jsonOr(argument);
       return (value) => value ?? standIn;
     }
     const apply = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined;
     if (!apply)
-      throw new DialectFault(`"|${filter}" is not a filter; allowed are ${[...Object.keys(FILTERS), "else"].join(", ")}`);
+      throw new DialectError(`"|${filter}" is not a filter; allowed are ${[...Object.keys(FILTERS), "else"].join(", ")}`);
     const fault = argumentFault(name, argument);
-    if (fault) throw new DialectFault(fault);
+    if (fault) throw new DialectError(fault);
     return (value) => (value === undefined ? undefined : apply(value, argument ?? ""));
   });
   return (scope) => steps.reduce((value, step) => step(value), read(scope));
@@ -141,7 +141,7 @@ const jsonOr = (text: string): Json => {
   }
 };
 
-/** @throws DialectFault for an unknown name or filter, and for an unmatched brace. */
+/** @throws DialectError for an unknown name or filter, and for an unmatched brace. */
 const partsOf = (text: string, known: Known): (string | Reading)[] => {
   const parts: (string | Reading)[] = [];
   let end = 0;
@@ -152,14 +152,14 @@ const partsOf = (text: string, known: Known): (string | Reading)[] => {
   }
   if (end < text.length) parts.push(text.slice(end));
   if (parts.some((part) => typeof part === "string" && /[{}]/.test(part)))
-    throw new DialectFault(`"${text}" has an unmatched brace`);
+    throw new DialectError(`"${text}" has an unmatched brace`);
   return parts;
 };
 
 /**
  * Compiles a text with embedded values, e.g. a URL. The whole text is missing if one of its values is.
  * @param write encodes a value, e.g. as percent-encoding
- * @throws DialectFault
+ * @throws DialectError
  */
 export const writtenReading = (text: string, known: Known, write: (value: string) => string = (value) => value) => {
   const parts = partsOf(text, known);
@@ -174,7 +174,7 @@ export const writtenReading = (text: string, known: Known, write: (value: string
   };
 };
 
-/** Compiles a text that may be a single placeholder, which then keeps the type of its value. @throws DialectFault */
+/** Compiles a text that may be a single placeholder, which then keeps the type of its value. @throws DialectError */
 export const valueReading = (text: string, known: Known): Reading => {
   const [only, ...more] = partsOf(text, known);
   return typeof only === "function" && more.length === 0 ? only : writtenReading(text, known);

@@ -2,13 +2,13 @@
 //
 // `*` selects every member. `[type=video]` selects the list members with that value, and `[thought!=true]` those without it.
 import type { ProviderResponse } from "../port.ts";
-import { DialectFault } from "./placeholders.ts";
+import { DialectError } from "./placeholders.ts";
 
 /** All values that a pointer selects, in the order of the response. */
 export type Seek = (r: ProviderResponse) => unknown[];
 
 /** The most values that a pointer selects. */
-const MOST_FOUND = 1_000;
+const MAX_FOUND = 1_000;
 const STEP = /^([^[\]]*)(?:\[([A-Za-z0-9_-]+)(!?)=([^\]]*)\])?$/;
 
 type Step = { name: string; where?: { member: string; value: string; isThere: boolean } };
@@ -20,7 +20,7 @@ const memberOf = (value: unknown, name: string): unknown[] =>
 
 const stepOf = (part: string): Step => {
   const [, name, member, not, value] = STEP.exec(part) ?? [];
-  if (name === undefined || (name === "" && member === undefined)) throw new DialectFault(`"${part}" is not a step of a pointer`);
+  if (name === undefined || (name === "" && member === undefined)) throw new DialectError(`"${part}" is not a step of a pointer`);
   const plain = name.replaceAll("~1", "/").replaceAll("~0", "~");
   return member === undefined ? { name: plain } : { name: plain, where: { member, value: value ?? "", isThere: not === "" } };
 };
@@ -30,7 +30,7 @@ const follow =
   (body: unknown): unknown[] => {
     let found: unknown[] = [body];
     for (const { name, where } of steps) {
-      found = found.flatMap((value) => (name === "*" ? entriesOf(value) : memberOf(value, name))).slice(0, MOST_FOUND);
+      found = found.flatMap((value) => (name === "*" ? entriesOf(value) : memberOf(value, name))).slice(0, MAX_FOUND);
       if (where)
         found = found.filter((item) => {
           const says = isTree(item) && Object.hasOwn(item, where.member) && String(item[where.member]) === where.value;
@@ -42,7 +42,7 @@ const follow =
 
 /**
  * Compiles a pointer: `/data/task_id` into the body, an empty pointer for the whole body, `@header/retry-after`, `@status`,
- * `@text`. Of several pointers the first that selects a value counts. @throws DialectFault
+ * `@text`. Of several pointers the first that selects a value counts. @throws DialectError
  */
 export const seekOf = (pointer: string | readonly string[]): Seek => {
   if (typeof pointer !== "string") {
@@ -63,7 +63,7 @@ export const seekOf = (pointer: string | readonly string[]): Seek => {
   }
   if (pointer === "") return (r) => (r.json === undefined ? [] : [r.json]);
   if (!pointer.startsWith("/"))
-    throw new DialectFault(`a pointer begins with "/" or is @status, @text or @header/NAME: "${pointer}"`);
+    throw new DialectError(`a pointer begins with "/" or is @status, @text or @header/NAME: "${pointer}"`);
   const steps = pointer.slice(1).split("/").map(stepOf);
   const walk = follow(steps);
   return (r) => walk(r.json);

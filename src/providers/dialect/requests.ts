@@ -4,7 +4,7 @@
 import { ok } from "node:assert/strict";
 import type { Json } from "../../domain/types.ts";
 import type { ProviderRequest } from "../port.ts";
-import { DialectFault, type Known, type Reading, type Scope, writtenReading } from "./placeholders.ts";
+import { DialectError, type Known, type Reading, type Scope, writtenReading } from "./placeholders.ts";
 import type { RequestTemplate } from "./schema.ts";
 import { templateReading, within } from "./template.ts";
 
@@ -27,11 +27,11 @@ const filled = (members: readonly [string, Reading][], scope: Scope): [string, s
 
 export type MakeRequest = (scope: Scope, baseUrl: string) => ProviderRequest;
 
-/** Compiles the template of a request. @param known the names that its templates may use @throws DialectFault */
+/** Compiles the template of a request. @param known the names that its templates may use @throws DialectError */
 export const requestOf = (template: RequestTemplate, shared: Readonly<Record<string, string>>, known: Known): MakeRequest => {
   const { url, path, query, headers, body, form } = template;
-  if (url === undefined && path === undefined) throw new DialectFault("a request needs a path or a url");
-  if (body !== undefined && form !== undefined) throw new DialectFault("a request has a body or a form, not both");
+  if (url === undefined && path === undefined) throw new DialectError("a request needs a path or a url");
+  if (body !== undefined && form !== undefined) throw new DialectError("a request has a body or a form, not both");
   const inAddresses = known.filter((name) => IN_ADDRESSES.includes(name));
   const address = url === undefined ? undefined : within("url", () => writtenReading(url, inAddresses));
   const way = path === undefined ? undefined : within("path", () => writtenReading(path, inAddresses, encoded));

@@ -3,7 +3,7 @@ import type { FailureClass, Job, ResultFile } from "../../domain/types.ts";
 import { detailOf, isGivenUrl, isJobName, retryAfterMs } from "../parse-response.ts";
 import type { PollOutcome, ProviderResponse } from "../port.ts";
 import type { Judge } from "./error-rules.ts";
-import { DialectFault, type Scope, writtenReading } from "./placeholders.ts";
+import { DialectError, type Scope, writtenReading } from "./placeholders.ts";
 import { seekOf, textAt } from "./pointers.ts";
 import { withheldFlag } from "./result-metadata.ts";
 import type { AnswerTemplate, ResultTemplate } from "./schema.ts";
@@ -63,7 +63,7 @@ const addressIn = (as: string, mime: string | undefined, value: unknown): string
 const filesOf = (template: ResultTemplate): ReadFiles => {
   const { at, path, as = "url", mime, mime_at: mimeAt, kept_s: keptS } = template;
   if ([at, path, as === "body" ? "" : undefined].filter((way) => way !== undefined).length !== 1)
-    throw new DialectFault('a result needs one of at, path and "as": "body"');
+    throw new DialectError('a result needs one of at, path and "as": "body"');
   const where = path === undefined ? undefined : writtenReading(path, ["job", "route"], encodeURIComponent);
   const seek = at === undefined ? undefined : seekOf(at);
   const mimes = mimeAt === undefined ? undefined : seekOf(mimeAt);
@@ -89,7 +89,7 @@ const filesOf = (template: ResultTemplate): ReadFiles => {
   };
 };
 
-/** @throws DialectFault */
+/** @throws DialectError */
 export const readFilesOf = (templates: readonly ResultTemplate[] = []): ReadFiles => {
   const each = templates.map((template, at) => within(String(at), () => filesOf(template)));
   return (r, scope, baseUrl) => each.flatMap((read) => read(r, scope, baseUrl));
@@ -104,7 +104,7 @@ export type ReadAnswer = (r: ProviderResponse, job: Job, scope: Scope, baseUrl: 
 
 /**
  * Compiles the reading of a job's response. An unknown state, a 5xx, a 429 and a fault of the credential prove nothing about the
- * job, so the poll is repeated. @throws DialectFault
+ * job, so the poll is repeated. @throws DialectError
  */
 export const readAnswerOf = (template: Omit<AnswerTemplate, "request">, judge: Judge): ReadAnswer => {
   const names = template.job_id === undefined ? undefined : seekOf(template.job_id);
@@ -113,7 +113,7 @@ export const readAnswerOf = (template: Omit<AnswerTemplate, "request">, judge: J
   const states = template.states ?? {};
   const files = readFilesOf(template.results);
   const isWithheld = within("withheld", () => withheldFlag(template.withheld));
-  if (status === undefined && template.results === undefined) throw new DialectFault("a response requires status or results");
+  if (status === undefined && template.results === undefined) throw new DialectError("a response requires status or results");
 
   const unclear = (r: ProviderResponse, why: string): PollOutcome => ({
     kind: "unclear",

@@ -11,7 +11,7 @@ type Flag = { at: string | readonly string[]; is?: readonly (string | number | b
 
 /**
  * Whether the provider reports that it withheld a result. One of several files is sufficient: the order is then incomplete, and
- * the replacement is not a result. @throws DialectFault
+ * the replacement is not a result. @throws DialectError
  */
 export const withheldFlag = (flags: readonly Flag[] = []): Sign => {
   const signs = flags.map(({ at, is = [true] }) => ({ seek: seekOf(at), words: is.map(String) }));
@@ -20,7 +20,7 @@ export const withheldFlag = (flags: readonly Flag[] = []): Sign => {
     : (r) => signs.some(({ seek, words }) => seek(r).some((value) => typeof value !== "object" && words.includes(String(value))));
 };
 
-/** Whether a response reports that it was billed. @throws DialectFault */
+/** Whether a response reports that it was billed. @throws DialectError */
 export const billedSign = (pointers: readonly string[] = []): Sign => {
   const seeks = pointers.map((pointer) => seekOf(pointer));
   return (r) => seeks.some((seek) => seek(r).some((value) => typeof value !== "object" && Number(value) > 0));

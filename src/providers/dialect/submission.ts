@@ -3,7 +3,7 @@ import type { Job } from "../../domain/types.ts";
 import { isGivenUrl, readNoJob } from "../parse-response.ts";
 import type { AdapterContext, ProviderResponse, SubmitOutcome } from "../port.ts";
 import type { Judge } from "./error-rules.ts";
-import { DialectFault, type Scope, writtenReading } from "./placeholders.ts";
+import { DialectError, type Scope, writtenReading } from "./placeholders.ts";
 import { seekOf, textAt } from "./pointers.ts";
 import { jobNameOf, readFilesOf } from "./responses.ts";
 import { withheldFlag } from "./result-metadata.ts";
@@ -13,7 +13,7 @@ import { within } from "./template.ts";
 type SubmitTemplate = Dialect["submit"];
 type Accepted = NonNullable<SubmitTemplate["accepted"]>;
 
-/** Compiles the reading of a job in a response. @throws DialectFault */
+/** Compiles the reading of a job in a response. @throws DialectError */
 const jobReading = (accepted: Accepted) => {
   const id = seekOf(accepted.job_id);
   const pointers = { poll: accepted.poll_url, result: accepted.result_url, cancel: accepted.cancel_url };
@@ -60,10 +60,10 @@ export type Submission = {
   read(r: ProviderResponse, c: AdapterContext, scope: Scope): SubmitOutcome;
 };
 
-/** @throws DialectFault */
+/** @throws DialectError */
 export const submissionOf = (template: SubmitTemplate, judge: Judge): Submission => {
   const { accepted, results, empty, withheld, job_id: ownId } = template;
-  if ((accepted === undefined) === (results === undefined)) throw new DialectFault("requires either accepted or results");
+  if ((accepted === undefined) === (results === undefined)) throw new DialectError("requires either accepted or results");
   const jobIn = accepted && jobReading(accepted);
   const files = within("results", () => readFilesOf(results));
   const isWithheld = within("withheld", () => withheldFlag(withheld));

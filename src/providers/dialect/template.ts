@@ -1,7 +1,7 @@
 // Request templates: JSON with placeholders and operators; values without content are omitted.
 import type { Json, JsonObject } from "../../domain/types.ts";
 import { conditionReading } from "./conditions.ts";
-import { DialectFault, type Known, pathReading, type Reading, type Scope, valueReading } from "./placeholders.ts";
+import { DialectError, type Known, pathReading, type Reading, type Scope, valueReading } from "./placeholders.ts";
 
 /**
  * The operators of a template besides plain JSON and texts with placeholders. Each is an object whose first member begins with
@@ -32,8 +32,8 @@ export const within = <T>(way: string, work: () => T): T => {
   try {
     return work();
   } catch (fault) {
-    if (!(fault instanceof DialectFault)) throw fault;
-    throw new DialectFault(`/${way}${fault.message.startsWith("/") ? "" : ": "}${fault.message}`);
+    if (!(fault instanceof DialectError)) throw fault;
+    throw new DialectError(`/${way}${fault.message.startsWith("/") ? "" : ": "}${fault.message}`);
   }
 };
 
@@ -69,7 +69,7 @@ const objectReading = (members: JsonObject, known: Known): Reading => {
 };
 
 const partsReading = (parts: Json | undefined, known: Known): ((scope: Scope) => Json[]) => {
-  if (!Array.isArray(parts)) throw new DialectFault("must be a list");
+  if (!Array.isArray(parts)) throw new DialectError("must be a list");
   const each = parts.map((part, at) => within(String(at), () => templateReading(part, known)));
   return (scope) =>
     each.flatMap((read) => {
@@ -84,7 +84,7 @@ const BUILDERS: Readonly<Record<Operator, (members: JsonObject, known: Known) =>
     () =>
       $json,
   $each: ({ $each, as }, known) => {
-    if (typeof $each !== "string") throw new DialectFault("$each must be the name of a value");
+    if (typeof $each !== "string") throw new DialectError("$each must be the name of a value");
     const list = pathReading($each, known);
     const item = within("as", () => templateReading(as ?? null, [...known, "item"]));
     return (scope) => {
@@ -123,7 +123,7 @@ const BUILDERS: Readonly<Record<Operator, (members: JsonObject, known: Known) =>
     const value = within("$map", () => templateReading(members.$map ?? null, known));
     const { rows } = members;
     const table = typeof rows === "string" ? within("rows", () => pathReading(rows, known)) : () => rows;
-    if (typeof rows !== "string" && !isObject(rows)) throw new DialectFault("rows must be an object or the name of an object");
+    if (typeof rows !== "string" && !isObject(rows)) throw new DialectError("rows must be an object or the name of an object");
     const other = Object.hasOwn(members, "else") ? within("else", () => templateReading(members.else ?? null, known)) : value;
     return (scope) => {
       const found = value(scope);
@@ -138,18 +138,18 @@ const BUILDERS: Readonly<Record<Operator, (members: JsonObject, known: Known) =>
 const isOperator = (name: string | undefined): name is Operator => name !== undefined && Object.hasOwn(OPERATORS, name);
 
 const operatorReading = (name: string, members: JsonObject, known: Known): Reading => {
-  if (!isOperator(name)) throw new DialectFault(`${name} is not an operator; allowed are ${Object.keys(OPERATORS).join(", ")}`);
+  if (!isOperator(name)) throw new DialectError(`${name} is not an operator; allowed are ${Object.keys(OPERATORS).join(", ")}`);
   const allowed = [name, ...OPERATORS[name]];
   const foreign = Object.keys(members).find((member) => !allowed.includes(member));
-  if (foreign !== undefined) throw new DialectFault(`${foreign} is not allowed with ${name}; allowed are ${allowed.join(", ")}`);
+  if (foreign !== undefined) throw new DialectError(`${foreign} is not allowed with ${name}; allowed are ${allowed.join(", ")}`);
   const needed = NEEDED[name];
-  if (needed !== undefined && !Object.hasOwn(members, needed)) throw new DialectFault(`${name} needs ${needed}`);
+  if (needed !== undefined && !Object.hasOwn(members, needed)) throw new DialectError(`${name} needs ${needed}`);
   return BUILDERS[name](members, known);
 };
 
 /**
  * Compiles a template. Missing values are omitted, and so is an object or a list that becomes empty; one that is empty in the
- * template stays. @throws DialectFault with the path of the fault, e.g. `/content/0/text: "promt" is not known here`
+ * template stays. @throws DialectError with the path of the fault, e.g. `/content/0/text: "promt" is not known here`
  */
 export const templateReading = (template: Json, known: Known): Reading => {
   if (typeof template === "string") return valueReading(template, known);

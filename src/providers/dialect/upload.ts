@@ -6,7 +6,7 @@ import type { UploadTemplate } from "./schema.ts";
 
 const BYTES_PER_MB = 1_048_576;
 
-/** @throws DialectFault */
+/** @throws DialectError */
 export const uploadOf = (template: UploadTemplate): Upload => {
   const mostBytes = template.most_mb * BYTES_PER_MB;
   if ("inline" in template) return { as: "inline", text: template.inline, mostBytes };

@@ -154,7 +154,7 @@ const shownJob = async (bench: Bench, job: Job, request: SimulatorRequest): Prom
   const says = { unknown: "Upscaling", "says-done": "Ready", "says-running": "Pending" };
   const seen = trouble === undefined ? stageOf(bench, job) : { status: says[trouble] };
   if (seen.status !== "Ready") return json(200, answerOf(job.id, seen));
-  const [file] = await bench.workshop.announce(job, request.origin);
+  const [file] = await bench.results.announce(job, request.origin);
   const { prompt = "" } = job.input;
   const [startS, endS] = [job.acceptedAtMs / 1000, endsAtMs(job) / 1000];
   const times = { start_time: startS, end_time: endS, duration: endS - startS };

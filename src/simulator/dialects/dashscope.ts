@@ -150,8 +150,8 @@ const unknownTask = (id: string) => json(200, { request_id: randomUUID(), output
 
 const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Promise<JsonObject> => {
   const status = says ?? statusOf(bench, job);
-  const files = status === "SUCCEEDED" ? await bench.workshop.announce(job, origin) : [];
-  const { kind } = await bench.workshop.wishOf(job);
+  const files = status === "SUCCEEDED" ? await bench.results.announce(job, origin) : [];
+  const { kind } = await bench.results.parsedRequestOf(job);
   const result = (): JsonObject => {
     if (kind === "image")
       return { results: files.map(({ url }) => ({ url })), task_metrics: { TOTAL: 1, SUCCEEDED: 1, FAILED: 0 } };

@@ -126,7 +126,7 @@ const resultOf = async (bench: Bench, job: Job): Promise<Reply> => {
   if (isFault(run, "refuse")) return refusal(job);
   if (isFault(run, "fail", "fail-later", "aborted"))
     return failed(500, "internal_error", "internal_error", "An unexpected error occurred. Contact support if this persists.");
-  const [file] = await bench.workshop.hand(job);
+  const [file] = await bench.results.hand(job);
   const named = job.endpoint === MUSIC ? { "song-id": job.id } : { "request-id": job.id };
   const cost = String(String(job.input.text ?? "").length);
   const headers = { "content-type": file?.mime ?? "audio/mpeg", ...named, "character-cost": cost };

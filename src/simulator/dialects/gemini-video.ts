@@ -147,7 +147,7 @@ const endOf = async (bench: Bench, job: Job): Promise<JsonObject> => {
   const requested = { type: "user_input", content: [{ type: "text", text: job.input.prompt ?? "" }] };
   if (isFault(run, "refuse"))
     return { status: "completed", steps: [requested, { type: "model_output", content: [{ type: "text", text: REFUSAL }] }] };
-  const [file] = await bench.workshop.hand(job);
+  const [file] = await bench.results.hand(job);
   if (!file) return { status: "completed", steps: [requested] };
   // The response contains the clip itself, even if a URL was requested.
   const clip = { type: "video", mime_type: file.mime, data: Buffer.from(file.bytes).toString("base64") };

@@ -186,7 +186,7 @@ const resultOf = async (bench: Bench, job: Job): Promise<Reply> => {
   if (isFault(run, "input-unreachable")) return failed(400, "INVALID_ARGUMENT", "Cannot fetch content from the provided URL.");
   if (isFault(run, "fail", "fail-later", "aborted"))
     return failed(500, "INTERNAL", "An internal error has occurred. Please retry or report it.");
-  const files = await bench.workshop.hand(job);
+  const files = await bench.results.hand(job);
   const pictures = files.map(({ bytes, mime }) => ({
     inlineData: { mimeType: mime, data: Buffer.from(bytes).toString("base64") },
   }));

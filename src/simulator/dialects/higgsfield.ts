@@ -89,7 +89,7 @@ const status = async (bench: Bench, job: Job, request: SimulatorRequest): Promis
   if (isFault(poll, "result-5xx") && done && job.polls <= numberOf(poll, "polls")) return page(502, "Bad Gateway");
   const says = { unknown: "warming_up", "says-done": "completed", "says-running": "in_progress" };
   const shown = trouble ? says[trouble] : real;
-  const files = shown === "completed" ? await bench.workshop.announce(job, request.origin) : [];
+  const files = shown === "completed" ? await bench.results.announce(job, request.origin) : [];
   const [clip] = files.filter(({ mime }) => mime.startsWith("video/"));
   const images = files.filter((file) => file !== clip).map(({ url }) => ({ url }));
   if (files.length > 0) await noteOnce(bench, job, "announced");

@@ -95,14 +95,14 @@ const inputOf =
 const ownIdOf = (body: JsonObject): unknown => body.external_task_id;
 
 /** Jobs by our id. The index is updated as jobs arrive, because thousands of jobs are looked up. */
-const books = new WeakMap<Bench, { read: number; byOwnId: Map<string, Job> }>();
+const indexes = new WeakMap<Bench, { read: number; byOwnId: Map<string, Job> }>();
 const byOwnId = (bench: Bench, id: string): Job | undefined => {
-  const book = books.get(bench) ?? { read: 0, byOwnId: new Map<string, Job>() };
-  books.set(bench, book);
+  const index = indexes.get(bench) ?? { read: 0, byOwnId: new Map<string, Job>() };
+  indexes.set(bench, index);
   const jobs = bench.jobs.of("kling");
-  for (const job of jobs.slice(book.read)) if (job.ref !== null) book.byOwnId.set(job.ref, job);
-  book.read = jobs.length;
-  return book.byOwnId.get(id);
+  for (const job of jobs.slice(index.read)) if (job.ref !== null) index.byOwnId.set(job.ref, job);
+  index.read = jobs.length;
+  return index.byOwnId.get(id);
 };
 
 const externalIdField = ({ ref }: Job): JsonObject => (ref === null ? {} : { external_task_id: ref });
@@ -149,8 +149,8 @@ const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Pr
   const failure = failureOf(job);
   const ended = failure === undefined ? "succeed" : "failed";
   const status = says ?? { queued: "submitted", running: "processing", done: ended, cancelled: ended }[state];
-  const files = status === "succeed" ? await bench.workshop.announce(job, origin) : [];
-  const seconds = String((await bench.workshop.wishOf(job)).sketch.ms / 1000);
+  const files = status === "succeed" ? await bench.results.announce(job, origin) : [];
+  const seconds = String((await bench.results.parsedRequestOf(job)).sketch.ms / 1000);
   return {
     ...{ task_id: job.id, task_status: status, task_status_msg: status === "failed" ? (failure ?? "") : "" },
     task_info: externalIdField(job),

@@ -22,7 +22,7 @@ const CREATE = /^\/generations(?:\/(?:video|image))?$/;
 const ONE = /^\/generations\/([\w-]+)$/;
 const LIST_LIMIT = 100;
 const SHORTEST_PROMPT = 3;
-const LONGEST_PROMPT = 5000;
+const MAX_PROMPT = 5000;
 
 const failed = (status: number, detail: Json, headers: Record<string, string> = {}): Reply => json(status, { detail }, headers);
 const notFound = () => failed(404, "Generation not found");
@@ -97,7 +97,7 @@ const requests = new WeakMap<Job, JsonObject>();
 const generationOf = async (bench: Bench, job: Job, origin: string, state: string): Promise<JsonObject> => {
   const request = requests.get(job) ?? job.input;
   const kind = kindOf(job);
-  const [file] = state === "completed" ? await bench.workshop.announce(job, origin) : [];
+  const [file] = state === "completed" ? await bench.results.announce(job, origin) : [];
   return {
     ...{ id: job.id, generation_type: kind, state, failure_reason: state === "failed" ? (reasonOf(job) ?? null) : null },
     created_at: new Date(job.acceptedAtMs).toISOString(),
@@ -140,9 +140,9 @@ const submit = (
 ): Promise<Answer> => {
   const words = wordsOf(bench, body);
   const length = typeof body.prompt === "string" ? body.prompt.length : SHORTEST_PROMPT;
-  const [what, bound] = length < SHORTEST_PROMPT ? ["short, minimum", SHORTEST_PROMPT] : ["long, maximum", LONGEST_PROMPT];
+  const [what, bound] = length < SHORTEST_PROMPT ? ["short, minimum", SHORTEST_PROMPT] : ["long, maximum", MAX_PROMPT];
   const message = `Prompt is too ${what} length is ${bound} characters`;
-  const isUnfit = length < SHORTEST_PROMPT || length > LONGEST_PROMPT;
+  const isUnfit = length < SHORTEST_PROMPT || length > MAX_PROMPT;
   const unfit = () => invalid([{ field: "prompt", message, type: "length" }]);
   const endpoint = path === "/generations" ? "generations/video" : path.slice(1);
   return takeIn(bench, isUnfit ? { ...words, inputOf: () => undefined, invalid: unfit } : words, request, endpoint, credential);

@@ -9,7 +9,7 @@ import { type Fault, isFault, numberOf } from "../faults.ts";
 import { bodyObject, isObject, json, page, type Reply } from "../http-server.ts";
 import type { Job } from "../jobs.ts";
 
-const LONGEST_TEXT = 10_000;
+const MAX_TEXT = 10_000;
 /** Longer than any client waits for a job that never ends. */
 const NEVER_MS = 3_600_000;
 
@@ -38,7 +38,7 @@ const invalid = ([first]: readonly Problem[]): Reply =>
   declared(2013, first?.field == null ? "invalid params, empty field" : `invalid params, ${first.field}: ${first.message}`);
 
 const inputOf = ({ model, text, voice_setting: voice, audio_setting: audio }: JsonObject): JsonObject | undefined => {
-  if (typeof model !== "string" || typeof text !== "string" || text === "" || text.length > LONGEST_TEXT) return undefined;
+  if (typeof model !== "string" || typeof text !== "string" || text === "" || text.length > MAX_TEXT) return undefined;
   // A voice is required.
   if (!isObject(voice) || typeof voice.voice_id !== "string" || voice.voice_id === "") return undefined;
   return { text, output_format: isObject(audio) && typeof audio.format === "string" ? audio.format : "mp3" };
@@ -52,9 +52,9 @@ const resultOf = async (bench: Bench, job: Job, body: JsonObject, origin: string
   if (isFault(run, "fail", "fail-later")) return declared(1000, "unknown error", job.id);
   if (isFault(run, "aborted")) return declared(1001, "request timeout", job.id);
   const success = { trace_id: job.id, base_resp: { status_code: 0, status_msg: "success" } };
-  const [file] = await bench.workshop.hand(job);
+  const [file] = await bench.results.hand(job);
   if (!file) return json(200, { data: { audio: "", status: 2 }, ...success });
-  const [announced] = body.output_format === "url" ? await bench.workshop.announce(job, origin) : [];
+  const [announced] = body.output_format === "url" ? await bench.results.announce(job, origin) : [];
   const text = String(job.input.text);
   return json(200, {
     data: { audio: announced?.url ?? Buffer.from(file.bytes).toString("hex"), status: 2 },

@@ -24,7 +24,7 @@ const QUERY = "/v2/query/video_generation";
 /** How long tasks can be polled and listed. */
 const KEPT_MS = 7 * 86_400_000;
 const SHORTEST_S = 4;
-const LONGEST_S = 15;
+const MAX_S = 15;
 /** The resolutions of the known models. */
 const RESOLUTIONS: Readonly<Record<string, readonly string[]>> = {
   "MiniMax-H3": ["768P", "2K"],
@@ -108,7 +108,7 @@ const inputOf = (body: JsonObject): JsonObject | undefined => {
   if (!hasFrames && !hasReferences) input.aspect_ratio = typeof ratio === "string" && ratio !== "adaptive" ? ratio : null;
   if (!hasFrames && hasReferences && ratio !== undefined) input.aspect_ratio = ratio;
   const made = RESOLUTIONS[String(model)];
-  const isLength = typeof duration === "number" && Number.isInteger(duration) && duration >= SHORTEST_S && duration <= LONGEST_S;
+  const isLength = typeof duration === "number" && Number.isInteger(duration) && duration >= SHORTEST_S && duration <= MAX_S;
   return {
     ...input,
     resolution: made === undefined || made.includes(String(resolution)) ? resolution : null,
@@ -149,7 +149,7 @@ const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Pr
   const error = errorOf(job);
   const seconds = (ms: number) => Math.floor(ms / 1000);
   const isDone = status === "succeeded";
-  const [file] = isDone ? await bench.workshop.announce(job, origin) : [];
+  const [file] = isDone ? await bench.results.announce(job, origin) : [];
   const { resolution = null, duration = null, aspect_ratio: ratio = "adaptive" } = job.input;
   const length = Number(duration);
   return {

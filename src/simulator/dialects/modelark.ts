@@ -147,7 +147,7 @@ const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Pr
   };
   const status = says ?? really();
   const seconds = (ms: number) => Math.floor(ms / 1000);
-  const [file] = status === "succeeded" ? await bench.workshop.announce(job, origin) : [];
+  const [file] = status === "succeeded" ? await bench.results.announce(job, origin) : [];
   const { resolution = "720p", ratio = "16:9", duration = 5, generate_audio = true } = job.input;
   return {
     ...{ id: job.id, model: job.endpoint, status, created_at: seconds(job.acceptedAtMs) },

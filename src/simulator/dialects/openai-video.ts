@@ -25,7 +25,7 @@ const TAKEN = ["model", "prompt", "input_reference", "seconds", "size"];
 const SORA_SECONDS = ["4", "8", "12"];
 const SORA_SIZES = ["720x1280", "1280x720", "1024x1792", "1792x1024"];
 const DEFAULTS = { model: "sora-2", seconds: "4", size: "720x1280" } as const;
-const MOST_LISTED = 100;
+const MAX_LISTED = 100;
 const USUALLY_LISTED = 20;
 /** How long results can be downloaded. */
 const KEPT_S = 86_400;
@@ -133,7 +133,7 @@ const content = async (bench: Bench, job: Job, request: SimulatorRequest): Promi
     job.faults.poll = makeFault("result-5xx", { polls: numberOf(poll, "polls") - 1 });
     return page(502, "Bad Gateway");
   }
-  const answer = await bench.workshop.deliver(request, job, 1);
+  const answer = await bench.results.deliver(request, job, 1);
   if (answer.kind === "reply" && answer.status === 200) await noteOnce(bench, job, "fetched");
   return answer;
 };
@@ -143,8 +143,8 @@ const list = (bench: Bench, request: SimulatorRequest): Answer => {
   const trouble = listTroubleOf(bench, PROVIDER);
   if (trouble) return trouble;
   const limit = Number(request.query.get("limit") ?? USUALLY_LISTED);
-  if (!Number.isInteger(limit) || limit < 0 || limit > MOST_LISTED)
-    return wrongValue("limit", `Invalid 'limit': 0 to ${MOST_LISTED}.`);
+  if (!Number.isInteger(limit) || limit < 0 || limit > MAX_LISTED)
+    return wrongValue("limit", `Invalid 'limit': 0 to ${MAX_LISTED}.`);
   const all = bench.jobs.of(PROVIDER);
   const jobs = request.query.get("order") === "asc" ? all : all.toReversed();
   const after = request.query.get("after");

@@ -12,7 +12,7 @@ import { formObject } from "../multipart.ts";
 
 /** A response that never arrives: the longest delay of a timer. */
 const NEVER_MS = 2_147_483_647;
-const LONGEST_PROMPT = 32_000;
+const MAX_PROMPT = 32_000;
 
 type ErrorWords = { type?: string; param?: string | null; headers?: Record<string, string> } & JsonObject;
 /** OpenAI's error body; only `code` distinguishes errors with the same HTTP status. */
@@ -63,9 +63,9 @@ export const invalidForOpenAI = ([first]: readonly Problem[]): Reply => {
 export const wrongPrompt = (prompt: unknown): Reply | undefined => {
   if (prompt === undefined) return missing("prompt");
   if (typeof prompt !== "string") return wrongType("prompt", "a string");
-  if (prompt.length >= 1 && prompt.length <= LONGEST_PROMPT) return undefined;
+  if (prompt.length >= 1 && prompt.length <= MAX_PROMPT) return undefined;
   const code = prompt.length === 0 ? "string_below_min_length" : "string_above_max_length";
-  return openaiError(400, code, `Invalid 'prompt': 1 to ${LONGEST_PROMPT} characters.`, { param: "prompt" });
+  return openaiError(400, code, `Invalid 'prompt': 1 to ${MAX_PROMPT} characters.`, { param: "prompt" });
 };
 
 /** An image is given by its URL or by the id of an uploaded file, never by both. */
@@ -90,9 +90,9 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
 /** Models with more quality levels than `high`. */
 const FINER = /^gpt-image-2\.5-/;
 const FINER_QUALITIES = ["xhigh", "max"];
-const MOST_PICTURES = 10;
-const MOST_INPUTS = 16;
-const LONGEST_EDGE = 3840;
+const MAX_PICTURES = 10;
+const MAX_INPUTS = 16;
+const MAX_EDGE = 3840;
 
 /** Sizes: `auto`, or multiples of 16 from 1:3 to 3:1. */
 const wrongSize = (size: unknown): Reply | undefined => {
@@ -101,7 +101,7 @@ const wrongSize = (size: unknown): Reply | undefined => {
   const [width, height] = [Number(w), Number(h)];
   const isFine =
     width > 0 && width % 16 === 0 && height > 0 && height % 16 === 0 && Math.max(width / height, height / width) <= 3;
-  if (isFine && Math.max(width, height) <= LONGEST_EDGE) return undefined;
+  if (isFine && Math.max(width, height) <= MAX_EDGE) return undefined;
   const message = `Invalid size '${String(size)}'.`;
   // Not every error of this type is a content refusal.
   return openaiError(400, "invalid_value", message, { type: "image_generation_user_error", param: "size" });
@@ -113,8 +113,8 @@ const wrongWith = (body: JsonObject, isEdit: boolean): Reply | undefined => {
   if (unknown !== undefined) return unknownParameter(unknown);
   const { n, images } = body;
   if (n !== undefined && !Number.isInteger(n)) return wrongType("n", "an integer");
-  if (n !== undefined && (Number(n) < 1 || Number(n) > MOST_PICTURES))
-    return wrongValue("n", `Invalid 'n': 1 to ${MOST_PICTURES}.`);
+  if (n !== undefined && (Number(n) < 1 || Number(n) > MAX_PICTURES))
+    return wrongValue("n", `Invalid 'n': 1 to ${MAX_PICTURES}.`);
   const finer = FINER.test(String(body.model)) ? FINER_QUALITIES : [];
   for (const [name, usual] of Object.entries(CHOICES)) {
     const choices = name === "quality" ? [...usual, ...finer] : usual;
@@ -122,8 +122,8 @@ const wrongWith = (body: JsonObject, isEdit: boolean): Reply | undefined => {
       return wrongValue(name, `Invalid value: '${String(body[name])}'. Supported values are: ${choices.join(", ")}.`);
   }
   if (isEdit && images === undefined) return missing("images");
-  if (isEdit && !(Array.isArray(images) && images.length <= MOST_INPUTS && images.length > 0 && images.every(isImageReference)))
-    return wrongType("images", `a list of 1 to ${MOST_INPUTS} references to images`);
+  if (isEdit && !(Array.isArray(images) && images.length <= MAX_INPUTS && images.length > 0 && images.every(isImageReference)))
+    return wrongType("images", `a list of 1 to ${MAX_INPUTS} references to images`);
   if (body.user !== undefined && typeof body.user !== "string") return wrongType("user", "a string");
   return wrongPrompt(body.prompt) ?? wrongSize(body.size);
 };
@@ -168,8 +168,8 @@ const failureOf = ({ faults: { run } }: Job): Reply | undefined => {
 };
 
 const picturesOf = async (bench: Bench, job: Job, body: JsonObject): Promise<Reply> => {
-  const files = await bench.workshop.hand(job);
-  const { sketch } = await bench.workshop.wishOf(job);
+  const files = await bench.results.hand(job);
+  const { sketch } = await bench.results.parsedRequestOf(job);
   const shown = isFault(job.faults.run, "withheld") ? [] : files;
   const { quality, background, output_format = "png" } = body;
   const [input_tokens, output_tokens] = [50, 6200 * files.length];

@@ -13,8 +13,8 @@ import { takeInOnce } from "./repeats.ts";
 const PROVIDER = "pixverse";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** The number of recent GET requests that are remembered by their trace ids. */
-const MOST_TRACES = 10_000;
-const LONGEST_REMEMBERED = 20_000;
+const MAX_TRACES = 10_000;
+const MAX_REMEMBERED = 20_000;
 
 const declared = (Resp: JsonObject | null, ErrCode = 0, ErrMsg = "Success"): Reply => json(200, { ErrCode, ErrMsg, Resp });
 const failed = (code: number, message: string): Reply => declared(null, code, message);
@@ -100,7 +100,7 @@ const result = async (bench: Bench, job: Job, request: SimulatorRequest): Promis
   if (isFault(poll, "result-5xx") && real !== GENERATING && job.polls <= numberOf(poll, "polls")) return page(502, "Bad Gateway");
   const says = { unknown: 9, "says-done": SUCCESSFUL, "says-running": GENERATING };
   const status = trouble ? says[trouble] : real;
-  const [file] = status === SUCCESSFUL ? await bench.workshop.announce(job, request.origin) : [];
+  const [file] = status === SUCCESSFUL ? await bench.results.announce(job, request.origin) : [];
   if (file) await noteOnce(bench, job, "announced");
   const { prompt = "", negative_prompt = "", style = "", seed = job.plan.seed } = job.input;
   return declared({
@@ -123,9 +123,9 @@ const onceByTrace = async (bench: Bench, name: string, work: () => Promise<Answe
   const answer = await work();
   // Only responses of the provider itself; those of a gateway are not stored.
   const isOwn = answer.kind === "reply" && answer.status === 200 && answer.headers["content-type"] === "application/json";
-  if (isOwn && answer.body.length < LONGEST_REMEMBERED) known.set(name, answer);
+  if (isOwn && answer.body.length < MAX_REMEMBERED) known.set(name, answer);
   const [oldest] = known.keys();
-  if (known.size > MOST_TRACES && oldest !== undefined) known.delete(oldest);
+  if (known.size > MAX_TRACES && oldest !== undefined) known.delete(oldest);
   return answer;
 };
 

@@ -17,11 +17,11 @@ type Keys = {
   /** Keys of submissions that were lost before acceptance. */
   lost: Set<string>;
 };
-const books = new WeakMap<Bench["jobs"], Map<string, Keys>>();
+const indexes = new WeakMap<Bench["jobs"], Map<string, Keys>>();
 
 const keysOf = (bench: Bench, provider: string): Keys => {
-  const byProvider = books.get(bench.jobs) ?? new Map<string, Keys>();
-  books.set(bench.jobs, byProvider);
+  const byProvider = indexes.get(bench.jobs) ?? new Map<string, Keys>();
+  indexes.set(bench.jobs, byProvider);
   const known = byProvider.get(provider);
   if (known) return known;
   const keys: Keys = { byMark: new Map(), seen: 0, underWay: new Map(), lost: new Set() };

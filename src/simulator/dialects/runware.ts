@@ -134,7 +134,7 @@ const reported = async (bench: Bench, request: SimulatorRequest, taskUUID: strin
   const says = { unknown: "warmingUp", "says-done": "success", "says-running": "processing" };
   const status = trouble ? says[trouble] : done ? "success" : "processing";
   if (status !== "success") return { data: [{ taskType, taskUUID, status }], errors: [], status: 200 };
-  const files = await bench.workshop.announce(job, request.origin);
+  const files = await bench.results.announce(job, request.origin);
   if (files.length > 0) await noteOnce(bench, job, "announced");
   const medium = MEDIA[taskType] ?? "video";
   const made = files.map(({ url }) => ({ [`${medium}UUID`]: crypto.randomUUID(), [`${medium}URL`]: url }));

@@ -165,7 +165,7 @@ const taskOf = async (bench: Bench, job: Job, origin: string, status: string): P
     ...{ id, createdAt: new Date(acceptedAtMs).toISOString(), status },
     ...(status === "RUNNING" ? { progress: Math.min(0.99, share) } : {}),
     ...(status === "FAILED" ? failureOf(job) : {}),
-    ...(status === "SUCCEEDED" ? { output: (await bench.workshop.announce(job, origin)).map(({ url }) => url) } : {}),
+    ...(status === "SUCCEEDED" ? { output: (await bench.results.announce(job, origin)).map(({ url }) => url) } : {}),
     ...(["SUCCEEDED", "FAILED", "CANCELLED"].includes(status) ? { cost: { credits: 25 } } : ESTIMATE),
   };
 };

@@ -13,7 +13,7 @@ import { formObject } from "../multipart.ts";
 const GENERATE = /^\/v2beta\/stable-image\/generate\/(core|sd3|ultra)$/;
 const RATIOS = ["16:9", "1:1", "21:9", "2:3", "3:2", "4:5", "5:4", "9:16", "9:21"];
 const MODELS = ["sd3.5-large", "sd3.5-large-turbo", "sd3.5-medium", "sd3.5-flash"];
-const LONGEST_TEXT = 10_000;
+const MAX_TEXT = 10_000;
 const LARGEST_SEED = 4_294_967_294;
 
 const idOf = () => randomBytes(16).toString("hex");
@@ -62,8 +62,8 @@ const problemsOf =
         : [{ field, message: `must be one of ${words.join(", ")}`, type: "value_error" }];
     const notText = (field: string): Problem[] => {
       const length = form[field] === undefined ? 1 : String(form[field]).length;
-      const isWrong = length > LONGEST_TEXT || (field === "prompt" && length === 0);
-      return isWrong ? [{ field, message: `must have 1 to ${LONGEST_TEXT} characters`, type: "value_error" }] : [];
+      const isWrong = length > MAX_TEXT || (field === "prompt" && length === 0);
+      return isWrong ? [{ field, message: `must have 1 to ${MAX_TEXT} characters`, type: "value_error" }] : [];
     };
     const seed = Number(form.seed ?? 0);
     const isSeed = Number.isInteger(seed) && seed >= 0 && seed <= LARGEST_SEED;
@@ -106,7 +106,7 @@ const resultOf = async (bench: Bench, job: Job, request: SimulatorRequest): Prom
     );
   if (isFault(run, "fail", "fail-later", "aborted"))
     return failed(500, "internal_error", "An unexpected server error has occurred, please try again later.");
-  const [file] = await bench.workshop.hand(job);
+  const [file] = await bench.results.hand(job);
   const mime = file?.mime ?? "image/png";
   const seed = Number(job.input.seed) || job.plan.seed;
   // A withheld image is still present, blurred, in a normal 200 response.

@@ -106,7 +106,7 @@ const statusOf = (bench: Bench, job: Job): string => {
 };
 
 const commonOf = async (bench: Bench, job: Job, status: string): Promise<JsonObject> => {
-  const { sketch } = await bench.workshop.wishOf(job);
+  const { sketch } = await bench.results.parsedRequestOf(job);
   return {
     ...{ id: job.id, object: "video", model: job.endpoint, status, created_at: Math.floor(job.acceptedAtMs / 1000) },
     ...{ seconds: String(job.input.duration ?? ""), size: `${sketch.width}x${sketch.height}` },
@@ -116,7 +116,7 @@ const commonOf = async (bench: Bench, job: Job, status: string): Promise<JsonObj
 const videoOf = async (bench: Bench, job: Job, origin: string, says?: string): Promise<JsonObject> => {
   const status = says ?? statusOf(bench, job);
   const isOver = status !== "in_progress" && Number.isFinite(endsAtMs(job));
-  const [file] = status === "completed" ? await bench.workshop.announce(job, origin) : [];
+  const [file] = status === "completed" ? await bench.results.announce(job, origin) : [];
   return {
     ...(await commonOf(bench, job, status)),
     ...(isOver ? { completed_at: Math.floor(endsAtMs(job) / 1000) } : {}),

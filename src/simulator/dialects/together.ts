@@ -12,7 +12,7 @@ import type { Job } from "../jobs.ts";
 const PROVIDER = "together";
 /** A response that never arrives: the longest delay of a timer. */
 const NEVER_MS = 2_147_483_647;
-const MOST_PICTURES = 4;
+const MAX_PICTURES = 4;
 
 /** Names of requests in the gateway's format; results use them as well. */
 const requestName = () => `o${randomBytes(3).toString("hex")}-2kFHot-${randomBytes(8).toString("hex")}-SJC`;
@@ -82,7 +82,7 @@ export const wrongByTable = (
 const TAKEN: Readonly<Record<string, Check>> = {
   ...{ model: isText, prompt: isText, negative_prompt: isText, seed: isWhole, steps: isWhole, guidance_scale: isNumber },
   ...{ width: isWhole, height: isWhole, aspect_ratio: isText, image_url: isText, reference_images: isListOf(isText) },
-  n: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MOST_PICTURES,
+  n: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MAX_PICTURES,
   ...{ response_format: isOneOf("base64", "url"), output_format: isOneOf("jpeg", "png") },
   ...{ disable_safety_checker: isFlag, prompt_upsampling: isFlag, image_loras: Array.isArray },
 };
@@ -121,11 +121,11 @@ const failureOf = ({ faults: { run } }: Job): Reply | undefined => {
 
 const picturesOf = async (bench: Bench, job: Job, isInline: boolean, origin: string): Promise<Reply> => {
   const pictures = isInline
-    ? (await bench.workshop.hand(job)).map(({ bytes }, index) => ({
+    ? (await bench.results.hand(job)).map(({ bytes }, index) => ({
         ...{ index, b64_json: Buffer.from(bytes).toString("base64"), type: "b64_json" },
         timings: { inference: (job.plan.totalMs ?? 0) / 1000 },
       }))
-    : (await bench.workshop.announce(job, origin)).map(({ url }, index) => ({ index, url, type: "url" }));
+    : (await bench.results.announce(job, origin)).map(({ url }, index) => ({ index, url, type: "url" }));
   return json(200, { id: job.id, object: "list", model: job.endpoint, data: pictures });
 };
 

@@ -21,7 +21,7 @@ import type { Job } from "../jobs.ts";
 
 const LISTED_MS = 7 * 86_400_000;
 const KINDS = /^\/ent\/v2\/(text2video|img2video|reference2video|start-end2video)$/;
-const MOST_REFERENCES = 7;
+const MAX_REFERENCES = 7;
 const CREDITS = 4;
 
 /** `code` repeats the status; `reason` distinguishes errors. */
@@ -61,7 +61,7 @@ const picturesOf = (kind: string, images: readonly Json[]): JsonObject => {
     text2video: images.length === 0,
     img2video: images.length === 1,
     "start-end2video": images.length === 2,
-    reference2video: images.length >= 1 && images.length <= MOST_REFERENCES,
+    reference2video: images.length >= 1 && images.length <= MAX_REFERENCES,
   }[kind];
   if (!isRight) return { image_url: null };
   if (kind === "reference2video") return { image_urls: [...images] };
@@ -120,7 +120,7 @@ const stateOf = (bench: Bench, job: Job): { state: string; error: string } => {
 const taskOf = async (bench: Bench, job: Job, origin: string, says?: string): Promise<JsonObject> => {
   const { state: real, error } = stateOf(bench, job);
   const state = says ?? real;
-  const files = state === "success" ? await bench.workshop.announce(job, origin) : [];
+  const files = state === "success" ? await bench.results.announce(job, origin) : [];
   const cover = `${origin}/files/${job.id}/cover.jpg`;
   const creations = files.map(({ url }, at) => ({ id: `${job.id}${at}`, url, cover_url: cover }));
   return { id: job.id, state, err_code: state === "failed" ? error : "", credits: CREDITS, creations };

@@ -22,7 +22,7 @@ const PROVIDER = "wavespeed";
 const BASE = `/${PROVIDER}/api/v3`;
 /** How long predictions can be polled and listed. */
 const KEPT_MS = 7 * 86_400_000;
-const MOST_ON_A_PAGE = 100;
+const MAX_ON_A_PAGE = 100;
 
 /** Every response has an envelope that repeats its status. */
 const wrapped = (data: JsonObject): Reply => json(200, { code: 200, message: "success", data });
@@ -76,7 +76,7 @@ const statusOf = (bench: Bench, job: Job): string => {
 
 const prediction = async (bench: Bench, job: Job, origin: string, status: string): Promise<JsonObject> => {
   const error = status === "failed" ? errorOf(job) : undefined;
-  const outputs = status === "completed" ? (await bench.workshop.announce(job, origin)).map(({ url }) => url) : [];
+  const outputs = status === "completed" ? (await bench.results.announce(job, origin)).map(({ url }) => url) : [];
   const ends = endsAtMs(job);
   return {
     ...{ id: job.id, model: job.endpoint, outputs, urls: { get: `${origin}${BASE}/predictions/${job.id}/result` } },
@@ -121,11 +121,11 @@ const result = async (bench: Bench, job: Job, request: SimulatorRequest): Promis
 const list = async (bench: Bench, request: SimulatorRequest): Promise<Answer> => {
   const trouble = listTroubleOf(bench, PROVIDER);
   if (trouble) return trouble;
-  const { page: at = 1, page_size: size = MOST_ON_A_PAGE, model, status, ...bounds } = bodyObject(request) ?? {};
+  const { page: at = 1, page_size: size = MAX_ON_A_PAGE, model, status, ...bounds } = bodyObject(request) ?? {};
   const isCount = (value: unknown, most: number): value is number =>
     Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most;
   if (!isCount(at, Number.MAX_SAFE_INTEGER)) return failed(400, "page must be a whole number from 1");
-  if (!isCount(size, MOST_ON_A_PAGE)) return failed(400, "page_size must be from 1 to 100");
+  if (!isCount(size, MAX_ON_A_PAGE)) return failed(400, "page_size must be from 1 to 100");
   const bound = (name: string, byDefault: number) => (typeof bounds[name] === "string" ? Date.parse(bounds[name]) : byDefault);
   const after = Math.max(bench.clock.nowMs() - KEPT_MS, bound("created_after", 0));
   const before = bound("created_before", Number.POSITIVE_INFINITY);

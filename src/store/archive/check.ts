@@ -9,7 +9,7 @@ import type { CheckResult } from "../store.ts";
 import type { ArchiveStorage } from "./archive-storage.ts";
 import {
   type AccountChainRange,
-  ArchiveFault,
+  ArchiveError,
   type End,
   type Listed,
   type Manifest,
@@ -170,7 +170,7 @@ const openHistories = (archiveStorage: ArchiveStorage, manifest: Manifest, stray
 };
 
 /** Maximum number of strays that are collected. */
-const MOST_STRAYS = 100;
+const MAX_STRAYS = 100;
 const countUp = (numbers: readonly number[]): boolean => numbers.every((one, at) => one === at + 1);
 
 /** Compares each generation with its hold, settlement, attempts and events, in both directions. */
@@ -185,7 +185,7 @@ const checkLives = async (
   const { open } = walked;
   const strays = new Set<number>();
   const historyOf = openHistories(archiveStorage, manifest, (stray) => {
-    if (strays.size < MOST_STRAYS) strays.add(stray);
+    if (strays.size < MAX_STRAYS) strays.add(stray);
   });
   let last = 0;
   for await (const row of rowsIn<Generation>(archiveStorage, manifest, "generation")) {
@@ -240,14 +240,14 @@ const checkLives = async (
 };
 
 /**
- * Runs the checks of an archive and returns the ends of its chains. @throws ArchiveFault if the archive has no manifest or an
+ * Runs the checks of an archive and returns the ends of its chains. @throws ArchiveError if the archive has no manifest or an
  * unreadable one.
  */
 export const checkArchive = async (
   archiveStorage: ArchiveStorage,
 ): Promise<{ checks: CheckResult[]; walked: Walked; manifests: readonly Listed[] }> => {
   const manifests = await manifestsIn(archiveStorage);
-  if (manifests.length === 0) throw new ArchiveFault(`there is no archive in ${archiveStorage.describe()}`);
+  if (manifests.length === 0) throw new ArchiveError(`there is no archive in ${archiveStorage.describe()}`);
   const tellings = [1, 2, 3, 4, 5].map(() => createReport(["an archive"]));
   const offendAt =
     (at: number): Offend =>
@@ -273,7 +273,7 @@ export const checkArchive = async (
       if (JSON.stringify(totals) !== JSON.stringify(manifest.totals))
         files("the totals of the manifest differ from its rows", { manifest: name });
     } catch (fault) {
-      if (!(fault instanceof ArchiveFault)) throw fault;
+      if (!(fault instanceof ArchiveError)) throw fault;
       files(fault.message, { manifest: name });
     }
   }

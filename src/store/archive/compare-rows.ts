@@ -3,7 +3,7 @@
 // It covers the rows that the store still has.
 
 import type { ArchiveStorage } from "./archive-storage.ts";
-import { type AccountChainRange, ArchiveFault, type Kind, type Manifest, type Row, rowsIn } from "./format.ts";
+import { type AccountChainRange, ArchiveError, type Kind, type Manifest, type Row, rowsIn } from "./format.ts";
 import { listsOf, settledIn } from "./select-rows.ts";
 import type { ArchiveSource } from "./source.ts";
 
@@ -59,7 +59,7 @@ export const differences = async (
     return found.filter((one) => one !== undefined);
   } catch (fault) {
     // The check of the archive has already reported it.
-    if (fault instanceof ArchiveFault) return [];
+    if (fault instanceof ArchiveError) return [];
     throw fault;
   }
 };

@@ -48,8 +48,8 @@ export type Manifest = {
 };
 
 /** An archive cannot be created or read; one line with the reason. */
-export class ArchiveFault extends Error {
-  override readonly name = "ArchiveFault";
+export class ArchiveError extends Error {
+  override readonly name = "ArchiveError";
 }
 
 export const SEGMENTS = "segments";
@@ -79,7 +79,7 @@ const FORMER_KINDS: Readonly<Partial<Record<Kind, string>>> = {
 const kindOf = (former: string): Kind =>
   KINDS.find((kind) => (FORMER_KINDS[kind] ?? kind) === former) ??
   (() => {
-    throw new ArchiveFault(`the archive has a segment of the unknown kind ${former}`);
+    throw new ArchiveError(`the archive has a segment of the unknown kind ${former}`);
   })();
 
 /** The manifest with the present names. */
@@ -101,51 +101,51 @@ const presentRow = (kind: Kind): ((row: Row) => Row) => {
 };
 
 /** A manifest has an entry for each segment; this size is enough for half a million. */
-const MOST_MANIFEST_BYTES = 64 * 1024 * 1024;
+const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 /** The maximum size that gzip produces from incompressible input. */
 const packedAtMost = (bytes: number): number => bytes + Math.ceil(bytes / 1000) + 1000;
 
 export type Listed = { manifest: Manifest; sha256: string };
-/** The manifests of an archive in order; empty if there is no archive. @throws ArchiveFault if one is unreadable. */
+/** The manifests of an archive in order; empty if there is no archive. @throws ArchiveError if one is unreadable. */
 export const manifestsIn = async (archiveStorage: ArchiveStorage): Promise<Listed[]> => {
   const names = (await archiveStorage.list()).filter((name) => /^manifest-\d{6}\.json$/.test(name));
   const all: Listed[] = [];
   for (const name of names.sort()) {
-    const bytes = await archiveStorage.read(name, MOST_MANIFEST_BYTES);
-    if (bytes === undefined) throw new ArchiveFault(`${archiveStorage.describe(name)} is not there`);
-    if (bytes === "larger") throw new ArchiveFault(`${archiveStorage.describe(name)} is larger than a manifest can be`);
+    const bytes = await archiveStorage.read(name, MAX_MANIFEST_BYTES);
+    if (bytes === undefined) throw new ArchiveError(`${archiveStorage.describe(name)} is not there`);
+    if (bytes === "larger") throw new ArchiveError(`${archiveStorage.describe(name)} is larger than a manifest can be`);
     let manifest: unknown;
     try {
       manifest = JSON.parse(new TextDecoder().decode(bytes));
     } catch {
-      throw new ArchiveFault(`${archiveStorage.describe(name)} is not JSON: it was cut off or changed`);
+      throw new ArchiveError(`${archiveStorage.describe(name)} is not JSON: it was cut off or changed`);
     }
     if (!isManifest(manifest))
-      throw new ArchiveFault(`${archiveStorage.describe(name)} is not the manifest of an archive of this release`);
+      throw new ArchiveError(`${archiveStorage.describe(name)} is not the manifest of an archive of this release`);
     all.push({ manifest: present(manifest), sha256: sha256Of(bytes) });
   }
   return all;
 };
 
-/** The uncompressed lines of a segment. @throws ArchiveFault if it is missing or its content does not match its name. */
+/** The uncompressed lines of a segment. @throws ArchiveError if it is missing or its content does not match its name. */
 export const linesOfSegment = async (archiveStorage: ArchiveStorage, segment: Segment): Promise<Uint8Array> => {
   const reported = archiveStorage.describe(segmentName(segment));
   const packed = await archiveStorage.read(segmentName(segment), packedAtMost(segment.bytes));
-  if (packed === undefined) throw new ArchiveFault(`${reported} is not there`);
-  if (packed === "larger") throw new ArchiveFault(`${reported} is larger than its content can be`);
+  if (packed === undefined) throw new ArchiveError(`${reported} is not there`);
+  if (packed === "larger") throw new ArchiveError(`${reported} is larger than its content can be`);
   let lines: Uint8Array;
   try {
     // Bounds the output against a decompression bomb.
     lines = gunzipSync(packed, { maxOutputLength: Math.max(1, segment.bytes) });
   } catch {
-    throw new ArchiveFault(`${reported} cannot be unpacked: it was cut off or changed`);
+    throw new ArchiveError(`${reported} cannot be unpacked: it was cut off or changed`);
   }
-  if (sha256Of(lines) !== segment.sha256) throw new ArchiveFault(`${reported} does not have the content that its name says`);
+  if (sha256Of(lines) !== segment.sha256) throw new ArchiveError(`${reported} does not have the content that its name says`);
   return lines;
 };
 
 const NEWLINE = 10;
-/** Streams the rows of a segment. @throws ArchiveFault if it is missing or its content does not match its name. */
+/** Streams the rows of a segment. @throws ArchiveError if it is missing or its content does not match its name. */
 export const rowsOfSegment = async function* <R = Row>(
   archiveStorage: ArchiveStorage,
   segment: Segment,
@@ -154,7 +154,7 @@ export const rowsOfSegment = async function* <R = Row>(
   let rows = 0;
   for (let at = lines.indexOf(NEWLINE); at >= 0; at = lines.indexOf(NEWLINE, at + 1)) rows += 1;
   if (lines.at(-1) !== NEWLINE || rows !== segment.rows)
-    throw new ArchiveFault(
+    throw new ArchiveError(
       `${archiveStorage.describe(segmentName(segment))} has ${rows} rows, and the manifest says ${segment.rows}`,
     );
   const decoder = new TextDecoder();
@@ -170,7 +170,7 @@ export const rowsOfSegment = async function* <R = Row>(
  * them.
  */
 let looseBytes = 0;
-const MOST_LOOSE_BYTES = 32 * 1024 * 1024;
+const MAX_LOOSE_BYTES = 32 * 1024 * 1024;
 
 /** Streams all rows of a kind, segment by segment. */
 export const rowsIn = async function* <R = Row>(
@@ -184,7 +184,7 @@ export const rowsIn = async function* <R = Row>(
     if (rename) for await (const row of rowsOfSegment(archiveStorage, segment)) yield rename(row) as R;
     else yield* rowsOfSegment<R>(archiveStorage, segment);
     looseBytes += segment.bytes;
-    if (looseBytes < MOST_LOOSE_BYTES) continue;
+    if (looseBytes < MAX_LOOSE_BYTES) continue;
     looseBytes = 0;
     Bun.gc(true);
   }

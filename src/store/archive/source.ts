@@ -11,7 +11,7 @@ import type { Rows } from "../sql/verify/run-async.ts";
 import { lineageOf } from "../sqlite/database-id.ts";
 import { DirectoryUnusable, withCorruptionErrors } from "../sqlite/errors.ts";
 import { requireReadable } from "../sqlite/migrate.ts";
-import { insistOnHere } from "../sqlite/migrated-marker.ts";
+import { requireNotMigrated } from "../sqlite/migrated-marker.ts";
 import { DATABASE_FILE, openReader } from "../sqlite/open.ts";
 import { missLog } from "../sqlite/wal-sentinel.ts";
 
@@ -40,7 +40,7 @@ const overFile = async <T>(dir: string, work: (source: ArchiveSource) => Promise
   const db = withCorruptionErrors(path, () => openReader(path));
   try {
     requireReadable(db, `data directory ${dir}`);
-    insistOnHere(db);
+    requireNotMigrated(db);
     db.run("BEGIN");
     const rows: Rows = async function* <Row>(sql: string, ...values: Value[]) {
       yield* db.query<Row, Value[]>(sql).iterate(...values);

@@ -5,7 +5,7 @@
 import type { ArchiveStorage } from "./archive-storage.ts";
 import {
   type AccountChainRange,
-  ArchiveFault,
+  ArchiveError,
   type End,
   FORM,
   KINDS,
@@ -27,7 +27,7 @@ import { type ArchiveSourceLocation, withArchiveSource } from "./source.ts";
 const SEGMENT_ROWS = 50_000;
 const SEGMENT_CHARS = 32_000_000;
 
-/** @throws ArchiveFault if the name has other content. */
+/** @throws ArchiveError if the name has other content. */
 const keepSegment = async (archiveStorage: ArchiveStorage, segment: Segment, text: string): Promise<void> => {
   const name = segmentName(segment);
   if (await archiveStorage.keep(name, Bun.gzipSync(text))) return;
@@ -35,8 +35,8 @@ const keepSegment = async (archiveStorage: ArchiveStorage, segment: Segment, tex
     // The same lines compressed by another release are accepted.
     await linesOfSegment(archiveStorage, segment);
   } catch (fault) {
-    if (!(fault instanceof ArchiveFault)) throw fault;
-    throw new ArchiveFault(
+    if (!(fault instanceof ArchiveError)) throw fault;
+    throw new ArchiveError(
       `${fault.message}; nothing was written over it: look at it, delete it, and run the same command again`,
     );
   }
@@ -88,14 +88,14 @@ const endsOf = async (archiveStorage: ArchiveStorage, manifests: readonly Manife
 const keepManifest = async (archiveStorage: ArchiveStorage, manifest: Manifest): Promise<void> => {
   const name = manifestName(manifest.n);
   if (await archiveStorage.complete(name, new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`))) return;
-  throw new ArchiveFault(
+  throw new ArchiveError(
     `${archiveStorage.describe(name)} has been made meanwhile: another command archives there; run this one again`,
   );
 };
 
 /**
  * Adds old and settled rows to an archive that it does not contain yet. The store is not changed.
- * @returns null if there is nothing to add. @throws ArchiveFault
+ * @returns null if there is nothing to add. @throws ArchiveError
  */
 export const archive = async (
   place: ArchiveSourceLocation,
@@ -107,7 +107,7 @@ export const archive = async (
     const before = await manifestsIn(archiveStorage);
     const last = before.at(-1);
     if (last && last.manifest.lineage !== source.lineage)
-      throw new ArchiveFault(`the archive in ${archiveStorage.describe()} belongs to the database of another service`);
+      throw new ArchiveError(`the archive in ${archiveStorage.describe()} belongs to the database of another service`);
     const segments = openSegments(archiveStorage);
     const totals: Totals = { transfers: 0, generations: 0, capturedCredits: 0, releasedCredits: 0 };
     const manifests = before.map(({ manifest }) => manifest);

@@ -87,7 +87,7 @@ const movingOf = (found: Found, source: Source, shown: string, dir: string): Mig
 };
 
 /** @throws MigrationError if the arrived rows differ from the sent rows. */
-const insistOnAll = (
+const requireAllRows = (
   sent: ReadonlyMap<string, Sums>,
   arrived: ReadonlyMap<string, Sums>,
   marks: ReadonlyMap<string, Mark>,
@@ -198,7 +198,7 @@ const carryOut = async (ends: Ends, query: MigrateRequest, report: (progress: Pr
     await target.analyze();
     signal.throwIfAborted();
     report({ step: "adding up" });
-    insistOnAll(sums, await target.sums(source.shapeOf), marks, shown);
+    requireAllRows(sums, await target.sums(source.shapeOf), marks, shown);
     outcome.target = await verified("target");
     if (!isSound(outcome.target)) return outcome;
     await target.note("verified");

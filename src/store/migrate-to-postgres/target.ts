@@ -7,7 +7,7 @@ import { connect } from "../postgres/connections.ts";
 import { continueIdentities } from "../postgres/identities.ts";
 import { LOCK_OPENING, migrate } from "../postgres/migrate.ts";
 import { MIGRATING, migratingIn } from "../postgres/migration-marker.ts";
-import { insistOnServer } from "../postgres/server-requirements.ts";
+import { requireServer } from "../postgres/server-requirements.ts";
 import { verifyPostgres } from "../postgres/verify.ts";
 import type { Value } from "../sql/sql-program.ts";
 import { lineageOf } from "../sqlite/database-id.ts";
@@ -90,7 +90,7 @@ export const openTarget = async (url: string): Promise<Target> => {
   };
 
   const look = async (): Promise<Found> => {
-    await insistOnServer(line, shown).catch((fault: unknown) => {
+    await requireServer(line, shown).catch((fault: unknown) => {
       throw fault instanceof ServerUnfit ? new MigrationError("refused", fault.message) : fault;
     });
     const moving = await migratingIn(line);

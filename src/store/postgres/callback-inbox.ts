@@ -9,7 +9,7 @@ import { ownerOf } from "./ownership.ts";
 /** Time in milliseconds after which a callback is useless, because the attempt was polled by then or no longer needs it. */
 const KEPT_MS = 600_000;
 /** A larger body is dropped; the entry then only records that a callback arrived. */
-const LONGEST_BODY = 65_536;
+const MAX_BODY = 65_536;
 const AT_MOST = 500;
 
 /** A callback has an attempt number. Other entries are events, which must not be lost. */
@@ -27,7 +27,7 @@ const DROP = "DELETE FROM callback_inbox WHERE generation_seq = ?1 AND attempt_n
 
 export const createCallbackInbox = (query: Query, epoch: number) => ({
   leaveHint: async ({ seq, n, body }: Hint): Promise<void> => {
-    await query(LEAVE, seq, n, body !== null && (n <= 0 || body.length <= LONGEST_BODY) ? body : null);
+    await query(LEAVE, seq, n, body !== null && (n <= 0 || body.length <= MAX_BODY) ? body : null);
   },
   hints: async (): Promise<Hint[]> => {
     await query(OLD);

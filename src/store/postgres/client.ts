@@ -19,9 +19,9 @@ import { acquireLease, claim, createRenewalStreak, type Opening, renewalTimeoutM
 import { createNodeReads } from "./node-reads.ts";
 import { ownerOf } from "./ownership.ts";
 import { noteFormer, readFormer } from "./previous-lease.ts";
-import { takeBurst } from "./rate-limit.ts";
+import { takeFromRateLimit } from "./rate-limit.ts";
 import { createRemoteGenerations } from "./remote-generations.ts";
-import { insistOnOwnServer, unavailableError } from "./server-requirements.ts";
+import { requireConfiguredServer, unavailableError } from "./server-requirements.ts";
 import { createSharedMutations, USAGE_BEHIND } from "./shared-mutations.ts";
 import { POSTGRES } from "./sql-program.ts";
 import { ledgerSums } from "./totals.ts";
@@ -56,7 +56,7 @@ export const LEASE_MS = 30_000;
 const READERS = 8;
 const PATIENCE_MS = 30_000;
 /** Maximum duration of a transaction or a read in milliseconds. */
-const LONGEST_MS = 10_000;
+const MAX_MS = 10_000;
 
 /** Errors that waiting does not fix. */
 const UNFIT = [StoreMigrated, ServerUnfit, WrongMode, WrongSchema];
@@ -70,7 +70,7 @@ const openEpoch = async (
   let line: Connection | undefined;
   try {
     line = await connect(address);
-    await insistOnOwnServer(line, address.url, leastVersion);
+    await requireConfiguredServer(line, address.url, leastVersion);
     return await acquireLease(line, as);
   } catch (fault) {
     if (UNFIT.some((kind) => fault instanceof kind)) throw fault;
@@ -107,9 +107,9 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
     lastTransfer = transfers.next(Date.now());
     return lastTransfer;
   };
-  const longestMs = Math.min(LONGEST_MS, leaseMs);
+  const longestMs = Math.min(MAX_MS, leaseMs);
   const writer = createFencedTransactions({ address, epoch, longestMs, patienceMs: options.patienceMs ?? PATIENCE_MS, minds });
-  const pool = createPool(address, options.readers ?? READERS, options.longestReadMs ?? LONGEST_MS);
+  const pool = createPool(address, options.readers ?? READERS, options.longestReadMs ?? MAX_MS);
   const others = createSharedMutations(epoch, newTransferSeq, () => lastTransfer);
   const parts = { epoch, newTransferSeq, minds, ...others };
   const reads = readsThrough(pool.query, POSTGRES, { owned: `${ownerOf("g")} = ${epoch}`, usageBehind: USAGE_BEHIND });
@@ -149,8 +149,8 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
     verify: (nowMs, report) => verifyPostgres(address, nowMs, report),
     commit,
     node: {
-      ...{ epoch, slot, leaseMs, newestGeneration, formerAwaySinceMs: former?.awaySinceMs ?? null },
-      noteAway: (sinceMs) => {
+      ...{ epoch, slot, leaseMs, newestGeneration, formerUnavailableSinceMs: former?.awaySinceMs ?? null },
+      recordUnavailable: (sinceMs) => {
         if (!home) return;
         try {
           noteFormer(home.dir, { epoch, openedAtMs: nowMs, ...(sinceMs === null ? {} : { awaySinceMs: sinceMs }) });
@@ -173,7 +173,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
           await begun;
           return { value: await claim(open, epoch, limit), sent: [] };
         }),
-      takeBurst: (accountSeq, second, most) => takeBurst(pool.query, accountSeq, second + apartS, most),
+      takeFromRateLimit: (accountSeq, second, most) => takeFromRateLimit(pool.query, accountSeq, second + apartS, most),
       ...createCallbackInbox(pool.query, epoch),
       sums: () => ledgerSums(pool.query),
       others: createRemoteGenerations(pool.query, epoch),

@@ -143,7 +143,7 @@ export type Pool = { query: Query; close(): Promise<void> };
 const PAUSES_MS = [0, 100, 300, 1000, 2000] as const;
 
 /** Maximum duration in milliseconds of a read that only an operator waits for. */
-const LONGEST_READ_MS = 300_000;
+const MAX_READ_MS = 300_000;
 /** A read that timed out is retried once, because the read itself may be slow and each retry delays the others. */
 const GIVEN_UP_AT_MOST = 2;
 
@@ -158,7 +158,7 @@ type Lines = { sql: SQL; waiting: Set<(fault: ConnectionLost) => void> };
  * @param longestMs timeout after which all connections count as lost, because a server that vanished is silent on each. The other
  * reads are retried on new connections.
  */
-export const createPool = (address: Address, size: number, longestMs = LONGEST_READ_MS): Pool => {
+export const createPool = (address: Address, size: number, longestMs = MAX_READ_MS): Pool => {
   const openLines = (): Lines => ({ sql: open(address, size), waiting: new Set() });
   let lines = openLines();
   let isClosed = false;

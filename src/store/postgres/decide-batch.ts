@@ -3,7 +3,7 @@ import { dayOf } from "../../domain/calendar.ts";
 import { isSameRequest } from "../../domain/idempotency.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
 import type { AdmitResult, AttemptChange, MutationResult, TransitionResult } from "../mutations.ts";
-import { admissionRefusal } from "../sql/admission-rules.ts";
+import { admissionError } from "../sql/admission-rules.ts";
 import { expiryOf, shortageOf } from "../sql/key-policy.ts";
 import { chain, type Head, headAfter, type Transfer } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
@@ -71,7 +71,7 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
     if (before) return before;
     const bound = bounds.get(keySeq);
     const meter = bound?.meter ?? null;
-    const refusal = admissionRefusal(mutation, head, expiryOf(bound, createdAtMs), () =>
+    const refusal = admissionError(mutation, head, expiryOf(bound, createdAtMs), () =>
       meter === null ? undefined : shortageOf(meter, createdAtMs, reservedCredits, spentSince),
     );
     if (refusal) return refusal;
@@ -96,7 +96,7 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
   };
 
   /** Requires that every changed or charged attempt exists or begins in this transition. @throws MutationRejected */
-  const insistOnAttempts = ({ seq, attemptChanges, settlement }: PackedStep): void => {
+  const requireAttempts = ({ seq, attemptChanges, settlement }: PackedStep): void => {
     const prices = new Map<number, Credits>();
     const priceOf = (n: number): Credits => {
       const price = prices.get(n) ?? attempts.get(attemptName(seq, n))?.priceCredits;
@@ -137,7 +137,7 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
     if (minds && current.epoch !== epoch) return { kind: "stale" };
     const fault = snapshotFault(mutation);
     if (fault !== undefined) throw new MutationRejected(fault);
-    insistOnAttempts(mutation);
+    requireAttempts(mutation);
     const head = mutation.settlement && heads.get(current.record.accountSeq);
     if (mutation.settlement && !head) throw new MutationRejected(`there is no account ${current.record.accountSeq}`);
     if (head && head.owedCredits > 0 && !settlesDebts) throw new DebtInTheWay();

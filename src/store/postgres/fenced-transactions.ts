@@ -39,7 +39,7 @@ export type FencedTransactionsDeps = {
 };
 
 const PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 1000;
+const MAX_PAUSE_MS = 1000;
 
 /** Derived from the transaction counter of the owner, which each transaction raises by one. */
 type Verdict = "committed" | "undone";
@@ -123,7 +123,7 @@ export const createFencedTransactions = ({ address, epoch, longestMs, patienceMs
       if (isClosed) throw new StoreUnknown("the store is closed");
       if (performance.now() > untilMs) throw new StoreUnknown(`the database does not respond: ${faultText(fault)}`);
       await Bun.sleep(pauseMs);
-      pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
+      pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2);
     };
   };
 

@@ -9,8 +9,8 @@ import {
   DROP_SNAPSHOTS,
   END_GENERATIONS,
   INSERT_ATTEMPTS,
+  INSERT_GENERATION_EVENTS,
   INSERT_GENERATIONS,
-  INSERT_JOURNAL,
   INSERT_OPTIONS,
   INSERT_PINS,
   INSERT_PLANS,
@@ -185,7 +185,7 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
     ),
     ...send(INSERT_GENERATIONS, admitted(writes)),
     ...send(
-      INSERT_JOURNAL,
+      INSERT_GENERATION_EVENTS,
       journal.map(({ seq, version, atMs: at, epoch, stateAfter: state, eventJson: event }) => ({
         seq,
         version,

@@ -7,7 +7,7 @@ import { recoveryReads } from "../sql/queries/recovery.ts";
 import type { Query } from "../sql/sql-program.ts";
 import { type Address, type Connection, connect } from "./connections.ts";
 import { NO_TABLE, stateOf } from "./errors.ts";
-import { insistOnKnown, LOCK_OPENING, migrate, STEPS_RUN, type StepRun } from "./migrate.ts";
+import { LOCK_OPENING, migrate, requireKnownSchema, STEPS_RUN, type StepRun } from "./migrate.ts";
 import { requireComplete } from "./migration-marker.ts";
 import { endAllDead } from "./node-lease.ts";
 import { unavailableError } from "./server-requirements.ts";
@@ -25,7 +25,7 @@ type LeaseRow = Pick<NodeRow, "epoch" | "slot" | "host" | "pid"> & { leaseEndsIn
 /** Runs inside the transaction with the opening lock, so that no node starts meanwhile. */
 const adoptIn = async (line: Connection, nowMs: number): Promise<Adoption> => {
   const { rows: steps } = await line.send<StepRun>(STEPS_RUN);
-  insistOnKnown(steps);
+  requireKnownSchema(steps);
   await requireComplete(line);
   // A database of an older build is converted here, because a node that opens it first would continue its attempts.
   await migrate(line, nowMs);

@@ -27,7 +27,7 @@ const CREATE_RECORD =
   "CREATE TABLE IF NOT EXISTS migration (n bigint PRIMARY KEY, checksum text NOT NULL, needs bigint NOT NULL, applied_at_ms bigint NOT NULL)";
 
 /** @throws WrongSchema if a newer release removed something that this one needs. */
-export const insistOnKnown = (
+export const requireKnownSchema = (
   rows: readonly { n: number; needs: number }[],
   migrations: readonly Migration[] = MIGRATIONS,
 ): { version: number; newest: number } => {
@@ -40,7 +40,7 @@ export const insistOnKnown = (
 export const STEPS_RUN = "SELECT n, checksum, needs FROM migration ORDER BY n";
 export type StepRun = { n: number; checksum: string; needs: number };
 
-const insistOnSame = (rows: readonly StepRun[], known: readonly { version: number; sql: string }[]): void => {
+const requireSameChecksums = (rows: readonly StepRun[], known: readonly { version: number; sql: string }[]): void => {
   for (const row of rows)
     if (checksum(known.find(({ version }) => version === row.n)?.sql ?? "") !== row.checksum)
       throw new WrongSchema(
@@ -82,9 +82,9 @@ export const migrate = async (
 ): Promise<Migrated | undefined> => {
   await line.script(CREATE_RECORD);
   const { rows } = await line.send<StepRun>(STEPS_RUN);
-  const { version, newest } = insistOnKnown(rows, migrations);
+  const { version, newest } = requireKnownSchema(rows, migrations);
   const isPreRelease = version > 0 && version <= PRE_RELEASE_VERSION;
-  insistOnSame(
+  requireSameChecksums(
     rows.filter(({ n }) => n <= newest),
     isPreRelease ? PRE_RELEASE_MIGRATIONS : migrations,
   );

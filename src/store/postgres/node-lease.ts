@@ -126,11 +126,11 @@ const SELECT_STATE = `SELECT now_ms() AS now, (SELECT count(*) FROM lease) AS al
   CASE WHEN EXISTS (SELECT 1 FROM node WHERE ended_at_ms IS NOT NULL AND has_open_generations = 1) THEN 1 ELSE 0 END AS left_behind`;
 
 /** Timeout of a renewal in milliseconds, so that a retry fits into the lease. */
-const LONGEST_CHECK_MS = 10_000;
+const MAX_CHECK_MS = 10_000;
 const SHORTEST_CHECK_MS = 1000;
 const CHECK_PART = 1 / 4;
 export const renewalTimeoutMs = (leaseMs: number): number =>
-  Math.min(leaseMs, LONGEST_CHECK_MS, Math.max(SHORTEST_CHECK_MS, leaseMs * CHECK_PART));
+  Math.min(leaseMs, MAX_CHECK_MS, Math.max(SHORTEST_CHECK_MS, leaseMs * CHECK_PART));
 
 /**
  * For how long a node has renewed its lease without a gap. If the database was unreachable for a node, the node cannot determine

@@ -7,5 +7,5 @@ const TAKE = `INSERT INTO rate_limit_window AS b (account_seq, second, requests)
   WHERE b.second < excluded.second OR b.requests < CAST(?3 AS bigint) RETURNING requests`;
 
 /** @returns whether a request of `most` was left. */
-export const takeBurst = async (query: Query, accountSeq: number, second: number, most: number): Promise<boolean> =>
+export const takeFromRateLimit = async (query: Query, accountSeq: number, second: number, most: number): Promise<boolean> =>
   most >= 1 && (await query(TAKE, accountSeq, second, most)).length === 1;

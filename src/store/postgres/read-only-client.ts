@@ -4,7 +4,7 @@ import { readsThrough } from "../sql/reads.ts";
 import type { LedgerSums, StoreReads } from "../store.ts";
 import { type Address, createPool } from "./connections.ts";
 import { NO_TABLE, stateOf } from "./errors.ts";
-import { insistOnKnown, STEPS_RUN, type StepRun } from "./migrate.ts";
+import { requireKnownSchema, STEPS_RUN, type StepRun } from "./migrate.ts";
 import { createNodeReads } from "./node-reads.ts";
 import { unavailableError } from "./server-requirements.ts";
 import { USAGE_BEHIND } from "./shared-mutations.ts";
@@ -28,7 +28,7 @@ const READERS = 2;
 export const openPostgresReads = async (address: Address): Promise<Reading> => {
   const pool = createPool(address, READERS);
   try {
-    const { version, newest } = insistOnKnown(await pool.query<StepRun>(STEPS_RUN));
+    const { version, newest } = requireKnownSchema(await pool.query<StepRun>(STEPS_RUN));
     if (version < newest)
       throw new WrongSchema(
         `the database has schema ${version} and this release knows ${newest}: use the release that its nodes run, or start this release once, which converts it`,

@@ -3,7 +3,7 @@ import { DatabaseUnavailable, ServerUnfit } from "../errors.ts";
 import type { Connection } from "./connections.ts";
 import { faultText, stateOf } from "./errors.ts";
 
-const LEAST_VERSION = 160_000;
+const MIN_VERSION = 160_000;
 const PORT = "5432";
 
 /** `host:port` of a database address; empty if it is unreadable. User and password are never shown. */
@@ -26,7 +26,7 @@ export const unavailableError = (url: string, what: string, fault: unknown): Dat
   new DatabaseUnavailable(
     `the database of GENROUTER_STORE__URL${hostOf(url)} cannot be ${what}: ${faultText(fault)}${hintOf(fault)}`,
     {
-      isRefusal: REFUSES.test(stateOf(fault)),
+      isRejected: REFUSES.test(stateOf(fault)),
       ...(fault instanceof Error ? { cause: fault } : {}),
     },
   );
@@ -39,7 +39,7 @@ const SELECT_SETTINGS =
  * @param leastVersion Version number of the server: 160,004 is 16.4.
  * @throws ServerUnfit
  */
-export const insistOnServer = async (line: Connection, shown: string, leastVersion = LEAST_VERSION): Promise<void> => {
+export const requireServer = async (line: Connection, shown: string, leastVersion = MIN_VERSION): Promise<void> => {
   const [{ encoding, version } = { encoding: "", version: 0 }] = (
     await line.send<{ encoding: string; version: number }>(SELECT_SETTINGS)
   ).rows;
@@ -51,6 +51,6 @@ export const insistOnServer = async (line: Connection, shown: string, leastVersi
     throw new ServerUnfit(`${shown} keeps texts as ${encoding}; make one with ENCODING 'UTF8' (TEMPLATE template0)`);
 };
 
-/** Runs `insistOnServer` for the database of the configuration. @throws ServerUnfit */
-export const insistOnOwnServer = (line: Connection, url: string, leastVersion?: number): Promise<void> =>
-  insistOnServer(line, `the database of GENROUTER_STORE__URL${hostOf(url)}`, leastVersion);
+/** Runs `requireServer` for the database of the configuration. @throws ServerUnfit */
+export const requireConfiguredServer = (line: Connection, url: string, leastVersion?: number): Promise<void> =>
+  requireServer(line, `the database of GENROUTER_STORE__URL${hostOf(url)}`, leastVersion);

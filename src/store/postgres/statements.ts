@@ -33,7 +33,7 @@ export const INSERT_GENERATIONS = `INSERT INTO generation (seq, account_seq, id,
       },
       "x",
     )}`;
-export const INSERT_JOURNAL = `INSERT INTO generation_event (generation_seq, version, at_ms, epoch, state_after, event)
+export const INSERT_GENERATION_EVENTS = `INSERT INTO generation_event (generation_seq, version, at_ms, epoch, state_after, event)
   SELECT seq, version, at, epoch, state, event FROM ${rowsOf(
     "?1",
     { seq: "bigint", version: "bigint", at: "bigint", epoch: "bigint", state: "text", event: "text" },

@@ -3,7 +3,7 @@ import type { AdmitGeneration, AdmitResult } from "../mutations.ts";
 import type { Head } from "./ledger.ts";
 
 /** Returns the first violated rule of account, concurrency and balance; undefined if there is none. */
-export const admissionRefusal = (
+export const admissionError = (
   { inProgressLimit, reservedCredits }: Pick<AdmitGeneration, "inProgressLimit" | "reservedCredits">,
   { inProgress, availableCredits, owedCredits }: Head,
   expired: AdmitResult | undefined,

@@ -17,7 +17,7 @@ export const BOUNDS = `SELECT t.key_seq AS "keySeq", t.expires_at_ms AS "expires
   FROM api_key_policy t LEFT JOIN spend_limit m ON m.seq = t.spend_limit_seq WHERE (t.expires_at_ms IS NOT NULL OR m.seq IS NOT NULL)`;
 
 /** The window that resets last comes first, because it is reported. */
-const LONGEST_FIRST = ["month", "week", "day"] as const;
+const MAX_FIRST = ["month", "week", "day"] as const;
 
 export const toBound = (row: BoundRow): Bound => ({
   expiresAtMs: row.expiresAtMs,
@@ -27,7 +27,7 @@ export const toBound = (row: BoundRow): Bound => ({
       : {
           seq: row.seq,
           fromDay: row.fromDay,
-          limits: LONGEST_FIRST.flatMap((window) => (row[window] === null ? [] : [[window, row[window]] as const])),
+          limits: MAX_FIRST.flatMap((window) => (row[window] === null ? [] : [[window, row[window]] as const])),
         },
 });
 

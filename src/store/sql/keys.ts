@@ -1,6 +1,6 @@
 // Key mutations: create, update, rotate, revoke and last use.
 
-import { MOST_KEY_NETWORKS } from "../../config/cidr-list.ts";
+import { MAX_KEY_NETWORKS } from "../../config/cidr-list.ts";
 import { DAY_MS, windowFrom } from "../../domain/calendar.ts";
 import { leastSeqAt } from "../../domain/ids.ts";
 import type { KeyLimits } from "../../domain/types.ts";
@@ -41,7 +41,7 @@ const noteUses = ({ elements }: Dialect): string => `INSERT INTO api_key_last_us
   GROUP BY CAST(u.value ->> 0 AS bigint) ORDER BY CAST(u.value ->> 0 AS bigint)
   ON CONFLICT (key_seq) DO UPDATE SET last_used_at_ms = excluded.last_used_at_ms WHERE api_key_last_used.last_used_at_ms < excluded.last_used_at_ms`;
 const NOTE_NETWORK = `INSERT INTO api_key_network (key_seq, network, first_used_at_ms) SELECT CAST(?1 AS bigint), CAST(?2 AS text), CAST(?3 AS bigint)
-  WHERE (SELECT count(*) FROM api_key_network WHERE key_seq = ?1) < ${MOST_KEY_NETWORKS} ON CONFLICT DO NOTHING`;
+  WHERE (SELECT count(*) FROM api_key_network WHERE key_seq = ?1) < ${MAX_KEY_NETWORKS} ON CONFLICT DO NOTHING`;
 const SET_METER =
   "UPDATE spend_limit SET day_limit_credits = ?2, week_limit_credits = ?3, month_limit_credits = ?4 WHERE seq = ?1";
 const INSERT_METER =
@@ -53,7 +53,7 @@ const COUNT_GOOD = `SELECT count(*) AS n FROM api_key k LEFT JOIN api_key_policy
     AND (t.expires_at_ms IS NULL OR t.expires_at_ms > CAST(?2 AS bigint))`;
 const ACCOUNT_OF = 'SELECT account_seq AS "accountSeq" FROM api_key WHERE seq = ?1';
 const ID_OF = "SELECT id FROM api_key WHERE seq = ?1";
-export const MOST_KEYS = 100;
+export const MAX_KEYS = 100;
 
 const printed = (models: readonly string[] | null): string | null => (models === null ? null : JSON.stringify(models));
 
@@ -109,7 +109,7 @@ const accountOf = function* (seq: number): SqlProgram<number> {
 /** Bounds the number of keys, because lists read all of them. @throws MutationRejected */
 const requireFreeKey = function* (accountSeq: number, atMs: number): SqlProgram<void> {
   const { n = 0 } = (yield* first<{ n: number }>(COUNT_GOOD, accountSeq, atMs)) ?? {};
-  if (n >= MOST_KEYS) throw new MutationRejected(`an account has ${MOST_KEYS} keys at most that are good; revoke one of them`);
+  if (n >= MAX_KEYS) throw new MutationRejected(`an account has ${MAX_KEYS} keys at most that are good; revoke one of them`);
 };
 
 const rotate = function* ({ keyId, overlapMs, id, hash, start, atMs }: RotateKey): SqlProgram<AdminResult> {

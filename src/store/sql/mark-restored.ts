@@ -1,7 +1,7 @@
 // Marks a store as restored: its in-flight attempts may have continued elsewhere.
 
 import { MutationRejected } from "./mutation-rejected.ts";
-import { RESTORED_AT, SETTLED_AT, TAKEN_AT, UP_TO_SEQ } from "./queries/recovery.ts";
+import { RESTORED_AT, SETTLED_AT_KEY, TAKEN_AT, UP_TO_SEQ } from "./queries/recovery.ts";
 import { change, first, type SqlProgram } from "./sql-program.ts";
 
 const META = "SELECT value FROM meta WHERE name = ?1";
@@ -28,7 +28,7 @@ export const markingRestored = function* ({ takenAtMs, nowMs }: { takenAtMs: num
   yield* change(PUT, TAKEN_AT, String(sinceMs));
   yield* change(PUT, RESTORED_AT, String(nowMs));
   yield* change(PUT, UP_TO_SEQ, String(newest));
-  yield* change("DELETE FROM meta WHERE name = ?1", SETTLED_AT);
+  yield* change("DELETE FROM meta WHERE name = ?1", SETTLED_AT_KEY);
   return sinceMs;
 };
 
@@ -36,5 +36,5 @@ export const markingRestored = function* ({ takenAtMs, nowMs }: { takenAtMs: num
 export const settlingRestored = function* (atMs: number): SqlProgram<void> {
   if ((yield* first<{ value: string }>(META, TAKEN_AT)) === undefined)
     throw new MutationRejected("nothing to settle: the database was never restored from a backup");
-  yield* change(PUT, SETTLED_AT, String(atMs));
+  yield* change(PUT, SETTLED_AT_KEY, String(atMs));
 };

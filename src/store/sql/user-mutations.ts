@@ -50,18 +50,18 @@ const userOf = function* (id: string): SqlProgram<StoredUser> {
   if (!row) throw new MutationRejected(`there is no user ${id}`);
   return row;
 };
-const insistOnNew = function* (email: string): SqlProgram<void> {
+const requireNewEmail = function* (email: string): SqlProgram<void> {
   if (yield* first("SELECT seq FROM console_user WHERE email = ?1", email))
     throw new MutationRejected(`${email} has a sign-in already`);
 };
-const insistOnNoOperator = function* (): SqlProgram<void> {
+const requireNoOperator = function* (): SqlProgram<void> {
   if (yield* first("SELECT seq FROM console_user WHERE role = 'operator' LIMIT 1"))
     throw new MutationRejected("the service is set up already");
 };
 
 /** Creates the user and the session of the sign-in. */
 const letIn = function* (member: Member, session: NewSession, invited: string | null): SqlProgram<number> {
-  yield* insistOnNew(member.email);
+  yield* requireNewEmail(member.email);
   const { userId, email, name, role, accountSeq, password, atMs } = member;
   const seq = yield* insert(INSERT_USER, userId, email, name, role, accountSeq, password, atMs);
   if (invited !== null) yield* change(USE_INVITATION, invited, atMs, seq);
@@ -73,11 +73,11 @@ const letIn = function* (member: Member, session: NewSession, invited: string | 
 
 const invite = function* (mutation: InviteUser, by: Principal | undefined): SqlProgram<AdminResult> {
   const { kind, atMs } = mutation;
-  if (kind === "setup") yield* insistOnNoOperator();
+  if (kind === "setup") yield* requireNoOperator();
   const user = kind === "reset" ? yield* userOf(mutation.userId ?? "") : null;
   if (user && user.disabled_at_ms !== null) throw new MutationRejected("a disabled user cannot sign in; enable the user first");
   if (kind === "invite") {
-    yield* insistOnNew(mutation.email ?? "");
+    yield* requireNewEmail(mutation.email ?? "");
     yield* change(WITHDRAW_EMAIL, mutation.email, atMs);
   } else yield* change(WITHDRAW_OLDER, kind, user?.seq ?? null, atMs);
   const madeBy = by?.name ?? "genrouter";
@@ -119,7 +119,7 @@ export const prepareUsers = (makeAccount: (account: { id: string; name: string; 
     const { hash, password, session, atMs } = mutation;
     const found = yield* first<StoredInvitation>(SELECT_INVITATION, hash, atMs);
     if (!found) throw new MutationRejected("this link was used, withdrawn, or is too old: ask for a new one");
-    if (found.kind === "setup") yield* insistOnNoOperator();
+    if (found.kind === "setup") yield* requireNoOperator();
     const seq = found.user_seq;
     if (seq === null) {
       const accountSeq = found.account_seq ?? (mutation.account ? yield* makeAccount({ ...mutation.account, atMs }) : null);

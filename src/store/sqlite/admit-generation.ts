@@ -2,7 +2,7 @@
 import type { Database } from "bun:sqlite";
 import { type FingerprintedRequest, isSameRequest } from "../../domain/idempotency.ts";
 import type { AdmitResult } from "../mutations.ts";
-import { admissionRefusal } from "../sql/admission-rules.ts";
+import { admissionError } from "../sql/admission-rules.ts";
 import { chain } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
@@ -40,7 +40,7 @@ export const prepareAdmit = (db: Database, money: Ledger, plans: Interned, limit
     const head = money.head(mutation.accountSeq);
     if (!head) throw new MutationRejected(`there is no account ${mutation.accountSeq}`);
     const { keySeq, createdAtMs, reservedCredits } = mutation;
-    const refusal = admissionRefusal(mutation, head, limits.expiry(keySeq, createdAtMs), () =>
+    const refusal = admissionError(mutation, head, limits.expiry(keySeq, createdAtMs), () =>
       limits.shortage(keySeq, createdAtMs, reservedCredits),
     );
     if (refusal) return known(mutation) ?? refusal;

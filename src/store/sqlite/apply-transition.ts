@@ -30,7 +30,7 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
   const select = db.prepare<RecordRow & { version: number | null }, [number]>(
     `SELECT ${RECORD_COLUMNS}, s.version FROM generation g LEFT JOIN snapshot s ON s.generation_seq = g.seq WHERE g.seq = ?1`,
   );
-  const insertJournal = db.prepare(
+  const insertGenerationEvent = db.prepare(
     `INSERT INTO generation_event (generation_seq, version, at_ms, epoch, state_after, event) VALUES (?1, ?2, ?3, ${epoch}, ?4, ?5)`,
   );
   const insertSnapshot = db.prepare("INSERT INTO snapshot VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6)");
@@ -108,7 +108,7 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
     const fault = snapshotFault(mutation);
     if (fault !== undefined) throw new MutationRejected(fault);
 
-    insertJournal.run(seq, version, mutation.atMs, mutation.stateAfter, mutation.eventJson);
+    insertGenerationEvent.run(seq, version, mutation.atMs, mutation.stateAfter, mutation.eventJson);
     for (const { n, sha256, bytes, mime, ms } of mutation.pinned ?? []) pin.run(seq, n, sha256, bytes, mime, ms, mutation.atMs);
     for (const change of mutation.attemptChanges) attempts.change(seq, change, mutation.atMs);
     const record = recordAfter(standing.record, mutation);

@@ -5,7 +5,7 @@ import { continueGenerationSeqAfter } from "../../domain/ids.ts";
 import type { Migrated } from "../migration-report.ts";
 import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../mutations.ts";
 import type { Mode, Store } from "../store.ts";
-import { insistOnSoundness } from "./corruption-check.ts";
+import { requireNoCorruption } from "./corruption-check.ts";
 import { claimDirectory, inodeOf } from "./directory-lock.ts";
 import { withCorruptionErrors } from "./errors.ts";
 import { ownDatabase } from "./initialize.ts";
@@ -79,7 +79,7 @@ const commitThrough =
 const beginEpoch = (path: string, { mode, migrated }: StoreOptions, pragmas: Pragmas): number => {
   const db = openWriter(path, pragmas);
   try {
-    insistOnSoundness(db, path);
+    requireNoCorruption(db, path);
     const epoch = ownDatabase(db, path, mode, Date.now(), migrated);
     const newest = db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM generation").get()?.seq;
     if (typeof newest === "number") continueGenerationSeqAfter(newest);

@@ -8,7 +8,7 @@ import { pragma } from "./open.ts";
 const CHECKED_BYTES = 64 * 1024 * 1024;
 
 /** @throws StoreDamaged for a corrupt page. */
-export const insistOnSoundness = (db: Database, path: string): void => {
+export const requireNoCorruption = (db: Database, path: string): void => {
   if (path === ":memory:" || statSync(path).size > CHECKED_BYTES) return;
   const found = pragma(db, "quick_check(1)");
   if (found !== "ok")

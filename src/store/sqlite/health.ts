@@ -1,7 +1,7 @@
 // Health of a database: file, WAL, pages, totals and parked generations.
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { RESTORED_AT, SETTLED_AT, TAKEN_AT } from "../sql/queries/recovery.ts";
+import { RESTORED_AT, SETTLED_AT_KEY, TAKEN_AT } from "../sql/queries/recovery.ts";
 import type { LedgerSums } from "../store.ts";
 import { SCHEMA_VERSION, schemaVersion } from "./migrate.ts";
 import { DATABASE_FILE, openReader } from "./open.ts";
@@ -25,7 +25,7 @@ export type DatabaseHealth = {
   restored: { takenAtMs: number; atMs: number; isSettled: boolean } | null;
 };
 
-const MOST_DAMAGE = 5;
+const MAX_DAMAGE = 5;
 
 /** Credits that came in must be on some side of the ledger. @returns missing or excess credits. */
 export const imbalanceOf = ({ available, held, charged, moved }: LedgerSums): number =>
@@ -54,7 +54,7 @@ export const inspectDatabase = (dir: string, isDeep: boolean): DatabaseHealth =>
   try {
     const check = isDeep ? "integrity_check" : "quick_check";
     const damage = db
-      .query<Record<string, string>, []>(`PRAGMA ${check}(${MOST_DAMAGE})`)
+      .query<Record<string, string>, []>(`PRAGMA ${check}(${MAX_DAMAGE})`)
       .all()
       .map((row) => Object.values(row)[0] ?? "")
       .filter((line) => line !== "ok");
@@ -78,7 +78,7 @@ export const inspectDatabase = (dir: string, isDeep: boolean): DatabaseHealth =>
       restored:
         takenAt === undefined || restoredAt === undefined
           ? null
-          : { takenAtMs: Number(takenAt), atMs: Number(restoredAt), isSettled: meta.get(SETTLED_AT) !== null },
+          : { takenAtMs: Number(takenAt), atMs: Number(restoredAt), isSettled: meta.get(SETTLED_AT_KEY) !== null },
     };
   } finally {
     db.close();

@@ -7,7 +7,7 @@ import { WrongMode } from "../errors.ts";
 import type { Migrated } from "../migration-report.ts";
 import type { Mode } from "../store.ts";
 import { migrate } from "./migrate.ts";
-import { insistOnHere } from "./migrated-marker.ts";
+import { requireNotMigrated } from "./migrated-marker.ts";
 
 const MODE_TEXT = { test: "for the simulator (--simulate)", live: "for real providers" } as const;
 
@@ -25,7 +25,7 @@ export const ownDatabase = (
   nowMs: number,
   onReport?: (migrated: Migrated) => void,
 ): number => {
-  insistOnHere(db);
+  requireNotMigrated(db);
   const migrated = migrate(db, path, nowMs);
   if (migrated) onReport?.(migrated);
   db.run("BEGIN IMMEDIATE");

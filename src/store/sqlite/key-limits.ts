@@ -6,7 +6,7 @@ import type { AdmitResult } from "../mutations.ts";
 import { BOUNDS, type Bound, type BoundRow, expiryOf, shortageOf, toBound } from "../sql/key-policy.ts";
 
 /** Maximum number of cached keys. */
-const MOST_KNOWN = 10_000;
+const MAX_KNOWN = 10_000;
 
 export const prepareLimits = (db: Database) => {
   const selectBound = db.prepare<BoundRow, [number]>(`${BOUNDS} AND t.key_seq = ?1`);
@@ -26,7 +26,7 @@ export const prepareLimits = (db: Database) => {
     if (known.has(keySeq)) return known.get(keySeq);
     const row = selectBound.get(keySeq);
     const bound = row ? toBound(row) : undefined;
-    if (known.size >= MOST_KNOWN) known.clear();
+    if (known.size >= MAX_KNOWN) known.clear();
     known.set(keySeq, bound);
     return bound;
   };

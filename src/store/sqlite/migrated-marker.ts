@@ -16,7 +16,7 @@ export const migratedTo = (db: Database): string | undefined =>
     : db.query<{ value: string }, [string]>("SELECT value FROM meta WHERE name = ?1").get(MOVED_TO)?.value;
 
 /** @throws StoreMigrated */
-export const insistOnHere = (db: Database): void => {
+export const requireNotMigrated = (db: Database): void => {
   const to = migratedTo(db);
   if (to !== undefined)
     throw new StoreMigrated(

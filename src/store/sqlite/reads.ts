@@ -6,7 +6,7 @@ import { readsThrough } from "../sql/reads.ts";
 import type { StoreReads } from "../store.ts";
 import { DirectoryUnusable, faultCode, faultText, withCorruptionErrors } from "./errors.ts";
 import { requireReadable, schemaVersion } from "./migrate.ts";
-import { insistOnHere } from "./migrated-marker.ts";
+import { requireNotMigrated } from "./migrated-marker.ts";
 import { DATABASE_FILE, openReader } from "./open.ts";
 import { openQuery, SQLITE } from "./sql-program.ts";
 import { verifyAll } from "./verify/all.ts";
@@ -51,7 +51,7 @@ export const openSqliteReads = async (
       if (schemaVersion(db) === 0)
         throw new DirectoryUnusable(`data directory ${dir}: its database is still empty; start the service once`);
       requireReadable(db, `data directory ${dir}`);
-      if (insistsOnHere) insistOnHere(db);
+      if (insistsOnHere) requireNotMigrated(db);
       const reads = readsOver(db);
       const isLarge = statSync(path).size >= largeBytes;
       return isLarge ? { ...reads, verify: (nowMs, report) => verifyOnThreads(path, nowMs, report) } : reads;

@@ -140,7 +140,7 @@ export const matched = (
 const jobsAreOwned: Audit = (evidence, fault) => {
   for (const { line, one, attempt } of matched(evidence, fault)) {
     if (line.ref !== null && line.ref !== attempt.ref) fault(`${one.id} ${attempt.n}: sent as ${line.ref}`);
-    const begun = one.journal.find(({ event }) => event.type === "slotTaken" && event.n === attempt.n);
+    const begun = one.events.find(({ event }) => event.type === "slotTaken" && event.n === attempt.n);
     if (!begun) fault(`${one.id} ${attempt.n}: submitted, but the journal has no slotTaken`);
     if (line.job_id !== null && attempt.job?.jobId !== line.job_id && !GIVEN_UP.has(attempt.state))
       fault(

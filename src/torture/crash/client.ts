@@ -97,11 +97,11 @@ export const runClient = async (planPath: string): Promise<void> => {
   const plan = JSON.parse(readFileSync(planPath, "utf8")) as ClientPlan;
   const log = openClientLog(plan.log);
   const parent = process.ppid;
-  let isToldToStop = false;
+  let isStopRequested = false;
   process.once("SIGTERM", () => {
-    isToldToStop = true;
+    isStopRequested = true;
   });
-  const isStopping = () => isToldToStop || process.ppid !== parent;
+  const isStopping = () => isStopRequested || process.ppid !== parent;
   process.stdout.write(`client of ${plan.workers} workers\n`);
   const sender: Sender = { keys: plan.keys, nodes: createNodeSelection(plan.urls, plan.patienceMs), log };
   await Promise.all(Array.from({ length: plan.workers }, (_, worker) => runWorker(plan, sender, worker, isStopping)));

@@ -16,18 +16,18 @@ export type Tenant = { accountId: string; accountSeq: number; key: string; credi
 
 /** The database of a service: its data directory, or the URL of a shared database. */
 export type DatabaseLocation = string;
-const isShared = (books: DatabaseLocation) => books.startsWith("postgres://");
+const isShared = (database: DatabaseLocation) => database.startsWith("postgres://");
 
 /** Opens the store as a service does. */
-const openDatabase = async (books: DatabaseLocation): Promise<Store> => {
-  if (!isShared(books)) return await openSqliteStore({ dir: books, mode: "test" });
+const openDatabase = async (database: DatabaseLocation): Promise<Store> => {
+  if (!isShared(database)) return await openSqliteStore({ dir: database, mode: "test" });
   const { openPostgresStore } = await import("../../store/postgres/client.ts");
-  return await openPostgresStore({ url: books, prepare: true, readers: 1, mode: "test" });
+  return await openPostgresStore({ url: database, prepare: true, readers: 1, mode: "test" });
 };
 
 /** Creates accounts directly in the store. With a data directory no service may be running. */
-export const endow = async (books: DatabaseLocation, credits: readonly number[]): Promise<Tenant[]> => {
-  const store = await openDatabase(books);
+export const endow = async (database: DatabaseLocation, credits: readonly number[]): Promise<Tenant[]> => {
+  const store = await openDatabase(database);
   const tenants: Tenant[] = [];
   const atMs = Date.now();
   for (const amount of credits) {
@@ -47,8 +47,8 @@ export const endow = async (books: DatabaseLocation, credits: readonly number[])
 };
 
 /** Adds credits to some accounts and updates their expected sum. */
-export const topUp = async (books: DatabaseLocation, tenants: readonly Tenant[], credits: number): Promise<void> => {
-  const store = await openDatabase(books);
+export const topUp = async (database: DatabaseLocation, tenants: readonly Tenant[], credits: number): Promise<void> => {
+  const store = await openDatabase(database);
   for (const tenant of tenants) {
     const { accountSeq } = tenant;
     await store.commit([
@@ -59,15 +59,15 @@ export const topUp = async (books: DatabaseLocation, tenants: readonly Tenant[],
   await store.close();
 };
 
-const openReads = async (books: DatabaseLocation): Promise<StoreReads> => {
-  if (!isShared(books)) return await openSqliteReads(books);
+const openReads = async (database: DatabaseLocation): Promise<StoreReads> => {
+  if (!isShared(database)) return await openSqliteReads(database);
   const { openPostgresReads } = await import("../../store/postgres/read-only-client.ts");
-  return await openPostgresReads({ url: books, prepare: true });
+  return await openPostgresReads({ url: database, prepare: true });
 };
 
 /** Reads the store, whether a service is running or not. */
-export const reading = async <T>(books: DatabaseLocation, work: (reads: StoreReads) => Promise<T>): Promise<T> => {
-  const reads = await openReads(books);
+export const reading = async <T>(database: DatabaseLocation, work: (reads: StoreReads) => Promise<T>): Promise<T> => {
+  const reads = await openReads(database);
   try {
     return await work(reads);
   } finally {

@@ -24,7 +24,7 @@ export const mergeEnds = (ends: readonly End[]): End => {
 };
 
 /** Responses without a generation, by their codes. */
-const turnedAway = (client: readonly ClientLine[]): Record<string, number> => {
+const rejectedByCode = (client: readonly ClientLine[]): Record<string, number> => {
   const codes: Record<string, number> = {};
   for (const line of client) if (line.type === "ack" && line.code !== null) codes[line.code] = (codes[line.code] ?? 0) + 1;
   return codes;
@@ -41,14 +41,14 @@ export const figuresOfLog = (path: string): Record<string, number> => {
 export const figuresOf = (counted: Record<string, number>, evidence: Evidence): Record<string, number> => {
   const tries = evidence.stored.flatMap((one) => one.tries);
   const reported = (type: string) =>
-    evidence.stored.flatMap((one) => one.journal).filter(({ event }) => event.type === type).length;
+    evidence.stored.flatMap((one) => one.events).filter(({ event }) => event.type === type).length;
   const inState = (state: string) => tries.filter((attempt) => attempt.state === state).length;
   const acked = (status: number) => evidence.client.filter((line) => line.type === "ack" && line.status === status).length;
   return {
     ...counted,
     acknowledged: acked(202),
     replayed: acked(200),
-    ...turnedAway(evidence.client),
+    ...rejectedByCode(evidence.client),
     endsSeen: evidence.client.filter((line) => line.type === "seen").length,
     generations: evidence.stored.length,
     succeeded: evidence.stored.filter(({ status }) => status === "succeeded").length,

@@ -13,7 +13,7 @@ export type LanesPlan = Omit<RandomPlan, "workers"> & {
 };
 
 const FEWEST_WORKERS = 16;
-const MOST_WORKERS = 32;
+const MAX_WORKERS = 32;
 /** The first lane uses the seed itself, so that a seed alone reproduces a world. */
 const LANE_SEEDS = 100_003;
 
@@ -38,7 +38,7 @@ export const runLanes = async ({ lanes, ...plan }: LanesPlan): Promise<End> => {
         seed,
         dir: join(plan.dir, `lane-${lane + 1}`),
         cycles: Math.floor((plan.cycles + lane) / lanes),
-        workers: plan.workers ?? FEWEST_WORKERS + (seed % (MOST_WORKERS - FEWEST_WORKERS + 1)),
+        workers: plan.workers ?? FEWEST_WORKERS + (seed % (MAX_WORKERS - FEWEST_WORKERS + 1)),
         report: (line) => plan.report(isOne ? line : `world ${lane + 1}, ${line}`),
         onCycle: (one) => {
           far[lane] = one;

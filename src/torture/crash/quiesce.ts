@@ -37,7 +37,7 @@ const HURRIED = { stuckMs: 5000, settleMs: 15_000 } as const;
 const POLL_MS = 25;
 /** Interval between two counts of open generations; the checks in between only test for any. */
 const COUNT_MS = 500;
-const MOST_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 const AT_A_TIME = 16;
 /** For a violated invariant: rows, and characters of each. Characters of a verify output without a verdict. */
 const ROWS_SHOWN = 3;
@@ -49,7 +49,7 @@ export type QuiescePlan = {
   /** The service, or its nodes, each with its directory. */
   places: readonly [ServicePlace, ...ServicePlace[]];
   /** The database, if it is not in the directory of a single place. */
-  books?: DatabaseLocation;
+  database?: DatabaseLocation;
   simulatorPlace: SimulatorPlace;
   tenants: readonly Tenant[];
   client: ClientPlan;
@@ -113,15 +113,15 @@ const retry = async (plan: ClientPlan): Promise<Check & { retried: number }> => 
  * Waits for the end of every generation; the audit reports one that does not end.
  * @param stuck number of generations that are known to be stuck and are not awaited. @returns the number of open generations
  */
-const settle = (books: DatabaseLocation, isHurried: () => boolean, stuck = 0): Promise<number> =>
-  reading(books, async (reads) => {
+const settle = (database: DatabaseLocation, isHurried: () => boolean, stuck = 0): Promise<number> =>
+  reading(database, async (reads) => {
     const beganMono = performance.now();
     let fewest = Number.POSITIVE_INFINITY;
     let [movedMono, countedMono] = [beganMono, Number.NEGATIVE_INFINITY];
     for (;;) {
       const nowMono = performance.now();
       const isCounting = nowMono - countedMono >= COUNT_MS;
-      const left = (await reads.unfinished(0, isCounting ? MOST_COUNTED : stuck + 1)).length;
+      const left = (await reads.unfinished(0, isCounting ? MAX_COUNTED : stuck + 1)).length;
       if (left <= stuck) return left;
       if (isCounting) {
         if (left < fewest) movedMono = nowMono;
@@ -148,8 +148,8 @@ export const showAll = async (
 };
 
 /** The balance of each account, from the store. */
-export const balancesOf = (books: DatabaseLocation, tenants: readonly Tenant[]): Promise<Evidence["balances"]> =>
-  reading(books, (reads) =>
+export const balancesOf = (database: DatabaseLocation, tenants: readonly Tenant[]): Promise<Evidence["balances"]> =>
+  reading(database, (reads) =>
     Promise.all(
       tenants.map(async ({ accountId }) => {
         const account = await reads.account(accountId);
@@ -199,16 +199,16 @@ const stopAll = async (services: readonly ServiceProcess[]): Promise<Check> => {
 export const quiesce = async (plan: QuiescePlan): Promise<Quiesced> => {
   const { genrouter, places, simulatorPlace, tenants, client, isHurried = () => false } = plan;
   const [first] = places;
-  const books = plan.books ?? first.dir;
+  const database = plan.database ?? first.dir;
   const calm = await startSimulator(genrouter, { ...simulatorPlace, speed: PEACE_SPEED });
   const services = await Promise.all(places.map((place) => startService(genrouter, { ...place, speed: PEACE_SPEED })));
   const urls = services.map(({ url }) => url);
   const beganMono = performance.now();
-  const stuck = await settle(books, isHurried);
+  const stuck = await settle(database, isHurried);
   const settleMs = Math.round(performance.now() - beganMono);
   const { retried, ...retries } = await retry(client);
-  const unended = await settle(books, isHurried, stuck);
-  const stored = await reading(books, (reads) => readStored(reads, tenants));
+  const unended = await settle(database, isHurried, stuck);
+  const stored = await reading(database, (reads) => readStored(reads, tenants));
   const shown = await showAll(urls[0] ?? "", client.keys, stored);
   const looked = (await plan.look?.(urls, stored)) ?? [];
   const stopped = await stopAll(services);
@@ -217,7 +217,7 @@ export const quiesce = async (plan: QuiescePlan): Promise<Quiesced> => {
   return {
     stored,
     shown,
-    balances: await balancesOf(books, tenants),
+    balances: await balancesOf(database, tenants),
     client: readClientLog(client.log),
     checks: [retries, ...looked, stopped, await verify(genrouter, first)],
     retried,

@@ -1,7 +1,7 @@
 // Reads all generations of a crash run from the store, through their holds.
 import { createHash } from "node:crypto";
 import type { Attempt, GenerationRecord, JsonObject, TransferKind } from "../../domain/types.ts";
-import type { JournalLine, StoreReads, TransferRow } from "../../store/store.ts";
+import type { StoredEvent, StoreReads, TransferRow } from "../../store/store.ts";
 import type { Tenant } from "./crash-fixture.ts";
 import { hashOf } from "./workload.ts";
 
@@ -13,7 +13,7 @@ export type Stored = GenerationRecord & {
   key: string | null;
   bodyHash: string | null;
   tries: Attempt[];
-  journal: JournalLine[];
+  events: StoredEvent[];
   transfers: StoredTransfer[];
   /** Orphaned attempts of the generation, by number. */
   orphans: number[];
@@ -40,7 +40,7 @@ export const readStored = async (reads: StoreReads, tenants: readonly Tenant[]):
           key,
           bodyHash: made ? hashOf(JSON.parse(made.body) as JsonObject) : null,
           tries: await reads.attemptsOf(record.seq),
-          journal: await reads.journalOf(record.seq),
+          events: await reads.eventsOf(record.seq),
           orphans: (orphans.get(record.id) ?? []).map(({ n }) => n),
           transfers: (await reads.transfersOf(record.seq)).map(({ kind, credits }) => ({ kind, credits })),
         });

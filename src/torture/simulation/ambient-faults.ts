@@ -7,7 +7,7 @@ import type { Timeline } from "./timeline.ts";
 const MINUTE_MS = 60_000;
 
 /** Schedules the occasional faults: a full disk, a wall clock jump, a new catalogue, the drain of a node, outages. */
-export const makeWeather = (of: {
+export const createAmbientFaults = (of: {
   world: Timeline;
   dice: Rng;
   faults: () => Faults;
@@ -17,7 +17,7 @@ export const makeWeather = (of: {
   retire: () => void;
   goOut: (ms: number) => void;
   brownOut: (ms: number) => void;
-  takeBucketAway: (ms: number) => void;
+  interruptBucket: (ms: number) => void;
 }) => {
   const { world, dice, faults } = of;
   const every = (ms: number, look: () => void) => {
@@ -36,7 +36,7 @@ export const makeWeather = (of: {
   const outages = dice.fork("outages");
   every(MINUTE_MS, () => {
     if (outages.chance(faults().brownOut)) of.brownOut(10 * MINUTE_MS);
-    if (outages.chance(faults().bucketAway)) of.takeBucketAway(outages.pick([1, 12, 60, 600]) * 1000);
+    if (outages.chance(faults().bucketAway)) of.interruptBucket(outages.pick([1, 12, 60, 600]) * 1000);
   });
   every(10 * MINUTE_MS * dice.between(0.2, 1), () => {
     if (dice.chance(faults().clockJump)) of.turnClock(dice.between(-15, 15) * MINUTE_MS);

@@ -20,8 +20,8 @@ export const judgeArrival = async (reads: StoreReads, { ref, isQuestion, verdict
   const faults: string[] = [];
   const [unfinished] = await reads.unfinished(seq - 1, 1);
   // After a refusal the same attempt is sent again; only its first submission must be in time.
-  const journal = await reads.journalOf(seq);
-  const sendings = journal.filter(({ event }) => event.type === "slotTaken" && event.n === n).length;
+  const events = await reads.eventsOf(seq);
+  const sendings = events.filter(({ event }) => event.type === "slotTaken" && event.n === n).length;
   if (sendings === 1 && unfinished?.seq === seq && mine.sentAtMs > unfinished.waitEndsAtMs)
     faults.push(`${ref}: first sent after max_wait_s was over`);
   if (
@@ -32,8 +32,8 @@ export const judgeArrival = async (reads: StoreReads, { ref, isQuestion, verdict
   if (isQuestion && verdict === "accepted" && mine.state !== "sending")
     faults.push(`${ref}: asking about it bought a job when it was ${mine.state}`);
   // An abandoned attempt that delivers late is resumed. A request that was sent before may still arrive afterwards.
-  const sentAt = journal.findLastIndex(({ event }) => event.type === "slotTaken" && event.n === n);
-  const isBack = (other: number) => journal.slice(sentAt).some(({ event }) => RETAKEN.has(event.type) && event.n === other);
+  const sentAt = events.findLastIndex(({ event }) => event.type === "slotTaken" && event.n === n);
+  const isBack = (other: number) => events.slice(sentAt).some(({ event }) => RETAKEN.has(event.type) && event.n === other);
   for (const other of attempts)
     if (other.n < n && UNDER_WAY.has(other.state) && !isBack(other.n))
       faults.push(`${ref}: sent while attempt ${other.n} was still ${other.state}`);

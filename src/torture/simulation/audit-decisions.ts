@@ -3,7 +3,7 @@
 // Each decision counts once, and only for its own generation.
 
 import type { Attempt, GenerationRecord } from "../../domain/types.ts";
-import type { JournalLine, StoreReads } from "../../store/store.ts";
+import type { StoredEvent, StoreReads } from "../../store/store.ts";
 import type { AuditRow } from "../../store/user-reads.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
 import { OPERATOR, type Order } from "./operator.ts";
@@ -12,25 +12,25 @@ import type { Upstream } from "./upstream.ts";
 export type DecisionEvidence = {
   orders: readonly Order[];
   upstream: Pick<Upstream, "jobs">;
-  reads: Pick<StoreReads, "journalOf" | "transfersOf" | "attemptsOf" | "audit">;
+  reads: Pick<StoreReads, "eventsOf" | "transfersOf" | "attemptsOf" | "audit">;
   situations: CoverageCounters;
 };
 
 const TYPES = { settle: "settledByOperator", fail: "failedByOperator", retry: "retriedByOperator" } as const;
 const SEEN = { settle: "decidedSettle", fail: "decidedFail", retry: "decidedRetry" } as const;
-const MOST_LINES = 100_000;
+const MAX_LINES = 100_000;
 /** The longest delay before an owner learns of a decision, if it is cut off, stopped or dead and clocks differ. */
-const LONGEST_UNHEARD_MS = 45 * 60_000;
+const MAX_UNHEARD_MS = 45 * 60_000;
 
 /** Transitions that carry out a decision. */
-const stepsOf = ({ decision, reason }: Order, journal: readonly JournalLine[]): JournalLine[] =>
-  journal.filter(({ event }) => event.type === TYPES[decision] && event.reason === reason);
+const stepsOf = ({ decision, reason }: Order, events: readonly StoredEvent[]): StoredEvent[] =>
+  events.filter(({ event }) => event.type === TYPES[decision] && event.reason === reason);
 
 /** Compares the response to one decision with the stored data. */
-const auditOrder = (order: Order, journal: readonly JournalLine[], lines: readonly AuditRow[], end: GenerationRecord) => {
+const auditOrder = (order: Order, events: readonly StoredEvent[], lines: readonly AuditRow[], end: GenerationRecord) => {
   const { id, decision, reason, answer, refused, requestedAtMs } = order;
   const name = `${id}, ${reason} (${decision})`;
-  const steps = stepsOf(order, journal);
+  const steps = stepsOf(order, events);
   const faults: string[] = [];
   if (steps.length > 1) faults.push(`${name}: carried out ${steps.length} times`);
   if (lines.length > 1) faults.push(`${name}: ${lines.length} lines in the audit log`);
@@ -45,7 +45,7 @@ const auditOrder = (order: Order, journal: readonly JournalLine[], lines: readon
   // The owner learns of the decision, unless the generation has ended before.
   const endedMs = end.completedAtMs ?? Number.POSITIVE_INFINITY;
   const isNoted = answer !== null && answer.status !== "succeeded" && answer.status !== "failed";
-  if (isNoted && decision === "fail" && steps.length === 0 && endedMs > requestedAtMs + LONGEST_UNHEARD_MS)
+  if (isNoted && decision === "fail" && steps.length === 0 && endedMs > requestedAtMs + MAX_UNHEARD_MS)
     faults.push(`${name}: accepted, and the generation continued for ${Math.round((endedMs - requestedAtMs) / 60_000)} min`);
   return faults;
 };
@@ -53,19 +53,19 @@ const auditOrder = (order: Order, journal: readonly JournalLine[], lines: readon
 /** Checks the outcome of decisions about one generation. */
 const auditEnd = (
   end: GenerationRecord,
-  journal: readonly JournalLine[],
+  events: readonly StoredEvent[],
   attempts: readonly Attempt[],
   evidence: DecisionEvidence,
 ) => {
   const { upstream, situations } = evidence;
   const faults: string[] = [];
-  const last = journal.at(-1);
+  const last = events.at(-1);
   const isFailedByOperator = last?.event.type === TYPES.fail;
-  if (journal.some((line) => line.event.type === TYPES.fail && line !== last))
+  if (events.some((line) => line.event.type === TYPES.fail && line !== last))
     faults.push(`${end.id}: continued after an operator had failed it`);
   if (isFailedByOperator && (end.status !== "failed" || end.costCredits !== 0))
     faults.push(`${end.id}: failed by an operator, and ${end.status} at ${end.costCredits}`);
-  const settled = journal.findLast(({ event }) => event.type === TYPES.settle);
+  const settled = events.findLast(({ event }) => event.type === TYPES.settle);
   const collected = end.status === "succeeded" ? last?.event : undefined;
   if (settled) situations.count(collected && collected.n === settled.event.n ? "settledCharged" : "settledElsewhere");
   const charged = attempts.filter(({ state }) => state === "delivered");
@@ -87,7 +87,7 @@ export const auditDecisions = async (
   const { orders, reads, situations } = evidence;
   if (orders.length === 0) return [];
   const faults: string[] = [];
-  const log = Map.groupBy(await reads.audit(null, MOST_LINES, { action: "decide-generation" }), ({ detail }) => detail.reason);
+  const log = Map.groupBy(await reads.audit(null, MAX_LINES, { action: "decide-generation" }), ({ detail }) => detail.reason);
   for (const [id, mine] of Map.groupBy(orders, (order) => order.id)) {
     const end = ends.get(id);
     const [first] = mine;
@@ -95,15 +95,15 @@ export const auditDecisions = async (
       faults.push(`${id}: decided, and not there`);
       continue;
     }
-    const journal = await reads.journalOf(first.seq);
+    const events = await reads.eventsOf(first.seq);
     for (const order of mine) {
-      const [step] = stepsOf(order, journal);
+      const [step] = stepsOf(order, events);
       if (step) situations.count(SEEN[order.decision]);
       if (order.answer && !step) situations.count("decisionsOvertaken");
       if (!order.answer && order.refused === null) situations.count("decisionsUnanswered");
-      faults.push(...auditOrder(order, journal, log.get(order.reason) ?? [], end));
+      faults.push(...auditOrder(order, events, log.get(order.reason) ?? [], end));
     }
-    faults.push(...auditEnd(end, journal, await reads.attemptsOf(first.seq), evidence));
+    faults.push(...auditEnd(end, events, await reads.attemptsOf(first.seq), evidence));
     const captures = (await reads.transfersOf(first.seq)).filter(({ kind }) => kind === "capture");
     if (captures.length !== (end.status === "succeeded" ? 1 : 0))
       faults.push(`${id}: ${end.status}, and charged ${captures.length} times`);

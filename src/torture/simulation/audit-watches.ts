@@ -3,7 +3,7 @@ import type { Evidence } from "./audit.ts";
 
 const MINUTE_MS = 60_000;
 /** The longest pause between polls of an abandoned attempt, including gateway failures. */
-const LONGEST_SILENCE_MS = 15 * MINUTE_MS;
+const MAX_SILENCE_MS = 15 * MINUTE_MS;
 /** A result and the end of its generation may cross within this time. */
 const CROSSING_MS = MINUTE_MS;
 
@@ -27,7 +27,7 @@ export const auditWatches = async (
     if (!attempt) continue;
     const isAsked = attempt.watchUntilMs !== null;
     const hasBeenOverMs = nowMs - Math.max(job.endsAtMs, job.deafUntilMs, openSinceMs, job.takenAtMs);
-    if (isAsked && hasBeenOverMs > LONGEST_SILENCE_MS && nowMs < job.forgottenAtMs)
+    if (isAsked && hasBeenOverMs > MAX_SILENCE_MS && nowMs < job.forgottenAtMs)
       faults.push(
         `${job.jobId}: over for ${Math.round(hasBeenOverMs / MINUTE_MS)} min, and its ${attempt.state} attempt ${attempt.ref} is still to be asked about`,
       );

@@ -58,10 +58,10 @@ export type ClientDeps = {
   notebook: ClientLog;
 };
 
-const LONGEST_ANSWER_MS = 20_000;
+const MAX_ANSWER_MS = 20_000;
 /** Temporary API errors, after which the same request is repeated later. */
 const PASSING: ReadonlySet<string> = new Set(["restarting", "busy", "concurrency_limit", "model_unavailable"]);
-const MOST_TRIES = 40;
+const MAX_TRIES = 40;
 
 const inputOfRequest = ({ prompt, clip }: PlannedRequest): JsonObject => ({
   prompt,
@@ -96,7 +96,7 @@ export const createClients = (deps: ClientDeps) => {
       return await request(engine);
     };
     // An exception corresponds to a 500, which proves nothing.
-    const answer = await Promise.race([answered().catch(() => undefined), sleep(LONGEST_ANSWER_MS)]);
+    const answer = await Promise.race([answered().catch(() => undefined), sleep(MAX_ANSWER_MS)]);
     return answer ?? undefined;
   };
 
@@ -183,7 +183,7 @@ export const createClients = (deps: ClientDeps) => {
 
   /** Completes a planned request: submits until a final response arrives, then polls to the end. */
   const fulfil = async (planned: PlannedRequest): Promise<void> => {
-    for (let turn = 0; turn < MOST_TRIES; turn += 1) {
+    for (let turn = 0; turn < MAX_TRIES; turn += 1) {
       const response = await submitOnce(planned);
       if (response?.accepted) {
         await follow(response.accepted.id, planned.account);

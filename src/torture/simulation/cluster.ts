@@ -39,7 +39,7 @@ export const drawNodes = (dice: Rng, requested: number | undefined): number => {
 /** The faults of one node among several. True time. */
 type Trouble = { cutUntilMs: number; deafUntilMs: number; fullUntilMs: number };
 /** How long the store is unavailable, s; usually shorter than a process waits for it. */
-const AWAY_S = [1, 12, 12, 12, 12, 60, 600] as const;
+const OUTAGE_S = [1, 12, 12, 12, 12, 60, 600] as const;
 
 /** Duration of a fault that affects leases: usually about one lease, sometimes much longer. */
 const spellMs = (dice: Rng, leaseMs: number): number =>
@@ -61,8 +61,8 @@ export const createCluster = (of: {
   }
 
   const leaseMs = dice.pick(LEASES_MS);
-  const book: OwnershipOracle = createOwnershipOracle(fault);
-  const shared = createSharedDatabase({ database: environment.database, reads: of.reads, world, book });
+  const oracle: OwnershipOracle = createOwnershipOracle(fault);
+  const shared = createSharedDatabase({ database: environment.database, reads: of.reads, world, ownership: oracle });
   const counts = { partitions: 0, zombies: 0, takeOvers: 0 };
   const troubles: Trouble[] = Array.from({ length: count }, () => ({ cutUntilMs: 0, deafUntilMs: 0, fullUntilMs: 0 }));
   const outages = dice.fork("outages");
@@ -76,14 +76,14 @@ export const createCluster = (of: {
     return createNode(`n${at + 1}`, {
       ...environment,
       shared: {
-        ...{ database: shared, book, leaseMs },
+        ...{ database: shared, ownership: oracle, leaseMs },
         cutUntilMs: () => trouble.cutUntilMs,
         deafUntilMs: () => trouble.deafUntilMs,
         /** The store becomes unavailable shortly before a provider responds. */
         answers: (ms) => {
           const likelier = ms > 0 ? 3 : 1;
           if (!outages.chance(likelier * faults().storeAway)) return;
-          world.after(outages.between(0.6, 1) * ms + outages.pick([20, 400]) * outages.roll(), takeStoreAway);
+          world.after(outages.between(0.6, 1) * ms + outages.pick([20, 400]) * outages.roll(), interruptStore);
         },
         isSpoolFull: () => world.nowMs() < trouble.fullUntilMs,
         tookOver: (generations) => {
@@ -124,17 +124,17 @@ export const createCluster = (of: {
     }
   };
   /** Cuts off all nodes at once. Sometimes the disk of a node is full at the same time. */
-  const takeStoreAway = () => {
-    const awayS = outages.pick(AWAY_S);
+  const interruptStore = () => {
+    const outageS = outages.pick(OUTAGE_S);
     for (const trouble of troubles) {
-      trouble.cutUntilMs = Math.max(trouble.cutUntilMs, world.nowMs() + awayS * 1000);
-      if (outages.chance(3 * faults().spoolFull)) trouble.fullUntilMs = world.nowMs() + awayS * 1000 * outages.roll();
+      trouble.cutUntilMs = Math.max(trouble.cutUntilMs, world.nowMs() + outageS * 1000);
+      if (outages.chance(3 * faults().spoolFull)) trouble.fullUntilMs = world.nowMs() + outageS * 1000 * outages.roll();
     }
-    environment.situations.count(`storeAway${awayS}`);
-    trace.report("store", "away", "", `${awayS} s`);
+    environment.situations.count(`storeAway${outageS}`);
+    trace.report("store", "away", "", `${outageS} s`);
   };
   const storeEveryMinute = () => {
-    if (outages.chance(faults().storeAway)) takeStoreAway();
+    if (outages.chance(faults().storeAway)) interruptStore();
     world.after(MINUTE_MS * outages.between(0.5, 1.5), storeEveryMinute);
   };
   const everyMinute = (at: number) => () => {
@@ -164,6 +164,6 @@ export const createCluster = (of: {
       world.after(10 * MINUTE_MS * dice.roll(), rollOn);
       world.after(MINUTE_MS * outages.roll(), storeEveryMinute);
     },
-    figures: () => ({ sharedWorlds: 1, ...counts, ...book.figures() }),
+    figures: () => ({ sharedWorlds: 1, ...counts, ...oracle.figures() }),
   };
 };

@@ -5,7 +5,7 @@ import type { NodeLife } from "./node-life.ts";
 
 /** `confirm_s` of a route without its own value, and the longest pause between two lookups including their duration. */
 const CONFIRM_MS = 120_000;
-const LONGEST_GAP_MS = 70_000;
+const MAX_GAP_MS = 70_000;
 
 export type Questions = {
   /**
@@ -26,13 +26,13 @@ export const createConfirmBound = (of: {
     requested: (ref, isUnclear, by) => {
       const nowMs = life.world.nowMs();
       const known = silent.get(ref);
-      const isAnew = known?.by !== by || nowMs - known.lastMs > LONGEST_GAP_MS || life.frozenUntilMs() > known.sinceMs;
+      const isAnew = known?.by !== by || nowMs - known.lastMs > MAX_GAP_MS || life.frozenUntilMs() > known.sinceMs;
       if (!isUnclear) silent.delete(ref);
       else if (isAnew) silent.set(ref, { by, sinceMs: nowMs, lastMs: nowMs, isOver: false });
       else {
         known.lastMs = nowMs;
         const silentMs = nowMs - known.sinceMs;
-        if (silentMs > CONFIRM_MS + LONGEST_GAP_MS)
+        if (silentMs > CONFIRM_MS + MAX_GAP_MS)
           of.fault(`${ref}: asked about for ${silentMs} ms, and its provider answers nothing`);
         if (silentMs < CONFIRM_MS || known.isOver) return;
         known.isOver = true;

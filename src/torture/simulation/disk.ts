@@ -25,7 +25,7 @@ export const defective =
  * Reports a transition that the store refuses although it was not tampered with; the service must never send one. @param sent the
  * mutations as the store received them
  */
-export const insistOnSteps = (
+export const checkTransitions = (
   mutations: readonly Mutation[],
   sent: readonly Mutation[],
   outcomes: readonly MutationResult[],
@@ -121,7 +121,7 @@ export const createDisk = async (deps: DiskDeps): Promise<Store> => {
     if (isUnknown && dice.chance(0.5)) throw new StoreUnknown("a sync failed, and nothing was written");
     const sent = mutations.map(deps.tamper);
     const outcomes = await inner.commit(sent);
-    insistOnSteps(mutations, sent, outcomes, deps.fault);
+    checkTransitions(mutations, sent, outcomes, deps.fault);
     mutations.forEach((mutation, at) => {
       const outcome = outcomes[at];
       if (outcome) describeMutation(trace, life.name, mutation, outcome);

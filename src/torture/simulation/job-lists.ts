@@ -52,7 +52,7 @@ export const lookUpOnList = async (of: {
     .map(({ jobId, ref, input: listed, takenAtMs }) => ({ jobId, ref, input: listed, takenAtMs }));
   const headers = { date: new Date(of.providerMs).toUTCString() };
   const sent = JSON.stringify((JSON.parse(attempt.request ?? "null") as { input: string }).input);
-  const desk = {
+  const client = {
     adapter: listReader(provider, of.recovery, sent),
     request: async ({ url }: { url: string }) => {
       const from = Number(url.slice("list:".length));
@@ -62,7 +62,7 @@ export const lookUpOnList = async (of: {
     },
   };
   return await lookUpJob(
-    desk as unknown as ProviderClient,
+    client as unknown as ProviderClient,
     {
       context: { ref: attempt.ref, endpoint, options, baseUrl: "", input },
       sentAtMs: attempt.sentAtMs ?? 0,

@@ -34,7 +34,7 @@ const ENOUGH_FOR_ALL_CROSSINGS = 500;
 /** This many seeds reach every situation of the coverage counters. */
 const ENOUGH_FOR_ALL_SITUATIONS = 2_000;
 const PROGRESS_MS = 5_000;
-const MOST_NODES = 3;
+const MAX_NODES = 3;
 
 const report = (line: string) => process.stdout.write(`${line}\n`);
 const stop = (why: string): never => {
@@ -88,7 +88,7 @@ if (words.help) {
 }
 const wishes = countOf("wishes", words.wishes);
 const nodes = countOf("nodes", words.nodes);
-if (nodes !== undefined && (nodes < 1 || nodes > MOST_NODES)) stop(`--nodes: expected 1 to ${MOST_NODES}`);
+if (nodes !== undefined && (nodes < 1 || nodes > MAX_NODES)) stop(`--nodes: expected 1 to ${MAX_NODES}`);
 const options: WorldOptions = {
   ...(words.without ? { without: words.without.split(",").map(faultOf) } : {}),
   ...(wishes === undefined ? {} : { wishes }),

@@ -39,7 +39,7 @@ export const createMedia = (
     upstream: Upstream;
     isShared: boolean;
     /** Whether the file storage currently refuses all requests. */
-    isAway: () => boolean;
+    isUnavailable: () => boolean;
     /** A result from a response is stored. */
     inHand: (job: UpstreamJob) => void;
     situations: CoverageCounters;
@@ -64,7 +64,7 @@ export const createMedia = (
       return { kind: "refused", why, mayPass };
     };
     if (dice.chance(faults.awayClip)) return refuse("its server answers 503", true);
-    if (deps.isAway() || dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
+    if (deps.isUnavailable() || dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
     const ms = shown.fetchedMs;
     const why = lengthFault({ kind: "video", ms }, wanted);
     if (why !== undefined) return { kind: "refused", why, mayPass: false };
@@ -88,7 +88,7 @@ export const createMedia = (
     keepInline: async (_, results) => {
       const [file] = results;
       if (!file?.url.startsWith(INLINE)) return [...results];
-      if (deps.isAway()) {
+      if (deps.isUnavailable()) {
         deps.situations.count("instantHeld");
         throw new StorageRefused("the place of files is away");
       }
@@ -108,7 +108,7 @@ export const createMedia = (
       if (job?.fileIsLost) return { kind: "unreadable", detail: "not a picture", isUnusable: true };
       if (!job || (isRemote && dice.chance(faults.badFile))) return { kind: "unreadable", detail: "not a picture" };
       if (isRemote && dice.chance(faults.expiredFile)) return { kind: "expired", detail: "403" };
-      if (deps.isAway() || dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
+      if (deps.isUnavailable() || dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
       if (signal.aborted) return { kind: "unreadable", detail: "given up" };
       const name = fileNameOf(job.provider, job.jobId);
       const output = delivered(job.kind, job.wrong, name);

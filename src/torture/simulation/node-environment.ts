@@ -1,7 +1,7 @@
 // Environment of a simulated node, and the interface through which the world controls it.
 import type { Catalogue } from "../../../catalogue/load.ts";
 import type { GenerationAdmin } from "../../admin/generations.ts";
-import type { By } from "../../admin/principal.ts";
+import type { WithPrincipal } from "../../admin/principal.ts";
 import type { Core } from "../../app/core-types.ts";
 import type { StoreReads } from "../../store/store.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
@@ -30,7 +30,7 @@ export type NodeEnvironment = DurableFiles & {
   catalogue: () => Catalogue;
   wallMs: () => number;
   isDiskFull: () => boolean;
-  isBucketAway: () => boolean;
+  isBucketUnavailable: () => boolean;
   answers: Answers;
   situations: CoverageCounters;
   /** A submission is sent; its sender learns that the provider accepted nothing. */
@@ -50,7 +50,7 @@ export type NodeEnvironment = DurableFiles & {
 
 export type Sharing = {
   database: SharedDatabase;
-  book: OwnershipOracle;
+  ownership: OwnershipOracle;
   leaseMs: number;
   /** Until when this node cannot reach the store, or cannot renew its lease; true time. */
   cutUntilMs: () => number;
@@ -72,7 +72,7 @@ export type Node = {
   /** The core of this life after its recovery; undefined while it is down or starting. */
   engine(): Core | undefined;
   /** The admin service for decisions about generations; undefined whenever the core is. */
-  admin(): By<GenerationAdmin> | undefined;
+  admin(): WithPrincipal<GenerationAdmin> | undefined;
   life(): NodeLife | undefined;
   /** The true time at which this life finished its start. */
   openSinceMs(): number;

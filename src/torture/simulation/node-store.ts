@@ -8,7 +8,7 @@ import { ConnectionLost } from "../../store/postgres/errors.ts";
 import { createRenewalStreak, renewalTimeoutMs } from "../../store/postgres/node-lease.ts";
 import type { Store } from "../../store/store.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
-import { ASKED, crossingOf, type DiskDeps, describeMutation, insistOnSteps, lateReads } from "./disk.ts";
+import { ASKED, checkTransitions, crossingOf, type DiskDeps, describeMutation, lateReads } from "./disk.ts";
 import type { Rows, SharedDatabase, Transaction } from "./shared-database.ts";
 import { UNASKED } from "./unused-reads.ts";
 
@@ -22,14 +22,14 @@ export type NodeStoreDeps = Omit<DiskDeps, "database"> & {
 };
 
 /** As in the driver: the longest duration of a transaction, and the longest outage of the store. */
-const LONGEST_MS = 10_000;
+const MAX_MS = 10_000;
 const PATIENCE_MS = 30_000;
 /** Interval between checks whether a transaction with an unknown outcome is over. */
 const POLL_MS = 250;
 /** After this time without a connection a read fails. */
 const READ_PATIENCE_MS = 3_400;
 /** Hints for an owner: responses have the numbers of their attempts, which are far above those of decisions. */
-const MOST_ATTEMPTS = 10_000;
+const MAX_ATTEMPTS = 10_000;
 /** Share of the lease renewals with a late response. */
 const LATE_LOOKS = 0.05;
 /** Reads of a takeover, and of the disabled routes and breakers of other nodes, in addition to those of a single node. */
@@ -41,7 +41,7 @@ export const OUT_OF_REACH = "the store is out of reach";
 export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
   const { life, dice, trace, shared, leaseMs } = deps;
   const { world } = life;
-  const longestMs = Math.min(LONGEST_MS, leaseMs);
+  const longestMs = Math.min(MAX_MS, leaseMs);
   const cutForMs = () => Math.max(0, deps.cutUntilMs() - world.nowMs());
   if (cutForMs() > 0) throw new ConnectionLost(OUT_OF_REACH);
   const { epoch, slot, newestGeneration } = shared.open(life.name, leaseMs, life.clock.nowMs());
@@ -127,7 +127,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
     const outcomes = await transact((rows) => {
       const sent = mutations.map(deps.tamper);
       const reported = rows.carryOut(sent);
-      insistOnSteps(mutations, sent, reported, deps.fault);
+      checkTransitions(mutations, sent, reported, deps.fault);
       mutations.forEach((mutation, at) => {
         const outcome = reported[at];
         if (outcome) describeMutation(trace, life.name, mutation, outcome);
@@ -177,7 +177,7 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
       leaveHint: async (hint) => {
         await reachToRead();
         shared.leaveHint(hint);
-        if (hint.n <= 0) deps.situations.count(hint.n > -MOST_ATTEMPTS ? "answersPassedOn" : "decisionsLeft");
+        if (hint.n <= 0) deps.situations.count(hint.n > -MAX_ATTEMPTS ? "answersPassedOn" : "decisionsLeft");
         await life.cross("decision: left for its owner");
       },
       hints: async () => {

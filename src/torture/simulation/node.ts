@@ -3,8 +3,8 @@
 // Its database is its own or shared; crashes and drains end its lives.
 import { parkingOf } from "../../../actors/supervisor/park.ts";
 import { createGenerationAdmin, type GenerationAdmin } from "../../admin/generations.ts";
-import { type By, withActors } from "../../admin/principal.ts";
-import { joinEngine } from "../../app/core.ts";
+import { type WithPrincipal, withPrincipal } from "../../admin/principal.ts";
+import { createCore } from "../../app/core.ts";
 import type { Core } from "../../app/core-types.ts";
 import { createMembership, type Membership } from "../../cluster/membership.ts";
 import { readSettings } from "../../config/load.ts";
@@ -46,7 +46,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
   let lives = 0;
   let life: NodeLife | undefined;
   let engine: Core | undefined;
-  let admin: By<GenerationAdmin> | undefined;
+  let admin: WithPrincipal<GenerationAdmin> | undefined;
   /** Its own disk, which outlives its lives, and the tampering of mutations. */
   const own: NodeDisk = new Map();
   const tamper = defective(dice.fork("defects"), faults, situations);
@@ -70,8 +70,8 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       },
       parkingOf,
     });
-  const openAdminOf = (mine: NodeLife, store: Store, { post, decide }: Core): By<GenerationAdmin> =>
-    withActors(
+  const openAdminOf = (mine: NodeLife, store: Store, { post, decide }: Core): WithPrincipal<GenerationAdmin> =>
+    withPrincipal(
       (transfer, by) =>
         createGenerationAdmin({
           ...{ reads: store, post: transfer, by, clock: mine.clock },
@@ -120,7 +120,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       answers.set(ref, { ...got, hasDisk: shared !== null, wasKept: false, wasRefused: false });
     };
     const offered = environment.catalogue();
-    const joined: Core = await joinEngine({
+    const joined: Core = await createCore({
       limits: LIMITS,
       clock: mine.clock,
       log: log(mine),
@@ -131,7 +131,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
         ...{ inHand: knownJob, fault: environment.fault, situations, worksFor: (ms) => shared?.answers(ms) },
         left: (provider, ref) => {
           environment.left(provider, ref);
-          shared?.book.sent(epoch, ref);
+          shared?.ownership.sent(epoch, ref);
           shared?.answers(0);
         },
         isOwned: async (provider, jobId) => (await store.jobOwner(provider, jobId)) !== undefined,
@@ -139,7 +139,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       media: createMedia({
         ...{ life: mine, dice, faults, upstream: environment.upstream, kept: environment.kept, clips: environment.clips },
         ...{ isShared: shared !== null, inHand: knownJob, situations },
-        isAway: () => environment.isBucketAway() || (shared === null && environment.isDiskFull()),
+        isUnavailable: () => environment.isBucketUnavailable() || (shared === null && environment.isDiskFull()),
       }),
       inputs: PIN_INPUTS,
       allowsHost: () => false,
@@ -162,7 +162,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
         : {}),
       ...(shared && leaseKeeper
         ? {
-            ...{ isAway: leaseKeeper.isAway, isDiskFull: shared.isSpoolFull },
+            ...{ isUnavailable: leaseKeeper.isUnavailable, isDiskFull: shared.isSpoolFull },
             outcomes: createUnsavedOutcomes({
               ...{
                 life: mine,

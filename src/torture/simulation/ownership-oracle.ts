@@ -27,7 +27,7 @@ export const createOwnershipOracle = (fault: (text: string) => void): OwnershipO
     epoch === undefined ? "nobody" : `${names.get(epoch) ?? "?"}${ended.has(epoch) ? ", which was ended" : ""}`;
 
   /** A node that writes or sends for a generation must own it and must not be fenced. */
-  const insist = (epoch: number, seq: number, what: string): void => {
+  const check = (epoch: number, seq: number, what: string): void => {
     if (ended.has(epoch)) fault(`${seq}: ${what} by ${called(epoch)}`);
     else if (ownerOf.get(seq) !== epoch) fault(`${seq}: ${what} by ${called(epoch)}, and it is ${called(ownerOf.get(seq))}'s`);
   };
@@ -44,7 +44,7 @@ export const createOwnershipOracle = (fault: (text: string) => void): OwnershipO
     done: (epoch, mutation, outcome) => {
       if (ended.has(epoch)) fault(`${mutation.mutation}: written by ${called(epoch)}`);
       if (mutation.mutation === "step" && outcome.kind === "stepped")
-        insist(epoch, mutation.seq, `step ${mutation.version} was written`);
+        check(epoch, mutation.seq, `step ${mutation.version} was written`);
       if (mutation.mutation !== "admit") return;
       if (outcome.kind === "refused") fault(`${mutation.id}: could not be accepted: ${outcome.reason}`);
       if (outcome.kind !== "admitted") return;
@@ -58,7 +58,7 @@ export const createOwnershipOracle = (fault: (text: string) => void): OwnershipO
       else if (!ended.has(before)) fault(`${seq}: claimed by ${called(epoch)} while it was ${called(before)}'s`);
       ownerOf.set(seq, epoch);
     },
-    sent: (epoch, ref) => insist(epoch, seqOfGenerationId(`gen_${ref.slice(0, ref.lastIndexOf("-"))}`) ?? -1, `${ref} was sent`),
+    sent: (epoch, ref) => check(epoch, seqOfGenerationId(`gen_${ref.slice(0, ref.lastIndexOf("-"))}`) ?? -1, `${ref} was sent`),
     figures: () => ({ openings: names.size, claims, fenced }),
   };
 };

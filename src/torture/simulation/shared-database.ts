@@ -76,9 +76,9 @@ export const createSharedDatabase = (of: {
   database: WorldDatabase;
   reads: StoreReads;
   world: Timeline;
-  book: OwnershipOracle;
+  ownership: OwnershipOracle;
 }): SharedDatabase => {
-  const { database, world, book } = of;
+  const { database, world, ownership: book } = of;
   const owners = new Map<number, Owner>();
   /** The number of admin mutations. Nodes detect by it that their caches may be outdated. */
   let admin = 0;

@@ -3,7 +3,7 @@ import { drainMicrotasks } from "bun:jsc";
 import type { Catalogue } from "../../../catalogue/load.ts";
 import type { GenerationRecord } from "../../domain/types.ts";
 import { readsOver } from "../../store/sqlite/reads.ts";
-import { makeWeather } from "./ambient-faults.ts";
+import { createAmbientFaults } from "./ambient-faults.ts";
 import { judgeArrival } from "./arrivals.ts";
 import { audit, type Evidence } from "./audit.ts";
 import { auditAnswers } from "./audit-answers.ts";
@@ -64,7 +64,7 @@ const FIRST_REQUEST_MS = 5_000;
 /** Faults continue for this long after the last request, unless every client is done before. */
 const TROUBLE_MS = 10 * MINUTE_MS;
 /** After this long without faults every generation must have ended. */
-const LONGEST_PEACE_MS = 24 * 60 * MINUTE_MS;
+const MAX_PEACE_MS = 24 * 60 * MINUTE_MS;
 /** After the last end the world continues for this time, in which ended generations must not change. */
 const AFTERMATH_MS = 5 * MINUTE_MS;
 /** Shorter, because nodes with leases make simulated time expensive. */
@@ -73,7 +73,7 @@ const SHARED_AFTERMATH_MS = MINUTE_MS;
 const LONG_AFTERMATH_MS = 25 * MINUTE_MS;
 const WATCHED_LONG = 0.25;
 /** A world with more events than this is in an endless loop. */
-const MOST_HAPPENINGS = 300_000;
+const MAX_HAPPENINGS = 300_000;
 /** A node that has been open for this long has no overdue deadline. */
 const HEALTHY_AFTER_MS = 2 * MINUTE_MS;
 /** A takeover from a dead node happens within this many leases and the duration of a transaction. */
@@ -84,7 +84,7 @@ const SLOW_MS = 30_000;
 const live = (world: Timeline, found: readonly string[], isOver: () => boolean): void => {
   while (found.length === 0 && !isOver()) {
     if (!world.step()) throw new Error("nothing is left to happen");
-    if (world.happened() > MOST_HAPPENINGS) throw new Error(`more than ${MOST_HAPPENINGS} events: the run does not terminate`);
+    if (world.happened() > MAX_HAPPENINGS) throw new Error(`more than ${MAX_HAPPENINGS} events: the run does not terminate`);
   }
 };
 
@@ -96,7 +96,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   let faults = drawn;
   let wallOffsetMs = 0;
   let diskFullUntilMs = 0;
-  let bucketAwayUntilMs = 0;
+  let bucketUnavailableUntilMs = 0;
   let isPeace = false;
   const situations = createCoverageCounters();
   const answers: Answers = new Map();
@@ -134,7 +134,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     ...{ faults: () => faults, maxMismatched: dice.fork("routing").pick([0, 0, 1, 2]) },
     wallMs: () => world.nowMs() + wallOffsetMs,
     isDiskFull: () => world.nowMs() < diskFullUntilMs,
-    isBucketAway: () => world.nowMs() < bucketAwayUntilMs,
+    isBucketUnavailable: () => world.nowMs() < bucketUnavailableUntilMs,
     ...{ answers, situations },
     left: (provider, ref) => {
       upstream.sent(ref);
@@ -153,26 +153,26 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   const clients = createClients({
     ...{ world, trace, dice: dice.fork("clients"), nodes, accountSeqs, catalogues, notebook },
   });
-  const weather = dice.fork("weather");
-  const brown = weather.fork("brown-outs");
-  makeWeather({
-    ...{ world, dice: weather, faults: () => faults },
+  const ambientFaults = dice.fork("weather");
+  const brown = ambientFaults.fork("brown-outs");
+  createAmbientFaults({
+    ...{ world, dice: ambientFaults, faults: () => faults },
     fillDisk: (ms) => {
       diskFullUntilMs = world.nowMs() + ms;
       trace.report("disk", "full", "", `${Math.round(ms / 1000)} s`);
     },
     turnClock: (ms) => {
-      wallOffsetMs = weather.chance(0.4) ? 0 : ms;
+      wallOffsetMs = ambientFaults.chance(0.4) ? 0 : ms;
       trace.report("wall", "clock turned", "", `${Math.round(wallOffsetMs / 1000)} s off`);
     },
     reload: () => {
-      replace(redrawCatalogue(weather, catalogue()));
+      replace(redrawCatalogue(ambientFaults, catalogue()));
       trace.report("operator", "catalogue replaced");
       for (const node of nodes) node.engine()?.replaceCatalogue(catalogue());
     },
-    retire: () => weather.pick(nodes).retire(),
+    retire: () => ambientFaults.pick(nodes).retire(),
     goOut: (ms) => {
-      const provider = weather.pick(Object.keys(PROVIDERS));
+      const provider = ambientFaults.pick(Object.keys(PROVIDERS));
       upstream.goOut(provider, ms);
       trace.report(provider, "outage", "", `${Math.round(ms / 1000)} s`);
     },
@@ -182,8 +182,8 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       situations.count("brownOut");
       trace.report(provider, "brown-out", "", `${Math.round(ms / 1000)} s`);
     },
-    takeBucketAway: (ms) => {
-      bucketAwayUntilMs = Math.max(bucketAwayUntilMs, world.nowMs() + ms);
+    interruptBucket: (ms) => {
+      bucketUnavailableUntilMs = Math.max(bucketUnavailableUntilMs, world.nowMs() + ms);
       situations.count("bucketAway");
       trace.report("files", "away", "", `${Math.round(ms / 1000)} s`);
     },
@@ -206,7 +206,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   for (const { planned, atMs, senders } of tasks)
     for (let sender = 0; sender < senders; sender += 1)
       world.after(
-        FIRST_REQUEST_MS + atMs + sender * weather.between(0, apartMs),
+        FIRST_REQUEST_MS + atMs + sender * ambientFaults.between(0, apartMs),
         () => void clients.fulfil(planned).then(isDone),
       );
 
@@ -218,21 +218,21 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   const verify = (nowMs: number | null) => verifyDisk({ reads, nowMs, isShared: fleet.shared !== null, isPeace, fault });
   try {
     const beganMs = world.nowMs();
-    const middleMs = beganMs + spanMs * weather.between(0.3, 1.2);
-    if (weather.chance(LOOKED_AT_HALFWAY)) {
+    const middleMs = beganMs + spanMs * ambientFaults.between(0.3, 1.2);
+    if (ambientFaults.chance(LOOKED_AT_HALFWAY)) {
       live(world, found, () => world.nowMs() >= middleMs);
       await verify(null);
     }
     live(world, found, () => tasksLeft === 0 || world.nowMs() >= beganMs + spanMs + TROUBLE_MS);
 
     [faults, isPeace] = [NO_FAULTS, true];
-    [wallOffsetMs, diskFullUntilMs, bucketAwayUntilMs] = [0, 0, 0];
+    [wallOffsetMs, diskFullUntilMs, bucketUnavailableUntilMs] = [0, 0, 0];
     trace.report("world", "peace");
     const peaceMs = world.nowMs();
     let unfinished = 1;
     // A stopped process may later handle requests from long ago.
     const isWell = () => world.nowMs() > fleet.wellSinceMs();
-    while ((unfinished > 0 || tasksLeft > 0 || !isWell()) && found.length === 0 && world.nowMs() < peaceMs + LONGEST_PEACE_MS) {
+    while ((unfinished > 0 || tasksLeft > 0 || !isWell()) && found.length === 0 && world.nowMs() < peaceMs + MAX_PEACE_MS) {
       const untilMs = world.nowMs() + MINUTE_MS;
       live(world, found, () => world.nowMs() >= untilMs);
       unfinished = (await reads.unfinished(0, 1)).length;
@@ -241,7 +241,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       for (const seq of fleet.shared?.leftFor(LEASES_UNTIL_TAKEN_OVER * fleet.leaseMs + SLOW_MS) ?? [])
         fault(`${seq}: its node was fenced long ago, and no node resumes it`);
     }
-    const isLong = weather.chance(fleet.shared ? WATCHED_LONG / 2 : WATCHED_LONG);
+    const isLong = ambientFaults.chance(fleet.shared ? WATCHED_LONG / 2 : WATCHED_LONG);
     const shortMs = fleet.shared ? SHARED_AFTERMATH_MS : AFTERMATH_MS;
     const endMs = world.nowMs() + (isLong ? LONG_AFTERMATH_MS : shortMs);
     live(world, found, () => world.nowMs() >= endMs);

@@ -20,7 +20,7 @@ export type Answer = {
   wasRefused: boolean;
 };
 /** A response on a node's disk at its start is delivered within this time. */
-const TOLD_WITHIN_MS = 30_000;
+const REPORTED_WITHIN_MS = 30_000;
 /** By the reference of its attempt. */
 export type Answers = Map<string, Answer>;
 
@@ -48,10 +48,10 @@ export const createUnsavedOutcomes = (of: {
   const look = async (ref: string, sinceMs: number): Promise<void> => {
     const answer = answers.get(ref);
     if (!life.isAlive() || !answer || !disk.has(ref)) return;
-    if (!of.wasCalmSince(sinceMs)) insist(ref, life.world.nowMs());
+    if (!of.wasCalmSince(sinceMs)) check(ref, life.world.nowMs());
     else if (!(await of.isKnown(answer))) of.fault(`${ref}: the response on the disk of ${life.name} was not processed`);
   };
-  const insist = (ref: string, sinceMs: number) => void life.world.after(TOLD_WITHIN_MS, () => void look(ref, sinceMs));
+  const check = (ref: string, sinceMs: number) => void life.world.after(REPORTED_WITHIN_MS, () => void look(ref, sinceMs));
   return {
     keep: async (spooled) => {
       const answer = answers.get(spooled.ref);
@@ -71,7 +71,7 @@ export const createUnsavedOutcomes = (of: {
       const found = [...disk.values()].map((text) => JSON.parse(text) as SpooledOutcome);
       for (const { ref } of found) {
         situations.count("answersTakenUp");
-        insist(ref, life.world.nowMs());
+        check(ref, life.world.nowMs());
       }
       return found;
     },

@@ -7,8 +7,8 @@ const unasked = (): Promise<never> => Promise.reject(new Error("this read is not
 
 export const UNASKED_OF_NODES: NodeReads = { list: unasked, names: unasked, writers: unasked, claims: unasked };
 
-export const UNASKED: Pick<Node, "sums" | "takeBurst" | "others" | "noteAway" | "formerAwaySinceMs"> = {
-  ...{ formerAwaySinceMs: null, noteAway: () => undefined },
-  ...{ sums: unasked, takeBurst: unasked },
+export const UNASKED: Pick<Node, "sums" | "takeFromRateLimit" | "others" | "recordUnavailable" | "formerUnavailableSinceMs"> = {
+  ...{ formerUnavailableSinceMs: null, recordUnavailable: () => undefined },
+  ...{ sums: unasked, takeFromRateLimit: unasked },
   others: { written: unasked, open: unasked, ended: unasked, steps: unasked, standing: unasked, unfinished: unasked },
 };

@@ -58,19 +58,19 @@ export const gathering = (write: (orders: readonly Order[]) => Promise<unknown>)
 };
 
 /** Listens on a free port and prints it. */
-export const openFront = (accept: Accept, stored: () => Promise<number>, told: Told): void => {
+export const openFront = (accept: Accept, stored: () => Promise<number>, reported: Told): void => {
   const byKey = accountsByKey();
   const app = new Elysia({ serve: { hostname: "127.0.0.1", reusePort: false } })
-    .get("/open", () => answerJson(200, String(told.open)))
+    .get("/open", () => answerJson(200, String(reported.open)))
     .get("/stored", async () => answerJson(200, String(await stored())))
-    .get("/ended", () => answerJson(200, JSON.stringify(told.endedAtMs)))
+    .get("/ended", () => answerJson(200, JSON.stringify(reported.endedAtMs)))
     .post(
       "/v1/generations",
       async ({ body, request }) => {
         const account = accountOf(request, byKey);
         if (account === undefined) return answerJson(401, UNAUTHORIZED);
         const order = orderOf(account, body, request.headers.get("idempotency-key") ?? "");
-        told.open += 1;
+        reported.open += 1;
         await accept(order);
         const { id, credits, atMs } = order;
         return answerJson(202, JSON.stringify(shownOf(`gen_${id}`, credits, new Date(atMs).toISOString())));

@@ -12,11 +12,11 @@ import { type LifeSide, pidsOf, playLives } from "../turns.ts";
 import {
   IN_FLIGHT,
   INPUT,
-  insistOnDelivery,
   ON_FAL,
   type Player,
   POLL_EVERY_MS,
   type Provider,
+  requireDelivery,
   startPlayer,
   startSubmitter,
   withProvider,
@@ -171,7 +171,7 @@ export const lifecyclePeers: Bench = {
           const inOrder = PEERS.flatMap(({ name }) => peers.filter((peer) => peer.name === name));
           const results = inOrder.length === 0 ? [] : await playWithPeers({ name: "lifecycle-peers" }, ours, inOrder, env);
           player.stop();
-          await insistOnDelivery(ours, provider);
+          await requireDelivery(ours, provider);
           return results;
         } finally {
           for (const { close } of peers) await close();

@@ -9,17 +9,17 @@ import { NoPeer } from "../bench.ts";
 export const PEERS = join(import.meta.dir, "../../../dist/peers");
 const STAMP = join(PEERS, ".installed");
 const LOCK = join(import.meta.dir, "package-lock.json");
-const TELL_EACH_MS = 10_000;
+const REPORT_EACH_MS = 10_000;
 
-const install = async (tell: (line: string) => void): Promise<void> => {
+const install = async (report: (line: string) => void): Promise<void> => {
   const wanted = createHash("sha256").update(readFileSync(LOCK)).digest("hex");
   if (existsSync(STAMP) && readFileSync(STAMP, "utf8") === wanted) return;
   mkdirSync(PEERS, { recursive: true });
   for (const name of ["package.json", "package-lock.json"]) copyFileSync(join(import.meta.dir, name), join(PEERS, name));
   const fromMono = performance.now();
   const elapsed = () => `${Math.round((performance.now() - fromMono) / 1000)} s`;
-  tell("installing the peers' packages, once: about 280 MB …");
-  const timer = setInterval(() => tell(`installing the peers' packages: ${elapsed()}`), TELL_EACH_MS);
+  report("installing the peers' packages, once: about 280 MB …");
+  const timer = setInterval(() => report(`installing the peers' packages: ${elapsed()}`), REPORT_EACH_MS);
   // Without install scripts: no package needs them, and one sends telemetry.
   const npm = Bun.spawn(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], {
     ...{ cwd: PEERS, stdin: "ignore", stdout: "ignore", stderr: "pipe" },
@@ -30,13 +30,13 @@ const install = async (tell: (line: string) => void): Promise<void> => {
   if ((await npm.exited) !== 0)
     throw new NoPeer(`the peers' packages cannot be installed: ${said.trim().split("\n").slice(0, 3).join(" ")}`);
   writeFileSync(STAMP, wanted);
-  tell(`the peers' packages are there after ${elapsed()}`);
+  report(`the peers' packages are there after ${elapsed()}`);
 };
 
 let installing: Promise<void> | undefined;
 /** Installs the packages unless they exist. @throws NoPeer if they are unavailable. */
-export const installPeers = (tell: (line: string) => void): Promise<void> => {
-  installing ??= install(tell);
+export const installPeers = (report: (line: string) => void): Promise<void> => {
+  installing ??= install(report);
   return installing;
 };
 

@@ -10,7 +10,7 @@ import type { QueueName } from "./queues.ts";
 import { startRedis } from "./redis.ts";
 import type { PeerPlan } from "./server.ts";
 
-const DOOR = join(import.meta.dir, "server.ts");
+const GATE = join(import.meta.dir, "server.ts");
 export const PEER_KEYS = Array.from({ length: ACCOUNTS }, (_, account) => keyOf(account));
 
 const alive = new Set<ReturnType<typeof Bun.spawn>>();
@@ -19,8 +19,8 @@ process.prependListener("exit", () => {
   for (const child of alive) child.kill("SIGKILL");
 });
 
-const startDoor = async (plan: PeerPlan): Promise<Part> => {
-  const child = Bun.spawn(onServerCore([process.execPath, DOOR, JSON.stringify(plan)]), {
+const startGate = async (plan: PeerPlan): Promise<Part> => {
+  const child = Bun.spawn(onServerCore([process.execPath, GATE, JSON.stringify(plan)]), {
     ...{ stdin: "ignore", stdout: "pipe", stderr: "inherit" },
     // The same limit of requests in flight as the service's.
     env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: "4096", NODE_ENV: "production" },
@@ -55,25 +55,25 @@ type Starting = Partial<Pick<PeerPlan, "worker" | "filled" | "gathers">> & {
 export const startPeer = async (
   queue: QueueName,
   { worker = null, filled = 0, gathers = false, on }: Starting,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<Storing> => {
-  await installPeers(tell);
-  const server = on ? sharing(on) : queue === "bullmq" ? await startRedis(tell) : await startPostgres();
+  await installPeers(report);
+  const server = on ? sharing(on) : queue === "bullmq" ? await startRedis(report) : await startPostgres();
   try {
     const database = on
       ? `${queue.replaceAll("-", "_")}${gathers ? "_gathering" : ""}${worker ? "_working" : ""}`
       : FIRST_DATABASE;
     if (on) await on.make(database);
-    const door = await startDoor({ queue, place: { port: server.port, database }, worker, filled, gathers });
+    const proxy = await startGate({ queue, place: { port: server.port, database }, worker, filled, gathers });
     return {
-      ...{ port: door.port, server: server.server, filled },
-      pids: () => [...door.pids(), ...server.pids()],
+      ...{ port: proxy.port, server: server.server, filled },
+      pids: () => [...proxy.pids(), ...server.pids()],
       serverPids: server.pids,
-      ownPids: door.pids,
+      ownPids: proxy.pids,
       stored: async () =>
-        Number(await (await fetch(`http://127.0.0.1:${door.port}/stored`, { headers: { connection: "close" } })).text()),
+        Number(await (await fetch(`http://127.0.0.1:${proxy.port}/stored`, { headers: { connection: "close" } })).text()),
       stop: async () => {
-        await door.stop();
+        await proxy.stop();
         await server.stop();
       },
     };

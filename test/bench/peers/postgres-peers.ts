@@ -23,7 +23,7 @@ const PEERS: readonly { name: string; queue: QueueName; gathers: boolean }[] = [
   { name: "graphile-worker, gathering", queue: "graphile", gathers: true },
 ];
 /** These have no target. */
-const TOLD = { target: 1, wants: "at least", isNote: true } as const;
+const INFORMATIONAL = { target: 1, wants: "at least", isNote: true } as const;
 
 const playSubmissions = async ({ postgres, open }: Shared, env: Env): Promise<Result[]> => {
   const node = await open(OURS, 1, IN_LINE);
@@ -45,7 +45,7 @@ const playSubmissions = async ({ postgres, open }: Shared, env: Env): Promise<Re
     const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null, warmTogether: true };
     const { [OURS]: mine, ...theirs } = await playRounds(sides, plan, (status) => status === "202");
     if (!mine) throw new Error(`${OURS} was not played`);
-    await node.insistOnRows(mine.accepted);
+    await node.requireRows(mine.accepted);
     const results: Result[] = [];
     for (const { name } of wanted) {
       const [part, played] = [parts.get(name), theirs[name]];
@@ -54,12 +54,12 @@ const playSubmissions = async ({ postgres, open }: Shared, env: Env): Promise<Re
       const stored = await part.stored();
       if (!(stored >= STORED + played.accepted))
         throw new Error(`${name} said of ${played.accepted} that they are stored, and has ${stored - STORED}`);
-      const told = { ...TOLD, sides: `${OURS} / ${name}, on the same ${postgres.server}` };
+      const reported = { ...INFORMATIONAL, sides: `${OURS} / ${name}, on the same ${postgres.server}` };
       const both = { ours: mine, other: played };
       const [ours, other] = [mine.databaseUs, played.databaseUs];
       results.push(
-        hold({ ...told, ...beside(both), name: `postgres-peers, ${name}`, unit: "req/s" }, mine.perSecond, played.perSecond),
-        hold({ ...told, wants: "at most", name: `postgres-peers, ${name}, CPU of PostgreSQL`, unit: "µs/req" }, ours, other),
+        hold({ ...reported, ...beside(both), name: `postgres-peers, ${name}`, unit: "req/s" }, mine.perSecond, played.perSecond),
+        hold({ ...reported, wants: "at most", name: `postgres-peers, ${name}, CPU of PostgreSQL`, unit: "µs/req" }, ours, other),
       );
     }
     return results;
@@ -80,7 +80,7 @@ const playWholeLives = (shared: Shared, env: Env): Promise<Result[]> =>
       const inOrder = wanted.flatMap(({ name }) => peers.filter((peer) => peer.name === name));
       const results = await playWithPeers({ name: "postgres-peers, lives", isNote: true }, ours, inOrder, env);
       ours.player.stop();
-      await node.insistOnDelivery(ON_FAL, provider);
+      await node.requireDelivery(ON_FAL, provider);
       return results;
     } finally {
       for (const { close } of peers) await close();

@@ -50,7 +50,7 @@ type BullMq = {
     name: string,
     work: (job: { data: Order }) => Promise<void>,
     options: object,
-  ) => { on(event: "completed", told: () => void): unknown; waitUntilReady(): Promise<unknown> };
+  ) => { on(event: "completed", reported: () => void): unknown; waitUntilReady(): Promise<unknown> };
 };
 
 const openBullMq = async ({ port }: Place): Promise<Queue> => {
@@ -74,7 +74,7 @@ const openBullMq = async ({ port }: Place): Promise<Queue> => {
 };
 
 type Boss = {
-  on(event: "error", told: (fault: { message: string }) => void): unknown;
+  on(event: "error", reported: (fault: { message: string }) => void): unknown;
   start(): Promise<unknown>;
   createQueue(name: string, options: object): Promise<void>;
   send(name: string, order: Order, options: object): Promise<string | null>;

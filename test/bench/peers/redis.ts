@@ -18,7 +18,7 @@ const FETCHED = join(PEERS, "redis");
 type Redis = { program: string; env: Record<string, string> };
 
 /** Downloads the package and its dependencies, and unpacks them beside the other peers without installing them. */
-const fetchRedis = async (tell: (line: string) => void): Promise<void> => {
+const fetchRedis = async (report: (line: string) => void): Promise<void> => {
   if (existsSync(FETCHED)) return;
   if (Bun.which("apt-get") === null || Bun.which("dpkg") === null)
     throw new NoPeer("no redis-server here, no package of npm has its binary, and there is no apt-get to fetch it with");
@@ -27,7 +27,7 @@ const fetchRedis = async (tell: (line: string) => void): Promise<void> => {
   const [archives, lists, root] = ["archives", "lists", "root"].map((name) => join(aside, name)) as [string, string, string];
   for (const dir of [join(archives, "partial"), join(lists, "partial"), root]) mkdirSync(dir, { recursive: true });
   try {
-    tell("fetching redis-server with apt-get, once …");
+    report("fetching redis-server with apt-get, once …");
     const options = ["-qq", "-o", "Debug::NoLocking=1", "-o", `Dir::Cache::archives=${archives}`];
     const wanted = ["-y", "install", "--download-only", "--no-install-recommends", "redis-server"];
     const ownLists = ["-o", `Dir::State::lists=${lists}`];
@@ -48,22 +48,22 @@ const fetchRedis = async (tell: (line: string) => void): Promise<void> => {
   }
 };
 
-const findRedis = async (tell: (line: string) => void): Promise<Redis> => {
+const findRedis = async (report: (line: string) => void): Promise<Redis> => {
   const known = Bun.which("redis-server") ?? Bun.which("valkey-server");
   if (known !== null) return { program: known, env: {} };
-  await fetchRedis(tell);
+  await fetchRedis(report);
   const libraries = join(FETCHED, "usr/lib");
   const places = [libraries, ...readdirSync(libraries).map((name) => join(libraries, name))];
   return { program: join(FETCHED, "usr/bin/redis-server"), env: { LD_LIBRARY_PATH: places.join(":") } };
 };
 
-export const startRedis = async (tell: (line: string) => void): Promise<Server> => {
-  const { program, env } = await findRedis(tell);
+export const startRedis = async (report: (line: string) => void): Promise<Server> => {
+  const { program, env } = await findRedis(report);
   // `Redis server v=7.0.15 …`, `Valkey server v=8.1.1 …`
   const { output: said } = await run([program, "--version"], env);
   const [, name = "Redis", version = "of no known version"] = /^(\w+) server v=(\S+)/m.exec(said) ?? [];
   const server = `${name} ${version}`;
-  tell(`${server}, ${program}`);
+  report(`${server}, ${program}`);
   const home = makeScratch("bench-redis-");
   const port = await freePort();
   const settings = Object.entries({ ...SETTINGS, port: String(port), dir: home }).flatMap(([name, value]) => [

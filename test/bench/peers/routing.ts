@@ -7,7 +7,7 @@ import { seatedOn } from "../provided.ts";
 import { beside, type Side } from "../rounds.ts";
 import { type Stage, withService } from "../sides.ts";
 import { type LifeSide, playTurns, type Round, type Turn, turnOf } from "../turns.ts";
-import { IN_FLIGHT, INPUT, insistOnDelivery, ON_REPLICATE, type Provider, startSubmitter, withProvider } from "../upstream.ts";
+import { IN_FLIGHT, INPUT, ON_REPLICATE, type Provider, requireDelivery, startSubmitter, withProvider } from "../upstream.ts";
 import { installPeers } from "./packages.ts";
 import type { Part } from "./parts.ts";
 import { sideOf } from "./peer.ts";
@@ -18,7 +18,7 @@ const CALL = "/v1/images/generations";
 const WARM_MS = 3_000;
 
 /** @throws unless the gateway returns the upstream's response. */
-const insistOnPicture = async (port: number, upstream: number): Promise<void> => {
+const requireImage = async (port: number, upstream: number): Promise<void> => {
   const response = await fetch(`http://127.0.0.1:${port}${CALL}`, {
     ...{ method: "POST", body: BODY },
     headers: {
@@ -70,7 +70,7 @@ export const routing: Bench = {
       env.skip("LiteLLM", "its proxy is a Python program of some 300 MB, and the package of its name in npm is another one");
       const upstream = await startPictureUpstream();
       const gateway = await startPortkey();
-      await insistOnPicture(gateway.port, upstream.port);
+      await requireImage(gateway.port, upstream.port);
       const other: Side = Object.assign(sideOf("Portkey", gateway), { streams: [pictureCalls(upstream.port, BODY)] });
       const settings = seatedOn(provider, [ON_REPLICATE]);
       const live = async (stage: Stage) => {
@@ -87,7 +87,7 @@ export const routing: Bench = {
         const calls = callsOf(other, upstream);
         const seen = await playTurns({ ours: turnOf(ours), other: calls }, env).finally(() => calls.stop());
         player.stop();
-        await insistOnDelivery(ours, provider);
+        await requireDelivery(ours, provider);
         const held = {
           name: "routing",
           unit: "req/s",

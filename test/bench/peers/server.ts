@@ -20,7 +20,7 @@ export type PeerPlan = {
 const PER_WRITE = 1_000;
 
 const { queue: name, place, worker, filled, gathers } = JSON.parse(process.argv[2] ?? "") as PeerPlan;
-const told: Told = { open: 0, endedAtMs: [] };
+const reported: Told = { open: 0, endedAtMs: [] };
 const queue = await openQueue(name, place);
 const body = JSON.parse(BODY) as { model: string; input: object };
 for (let from = 0; from < filled; from += PER_WRITE)
@@ -31,7 +31,7 @@ for (let from = 0; from < filled; from += PER_WRITE)
   );
 if (worker)
   await queue.work(await openTask(worker.task), worker.atATime, () => {
-    told.open -= 1;
-    told.endedAtMs.push(Date.now());
+    reported.open -= 1;
+    reported.endedAtMs.push(Date.now());
   });
-openFront(gathers ? gathering(queue.fill) : queue.accept, queue.stored, told);
+openFront(gathers ? gathering(queue.fill) : queue.accept, queue.stored, reported);

@@ -26,22 +26,22 @@ const toRestate: Side["streams"][number] = {
 type Peer = Pick<Result, "target" | "isNote"> & {
   name: string;
   stream: Side["streams"][number];
-  start: (tell: (line: string) => void) => Promise<Storing>;
+  start: (report: (line: string) => void) => Promise<Storing>;
 };
-const startQueue = (queue: QueueName, tell: (line: string) => void) => startPeer(queue, { filled: STORED }, tell);
+const startQueue = (queue: QueueName, report: (line: string) => void) => startPeer(queue, { filled: STORED }, report);
 const PEERS: readonly Peer[] = [
-  { name: "BullMQ", target: 1.5, stream: submissions(PEER_KEYS), start: (tell) => startQueue("bullmq", tell) },
+  { name: "BullMQ", target: 1.5, stream: submissions(PEER_KEYS), start: (report) => startQueue("bullmq", report) },
   {
     ...{ name: "Restate", target: 2.5, stream: toRestate },
-    start: async (tell) => {
-      await installPeers(tell);
+    start: async (report) => {
+      await installPeers(report);
       return startRestate();
     },
   },
-  { name: "pg-boss", target: 10, stream: submissions(PEER_KEYS), start: (tell) => startQueue("pg-boss", tell) },
+  { name: "pg-boss", target: 10, stream: submissions(PEER_KEYS), start: (report) => startQueue("pg-boss", report) },
   {
     ...{ name: "graphile-worker", target: 10, isNote: true, stream: submissions(PEER_KEYS) },
-    start: (tell) => startQueue("graphile", tell),
+    start: (report) => startQueue("graphile", report),
   },
 ];
 
@@ -84,8 +84,8 @@ const playAll = async (ours: Side, opened: readonly Opened[], env: Env): Promise
     const accepted = (filled.get(name) ?? 0) + theirs.accepted;
     const stored = await part.stored();
     if (!(stored >= accepted)) throw new Error(`${name} said of ${accepted} that they are stored, and has ${stored}`);
-    const told = { unit: "req/s", sides: sidesOf(name, part), ...beside({ ours: mine, other: theirs }) } as const;
-    const held = { ...told, name: `submit-peers, ${name}`, target, wants: "at least" } as const;
+    const reported = { unit: "req/s", sides: sidesOf(name, part), ...beside({ ours: mine, other: theirs }) } as const;
+    const held = { ...reported, name: `submit-peers, ${name}`, target, wants: "at least" } as const;
     results.push(hold(isNote ? { ...held, isNote } : held, mine.perSecond, theirs.perSecond));
   }
   return results;

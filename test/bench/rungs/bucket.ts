@@ -19,8 +19,8 @@ const refuse = (status: number, code: string): Response =>
 const take = async (request: Request, name: string): Promise<Response> => {
   const bytes = await request.bytes();
   const sha256 = hashOf(bytes);
-  const told = request.headers.get("x-amz-content-sha256") ?? "";
-  if (/^[0-9a-f]{64}$/.test(told) && told !== sha256) return refuse(400, "XAmzContentSHA256Mismatch");
+  const reported = request.headers.get("x-amz-content-sha256") ?? "";
+  if (/^[0-9a-f]{64}$/.test(reported) && reported !== sha256) return refuse(400, "XAmzContentSHA256Mismatch");
   objects.set(name, { bytes: bytes.length, sha256 });
   return new Response(null, { headers: { etag: `"${sha256}"` } });
 };

@@ -54,13 +54,13 @@ const FILES: Record<Kind, { bytes: Uint8Array; mime: string; name: string }> = {
   clip: { bytes: padded(await makeClip(CLIP_SIZE, CLIP_MS, true, 1)), mime: "video/mp4", name: "clip.mp4" },
   sound: { bytes: makeMp3(SOUND_MS, 1), mime: "audio/mpeg", name: "sound.mp3" },
 };
-const told = ({ bytes }: { bytes: Uint8Array }) => ({
+const reported = ({ bytes }: { bytes: Uint8Array }) => ({
   bytes: bytes.length,
   sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex"),
 });
 const counts: Counts = {
   endpoints: {},
-  files: Object.fromEntries(KINDS.map((kind) => [kind, told(FILES[kind])])) as Counts["files"],
+  files: Object.fromEntries(KINDS.map((kind) => [kind, reported(FILES[kind])])) as Counts["files"],
   hanging: 0,
 };
 const tallyOf = (endpoint: string): Tally => {

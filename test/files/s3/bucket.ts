@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Came, type Credentials, queryOf, refusalOf } from "./sigv4.ts";
+import { type Came, type Credentials, errorOf, queryOf } from "./sigv4.ts";
 
 export type Kept = { bytes: Buffer; headers: Record<string, string> };
 /** A request; `key` is empty for the bucket itself. */
@@ -199,7 +199,7 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
     const refused =
       path !== place && !path.startsWith(`${place}/`)
         ? "NoSuchBucket"
-        : refusalOf(came, createHash("sha256").update(body).digest("hex"), KNOWN, nowMs());
+        : errorOf(came, createHash("sha256").update(body).digest("hex"), KNOWN, nowMs());
     if (refused !== undefined) {
       entry.refused = refused;
       const statuses: Record<string, number> = { NoSuchBucket: 404, XAmzContentSHA256Mismatch: 400, InvalidArgument: 400 };
@@ -225,7 +225,7 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
       server = fresh;
       fresh.listen(port, "127.0.0.1", () => heard((fresh.address() as AddressInfo).port));
     });
-  const away = () =>
+  const unavailable = () =>
     new Promise<void>((gone) => {
       server?.close(() => gone());
       server?.closeAllConnections();
@@ -276,8 +276,8 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
       own.conditions = next;
     },
     received: () => received,
-    away,
+    away: unavailable,
     back: async () => void (await listen(port)),
-    close: away,
+    close: unavailable,
   };
 };

@@ -1,44 +1,44 @@
 // Events of bucket health: unavailable, recovered and access denied, without repetition.
 import { describe, expect, test } from "bun:test";
-import { BucketFault } from "../../../src/files/s3/errors.ts";
+import { BucketError } from "../../../src/files/s3/errors.ts";
 import { createBucketHealth } from "../../../src/files/s3/health.ts";
 
 const scene = () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   let nowMs = Date.UTC(2026, 0, 1);
   const standing = createBucketHealth({
     clock: { nowMs: () => nowMs },
     chance: () => 0,
-    tell: (event) => told.push(event),
+    report: (event) => reported.push(event),
     consequence: "nothing is lost",
   });
   const fail = (kind: "unavailable" | "refused") => {
-    standing.failed(new BucketFault(kind, "SlowDown", "the bucket answers 503"));
+    standing.failed(new BucketError(kind, "SlowDown", "the bucket answers 503"));
     nowMs = Math.max(nowMs, standing.againAtMs());
   };
-  return { told, standing, fail, wait: (ms: number) => (nowMs += ms) };
+  return { told: reported, standing, fail, wait: (ms: number) => (nowMs += ms) };
 };
 
 describe("bucket health", () => {
   test("reports unavailable after two failures in a row and recovered after a success, once each", () => {
-    const { told, standing, fail } = scene();
+    const { told: reported, standing, fail } = scene();
     fail("unavailable");
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     for (let n = 0; n < 5; n++) fail("unavailable");
-    expect(told).toEqual(["object storage unavailable"]);
+    expect(reported).toEqual(["object storage unavailable"]);
     for (let n = 0; n < 5; n++) standing.worked();
-    expect(told).toEqual(["object storage unavailable", "object storage recovered"]);
+    expect(reported).toEqual(["object storage unavailable", "object storage recovered"]);
   });
 
   test("reports access denied at the first rejection", () => {
-    const { told, fail } = scene();
+    const { told: reported, fail } = scene();
     fail("refused");
     fail("refused");
-    expect(told).toEqual(["object storage access denied"]);
+    expect(reported).toEqual(["object storage access denied"]);
   });
 
   test("reports unavailable and recovered at most once a minute when they alternate", () => {
-    const { told, standing, fail, wait } = scene();
+    const { told: reported, standing, fail, wait } = scene();
     // Two failures and a success in three seconds, for five minutes.
     for (let s = 0; s < 300; s += 3) {
       const beganMs = wait(0);
@@ -47,27 +47,27 @@ describe("bucket health", () => {
       standing.worked();
       wait(beganMs + 3000 - wait(0));
     }
-    expect(told.filter((event) => event === "object storage unavailable").length).toBe(5);
-    expect(told.filter((event) => event === "object storage recovered").length).toBe(5);
+    expect(reported.filter((event) => event === "object storage unavailable").length).toBe(5);
+    expect(reported.filter((event) => event === "object storage recovered").length).toBe(5);
   });
 
   test("reports unavailable again when failures continue shortly after a recovery", () => {
-    const { told, standing, fail } = scene();
+    const { told: reported, standing, fail } = scene();
     fail("unavailable");
     fail("unavailable");
     standing.worked();
     for (let n = 0; n < 20; n++) fail("unavailable");
-    expect(told).toEqual(["object storage unavailable", "object storage recovered", "object storage unavailable"]);
+    expect(reported).toEqual(["object storage unavailable", "object storage recovered", "object storage unavailable"]);
   });
 
   test("reports unavailable again although the clock was set back in between", () => {
-    const { told, standing, fail, wait } = scene();
+    const { told: reported, standing, fail, wait } = scene();
     fail("unavailable");
     fail("unavailable");
     standing.worked();
     wait(-3_600_000);
     fail("unavailable");
     fail("unavailable");
-    expect(told).toEqual(["object storage unavailable", "object storage recovered", "object storage unavailable"]);
+    expect(reported).toEqual(["object storage unavailable", "object storage recovered", "object storage unavailable"]);
   });
 });

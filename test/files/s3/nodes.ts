@@ -49,7 +49,7 @@ export const openNodes = async () => {
     harness.until((await harness.submit(PICTURE, { prompt: "a robot" })).id);
   const journal = async (harness: Harness, id: string) => {
     const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
-    return (await harness.store.journalOf(seq)).map(({ event }) => event.type);
+    return (await harness.store.eventsOf(seq)).map(({ event }) => event.type);
   };
   const filesOf = async (harness: Harness, id: string) => (await harness.store.findGeneration(id))?.output?.files ?? [];
   /** Follows the redirect of the content endpoint with a key of the account. */

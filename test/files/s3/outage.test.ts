@@ -53,7 +53,7 @@ const openStore = async (records = new Map<string, GenerationRecord>()) => {
     spool: await createSpool(join(dir, "spool"), clock.nowMs),
     clock,
     chance: () => 0.5,
-    tell: (event, fields) => void lines.push({ event, fields }),
+    report: (event, fields) => void lines.push({ event, fields }),
     recordOf: async (id) => records.get(id),
     linkS: 3600,
   });
@@ -139,14 +139,14 @@ describe("two minutes of bucket failures while generations succeed", () => {
           bucket.fail = () => undefined;
         },
       );
-      const told = harness.lines.filter(({ event }) => /^(object storage|file not)/.test(event));
-      expect(JSON.stringify(told)).not.toMatch(/s3cr3t|AKIDTEST|127\.0\.0\.1|Signature=/);
+      const reported = harness.lines.filter(({ event }) => /^(object storage|file not)/.test(event));
+      expect(JSON.stringify(reported)).not.toMatch(/s3cr3t|AKIDTEST|127\.0\.0\.1|Signature=/);
       // Reported at the start and at the end, not at every attempt; a partly working bucket at most once a minute.
       const minutes = Math.floor((clock.nowMs() - fromMs) / 60_000) + 1;
       if (name === "status 200 without storing the object" || name === "uploads whose response is lost")
-        expect(told.filter(({ event }) => event === "object storage unavailable").length).toBeLessThanOrEqual(minutes);
+        expect(reported.filter(({ event }) => event === "object storage unavailable").length).toBeLessThanOrEqual(minutes);
       else
-        expect(told.map(({ event }) => event)).toEqual([
+        expect(reported.map(({ event }) => event)).toEqual([
           name.startsWith("status 403") ? "object storage access denied" : "object storage unavailable",
           "object storage recovered",
         ]);
@@ -159,9 +159,9 @@ describe("two minutes of bucket failures while generations succeed", () => {
     const harness = await openHarness({ dir, clock, env: bucket.settings });
     await harness.eventually(isTried, "the trial of the start");
     await lived(harness, bucket.away, bucket.back);
-    const told = harness.lines.filter(({ event }) => event.startsWith("object storage"));
-    expect(told.map(({ event }) => event)).toEqual(["object storage unavailable", "object storage recovered"]);
-    expect(told[0]?.fields.reason).toContain("served from there");
+    const reported = harness.lines.filter(({ event }) => event.startsWith("object storage"));
+    expect(reported.map(({ event }) => event)).toEqual(["object storage unavailable", "object storage recovered"]);
+    expect(reported[0]?.fields.reason).toContain("served from there");
     await harness.close();
   }, 60_000);
 });

@@ -58,7 +58,7 @@ const open = async (shared = false) => {
     // Skips the grace period of a local copy.
     clock: { ...clock, after: (ms, then) => clock.after(ms === 30_000 ? 0 : ms, then) },
     chance: () => 0.5,
-    tell: (event, { reason = "" }) => void lines.push(`${event}: ${reason}`),
+    report: (event, { reason = "" }) => void lines.push(`${event}: ${reason}`),
     recordOf: async (id) => records.get(id),
     linkS: 600,
   });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { createSigner } from "../../../src/files/s3/sigv4.ts";
-import { type Came, refusalOf, signatureOf } from "./sigv4.ts";
+import { type Came, errorOf, signatureOf } from "./sigv4.ts";
 
 const ACCESS_KEY = "AKIAIOSFODNN7EXAMPLE";
 const SECRET_KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
@@ -64,7 +64,7 @@ test("the signer creates the published link, and the verifier accepts it until i
   expect(link).toEndWith(`X-Amz-Signature=${PUBLISHED_LINK}`);
   const { pathname, search } = new URL(link);
   const judged = (nowMs: number, method = "GET") =>
-    refusalOf(
+    errorOf(
       { method, target: pathname + search, headers: { host: HOST } },
       EMPTY,
       { accessKey: ACCESS_KEY, secretKey: SECRET_KEY, region: "us-east-1" },
@@ -89,7 +89,7 @@ describe("a signed request", () => {
   });
 
   test("is accepted with special characters in path and query", () => {
-    expect(refusalOf(PLAIN, EMPTY, known, AT_MS)).toBeUndefined();
+    expect(errorOf(PLAIN, EMPTY, known, AT_MS)).toBeUndefined();
   });
   const ALTERED: [what: string, came: Came, body: string, nowMs: number, code: string][] = [
     ["other bytes", PLAIN, sha256("x"), AT_MS, "XAmzContentSHA256Mismatch"],
@@ -101,12 +101,12 @@ describe("a signed request", () => {
     ["a clock behind", PLAIN, EMPTY, AT_MS + 901_000, "RequestTimeTooSkewed"],
   ];
   test.each(ALTERED)("with %s is rejected", (_what, came, body, nowMs, code) => {
-    expect(refusalOf(came, body, known, nowMs)).toBe(code);
+    expect(errorOf(came, body, known, nowMs)).toBe(code);
   });
   test("for another region, access key or secret key is rejected", () => {
-    expect(refusalOf(PLAIN, EMPTY, { ...known, region: "eu-west-1" }, AT_MS)).toBe("AuthorizationHeaderMalformed");
-    expect(refusalOf(PLAIN, EMPTY, { ...known, accessKey: "AKID" }, AT_MS)).toBe("InvalidAccessKeyId");
-    expect(refusalOf(PLAIN, EMPTY, { ...known, secretKey: "other" }, AT_MS)).toBe("SignatureDoesNotMatch");
+    expect(errorOf(PLAIN, EMPTY, { ...known, region: "eu-west-1" }, AT_MS)).toBe("AuthorizationHeaderMalformed");
+    expect(errorOf(PLAIN, EMPTY, { ...known, accessKey: "AKID" }, AT_MS)).toBe("InvalidAccessKeyId");
+    expect(errorOf(PLAIN, EMPTY, { ...known, secretKey: "other" }, AT_MS)).toBe("SignatureDoesNotMatch");
   });
 });
 
@@ -121,6 +121,6 @@ test("the verifier accepts links of Bun's own S3 client until their expiry", () 
   const { pathname, search, host } = new URL(link);
   const known = { accessKey: ACCESS_KEY, secretKey: SECRET_KEY, region: "us-east-1" };
   const came = { method: "GET", target: pathname + search, headers: { host } };
-  expect(refusalOf(came, EMPTY, known, nowMs + 2_000)).toBeUndefined();
-  expect(refusalOf(came, EMPTY, known, nowMs + 120_000)).toBe("AccessDenied");
+  expect(errorOf(came, EMPTY, known, nowMs + 2_000)).toBeUndefined();
+  expect(errorOf(came, EMPTY, known, nowMs + 120_000)).toBe("AccessDenied");
 });

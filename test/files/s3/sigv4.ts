@@ -58,7 +58,7 @@ const MOST_SKEW_MS = 15 * 60_000;
 const LONGEST_LINK_S = 604_800;
 
 /** The S3 error code for a request, or undefined. Verifies the query of a link and the header of any other request. */
-export const refusalOf = (came: Came, bodySha256: string, known: Credentials, nowMs: number): string | undefined => {
+export const errorOf = (came: Came, bodySha256: string, known: Credentials, nowMs: number): string | undefined => {
   const query = queryOf(came.target);
   const isLink = query.has("X-Amz-Signature");
   const header = came.headers.authorization;

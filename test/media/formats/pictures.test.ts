@@ -1,7 +1,7 @@
 // Picture formats: sizes from headers, however large or late, and truncated files.
 import { expect, test } from "bun:test";
 import { inspect } from "../../../src/media/formats/inspect.ts";
-import { openPictureHeader, readPictureHeader } from "../../../src/media/formats/picture-header.ts";
+import { createPictureHeaderParser, readPictureHeader } from "../../../src/media/formats/picture-header.ts";
 import { bmp, jpeg, noted, png, webp } from "../made.ts";
 import { counted, inMemory } from "./reader.ts";
 
@@ -43,15 +43,16 @@ test("reports the displayed size of a JPEG that its EXIF orientation rotates", a
 test("stops at its step limit on a header without a size", () => {
   const endless = new Uint8Array(8 * 1024 * 1024).fill(0xff);
   endless.set([0xff, 0xd8, 0xff], 0);
-  expect(openPictureHeader().feed(endless, 0)).toEqual({ kind: "none" });
+  expect(createPictureHeaderParser().feed(endless, 0)).toEqual({ kind: "none" });
   const short = Buffer.concat([Buffer.of(0xff, 0xd8), Buffer.alloc(4_000_000, Buffer.of(0xff, 0xe1, 0, 2))]);
-  expect(openPictureHeader().feed(short, 0)).toEqual({ kind: "none" });
+  expect(createPictureHeaderParser().feed(short, 0)).toEqual({ kind: "none" });
 });
 
 test("never throws on a truncated header", async () => {
   for (const [, make] of KINDS) {
     const bytes = await make();
-    for (let length = 0; length < Math.min(bytes.length, 400); length++) openPictureHeader().feed(bytes.subarray(0, length), 0);
+    for (let length = 0; length < Math.min(bytes.length, 400); length++)
+      createPictureHeaderParser().feed(bytes.subarray(0, length), 0);
   }
 });
 

@@ -46,21 +46,21 @@ describe("a child process", () => {
     const sandbox = open();
     expect(await sandbox.held()).toMatchObject({ limits: true, calls: true, tied: true });
     const [pid = 0] = sandbox.pids();
-    const told = (name: string) => readFileSync(`/proc/${pid}/${name}`, "latin1");
-    const limits = told("limits");
+    const reported = (name: string) => readFileSync(`/proc/${pid}/${name}`, "latin1");
+    const limits = reported("limits");
     expect(limits).toMatch(/^Max address space\s+536870912\s+536870912/m);
     expect(limits).toMatch(/^Max core file size\s+0\s+0/m);
     expect(limits).toMatch(/^Max file size\s+0\s+0/m);
     expect(limits).toMatch(/^Max cpu time\s+120\s+120/m);
-    expect(told("oom_score_adj").trim()).toBe("1000");
+    expect(reported("oom_score_adj").trim()).toBe("1000");
     // The nineteenth field; the slice removes the process name before it.
     expect(
-      told("stat")
-        .slice(told("stat").lastIndexOf(")") + 2)
+      reported("stat")
+        .slice(reported("stat").lastIndexOf(")") + 2)
         .split(" ")[16],
     ).toBe("19");
-    expect(told("status")).toMatch(/^NoNewPrivs:\s+1$/m);
-    expect(told("status")).toMatch(/^Seccomp:\s+2$/m);
+    expect(reported("status")).toMatch(/^NoNewPrivs:\s+1$/m);
+    expect(reported("status")).toMatch(/^Seccomp:\s+2$/m);
   });
 
   test.skipIf(!isLinux)("inherits no environment variable, descriptor or directory of the service", async () => {

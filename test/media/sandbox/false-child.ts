@@ -3,7 +3,7 @@ import { readSync, writeSync } from "node:fs";
 import {
   encodePosition,
   encodeWanted,
-  FROM_CHILD,
+  FRAMES_FROM_CHILD,
   frameOf,
   HEADER_BYTES,
   headerOf,
@@ -29,24 +29,26 @@ const receive = (length: number) => {
 let jobs = 0;
 const kept: Uint8Array[] = [];
 const keepMuch = () => kept.push(new Uint8Array(100 * 1024 * 1024).fill(1));
-const right = () => send(FROM_CHILD.done, text.encode(JSON.stringify({ mime: "image/png", kind: "other", isComplete: true })));
+const right = () =>
+  send(FRAMES_FROM_CHILD.done, text.encode(JSON.stringify({ mime: "image/png", kind: "other", isComplete: true })));
 
 const WAYS: Record<string, () => void> = {
   ends: () => process.exit(7),
   "is killed": () => process.kill(process.pid, "SIGKILL"),
-  "sends garbage": () => send(FROM_CHILD.done, text.encode("{not JSON")),
+  "sends garbage": () => send(FRAMES_FROM_CHILD.done, text.encode("{not JSON")),
   "sends a response that violates the schema": () =>
     send(
-      FROM_CHILD.done,
+      FRAMES_FROM_CHILD.done,
       text.encode(JSON.stringify({ mime: "image/png", kind: "image", width: -3, height: 1, isComplete: true })),
     ),
   "sends a response that is too long": () => {
-    writeSync(1, headerOf(FROM_CHILD.done, 0xffff_ffff));
+    writeSync(1, headerOf(FRAMES_FROM_CHILD.done, 0xffff_ffff));
     for (;;) writeSync(1, new Uint8Array(65_536));
   },
-  "sends an error with control characters": () => send(FROM_CHILD.unreadable, text.encode("\x1b[2J\x07")),
-  "requests bytes past the end": () => send(FROM_CHILD.read, encodeWanted({ start: 0, least: 1_000_000, most: 1_000_000 })),
-  "writes an unrequested file": () => send(FROM_CHILD.write, encodePosition(0), text.encode("a file")),
+  "sends an error with control characters": () => send(FRAMES_FROM_CHILD.unreadable, text.encode("\x1b[2J\x07")),
+  "requests bytes past the end": () =>
+    send(FRAMES_FROM_CHILD.read, encodeWanted({ start: 0, least: 1_000_000, most: 1_000_000 })),
+  "writes an unrequested file": () => send(FRAMES_FROM_CHILD.write, encodePosition(0), text.encode("a file")),
   // Only a child that has done a job before ends in this way.
   "ends later": () => (jobs > 1 ? process.exit(7) : right()),
   "keeps much and hoards later": () => {
@@ -63,7 +65,7 @@ const WAYS: Record<string, () => void> = {
   sleeps: () => Bun.sleepSync(60_000),
 };
 
-send(FROM_CHILD.ready, text.encode(JSON.stringify({ limits: false, network: false, calls: false, tied: false })));
+send(FRAMES_FROM_CHILD.ready, text.encode(JSON.stringify({ limits: false, network: false, calls: false, tied: false })));
 for (;;) {
   const { payloadBytes } = readHeader(receive(HEADER_BYTES));
   const job = receive(payloadBytes);
@@ -73,5 +75,5 @@ for (;;) {
   const { sizeBytes } = JSON.parse(new TextDecoder().decode(job.subarray(4, 4 + words)));
   if (sizeBytes > 1) WAYS[does]?.();
   else right();
-  if (does === "chatters") send(FROM_CHILD.unreadable, text.encode("nobody asked"));
+  if (does === "chatters") send(FRAMES_FROM_CHILD.unreadable, text.encode("nobody asked"));
 }

@@ -7,8 +7,8 @@ test.skipIf(process.platform !== "linux")(
   () => {
     const meter = createMemoryMeter(process.pid);
     const first = meter.residentBytes();
-    const told = usageOf(process.pid)?.residentBytes ?? 0;
-    expect(Math.abs(first - told)).toBeLessThan(told / 4);
+    const reported = usageOf(process.pid)?.residentBytes ?? 0;
+    expect(Math.abs(first - reported)).toBeLessThan(reported / 4);
     const held = new Uint8Array(256 * 1024 * 1024).fill(1);
     expect(meter.residentBytes() - first).toBeGreaterThan(held.length / 2);
     meter.close();

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { judgeOf } from "../../../src/providers/dialect/error-rules.ts";
 import { findingOf } from "../../../src/providers/dialect/lookup.ts";
-import { DialectFault } from "../../../src/providers/dialect/placeholders.ts";
+import { DialectError } from "../../../src/providers/dialect/placeholders.ts";
 import type { FindTemplate } from "../../../src/providers/dialect/schema.ts";
 import { CLOCK_SLACK_MS } from "../../../src/providers/list-match.ts";
 import { answer } from "../task.ts";
@@ -80,11 +80,11 @@ describe("the lookup on a list with references", () => {
   });
   test("lists a job with the same input but without our callback URL as possible if ours has one", () => {
     const both = found({ ...MARKED, input: "/input" });
-    const told = { ...CONTEXT, callbackUrl: "https://r/cb/abc-1" };
+    const reported = { ...CONTEXT, callbackUrl: "https://r/cb/abc-1" };
     const matches = (c: typeof CONTEXT) =>
       both.readFindPage?.(answer(200, { items: [item(null, { input: SCOPE.mapped })] }), c, SCOPE, SENT_AT_MS, null);
     expect(matches(CONTEXT)).toMatchObject({ candidates: [{ match: "equal" }] });
-    expect(matches(told)).toMatchObject({ candidates: [{ match: "possible" }] });
+    expect(matches(reported)).toMatchObject({ candidates: [{ match: "possible" }] });
   });
   for (const [name, r] of [
     ["a response with an error", answer(500, { message: "down" })],
@@ -94,7 +94,7 @@ describe("the lookup on a list with references", () => {
       expect(list.readFindPage?.(r, CONTEXT, SCOPE, SENT_AT_MS, null)).toMatchObject({ kind: "unclear" }));
   test("rejects a dialect without the pointer to the reference", () => {
     const { marker: _, ...without } = MARKED as never as { marker: string };
-    expect(() => findingOf(without as never, {}, judgeOf([], []))).toThrow(DialectFault);
+    expect(() => findingOf(without as never, {}, judgeOf([], []))).toThrow(DialectError);
   });
 });
 

@@ -1,7 +1,7 @@
 // Responses read by dialect files: pointers, failure rules, job states and the forms of result files.
 import { describe, expect, test } from "bun:test";
 import { judgeOf } from "../../../src/providers/dialect/error-rules.ts";
-import { DialectFault } from "../../../src/providers/dialect/placeholders.ts";
+import { DialectError } from "../../../src/providers/dialect/placeholders.ts";
 import { seekOf } from "../../../src/providers/dialect/pointers.ts";
 import { readAnswerOf } from "../../../src/providers/dialect/responses.ts";
 import type { AnswerTemplate } from "../../../src/providers/dialect/schema.ts";
@@ -44,7 +44,7 @@ describe("a pointer", () => {
     expect(seekOf("")(NONE)).toEqual([]);
   });
   for (const wrong of ["data", "/a//b", "/a[b", "@body"])
-    test(`${wrong} is rejected`, () => expect(() => seekOf(wrong)).toThrow(DialectFault));
+    test(`${wrong} is rejected`, () => expect(() => seekOf(wrong)).toThrow(DialectError));
 });
 
 const JUDGE = judgeOf(
@@ -113,7 +113,7 @@ describe("a failure rule", () => {
       "^a|b.*c",
     ].map((matches) => [`with the unbounded pattern ${matches}`, { at: "/a", matches, class: "gone" }] as const),
   ] as const)
-    test(`${name} is rejected`, () => expect(() => judgeOf([rule as never], [])).toThrow(DialectFault));
+    test(`${name} is rejected`, () => expect(() => judgeOf([rule as never], [])).toThrow(DialectError));
 });
 
 const JOB = { jobId: "job-1" };
@@ -236,5 +236,5 @@ describe("a result file", () => {
     ]);
   });
   test("with neither pointer nor path is rejected", () =>
-    expect(() => read(status("done"), { results: [{ mime: "x" }] })).toThrow(DialectFault));
+    expect(() => read(status("done"), { results: [{ mime: "x" }] })).toThrow(DialectError));
 });

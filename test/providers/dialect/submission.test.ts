@@ -1,7 +1,7 @@
 // Submission responses read by dialect files: jobs, synchronous results, and proofs of rejection.
 import { describe, expect, test } from "bun:test";
 import { judgeOf } from "../../../src/providers/dialect/error-rules.ts";
-import { DialectFault } from "../../../src/providers/dialect/placeholders.ts";
+import { DialectError } from "../../../src/providers/dialect/placeholders.ts";
 import type { Dialect } from "../../../src/providers/dialect/schema.ts";
 import { submissionOf } from "../../../src/providers/dialect/submission.ts";
 import type { ProviderResponse } from "../../../src/providers/port.ts";
@@ -123,8 +123,8 @@ describe("the submission to a synchronous provider", () => {
 });
 
 test("rejects a dialect with neither or both of accepted and results", () => {
-  expect(() => read({}, answer(200, {}))).toThrow(DialectFault);
-  expect(() => read({ accepted: { job_id: "/id" }, results: [{ at: "/x" }] }, answer(200, {}))).toThrow(DialectFault);
+  expect(() => read({}, answer(200, {}))).toThrow(DialectError);
+  expect(() => read({ accepted: { job_id: "/id" }, results: [{ at: "/x" }] }, answer(200, {}))).toThrow(DialectError);
 });
 
 describe("a submission response", () => {

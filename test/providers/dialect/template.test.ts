@@ -1,7 +1,7 @@
 // Templates of dialect files: placeholders, filters, operators, omitted values, and faults with their location.
 import { describe, expect, test } from "bun:test";
 import type { Json } from "../../../src/domain/types.ts";
-import { DialectFault } from "../../../src/providers/dialect/placeholders.ts";
+import { DialectError } from "../../../src/providers/dialect/placeholders.ts";
 import { templateReading } from "../../../src/providers/dialect/template.ts";
 
 const KNOWN = ["input", "route", "ref"];
@@ -28,7 +28,7 @@ const faultOf = (template: Json): string => {
   try {
     templateReading(template, KNOWN);
   } catch (fault) {
-    if (fault instanceof DialectFault) return fault.message;
+    if (fault instanceof DialectError) return fault.message;
     throw fault;
   }
   return "none";
@@ -140,6 +140,6 @@ describe("the fault", () => {
     [{ $concat: "x" }, "/$concat: must be a list"],
     [{ $map: "{ref}", rows: 1 }, "rows must be an object or the name of an object"],
   ];
-  for (const [template, told] of CASES)
-    test(`of ${JSON.stringify(template)} is reported with its location`, () => expect(faultOf(template)).toBe(told));
+  for (const [template, reported] of CASES)
+    test(`of ${JSON.stringify(template)} is reported with its location`, () => expect(faultOf(template)).toBe(reported));
 });

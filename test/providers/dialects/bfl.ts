@@ -11,7 +11,7 @@ const seen = (status: string, outcome: object, more: object = {}): Recorded => (
   body: { ...task, status, ...more },
   outcome,
 });
-const refusal = (name: string, status: number, body: object, failureClass: string): Recorded => ({
+const error = (name: string, status: number, body: object, failureClass: string): Recorded => ({
   ...{ name, of: "submit", status, body },
   outcome: { kind: "rejected", failure: { class: failureClass } },
 });
@@ -27,15 +27,15 @@ const recorded: Recorded[] = [
     body: { id: ID, status: "Pending", webhook_url: "https://r.example/0k3v9x2m-1" },
     outcome: { kind: "accepted", job: { jobId: ID, urls: { poll: `https://provider.example/base/get_result?id=${ID}` } } },
   },
-  refusal(
+  error(
     "an invalid field",
     422,
     { detail: [{ loc: ["body", "width"], msg: "Input should be greater than or equal to 64", type: "greater_than_equal" }] },
     "invalid_for_route",
   ),
-  refusal("an empty account", 402, { detail: "Insufficient credits" }, "balance"),
-  refusal("an unknown key", 403, { detail: "Not authenticated" }, "config_fault"),
-  refusal("a model that does not exist", 404, { detail: "Not Found" }, "config_fault"),
+  error("an empty account", 402, { detail: "Insufficient credits" }, "balance"),
+  error("an unknown key", 403, { detail: "Not authenticated" }, "config_fault"),
+  error("a model that does not exist", 404, { detail: "Not Found" }, "config_fault"),
   {
     ...{ name: "too many concurrent tasks", of: "submit", status: 429, headers: { "retry-after": "5" } },
     body: { error: "rate_limit_exceeded", message: "Too many concurrent requests", retry_after: 5 },

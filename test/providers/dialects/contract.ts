@@ -125,11 +125,11 @@ export const promisesOf = (one: DialectCase, dialects: Dialects): Bed => {
   let attempts = 0;
   const begin = (providers: Providers, fault: string): Work => {
     attempts += 1;
-    const wish = {
+    const request = {
       ...{ provider, endpoint, options, ref: `${provider}${attempts}-1`, sentAtMs: Date.now() },
       input: { ...input, [words]: `${input[words]}, take ${attempts} ${fault && `[sim:${fault}]`}` },
     };
-    return taskFor({ ...wish, request: providers.compose(taskFor(wish)) });
+    return taskFor({ ...request, request: providers.compose(taskFor(request)) });
   };
   const withJob = (task: Work, job: Work["attempt"]["job"]): Work => ({ ...task, attempt: { ...task.attempt, job } });
   const pollOut = async (providers: Providers, task: Work): Promise<PollOutcome> => {

@@ -9,7 +9,7 @@ const frame = { request_id: "9984d27b-a408-4073-ae28-17ca6a13622d" };
 const times = { created_at: 1722769557708, updated_at: 1722769560000 };
 const info = { task_info: { external_task_id: REF } };
 
-const refusal = (name: string, status: number, code: number, message: string, failureClass: string): Recorded => ({
+const error = (name: string, status: number, code: number, message: string, failureClass: string): Recorded => ({
   ...{ name, of: "submit", status },
   body: { code, message, ...frame },
   outcome: { kind: "rejected", failure: { class: failureClass } },
@@ -30,16 +30,16 @@ const recorded: Recorded[] = [
     body: { code: 0, message: "SUCCEED", ...frame, data: { task_id: ID, task_status: "submitted", ...info, ...times } },
     outcome: { kind: "accepted", job: { jobId: ID, urls: { poll: POLL } } },
   },
-  refusal("a refused prompt", 400, 1301, "The request failed the content security policy", "refused_input"),
-  refusal("an invalid field", 400, 1201, "duration value '7' is invalid", "invalid_for_route"),
-  refusal("an empty account", 429, 1102, "Account balance not enough", "balance"),
-  refusal("an account in arrears", 429, 1101, "Account in arrears", "balance"),
-  refusal("too many concurrent tasks", 429, 1303, "parallel task over resource pack limit", "rate_limited"),
-  refusal("an IP address that is not allowed", 429, 1304, "IP is not in the whitelist", "config_fault"),
-  refusal("an expired token", 401, 1004, "Authorization has expired", "config_fault"),
-  refusal("a model without permission", 403, 1103, "no permission for the model", "config_fault"),
-  refusal("an unknown model", 404, 1203, "model does not exist", "config_fault"),
-  refusal(
+  error("a refused prompt", 400, 1301, "The request failed the content security policy", "refused_input"),
+  error("an invalid field", 400, 1201, "duration value '7' is invalid", "invalid_for_route"),
+  error("an empty account", 429, 1102, "Account balance not enough", "balance"),
+  error("an account in arrears", 429, 1101, "Account in arrears", "balance"),
+  error("too many concurrent tasks", 429, 1303, "parallel task over resource pack limit", "rate_limited"),
+  error("an IP address that is not allowed", 429, 1304, "IP is not in the whitelist", "config_fault"),
+  error("an expired token", 401, 1004, "Authorization has expired", "config_fault"),
+  error("a model without permission", 403, 1103, "no permission for the model", "config_fault"),
+  error("an unknown model", 404, 1203, "model does not exist", "config_fault"),
+  error(
     "a refused prompt reported with success status",
     200,
     1301,

@@ -16,7 +16,7 @@ const failed = (name: string, failure_reason: string, failureClass: string): Rec
   body: { ...generation, state: "failed", failure_reason },
   outcome: { kind: "failed", failure: { class: failureClass } },
 });
-const refusal = (name: string, status: number, detail: unknown, failureClass: string): Recorded => ({
+const error = (name: string, status: number, detail: unknown, failureClass: string): Recorded => ({
   ...{ name, of: "submit", status, body: { detail } },
   outcome: { kind: "rejected", failure: { class: failureClass } },
 });
@@ -28,19 +28,19 @@ const recorded: Recorded[] = [
     body: { ...generation, state: "dreaming" },
     outcome: { kind: "accepted", job: { jobId: ID } },
   },
-  refusal("a missing prompt", 400, "Prompt is required", "invalid_for_route"),
-  refusal("an unsupported feature of the model", 400, "400: concepts are not supported for this model", "invalid_for_route"),
-  refusal("an input image that it could not moderate", 400, "400: failed to moderate image", "input_unreachable"),
-  refusal("a refused prompt", 400, "400: prompt not allowed because advanced moderation failed", "refused_input"),
-  refusal(
+  error("a missing prompt", 400, "Prompt is required", "invalid_for_route"),
+  error("an unsupported feature of the model", 400, "400: concepts are not supported for this model", "invalid_for_route"),
+  error("an input image that it could not moderate", 400, "400: failed to moderate image", "input_unreachable"),
+  error("a refused prompt", 400, "400: prompt not allowed because advanced moderation failed", "refused_input"),
+  error(
     "an invalid field with a misleading text",
     422,
     [{ type: "enum", loc: ["body", "aspect_ratio"], msg: "Input should be '1:1' or '16:9'", input: "a policy of moderation" }],
     "invalid_for_route",
   ),
-  refusal("an empty account", 400, "Insufficient credits", "balance"),
-  refusal("an invalid key", 401, "Invalid API key provided", "config_fault"),
-  refusal("too many requests", 429, "Rate limit exceeded", "rate_limited"),
+  error("an empty account", 400, "Insufficient credits", "balance"),
+  error("an invalid key", 401, "Invalid API key provided", "config_fault"),
+  error("too many requests", 429, "Rate limit exceeded", "rate_limited"),
   {
     ...{ name: "a queued generation", of: "poll", job: ID, status: 200 },
     body: { ...generation, state: "queued" },

@@ -4,7 +4,7 @@ import type { DialectCase, Recorded } from "./contract.ts";
 const TRACE = "01b8bf9bb7433cc75c18eee6cfa8fe21";
 
 /** Errors have status 200. */
-const refusal = (name: string, code: number, message: string, outcome: object): Recorded => ({
+const error = (name: string, code: number, message: string, outcome: object): Recorded => ({
   ...{ name, of: "submit", status: 200, outcome },
   body: { base_resp: { status_code: code, status_msg: message }, trace_id: TRACE },
 });
@@ -28,25 +28,25 @@ const recorded: Recorded[] = [
       results: [{ url: "data:audio/mpeg;base64,SUQzBAAA", mime: "audio/mpeg" }],
     },
   },
-  refusal(
+  error(
     "a missing key header",
     1004,
     "login fail: Please carry the API secret key in the 'Authorization' field of the request header",
     rejected("config_fault"),
   ),
-  refusal("an invalid key", 2049, "invalid api key", rejected("config_fault")),
-  refusal("a model that is not in the plan", 2061, "your current token plan not support model, X", rejected("config_fault")),
-  refusal("an empty balance", 1008, "insufficient balance", rejected("balance")),
-  refusal("an exhausted plan", 2056, "usage limit exceeded", rejected("balance")),
-  refusal("too many requests", 1002, "rate limit", rejected("rate_limited")),
-  refusal("too many characters per minute", 1039, "token limit", rejected("rate_limited")),
-  refusal("a refused text", 1026, "input new_sensitive", rejected("refused_input")),
-  refusal("withheld audio", 1027, "output new_sensitive", rejected("refused_output")),
-  refusal("an invalid parameter", 2013, "invalid params", rejected("invalid_for_route")),
-  refusal("a text of invisible characters", 1042, "invisible character ratio limit", rejected("invalid_for_route")),
+  error("an invalid key", 2049, "invalid api key", rejected("config_fault")),
+  error("a model that is not in the plan", 2061, "your current token plan not support model, X", rejected("config_fault")),
+  error("an empty balance", 1008, "insufficient balance", rejected("balance")),
+  error("an exhausted plan", 2056, "usage limit exceeded", rejected("balance")),
+  error("too many requests", 1002, "rate limit", rejected("rate_limited")),
+  error("too many characters per minute", 1039, "token limit", rejected("rate_limited")),
+  error("a refused text", 1026, "input new_sensitive", rejected("refused_input")),
+  error("withheld audio", 1027, "output new_sensitive", rejected("refused_output")),
+  error("an invalid parameter", 2013, "invalid params", rejected("invalid_for_route")),
+  error("a text of invisible characters", 1042, "invisible character ratio limit", rejected("invalid_for_route")),
   // It says to retry later, and does not report whether it billed the request.
-  refusal("an internal error", 1000, "unknown error", { kind: "ambiguous" }),
-  refusal("a timeout", 1001, "request timeout", { kind: "ambiguous" }),
+  error("an internal error", 1000, "unknown error", { kind: "ambiguous" }),
+  error("a timeout", 1001, "request timeout", { kind: "ambiguous" }),
 ];
 
 export const minimaxSpeech: DialectCase[] = [

@@ -3,7 +3,7 @@ import type { DialectCase, Recorded } from "./contract.ts";
 
 const ID = "318633193768896";
 const VIDEO = "https://media.pixverse.ai/pixverse%2Fmp4%2Fmedia%2Fweb%2F318633193768896.mp4";
-const refusal = (code: number, message: string) => ({ ErrCode: code, ErrMsg: message, Resp: null });
+const error = (code: number, message: string) => ({ ErrCode: code, ErrMsg: message, Resp: null });
 const detail = (status: number, url: string) => ({
   ErrCode: 0,
   ErrMsg: "Success",
@@ -22,65 +22,62 @@ const recorded: Recorded[] = [
   },
   {
     ...{ name: "a wrong parameter", of: "submit", status: 200 },
-    body: refusal(400_017, "invalid param"),
+    body: error(400_017, "invalid param"),
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
   {
     ...{ name: "a too long prompt, which is not a rate limit", of: "submit", status: 200 },
-    body: refusal(
-      400_018,
-      "Prompt/negative prompt length exceeds 2048 characters limit. Please check if your input is too long.",
-    ),
+    body: error(400_018, "Prompt/negative prompt length exceeds 2048 characters limit. Please check if your input is too long."),
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
   {
     ...{ name: "a refused text", of: "submit", status: 200 },
-    body: refusal(500_063, "The input text is not compliant, please re-enter"),
+    body: error(500_063, "The input text is not compliant, please re-enter"),
     outcome: { kind: "rejected", failure: { class: "refused_input" } },
   },
   {
     ...{ name: "a refused image", of: "submit", status: 200 },
-    body: refusal(500_054, "Content moderation failure. Image maybe contains inappropriate content."),
+    body: error(500_054, "Content moderation failure. Image maybe contains inappropriate content."),
     outcome: { kind: "rejected", failure: { class: "refused_input" } },
   },
   {
     ...{ name: "too many concurrent videos", of: "submit", status: 200 },
-    body: refusal(500_044, "Reached the limit for concurrent generations."),
+    body: error(500_044, "Reached the limit for concurrent generations."),
     outcome: { kind: "rejected", failure: { class: "rate_limited" } },
   },
   {
     ...{ name: "an empty balance", of: "submit", status: 200 },
-    body: refusal(500_090, "Insufficient balance. Unable to generate video. Please top up your credits."),
+    body: error(500_090, "Insufficient balance. Unable to generate video. Please top up your credits."),
     outcome: { kind: "rejected", failure: { class: "balance" } },
   },
   {
     ...{ name: "an unknown account", of: "submit", status: 200 },
-    body: refusal(400_012, "Invalid account"),
+    body: error(400_012, "Invalid account"),
     outcome: { kind: "rejected", failure: { class: "config_fault" } },
   },
   {
     ...{ name: "a high load", of: "submit", status: 200 },
-    body: refusal(500_069, "The system is currently experiencing high load. Please try again later."),
+    body: error(500_069, "The system is currently experiencing high load. Please try again later."),
     outcome: { kind: "rejected", failure: { class: "overloaded" } },
   },
   {
     ...{ name: "a reused trace id, whose video may exist", of: "submit", status: 200 },
-    body: refusal(400_017, "invalid param: Ai-trace-id was used before"),
+    body: error(400_017, "invalid param: Ai-trace-id was used before"),
     outcome: { kind: "ambiguous" },
   },
   {
     ...{ name: "a success without a video", of: "submit", status: 200 },
-    body: refusal(0, "Success, within the limit of your credits"),
+    body: error(0, "Success, within the limit of your credits"),
     outcome: { kind: "ambiguous" },
   },
   {
     ...{ name: "a gateway error with a misleading text", of: "submit", status: 504 },
-    body: refusal(99_999, "load balancer: time limit exceeded"),
+    body: error(99_999, "load balancer: time limit exceeded"),
     outcome: { kind: "ambiguous" },
   },
   {
     ...{ name: "an unknown code", of: "submit", status: 200 },
-    body: refusal(500_999, "something new"),
+    body: error(500_999, "something new"),
     outcome: { kind: "ambiguous" },
   },
   {
@@ -105,12 +102,12 @@ const recorded: Recorded[] = [
   },
   {
     ...{ name: "an unknown code with a text about an invalid response", of: "submit", status: 200 },
-    body: refusal(99_999, "invalid response from the scheduler, please query later"),
+    body: error(99_999, "invalid response from the scheduler, please query later"),
     outcome: { kind: "ambiguous" },
   },
   {
     ...{ name: "an unknown code with a text about a limit", of: "submit", status: 200 },
-    body: refusal(99_998, "the limit of the scheduler was reached, auth balance"),
+    body: error(99_998, "the limit of the scheduler was reached, auth balance"),
     outcome: { kind: "ambiguous" },
   },
   {
@@ -120,12 +117,12 @@ const recorded: Recorded[] = [
   },
   {
     ...{ name: "an unknown video", of: "poll", job: ID, status: 200 },
-    body: refusal(500_008, "Requested data not found"),
+    body: error(500_008, "Requested data not found"),
     outcome: { kind: "gone" },
   },
   {
     ...{ name: "an unknown account during a poll", of: "poll", job: ID, status: 200 },
-    body: refusal(400_012, "Invalid account"),
+    body: error(400_012, "Invalid account"),
     outcome: { kind: "unclear" },
   },
 ];

@@ -11,7 +11,7 @@ const error = (code: number, reason: string, message: string) => ({
 const task = (more: object) => ({ err_code: "", credits: 4, payload: "", creations: [], ...more });
 const rejected = (failureClass: string) => ({ kind: "rejected", failure: { class: failureClass } });
 const failed = (failureClass: string) => ({ kind: "failed", failure: { class: failureClass } });
-const refusal = (name: string, status: number, reason: string, message: string, failureClass: string): Recorded => ({
+const rejection = (name: string, status: number, reason: string, message: string, failureClass: string): Recorded => ({
   ...{ name, of: "submit", status, body: error(status, reason, message), outcome: rejected(failureClass) },
 });
 const ending = (name: string, code: string, failureClass: string): Recorded => ({
@@ -28,17 +28,17 @@ const recorded: Recorded[] = [
     },
     outcome: { kind: "accepted", job: { jobId: ID } },
   },
-  refusal("a refused submission", 400, "AuditSubmitIllegal", "submit is illegal", "refused_input"),
-  refusal("a refused prompt", 400, "TaskPromptPolicyViolation", "prompt policy violation", "refused_input"),
-  refusal("exhausted credits", 400, "CreditInsufficient", "insufficient credits", "balance"),
-  refusal("an unavailable model", 400, "ModelUnavailable", "model unavailable", "config_fault"),
-  refusal("an input image that it cannot fetch", 400, "ImageDownloadFailure", "image download failure", "input_unreachable"),
-  refusal("a missing field", 400, "FieldLacking", "field is missing or empty: prompt", "invalid_for_route"),
-  refusal("a request in progress", 400, "OperationInProcess", "operation in process, please retry later", "rate_limited"),
-  refusal("a wrong key", 401, "Unauthorized", "unauthorized", "config_fault"),
-  refusal("a key without permission", 403, "Forbidden", "forbidden", "config_fault"),
-  refusal("too many concurrent tasks", 429, "QuotaExceeded", "quota exceeded", "rate_limited"),
-  refusal("too many requests", 429, "TooManyRequests", "too many requests", "rate_limited"),
+  rejection("a refused submission", 400, "AuditSubmitIllegal", "submit is illegal", "refused_input"),
+  rejection("a refused prompt", 400, "TaskPromptPolicyViolation", "prompt policy violation", "refused_input"),
+  rejection("exhausted credits", 400, "CreditInsufficient", "insufficient credits", "balance"),
+  rejection("an unavailable model", 400, "ModelUnavailable", "model unavailable", "config_fault"),
+  rejection("an input image that it cannot fetch", 400, "ImageDownloadFailure", "image download failure", "input_unreachable"),
+  rejection("a missing field", 400, "FieldLacking", "field is missing or empty: prompt", "invalid_for_route"),
+  rejection("a request in progress", 400, "OperationInProcess", "operation in process, please retry later", "rate_limited"),
+  rejection("a wrong key", 401, "Unauthorized", "unauthorized", "config_fault"),
+  rejection("a key without permission", 403, "Forbidden", "forbidden", "config_fault"),
+  rejection("too many concurrent tasks", 429, "QuotaExceeded", "quota exceeded", "rate_limited"),
+  rejection("too many requests", 429, "TooManyRequests", "too many requests", "rate_limited"),
   {
     ...{ name: "an internal error", of: "submit", status: 500 },
     body: error(500, "InternalServiceFailure", "internal service failure"),

@@ -74,12 +74,12 @@ export const debtPromises = (stage: Stage): void => {
       const theirs = await admit(store, other);
       await all(adjust(-900));
       expect(await standing()).toEqual([0, 230, true]);
-      const told = await store.commit([
+      const reported = await store.commit([
         ...[theirs, ...mine].map(({ seq }) => releasedMutation(seq, 1)),
         admitMutation(other),
         admitMutation(account),
       ]);
-      expect(told.map((one) => [one.kind, "settledCredits" in one ? one.settledCredits : 0])).toEqual([
+      expect(reported.map((one) => [one.kind, "settledCredits" in one ? one.settledCredits : 0])).toEqual([
         ["stepped", 0],
         ["stepped", 110],
         ["stepped", 110],
@@ -106,23 +106,23 @@ export const debtPromises = (stage: Stage): void => {
   test("applies the newest state of a dispute, and ignores older states that arrive later", async () => {
     const { store, account } = stage;
     await buy(store, account.seq, "a", 1000);
-    const told = (state: ReversalState, second: number) =>
+    const reported = (state: ReversalState, second: number) =>
       commitOne(store, reversalMutation("dp_1", "a", 1000, { kind: "dispute", state, reportedAtMs: NOW_MS + second * 1000 }));
-    expect(await told("taken", 1)).toMatchObject({ transferredCredits: -1000 });
-    expect(await told("returned", 10)).toMatchObject({ transferredCredits: 1000 });
-    expect(await told("lost", 20)).toMatchObject({ transferredCredits: -1000 });
+    expect(await reported("taken", 1)).toMatchObject({ transferredCredits: -1000 });
+    expect(await reported("returned", 10)).toMatchObject({ transferredCredits: 1000 });
+    expect(await reported("lost", 20)).toMatchObject({ transferredCredits: -1000 });
     // Older states arrive again, late.
     for (const [state, second] of [
       ["returned", 10],
       ["taken", 1],
       ["lost", 20],
     ] as const)
-      expect(await told(state, second)).toMatchObject({ changed: false, transferredCredits: 0 });
+      expect(await reported(state, second)).toMatchObject({ changed: false, transferredCredits: 0 });
     expect(await standing()).toEqual([1000, 0, false]);
-    expect(await told("returned", 30)).toMatchObject({ transferredCredits: 1000 });
+    expect(await reported("returned", 30)).toMatchObject({ transferredCredits: 1000 });
     // The store also remembers the time of a newer report of the same state.
-    await told("returned", 40);
-    expect(await told("lost", 35)).toMatchObject({ changed: false });
+    await reported("returned", 40);
+    expect(await reported("lost", 35)).toMatchObject({ changed: false });
     // A refund that failed stays failed.
     const refund = (state: ReversalState, second: number) =>
       commitOne(store, reversalMutation("re_1", "a", 300, { state, reportedAtMs: NOW_MS + second * 1000 }));

@@ -50,11 +50,11 @@ export const keyPromises = (stage: Stage): void => {
     const [one, two] = [await admit(store, key.with), await admit(store, key.with)];
     expect(await spent(key.id)).toEqual({ windows: { day: 220, week: 220, month: 220 }, last30Credits: 220 });
     const third = admitMutation(key.with);
-    const refusal = { kind: "key_limit", window: "day", limitCredits: 220, leftCredits: 0, resetsAtMs: Date.UTC(2026, 8, 22) };
-    expect(await commitOne(store, third)).toMatchObject(refusal);
+    const error = { kind: "key_limit", window: "day", limitCredits: 220, leftCredits: 0, resetsAtMs: Date.UTC(2026, 8, 22) };
+    expect(await commitOne(store, third)).toMatchObject(error);
     // 75 of 110 credits were charged, so 35 return to the limit. A failure returns all of them.
     await store.commit([startedMutation(one), capturedMutation(one.seq, 2, 1, 75)]);
-    expect(await commitOne(store, third)).toMatchObject({ ...refusal, leftCredits: 35 });
+    expect(await commitOne(store, third)).toMatchObject({ ...error, leftCredits: 35 });
     await store.commit([releasedMutation(two.seq, 1)]);
     expect(await spent(key.id)).toMatchObject({ windows: { day: 75 } });
     expect((await commitOne(store, third)).kind).toBe("admitted");
@@ -66,7 +66,7 @@ export const keyPromises = (stage: Stage): void => {
     ["day", TUESDAY, Date.UTC(2026, 8, 22)],
     ["week", NEXT_MONDAY, NEXT_MONDAY],
     ["month", OCTOBER, OCTOBER],
-  ] as const)("resets a limit per %s at the start of the period in UTC", async (window, anew, resetsAtMs) => {
+  ] as const)("resets a limit per %s at the start of the period in UTC", async (window, again, resetsAtMs) => {
     const { store } = stage;
     const key = await newKey(stage, { limits: { ...NONE, [window]: 150 } });
     await admit(store, key.with);
@@ -74,8 +74,8 @@ export const keyPromises = (stage: Stage): void => {
       ...{ kind: "key_limit", window, limitCredits: 150, leftCredits: 40, resetsAtMs: resetsAtMs },
     });
     expect((await commitOne(store, admitMutation(key.with, submittedAt(resetsAtMs - 1)))).kind).toBe("key_limit");
-    expect((await commitOne(store, admitMutation(key.with, submittedAt(anew)))).kind).toBe("admitted");
-    expect(await spent(key.id, anew)).toMatchObject({ windows: { [window]: 110 }, last30Credits: 220 });
+    expect((await commitOne(store, admitMutation(key.with, submittedAt(again)))).kind).toBe("admitted");
+    expect(await spent(key.id, again)).toMatchObject({ windows: { [window]: 110 }, last30Credits: 220 });
   });
 
   test("reports the reached limit that resets last", async () => {

@@ -26,8 +26,8 @@ export const purchasePromises = (stage: Stage): void => {
     const { store, account } = stage;
     await all(openPurchaseMutation(account.seq, "a", 2500));
     expect(await store.purchase("pur_a")).toMatchObject({ state: "open", sessionId: null, receipt: null });
-    const told = await all(payMutation("a", 2500), payMutation("a", 2500));
-    expect([...told, await commitOne(store, payMutation("a", 2500))]).toMatchObject([
+    const reported = await all(payMutation("a", 2500), payMutation("a", 2500));
+    expect([...reported, await commitOne(store, payMutation("a", 2500))]).toMatchObject([
       { changed: true, transferredCredits: 2500, purchase: { id: "pur_a", accountId: account.id, state: "paid" } },
       { changed: false, transferredCredits: 0 },
       { changed: false, transferredCredits: 0 },

@@ -72,7 +72,7 @@ export const stepPromises = (stage: Stage): void => {
       record: { status: "failed", costCredits: 0, error: { code: "timed_out" }, attempts: 0 },
     });
     expect(await balance()).toEqual([1000, 0, 0, 0]);
-    expect((await store.journalOf(mutation.seq)).map((line) => [line.version, line.event.type, line.stateAfter])).toEqual([
+    expect((await store.eventsOf(mutation.seq)).map((line) => [line.version, line.event.type, line.stateAfter])).toEqual([
       [1, "deadline", "failed"],
     ]);
   });
@@ -86,7 +86,7 @@ export const stepPromises = (stage: Stage): void => {
     await store.commit([capturedMutation(mutation.seq, 2, 1, 75)]);
     expect((await commitOne(store, releasedMutation(mutation.seq, 3))).kind).toBe("stale");
     expect((await commitOne(store, stepMutation(12345, 1))).kind).toBe("stale");
-    expect(await store.journalOf(mutation.seq)).toHaveLength(2);
+    expect(await store.eventsOf(mutation.seq)).toHaveLength(2);
     expect(await balance()).toEqual([925, 0, 75, 0]);
   });
 
@@ -109,7 +109,7 @@ export const stepPromises = (stage: Stage): void => {
     expect(outcomes[1]).toEqual({ kind: "refused", reason: "attempt 1 was quoted 75 credits and the capture is 76" });
     expect(await balance()).toEqual([670, 330, 0, 3]);
     expect(await store.attempt(mutation.seq, 1)).toMatchObject({ state: "accepted" });
-    expect(await store.journalOf(mutation.seq)).toHaveLength(1);
+    expect(await store.eventsOf(mutation.seq)).toHaveLength(1);
   });
 
   test.each([

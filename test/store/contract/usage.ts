@@ -1,7 +1,7 @@
 // Store contract of usage: rolled-up totals equal a recount of the generations.
 import { expect, test } from "bun:test";
 import { DAY_MS, dayOf, medianWaitMs, waitBucket } from "../../../src/domain/calendar.ts";
-import { USAGE_BY, type UsageBy, type UsageRow } from "../../../src/store/store.ts";
+import { USAGE_GROUPINGS, type UsageGrouping, type UsageRow } from "../../../src/store/store.ts";
 import type { Stage } from "../conformance.ts";
 import {
   admit,
@@ -49,7 +49,7 @@ export const usagePromises = (stage: Stage): void => {
   };
   const keyOf = async (accountId: string) => (await stage.store.keys(accountId))[0]?.id ?? "";
   /** The same totals, counted from the generations alone. */
-  const recount = async (ids: readonly string[], by: UsageBy, accountId: string | null): Promise<UsageRow[]> => {
+  const recount = async (ids: readonly string[], by: UsageGrouping, accountId: string | null): Promise<UsageRow[]> => {
     const rows = new Map<string, UsageRow>();
     for (const id of ids) {
       const one = await stage.store.findGeneration(id);
@@ -74,11 +74,11 @@ export const usagePromises = (stage: Stage): void => {
     const { ids, other } = await live();
     expect(await store.usage({ ...WHEN, by: "day" })).toEqual([]);
     await rollUp(limit);
-    for (const by of USAGE_BY)
+    for (const by of USAGE_GROUPINGS)
       for (const accountId of [null, other.id]) {
-        const told = await store.usage({ ...WHEN, accountId, by });
-        expect(told.length).toBeGreaterThan(1);
-        expect(sorted(told)).toEqual(sorted(await recount(ids, by, accountId)));
+        const reported = await store.usage({ ...WHEN, accountId, by });
+        expect(reported.length).toBeGreaterThan(1);
+        expect(sorted(reported)).toEqual(sorted(await recount(ids, by, accountId)));
       }
     // A further roll-up adds nothing.
     const before = await store.usage({ ...WHEN, by: "key" });

@@ -23,7 +23,7 @@ const saysOf = ({ status, message, attempts, costCredits, error }: GenerationDto
   return `Charged ${usdText(costCredits ?? 0)}.`;
 };
 
-export const Made = ({ of }: { of: GenerationDto }): VNode => (
+export const GenerationProgress = ({ of }: { of: GenerationDto }): VNode => (
   <article class="card made" data-id={of.id} data-status={of.status}>
     <p role="status">
       <StatusBadge status={of.status} /> {saysOf(of)} <a href={`/console/generations/${of.id}`}>Details</a>

@@ -10,7 +10,7 @@ import { Copy } from "./copy.tsx";
 import { useEvents } from "./event-stream.ts";
 import { FormInput } from "./fields.tsx";
 import { fieldsOf, inputOf, missingOf, startValues, titleOf, type Values, valuesFrom } from "./form.ts";
-import { Made } from "./generation-progress.tsx";
+import { GenerationProgress } from "./generation-progress.tsx";
 import { isUnfinished, withUpdate } from "./live-rows.ts";
 import { ModelPicker } from "./model-picker.tsx";
 import { Price, useQuote } from "./price.tsx";
@@ -145,7 +145,11 @@ const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTe
       </form>
       <div class="playground-side">
         <section aria-label="Results">
-          {made.length === 0 ? <p class="empty">Results appear here.</p> : made.map((one) => <Made key={one.id} of={one} />)}
+          {made.length === 0 ? (
+            <p class="empty">Results appear here.</p>
+          ) : (
+            made.map((one) => <GenerationProgress key={one.id} of={one} />)
+          )}
         </section>
         <Code request={request} />
       </div>

@@ -7,7 +7,7 @@ import type { AccountLine, AccountStatus, AccountsPage, AccountView } from "../.
 import { call } from "../../components/api.ts";
 import { timeText, usd } from "../../components/format.ts";
 import { useQuery } from "../../components/use-query.ts";
-import { DialogState, Labelled, TextField } from "./dialog.tsx";
+import { DialogState, LabelledField, TextField } from "./dialog.tsx";
 import { creditsIn, newReference } from "./format.ts";
 import { API, Awaited, mayChange } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
@@ -110,7 +110,7 @@ export const AccountsView = (): VNode => {
               setBefore(null);
             }}
           />
-          <Labelled says="Show">
+          <LabelledField says="Show">
             {(id) => (
               <select
                 id={id}
@@ -127,7 +127,7 @@ export const AccountsView = (): VNode => {
                 ))}
               </select>
             )}
-          </Labelled>
+          </LabelledField>
         </form>
         {mayChange() && (
           <button type="button" class="button is-main" onClick={() => setNew(true)}>

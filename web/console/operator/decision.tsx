@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { DecidedView, GenerationDecisionRequest, ServiceView } from "../../../src/console/operator-dto.ts";
 import { call } from "../../components/api.ts";
 import { usd } from "../../components/format.ts";
-import { DialogState, Labelled, TextField } from "./dialog.tsx";
+import { DialogState, LabelledField, TextField } from "./dialog.tsx";
 import { API } from "./page.tsx";
 
 export type Parked = ServiceView["parked"][number];
@@ -43,14 +43,14 @@ export const Deciding = ({ of, close, done }: { of: Parked; close: () => void; d
   const chosen = CHOICES[decision];
   const run = async () => {
     if (reason.trim() === "") return "Enter a reason. It is stored in the audit log and in the events of the generation.";
-    const wish: GenerationDecisionRequest = { decision, attempt: null, reason: reason.trim() };
-    done(outcomeText(await call<DecidedView>("POST", `${API}/generations/${of.id}/decision`, wish)));
+    const request: GenerationDecisionRequest = { decision, attempt: null, reason: reason.trim() };
+    done(outcomeText(await call<DecidedView>("POST", `${API}/generations/${of.id}/decision`, request)));
     return undefined;
   };
   return (
     <DialogState title={`Decide on ${of.id}`} does={chosen.does} isDanger={decision === "fail"} close={close} run={run}>
       <p>The generation is parked: {of.reason}</p>
-      <Labelled says="Decision" about={chosen.about(usd(of.reservedCredits))}>
+      <LabelledField says="Decision" about={chosen.about(usd(of.reservedCredits))}>
         {(id, about) => (
           <select
             id={id}
@@ -65,7 +65,7 @@ export const Deciding = ({ of, close, done }: { of: Parked; close: () => void; d
             ))}
           </select>
         )}
-      </Labelled>
+      </LabelledField>
       <TextField
         says="Reason"
         value={reason}

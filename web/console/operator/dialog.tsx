@@ -62,7 +62,7 @@ export const DialogState = ({ title, does, isDanger, close, run, children }: Pro
 };
 
 /** A labelled field with its description. */
-export const Labelled = (of: {
+export const LabelledField = (of: {
   says: string;
   about?: string;
   children: (id: string, about: string | undefined) => VNode;
@@ -92,7 +92,7 @@ export const TextField = (of: {
   inputMode?: "decimal" | "numeric" | "search";
   maxLength?: number;
 }): VNode => (
-  <Labelled says={of.says} {...(of.about === undefined ? {} : { about: of.about })}>
+  <LabelledField says={of.says} {...(of.about === undefined ? {} : { about: of.about })}>
     {(id, about) => {
       const props = {
         ...{ id, value: of.value, inputMode: of.inputMode, maxLength: of.maxLength, "aria-describedby": about },
@@ -101,5 +101,5 @@ export const TextField = (of: {
       };
       return of.isSecret ? <input type="password" {...props} /> : <input type="text" {...props} />;
     }}
-  </Labelled>
+  </LabelledField>
 );

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { OrphanLine, OrphansPage } from "../../../src/console/operator-dto.ts";
 import { usd } from "../../components/format.ts";
 import { useQuery } from "../../components/use-query.ts";
-import { Labelled } from "./dialog.tsx";
+import { LabelledField } from "./dialog.tsx";
 import { count, relativeAge } from "./format.ts";
 import { API, Awaited } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
@@ -60,7 +60,7 @@ export const OrphansView = (): VNode => {
     <>
       <p class="muted">Attempts that a provider may have billed but no customer was charged for.</p>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <Labelled says="Sent in">
+        <LabelledField says="Sent in">
           {(id) => (
             <select id={id} value={since} onChange={({ currentTarget }) => setSince(currentTarget.value)}>
               {SINCE.map(([value, says]) => (
@@ -70,7 +70,7 @@ export const OrphansView = (): VNode => {
               ))}
             </select>
           )}
-        </Labelled>
+        </LabelledField>
       </form>
       <Awaited of={page}>
         {({ count: all, credits, kinds, orphans }) => (

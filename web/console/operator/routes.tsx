@@ -5,7 +5,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { RouteLine, RoutesPage } from "../../../src/console/operator-dto.ts";
 import { useQuery } from "../../components/use-query.ts";
-import { Labelled, TextField } from "./dialog.tsx";
+import { LabelledField, TextField } from "./dialog.tsx";
 import { percent, relativeAge, span } from "./format.ts";
 import { API, Awaited, mayChange } from "./page.tsx";
 import { type RouteAction, RouteDialog } from "./route-dialogs.tsx";
@@ -153,7 +153,7 @@ export const RoutesView = (): VNode => {
           <>
             <form class="filters" onSubmit={(event) => event.preventDefault()}>
               <TextField says="Search by model or provider" inputMode="search" value={text} set={setText} />
-              <Labelled says="Show">
+              <LabelledField says="Show">
                 {(id) => (
                   <select id={id} value={state} onChange={({ currentTarget }) => setState(currentTarget.value)}>
                     <option value="all">All states</option>
@@ -164,7 +164,7 @@ export const RoutesView = (): VNode => {
                     ))}
                   </select>
                 )}
-              </Labelled>
+              </LabelledField>
             </form>
             <p class="muted">
               Success covers the last {attempts.toLocaleString("en-US")} attempts of all routes together. Latency covers the last{" "}

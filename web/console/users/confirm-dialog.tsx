@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { DialogState } from "../operator/dialog.tsx";
 
-export type Thought = {
+export type Confirmation = {
   title: string;
   /** Effect of the change. */
   says: string;
@@ -13,24 +13,24 @@ export type Thought = {
 };
 
 /** The open dialog, if any, and the function that opens it. */
-export const useSecondThought = (): [VNode | null, (thought: Thought) => void] => {
-  const [thought, think] = useState<Thought | null>(null);
+export const useConfirmation = (): [VNode | null, (confirmation: Confirmation) => void] => {
+  const [confirmation, think] = useState<Confirmation | null>(null);
   const hadOne = useRef(false);
   // The element that opened the dialog may have been removed by the change; the focus then moves to the head of the page.
   useEffect(() => {
-    if (thought !== null) hadOne.current = true;
+    if (confirmation !== null) hadOne.current = true;
     else if (hadOne.current && document.activeElement === document.body) document.querySelector<HTMLElement>("main h1")?.focus();
-  }, [thought]);
-  if (thought === null) return [null, think];
+  }, [confirmation]);
+  if (confirmation === null) return [null, think];
   const close = () => think(null);
   const run = async () => {
-    await thought.run();
+    await confirmation.run();
     close();
     return undefined;
   };
   const dialog = (
-    <DialogState title={thought.title} does={thought.does} isDanger close={close} run={run}>
-      <p>{thought.says}</p>
+    <DialogState title={confirmation.title} does={confirmation.does} isDanger close={close} run={run}>
+      <p>{confirmation.says}</p>
     </DialogState>
   );
   return [dialog, think];

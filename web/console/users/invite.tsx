@@ -1,14 +1,14 @@
 // Form for invitations: e-mail address, role and account.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { MadeLinkView, UsersView } from "../../../src/console/users-dto.ts";
+import type { CreatedInvitationView, UsersView } from "../../../src/console/users-dto.ts";
 import { call } from "../../components/api.ts";
 import { Field, Form } from "./form.tsx";
 
 const NEW = "new";
 const NONE = "none";
 
-type Props = { accounts: UsersView["accounts"]; made: (link: MadeLinkView & { says: string }) => void };
+type Props = { accounts: UsersView["accounts"]; made: (link: CreatedInvitationView & { says: string }) => void };
 
 export const Invite = ({ accounts, made }: Props): VNode => {
   const [role, setRole] = useState("member");
@@ -27,7 +27,7 @@ export const Invite = ({ accounts, made }: Props): VNode => {
             ...{ email, role, accountId: chosen === NEW || chosen === NONE ? null : chosen },
             accountName: chosen === NEW ? entered("accountName") : null,
           };
-          const link = await call<MadeLinkView>("POST", "/console/api/operator/invitations", request);
+          const link = await call<CreatedInvitationView>("POST", "/console/api/operator/invitations", request);
           made({ ...link, says: `Send this link to ${email}. It allows the user to choose a password and sign in.` });
         }}
       >

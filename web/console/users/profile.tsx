@@ -6,7 +6,7 @@ import type { MeView, SessionView } from "../../../src/console/users-dto.ts";
 import { call, errorText, learnMe, me } from "../../components/api.ts";
 import { timeText } from "../../components/format.ts";
 import { useQuery } from "../../components/use-query.ts";
-import { useSecondThought } from "./confirm-dialog.tsx";
+import { useConfirmation } from "./confirm-dialog.tsx";
 import { Fault, Field, Form } from "./form.tsx";
 import { PASSWORD_HINT } from "./sign-in.tsx";
 
@@ -24,7 +24,7 @@ const agentText = (agent: string): string => {
 
 const Sessions = ({ requested }: { requested: ReturnType<typeof useQuery<Listed>> }): VNode => {
   const [fault, setFault] = useState<string | null>(null);
-  const [dialog, think] = useSecondThought();
+  const [dialog, think] = useConfirmation();
   const end = async (path: string, leaves: boolean): Promise<void> => {
     const answer = await call<Listed>("DELETE", path);
     if (leaves) await learnMe();

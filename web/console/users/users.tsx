@@ -3,16 +3,16 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Role } from "../../../src/console/request-context.ts";
-import type { MadeLinkView, UsersView, UserView } from "../../../src/console/users-dto.ts";
+import type { CreatedInvitationView, UsersView, UserView } from "../../../src/console/users-dto.ts";
 import { call, errorText, me } from "../../components/api.ts";
 import { timeText } from "../../components/format.ts";
 import { type Query, useQuery } from "../../components/use-query.ts";
-import { type Thought, useSecondThought } from "./confirm-dialog.tsx";
+import { type Confirmation, useConfirmation } from "./confirm-dialog.tsx";
 import { Fault } from "./form.tsx";
 import { Invite } from "./invite.tsx";
 
 const PATH = "/console/api/operator/users";
-type Link = MadeLinkView & { says: string };
+type Link = CreatedInvitationView & { says: string };
 
 /** Shown once, because only the hash of the token is stored. */
 const Shown = ({ link }: { link: Link }): VNode => {
@@ -56,7 +56,7 @@ const ROLES: Readonly<Record<Role, readonly [name: string, may: string]>> = {
 
 type Change = { role?: Role; disabled?: boolean };
 /** The text of the confirmation; null if the change needs none. */
-const thoughtOf = ({ email, role: before }: UserView, { role, disabled }: Change): Omit<Thought, "run"> | null => {
+const confirmationOf = ({ email, role: before }: UserView, { role, disabled }: Change): Omit<Confirmation, "run"> | null => {
   if (role !== undefined)
     return {
       title: `Make ${email} ${ROLES[role][0]}?`,
@@ -138,7 +138,13 @@ const Row = ({ user, accounts, mayChange, change, reset }: RowProps): VNode => {
   );
 };
 
-const Invitations = ({ requested, think }: { requested: Query<UsersView>; think: (thought: Thought) => void }): VNode | null => {
+const Invitations = ({
+  requested,
+  think,
+}: {
+  requested: Query<UsersView>;
+  think: (confirmation: Confirmation) => void;
+}): VNode | null => {
   const { invitations = [], mayChange = false } = requested.value ?? {};
   if (invitations.length === 0) return null;
   return (
@@ -180,7 +186,7 @@ export const UsersPage = (): VNode => {
   const requested = useQuery<UsersView>(PATH);
   const [link, setLink] = useState<Link | null>(null);
   const [fault, setFault] = useState<string | null>(null);
-  const [dialog, think] = useSecondThought();
+  const [dialog, think] = useConfirmation();
   const sent = async (work: () => Promise<unknown>) => {
     setFault(null);
     await work().catch((thrown: unknown) => {
@@ -219,13 +225,13 @@ export const UsersPage = (): VNode => {
                 mayChange={page.mayChange && user.id !== me.value?.signedIn?.userId}
                 change={(one, what) => {
                   const run = async () => requested.put(await call<UsersView>("PATCH", `${PATH}/${one.id}`, what));
-                  const thought = thoughtOf(one, what);
-                  if (thought) think({ ...thought, run });
+                  const confirmation = confirmationOf(one, what);
+                  if (confirmation) think({ ...confirmation, run });
                   else void sent(run);
                 }}
                 reset={(one) =>
                   void sent(async () => {
-                    const made = await call<MadeLinkView>("POST", `${PATH}/${one.id}/reset`);
+                    const made = await call<CreatedInvitationView>("POST", `${PATH}/${one.id}/reset`);
                     show({ ...made, says: `Send this link to ${one.email}. It allows the user to set a new password.` });
                   })
                 }

@@ -4,14 +4,14 @@ import { ClockCache } from "../../../collections/clock-cache.ts";
 import { msOfGenerationSeq } from "../../../domain/ids.ts";
 import type { Deadline, PlannedRoute } from "../../../domain/types.ts";
 import type { OpenGeneration } from "../../mutations.ts";
-import type { JournalLine, StoreReads } from "../../store.ts";
+import type { StoredEvent, StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";
 
 type Reads = Pick<
   StoreReads,
   | "unfinished"
-  | "journalOf"
+  | "eventsOf"
   | "snapshotOf"
   | "planOf"
   | "routeHealth"
@@ -95,7 +95,7 @@ export const TAKEN_AT = "restored_taken_at_ms";
 export const UP_TO_SEQ = "restored_up_to_seq";
 /** Names of the time of the restore and of the time when an operator settled the gap, in milliseconds since 1970. */
 export const RESTORED_AT = "restored_at_ms";
-export const SETTLED_AT = "restored_settled_at_ms";
+export const SETTLED_AT_KEY = "restored_settled_at_ms";
 
 // The partial index of open generations makes the cost that of the page, for any number of stored rows.
 const unfinishedIn = (
@@ -104,10 +104,11 @@ const unfinishedIn = (
     s.deadline_kind, s.deadline_attempt_no, s.deadline_at_ms
   FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.generation_seq = g.seq
   WHERE g.completed_at_ms IS NULL AND g.seq > ?1 AND ${owned} ORDER BY g.seq LIMIT ?2`;
-const JOURNAL = "SELECT version, at_ms, event, state_after FROM generation_event WHERE generation_seq = ?1 ORDER BY version";
+const SELECT_EVENTS =
+  "SELECT version, at_ms, event, state_after FROM generation_event WHERE generation_seq = ?1 ORDER BY version";
 const SNAPSHOT = "SELECT version, snapshot FROM snapshot WHERE generation_seq = ?1";
 const AGREED = "SELECT plan_seq, start_deadline_ms FROM generation WHERE seq = ?1";
-const RESTORED = `SELECT name, value FROM meta WHERE name IN ('${TAKEN_AT}', '${UP_TO_SEQ}', '${SETTLED_AT}')`;
+const RESTORED = `SELECT name, value FROM meta WHERE name IN ('${TAKEN_AT}', '${UP_TO_SEQ}', '${SETTLED_AT_KEY}')`;
 const META = "SELECT value FROM meta WHERE name = ?1";
 
 /**
@@ -137,12 +138,12 @@ export const recoveryReads = (query: Query, dialect: Dialect, owned = "true"): R
       const [planAt, awaits] = await Promise.all([plansAt(rows.map(({ plan_seq }) => plan_seq)), awaiting(rows)]);
       return rows.map((row) => unfinishedOf(row, planAt(row.plan_seq), awaits.has(row.seq)));
     },
-    journalOf: async (seq) => {
-      const lines = await query<{ version: number; at_ms: number; event: string; state_after: string }>(JOURNAL, seq);
+    eventsOf: async (seq) => {
+      const lines = await query<{ version: number; at_ms: number; event: string; state_after: string }>(SELECT_EVENTS, seq);
       return lines.map((row) => ({
         version: row.version,
         atMs: row.at_ms,
-        event: JSON.parse(row.event) as JournalLine["event"],
+        event: JSON.parse(row.event) as StoredEvent["event"],
         stateAfter: row.state_after,
       }));
     },
@@ -167,7 +168,7 @@ export const recoveryReads = (query: Query, dialect: Dialect, owned = "true"): R
       const found = new Map(rows.map(({ name, value }) => [name, value]));
       const [takenAt, upTo] = [found.get(TAKEN_AT), found.get(UP_TO_SEQ)];
       if (takenAt === undefined || upTo === undefined) return null;
-      return { takenAtMs: Number(takenAt), upToSeq: Number(upTo), isSettled: found.has(SETTLED_AT) };
+      return { takenAtMs: Number(takenAt), upToSeq: Number(upTo), isSettled: found.has(SETTLED_AT_KEY) };
     },
     recoveryNote: async () => (await metaOf("recovery")) ?? null,
     secret: async (name) =>

@@ -3,7 +3,7 @@ import type { LedgerTotals, StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";
 
-type Reads = Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles">;
+type Reads = Pick<StoreReads, "openGenerations" | "ledgerTotals" | "keptFiles">;
 
 type OpenRow = Awaited<ReturnType<Reads["openGenerations"]>>[number];
 type Summed = LedgerTotals["balances"] & {
@@ -44,7 +44,7 @@ export const sumReads = (query: Query, dialect: Dialect): Reads => {
   const kept = keptIn(dialect);
   return {
     openGenerations: (afterSeq, limit) => query<OpenRow>(OPEN, afterSeq, limit),
-    bookSums: async (before, limit) => {
+    ledgerTotals: async (before, limit) => {
       const [sums] = await query<Summed>(SUMS, before.upToSeq, limit);
       if (!sums) throw new Error("the database has no sums");
       const { transfers, upToSeq, put, captured, openReservedCredits, ...balances } = sums;

@@ -1,18 +1,18 @@
 // Queries of daily usage by day, model, account or key.
-import type { StoreReads, UsageBy, UsageRow } from "../../store.ts";
+import type { StoreReads, UsageGrouping, UsageRow } from "../../store.ts";
 import type { Query } from "../sql-program.ts";
 
 type Reads = Pick<StoreReads, "usage" | "usageBehind">;
 
 /** The selected column and the grouping column. */
-const OF: Record<UsageBy, [told: string, grouped: string]> = {
+const OF: Record<UsageGrouping, [told: string, grouped: string]> = {
   day: ["u.day", "u.day"],
   model: ["u.model", "u.model"],
   account: ["(SELECT id FROM account WHERE seq = u.account_seq)", "u.account_seq"],
   key: ["(SELECT id FROM api_key WHERE seq = u.key_seq)", "u.key_seq"],
 };
 
-const usageBy = (by: UsageBy): string => {
+const usageBy = (by: UsageGrouping): string => {
   const [reported, grouped] = OF[by];
   return `SELECT ${reported} AS "of", u.wait, CAST(sum(u.succeeded) AS bigint) AS succeeded, CAST(sum(u.failed) AS bigint) AS failed,
       CAST(sum(u.charged_credits) AS bigint) AS "chargedCredits", CAST(sum(u.wait_ms) AS bigint) AS "waitMs" FROM usage_daily u

@@ -13,16 +13,16 @@
 //     12  the writer's connection syncs each commit; one process owns what it writes          asserted on opening, the lock
 import type { Check, Clause } from "./check.ts";
 import { DELIVERY_CHECKS } from "./deliveries.ts";
-import { PROMISE_CHECKS } from "./exactly-once.ts";
+import { EXACTLY_ONCE_CHECKS } from "./exactly-once.ts";
 import { SOUND_CHECKS } from "./integrity.ts";
 import { LEDGER_CHECKS } from "./ledger.ts";
-import { LIFE_CHECKS } from "./lifecycle.ts";
+import { LIFECYCLE_CHECKS } from "./lifecycle.ts";
 
 /** In the order of their numbers. */
 const SHARED: readonly Check<Clause>[] = [
   ...LEDGER_CHECKS,
-  ...PROMISE_CHECKS,
-  ...LIFE_CHECKS,
+  ...EXACTLY_ONCE_CHECKS,
+  ...LIFECYCLE_CHECKS,
   ...SOUND_CHECKS,
   ...DELIVERY_CHECKS,
 ];

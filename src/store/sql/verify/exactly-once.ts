@@ -121,4 +121,4 @@ const noUnknownSpend: Check<Clause> = {
   ],
 };
 
-export const PROMISE_CHECKS = [noMissingRow, oneKey, oneSubmit, noUnknownSpend] as const;
+export const EXACTLY_ONCE_CHECKS = [noMissingRow, oneKey, oneSubmit, noUnknownSpend] as const;

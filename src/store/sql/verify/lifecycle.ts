@@ -126,4 +126,4 @@ const lawfulHistory: Check<Clause> = {
   ],
 };
 
-export const LIFE_CHECKS = [nothingStuck, lawfulHistory] as const;
+export const LIFECYCLE_CHECKS = [nothingStuck, lawfulHistory] as const;

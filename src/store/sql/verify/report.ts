@@ -4,7 +4,7 @@ import type { CheckResult } from "../../store.ts";
 import type { Check, Offender } from "./check.ts";
 
 /** Maximum number of reported rows per invariant. */
-export const MOST_ROWS = 20;
+export const MAX_ROWS = 20;
 
 const BROKEN_OFF = "the check did not finish";
 
@@ -17,10 +17,10 @@ export const createReport = (faults: readonly string[]) => {
     /** @returns whether every message has enough rows, so that the clause can stop. */
     report: (row: Offender): boolean => {
       const times = reported.get(row.fault) ?? 0;
-      if (times >= MOST_ROWS) return false;
+      if (times >= MAX_ROWS) return false;
       reported.set(row.fault, times + 1);
       rows.push(row);
-      return [...reported.values()].every((count) => count >= MOST_ROWS);
+      return [...reported.values()].every((count) => count >= MAX_ROWS);
     },
     /** A query over a damaged page fails. This is a result, and the other clauses still run. */
     breakOff: (detail: string): void => {
@@ -44,10 +44,10 @@ export const judge = <Run extends Noting>(
     ) as [Run[], Run[]];
     const found = judged.flatMap((one) => [...Map.groupBy(offenders.get(one) ?? [], ({ fault }) => fault).values()]);
     // Alternates between messages, so that a message with many rows does not hide the others.
-    const turns = Array.from({ length: MOST_ROWS }, (_, turn) => found.flatMap((rows) => rows.slice(turn, turn + 1)));
+    const turns = Array.from({ length: MAX_ROWS }, (_, turn) => found.flatMap((rows) => rows.slice(turn, turn + 1)));
     const notes = noted.flatMap((one) => (offenders.get(one) ?? []).map(noteOf));
     return {
-      ...{ invariant, name, ok: found.length === 0, offending: turns.flat().slice(0, MOST_ROWS) },
+      ...{ invariant, name, ok: found.length === 0, offending: turns.flat().slice(0, MAX_ROWS) },
       ...(notes.length === 0 ? {} : { note: notes.join("; ") }),
     };
   });

@@ -1,7 +1,7 @@
 // Clauses of invariant 12 for SQLite: file integrity, expected schema, consecutive writer epochs.
 import { Database } from "bun:sqlite";
 import { clause } from "../../sql/verify/check.ts";
-import { MOST_ROWS } from "../../sql/verify/report.ts";
+import { MAX_ROWS } from "../../sql/verify/report.ts";
 import { migrateCopy, SCHEMA_VERSION, schemaVersion } from "../migrate.ts";
 import { pragma } from "../open.ts";
 import { type Runnable, runnable } from "./check.ts";
@@ -11,7 +11,7 @@ const integrity: Runnable = {
   isLong: true,
   faults: [DAMAGED],
   *offending({ db }) {
-    for (const row of db.query<{ integrity_check: string }, []>(`PRAGMA integrity_check(${MOST_ROWS})`).iterate())
+    for (const row of db.query<{ integrity_check: string }, []>(`PRAGMA integrity_check(${MAX_ROWS})`).iterate())
       if (row.integrity_check !== "ok") yield { fault: DAMAGED, detail: row.integrity_check };
   },
 };

@@ -8,10 +8,10 @@ import type { Runnable } from "./check.ts";
 import type { FromVerifier, ToVerifier } from "./verify.worker.ts";
 
 /** Further threads would wait for the same disk. */
-const MOST_THREADS = 8;
+const MAX_THREADS = 8;
 /** A running service keeps half of the cores. */
 const threadsFor = (isRunning: boolean): number =>
-  Math.max(1, Math.min(MOST_THREADS, Math.floor(availableParallelism() / (isRunning ? 2 : 1))));
+  Math.max(1, Math.min(MAX_THREADS, Math.floor(availableParallelism() / (isRunning ? 2 : 1))));
 
 type Verifier = { run(message: ToVerifier): Promise<Exclude<FromVerifier, { fault: string }>>; end(): void };
 

@@ -4,7 +4,7 @@
 import { errorOf, GenrouterError } from "./errors.ts";
 
 /** Dependencies of the client on its environment. Tests replace them to avoid waiting. */
-export type Surroundings = {
+export type ClientEnvironment = {
   fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as it aborts. */
   sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
@@ -23,16 +23,16 @@ export type CallOptions = {
   onRetry?: ((error: GenrouterError, pauseMs: number) => void) | undefined;
 };
 
-type Wish = CallOptions & { url: string; init: RequestInit; longestMs?: number };
+type RequestPlan = CallOptions & { url: string; init: RequestInit; longestMs?: number };
 
 const TRIES = 10;
-const LONGEST_ANSWER_MS = 60_000;
+const MAX_ANSWER_MS = 60_000;
 const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 10_000;
+const MAX_PAUSE_MS = 10_000;
 /** If Retry-After is longer, the error is thrown and the caller decides when to retry. */
-const LONGEST_RETRY_AFTER_S = 60;
+const MAX_RETRY_AFTER_S = 60;
 
-export const sleep: Surroundings["sleep"] = (ms, signal) =>
+export const sleep: ClientEnvironment["sleep"] = (ms, signal) =>
   new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);
@@ -53,12 +53,12 @@ const mayPass = (error: GenrouterError): boolean =>
 /** Pause before try `sent` + 1. Jitter spreads the retries of clients that were rejected at the same time. */
 export const pauseMs = (sent: number, retryAfterS: number | null, random: () => number): number => {
   if (retryAfterS !== null) return retryAfterS * 1000 * (1 + 0.1 * random());
-  return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (sent - 1)) * (0.5 + 0.5 * random());
+  return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (sent - 1)) * (0.5 + 0.5 * random());
 };
 
 /** One try. @throws GenrouterError, or the reason of the caller's signal if it aborted. */
-const once = async <T>(world: Surroundings, wish: Wish, read: (response: Response) => Promise<T>): Promise<T> => {
-  const { url, init, signal, longestMs = LONGEST_ANSWER_MS } = wish;
+const once = async <T>(world: ClientEnvironment, plan: RequestPlan, read: (response: Response) => Promise<T>): Promise<T> => {
+  const { url, init, signal, longestMs = MAX_ANSWER_MS } = plan;
   const late = AbortSignal.timeout(longestMs);
   try {
     const response = await world.fetch(url, {
@@ -81,16 +81,20 @@ const once = async <T>(world: Surroundings, wish: Wish, read: (response: Respons
  * Sends a request until it succeeds or fails permanently: 429, 5xx except 501, and lost connections are retried.
  * @param read reads a response with a status below 400; every error except GenrouterError counts as a lost connection.
  */
-export const ask = async <T>(world: Surroundings, wish: Wish, read: (response: Response) => Promise<T>): Promise<T> => {
+export const sendRequest = async <T>(
+  world: ClientEnvironment,
+  plan: RequestPlan,
+  read: (response: Response) => Promise<T>,
+): Promise<T> => {
   for (let sent = 1; ; sent++)
     try {
-      return await once(world, wish, read);
+      return await once(world, plan, read);
     } catch (fault) {
-      if (!(fault instanceof GenrouterError) || !mayPass(fault) || sent >= (wish.tries ?? TRIES)) throw fault;
-      if ((fault.retryAfterS ?? 0) > LONGEST_RETRY_AFTER_S) throw fault;
+      if (!(fault instanceof GenrouterError) || !mayPass(fault) || sent >= (plan.tries ?? TRIES)) throw fault;
+      if ((fault.retryAfterS ?? 0) > MAX_RETRY_AFTER_S) throw fault;
       const ms = pauseMs(sent, fault.retryAfterS, world.random);
-      wish.onRetry?.(fault, ms);
-      await world.sleep(ms, wish.signal);
+      plan.onRetry?.(fault, ms);
+      await world.sleep(ms, plan.signal);
     }
 };
 

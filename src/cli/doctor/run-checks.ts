@@ -15,8 +15,8 @@ import { clockFindings, copyFindings, directoryFindings, diskFindings } from "./
 import { mediaFindings } from "./media.ts";
 import { paymentFindings, purchaseFindings } from "./payments.ts";
 import { serviceFindings } from "./process.ts";
-import { marketFindings } from "./providers.ts";
-import { examineShared } from "./shared.ts";
+import { providerFindings } from "./providers.ts";
+import { checkSharedDatabase } from "./shared.ts";
 import { signInFindings } from "./sign-in.ts";
 
 const RESTORE =
@@ -28,7 +28,7 @@ const openedReads = async (dir: string): Promise<StoreReads> => {
 };
 
 /** Checks that need a readable database. */
-const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boolean, nowMs: number): Promise<Stored> => {
+const checkDatabase = async (settings: Settings, isDeep: boolean, isRunning: boolean, nowMs: number): Promise<Stored> => {
   const { dir } = settings.data;
   const { inspectDatabase, schemaVersionIn } = await import("../../store/sqlite/health.ts");
   let health: DatabaseHealth;
@@ -54,7 +54,7 @@ const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boo
       lastSeenMs: await reads.lastSeenMs(),
       mode: health.mode,
       lineage: lineageFrom(await reads.secret(LINEAGE)),
-      market: await marketFindings(settings, health.mode, reads),
+      market: await providerFindings(settings, health.mode, reads),
     };
   } catch (thrown) {
     if (thrown instanceof StoreMigrated) {
@@ -70,9 +70,9 @@ const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boo
 
 type ExamineOptions = { isDeep: boolean; isRunning: boolean; hasDatabase: boolean };
 const storedOf = async (settings: Settings, { isDeep, isRunning, hasDatabase }: ExamineOptions): Promise<Stored> => {
-  if (settings.store.url !== "") return examineShared(settings, isDeep, Date.now());
-  if (hasDatabase) return examineStored(settings, isDeep, isRunning, Date.now());
-  return { findings: [], lastSeenMs: null, mode: null, lineage: null, market: await marketFindings(settings, null, null) };
+  if (settings.store.url !== "") return checkSharedDatabase(settings, isDeep, Date.now());
+  if (hasDatabase) return checkDatabase(settings, isDeep, isRunning, Date.now());
+  return { findings: [], lastSeenMs: null, mode: null, lineage: null, market: await providerFindings(settings, null, null) };
 };
 
 const settingFinding = (isServed: boolean, env: Record<string, string | undefined>): Finding => {
@@ -86,7 +86,7 @@ const settingFinding = (isServed: boolean, env: Record<string, string | undefine
 };
 
 /** Checks everything that a service needs, with the settings of the running service if there is one. Changes nothing. */
-export const examine = async (own: Settings, isDeep: boolean, env: Record<string, string | undefined>): Promise<Finding[]> => {
+export const runChecks = async (own: Settings, isDeep: boolean, env: Record<string, string | undefined>): Promise<Finding[]> => {
   const { dir } = own.data;
   const about = existsSync(dir) ? await requestFor(dir).catch(() => undefined) : undefined;
   const served = about && (await fetchSettings(dir).catch(() => undefined));

@@ -4,8 +4,8 @@ import { constants, createReadStream, write } from "node:fs";
 import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { endingOf } from "./endings.ts";
-import { type Place, partOf, placeAt, unwritable } from "./places.ts";
+import { type Place, partOf, placeAt, unwritable } from "./destinations.ts";
+import { endingOf } from "./extensions.ts";
 
 export type Sink = {
   /** Number of bytes that were written. */
