@@ -15,8 +15,8 @@ export const adviceOf = (row: OrphanRow): Advice => {
   const where = `${row.jobId === null ? `reference ${row.ref}` : `job ${row.jobId}`} at ${row.provider}`;
   const paid = (known: string): Advice => ({
     known,
-    toDo: `the provider billed it: request a refund from ${row.provider}, or record the cost`,
-    general: "the provider billed it: request a refund from the provider, or record the cost",
+    toDo: `billed by the provider: request a refund from ${row.provider}, or record the cost`,
+    general: "billed: request a refund from the provider, or record the cost",
     where,
   });
   if (row.fate === "late") return paid("the result was delivered after the attempt was given up");
@@ -44,6 +44,6 @@ export const adviceOf = (row: OrphanRow): Advice => {
       where: `until ${until}`,
     };
   }
-  const then = "if the job exists, cancel it or request a refund";
+  const then = "if it exists, cancel it or request a refund";
   return { known, toDo: `search for ${whereOf(row)}: ${then}`, general: `search for it at the provider: ${then}`, where };
 };

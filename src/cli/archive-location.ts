@@ -90,7 +90,7 @@ export const archiveLocationOf = async (
       throw unclear(
         flag,
         text,
-        `the bucket has archives of several services: name one, for example ${all.map((id) => `bucket:${id}`).join(", ")}`,
+        `names a bucket with archives of several services; name one, for example ${all.map((id) => `bucket:${id}`).join(", ")}`,
       );
     return only;
   };

@@ -102,7 +102,7 @@ test("leaves out expired result files and files in a bucket", () => {
   const late = backUp(data, place, { aheadMs: Date.UTC(2026, 10, 1) - Date.now() });
   expect([late.files, late.leftOut]).toEqual([
     0,
-    [{ what: `${resultFiles(data).length} result files`, why: expect.stringMatching(/retention is over/) }],
+    [{ what: `${resultFiles(data).length} result files`, why: expect.stringMatching(/retention has expired/) }],
   ]);
   rmSync(join(data, firstFile()));
   const bucket = backUp(data, place, { filesStore: "s3" });
@@ -184,7 +184,7 @@ test("prints one line and creates nothing without a database, a backup directory
     err: expect.stringMatching(/cannot be written/),
   });
   const list = await runHere(["backup", "list", join(empty, "none")]);
-  expect([list.exit as number, list.err]).toEqual([4, expect.stringMatching(/no such directory/)]);
+  expect([list.exit as number, list.err]).toEqual([4, expect.stringMatching(/the directory does not exist/)]);
 });
 
 test("backup list shows incomplete and damaged backups, newest first, and ignores other files", async () => {

@@ -158,12 +158,12 @@ test("a dry run prints what would be lost, and changes nothing", async () => {
   expect(err).toContain("nothing was restored");
   expect(out).toMatch(/rows of generation\s+3\s+4\n/);
   for (const line of [
-    "  1 generation made since",
+    "  1 generation created since",
     "  $0.06 charged since, which customers would get back",
     // The account of the harness also received credits.
-    "  2 top-ups made since, $1,025.00: customers paid that",
-    `  1 account made since: ${account}`,
-    `  1 API key made since: ${key}`,
+    "  2 top-ups created since, $1,025.00: customers paid that",
+    `  1 account created since: ${account}`,
+    `  1 API key created since: ${key}`,
     `  1 API key revoked since would be valid again: ${before}`,
   ])
     expect(out).toContain(line);

@@ -58,7 +58,7 @@ test("a live service without Stripe rejects purchases and the payment of a store
   });
   await store.commit([{ mutation: "create-account", id: "acc_1", name: "Ada", atMs: clock.nowMs() }]);
   expect(checkout.provider).toBeNull();
-  await expect(checkout.buy({ accountId: "acc_1", by: BUYER, usd: 10 })).rejects.toThrow("ask your operator");
+  await expect(checkout.buy({ accountId: "acc_1", by: BUYER, usd: 10 })).rejects.toThrow("contact your operator");
   const open = {
     mutation: "open-purchase",
     id: "pur_1",

@@ -122,7 +122,10 @@ describe("archive and verify against a bucket with planted faults", () => {
     const [id = ""] = [...bucket.objects.keys()].map((key) => key.split("/")[1] ?? "");
     bucket.objects.set("archive/0000000000000000/manifest-000001.json", { bytes: Buffer.from("{}"), headers: {} });
     const unclear = await runHere([...verifying("bucket"), "--alone"], bucket.settings);
-    expect([unclear.exit as number, unclear.err]).toEqual([2, expect.stringContaining(`name one, as bucket:0000000000000000`)]);
+    expect([unclear.exit as number, unclear.err]).toEqual([
+      2,
+      expect.stringContaining(`name one, for example bucket:0000000000000000`),
+    ]);
     for (const words of [verifying("bucket"), [...verifying(`bucket:${id}`), "--alone"]])
       expect((await runHere(words, bucket.settings)).exit as number).toBe(0);
   });
@@ -185,5 +188,5 @@ test("archive rejects --to bucket when no bucket is configured, and rejects --to
   const none = await runHere(archiving());
   expect([none.exit as number, none.err]).toEqual([2, expect.stringMatching(/GENROUTER_S3__BUCKET is missing/)]);
   const named = await runHere(["archive", "--data", data, "--before", "1d", "--to", "bucket:0123456789abcdef"]);
-  expect([named.exit as number, named.err]).toEqual([2, expect.stringMatching(/is unclear/)]);
+  expect([named.exit as number, named.err]).toEqual([2, expect.stringMatching(/is ambiguous/)]);
 });

@@ -40,14 +40,14 @@ test.each([4, 20])(
     );
     const reported = await messageOf(fault);
     expect(reported).toMatchObject({ exit: 78, code: "directory_unusable", expected: true });
-    expect(reported.lines).toEqual([expect.stringMatching(/: the disk is full \(SQLITE_FULL\); free some space/)]);
+    expect(reported.lines).toEqual([expect.stringMatching(/: the disk is full \(SQLITE_FULL\); free space/)]);
   },
 );
 
 test("reports a disk that is full at a write with exit code 75 and a remedy", async () => {
   expect(await messageOf(new StoreFull("the disk is full"))).toMatchObject({
     exit: 75,
-    lines: ["the disk is full", expect.stringContaining("free some space")],
+    lines: ["the disk is full", expect.stringContaining("free space")],
   });
 });
 

@@ -56,7 +56,7 @@ test("doctor reports no fault and every area for a healthy directory, as JSON an
   has(findings, "database", "ok", /^schema \d+, .* created for real providers/);
   if (process.platform === "linux") has(findings, "media", "ok", /bounded in memory, time and system calls/);
   has(findings, "ledger", "ok", /^balanced: \$5\.00 available/);
-  has(findings, "service", "warning", /none runs on/, /^genrouter serve --data/);
+  has(findings, "service", "warning", /no service is running on/, /^genrouter serve --data/);
   has(await doctor(dir, KEYED, ["--deep"]), "ledger", "ok", /all thirteen invariants hold/);
   const { exit, out } = await runHere(["doctor", "--data", dir], KEYED);
   expect([exit as number, out]).toEqual([
@@ -68,14 +68,26 @@ test("doctor reports no fault and every area for a healthy directory, as JSON an
 test("doctor recommends the first steps when there is no data directory, and creates nothing", async () => {
   dir = join(freshDir(), "none");
   const findings = await doctor(dir, {});
-  has(findings, "directory", "warning", /does not exist yet/, /genrouter accounts create --name NAME --data .* makes it/);
-  has(findings, "routes", "warning", /none of \d+ has a key/, /genrouter providers set-key PROVIDER, or start with --simulate/);
+  has(findings, "directory", "warning", /does not exist yet/, /genrouter accounts create --name NAME --data .* creates it/);
+  has(
+    findings,
+    "routes",
+    "warning",
+    /none of \d+ is available/,
+    /genrouter providers set-key PROVIDER, or start with --simulate/,
+  );
   expect(existsSync(dir)).toBe(false);
 });
 
 describe("doctor on settings", () => {
   test("reports a setting with an invalid value and one with an unknown name", async () => {
-    has(await doctor(dir, { GENROUTER_BACKUP__AT: "noon" }), "settings", "fault", /GENROUTER_BACKUP__AT/, /correct it/);
+    has(
+      await doctor(dir, { GENROUTER_BACKUP__AT: "noon" }),
+      "settings",
+      "fault",
+      /GENROUTER_BACKUP__AT/,
+      /correct the variable or the flag/,
+    );
     has(await doctor(dir, { GENROUTER_NO__SUCH: "1" }), "settings", "fault", /is not a setting/);
   });
   test("reports a variable that makes the runtime print credentials", async () => {
@@ -104,7 +116,7 @@ describe("doctor on the machine", () => {
     chmodSync(join(dir, "genrouter.db"), 0o644);
     const findings = await doctor(dir);
     has(findings, "directory", "warning", /other users can read/, /^chmod 700 /);
-    has(findings, "directory", "fault", /others may read genrouter\.db/, /^chmod 600 .*genrouter\.db$/);
+    has(findings, "directory", "fault", /other users can read genrouter\.db/, /^chmod 600 .*genrouter\.db$/);
   });
   test.skipIf(process.getuid?.() !== 0)("reports a file that belongs to another user", async () => {
     chownSync(join(dir, "genrouter.db"), 12_345, 12_345);
@@ -210,7 +222,7 @@ describe("doctor on the database", () => {
       "parked",
       "fault",
       new RegExp(`are parked, the first ${parked.id}`),
-      new RegExp(`^genrouter generations parked .* retry ${parked.id} ends it$`),
+      new RegExp(`^genrouter generations parked .* retry ${parked.id} resolves it$`),
     );
     has(findings, "orphans", "warning", /1 attempt may have been billed without a charge, at most \$0\.75/, /^genrouter orphans/);
   });
@@ -253,7 +265,7 @@ describe("doctor on backups", () => {
 
 describe("doctor on keys and routes", () => {
   test("reports routes without any key, a key whose master key is missing, and a key file that cannot be read", async () => {
-    has(await doctor(dir, {}), "routes", "fault", /none of \d+ has a key/, /genrouter providers set-key/);
+    has(await doctor(dir, {}), "routes", "fault", /none of \d+ is available/, /genrouter providers set-key/);
     const { id, sealed } = createVault(dir).seal("fal", "canary-key", []);
     change(`INSERT INTO provider_credential VALUES ('fal', '${id}', '${sealed}', 1)`);
     has(await doctor(dir, {}), "keys", "ok", /1 provider key can be read/);

@@ -35,7 +35,7 @@ test("generations parked lists each parked generation with its reason and hold, 
   expect(parked).toMatchObject([{ generation_id: id, held_usd: 0.2, reason: "4 consecutive starts ended during its recovery" }]);
   const { out } = await typed("parked");
   expect(out).toContain(id);
-  expect(out).toContain("4 starts in a row");
+  expect(out).toContain("4 consecutive starts");
   await again.crash();
 });
 

@@ -34,7 +34,7 @@ describe("doctor on the service", () => {
     const store = await openDirectory({ dir, mode: "live" });
     has(await doctor(dir), "service", "fault", /a process uses .* and does not respond/, /owner/);
     await store.close();
-    has(await doctor(dir), "service", "warning", /none runs/);
+    has(await doctor(dir), "service", "warning", /no service is running/);
   });
 });
 
@@ -62,7 +62,7 @@ describe("healthcheck", () => {
     try {
       expect(await runHere(["healthcheck", "--data", dir, "--timeout", "1"])).toEqual({
         exit: 1,
-        out: `not ok: the service on ${dir} does not answer\n`,
+        out: `not ok: the service on ${dir} does not respond\n`,
         err: "",
       });
     } finally {
@@ -73,6 +73,6 @@ describe("healthcheck", () => {
     const silent = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Promise<Response>(() => undefined) });
     const ran = await runHere(["healthcheck", "--url", `http://127.0.0.1:${silent.port}`, "--timeout", "1"]);
     await silent.stop(true);
-    expect(ran).toEqual({ exit: 1, out: "not ok: no answer within 1000 ms\n", err: "" });
+    expect(ran).toEqual({ exit: 1, out: "not ok: no response within 1000 ms\n", err: "" });
   });
 });

@@ -91,8 +91,8 @@ moving(
     const refusals: [word: string, exit: number, line: RegExp][] = [
       ["db.example.com", 2, /--to: expected a postgres:\/\/ address/],
       ["mysql://root:hunter2@127.0.0.1/x", 2, /--to: expected a postgres:\/\/ address/],
-      ["postgres://genrouter:hunter2@127.0.0.1:1/x", 75, /genrouter@127\.0\.0\.1:1\/x does not answer/],
-      [at("x", "stranger:hunter2"), 3, /does not let stranger in/],
+      ["postgres://genrouter:hunter2@127.0.0.1:1/x", 75, /genrouter@127\.0\.0\.1:1\/x does not respond/],
+      [at("x", "stranger:hunter2"), 3, /rejects the login of stranger/],
       [at("no_such_database"), 4, /does not exist.*createdb no_such_database/],
       [at(database.name, guest), 3, /permission denied.*GRANT CREATE/],
     ];

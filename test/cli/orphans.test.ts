@@ -130,7 +130,7 @@ describe("orphans with lost, late and unusable attempts", () => {
       watched_until: null,
       failure: null,
       known: "the result was delivered after the attempt was given up",
-      to_do: "it was paid: ask fal for it back, or book it as a loss",
+      to_do: "billed by the provider: request a refund from fal, or record the cost",
     });
     expect(Math.abs(seen.age_s * 1000 - Math.max(0, Date.now() - NOW_MS - 500))).toBeLessThan(60_000);
   });
@@ -145,13 +145,13 @@ describe("orphans with lost, late and unusable attempts", () => {
     expect(of("watched")).toBe(
       `the response to the submission was lost; no job was found; no action yet: the job is polled until ${until}; a timely result is delivered and charged`,
     );
-    expect(of("superseded")).toContain(`asked about until ${until}; a result is marked as late`);
-    expect(of("lost")).toContain(`search for a job of ${ids.lost?.slice(4)}-1 in the list of fal: if the job exists, cancel it`);
+    expect(of("superseded")).toContain(`polled until ${until}; a result is marked as late`);
+    expect(of("lost")).toContain(`search for a job of ${ids.lost?.slice(4)}-1 in the list of fal: if it exists, cancel it`);
     expect(of("capped")).toMatch(/^the end of the job was not observed; search for job job-\d+-1 at fal/);
     expect(of("gone")).toContain("no longer has the job");
-    expect(of("unreadable")).toContain("it was paid: ask fal for it back");
+    expect(of("unreadable")).toContain("billed by the provider: request a refund from fal");
     expect(of("mismatched")).toBe(
-      "the delivered result differs from the order; it was paid: ask fal for it back, or book it as a loss",
+      "the delivered result differs from the order; billed by the provider: request a refund from fal, or record the cost",
     );
   });
 
@@ -172,9 +172,9 @@ describe("orphans with lost, late and unusable attempts", () => {
       const rows = await store.orphans(0);
       const lines = linesOf(rows, NOW_MS + 86_400_000 * 3, columns);
       expect(lines.filter((line) => line.length > columns)).toEqual([]);
-      expect(lines.filter((line) => line.includes("if the job exists, cancel it"))).toHaveLength(3);
+      expect(lines.filter((line) => line.includes("if it exists, cancel it"))).toHaveLength(3);
       const paid = lines.indexOf("late: the result was delivered after the attempt was given up");
-      expect(lines[paid + 1]).toBe("  the provider billed it: request a refund from the provider, or record the cost");
+      expect(lines[paid + 1]).toBe("  billed: request a refund from the provider, or record the cost");
       expect(lines[paid + 2]).toMatch(new RegExp(`^  ${ids.late} 1: job job-\\d+-1 at fal$`));
       for (const name of Object.values(ids).filter((id) => rows.some(({ generationId }) => generationId === id)))
         expect(lines.filter((line) => line.includes(name)).length).toBeGreaterThanOrEqual(2);

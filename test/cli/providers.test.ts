@@ -42,7 +42,7 @@ describe("a provider's key", () => {
 
     const made = await run("providers", "set-key", "fal", "--file", file);
     expect(made).toMatchObject({ exit: 0 });
-    expect(made.out).toMatch(/^key pk_[0-9a-f]{10} of fal is kept\n$/);
+    expect(made.out).toMatch(/^key pk_[0-9a-f]{10} of fal is stored\n$/);
     const fal = ((await json("providers", "list")) as ProviderJson[]).find(({ id }) => id === "fal");
     expect(fal).toMatchObject({ account: "fal", key: { from: "vault", id: made.out.split(" ")[1] } });
     expect(fal?.routes_up).toBe(fal?.routes ?? 0);
@@ -55,7 +55,7 @@ describe("a provider's key", () => {
 
   test("belongs to the provider account when it is set by the name of one of its interfaces", async () => {
     const { file, run, json } = await open();
-    expect((await run("providers", "set-key", "gemini-video", "--file", file)).out).toContain(" of gemini is kept");
+    expect((await run("providers", "set-key", "gemini-video", "--file", file)).out).toContain(" of gemini is stored");
     const keyed = ((await json("providers", "list")) as ProviderJson[]).filter(({ key }) => key !== null);
     expect(keyed.map(({ id }) => id)).toEqual(["gemini", "gemini-video"]);
     expect((await run("routes", "list", "--provider", "nobody")).exit).toBe(4);
@@ -184,7 +184,7 @@ describe("a route", () => {
     expect((await run("routes", "list", "--provider", "fal")).out).toContain("off: too dear");
     const listed = (await json("models", "--all")) as { routes: { id: string; available: boolean; reason: string | null }[] }[];
     expect(listed.flatMap((model) => model.routes).find((route) => route.id === id)).toEqual({
-      ...{ id, provider: "fal", available: false, reason: "switched off: too dear" },
+      ...{ id, provider: "fal", available: false, reason: "disabled: too dear" },
     });
 
     expect(await json("routes", "enable", id)).toMatchObject({ id, state: "up", reason: null });

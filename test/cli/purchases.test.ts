@@ -62,7 +62,7 @@ test("purchases settle decides a reversal in another currency once, for an amoun
     exit: 6,
     err: expect.stringContaining("1001 credits: of the purchase pur_a from 0 to 1000 may be taken back"),
   });
-  expect((await settle("re_1", "--usd", "5.20")).out).toBe("decided $5.20  taken back $5.20\n");
+  expect((await settle("re_1", "--usd", "5.20")).out).toBe("decided $5.20  reversed $5.20\n");
   expect((await settle("re_1", "--usd", "4")).exit).toBe(6);
   expect(JSON.parse((await settle("dp_2", "--usd", "0", "--json")).out)).toMatchObject({ moved_usd: 0, paused: false });
   expect((await undecided()).out).toBe("none\n");

@@ -94,7 +94,7 @@ describe("a reload of provider keys", () => {
     rmSync(file);
     expect(service.reload(settingsOf({ ...env, REPLICATE_API_TOKEN: "r" }))).rejects.toThrow(/cannot be read/);
     writeFileSync(file, "two words\n");
-    expect(service.reload(settingsOf({ ...env, REPLICATE_API_TOKEN: "r" }))).rejects.toThrow(/cannot be sent/);
+    expect(service.reload(settingsOf({ ...env, REPLICATE_API_TOKEN: "r" }))).rejects.toThrow(/the credential is invalid/);
     expect(await called()).toBe("Key first-key");
     expect(await listed(service)).toEqual(before);
   });

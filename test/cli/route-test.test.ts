@@ -47,7 +47,7 @@ describe("routes test for a provider with a check without cost", () => {
     for (const words of [["runway-gen-4.5/runway"], ["runway-gen-4.5/runway", "--buy"]]) {
       const { exit, out } = await run(...words);
       expect(exit).toBe(1);
-      expect(out).toMatch(/✘ runway refuses: config_fault: .*401.*no such key/);
+      expect(out).toMatch(/✘ runway rejects the key: config_fault: .*401.*no such key/);
     }
   });
   test("names providers set-key when the provider has no key, and routes list for an unknown route", async () => {
@@ -66,7 +66,7 @@ describe("routes test for a provider without a check without cost", () => {
     const { exit, out } = await run("stable-image-core/stability");
     expect(exit).toBe(1);
     expect(out).toMatch(
-      /costs at least 0\.03 USD per image there\.\nto test with one paid generation: genrouter routes test .* --buy\n$/,
+      /costs at least 0\.03 USD per image\.\nto test with one paid generation: genrouter routes test .* --buy\n$/,
     );
     expect(await json("stable-image-core/stability")).toMatchObject({ result: "none", costs_at_least: "0.03 USD per image" });
     expect(bought()).toEqual(before);

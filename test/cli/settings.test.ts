@@ -103,7 +103,10 @@ describe("invalid settings", () => {
       "[simulator]\nspeed = inf\n",
       [/^simulator\.speed in .*: expected a number greater than 0 and at most 100000, not Infinity/],
     ],
-    [`[providers.FAL]\nkey = "${CANARY}"\n`, [/^providers\.FAL\.key in \/etc\/x\.toml is not a setting; a provider's id is/]],
+    [
+      `[providers.FAL]\nkey = "${CANARY}"\n`,
+      [/^providers\.FAL\.key in \/etc\/x\.toml is not a setting; a provider's id consists of/],
+    ],
     ["[server]\nprot = 1\nport = 1.5\n", [/^server\.prot in .* is not a setting/, /^server\.port in .*, not 1\.5/]],
   ])("are all reported with their place and without credentials: %j", (text, expected) => {
     const faults = linesOf({}, text);

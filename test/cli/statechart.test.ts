@@ -41,8 +41,8 @@ test("statechart diagram prints the diagram of the README, SVG or JSON, and writ
   expect([unknown.exit, unknown.err]).toEqual([2, expect.stringContaining("there are generation, route-health, ledger")]);
 });
 
-test.each(["statechart replay", "trace"])("%s reports a malformed generation id before a missing database", async (command) => {
-  const { exit, err } = await runHere([...command.split(" "), "gen_bad", "--data", "/nowhere"]);
+test("statechart replay reports a malformed generation id before a missing database", async () => {
+  const { exit, err } = await runHere(["statechart", "replay", "gen_bad", "--data", "/nowhere"]);
   expect([exit as number, err]).toEqual([4, expect.stringContaining('there is no generation "gen_bad": the id is malformed')]);
 });
 
@@ -75,7 +75,7 @@ test("statechart replay shows guards, effects and transfers of a generation with
         [step.description, step.transfers, step.effects.map(({ type }: { type: string }) => type)],
       );
     expect((await replayed("--format", "mermaid")).out).toContain("jobFailed (4)");
-    expect((await replayed("--format", "svg")).out).toContain(`The way of ${id}`);
+    expect((await replayed("--format", "svg")).out).toContain(`Path of ${id}`);
 
     const missing = await runHere(["statechart", "replay", `gen_${"0".repeat(26)}`, "--data", dir]);
     expect([missing.exit, missing.err]).toEqual([4, expect.stringContaining("there is no generation")]);

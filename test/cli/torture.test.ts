@@ -68,7 +68,7 @@ describe("torture", () => {
       });
       const session = { terminal, env: {}, exit: 0 as const };
       const exit = await torture(session, { minutes: "0.05", dir, seed: "11" }, [process.execPath, FORGETFUL]);
-      expect([exit as number, out]).toEqual([1, expect.stringMatching(/^✘ \d+ promises? (was|were) broken\.\n/)]);
+      expect([exit as number, out]).toEqual([1, expect.stringMatching(/^✘ \d+ invariants? (was|were) broken\.\n/)]);
       expect(out).toMatch(/broken: every acknowledged generation exists.*\n {6}gen_\w+: acknowledged with 20[02], not stored\n/);
       expect(out).toContain(`run it again with: npm run genrouter -- torture --seed 11 --minutes 0.05 --dir ${dir}\n`);
       const [scratch = ""] = readdirSync(dir);
@@ -132,7 +132,7 @@ describe("torture", () => {
       expect(verdict.figures.kills).toBeGreaterThan(0);
       expect(readdirSync(path)).toEqual(["filler"]);
       // A run does not begin on a full disk.
-      await expect(run()).rejects.toThrow(/has \d+ MB free, and a torture needs 128 MB/);
+      await expect(run()).rejects.toThrow(/has \d+ MB free, and torture needs 128 MB/);
     },
     typeof disk !== "string",
   );

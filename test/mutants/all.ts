@@ -1,5 +1,6 @@
 // All mutants: each is a bug that a property, the delivery test or the simulation must find.
 
+import { ASKING_MUTANTS } from "./asking.ts";
 import { DELIVERY_MUTANTS } from "./deliveries.ts";
 import { LIFE_MUTANTS } from "./life.ts";
 import { LIMIT_MUTANTS } from "./limits.ts";
@@ -8,7 +9,6 @@ import type { Mutant } from "./mutant.ts";
 import { NODE_MUTANTS } from "./nodes.ts";
 import { OPERATED_MUTANTS } from "./operated.ts";
 import { PIN_MUTANTS } from "./pins.ts";
-import { ASKING_MUTANTS } from "./asking.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   ...MONEY_MUTANTS,

@@ -4,7 +4,6 @@ import type { Attempt, JsonObject } from "../../domain/types.ts";
 import { readWriters, toJsonRow } from "../../inspector/generation-history.ts";
 import type { StoredEvent, StoreReads, TransferRow } from "../../store/store.ts";
 import { CommandError, EXITS } from "../exit-codes.ts";
-import { requireGenerationId } from "../generation-id.ts";
 import { storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { showUsd, usdNumber } from "../usd.ts";
@@ -119,7 +118,6 @@ export const addTrace = (program: Command, session: Session): void => {
     .command("trace <id>")
     .description("show every event, transfer and attempt of a generation (operator)")
     .action(async (id: string, flags: DirFlag & JsonFlag) => {
-      requireGenerationId(id);
       await withReads(storeLocationOf(session, flags), async (reads) => {
         const record = await reads.findGeneration(id);
         if (!record)

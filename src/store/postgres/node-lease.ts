@@ -86,7 +86,7 @@ export const acquireLease = async (
   await line.send(put, "admin", "0");
   const made = (await line.send<{ value: Mode }>("SELECT value FROM meta WHERE name = 'mode'")).rows[0]?.value;
   if (made && mode && made !== mode)
-    throw new WrongMode(`the database was made ${MODE_TEXT[made]} and cannot be used ${MODE_TEXT[mode]}; use another one`);
+    throw new WrongMode(`the database was created ${MODE_TEXT[made]} and cannot be used ${MODE_TEXT[mode]}; use another one`);
   const dead: number[] = [];
   if (former) {
     const { rows } = await line.send<{ epoch: number }>(END_FORMER, former.epoch, former.openedAtMs, hostname());

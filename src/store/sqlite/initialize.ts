@@ -38,7 +38,9 @@ export const ownDatabase = (
   const made = db.query<{ value: Mode }, []>("SELECT value FROM meta WHERE name = 'mode'").get()?.value;
   if (made && mode && made !== mode) {
     db.run("ROLLBACK");
-    throw new WrongMode(`the data directory was made ${MODE_TEXT[made]} and cannot be used ${MODE_TEXT[mode]}; use another one`);
+    throw new WrongMode(
+      `the data directory was created ${MODE_TEXT[made]} and cannot be used ${MODE_TEXT[mode]}; use another one`,
+    );
   }
   const { lastInsertRowid } = db.run("INSERT INTO writer_epoch (pid, host, opened_at_ms) VALUES (?, ?, ?)", [
     process.pid,
