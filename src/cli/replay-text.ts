@@ -45,7 +45,7 @@ const linesOf = ({ record }: GenerationHistory, steps: readonly ReplayStep[]): s
 /** A step as JSON. Scripts of builds before the first release read `told`, `asks` and `movements`, so these members remain. */
 const jsonOf = (step: ReplayStep) => ({
   ...step,
-  text: step.description,
+  told: step.description,
   asks: step.effects.map((effect) => ({ ...effect, type: effect.type.replace("effect.", "ask.") })),
   movements: step.transfers,
 });

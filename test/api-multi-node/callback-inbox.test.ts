@@ -61,7 +61,7 @@ const openScene = (seqs: readonly number[], carriedOut: readonly number[] = []) 
   const node = { hints: () => Promise.resolve(left), dropHint: async ({ seq }: Hint) => void dropped.push(seq) };
   const store = {
     ...{ node, unfinished: async () => [], attemptsOf: async () => [], generationBySeq: async () => undefined },
-    journalOf: async (seq: number) => (carriedOut.includes(seq) ? [{ event: DECISION }] : []),
+    eventsOf: async (seq: number) => (carriedOut.includes(seq) ? [{ event: DECISION }] : []),
   };
   const effects = { takenUp: (seq: number) => takenUp.add(seq) };
   const sharing = createTakeover({ store, supervisor, effects, clock: { nowMs: () => 1 } } as unknown as Parts);

@@ -132,9 +132,9 @@ test("credits take reports every debt, and a pause only when the transfer paused
 });
 
 test("reports a disk that refuses the directory of result files with exit code 78 and a remedy", async () => {
-  expect(await messageOf(new StorageRefused("the disk refused: EIO"))).toMatchObject({
+  expect(await messageOf(new StorageRefused("the disk returned an error: EIO"))).toMatchObject({
     exit: 78,
-    lines: ["the result files of the data directory: the disk refused: EIO", expect.stringContaining("start again")],
+    lines: ["the result files of the data directory: the disk returned an error: EIO", expect.stringContaining("start again")],
     expected: true,
   });
 });

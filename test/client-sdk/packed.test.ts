@@ -50,7 +50,7 @@ test("the committed types match openapi.json (UPDATE=1 rewrites them)", async ()
 
 test("the package contains its modules, their types, a README and a licence, and has no dependencies", () => {
   const files = [...new Bun.Glob("**/*").scanSync(installed)].sort();
-  const modules = ["api", "asking", "client", "endings", "errors", "files", "places", "sinks"].flatMap((name) => [
+  const modules = ["api", "client", "destinations", "errors", "extensions", "files", "part-files", "request"].flatMap((name) => [
     `dist/${name}.d.ts`,
     `dist/${name}.js`,
   ]);

@@ -72,10 +72,10 @@ test("a member gets 404 for other accounts and their purchases; operators and vi
 
 test("a viewer can change nothing, and no user can end the checkout of another account", async () => {
   const looker = await openVisitor(harness, "viewer", tenant);
-  await no(post(looker, "/purchases", { amount_usd: 10 }), 403, "change nothing");
-  await no(post(looker, "/credits/low", { usd: 3 }), 403, "change nothing");
+  await no(post(looker, "/purchases", { amount_usd: 10 }), 403, "read access only");
+  await no(post(looker, "/credits/low", { usd: 3 }), 403, "read access only");
   const id = await buy(10);
-  await no(end(id, "pay", looker), 403, "change nothing");
+  await no(end(id, "pay", looker), 403, "read access only");
   await no(end(id, "pay", await openVisitor(harness, "operator", other)), 403, "another account's");
   expect((await get(me, `/purchases/${id}`)).told).toMatchObject({ state: "open", receipt: null });
 });

@@ -118,9 +118,9 @@ describe("genrouter install systemd", () => {
     const before = PLACES.map((path) => readFileSync(join(place, path), "utf8"));
     const { exit, out } = await install(place);
     expect(exit).toBe(0);
-    expect(out).toContain("genrouter.service  is there already");
+    expect(out).toContain("genrouter.service  already exists");
     expect(out).toContain("genrouter.toml  kept: it differs");
-    expect(out).toContain("operator.token  is there already");
+    expect(out).toContain("operator.token  already exists");
     expect(PLACES.map((path) => readFileSync(join(place, path), "utf8"))).toEqual(before);
   });
 

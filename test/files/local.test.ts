@@ -157,7 +157,7 @@ describe("disk errors", () => {
     const probe = await files.receive("gen_1a", 1);
     const next = probe.path.replace(/\.(\d+)\.part$/, (_, count) => `.${Number(count) + 1}.part`);
     await symlink("/dev/full", next);
-    expect(await rejection(files.receive("gen_1a", 1))).toBe("the disk refused: EEXIST");
+    expect(await rejection(files.receive("gen_1a", 1))).toBe("the disk returned an error: EEXIST");
     await probe.discard();
   });
 
@@ -172,7 +172,7 @@ describe("disk errors", () => {
         const files = await createLocalStorage(small);
         await put(files, "gen_1a", 1, "kept");
         const incoming = await files.receive("gen_1a", 2);
-        expect(await rejection(incoming.write(new Uint8Array(1024 * 1024)))).toBe("the disk refused: ENOSPC");
+        expect(await rejection(incoming.write(new Uint8Array(1024 * 1024)))).toBe("the disk returned an error: ENOSPC");
         await incoming.discard();
         expect(await textOf(files, "gen_1a", 1)).toBe("kept");
         await put(files, "gen_1a", 2, "room again");
@@ -185,13 +185,13 @@ describe("disk errors", () => {
 
   test("reports a directory that cannot be made and a directory that disappears", async () => {
     await writeFile(join(dir, "file"), "");
-    expect(await rejection(createLocalStorage(join(dir, "file", "x")))).toBe("the disk refused: ENOTDIR");
+    expect(await rejection(createLocalStorage(join(dir, "file", "x")))).toBe("the disk returned an error: ENOTDIR");
     const files = await createLocalStorage(join(dir, "gone"));
     const incoming = await files.receive("gen_1a", 1);
     await rm(join(dir, "gone"), { recursive: true });
-    expect(await rejection(incoming.keep())).toBe("the disk refused: ENOENT");
+    expect(await rejection(incoming.keep())).toBe("the disk returned an error: ENOENT");
     await incoming.discard();
-    expect(await rejection(files.receive("gen_1a", 1))).toBe("the disk refused: ENOENT");
+    expect(await rejection(files.receive("gen_1a", 1))).toBe("the disk returned an error: ENOENT");
   });
 
   test("does not include a path in an error message", async () => {

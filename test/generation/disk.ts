@@ -22,7 +22,7 @@ export const testDisk = (): TestDisk => {
   const answer = async () => {
     if (mood === "accepts") return;
     rejected += 1;
-    if (mood === "refuses") throw new StorageRefused("the disk refused: ENOSPC");
+    if (mood === "refuses") throw new StorageRefused("the disk returned an error: ENOSPC");
     await new Promise<void>((wake) => waiting.push(wake));
   };
   return {

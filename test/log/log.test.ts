@@ -7,8 +7,8 @@ const LOG = join(import.meta.dir, "../../src/logging/logger.ts");
 
 /** The output of a process that logs four lines and exits at once. */
 const linesOf = (settings: object, place: object): string[] => {
-  const code = `import { openLog } from ${JSON.stringify(LOG)};
-    const log = openLog(${JSON.stringify(settings)}, ${JSON.stringify(place)});
+  const code = `import { createLog } from ${JSON.stringify(LOG)};
+    const log = createLog(${JSON.stringify(settings)}, ${JSON.stringify(place)});
     log("service listening", { url: "http://h", pid: 1 });
     log("read completed", { route: "/x" });
     log("request failed", { reason: 'a "quoted" reason\\nand more' });

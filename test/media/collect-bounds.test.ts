@@ -56,7 +56,7 @@ describe("storage refuses a file", () => {
           path: "/dev/full",
           write: async (...chunks) => {
             await device.writev(chunks).catch((error: NodeJS.ErrnoException) => {
-              throw new StorageRefused(`the disk refused: ${error.code}`);
+              throw new StorageRefused(`the disk returned an error: ${error.code}`);
             });
           },
           keep: async () => {},
@@ -66,7 +66,7 @@ describe("storage refuses a file", () => {
     };
     await inScene({ files: full }, async (scene) => {
       const outcome = await collect(scene, "image", [scene.at("/r", rangeless(await png()))]);
-      expect(outcome).toEqual({ kind: "storage-refused", detail: "the disk refused: ENOSPC" });
+      expect(outcome).toEqual({ kind: "storage-refused", detail: "the disk returned an error: ENOSPC" });
     });
   });
 });

@@ -41,7 +41,7 @@ const attempt = (n: number, provider: string, state: string) => {
 };
 const planted = (submissions: Submission[], states: [string, string][], more: Partial<Purchases> = {}): Purchases => {
   const tries = states.map(([provider, state], index) => attempt(index + 1, provider, state));
-  const one = { id: "gen_1", account: 0, key: "k-1-0-0", tries, journal: [] } as unknown as Stored;
+  const one = { id: "gen_1", account: 0, key: "k-1-0-0", tries, events: [] } as unknown as Stored;
   return { evidence: { submissions, stored: [one] }, deaths: [], confirmMs: 10_000, orphans: new Set(), ...more };
 };
 

@@ -25,8 +25,8 @@ const endedMeanwhile = (deaths: readonly number[], fromMs: number, toMs: number)
   deaths.some((atMs) => atMs >= fromMs && atMs <= toMs);
 
 /** The event log of a generation, in ms from a time. */
-const lifeOf = ({ events: journal }: Stored, fromMs: number): string =>
-  journal.map(({ event, atMs }) => `${event.type} ${atMs - fromMs}`).join(", ");
+const lifeOf = ({ events }: Stored, fromMs: number): string =>
+  events.map(({ event, atMs }) => `${event.type} ${atMs - fromMs}`).join(", ");
 
 /** Responses that arrived and were dropped. */
 export const droppedOf = ({ evidence, deaths }: Purchases): string[] =>

@@ -113,6 +113,6 @@ test("an account with debt cannot submit a generation after an operator unpaused
   expect((await request({})).status).toBe(402);
   // The rejection also comes before the input link is opened.
   const early = await request({ image_url: "https://media.example/picture.png" });
-  expect([early.status, messageOf(early)]).toEqual([402, expect.stringContaining("2.00 USD is owed")]);
+  expect([early.status, messageOf(early)]).toEqual([402, expect.stringContaining("2.00 USD of debt is open")]);
   expect(await standing()).toEqual([0, 0, 0, 200, false]);
 });

@@ -33,7 +33,7 @@ const open = (places: { keep?: () => Promise<string>; write?: () => Promise<void
   return { dir, clock, events, room: space, watched };
 };
 const full = async () => {
-  throw new StorageRefused("the disk refused: ENOSPC");
+  throw new StorageRefused("the disk returned an error: ENOSPC");
 };
 
 test("a spool write that fails with ENOSPC marks the disk as full and logs it once", async () => {
@@ -73,7 +73,7 @@ test("a missing data directory keeps the disk marked as full", async () => {
 
 for (const [what, fault] of [
   ["a bucket outage", new StorageUnavailable("the bucket does not answer: ENOSPC")],
-  ["a lack of file descriptors", new StorageRefused("the disk refused: EMFILE")],
+  ["a lack of file descriptors", new StorageRefused("the disk returned an error: EMFILE")],
 ] as const)
   test(`${what} does not mark the disk as full`, async () => {
     const keep = async () => {

@@ -56,7 +56,7 @@ test.each<[string[], RegExp]>([
   [["--json", "-o", "-"], /--json and -o - both write to standard output/],
   [["--json", "-o", "/dev/stdout"], /--json and -o \/dev\/stdout both write to standard output/],
   [["--key", "two words"], /^error: the API key is invalid; expected printable ASCII without spaces\n/],
-  [["--url", "localhost"], /^error: "localhost" is not an address\n/],
+  [["--url", "localhost"], /^error: "localhost" is not a valid URL\n/],
   [["--timout", "5"], /unknown option '--timout'/],
 ])("generate %j fails with a usage error before it sends a request", async (options, error) => {
   heard = [];

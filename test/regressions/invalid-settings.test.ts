@@ -65,7 +65,7 @@ const REFUSED: [what: string, env: Record<string, string>, why: string][] = [
   [
     "a public URL with a path",
     { GENROUTER_SERVER__PUBLIC_URL: "https://host.example/gen" },
-    "GENROUTER_SERVER__PUBLIC_URL: https://host.example/gen has a path",
+    "GENROUTER_SERVER__PUBLIC_URL: https://host.example/gen must not have a path",
   ],
 ];
 test.each(REFUSED)("%s: config check and serve reject it with the same message", async (_, env, why) => {

@@ -59,7 +59,7 @@ test("no built-in dialect takes a pattern as proof, and a custom dialect that do
     JSON.stringify({ ...pixverse, id: "mine", failures: [...pixverse.failures, rule] }),
   );
   expect(() => readDialects(scratch)).toThrow(
-    /providers\/mine\.json#\/failures: proves_not_accepted cannot stand beside matches: only a code that is known \(is\) proves/,
+    /providers\/mine\.json#\/failures: proves_not_accepted cannot be combined with matches; only a known code \(is\) proves/,
   );
 });
 

@@ -51,7 +51,7 @@ const failed = (): Scene => ({
 const judge = (scene: Scene): Promise<string[]> => {
   const attempts = scene.states.map((state, at) => ({ n: at + 1, state, route: { provider: "p" }, job: { jobId: "j" } }));
   const reads = {
-    journalOf: async () => scene.steps.map((event, at) => ({ version: at + 1, atMs: at, event, stateAfter: "" })),
+    eventsOf: async () => scene.steps.map((event, at) => ({ version: at + 1, atMs: at, event, stateAfter: "" })),
     transfersOf: async () => Array.from({ length: scene.captures }, () => ({ kind: "capture" })),
     attemptsOf: async () => attempts,
     audit: async () => scene.lines,
@@ -81,7 +81,7 @@ test.each<[said: string, scene: Scene, found: RegExp]>([
   ],
   ["without a line in the audit log", { ...settled(), lines: [] }, /not in the audit log/],
   ["with two lines in the audit log", changed(settled(), ({ lines }) => lines.push(...lines)), /2 lines/],
-  ["that was confirmed and is lost", changed(settled(), ({ steps }) => steps.shift()), /said to be taken/],
+  ["that was confirmed and is lost", changed(settled(), ({ steps }) => steps.shift()), /acknowledged, and not in the event log/],
   [
     "that was refused and is stored",
     { ...settled(), order: { ...settled().order, answer: null, refused: "no" } },
@@ -95,12 +95,12 @@ test.each<[said: string, scene: Scene, found: RegExp]>([
   [
     "to fail after which the generation continued",
     changed(failed(), ({ steps }) => steps.push({ type: "announced", n: 1 })),
-    /went on/,
+    /continued after/,
   ],
   [
     "that was stored and never carried out",
     { ...failed(), steps: [{ type: "waitEnded" }], order: { ...failed().order, answer: { isTaken: false } as Decided } },
-    /went on for 60 min/,
+    /continued for 60 min/,
   ],
 ])("reports a decision %s", async (_, scene, found) => {
   expect((await judge(scene)).join("\n")).toMatch(found);

@@ -141,7 +141,7 @@ const jobsAreOwned: Audit = (evidence, fault) => {
   for (const { line, one, attempt } of matched(evidence, fault)) {
     if (line.ref !== null && line.ref !== attempt.ref) fault(`${one.id} ${attempt.n}: sent as ${line.ref}`);
     const begun = one.events.find(({ event }) => event.type === "slotTaken" && event.n === attempt.n);
-    if (!begun) fault(`${one.id} ${attempt.n}: submitted, but the journal has no slotTaken`);
+    if (!begun) fault(`${one.id} ${attempt.n}: submitted, but its events have no slotTaken`);
     if (line.job_id !== null && attempt.job?.jobId !== line.job_id && !GIVEN_UP.has(attempt.state))
       fault(
         `${one.id} ${attempt.n}: job ${line.job_id} exists, the attempt is ${attempt.state} with ${attempt.job?.jobId ?? "none"}`,
@@ -213,10 +213,7 @@ const AUDITS: readonly (readonly [string, Audit])[] = [
   ["a generation is charged at most once, at the price of the attempt that delivered", chargedOnce],
   ["a hold is placed once and settled once: captured at the cost, the rest released", settledOnce],
   ["credits are conserved: granted = available + charged, and charged is the sum of the costs that clients received", conserved],
-  [
-    "every job of a provider belongs to an attempt whose journal recorded the submission before it, or was given up",
-    jobsAreOwned,
-  ],
+  ["every job of a provider belongs to an attempt whose events recorded the submission before it, or was given up", jobsAreOwned],
   ["every job of an attempt that was given up is listed as an orphan", lossesAreListed],
   ["an attempt has at most one job, and is resent only after proof that nothing was accepted", neverTwice],
   ["every job of an attempt is in the provider's log, created by the attempt's own request", jobsExist],

@@ -5,9 +5,9 @@
 /** Name → description. */
 export const SITUATIONS = {
   parked: "a generation was parked because the store rejected its charge",
-  decidedSettle: "the journal records an operator's settle",
-  decidedFail: "the journal records an operator's fail",
-  decidedRetry: "the journal records an operator's retry",
+  decidedSettle: "the event log records an operator's settle",
+  decidedFail: "the event log records an operator's fail",
+  decidedRetry: "the event log records an operator's retry",
   decisionsRefused: "an operator's decision was rejected",
   decisionsLeft: "a node stored a decision for the node that owns the generation",
   decisionsOvertaken: "a generation changed between a decision and its step",
