@@ -32,7 +32,7 @@ export const isWatched = ({ context, event }: GuardArgs): boolean =>
 export const isBeingCollected = ({ context, event }: GuardArgs): boolean =>
   isWatched({ context, event }) && context.watched.some((attempt) => "n" in event && attempt.n === event.n && attempt.arriving);
 
-/** §2.5: no further route is tried after max_wait_s. */
+/** Whether a fallback to the next route is allowed. §2.5: no further route is tried after max_wait_s. */
 export const mayTryNextRoute = ({ context, event }: GuardArgs): boolean =>
   context.nextRoute < context.plan.length && event.atMs < context.waitEndsAtMs && !isEnoughOfMismatches({ context, event });
 

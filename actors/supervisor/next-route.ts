@@ -1,4 +1,4 @@
-// Chooses the next route of a waiting generation: the first available route of its plan.
+// Chooses the next route of a waiting generation (fallback): the first available route of its plan.
 import type { GenerationSnapshot } from "../generation/snapshot.ts";
 import type { Passed } from "../generation/types.ts";
 import type { Gate, Queued } from "./types.ts";

@@ -133,7 +133,7 @@ export const createStripeClient = (settings: Settings["stripe"]): StripeClient =
     },
     event: async (body, signature) => {
       const { stripe } = await library();
-      // The synchronous variant needs a feature that this runtime lacks.
+      // Verifies the webhook signature. The synchronous variant needs a feature that this runtime lacks.
       return stripe.webhooks.constructEventAsync(body, signature, settings.webhook_secret).catch((fault: unknown) => {
         throw new BadSignature(fault instanceof Error ? (fault.message.split("\n")[0] ?? "") : String(fault));
       });

@@ -144,7 +144,7 @@ onPostgres("a restored database", () => {
       const { exit, err } = await adopt(url);
       expect(exit).toBe(75);
       expect(err).toMatch(
-        new RegExp(`alive \\S+/${one?.node?.slot}/${one?.node?.epoch} \\(pid ${process.pid}, its lease ends in \\d+ s\\)`),
+        new RegExp(`live nodes: \\S+/${one?.node?.slot}/${one?.node?.epoch} \\(pid ${process.pid}, its lease ends in \\d+ s\\)`),
       );
       expect(err).toContain("stop every node");
       expect(await marksIn(url)).toEqual({});

@@ -93,7 +93,7 @@ test("nodes omits commands that used store.url, and nodes --all lists them as co
     for (const name of ["first", "second"])
       expect((await runHere(["accounts", "create", "--name", name], env)).exit as number).toBe(0);
     const shown = await runHere(["nodes"], env);
-    expect([shown.exit as number, shown.out]).toEqual([0, "no node is alive\n"]);
+    expect([shown.exit as number, shown.out]).toEqual([0, "no node is live\n"]);
     expect(JSON.parse((await runHere(["nodes", "--json"], env)).out)).toMatchObject({ shared: true, nodes: [] });
     const { nodes } = JSON.parse((await runHere(["nodes", "--all", "--json"], env)).out) as { nodes: object[] };
     expect(nodes).toMatchObject([

@@ -64,12 +64,12 @@ test("the line of a control request has principal, target and credits but no not
   await run("credits", "add", "--account", "acc_nobody", "--usd", "3");
   await run("users", "invite", "who@example.com", "--role", "operator");
   await close();
-  const actor = expect.stringMatching(/\S/);
+  const principal = expect.stringMatching(/\S/);
   expect(reported.filter(({ event }) => event !== "listAccounts")).toMatchObject([
-    { event: "addCredits", actor, target: accountId, credits: 1_250 },
-    { event: "takeCredits", actor, target: accountId, credits: -100 },
-    { event: "addCredits", actor, target: "acc_nobody", credits: 300, error_code: expect.any(String) },
-    { event: "inviteUser", actor },
+    { event: "addCredits", principal, target: accountId, credits: 1_250 },
+    { event: "takeCredits", principal, target: accountId, credits: -100 },
+    { event: "addCredits", principal, target: "acc_nobody", credits: 300, error_code: expect.any(String) },
+    { event: "inviteUser", principal },
   ]);
   expect(JSON.stringify(reported)).not.toMatch(/secret note|who@example/);
 });

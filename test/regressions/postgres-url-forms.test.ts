@@ -22,9 +22,9 @@ const REFUSED: [what: string, url: string, why: RegExp][] = [
   [
     "the parameter options",
     `postgres://g:secret@db.example.com/g?options=-c%20x&${TLS}`,
-    /"options".*drop it and set.*ALTER ROLE/,
+    /"options".*remove it and set.*ALTER ROLE/,
   ],
-  ["a client certificate", `postgres://g:secret@db.example.com/g?sslcert=x&${TLS}`, /"sslcert".*drop it/],
+  ["a client certificate", `postgres://g:secret@db.example.com/g?sslcert=x&${TLS}`, /"sslcert".*remove it/],
   [
     "an sslmode of another client library",
     "postgres://g:secret@db.example.com/g?sslmode=no-verify",
@@ -35,7 +35,7 @@ const REFUSED: [what: string, url: string, why: RegExp][] = [
     `postgres://g:secret@db.example.com/g?target_session_attrs=standby&${TLS}`,
     /target_session_attrs/,
   ],
-  ["an unknown parameter", `postgres://g:secret@db.example.com/g?sslmodel=x&${TLS}`, /"sslmodel".*drop it/],
+  ["an unknown parameter", `postgres://g:secret@db.example.com/g?sslmodel=x&${TLS}`, /"sslmodel".*remove it/],
 ];
 test.each(REFUSED)("rejects %s with an instruction that does not repeat any part of the password", async (_, url, why) => {
   const { exit, out } = await runHere(["config", "check"], { GENROUTER_STORE__URL: url });

@@ -47,10 +47,10 @@ test("read commands reject a data directory that was migrated to PostgreSQL and 
   ]) {
     const { exit, out, err } = await runHere([...words, "--data", dir]);
     expect([words[0], exit as number, out]).toEqual([words[0], 2, ""]);
-    expect(err).toContain("was moved to postgres://db.example/genrouter");
+    expect(err).toContain("was migrated to postgres://db.example/genrouter");
   }
   const findings = await doctor(dir);
-  has(findings, "database", "fault", /was moved to postgres:\/\/db\.example\/genrouter/, /GENROUTER_STORE__URL/);
+  has(findings, "database", "fault", /was migrated to postgres:\/\/db\.example\/genrouter/, /GENROUTER_STORE__URL/);
   expect(findings.filter(({ area }) => area === "ledger" || area === "orphans")).toEqual([]);
 });
 
@@ -65,7 +65,7 @@ test("doctor checks the settings of the running service instead of those of the 
   const close = served(dir, await harness.admin(), harness.nodeUrl, settings);
   const findings = await doctor(dir, {});
   has(findings, "settings", "ok", /those of the running service/);
-  has(findings, "files", "ok", /the bucket results answers/);
+  has(findings, "files", "ok", /the bucket results responds/);
   has(findings, "service", "ok", /ready/);
   await close();
   await harness.crash();
@@ -81,7 +81,7 @@ describe("doctor with a bucket", () => {
 
   test("reports whether the bucket responds, rejects the secret key or cannot be reached", async () => {
     const bucket = await openTestBucket(() => Date.now());
-    has(await at(bucket.settings), "files", "ok", /the bucket results answers/);
+    has(await at(bucket.settings), "files", "ok", /the bucket results responds/);
     const rotated = { ...bucket.settings, GENROUTER_S3__SECRET_KEY: "rotated" };
     has(await at(rotated), "files", "fault", /refuses \(SignatureDoesNotMatch\)/, /GENROUTER_S3__SECRET_KEY/);
     await bucket.close();
@@ -98,7 +98,7 @@ describe.skipIf(postgresReason !== undefined)("with a service over PostgreSQL", 
     mkdirSync(dir, { recursive: true });
     const findings = await doctor(dir, { ...KEYED, GENROUTER_STORE__URL: harness.databaseUrl });
     has(findings, "database", "ok", /^PostgreSQL at .* created for the simulator/);
-    has(findings, "nodes", "ok", /^2 nodes alive: /);
+    has(findings, "nodes", "ok", /^2 nodes live: /);
     has(findings, "ledger", "ok", /^balanced: .*charged/);
     has(findings, "parked", "ok", /no generation waits/);
     has(findings, "orphans", "ok", /none/);

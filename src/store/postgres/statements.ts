@@ -86,6 +86,7 @@ export const UPDATE_ATTEMPTS = insisting(
   "an attempt is not there",
 );
 export const INSERT_REQUESTS = `INSERT INTO attempt_request (generation_seq, attempt_no, request) SELECT seq, n, request FROM ${rowsOf("?1", { seq: "bigint", n: "bigint", request: "text" }, "x")}`;
+/** Inserts the transfers of a batch of admissions and transitions. ledger.ts inserts those of all other mutations. */
 export const INSERT_TRANSFERS = `INSERT INTO transfer (seq, account_seq, transfer_no, previous_seq, kind, credits, from_side, to_side, generation_seq,
     attempt_no, available_after, held_after, at_ms, epoch, hash, note)
   SELECT seq, account, chain, previous, kind, credits, from_side, to_side, generation, n, available, held, at, epoch, hash, note FROM ${rowsOf(
