@@ -160,7 +160,7 @@ const costOfAttempt = (draft: Draft, last: ReplayStep | undefined, transfers: re
     onTheWay: sends > 1 ? [...onTheWay, `sent ${sends} times`] : onTheWay,
     why:
       look === "good" && chargedCredits !== rest.priceCredits
-        ? "the attempt delivered, but the ledger contains a different charge"
+        ? "the attempt delivered, but the ledger has a different charge"
         : reported,
   };
 };

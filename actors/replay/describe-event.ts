@@ -48,7 +48,7 @@ export const describeEvent = (event: GenerationEvent, scene: Scene): string => {
     case "pinned":
       return "the input links whose length is billed are pinned";
     case "pinRefused":
-      return "an input link cannot be downloaded, or its file differs from the measured file";
+      return "an input link cannot be downloaded, or its file has changed";
     case "pinLost":
       return `${attempt(event.n)} was not sent: the pinned input is missing and its link returns a different file`;
     case "unsendable":
@@ -96,7 +96,7 @@ export const describeEvent = (event: GenerationEvent, scene: Scene): string => {
       return `the route timeout of ${attempt(event.n)} has expired${after(scene)}`;
     case "collectTimeEnded":
       return scene.to === "running.collecting.stalled"
-        ? "result storage is still unavailable; the generation continues to wait"
+        ? "result storage is still unavailable"
         : `the time for collecting the files of ${attempt(event.n)} has expired${after(scene)}`;
     case "waitEnded":
       return scene.to === "failed" ? "the waiting time has expired" : `the waiting time has expired${after(scene)}`;
