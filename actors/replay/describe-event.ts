@@ -71,7 +71,7 @@ export const describeEvent = (event: GenerationEvent, scene: Scene): string => {
     case "answerLost":
       return `the response to ${attempt(event.n)} was lost; the provider is queried (confirming)`;
     case "interrupted":
-      return `restart: the process ended while ${attempt(event.n)} may have been sent; the provider is queried before anything is sent (confirming)`;
+      return `restart: ${attempt(event.n)} may have been sent; the provider is queried (confirming)`;
     case "provedAbsent":
       return `proved: the provider never received ${attempt(event.n)}${after(scene)}`;
     case "meansExhausted":
