@@ -34,7 +34,7 @@ const admissionState = (port: number): Promise<Door> =>
     }).listen(port, "127.0.0.1", () => opened(proxy));
   });
 
-test("a start waits for an unavailable database, and the store_available metric is 0 during both outages", async () => {
+test("a start waits for an unavailable database, and the metric genrouter_database_available is 0 during both outages", async () => {
   const [port, databasePort, dir] = [await freePort(), await freePort(), freshDir()];
   const bucket = await startBucket(join(freshDir(), "bucket"));
   const node = start([...PROGRAM, "serve", "--simulate", "--port", String(port), "--data", dir], {

@@ -23,10 +23,11 @@ const COPY = `genrouter.db.before-${NEWEST}`;
 const objects = (db: Database) =>
   db.query<{ name: string; sql: string | null }, []>("SELECT name, sql FROM sqlite_schema ORDER BY name").all();
 const TABLES = new Set(["account", "balance", "transfer", "generation", "attempt", "generation_event", "api_key"]);
-/** The rows of the money and generation tables by their present names, whichever release wrote the file. */
+const presentState = (value: unknown): unknown => (value === "running.awaitingSeat" ? "running.awaitingSlot" : value);
+/** The rows of the money and generation tables by their present names and states, whichever release wrote the file. */
 const rowsOf = (path: string) =>
   [...valuesIn(path)]
-    .map(([table, rows]) => [RENAMED[table] ?? table, rows] as const)
+    .map(([table, rows]) => [RENAMED[table] ?? table, rows.map((values) => values.map(presentState))] as const)
     .filter(([table]) => TABLES.has(table))
     .sort(([one], [other]) => (one < other ? -1 : 1));
 
