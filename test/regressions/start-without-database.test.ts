@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 /** Forwards another port to the database. */
-const admissionState = (port: number): Promise<Door> =>
+const openProxy = (port: number): Promise<Door> =>
   new Promise((opened) => {
     const proxy = createServer((caller) => {
       const there = connect(server.port, "127.0.0.1");
@@ -44,9 +44,9 @@ test("a start waits for an unavailable database, and the metric genrouter_databa
   /** The gauges that alerts use, as Prometheus scrapes them; empty if the response status is not 200. */
   const gauges = async (): Promise<string[]> => {
     const answer = await fetch(`http://127.0.0.1:${port}/metrics`).catch(() => undefined);
-    return answer?.ok ? ((await answer.text()).match(/^genrouter_(?:ready|store_available) \d$/gm) ?? []).toSorted() : [];
+    return answer?.ok ? ((await answer.text()).match(/^genrouter_(?:ready|database_available) \d$/gm) ?? []).toSorted() : [];
   };
-  const [AWAY, THERE] = [0, 1].map((value) => [`genrouter_ready ${value}`, `genrouter_database_available ${value}`]);
+  const [AWAY, THERE] = [0, 1].map((value) => [`genrouter_database_available ${value}`, `genrouter_ready ${value}`]);
   const ask = async (path: string) => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
     return answer && { status: answer.status, body: (await answer.json()) as { faults?: string[]; error?: { code: string } } };
@@ -61,7 +61,7 @@ test("a start waits for an unavailable database, and the metric genrouter_databa
     expect(await ask("/healthz")).toMatchObject({ status: 200 });
     expect(await gauges()).toEqual(AWAY ?? []);
     expect(await ask("/v1/models")).toMatchObject({ status: 503, body: { error: { code: "restarting" } } });
-    const proxy = await admissionState(databasePort);
+    const proxy = await openProxy(databasePort);
     expect(await eventually(async () => (await ask("/readyz"))?.status === 200, "a node that is ready")).toBe(true);
     expect(node.output()).toContain("the start waits");
     expect(await gauges()).toEqual(THERE ?? []);
