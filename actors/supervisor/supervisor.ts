@@ -290,7 +290,7 @@ export class Supervisor {
     const isParked = leaf === "running.parked";
     const isQueued = leaf === "queued";
     const held = newHostedGeneration(host, {
-      queueRoute: queueRoute,
+      queueRoute,
       isCounted: !isParked && !isQueued,
       watched: taken.snapshot.context.watched,
     });

@@ -47,7 +47,7 @@ const pour = async (sink: Sink, response: Response, from: number, reported: (end
   return end;
 };
 
-/** A signal that aborts with the caller's signal, or after LONGEST_SILENCE_MS without data. */
+/** A signal that aborts with the caller's signal, or after MAX_SILENCE_MS without data. */
 const watchdog = (outer: AbortSignal | undefined) => {
   const controller = new AbortController();
   const stop = () => controller.abort(outer?.reason);

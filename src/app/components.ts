@@ -203,7 +203,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
     ...{ settings, reads: store, nowMs: clock.nowMs, ledger: engine.ledger, health: engine.health, watch: watching() },
     simulated: (await store.mode()) === "test",
     ...{ isLive: engine.supervisor.isLive, counts: () => engine.supervisor.counts(), post: engine.post },
-    elsewhere: remoteChanges && { remoteChanges: remoteChanges, collectMs: settings.limits.result_download_timeout_s * 1000 },
+    elsewhere: remoteChanges && { remoteChanges, collectMs: settings.limits.result_download_timeout_s * 1000 },
     breathe: () => new Promise((turn) => setImmediate(turn)),
     failed: (fault) => log("inspector failed", { reason: fault instanceof Error ? fault.message : String(fault) }),
     signedIn: async (request) => {
@@ -224,7 +224,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
   const generationService: GenerationService = {
     ...{ reads: store, clock, log, files, submit: engine.submit, quote: engine.quote, models: engine.routes.models },
     ...{ mode: await store.mode(), through: serveThrough, keepFilesS: settings.limits.file_retention_s, soon: setImmediate },
-    ...{ watch: watching(), elsewhere: remoteChanges && { remoteChanges: remoteChanges, admin }, closing: closing.signal },
+    ...{ watch: watching(), elsewhere: remoteChanges && { remoteChanges, admin }, closing: closing.signal },
     count: (caller) => http.count(caller),
     thumbnail: joined.thumbnail,
     keepOpen: (request) => http.keepOpen(request),

@@ -114,7 +114,7 @@ export const createCore = async (deps: CoreDeps): Promise<Core> => {
   const looksUpByKey = (provider: string) => providers.traits(provider).recovery === "key";
   const isUnavailable = deps.isUnavailable ?? (() => false);
   const pendingOutcomes =
-    deps.outcomes && createPendingOutcomes({ spool: deps.outcomes, clock, log, isUnavailable: isUnavailable, looksUpByKey });
+    deps.outcomes && createPendingOutcomes({ spool: deps.outcomes, clock, log, isUnavailable, looksUpByKey });
   const late = createLateResults({ post, abandon, log, recordOf: store.generationBySeq });
   /** Responses that are being recorded, by generation, attempt and kind; one may also wait in the mailbox of its actor. */
   const noting = new Set<string>();

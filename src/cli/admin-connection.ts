@@ -40,7 +40,7 @@ const inventoryOf = async (settings: Settings, store: Store) => {
     const isOwned = async (provider: string, jobId: string) => (await store.jobOwner(provider, jobId)) !== undefined;
     return createProviders({ settings: withKey, dialects: dialectsOf(settings), isOwned });
   };
-  return { inventory: inventory, vault, providers, rekeyed: () => undefined };
+  return { inventory, vault, providers, rekeyed: () => undefined };
 };
 
 /**

@@ -59,7 +59,7 @@ export const createPendingOutcomes = ({
   spool,
   clock,
   log,
-  isUnavailable: isAway,
+  isUnavailable,
   looksUpByKey,
 }: PendingOutcomesDeps): PendingOutcomes => {
   const held = new Map<number, Entry[]>();
@@ -105,7 +105,7 @@ export const createPendingOutcomes = ({
     arrived: (seq, spooled) => {
       const entry = entryOf(spooled, false);
       add(seq, entry);
-      if (isAway()) void keep(entry);
+      if (isUnavailable()) void keep(entry);
       else entry.cancel = clock.after(SPOOL_AFTER_MS, () => void keep(entry));
     },
     dealtWith: (seq, event) => {

@@ -153,7 +153,7 @@ export const createProbe = (options: ProbeOptions) => {
     }
   };
 
-  const refusalOf = (fault: unknown, { field }: MediaLink, clock: ReadingClock): never => {
+  const throwUnreadable = (fault: unknown, { field }: MediaLink, clock: ReadingClock): never => {
     if (fault instanceof StorageRefused) return refuse("busy", "No sandbox process is free to read media.");
     if (fault instanceof Busy || clock.over() === "waiting") return refuse("busy", BUSY);
     if (!(fault instanceof Unreadable)) throw fault;
@@ -179,7 +179,7 @@ export const createProbe = (options: ProbeOptions) => {
     try {
       const measured: Measured[] = [];
       for (const link of links) {
-        const found = await finds.get(`${link.kind} ${link.url}`)?.catch((fault: unknown) => refusalOf(fault, link, clock));
+        const found = await finds.get(`${link.kind} ${link.url}`)?.catch((fault: unknown) => throwUnreadable(fault, link, clock));
         if (found) measured.push({ field: link.field, ...found });
       }
       return measured;

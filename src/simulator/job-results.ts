@@ -25,7 +25,7 @@ type JobResultsDeps = {
   unsaid?: DefaultsOf;
 };
 /** `kindOf` determines the kind of an endpoint's results; `nowMs` determines whether a job is done. */
-export const createJobResults = ({ kindOf, mediaFactory: studio, sandbox, nowMs, unsaid = () => ({}) }: JobResultsDeps) => {
+export const createJobResults = ({ kindOf, mediaFactory, sandbox, nowMs, unsaid = () => ({}) }: JobResultsDeps) => {
   const parsedRequests = new WeakMap<Job, Promise<ParsedRequest>>();
   const receipts = new WeakMap<Job, Promise<Received[]>>();
 
@@ -64,7 +64,7 @@ export const createJobResults = ({ kindOf, mediaFactory: studio, sandbox, nowMs,
     const other = otherKind(job);
     if (other) return { bytes: await other.make(parsed.sketch, job.plan.seed + n - 1), mime: other.mime };
     const { sketch } = otherwise(parsed, job.faults.file);
-    const bytes = await studio.make(sketch, job.plan.seed + n - 1, `${job.id}/${n}`);
+    const bytes = await mediaFactory.make(sketch, job.plan.seed + n - 1, `${job.id}/${n}`);
     // The announced type stays that of the request.
     return { bytes, mime: MIME[parsed.sketch.format] };
   };
@@ -130,7 +130,7 @@ export const createJobResults = ({ kindOf, mediaFactory: studio, sandbox, nowMs,
     });
   };
 
-  return { parsedRequestOf: parsedRequestOf, receivedOf, announce, deliver, hand };
+  return { parsedRequestOf, receivedOf, announce, deliver, hand };
 };
 export type JobResults = ReturnType<typeof createJobResults>;
 

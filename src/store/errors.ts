@@ -21,9 +21,9 @@ export class DatabaseUnavailable extends Error {
   override readonly name = "DatabaseUnavailable";
   /** The error is permanent: the server rejects this user, or the database does not exist. */
   readonly isRejected: boolean;
-  constructor(message: string, { isRejected: isRefusal = false, ...options }: ErrorOptions & { isRejected?: boolean } = {}) {
+  constructor(message: string, { isRejected = false, ...options }: ErrorOptions & { isRejected?: boolean } = {}) {
     super(message, options);
-    this.isRejected = isRefusal;
+    this.isRejected = isRejected;
   }
 }
 /** The database answers and contains no service data yet. */

@@ -49,7 +49,7 @@ export const createGaugeSources = ({
   nodes,
   reads,
   waiting,
-  isUnavailable: isAway,
+  isUnavailable,
 }: GaugeSourcesDeps): GaugeReadings => {
   const isFile = settings.store.url === "";
   const path = join(settings.data.dir, DATABASE_FILE);
@@ -81,10 +81,10 @@ export const createGaugeSources = ({
       return { isAvailable: now?.reason == null, waiting: now?.files ?? 0, setAside: now?.setAside ?? 0 };
     },
     clockAheadS: () => Math.round(clock.aheadMs?.() ?? 0) / 1000,
-    isStoreAvailable: () => !isAway?.(),
+    isStoreAvailable: () => !isUnavailable?.(),
     whereReached: async (ask) => {
-      if (isAway === undefined) return await ask();
-      if (isAway()) return undefined;
+      if (isUnavailable === undefined) return await ask();
+      if (isUnavailable()) return undefined;
       try {
         return await inTime(ask());
       } catch (fault) {

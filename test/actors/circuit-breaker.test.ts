@@ -14,11 +14,11 @@ const open = (saved: ReadonlyMap<string, string> = new Map(), clock = testClock(
     for (const verdict of verdicts) breakers.judge(ROUTE, verdict);
   };
   const state = () => breakers.states().get(ROUTE) ?? "unknown";
-  return { clock, desk: breakers, changes, judge, state };
+  return { clock, breakers, changes, judge, state };
 };
 for (const [promise, steps, expected] of HEALTH_TABLE)
   test(promise, () => {
-    const { clock, desk: breakers, judge, state } = open();
+    const { clock, breakers, judge, state } = open();
     for (const step of steps) {
       if (typeof step === "number") clock.skip(step);
       else judge(step);
@@ -40,7 +40,7 @@ test("keeps a route open after a restart until the same time, without a new paus
   first.judge(...FAILS(5));
   const saved = new Map([[ROUTE, first.changes.at(-1)?.snapshot ?? ""]]);
   first.clock.skip(20_000);
-  first.desk.stop();
+  first.breakers.stop();
   const again = open(saved, first.clock);
   expect(again.state()).toBe("open");
   first.clock.skip(9999);
@@ -53,7 +53,7 @@ test("is half-open at once if the pause ended while no process ran, and remember
   const first = open();
   first.judge(...FAILS(5));
   const saved = new Map([[ROUTE, first.changes.at(-1)?.snapshot ?? ""]]);
-  first.desk.stop();
+  first.breakers.stop();
   first.clock.skip(3_600_000);
   const again = open(saved, first.clock);
   first.clock.skip(0);
@@ -64,7 +64,7 @@ test("is half-open at once if the pause ended while no process ran, and remember
 });
 
 test("reset makes an open breaker half-open at once and leaves a closed one closed", () => {
-  const { clock, desk: breakers, judge, state } = open();
+  const { clock, breakers, judge, state } = open();
   breakers.reset(ROUTE);
   expect(state()).toBe("unknown");
   judge("failed");
@@ -80,9 +80,9 @@ test("reset makes an open breaker half-open at once and leaves a closed one clos
 
 test("becomes half-open at once after a restart if a configuration fault opened it", () => {
   const first = open();
-  first.desk.judge(ROUTE, "faulty", { class: "config_fault", detail: "401" });
+  first.breakers.judge(ROUTE, "faulty", { class: "config_fault", detail: "401" });
   const saved = new Map([[ROUTE, first.changes.at(-1)?.snapshot ?? ""]]);
-  first.desk.stop();
+  first.breakers.stop();
   const again = open(saved, first.clock);
   expect(again.state()).toBe("open");
   first.clock.skip(0);
@@ -92,9 +92,9 @@ test("becomes half-open at once after a restart if a configuration fault opened 
 test("reports a configuration fault until the route is reset, on this node and on nodes that adopt its snapshot", () => {
   const one = open();
   const other = open(new Map(), one.clock);
-  const adopt = () => other.desk.adopt(ROUTE, one.changes.at(-1)?.snapshot ?? "");
-  const reported = () => [one.desk.setUpFaults().size, other.desk.setUpFaults().size];
-  const refuse = () => one.desk.judge(ROUTE, "faulty", { class: "config_fault", detail: "401" });
+  const adopt = () => other.breakers.adopt(ROUTE, one.changes.at(-1)?.snapshot ?? "");
+  const reported = () => [one.breakers.setUpFaults().size, other.breakers.setUpFaults().size];
+  const refuse = () => one.breakers.judge(ROUTE, "faulty", { class: "config_fault", detail: "401" });
   refuse();
   adopt();
   expect(reported()).toEqual([1, 1]);
@@ -104,14 +104,14 @@ test("reports a configuration fault until the route is reset, on this node and o
   expect([one.state(), ...reported()]).toEqual(["halfOpen", 1, 1]);
   refuse();
   adopt();
-  one.desk.reset(ROUTE);
+  one.breakers.reset(ROUTE);
   adopt();
   expect([one.state(), ...reported()]).toEqual(["halfOpen", 0, 0]);
   // The breaker is half-open after its pause when the operator sets another key; nothing else has changed.
   refuse();
   one.clock.skip(1_200_000);
   expect([one.state(), ...reported()]).toEqual(["halfOpen", 1, 0]);
-  one.desk.reset(ROUTE);
+  one.breakers.reset(ROUTE);
   expect(reported()).toEqual([0, 0]);
 });
 

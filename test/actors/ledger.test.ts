@@ -35,7 +35,7 @@ const scene = () => {
   const turns = async () => {
     for (let turn = 0; turn < 5; turn += 1) await new Promise((wake) => setImmediate(wake));
   };
-  return { clock, ledger, commits, told: reported, turns };
+  return { clock, ledger, commits, reported, turns };
 };
 /** Tracks the state of a promise. */
 const standing = <T>(promise: Promise<T>) => {
@@ -53,7 +53,7 @@ const standing = <T>(promise: Promise<T>) => {
 };
 
 test("commits 1,000 posts of one turn together, in their order, and resolves none before the commit", async () => {
-  const { ledger, commits, turns, told: reported } = scene();
+  const { ledger, commits, turns, reported } = scene();
   const posts = Array.from({ length: 1000 }, (_, at) => ledger.post(beat(at)));
   const seen = posts.map(standing);
   await turns();
@@ -120,7 +120,7 @@ test("calls the committed hook before a post resolves, and isolates an error of 
 });
 
 test("on a full disk rejects submissions, keeps notes and retries them with growing pauses until there is space", async () => {
-  const { clock, ledger, commits, turns, told: reported } = scene();
+  const { clock, ledger, commits, turns, reported } = scene();
   const posts = [admit(1), beat(1), note(1)].map((mutation) => standing(ledger.post(mutation)));
   await turns();
   commits[0]?.fail(new StoreFull("full"));
@@ -176,7 +176,7 @@ test("accepts the next submission after a pause if only submissions met the full
 });
 
 test("on an unknown outcome rejects every post in and after the commit, reports it once and commits nothing more", async () => {
-  const { clock, ledger, commits, turns, told: reported } = scene();
+  const { clock, ledger, commits, turns, reported } = scene();
   const inside = standing(ledger.post(beat(1)));
   await turns();
   const behind = standing(ledger.post(beat(2)));

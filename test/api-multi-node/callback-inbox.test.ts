@@ -65,12 +65,12 @@ const openScene = (seqs: readonly number[], carriedOut: readonly number[] = []) 
   };
   const effects = { takenUp: (seq: number) => takenUp.add(seq) };
   const sharing = createTakeover({ store, supervisor, effects, clock: { nowMs: () => 1 } } as unknown as Parts);
-  return { sharing, told: reported, dropped, gone, takenUp, dealWith };
+  return { sharing, reported, dropped, gone, takenUp, dealWith };
 };
 const heard = (seq: number) => [seq, { ...DECISION, atMs: 1 }];
 
 test("reports a decision from another node to the statechart, also for a generation that had stopped", async () => {
-  const { sharing, told: reported, dropped, takenUp, dealWith } = openScene([1, 2]);
+  const { sharing, reported, dropped, takenUp, dealWith } = openScene([1, 2]);
   dealWith();
   await sharing.takeHints();
   expect([...takenUp]).toEqual([2]);
@@ -79,7 +79,7 @@ test("reports a decision from another node to the statechart, also for a generat
 });
 
 test("reports a decision once and keeps it in the inbox until its effect is committed", async () => {
-  const { sharing, told: reported, dropped, dealWith } = openScene([1]);
+  const { sharing, reported, dropped, dealWith } = openScene([1]);
   const looks = [sharing.takeHints(), sharing.takeHints()];
   await new Promise((turn) => setImmediate(turn));
   expect([reported, dropped]).toEqual([[heard(1)], []]);
@@ -91,12 +91,12 @@ test("reports a decision once and keeps it in the inbox until its effect is comm
 test("deletes a decision that is already in the event log, and keeps one for a generation that stopped again", async () => {
   const again = openScene([1], [1]);
   await again.sharing.takeHints();
-  expect([again.told, again.dropped]).toEqual([[], [1]]);
+  expect([again.reported, again.dropped]).toEqual([[], [1]]);
   const stopped = openScene([1]);
   stopped.gone.add(1);
   stopped.dealWith();
   await stopped.sharing.takeHints();
-  expect([stopped.told, stopped.dropped]).toEqual([[heard(1)], []]);
+  expect([stopped.reported, stopped.dropped]).toEqual([[heard(1)], []]);
 });
 
 const JOB = { jobId: "job-1" };
@@ -120,11 +120,11 @@ const openPassedOn = async (completedAtMs: number | null, late: Parts["late"]) =
   const store = { node, generationBySeq: async () => ({ completedAtMs }), attempt: async () => attempt };
   const sharing = createTakeover({ store, supervisor, late, clock: { nowMs: () => 9 } } as unknown as Parts);
   await sharing.passOn(1, OUTCOME);
-  return { sharing, told: reported, left, attempt };
+  return { sharing, reported, left, attempt };
 };
 
 test("reports a response from another node to the statechart and keeps it until the attempt's row contains it", async () => {
-  const { sharing, told: reported, left, attempt } = await openPassedOn(null, async () => false);
+  const { sharing, reported, left, attempt } = await openPassedOn(null, async () => false);
   await sharing.takeHints();
   // For an attempt that was given up and is no longer polled, the response is used only after the end of the generation.
   expect([reported, left.length]).toEqual([[{ ...OUTCOME, atMs: 9 }], 1]);
@@ -136,11 +136,7 @@ test("reports a response from another node to the statechart and keeps it until 
 test("keeps a response for an ended generation until its attempt's row contains it", async () => {
   const noted: unknown[] = [];
   let isNoted = false;
-  const {
-    sharing,
-    told: reported,
-    left,
-  } = await openPassedOn(3, async (seq, event) => {
+  const { sharing, reported, left } = await openPassedOn(3, async (seq, event) => {
     noted.push([seq, event]);
     return isNoted;
   });
@@ -160,7 +156,7 @@ test("deletes a response that the attempt of an ended generation already contain
 });
 
 test("deletes a rejection from another node without reporting it, because it could precede a later sending", async () => {
-  const { sharing, told: reported, left } = await openPassedOn(null, async () => false);
+  const { sharing, reported, left } = await openPassedOn(null, async () => false);
   const error = { type: "rejected", n: 1, failure: { class: "refused_input", detail: "422" }, atMs: 5 };
   left.splice(0, 1, { seq: 1, n: -1, body: JSON.stringify(error) });
   await sharing.takeHints();

@@ -31,7 +31,7 @@ const nameOf = async (node: Harness): Promise<string> => {
   if (!row) throw new Error(`no node ${epoch}`);
   return nodeName(row);
 };
-const journalOf = async (harness: Harness, id: string) => {
+const eventsOf = async (harness: Harness, id: string) => {
   const { seq } = (await harness.store.findGeneration(id)) ?? { seq: 0 };
   return harness.store.eventsOf(seq);
 };
@@ -57,7 +57,7 @@ describe.skipIf(postgresReason !== undefined)("the inspector of one of three nod
       const eye = await lookOn(at(one));
       const { id } = await submitTo(two, harness, { prompt: "canary-elsewhere" });
       await eventually(() => eye.rows.get(id)?.actor === "ended", "its end");
-      const events = await journalOf(harness, id);
+      const events = await eventsOf(harness, id);
       const name = await nameOf(two);
       const seen = eye.events.filter((event) => event.id === id);
       expect(seen.map(({ version }) => version)).toEqual(versionsOf(events.length));
@@ -86,7 +86,7 @@ describe.skipIf(postgresReason !== undefined)("the inspector of one of three nod
       const [own = [], theirs = []] = got.map((events) =>
         of(events).flatMap((event) => (event.type === "@xstate.actor" ? [] : [JSON.parse(JSON.stringify(event)) as JsonObject])),
       );
-      const storedEvents = await journalOf(harness, id);
+      const storedEvents = await eventsOf(harness, id);
       expect(theirs.map(({ type }) => type)).toEqual(storedEvents.flatMap(() => ["@xstate.event", "@xstate.snapshot"]));
       expect(theirs).toEqual(own);
       expect(JSON.stringify(theirs)).toContain('"request":"hidden"');
@@ -112,7 +112,7 @@ describe.skipIf(postgresReason !== undefined)("the inspector of one of three nod
         "the chosen generation",
       );
       expect(chosen.context).toMatchObject({ tried: 1 });
-      expect(chosen.history?.map(({ node }) => node)).toEqual((await journalOf(harness, first?.id ?? "")).map(() => names[0]));
+      expect(chosen.history?.map(({ node }) => node)).toEqual((await eventsOf(harness, first?.id ?? "")).map(() => names[0]));
       await eye.close();
     }, 60_000);
 
@@ -163,7 +163,7 @@ describe.skipIf(postgresReason !== undefined)("the inspector of one of three nod
       two.components.leaseKeeper?.stop();
       await everywhere((eye) => alive.includes(eye.rows.get(id)?.node ?? ""), "the takeover");
       await everywhere((eye) => eye.rows.get(id)?.actor === "ended", "its end");
-      const storedEvents = await journalOf(harness, id);
+      const storedEvents = await eventsOf(harness, id);
       const life = await readGenerationHistory(one.store, id, 600_000);
       if (!life) throw new Error("the generation has no history");
       const replayed = replay(life.given);

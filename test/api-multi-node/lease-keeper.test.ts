@@ -41,7 +41,7 @@ const openScene = (node: Partial<LeaseKeeperDeps["node"]>, more: Partial<LeaseKe
     },
     ...more,
   });
-  return { clock, leaseKeeper, told: reported, noted };
+  return { clock, leaseKeeper, reported, noted };
 };
 
 test("treats the lease as current from the first renewal until nine tenths of the lease after the last request", async () => {
@@ -83,7 +83,7 @@ test("reports the outage of the store during and after it, and records its start
 
 test("logs a clock skew once, and once when it ends", async () => {
   let apartMs = 60_000;
-  const { leaseKeeper, told: reported } = openScene({ renewLease: () => Promise.resolve({ ...ALIVE, apartMs }) });
+  const { leaseKeeper, reported } = openScene({ renewLease: () => Promise.resolve({ ...ALIVE, apartMs }) });
   await leaseKeeper.begin();
   await leaseKeeper.look();
   expect(reported.lines).toEqual(["clock skew detected"]);
@@ -143,11 +143,7 @@ test("treats the store as unavailable while renewals fail or one is overdue, and
 test('logs "node considered dead" only for an expired lease, not for generations that a draining node hands over', async () => {
   const looks = [{ ...ALIVE, isAnythingLeft: true }, { ...ALIVE, isAnythingLeft: true, ended: [4] }, ALIVE];
   let left: number[] = [];
-  const {
-    leaseKeeper,
-    told: reported,
-    clock,
-  } = openScene({
+  const { leaseKeeper, reported, clock } = openScene({
     renewLease: async () => {
       left = [7];
       return looks.shift() ?? ALIVE;
@@ -164,7 +160,7 @@ test('logs "node considered dead" only for an expired lease, not for generations
 });
 
 test("ends the node after a takeover with an unknown outcome", async () => {
-  const { leaseKeeper, told: reported } = openScene({
+  const { leaseKeeper, reported } = openScene({
     renewLease: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
     takeOver: () => Promise.reject(new StoreUnknown("the database does not respond")),
   });
@@ -174,11 +170,7 @@ test("ends the node after a takeover with an unknown outcome", async () => {
 
 test("logs a failed takeover and retries it at the next renewal", async () => {
   let tries = 0;
-  const {
-    leaseKeeper,
-    told: reported,
-    clock,
-  } = openScene({
+  const { leaseKeeper, reported, clock } = openScene({
     renewLease: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
     takeOver: () => {
       tries += 1;

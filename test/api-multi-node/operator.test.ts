@@ -42,7 +42,7 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
     return ((await answer.json()) as GenerationResource).id;
   };
   const statuses = ({ heard }: Ear, id: string) =>
-    heard.flatMap(({ event, told: reported }) => (event === "generation" && reported.id === id ? [reported.status] : []));
+    heard.flatMap(({ event, reported }) => (event === "generation" && reported.id === id ? [reported.status] : []));
   const nodesShown = async (): Promise<NodeLine[]> => {
     const { status, text } = await operator.ask("GET", "/console/api/operator/service");
     expect(status).toBe(200);
@@ -80,8 +80,7 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
       await eventually(
         () =>
           mine.heard.some(
-            ({ event, told: reported }) =>
-              event === "balance" && reported.availableCredits === available && reported.heldCredits === 0,
+            ({ event, reported }) => event === "balance" && reported.availableCredits === available && reported.heldCredits === 0,
           ),
         "the balance",
       );
@@ -95,15 +94,13 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
     test("sends events of credits, a pause and a purchase that were committed on other nodes", async () => {
       const ear = await listenTo(one.nodeUrl, member.cookie);
       const { accountId, accountSeq } = harness.tenant;
-      const balances = () => ear.heard.flatMap(({ event, told: reported }) => (event === "balance" ? [reported] : []));
+      const balances = () => ear.heard.flatMap(({ event, reported }) => (event === "balance" ? [reported] : []));
       const more = { kind: "topup", note: "", reference: null, atMs: harness.clock.nowMs() } as const;
       await two.components.post({ mutation: "credit", accountSeq, credits: 500, ...more });
       await eventually(() => balances().at(-1)?.availableCredits === 100_500, "the credits");
       const { purchaseId } = await three.components.checkout.buy({ accountId, by: BUYER, usd: 10 });
       const states = () =>
-        ear.heard.flatMap(({ event, told: reported }) =>
-          event === "purchase" && reported.id === purchaseId ? [reported.state] : [],
-        );
+        ear.heard.flatMap(({ event, reported }) => (event === "purchase" && reported.id === purchaseId ? [reported.state] : []));
       await eventually(() => states().at(-1) === "open", "the purchase");
       await three.components.checkout.endTest(purchaseId, "pay", BUYER);
       await eventually(() => states().at(-1) === "paid" && balances().at(-1)?.availableCredits === 101_500, "the payment");
@@ -123,7 +120,7 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
       ]);
       for (const { leaseEndsInMs, pid } of shown)
         expect([leaseEndsInMs !== null && leaseEndsInMs > 0, pid]).toEqual([true, process.pid]);
-      const { told: reported } = await operator.ask("GET", "/console/api/operator/service");
+      const { reported } = await operator.ask("GET", "/console/api/operator/service");
       expect(reported).toMatchObject({ running: 3, queued: 0 });
       const said = await nodesReported();
       expect(said).toMatchObject({ shared: true, served: true });

@@ -16,7 +16,7 @@ let made: Map<number, Scripted>;
 let batches: Map<number, number>;
 let asked: string[];
 let faults: unknown[];
-let isAway: boolean;
+let isUnavailable: boolean;
 let neighbours: RemoteChanges;
 
 const write = (epoch: number) => batches.set(epoch, (batches.get(epoch) ?? 0) + 1);
@@ -55,7 +55,7 @@ const openOf = (one: Scripted): RemoteGenerationState => ({
 const others: Others = {
   written: async () => {
     asked.push("written");
-    if (isAway) throw new Error("away");
+    if (isUnavailable) throw new Error("away");
     return [...batches].filter(([epoch]) => epoch !== OWN).map(([epoch, batch]) => ({ epoch, batch }));
   },
   open: async (afterSeq, limit) => {
@@ -78,7 +78,7 @@ const others: Others = {
 
 beforeEach(() => {
   clock = testClock(0);
-  [made, batches, asked, faults, isAway] = [new Map(), new Map([[OWN, 0]]), [], [], false];
+  [made, batches, asked, faults, isUnavailable] = [new Map(), new Map([[OWN, 0]]), [], [], false];
   const names = async (epochs: readonly number[]) => new Map(epochs.map((epoch) => [epoch, `n${epoch}`]));
   neighbours = createRemoteChanges({ others, names, own: "n1", clock, failed: (fault) => void faults.push(fault) });
 });
@@ -99,7 +99,7 @@ const follow = async (more: Partial<Follower> = {}) => {
     ...more,
   });
   await following.ready;
-  return { told: reported, leave: following.leave };
+  return { reported, leave: following.leave };
 };
 /** Each report as text: the number, the transitions with their nodes, and the owner. */
 const lines = (reported: readonly RemoteChange[]) =>
@@ -110,7 +110,7 @@ const lines = (reported: readonly RemoteChange[]) =>
 test("reports each transition once and in order, but none that preceded the follower", async () => {
   make(10, 2);
   step(10, 2);
-  const { told: reported } = await follow();
+  const { reported } = await follow();
   expect([reported, neighbours.nodeOf(10), neighbours.counts(), neighbours.nodes()]).toEqual([
     [],
     "n2",
@@ -139,7 +139,7 @@ test("makes one small read per look while no node writes", async () => {
 
 test("reports a generation that begins and ends between two looks completely and once", async () => {
   const seq = Number.MAX_SAFE_INTEGER;
-  const { told: reported } = await follow();
+  const { reported } = await follow();
   make(seq, 2);
   step(seq, 2);
   step(seq, 2, true);
@@ -152,7 +152,7 @@ test("reports a generation that begins and ends between two looks completely and
 test("reports a takeover by another node, and stops following a generation that this node takes over", async () => {
   make(10, 2);
   make(11, 2);
-  const { told: reported } = await follow();
+  const { reported } = await follow();
   step(11, 2);
   batches.delete(2);
   claim(10, 3);
@@ -172,7 +172,7 @@ test("reports missed transitions on request, even if this node owns the generati
   step(10, 2);
   step(10, 2);
   step(10, OWN);
-  const { told: reported } = await follow();
+  const { reported } = await follow();
   neighbours.want(10, 1);
   await look();
   await look();
@@ -183,19 +183,19 @@ test("reports an unavailable store once and catches up on changes and requests a
   make(10, 2);
   make(20, OWN);
   step(20, 2);
-  const { told: reported } = await follow();
-  isAway = true;
+  const { reported } = await follow();
+  isUnavailable = true;
   step(10, 2);
   neighbours.want(20, 0);
   for (let looks = 0; looks < 3; looks += 1) await look();
   expect([reported.length, faults.length]).toEqual([0, 1]);
-  isAway = false;
+  isUnavailable = false;
   await look();
   expect(lines(reported)).toEqual(["10: 1 n2 of n2", "20: 1 n2 of n1"]);
 });
 
 test("reads no transitions for a follower without steps, and reports only the accounts that it selects", async () => {
-  const { told: reported } = await follow({ wantsSteps: false, wants: (accountSeq) => accountSeq === 7 });
+  const { reported } = await follow({ wantsSteps: false, wants: (accountSeq) => accountSeq === 7 });
   make(10, 2, 7);
   make(11, 2, 8);
   step(10, 2);
@@ -209,12 +209,12 @@ test("reads no transitions for a follower without steps, and reports only the ac
   step(10, 2);
   step(11, 2);
   await look();
-  expect(lines(late.told)).toEqual(["10: 3 n2 of n2", "11: 1 n2 of n2"]);
+  expect(lines(late.reported)).toEqual(["10: 3 n2 of n2", "11: 1 n2 of n2"]);
 });
 
 test("stops reading when the last follower leaves, and starts fresh for a new one", async () => {
   make(10, 2);
-  const { told: reported, leave } = await follow();
+  const { reported, leave } = await follow();
   leave();
   asked = [];
   step(10, 2);
@@ -223,5 +223,5 @@ test("stops reading when the last follower leaves, and starts fresh for a new on
   const again = await follow();
   step(10, 2);
   await look();
-  expect(lines(again.told)).toEqual(["10: 2 n2 of n2"]);
+  expect(lines(again.reported)).toEqual(["10: 2 n2 of n2"]);
 });

@@ -31,7 +31,7 @@ const open = async (provider: string, model: string, more: HarnessOptions = {}, 
     await harness.synchronize();
     return answered;
   };
-  return { id: made.id, seq, address, tell: report };
+  return { id: made.id, seq, address, report };
 };
 const pollsOf = () => harness.simulator.jobs()[0]?.polls ?? 0;
 
@@ -43,7 +43,7 @@ describe("a callback", () => {
     ["vidu", "vidu-q3"],
   ] as const)
     test(`of ${provider} causes an immediate poll, and its content is ignored`, async () => {
-      const { id, address, tell: report } = await open(provider, model);
+      const { id, address, report } = await open(provider, model);
       expect(address).not.toBe("");
       const lie = { status: "succeeded", state: "success", request_id: "stolen", output: "https://evil.example/x.mp4" };
       expect((await report(address, lie)).status).toBe(200);
@@ -52,7 +52,7 @@ describe("a callback", () => {
     });
 
   test("at an unknown address returns 404 and causes no poll", async () => {
-    const { address, tell: report } = await open("fal", "vidmodel-2.0-fast");
+    const { address, report } = await open("fal", "vidmodel-2.0-fast");
     for (const path of [`${address}x`, address.slice(0, -1), address.replace("/callbacks/", "/callbacks/0"), "/callbacks/x/y"])
       expect((await report(path)).status).toBe(404);
     expect((await report(address, "no JSON")).status).toBe(200);
@@ -61,12 +61,12 @@ describe("a callback", () => {
   });
 
   test("with a challenge receives the challenge in the response", async () => {
-    const { address, tell: report } = await open("fal", "vidmodel-2.0-fast");
+    const { address, report } = await open("fal", "vidmodel-2.0-fast");
     expect((await report(address, { challenge: "say this" })).body).toEqual({ challenge: "say this" });
   });
 
   test("that is repeated within one second causes one poll", async () => {
-    const { address, tell: report } = await open("fal", "vidmodel-2.0-fast");
+    const { address, report } = await open("fal", "vidmodel-2.0-fast");
     for (let n = 0; n < 20; n += 1) await report(address);
     await harness.eventually(() => pollsOf() > 0, "a poll");
     expect(pollsOf()).toBe(1);
@@ -75,7 +75,7 @@ describe("a callback", () => {
 
 describe("a submission whose response was lost, at a provider without a job lookup", () => {
   test("is accepted with the job id of a callback after the provider confirms that job", async () => {
-    const { id, seq, address, tell: report } = await open("vidu", "vidu-q3", {}, "drop-after");
+    const { id, seq, address, report } = await open("vidu", "vidu-q3", {}, "drop-after");
     harness.simulator.clearScript();
     await harness.eventually(async () => (await harness.show(id)).message, "the confirmation");
     await report(address, { task_id: "made-up", state: "success" });

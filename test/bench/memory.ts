@@ -120,8 +120,8 @@ const passivated = async (env: Env): Promise<Result[]> => {
     return figures.rssBytes;
   };
   const homes = {
-    ours: await makeStocked(PASSIVATED, "running", { tell: env.tell }),
-    other: await makeStocked(PASSIVATED, "succeeded", { tell: env.tell, subject: PICTURES }),
+    ours: await makeStocked(PASSIVATED, "running", { report: env.tell }),
+    other: await makeStocked(PASSIVATED, "succeeded", { report: env.tell, subject: PICTURES }),
   };
   const kbEach: number[] = [];
   // Resident memory differs by a few percent between starts.

@@ -66,7 +66,7 @@ export const restart: Bench = {
   name: "restart",
   compares: "100,000 running at the start: polls within 2 s; every deadline in the heap / SQLite reading the same rows",
   run: async (env) => {
-    const home = await makeStocked(IN_FLIGHT, "running", { tell: env.tell });
+    const home = await makeStocked(IN_FLIGHT, "running", { report: env.tell });
     const seen = { waits: [] as number[], recoveries: [] as number[], readies: [] as number[], reads: [] as number[] };
     for (let round = 0; round < env.starts; round += 1) {
       seen.reads.push(await readRows(home.dir));

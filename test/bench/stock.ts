@@ -71,7 +71,7 @@ type StockOptions = {
   /** The bytes of every file, stored as the service does; default: the rows name files that do not exist. */
   content?: Uint8Array;
   subject?: Subject;
-  tell?: (line: string) => void;
+  report?: (line: string) => void;
 };
 
 /**
@@ -83,7 +83,7 @@ export const stock = async (
   tenants: readonly Tenant[],
   count: number,
   status: StockStatus = "succeeded",
-  { content, subject = CLIP, tell: report }: StockOptions = {},
+  { content, subject = CLIP, report }: StockOptions = {},
 ): Promise<Stocked[]> => {
   requireDiskSpace(dir, count, subject);
   const { files: perLife, mime } = subject;
@@ -156,10 +156,10 @@ const fillHome = async (
   dir: string,
   count: number,
   status: StockStatus,
-  { tell: report, subject }: Omit<StockOptions, "content">,
+  { report, subject }: Omit<StockOptions, "content">,
 ): Promise<Contents> => {
   const tenants = await endow(dir, ACCOUNTS);
-  const seen = await stock(dir, tenants, count, status, { ...(report ? { tell: report } : {}), ...(subject ? { subject } : {}) });
+  const seen = await stock(dir, tenants, count, status, { ...(report ? { report } : {}), ...(subject ? { subject } : {}) });
   return { tenants, seen };
 };
 
@@ -211,7 +211,7 @@ export const stockAhead = async (count: number): Promise<void> => {
 export const takeEnded = async (count: number, report: (line: string) => void): Promise<StockedHome> => {
   const known = kept.get(count);
   kept.delete(count);
-  return known ?? makeStocked(count, "succeeded", { tell: report, subject: PICTURES });
+  return known ?? makeStocked(count, "succeeded", { report, subject: PICTURES });
 };
 /** Returns an unchanged directory for later use. */
 export const giveBackEnded = (count: number, home: StockedHome): void => void kept.set(count, home);

@@ -96,8 +96,8 @@ test("applies other disputes while the refunds of some payments cannot be read",
     const { refunded } = stripe.refund(payment, 100, `re_shut_${n}`);
     stripe.shut.add(payment);
     // An old webhook endpoint receives only charge.refunded, without the refund.
-    stripe.told.splice(
-      stripe.told.findIndex(
+    stripe.reported.splice(
+      stripe.reported.findIndex(
         ({ type, data }) => type === "refund.created" && (data.object as { id: string }).id === `re_shut_${n}`,
       ),
       1,

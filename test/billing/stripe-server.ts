@@ -138,7 +138,7 @@ export const openStripe = (nowMs: () => number = Date.now) => {
     shut,
     sessions,
     sessionOf,
-    told: reported,
+    reported,
     /** Sets whether the key has the permission to read events. */
     letReadEvents: (may: boolean) => {
       mayReadEvents = may;

@@ -34,7 +34,7 @@ const openMember = async (): Promise<{ tenant: Tenant; visitor: Visitor }> => {
 const visit = (visitor: Visitor, path: string, look: BrowserContextOptions = {}) =>
   watch(browser, { url: harness.url, visitor, path, look });
 const buyBy = async (visitor: Visitor, usd: number, how: "pay" | "cancel"): Promise<string> => {
-  const { told: reported } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: usd });
+  const { reported } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: usd });
   await visitor.ask("POST", `/console/api/purchases/${reported.id}/test`, { how });
   return String(reported.id);
 };
@@ -272,7 +272,7 @@ here("the credits pages", () => {
     async (look) => {
       const { visitor } = await openMember();
       const id = await buyBy(visitor, 25, "pay");
-      const { told: reported } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: 50 });
+      const { reported } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: 50 });
       const { page, sound, close } = await visit(visitor, "/console/credits", { ...look, bypassCSP: true });
       await page.getByRole("radio", { name: "Other" }).check();
       await page.getByLabel(/Other amount/).fill("9");

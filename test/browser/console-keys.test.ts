@@ -137,9 +137,9 @@ here("the keys page", () => {
         key,
         body: { model: "sim-image-1", input: { prompt: `by ${key.slice(-4)}` } },
       });
-    const { id } = (await send(String(made.told.key))).body as { id: string };
+    const { id } = (await send(String(made.reported.key))).body as { id: string };
     const other = (await send(harness.tenant.key)).body as { id: string };
-    await visitor.ask("POST", `/console/api/keys/${String(made.told.id)}/revoke`);
+    await visitor.ask("POST", `/console/api/keys/${String(made.reported.id)}/revoke`);
     const { page, complaints, sound, close } = await watch(browser, {
       ...{ url: harness.url, visitor, path: "/console/generations?view=list" },
       look: { viewport: { width: 360, height: 740 }, bypassCSP: true },
@@ -147,20 +147,20 @@ here("the keys page", () => {
     await page.locator(`tr[data-id="${other.id}"]`).waitFor();
     const filter = page.getByRole("form", { name: "Filters" }).getByLabel("Key");
     await filter.getByText(`${name} (`).waitFor({ state: "attached" });
-    await filter.selectOption(String(made.told.id));
+    await filter.selectOption(String(made.reported.id));
     await page.locator(`tr[data-id="${other.id}"]`).waitFor({ state: "detached" });
     await page.locator(`tr[data-id="${id}"]`).waitFor();
     expect(await page.locator("tr[data-id]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-id")))).toEqual([id]);
     await page.getByRole("cell", { name }).waitFor();
-    expect(new URL(page.url()).searchParams.get("key")).toBe(String(made.told.id));
+    expect(new URL(page.url()).searchParams.get("key")).toBe(String(made.reported.id));
     await page.reload();
     await page.locator(`tr[data-id="${id}"]`).waitFor();
-    expect(await filter.inputValue()).toBe(String(made.told.id));
+    expect(await filter.inputValue()).toBe(String(made.reported.id));
     expect(await page.locator("tr[data-id]").count()).toBe(1);
     await sound();
     await page.locator(`tr[data-id="${id}"] a`).click();
     await page.getByRole("link", { name, exact: true }).click();
-    await page.waitForURL((url) => url.searchParams.get("key") === made.told.id);
+    await page.waitForURL((url) => url.searchParams.get("key") === made.reported.id);
     await page.locator(`[data-id="${id}"]`).getByText(name).waitFor();
     expect(complaints).toEqual([]);
     await close();

@@ -174,15 +174,15 @@ here("the operator pages", () => {
   }, 60_000);
 
   test("names the account on each page of another account, and on no page of one's own account", async () => {
-    const own = await harness.newTenant(1_000);
-    const [ada, ben] = [await openVisitor(harness, "operator", own), await openVisitor(harness, "member", harness.tenant)];
+    const nodeUrl = await harness.newTenant(1_000);
+    const [ada, ben] = [await openVisitor(harness, "operator", nodeUrl), await openVisitor(harness, "member", harness.tenant)];
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
     const bought = await ben.ask("POST", "/console/api/purchases", { amount_usd: 25 });
-    await ben.ask("POST", `/console/api/purchases/${bought.told.id}/test`, { how: "pay" });
+    await ben.ask("POST", `/console/api/purchases/${bought.reported.id}/test`, { how: "pay" });
     const { accountId } = harness.tenant;
     const theirs = [
       ...["generations", "keys", "credits", "ledger", "usage"].map((name) => `${name}?account=${accountId}`),
-      ...[`generations/${id}`, `receipts/${bought.told.id}`],
+      ...[`generations/${id}`, `receipts/${bought.reported.id}`],
     ];
     const look = { viewport: { width: 360, height: 740 }, bypassCSP: true };
     const { page, complaints, sound, close } = await watch(browser, {
@@ -205,7 +205,7 @@ here("the operator pages", () => {
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "API keys" }).click();
     await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
     await page.getByRole("button", { name: "New key" }).waitFor();
-    for (const path of ["generations", `ledger?account=${own.accountId}`, "operator/accounts"]) {
+    for (const path of ["generations", `ledger?account=${nodeUrl.accountId}`, "operator/accounts"]) {
       expect(await note.count()).toBe(0);
       await page.goto(`${harness.url}/console/${path}`);
       await page.locator("main [aria-busy='true']").waitFor({ state: "detached" });

@@ -28,7 +28,7 @@ afterAll(async () => {
 here("the console", () => {
   test("shows the zone of every time on every page in the time zone of the browser", async () => {
     const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
-    const { told: reported } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: 25 });
+    const { reported } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: 25 });
     await visitor.ask("POST", `/console/api/purchases/${reported.id}/test`, { how: "pay" });
     const zones = [
       ["Asia/Kolkata", "GMT+5:30"],

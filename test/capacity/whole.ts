@@ -59,13 +59,13 @@ const poll = async (node: Node, made: readonly { id: string; key: string }[], co
   await Promise.all(Array.from({ length: POLLERS }, one));
 };
 
-type Ask = { lives: number; looks: number; perS: number; polls: number; tell: (line: string) => void };
+type Ask = { lives: number; looks: number; perS: number; polls: number; report: (line: string) => void };
 
 const onProvider = async (
   bed: Bed,
   tenants: readonly Tenant[],
   provider: Provider,
-  { lives, looks, perS, polls, tell: report }: Ask,
+  { lives, looks, perS, polls, report }: Ask,
 ) => {
   const env = { ...seatedOn(provider, [ON_FAL]), ...bed.env };
   const start = (dir: string) => startService({ dir, env, genrouter: FROM_SOURCES, isPinned: false, lookMs: 50 });
@@ -118,7 +118,7 @@ const onProvider = async (
   }
   await node.stop();
   await bed.ready();
-  return { told: reported, polled, tables: differences(tables, tablesAfter) };
+  return { reported, polled, tables: differences(tables, tablesAfter) };
 };
 
 /** One mutation for each generation (its admission) and one for each generation event. */
@@ -145,8 +145,8 @@ const endowed = async (bed: Bed): Promise<Tenant[]> => {
 /** Measures the rows of a few generations, without times. */
 export const measureRows = async (bed: Bed, lives: number, perS: number): Promise<{ lives: Lives; tables: Tables }> => {
   const tenants = await endowed(bed);
-  const ask = { lives, looks: 1, perS, polls: 0, tell: () => undefined };
-  const { told: reported, tables } = await withProvider((provider) => onProvider(bed, tenants, provider, ask));
+  const ask = { lives, looks: 1, perS, polls: 0, report: () => undefined };
+  const { reported, tables } = await withProvider((provider) => onProvider(bed, tenants, provider, ask));
   return { lives: reported, tables };
 };
 
@@ -161,10 +161,8 @@ export const measureWhole = async (
   report: (line: string) => void,
 ): Promise<Omit<MeasuredStore, "batches">> => {
   const tenants = await endowed(bed);
-  const first = await withProvider((provider) =>
-    onProvider(bed, tenants, provider, { lives, looks: 1, perS, polls, tell: report }),
-  );
-  const ask = { lives: Math.ceil(lives / 2), looks: MORE_LOOKS, perS, polls: 0, tell: report };
+  const first = await withProvider((provider) => onProvider(bed, tenants, provider, { lives, looks: 1, perS, polls, report }));
+  const ask = { lives: Math.ceil(lives / 2), looks: MORE_LOOKS, perS, polls: 0, report };
   const more = await withProvider((provider) => onProvider(bed, tenants, provider, ask), MORE_LOOKS);
-  return { lives: [first.told, more.told], polls: first.polled, tables: first.tables };
+  return { lives: [first.reported, more.reported], polls: first.polled, tables: first.tables };
 };

@@ -15,5 +15,5 @@ export const inventoryOver = (store: Store, dir: string, env: Record<string, str
     ...{ catalogue: () => catalogueOf(settings, false), reads: store },
   });
   const providers = async () => createProviders({ settings: settings.providers, isOwned: () => Promise.resolve(false) });
-  return { inventory: inventory, vault: createVault(dir), providers, rekeyed: () => undefined, submit: null, decide: null };
+  return { inventory, vault: createVault(dir), providers, rekeyed: () => undefined, submit: null, decide: null };
 };

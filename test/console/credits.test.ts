@@ -26,13 +26,14 @@ afterAll(() => harness.close());
 
 const get = (who: Visitor, path: string): Promise<Reply> => who.ask("GET", `/console/api${path}`);
 const post = (who: Visitor, path: string, body?: unknown): Promise<Reply> => who.ask("POST", `/console/api${path}`, body);
-const creditsOf = async (who: Visitor, query = "") => (await get(who, `/credits${query}`)).told as unknown as CreditsView;
-const linesOf = async (who: Visitor, query = "") => ((await get(who, `/ledger${query}`)).told as unknown as LedgerPage).lines;
-const buy = async (usd: number, who = me) => ((await post(who, "/purchases", { amount_usd: usd })).told as unknown as Bought).id;
+const creditsOf = async (who: Visitor, query = "") => (await get(who, `/credits${query}`)).reported as unknown as CreditsView;
+const linesOf = async (who: Visitor, query = "") => ((await get(who, `/ledger${query}`)).reported as unknown as LedgerPage).lines;
+const buy = async (usd: number, who = me) =>
+  ((await post(who, "/purchases", { amount_usd: usd })).reported as unknown as Bought).id;
 const end = (id: string, how: "pay" | "cancel", who = me) => post(who, `/purchases/${id}/test`, { how });
 /** Expects an error with its status and message. */
 const no = async (reply: Promise<Reply>, status: number, says: string) => {
-  const { status: was, told: reported } = await reply;
+  const { status: was, reported } = await reply;
   expect({ status: was, message: (reported.error as { message?: string } | undefined)?.message }).toEqual({
     ...{ status, message: expect.stringContaining(says) },
   });
@@ -65,7 +66,7 @@ test("a member gets 404 for other accounts and their purchases; operators and vi
   for (const who of [operator, viewer]) {
     expect(await creditsOf(who, query)).toMatchObject({ balanceCredits: 7700, buying: { mayBuy: false } });
     expect(await linesOf(who, query)).toHaveLength(1);
-    expect((await get(who, `/purchases/${id}`)).told).toMatchObject({ id, accountName: "tenant" });
+    expect((await get(who, `/purchases/${id}`)).reported).toMatchObject({ id, accountName: "tenant" });
     await no(get(who, "/credits"), 404, "Your user has no account; choose one.");
   }
 });
@@ -77,7 +78,7 @@ test("a viewer can change nothing, and no user can end the checkout of another a
   const id = await buy(10);
   await no(end(id, "pay", looker), 403, "read access only");
   await no(end(id, "pay", await openVisitor(harness, "operator", other)), 403, "another account's");
-  expect((await get(me, `/purchases/${id}`)).told).toMatchObject({ state: "open", receipt: null });
+  expect((await get(me, `/purchases/${id}`)).reported).toMatchObject({ state: "open", receipt: null });
 });
 
 test("rejects a change without the CSRF token of the session or from another origin", async () => {
@@ -85,13 +86,13 @@ test("rejects a change without the CSRF token of the session or from another ori
   await no(me.ask("POST", "/console/api/purchases", order, { "x-csrf-token": them.csrf }), 403, "load it again");
   for (const headers of [{ origin: "https://evil.example" }, { "sec-fetch-site": "cross-site" }])
     await no(me.ask("POST", "/console/api/purchases", order, headers as Record<string, string>), 403, "another site");
-  expect((await get(me, "/purchases")).told.purchases).toEqual([]);
+  expect((await get(me, "/purchases")).reported.purchases).toEqual([]);
 });
 
 test.each([10, 11, 4999, 5000])("a purchase of %d USD is credited once, with a receipt", async (usd) => {
   const id = await buy(usd);
   expect((await end(id, "pay")).status).toBe(200);
-  expect((await end(id, "pay")).told).toMatchObject({
+  expect((await end(id, "pay")).reported).toMatchObject({
     ...{ id, state: "paid", credits: usd * 100, provider: "test", invoice: null, accountName: "tenant" },
     receipt: expect.stringMatching(/^R-\d{6}$/),
   });
@@ -101,7 +102,7 @@ test.each([10, 11, 4999, 5000])("a purchase of %d USD is credited once, with a r
 
 test.each([9, 5001, 10.5, -10, 0])("rejects a purchase of %d USD", async (usd) => {
   await no(post(me, "/purchases", { amount_usd: usd }), 400, "amount_usd: expected a whole number from 10 to 5,000");
-  expect((await get(me, "/purchases")).told.purchases).toEqual([]);
+  expect((await get(me, "/purchases")).reported.purchases).toEqual([]);
 });
 
 test("lists purchases in pages, newest first", async () => {
@@ -112,15 +113,16 @@ test("lists purchases in pages, newest first", async () => {
     ids.unshift(id);
     await end(id, i % 2 ? "pay" : "cancel");
   }
-  const first = (await get(me, "/purchases")).told as unknown as Page;
-  const rest = (await get(me, `/purchases?before=${first.next}`)).told as unknown as Page;
+  const first = (await get(me, "/purchases")).reported as unknown as Page;
+  const rest = (await get(me, `/purchases?before=${first.next}`)).reported as unknown as Page;
   expect([...first.purchases, ...rest.purchases].map(({ id }) => id)).toEqual(ids);
   expect(rest.next).toBeNull();
   expect(first.purchases.slice(0, 2).map(({ state }) => state)).toEqual(["expired", "paid"]);
 });
 
 test("reports a low balance below the threshold of the account, or else the default of the service", async () => {
-  const low = async (usd: number | null) => (await post(me, "/credits/low", { usd })).told.low as unknown as CreditsView["low"];
+  const low = async (usd: number | null) =>
+    (await post(me, "/credits/low", { usd })).reported.low as unknown as CreditsView["low"];
   expect(await low(10)).toEqual({ thresholdCredits: 1000, isDefault: false, isLow: false });
   expect(await low(11)).toEqual({ thresholdCredits: 1100, isDefault: false, isLow: true });
   expect(await low(0)).toEqual({ thresholdCredits: 0, isDefault: false, isLow: false });
@@ -128,7 +130,7 @@ test("reports a low balance below the threshold of the account, or else the defa
   for (const usd of [-1, 1.5, 1_000_001])
     await no(post(me, "/credits/low", { usd }), 400, "usd: expected a whole number from 0 to 1,000,000");
   const changed = await post(operator, `/credits/low?account=${other.accountId}`, { usd: 100 });
-  expect(changed.told).toMatchObject({ low: { isLow: true } });
+  expect(changed.reported).toMatchObject({ low: { isLow: true } });
 });
 
 test("filters the ledger by kind and time, and names the invalid filter", async () => {

@@ -1,7 +1,7 @@
 // Subscribes to the console's event stream over HTTP, as a page does, and keeps all events.
 import { expect } from "bun:test";
 
-export type Heard = { event: string; told: Record<string, unknown> };
+export type Heard = { event: string; reported: Record<string, unknown> };
 export type Ear = { heard: Heard[]; over: Promise<unknown>; leave(): void };
 
 /** @param cookie of the user @param query of the account, for example `?account=*` */
@@ -19,7 +19,7 @@ export const listenTo = async (url: string, cookie: string, query = ""): Promise
       text = whole.pop() ?? "";
       for (const part of whole) {
         const [, event, reported] = /^event: (.*)\ndata: (.*)$/.exec(part) ?? [];
-        if (event && reported) heard.push({ event, told: JSON.parse(reported) as Heard["told"] });
+        if (event && reported) heard.push({ event, reported: JSON.parse(reported) as Heard["reported"] });
       }
     }
   })().catch(() => undefined);

@@ -30,30 +30,30 @@ const make = async (as = "member") => {
   return made.body.id;
 };
 const statuses = (heard: readonly Heard[], id: string) =>
-  heard.flatMap(({ event, told: reported }) => (event === "generation" && reported.id === id ? [reported.status] : []));
+  heard.flatMap(({ event, reported }) => (event === "generation" && reported.id === id ? [reported.status] : []));
 
 test("sends the events of a generation and its balance from admission to success, after they are committed", async () => {
   const { heard, leave } = await listen();
   const id = await make();
   const last = await harness.eventually(
-    () => heard.find(({ told: reported }) => reported.id === id && reported.status === "succeeded"),
+    () => heard.find(({ reported }) => reported.id === id && reported.status === "succeeded"),
     "the success event",
   );
-  expect(last.told).toMatchObject({ attempts: 1, costCredits: 20 });
+  expect(last.reported).toMatchObject({ attempts: 1, costCredits: 20 });
   expect((await stage.ask<GenerationDetail>("GET", `/generations/${id}`)).body.status).toBe("succeeded");
   expect(statuses(heard, id)[0]).toBe("queued");
   expect(statuses(heard, id)).toContain("running");
   await harness.eventually(
     () =>
       heard.some(
-        ({ event, told: reported }) => event === "balance" && reported.availableCredits === 99_980 && reported.heldCredits === 0,
+        ({ event, reported }) => event === "balance" && reported.availableCredits === 99_980 && reported.heldCredits === 0,
       ),
     "the balance",
   );
   const { accountId } = harness.tenant;
   expect(heard).toContainEqual({
     event: "balance",
-    told: { accountId, availableCredits: 99_972, heldCredits: 28, owedCredits: 0, paused: false },
+    reported: { accountId, availableCredits: 99_972, heldCredits: 28, owedCredits: 0, paused: false },
   });
   leave();
 });
@@ -64,7 +64,7 @@ test("sends events when a purchase is paid, when a dispute pauses the account an
   const { purchaseId } = await harness.components.checkout.buy({ accountId, by: BUYER, usd: 10 });
   await harness.components.checkout.endTest(purchaseId, "pay", BUYER);
   const states = () =>
-    heard.flatMap(({ event, told: reported }) => (event === "purchase" && reported.id === purchaseId ? [reported.state] : []));
+    heard.flatMap(({ event, reported }) => (event === "purchase" && reported.id === purchaseId ? [reported.state] : []));
   await harness.eventually(() => states().at(-1) === "paid", "the payment");
   const adjust = {
     mutation: "credit",
@@ -85,7 +85,7 @@ test("sends events when a purchase is paid, when a dispute pauses the account an
     state: "taken",
   } as const;
   await harness.components.post({ ...dispute, by: BUYER, reportedAtMs: harness.clock.nowMs(), atMs: harness.clock.nowMs() });
-  const balances = () => heard.flatMap(({ event, told: reported }) => (event === "balance" ? [reported] : []));
+  const balances = () => heard.flatMap(({ event, reported }) => (event === "balance" ? [reported] : []));
   await harness.eventually(() => balances().at(-1)?.paused === true, "the paused account");
   expect(balances().at(-1)).toMatchObject({ accountId, availableCredits: 0, owedCredits: 1000 });
   await harness.components.post({ mutation: "set-account", accountSeq, paused: false });
@@ -107,14 +107,14 @@ test("a member receives no events of another account; an operator who subscribes
   stage.signIn("other", "member", await harness.newTenant());
   stage.signIn("op", "operator", null);
   const [mine, all] = [await listen(), await listen("op", "?account=*")];
-  const [own, theirs] = [await make(), await make("other")];
+  const [nodeUrl, theirs] = [await make(), await make("other")];
   await Promise.all([
-    harness.until(own),
+    harness.until(nodeUrl),
     harness.eventually(() => statuses(all.heard, theirs).includes("succeeded"), "the success of the other's generation"),
   ]);
-  await harness.eventually(() => statuses(mine.heard, own).includes("succeeded"), "the success event");
-  expect(mine.heard.some(({ told: reported }) => reported.id === theirs)).toBe(false);
-  expect(statuses(all.heard, own)).toContain("succeeded");
+  await harness.eventually(() => statuses(mine.heard, nodeUrl).includes("succeeded"), "the success event");
+  expect(mine.heard.some(({ reported }) => reported.id === theirs)).toBe(false);
+  expect(statuses(all.heard, nodeUrl)).toContain("succeeded");
   expect(all.heard.some(({ event }) => event === "balance")).toBe(false);
   expect(JSON.stringify(all.heard)).not.toMatch(/replicate|seedance/);
   mine.leave();
@@ -127,23 +127,23 @@ test("a user who views another account receives the generations of that account 
   stage.signIn("other", "member", other);
   const { heard, leave } = await listen("op", `?account=${other.accountId}`);
   const hears = (accountId: string) =>
-    heard.some(({ event, told: reported }) => event === "balance" && reported.accountId === accountId);
-  const [own, theirs] = [await make(), await make("other")];
+    heard.some(({ event, reported }) => event === "balance" && reported.accountId === accountId);
+  const [nodeUrl, theirs] = [await make(), await make("other")];
   await harness.eventually(
     () => statuses(heard, theirs).includes("succeeded") && hears(other.accountId),
     "the success of the other's generation",
   );
-  await harness.until(own);
+  await harness.until(nodeUrl);
   await harness.eventually(() => hears(harness.tenant.accountId), "the user's own balance");
-  expect(statuses(heard, own)).toEqual([]);
+  expect(statuses(heard, nodeUrl)).toEqual([]);
   const members = await listen("other");
   await harness.until(await make());
   const last = await make("other");
   await harness.eventually(() => statuses(members.heard, last).includes("succeeded"), "the success event");
   await harness.eventually(() => members.heard.some(({ event }) => event === "balance"), "its balance");
-  expect(
-    members.heard.filter(({ event, told: reported }) => event === "balance" && reported.accountId !== other.accountId),
-  ).toEqual([]);
+  expect(members.heard.filter(({ event, reported }) => event === "balance" && reported.accountId !== other.accountId)).toEqual(
+    [],
+  );
   leave();
   members.leave();
 });

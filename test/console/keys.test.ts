@@ -23,10 +23,10 @@ afterAll(() => harness.close());
 const KEY = { name: "ci", scope: "generate", expiresAtMs: null, models: null, limits: { day: null, week: null, month: null } };
 const ask = (who: Visitor, method: string, path: string, body?: unknown): Promise<Reply> =>
   who.ask(method, `/console/api${path}`, body);
-const keysOf = async (who: Visitor, account = "") => (await ask(who, "GET", `/keys${account}`)).told.keys as JsonObject[];
+const keysOf = async (who: Visitor, account = "") => (await ask(who, "GET", `/keys${account}`)).reported.keys as JsonObject[];
 
 test("a new key works within its limits, is returned once, and shows the spend of each limit", async () => {
-  const { status, told: reported } = await ask(me, "POST", "/keys", { ...KEY, limits: { ...KEY.limits, day: 30 } });
+  const { status, reported } = await ask(me, "POST", "/keys", { ...KEY, limits: { ...KEY.limits, day: 30 } });
   expect(status).toBe(200);
   const key = String(reported.key);
   const order = { key, body: { model: "vidmodel-2.0-mini", input: { prompt: "x", resolution: "480p", duration: 4 } } };
@@ -45,16 +45,19 @@ test("a new key works within its limits, is returned once, and shows the spend o
 });
 
 test("change, rotate and revoke return the updated key and take effect at once", async () => {
-  const { told: reported } = await ask(me, "POST", "/keys", KEY);
+  const { reported } = await ask(me, "POST", "/keys", KEY);
   const changed = await ask(me, "PATCH", `/keys/${reported.id}`, { name: "server", models: ["sim-image-1"] });
-  expect(changed).toMatchObject({ status: 200, told: { name: "server", models: ["sim-image-1"], expiresAtMs: null } });
+  expect(changed).toMatchObject({ status: 200, reported: { name: "server", models: ["sim-image-1"], expiresAtMs: null } });
   const order = { key: String(reported.key), body: { model: "vidmodel-2.0-mini", input: { prompt: "x" } } };
   expect((await harness.request("POST", "/v1/generations", order)).status).toBe(403);
   const rotated = await ask(me, "POST", `/keys/${reported.id}/rotate`, { overlapMs: 0 });
   expect((await harness.request("POST", "/v1/generations", order)).status).toBe(401);
-  const next = { ...order, key: String(rotated.told.key) };
+  const next = { ...order, key: String(rotated.reported.key) };
   expect((await harness.request("POST", "/v1/generations", next)).status).toBe(403);
-  expect(await ask(me, "POST", `/keys/${rotated.told.id}/revoke`)).toMatchObject({ status: 200, told: { state: "revoked" } });
+  expect(await ask(me, "POST", `/keys/${rotated.reported.id}/revoke`)).toMatchObject({
+    status: 200,
+    reported: { state: "revoked" },
+  });
   expect((await harness.request("POST", "/v1/generations", next)).status).toBe(401);
 });
 
@@ -82,7 +85,7 @@ test("a member gets 404 for keys and usage of another account and changes nothin
 test("a viewer can read any account and change none; an operator can change any", async () => {
   const other = `?account=${theirs.accountId}`;
   expect((await ask(viewer, "GET", "/keys")).status).toBe(400);
-  expect((await ask(viewer, "GET", `/keys${other}`)).told).toMatchObject({ mayChange: false });
+  expect((await ask(viewer, "GET", `/keys${other}`)).reported).toMatchObject({ mayChange: false });
   expect((await ask(viewer, "POST", `/keys${other}`, KEY)).status).toBe(403);
   expect((await ask(viewer, "POST", `/keys/${theirs.keyId}/revoke`)).status).toBe(403);
   expect((await ask(operator, "POST", `/keys${other}`, { ...KEY, name: "theirs" })).status).toBe(200);
@@ -108,10 +111,10 @@ test.each([
 });
 
 test("a viewer with an account cannot create or rotate a key of it", async () => {
-  const own = await openVisitor(harness, "viewer", theirs);
-  expect((await ask(own, "GET", "/keys")).told).toMatchObject({ mayChange: false });
-  expect((await ask(own, "POST", "/keys", KEY)).status).toBe(403);
-  expect((await ask(own, "POST", `/keys/${theirs.keyId}/rotate`, { overlapMs: 0 })).status).toBe(403);
+  const nodeUrl = await openVisitor(harness, "viewer", theirs);
+  expect((await ask(nodeUrl, "GET", "/keys")).reported).toMatchObject({ mayChange: false });
+  expect((await ask(nodeUrl, "POST", "/keys", KEY)).status).toBe(403);
+  expect((await ask(nodeUrl, "POST", `/keys/${theirs.keyId}/rotate`, { overlapMs: 0 })).status).toBe(403);
 });
 
 test("returns up-to-date usage by day, model, key and account, and as CSV", async () => {
@@ -121,10 +124,10 @@ test("returns up-to-date usage by day, model, key and account, and as CSV", asyn
   const { body } = await harness.request("POST", "/v1/generations", order);
   await harness.eventually(async () => (await harness.show(String(body.id), alone.key)).completed_at);
   for (const by of ["day", "model", "key"]) {
-    const { told: reported } = await ask(visitor, "GET", `/usage?by=${by}`);
+    const { reported } = await ask(visitor, "GET", `/usage?by=${by}`);
     expect(reported).toMatchObject({ by, total: { count: 1, succeeded: 1 } });
   }
-  expect((await ask(viewer, "GET", "/usage?by=account")).told.lines).toContainEqual(
+  expect((await ask(viewer, "GET", "/usage?by=account")).reported.lines).toContainEqual(
     expect.objectContaining({ of: alone.accountId, name: "tenant", count: 1 }),
   );
   const file = await ask(visitor, "GET", "/usage.csv?by=model");

@@ -31,7 +31,7 @@ test("a new limit includes rolled-up spend, and the roll-up adds no line to the 
   expect(spentCredits).toBeGreaterThan(0);
   expect(await harness.store.usageBehind()).toBeGreaterThan(0);
   const limits = { day: 5000, week: null, month: null };
-  const { told: reported } = await me.ask("PATCH", `/console/api/keys/${harness.tenant.keyId}`, { limits });
+  const { reported } = await me.ask("PATCH", `/console/api/keys/${harness.tenant.keyId}`, { limits });
   expect(reported).toMatchObject({ limits: { day: { limitCredits: 5000, spentCredits } } });
   expect(behind).toEqual([0]);
   const lines = await harness.store.audit(null, 9, { actor: me.email });

@@ -38,7 +38,7 @@ const lines = async (query = "") => (await pagesOf(query)).flatMap((page) => pag
 const pagesOf = async (query: string): Promise<LedgerPage[]> => {
   const pages: LedgerPage[] = [];
   for (let before = ""; ; ) {
-    const page = (await visitor.ask("GET", `/console/api/ledger?${query}${before}`)).told as unknown as LedgerPage;
+    const page = (await visitor.ask("GET", `/console/api/ledger?${query}${before}`)).reported as unknown as LedgerPage;
     pages.push(page);
     if (page.next === null) return pages;
     before = `&before=${page.next}`;

@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 const view = async (method: "GET" | "POST"): Promise<VerificationView> =>
-  (await users.ask("viewer", method, "verification")).told as unknown as VerificationView;
+  (await users.ask("viewer", method, "verification")).reported as unknown as VerificationView;
 /** Runs a new verification to its end. */
 const proved = async (): Promise<VerificationResult> => {
   await view("POST");
@@ -92,7 +92,7 @@ test("returns the error of a verification that cannot run, without a result", as
 test("lists orphans since a valid duration only, and the service page shows the state of the service", async () => {
   expect((await users.ask("viewer", "GET", "orphans?since=24h")).status).toBe(200);
   expect((await users.ask("viewer", "GET", "orphans?since=1y")).status).toBe(400);
-  expect((await users.ask("viewer", "GET", "service")).told).toMatchObject({
+  expect((await users.ask("viewer", "GET", "service")).reported).toMatchObject({
     ...{ mode: "test", ready: true, faults: [], parked: [], restored: null, backup: { isNightly: false, lastMs: null } },
     url: harness.url,
   });

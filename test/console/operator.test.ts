@@ -23,7 +23,7 @@ const reference = () => crypto.randomUUID();
 const rowsOf = (reported: JsonObject, name: string) => reported[name] as JsonObject[];
 const route = (id: string) => `routes/${encodeURIComponent(id)}`;
 const lineOf = async (id: string) => {
-  const { told: reported } = await users.ask("viewer", "GET", "routes");
+  const { reported } = await users.ask("viewer", "GET", "routes");
   return rowsOf(reported, "routes").find((row) => row.id === id) as JsonObject;
 };
 
@@ -33,11 +33,11 @@ test("creates an account once when the request is repeated, and finds it by name
     await users.ask("operator", "POST", "accounts", request),
     await users.ask("operator", "POST", "accounts", request),
   ];
-  expect(first).toMatchObject({ status: 200, told: { name: "Grace Hopper Films", availableCredits: 2_500, paused: false } });
-  expect(again.told.id).toBe(first.told.id);
-  for (const text of ["hopper", String(first.told.id)]) {
-    const { told: reported } = await users.ask("viewer", "GET", `accounts?text=${encodeURIComponent(text)}`);
-    expect(rowsOf(reported, "accounts").map(({ id }) => id)).toEqual([String(first.told.id)]);
+  expect(first).toMatchObject({ status: 200, reported: { name: "Grace Hopper Films", availableCredits: 2_500, paused: false } });
+  expect(again.reported.id).toBe(first.reported.id);
+  for (const text of ["hopper", String(first.reported.id)]) {
+    const { reported } = await users.ask("viewer", "GET", `accounts?text=${encodeURIComponent(text)}`);
+    expect(rowsOf(reported, "accounts").map(({ id }) => id)).toEqual([String(first.reported.id)]);
   }
 });
 
@@ -46,7 +46,7 @@ test("lists accounts in pages without a gap, newest first", async () => {
   const all = (await harness.store.accounts()).map(({ id }) => id).reverse();
   const seen: unknown[] = [];
   for (let before: unknown = null; ; ) {
-    const { told: reported } = await users.ask("viewer", "GET", `accounts${before === null ? "" : `?before=${before}`}`);
+    const { reported } = await users.ask("viewer", "GET", `accounts${before === null ? "" : `?before=${before}`}`);
     seen.push(...rowsOf(reported, "accounts").map(({ id }) => id));
     before = reported.next;
     if (before === null) break;
@@ -62,9 +62,9 @@ test("credits once when a request is sent twice, and rejects the same reference 
   const request = { reference: reference(), credits: 5_000, note: "welcome" };
   const both = await Promise.all([users.ask("operator", "POST", path, request), users.ask("operator", "POST", path, request)]);
   expect(both.map(({ status }) => status)).toEqual([200, 200]);
-  expect(both.map(({ told: reported }) => reported.transferredCredits).toSorted()).toEqual([0, 5_000]);
+  expect(both.map(({ reported }) => reported.transferredCredits).toSorted()).toEqual([0, 5_000]);
   expect((await users.ask("operator", "POST", path, { ...request, credits: 6_000 })).status).toBe(409);
-  const { told: received } = await users.ask("viewer", "GET", `accounts/${accountId}`);
+  const { reported: received } = await users.ask("viewer", "GET", `accounts/${accountId}`);
   expect(received).toMatchObject({ availableCredits: 5_000 });
   expect(rowsOf(received, "transfers")).toMatchObject([{ kind: "topup", credits: 5_000, note: "welcome", isOut: false }]);
 });
@@ -80,7 +80,7 @@ test("takes available but never held credits, reports the debt, and requires a n
   expect(held).toBeGreaterThan(0);
   const path = `accounts/${tenant.accountId}/credits`;
   expect((await users.ask("operator", "POST", path, { reference: reference(), credits: -1_000, note: " " })).status).toBe(400);
-  const { told: reported } = await users.ask("operator", "POST", path, {
+  const { reported } = await users.ask("operator", "POST", path, {
     reference: reference(),
     credits: -1_000,
     note: "refunded",
@@ -97,21 +97,24 @@ test("the key of a paused account gets 403, and limits of an account override th
   const tenant = await harness.newTenant(1_000);
   const path = `accounts/${tenant.accountId}`;
   const poll = () => harness.request("GET", "/v1/generations/gen_none", { key: tenant.key });
-  expect(await users.ask("operator", "PATCH", path, { paused: true })).toMatchObject({ status: 200, told: { paused: true } });
+  expect(await users.ask("operator", "PATCH", path, { paused: true })).toMatchObject({ status: 200, reported: { paused: true } });
   expect((await poll()).status).toBe(403);
-  expect(await users.ask("operator", "PATCH", path, { paused: false })).toMatchObject({ status: 200, told: { paused: false } });
+  expect(await users.ask("operator", "PATCH", path, { paused: false })).toMatchObject({
+    status: 200,
+    reported: { paused: false },
+  });
   expect((await poll()).status).toBe(404);
   const limited = await users.ask("operator", "PATCH", path, { inProgressLimit: 3 });
-  expect(limited.told.limits).toMatchObject({ inProgress: { own: 3, service: 1000 }, burstPerS: { own: null } });
+  expect(limited.reported.limits).toMatchObject({ inProgress: { own: 3, service: 1000 }, burstPerS: { own: null } });
   const again = await users.ask("operator", "PATCH", path, { inProgressLimit: null });
-  expect(again.told.limits).toMatchObject({ inProgress: { own: null } });
+  expect(again.reported.limits).toMatchObject({ inProgress: { own: null } });
   for (const body of [{}, { inProgressLimit: 0 }, { burstPerS: 1.5 }, { name: "x" }])
     expect((await users.ask("operator", "PATCH", path, body)).status).toBe(400);
 });
 
 test("shows the users of an account without disabled users", async () => {
   const tenant = await harness.newTenant(0);
-  const reported = async () => (await users.ask("viewer", "GET", `accounts/${tenant.accountId}`)).told.users;
+  const reported = async () => (await users.ask("viewer", "GET", `accounts/${tenant.accountId}`)).reported.users;
   expect(await reported()).toEqual([]);
   const [ada, ben] = [await openVisitor(harness, "member", tenant), await openVisitor(harness, "viewer", tenant)];
   expect(await reported()).toEqual([ada.email, ben.email]);
@@ -135,7 +138,10 @@ test("a viewer can read every page and change nothing; a member can read none", 
   const pages = ["accounts", `accounts/${accountId}`, "routes", "providers", "orphans", "verification", "service"];
   for (const role of ["viewer", "member"] as const)
     for (const [method, path, body] of changes)
-      expect(await users.ask(role, method, path, body)).toMatchObject({ status: 403, told: { error: { code: "forbidden" } } });
+      expect(await users.ask(role, method, path, body)).toMatchObject({
+        status: 403,
+        reported: { error: { code: "forbidden" } },
+      });
   for (const path of pages) {
     expect((await users.ask("viewer", "GET", path)).status).toBe(200);
     expect((await users.ask("member", "GET", path)).status).toBe(403);
@@ -161,7 +167,7 @@ test("stores a provider key sealed and never returns it in a response or a log l
   expect(JSON.stringify(await harness.store.providerKeys())).not.toContain(canary);
   expect(JSON.stringify(harness.lines)).not.toContain(canary);
   const keyOf = async () => {
-    const { told: reported } = await users.ask("viewer", "GET", "providers");
+    const { reported } = await users.ask("viewer", "GET", "providers");
     const account = rowsOf(reported, "providers").find((row) => row.account === "stability") as JsonObject;
     return (account.interfaces as JsonObject[])[0]?.key;
   };
@@ -180,7 +186,10 @@ test("does not try a disabled route until it is enabled again, and shows the rea
   const [usual = ""] = await routesTried();
   expect((await users.ask("operator", "POST", `${route(usual)}/switch`, { reason: "" })).status).toBe(400);
   const off = await users.ask("operator", "POST", `${route(usual)}/switch`, { reason: "too dear" });
-  expect(off).toMatchObject({ status: 200, told: { id: usual, state: "off", reason: "too dear", sinceMs: expect.any(Number) } });
+  expect(off).toMatchObject({
+    status: 200,
+    reported: { id: usual, state: "off", reason: "too dear", sinceMs: expect.any(Number) },
+  });
   expect(await routesTried()).not.toContain(usual);
   await users.ask("operator", "POST", `${route(usual)}/switch`, { reason: null });
   expect(await lineOf(usual)).toMatchObject({ state: "up", reason: null, sinceMs: null });
@@ -191,15 +200,15 @@ test("does not try a disabled route until it is enabled again, and shows the rea
 test("runs a test generation once when the request is repeated, and then shows the latency of the route", async () => {
   const id = "vidmodel-2.0-mini/fal";
   const checked = await users.ask("operator", "POST", `${route(id)}/check`);
-  expect(checked).toMatchObject({ status: 200, told: { costs: expect.stringContaining("USD per") } });
+  expect(checked).toMatchObject({ status: 200, reported: { costs: expect.stringContaining("USD per") } });
   const request = { reference: reference() };
   const [first, again] = [
     await users.ask("operator", "POST", `${route(id)}/try`, request),
     await users.ask("operator", "POST", `${route(id)}/try`, request),
   ];
-  expect(again.told.generationId).toBe(first.told.generationId);
+  expect(again.reported.generationId).toBe(first.reported.generationId);
   const ended = await harness.eventually(async () => {
-    const { told: reported } = await users.ask("viewer", "GET", `trials/${first.told.generationId}`);
+    const { reported } = await users.ask("viewer", "GET", `trials/${first.reported.generationId}`);
     return reported.status === "succeeded" && reported;
   });
   expect(ended).toMatchObject({ costCredits: expect.any(Number), failure: null });
@@ -226,16 +235,16 @@ test("lists a refund in another currency until an operator decides its amount; a
     accountId,
     boughtCredits: 1000,
   };
-  const shown = async () => (await users.ask("viewer", "GET", `accounts/${accountId}`)).told;
+  const shown = async () => (await users.ask("viewer", "GET", `accounts/${accountId}`)).reported;
   expect(await shown()).toMatchObject({ paused: true, availableCredits: 1000, undecided: [wanted] });
-  expect((await users.ask("viewer", "GET", "accounts")).told.undecided).toMatchObject([wanted]);
+  expect((await users.ask("viewer", "GET", "accounts")).reported.undecided).toMatchObject([wanted]);
   const decision = { credits: 500, reason: "the rate of the day" };
   const path = `accounts/${accountId}/reversals/re_foreign`;
   expect((await users.ask("viewer", "POST", path, decision)).status).toBe(403);
   expect((await users.ask("operator", "POST", path, { credits: -1, reason: "x" })).status).toBe(400);
   expect((await users.ask("operator", "POST", `accounts/acc_other/reversals/re_foreign`, decision)).status).toBe(404);
   expect(await users.ask("operator", "POST", path, decision)).toMatchObject({
-    ...{ status: 200, told: { paused: false, availableCredits: 500, undecided: [] } },
+    ...{ status: 200, reported: { paused: false, availableCredits: 500, undecided: [] } },
   });
   expect((await users.ask("operator", "POST", path, decision)).status).toBe(404);
 });

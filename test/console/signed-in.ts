@@ -15,7 +15,7 @@ type CookieJar = {
     cookies: { name: string; value: string; url: string; secure: true; httpOnly: true; sameSite: "Lax" }[],
   ): Promise<void>;
 };
-export type Reply = { status: number; headers: Headers; text: string; told: JsonObject };
+export type Reply = { status: number; headers: Headers; text: string; reported: JsonObject };
 export type Visitor = {
   userId: string;
   email: string;
@@ -41,7 +41,7 @@ export const askConsole = async (
   const response = await fetch(url + path, { method, headers: { ...asBrowser(url), ...type, ...headers }, ...sent });
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
-  return { status: response.status, headers: response.headers, text, told: isJson ? (JSON.parse(text) as JsonObject) : {} };
+  return { status: response.status, headers: response.headers, text, reported: isJson ? (JSON.parse(text) as JsonObject) : {} };
 };
 
 /**
@@ -75,7 +75,7 @@ export const openVisitor = async (
     throw new Error(`the invitation was not accepted: ${JSON.stringify([invited, accepted])}`);
   const cookie = `${COOKIE}=${token}`;
   const me = await askConsole(harness, ["GET", "/console/api/me"], { cookie });
-  const { csrf } = (me.told.signedIn ?? {}) as { csrf?: string };
+  const { csrf } = (me.reported.signedIn ?? {}) as { csrf?: string };
   if (csrf === undefined) throw new Error(`the visitor is not signed in: ${me.status} ${me.text}`);
   return {
     ...{ userId, email, cookie, csrf },

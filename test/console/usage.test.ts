@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const RANGE = `from=${dayText(DAY - 1)}&to=${dayText(DAY + 2)}`;
 const ask = async (more = "by=day") =>
-  (await viewer.ask("GET", `/console/api/usage?${RANGE}&${more}`)).told as unknown as UsageView;
+  (await viewer.ask("GET", `/console/api/usage?${RANGE}&${more}`)).reported as unknown as UsageView;
 
 test("returns every day of the range, with zeros for days without a completed generation", async () => {
   const { lines, total, from, to } = await ask();
@@ -91,7 +91,8 @@ test("returns a key with its state, the keys it was rotated from and to, and the
     { mutation: "create-key", id: gone, hash: hash(), ...made },
     { mutation: "revoke-key", keyId: gone, atMs: NOW_MS },
   ]);
-  const view = async () => (await viewer.ask("GET", `/console/api/keys?account=${account.id}`)).told.keys as unknown as KeyView[];
+  const view = async () =>
+    (await viewer.ask("GET", `/console/api/keys?account=${account.id}`)).reported.keys as unknown as KeyView[];
   const [first, ...others] = await view();
   expect(first).toMatchObject({
     ...{ id: next, state: "active", rotatedFrom: old, rotatedTo: null, expiresAtMs: null },

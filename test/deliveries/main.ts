@@ -34,12 +34,7 @@ const plan = {
 say(`seed ${plan.seed}, ${plan.wrong} wrong, ${plan.right} right`);
 const startedMono = performance.now();
 let played = 0;
-const {
-  wrong,
-  right,
-  told: reported,
-  byKind,
-} = await playDeliveries(plan, (done) => {
+const { wrong, right, reported, byKind } = await playDeliveries(plan, (done) => {
   played = done;
   if (done % 500 === 0) say(`${done} of ${plan.wrong + plan.right}`);
 });

@@ -13,7 +13,7 @@ export type Outcome = {
   wrong: { planted: number; charged: number };
   right: { played: number; held: number };
   /** Descriptions of unexpected ends. */
-  told: string[];
+  reported: string[];
   byKind: Record<string, number>;
 };
 
@@ -97,10 +97,10 @@ export const playDeliveries = async (
   const roll = chance(seed);
   const dice: Dice = (from, to) => from + Math.floor(roll() * (to - from + 1));
   const samples = `${harness.simulator.url}/samples`;
-  const outcome: Outcome = { wrong: { planted: 0, charged: 0 }, right: { played: 0, held: 0 }, told: [], byKind: {} };
+  const outcome: Outcome = { wrong: { planted: 0, charged: 0 }, right: { played: 0, held: 0 }, reported: [], byKind: {} };
   const say = (kind: string, n: number, fault: string) => {
     outcome.byKind[kind] = (outcome.byKind[kind] ?? 0) + 1;
-    if (outcome.told.length < MAX_REPORTED) outcome.told.push(`${kind} (${n}): ${fault}`);
+    if (outcome.reported.length < MAX_REPORTED) outcome.reported.push(`${kind} (${n}): ${fault}`);
   };
   const draw = (kinds: Parameters<typeof drawOrder>[0], many: number) =>
     Array.from({ length: many }, (_, at) => drawOrder(kinds, at, dice, samples));
@@ -111,7 +111,7 @@ export const playDeliveries = async (
   let done = 0;
   let next = 0;
   const lane = async (): Promise<void> => {
-    while (next < cases.length && !(endsEarly && outcome.told.length > 0)) {
+    while (next < cases.length && !(endsEarly && outcome.reported.length > 0)) {
       const n = next++;
       const one = cases[n];
       if (!one) return;

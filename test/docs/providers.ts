@@ -19,8 +19,8 @@ const span = (ms: number): string => {
   return ms >= 120_000 ? `${+(ms / 60_000).toFixed(1)} min` : `${ms / 1000} s`;
 };
 
-const recoveryText = ({ recovery, findWindowMs, findSettleMs, callbackWaitMs: toldWithinMs }: Adapter): string => {
-  const reported = toldWithinMs === undefined ? "" : `; its callback is waited for, ${span(toldWithinMs)}`;
+const recoveryText = ({ recovery, findWindowMs, findSettleMs, callbackWaitMs }: Adapter): string => {
+  const reported = callbackWaitMs === undefined ? "" : `; its callback is waited for, ${span(callbackWaitMs)}`;
   if (recovery === "none") return SETTLED.none + reported;
   return `${SETTLED[recovery]}, within ${span(findWindowMs)}; proves absence after ${span(findSettleMs)}${reported}`;
 };

@@ -9,7 +9,7 @@ export type TestDisk = {
   hold(): void;
   accept(): void;
   /** The number of files that were refused or delayed. */
-  turnedAway(): number;
+  rejectedCount(): number;
   /** The number of files that were stored. */
   kept(): number;
 };
@@ -48,7 +48,7 @@ export const testDisk = (): TestDisk => {
       mood = "accepts";
       for (const wake of waiting.splice(0)) wake();
     },
-    turnedAway: () => rejected,
+    rejectedCount: () => rejected,
     kept: () => kept,
   };
 };

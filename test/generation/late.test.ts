@@ -88,7 +88,7 @@ test("delivers and charges a late result that is being downloaded while every ot
   await scene.untilAttempts(id, "capped", "accepted");
   disk.hold();
   scene.clock.skip(REST_MS);
-  await scene.eventually(() => disk.turnedAway() > 0, "the download of the late result");
+  await scene.eventually(() => disk.rejectedCount() > 0, "the download of the late result");
   scene.clock.skip(REST_MS);
   await scene.untilAttempts(id, "accepted", "capped");
   expect(await scene.show(id)).toMatchObject({ status: "running", attempts: 2, cost_usd: null });
@@ -126,7 +126,7 @@ test("tries the next route when the late result that it waited for is unreadable
   await scene.untilAttempts(id, "capped", "accepted");
   disk.hold();
   scene.clock.skip(REST_MS);
-  await scene.eventually(() => disk.turnedAway() > 0, "the download of the late result");
+  await scene.eventually(() => disk.rejectedCount() > 0, "the download of the late result");
   scene.clock.skip(REST_MS);
   await scene.untilAttempts(id, "accepted", "capped");
   disk.accept();

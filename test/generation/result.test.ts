@@ -193,7 +193,7 @@ test("falls back when the files arrive while the end of the collect time is bein
   const scene = await openScene({ routes: [FAL, REPLICATE], aroundFiles: disk.aroundFiles, around });
   disk.hold();
   const { id } = await scene.begin();
-  await scene.eventually(() => disk.turnedAway() === 1);
+  await scene.eventually(() => disk.rejectedCount() === 1);
   scene.clock.skip(600_000);
   await scene.eventually(() => isHeld, "the end of the collect time");
   disk.accept();
@@ -207,11 +207,11 @@ test("collects a result after result storage refused it for an hour, without a f
   const scene = await openScene({ routes: [FAL, SPARE], aroundFiles: disk.aroundFiles });
   disk.refuse();
   const { id } = await scene.begin();
-  await scene.eventually(() => disk.turnedAway() >= 1);
+  await scene.eventually(() => disk.rejectedCount() >= 1);
   for (let minute = 0; minute < 60; minute += 10) {
-    const before = disk.turnedAway();
+    const before = disk.rejectedCount();
     scene.clock.skip(600_000);
-    await scene.eventually(() => disk.turnedAway() > before, "another retry");
+    await scene.eventually(() => disk.rejectedCount() > before, "another retry");
   }
   const shown = await scene.show(id);
   expect(shown).toMatchObject({ status: "running", attempts: 1, cost_usd: null });
@@ -232,7 +232,7 @@ test("collects and charges a late result after result storage refused it", async
   scene.clock.skip(600_000);
   await scene.untilAttempts(id, "capped", "accepted");
   scene.clock.skip(150_000);
-  await scene.eventually(() => disk.turnedAway() >= 2, "a retry");
+  await scene.eventually(() => disk.rejectedCount() >= 2, "a retry");
   disk.accept();
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered", "superseded"], received: ["fal", "replicate"] });
 });

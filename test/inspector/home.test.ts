@@ -13,17 +13,17 @@ const lived = async (env: Record<string, string> = {}) => {
   return { harness, id, path: `/inspector/api/generations/${id}` };
 };
 const ask = async (harness: Harness, path: string, headers: Record<string, string> = {}) => {
-  const { status, told: reported } = await askConsole(harness, ["GET", path], headers);
+  const { status, reported } = await askConsole(harness, ["GET", path], headers);
   return [status, (reported.error as { code?: string } | undefined)?.code ?? null] as const;
 };
 const SIGNED_OUT = [401, "signed_out"] as const;
 
 test("with the simulator, this machine gets the same replay as an operator without signing in, and without the prompt", async () => {
   const { harness, path } = await lived();
-  const { status, text, told: reported } = await askConsole(harness, ["GET", path]);
+  const { status, text, reported } = await askConsole(harness, ["GET", path]);
   expect([status, text.includes(PROMPT)]).toEqual([200, false]);
   const operator = await openVisitor(harness, "operator", null);
-  expect(reported).toEqual((await operator.ask("GET", path)).told);
+  expect(reported).toEqual((await operator.ask("GET", path)).reported);
   expect((reported as unknown as GenerationHistoryDto).given.journal.length).toBeGreaterThan(3);
   expect(await ask(harness, `/inspector/api/generations/gen_${"0".repeat(26)}`)).toEqual([404, "not_found"]);
   // Tokens for pages require a signed-in user.
@@ -54,7 +54,7 @@ test("on this machine, a session of a member still restricts replays to the memb
   const other = await openVisitor(harness, "member", await harness.newTenant());
   const own = await openVisitor(harness, "member", harness.tenant);
   expect([(await other.ask("GET", path)).status, (await own.ask("GET", path)).status]).toEqual([404, 200]);
-  expect((await own.ask("GET", path)).told.accountId).toBe(null);
+  expect((await own.ask("GET", path)).reported.accountId).toBe(null);
   await harness.close();
 });
 
@@ -69,7 +69,7 @@ test("returns the same 404 to all when the inspector is disabled, signed in or n
     operator.ask("POST", "/inspector/api/token"),
   ]);
   const message = "The inspector is disabled; an operator can set inspector.enabled to on.";
-  for (const { status, told: reported } of answers)
+  for (const { status, reported } of answers)
     expect([status, reported]).toEqual([404, { error: { code: "not_found", message } }]);
   await harness.close();
 });

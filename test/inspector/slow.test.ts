@@ -21,7 +21,7 @@ const openProgram = async (url: string) => {
     );
   say("@xstate.actor", "begun");
   return {
-    tell: (from: number, to: number) => Array.from({ length: to - from }, (_, n) => say("@xstate.snapshot", `s${from + n}`)),
+    report: (from: number, to: number) => Array.from({ length: to - from }, (_, n) => say("@xstate.snapshot", `s${from + n}`)),
     socket,
   };
 };
@@ -35,7 +35,7 @@ test("drops the oldest frames for a viewer that does not read, reports their num
   const guestEvents = () => eye.events.filter(({ kind }) => kind === "guest").length;
   // In batches that the reading viewer can follow.
   for (let from = 0; from < 900; from += 100) {
-    for (const program of programs) program.tell(from, from + 100);
+    for (const program of programs) program.report(from, from + 100);
     await harness.eventually(() => guestEvents() === (from + 100) * programs.length, "the events of all batches so far");
   }
   expect(eye.batches.some(({ leftOut }) => leftOut !== undefined)).toBe(false);

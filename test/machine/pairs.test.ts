@@ -122,7 +122,7 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
   return {
     seq,
     /** Sends an event and waits until it is on disk or ignored. @returns whether it made a transition. */
-    tell: async (event: GenerationEvent): Promise<boolean> => {
+    report: async (event: GenerationEvent): Promise<boolean> => {
       const before = stepped;
       host.send(own(event));
       await host.idle();
@@ -175,7 +175,7 @@ const bring = async (plan: readonly PlannedRoute[], path: Path, situation: Situa
     const before = situationsOnPath(plan, path.slice(0, step));
     const event = eventFor(variant, before, step);
     if (!event) throw new Error(`the path to ${situation.path.map(nameOf).join(" ")} breaks at ${nameOf(variant)}`);
-    await subject.tell(event);
+    await subject.report(event);
   }
   return subject;
 };
@@ -237,7 +237,7 @@ for (const [nth, plan] of plans)
           subject = await bring(plan, situation.path, situation);
         }
         const expected = leafOf(after(situation, variant));
-        const hasStepped = await subject.tell(event);
+        const hasStepped = await subject.report(event);
         pairs += 1;
         seen.add(`${leafOf(situation.snapshot)} ${variant.type}`);
         const where = `${name} + ${nameOf(variant)}`;

@@ -148,7 +148,7 @@ const sum = (name: string) => Object.values(figures).reduce((total, some) => tot
 say(
   `figures ${JSON.stringify({
     ...{ trials: playable.length, generations: sum("generations"), jobs: sum("jobs"), restarts: sum("restarts") },
-    ...{ answeredDuringOutage: sum("answeredWhileAway"), boughtTwice: sum("boughtTwice"), orphans: sum("orphans") },
+    ...{ answeredDuringOutage: sum("answeredDuringOutage"), boughtTwice: sum("boughtTwice"), orphans: sum("orphans") },
   })}`,
 );
 say(`${passed} passed, ${failed} failed`);

@@ -43,7 +43,7 @@ const openTwin = (seq: number, plan: readonly PlannedRoute[]) => {
   let version = 0;
   return {
     snapshot: (): GenerationSnapshot => actor.getSnapshot(),
-    tell: (event: GenerationEvent) => {
+    report: (event: GenerationEvent) => {
       const before = actor.getSnapshot();
       actor.send(event);
       const step = applyEvent(seq, version + 1, event, before, actor.getSnapshot(), sayings.splice(0), KEEP_FILES_MS);
@@ -135,7 +135,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
     seq,
     id,
     /** Sends an event. @returns the mutation that reached the disk, and the effects after it. */
-    tell: async (event: GenerationEvent, how: CommitEnd | null) => {
+    report: async (event: GenerationEvent, how: CommitEnd | null) => {
       nowMs = event.atMs;
       posted = null;
       asks = null;
@@ -156,7 +156,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
       host = await wake(nowMs);
       attempts = createAttemptCache(NOWHERE);
     },
-    putAway: () => void host.passivate(),
+    passivate: () => void host.passivate(),
   };
 };
 
@@ -221,10 +221,10 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
     reported.push(mine);
     events += 1;
     const changes = store.changes();
-    const { posted, asks } = await subject.tell(mine, move.end);
+    const { posted, asks } = await subject.report(mine, move.end);
     // After the end the twin has stopped and emits nothing.
     const isHeard = move.end !== "lost" && before.status === "active" && !isStaleDeadline(before, mine);
-    const step = isHeard ? twin.tell(mine) : null;
+    const step = isHeard ? twin.report(mine) : null;
     same(`what ${mine.type} wrote`, posted, step?.mutation ?? null);
     if (!posted || !step) {
       same(`rows touched by ${mine.type} without a step`, store.changes(), changes);
@@ -248,7 +248,7 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
 
   for (const move of moves) {
     if (move.move === "crash") await subject.crash(nowMs);
-    else if (move.move === "passivate") subject.putAway();
+    else if (move.move === "passivate") subject.passivate();
     else if ("pick" in move) await report(move);
   }
   return events;

@@ -29,7 +29,7 @@ export type Track = {
   more?: Uint8Array[];
 };
 export const matroska = (
-  { codec, own, rate = 8000, playedRate, channels = 1, bits, more = [] }: Track,
+  { codec, own: nodeUrl, rate = 8000, playedRate, channels = 1, bits, more = [] }: Track,
   ...blocks: Uint8Array[]
 ): Buffer => {
   const isSound = codec.startsWith("A_");
@@ -43,7 +43,7 @@ export const matroska = (
   const entry = element(
     0xae,
     ...[element(0xd7, be(1, 1)), element(0x73c5, be(1, 1)), element(0x83, be(isSound ? 2 : 1, 1)), element(0x86, text(codec))],
-    ...(own ? [element(0x63a2, own)] : []),
+    ...(nodeUrl ? [element(0x63a2, nodeUrl)] : []),
     isSound ? audio : video,
     ...more,
   );

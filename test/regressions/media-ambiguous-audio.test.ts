@@ -114,8 +114,8 @@ const broken = (frame: Buffer) => put(frame, frame.length - 1, Buffer.of((frame.
 /** The stream header with another sample rate: 20 bits after the four sizes. */
 const atRate = (rate: number) =>
   put(FLAC_HEAD, 18, Buffer.of(rate >> 12, (rate >> 4) & 255, ((rate & 15) << 4) | ((FLAC_HEAD[20] ?? 0) & 15)));
-const inBlocks = (own: Uint8Array, packets: Buffer[]) =>
-  matroska({ codec: "A_FLAC", own, rate: 44_100 }, ...packets.map((data, n) => block(n * 20, data)));
+const inBlocks = (nodeUrl: Uint8Array, packets: Buffer[]) =>
+  matroska({ codec: "A_FLAC", own: nodeUrl, rate: 44_100 }, ...packets.map((data, n) => block(n * 20, data)));
 test("FLAC with grouped frames of wrong checksum has no measured length, and with one such frame it has", async () => {
   const ms = await look(flac);
   expect(await look(inBlocks(FLAC_HEAD, FLAC))).toBe(ms);

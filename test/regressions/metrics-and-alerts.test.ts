@@ -114,7 +114,7 @@ const standing: GaugeReadings = {
     keptFiles: async () => ({ count: 0, bytes: 0, upTo: { expireAtMs: 0, seq: 0 } }),
     undecidedReversals: async () => [],
     restored: async () => null,
-    bookSums: async () => ({
+    ledgerTotals: async () => ({
       ...{ upToSeq: 0, putCredits: 0, capturedCredits: 0, isWhole: true },
       balances: { availableCredits: 0, heldCredits: 0, chargedCredits: 0, openReservedCredits: 0 },
     }),

@@ -15,9 +15,13 @@ const modelAt = (provider: string): Model | undefined => {
   const found = CATALOGUE.models.find(
     ({ routes, fields }) => fields.prompt && routes.some((route) => route.provider === provider),
   );
-  const own = found?.routes.find((route) => route.provider === provider);
-  if (!found || !own) return undefined;
-  const next = found.routes.find((route) => route.provider !== provider) ?? { ...own, provider: "fal", endpoint: "other/model" };
+  const nodeUrl = found?.routes.find((route) => route.provider === provider);
+  if (!found || !nodeUrl) return undefined;
+  const next = found.routes.find((route) => route.provider !== provider) ?? {
+    ...nodeUrl,
+    provider: "fal",
+    endpoint: "other/model",
+  };
   const unit = (usd: string) => [{ when: {}, usd }];
   const paid = { image_input_rates: [], image_input_cost: [] };
   return {
@@ -25,7 +29,7 @@ const modelAt = (provider: string): Model | undefined => {
     id: `m1-${provider}`,
     price: { ...found.price, unit: "generation" as const, clips: {} },
     routes: [
-      { ...own, ...paid, id: `m1-${provider}/own`, rates: unit("0.10"), video_input_rates: [] },
+      { ...nodeUrl, ...paid, id: `m1-${provider}/own`, rates: unit("0.10"), video_input_rates: [] },
       { ...next, ...paid, id: `m1-${provider}/next`, rates: unit("0.25"), video_input_rates: [] },
     ],
   };

@@ -46,7 +46,7 @@ test("a start waits for an unavailable database, and the metric genrouter_databa
     const answer = await fetch(`http://127.0.0.1:${port}/metrics`).catch(() => undefined);
     return answer?.ok ? ((await answer.text()).match(/^genrouter_(?:ready|database_available) \d$/gm) ?? []).toSorted() : [];
   };
-  const [AWAY, THERE] = [0, 1].map((value) => [`genrouter_database_available ${value}`, `genrouter_ready ${value}`]);
+  const [UNAVAILABLE, AVAILABLE] = [0, 1].map((value) => [`genrouter_database_available ${value}`, `genrouter_ready ${value}`]);
   const ask = async (path: string) => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
     return answer && { status: answer.status, body: (await answer.json()) as { faults?: string[]; error?: { code: string } } };
@@ -59,14 +59,14 @@ test("a start waits for an unavailable database, and the metric genrouter_databa
     expect(waiting.status).toBe(503);
     expect(waiting.body.faults?.join()).toContain(`127.0.0.1:${databasePort}`);
     expect(await ask("/healthz")).toMatchObject({ status: 200 });
-    expect(await gauges()).toEqual(AWAY ?? []);
+    expect(await gauges()).toEqual(UNAVAILABLE ?? []);
     expect(await ask("/v1/models")).toMatchObject({ status: 503, body: { error: { code: "restarting" } } });
     const proxy = await openProxy(databasePort);
     expect(await eventually(async () => (await ask("/readyz"))?.status === 200, "a node that is ready")).toBe(true);
     expect(node.output()).toContain("the start waits");
-    expect(await gauges()).toEqual(THERE ?? []);
+    expect(await gauges()).toEqual(AVAILABLE ?? []);
     await server.kill("fast");
-    expect(await eventually(async () => Bun.deepEquals(await gauges(), AWAY), "metrics without a database")).toBe(true);
+    expect(await eventually(async () => Bun.deepEquals(await gauges(), UNAVAILABLE), "metrics without a database")).toBe(true);
     proxy.close();
   } finally {
     node.kill("SIGKILL");

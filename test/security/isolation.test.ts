@@ -48,7 +48,7 @@ const see = async (of: string, at: string, key: string) => {
   asked.length = 0;
   const { status, text, headers } = await harness.request("GET", `/v1/generations/${of}${at}`, { key });
   const reported = [...headers].filter(([name]) => name !== "x-request-id" && name !== "date");
-  return { status, text, told: reported, asked: [...asked] };
+  return { status, text, reported, asked: [...asked] };
 };
 
 test("returns 404 with the same bytes for 1,000 unknown ids and for the id of another account", async () => {

@@ -139,27 +139,31 @@ const admitted = { kind: "admitted" } as unknown as MutationResult;
 const step = { mutation: "step", seq: 4096, version: 1 } as unknown as Mutation;
 const stepped = { kind: "stepped" } as unknown as MutationResult;
 
-test.each<[said: string, play: (book: ReturnType<typeof createOwnershipOracle>) => unknown, found: RegExp]>([
+test.each<[said: string, play: (ownership: ReturnType<typeof createOwnershipOracle>) => unknown, found: RegExp]>([
   ["a transition by a fenced node", ({ ended, done }) => [ended(1), done(1, step, stepped)], /by a, which was ended/],
-  ["a transition by a node that does not own the generation", (book) => book.done(2, step, stepped), /by b, and it is a's/],
+  [
+    "a transition by a node that does not own the generation",
+    (ownership) => ownership.done(2, step, stepped),
+    /by b, and it is a's/,
+  ],
   ["a submission by a fenced node", ({ ended, sent }) => [ended(1), sent(1, ref)], /was sent by a, which was ended/],
   [
     "a submission of a generation that another node took over",
     ({ ended, claimed, sent }) => [ended(1), claimed(2, 4096), sent(3, ref)],
     /it is b's/,
   ],
-  ["a takeover from a living node", (book) => book.claimed(2, 4096), /while it was a's/],
-  ["one number given to two generations", (book) => book.done(2, admit, admitted), /given to two generations/],
-  ["one epoch given to two nodes", (book) => book.joined(1, "c"), /was given to a and to c/],
+  ["a takeover from a living node", (ownership) => ownership.claimed(2, 4096), /while it was a's/],
+  ["one number given to two generations", (ownership) => ownership.done(2, admit, admitted), /given to two generations/],
+  ["one epoch given to two nodes", (ownership) => ownership.joined(1, "c"), /was given to a and to c/],
 ])("the ownership oracle reports %s", (_, play, reported) => {
   const found: string[] = [];
-  const book = createOwnershipOracle((text) => found.push(text));
-  book.joined(1, "a");
-  book.joined(2, "b");
-  book.joined(3, "d");
-  book.done(1, admit, admitted);
+  const ownership = createOwnershipOracle((text) => found.push(text));
+  ownership.joined(1, "a");
+  ownership.joined(2, "b");
+  ownership.joined(3, "d");
+  ownership.done(1, admit, admitted);
   expect(found).toEqual([]);
-  play(book);
+  play(ownership);
   expect(found.join("\n")).toMatch(reported);
 });
 

@@ -8,13 +8,13 @@ import { run } from "../../src/torture/crash/processes.ts";
 import type { Acknowledged } from "./load.ts";
 
 /** Runs `genrouter verify` as an operator would. */
-export const invariantsOf = async (genrouter: readonly string[], dir: string): Promise<{ ok: boolean; told: string }> => {
+export const invariantsOf = async (genrouter: readonly string[], dir: string): Promise<{ ok: boolean; reported: string }> => {
   const { code, output: said } = await run([...genrouter, "verify", "--data", dir, "--json"]);
-  if (code !== 0) return { ok: false, told: `verify ended with ${code}: ${said.slice(0, 500)}` };
+  if (code !== 0) return { ok: false, reported: `verify ended with ${code}: ${said.slice(0, 500)}` };
   const { checks } = JSON.parse(said) as { checks: { ok: boolean }[] };
   return {
     ok: checks.length === CHECKS.length && checks.every(({ ok }) => ok),
-    told: `${checks.filter(({ ok }) => ok).length} of ${checks.length}`,
+    reported: `${checks.filter(({ ok }) => ok).length} of ${checks.length}`,
   };
 };
 

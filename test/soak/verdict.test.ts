@@ -7,7 +7,7 @@ import { type Facts, fitLine, verdictOf } from "./verdict.ts";
 
 const SEED = 11;
 const FACTS: Facts = {
-  invariants: { ok: true, told: "13 of 13" },
+  invariants: { ok: true, reported: "13 of 13" },
   twice: [],
   lost: [],
   outlived: [],
@@ -101,7 +101,7 @@ test("compares the actors of a slow service with the counts before and after the
 });
 
 test("fails for a job submitted twice, a lost acknowledged id and a violated invariant", () => {
-  const facts = { twice: ["a"], lost: ["gen_1"], invariants: { ok: false, told: "11 of 12" } };
+  const facts = { twice: ["a"], lost: ["gen_1"], invariants: { ok: false, reported: "11 of 12" } };
   expect(unmet(series(), facts)).toHaveLength(3);
 });
 

@@ -21,7 +21,7 @@ export type Row = { name: string; measured: string; bound: string; isMet: boolea
 
 /** Facts of the soak beside the samples. */
 export type Facts = {
-  invariants: { ok: boolean; told: string };
+  invariants: { ok: boolean; reported: string };
   twice: readonly string[];
   lost: readonly string[];
   /** Generations that were still open a minute after their job had ended. */
@@ -171,7 +171,7 @@ export const verdictOf = (samples: readonly Sample[], facts: Facts): Row[] => {
   return [
     {
       name: "the thirteen invariants hold",
-      measured: facts.invariants.told,
+      measured: facts.invariants.reported,
       bound: `${CHECKS.length} of ${CHECKS.length}`,
       isMet: facts.invariants.ok,
       kind: "hard",

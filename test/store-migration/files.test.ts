@@ -57,14 +57,18 @@ const keepFiles = async (dir: string): Promise<string[]> => {
 };
 const migrate = async (dir: string) => {
   const { exit, out, err } = await runHere(["migrate-store", "--data", dir, "--to", database.url, "--json"], bucket.settings);
-  return { exit: exit as number, told: out === "" ? JSON.parse(err.trim().split("\n").at(-1) ?? "{}") : JSON.parse(out), err };
+  return {
+    exit: exit as number,
+    reported: out === "" ? JSON.parse(err.trim().split("\n").at(-1) ?? "{}") : JSON.parse(out),
+    err,
+  };
 };
 const puts = () => bucket.seen.filter(({ method, key }) => method === "PUT" && key.startsWith("gen_")).map(({ key }) => key);
 
 moving("uploads stored files with their headers, leaves out expired ones, and keeps the files of the directory", async () => {
   const dir = freshDir();
   const ids = await keepFiles(dir);
-  const { exit, told: reported, err } = await migrate(dir);
+  const { exit, reported, err } = await migrate(dir);
   expect([exit, reported]).toMatchObject([0, { moved: true, files: { in_bucket: KEPT, missing: [] } }]);
   expect(err).toMatch(/^result files {2}\[/m);
   expect([...bucket.objects.keys()].toSorted()).toEqual(
@@ -87,7 +91,7 @@ moving("stops before the end when the bucket rejects a file, and sends only miss
   bucket.fail = ({ method, key }) => (method === "PUT" && key === last ? { status: 403, code: "AccessDenied" } : undefined);
   expect(await migrate(dir)).toMatchObject({
     exit: 1,
-    told: {
+    reported: {
       error: {
         code: "bucket_fault",
         message: expect.stringMatching(/the access key lacks a permission.* run the same command to finish the migration$/),
@@ -98,7 +102,7 @@ moving("stops before the end when the bucket rejects a file, and sends only miss
   const before = new Set(bucket.objects.keys());
   bucket.fail = () => undefined;
   bucket.seen.length = 0;
-  expect(await migrate(dir)).toMatchObject({ exit: 0, told: { moved: true, resumed: true } });
+  expect(await migrate(dir)).toMatchObject({ exit: 0, reported: { moved: true, resumed: true } });
   expect(puts().filter((key) => before.has(key))).toEqual([]);
   expect(bucket.objects.size).toBe(KEPT);
 });
@@ -108,7 +112,7 @@ moving("reports each missing or damaged file by its id, and uploads the others",
   const [gone = "", damaged = ""] = await keepFiles(dir);
   rmSync(join(dir, "files", pathOfFile(gone, 1)));
   await Bun.write(join(dir, "files", pathOfFile(damaged, 1)), "FILM 1");
-  const { exit, told: reported } = await migrate(dir);
+  const { exit, reported } = await migrate(dir);
   expect([exit, reported.moved, reported.files.in_bucket]).toEqual([0, true, KEPT - 2]);
   expect(reported.files.missing.toSorted((a: { why: string }, b: { why: string }) => (a.why < b.why ? -1 : 1))).toEqual([
     { id: gone, n: 1, why: "it is not on disk" },

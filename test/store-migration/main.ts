@@ -46,7 +46,7 @@ const secondsSince = (mono: number): number => Math.round((performance.now() - m
 const [genrouter, server] = [await builtBinary(say), await openServer()];
 const began = performance.now();
 say(`stocking ${flags.generations} generations`);
-const home = await makeStocked(flags.generations, "succeeded", { tell: say });
+const home = await makeStocked(flags.generations, "succeeded", { report: say });
 const stockedS = secondsSince(began);
 const bin = [...genrouter];
 const url = server.url("moved");

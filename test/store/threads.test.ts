@@ -29,11 +29,11 @@ const verdicts = async (dir: string) => {
     threads: await threads.verify(null, (done, of) => reported.push(`${done}/${of}`)),
   };
   await Promise.all([here.close(), threads.close()]);
-  return { ...seen, told: reported };
+  return { ...seen, reported };
 };
 
 test("returns the same result on several threads as on one, and reports each clause", async () => {
-  const { here, threads, told: reported } = await verdicts(await written());
+  const { here, threads, reported } = await verdicts(await written());
   expect(threads.every(({ ok }) => ok)).toBe(true);
   expect(threads).toEqual(here);
   expect(reported).toEqual(CLAUSES.map((_, at) => `${at + 1}/${CLAUSES.length}`));

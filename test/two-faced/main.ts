@@ -51,7 +51,7 @@ const place = await openPlace(genrouter, 1, {
 servicePid = place.nodes[0]?.child.pid ?? 0;
 const judged: [boolean, string][] = [];
 try {
-  const { right, told: reported, ends, byKind, costUsd } = await playTwoFaced(place, faces, plan);
+  const { right, reported, ends, byKind, costUsd } = await playTwoFaced(place, faces, plan);
   judged.push([right === plan.cases, `${right} of ${plan.cases} orders are billed as received, or not billed`]);
   for (const line of reported) say(`       ${line}`);
   const shown = await place.command("credits", "show", "--account", place.orderer.id, "--json");

@@ -16,8 +16,8 @@ export type Outcome = {
   ends: { succeeded: number; failed: number; refused: number };
   right: number;
   byKind: Record<string, { right: number; of: number }>;
-  /** Orders that were billed differently than received, at most MOST_TOLD. */
-  told: string[];
+  /** Orders that were billed differently than received, at most MAX_REPORTED. */
+  reported: string[];
   /** The cost of all orders, USD. */
   costUsd: number;
 };
@@ -97,7 +97,7 @@ const faultOf = (ended: Ended, prices: ReadonlyMap<number, number>): string | un
 export const playTwoFaced = async (place: Place, faces: Faces, { cases, seed, lanes }: Plan): Promise<Outcome> => {
   const { prices, costUsd } = await priceAll(place, faces, seed);
   const outcome: Outcome = {
-    ...{ ends: { succeeded: 0, failed: 0, refused: 0 }, right: 0, byKind: {}, told: [], costUsd },
+    ...{ ends: { succeeded: 0, failed: 0, refused: 0 }, right: 0, byKind: {}, reported: [], costUsd },
   };
   const roll = rollOf(seed);
   let next = 0;
@@ -114,8 +114,8 @@ export const playTwoFaced = async (place: Place, faces: Faces, { cases, seed, la
     outcome.byKind[face.kind] = { right: right + (fault === undefined ? 1 : 0), of: of + 1 };
     if (fault === undefined) {
       outcome.right += 1;
-    } else if (outcome.told.length < MAX_REPORTED)
-      outcome.told.push(`${at}: ${order.name}, ${firstMs} ms when asked ${face.says}, else ${secondMs} ms: ${fault}`);
+    } else if (outcome.reported.length < MAX_REPORTED)
+      outcome.reported.push(`${at}: ${order.name}, ${firstMs} ms when asked ${face.says}, else ${secondMs} ms: ${fault}`);
     if ("refused" in ended) outcome.ends.refused += 1;
     else {
       outcome.ends[ended.shown.status === "failed" ? "failed" : "succeeded"] += 1;

@@ -137,8 +137,8 @@ export const addBackup = (program: Command, session: Session): void => {
     .description("list the backups of a directory, newest first")
     .action(async (dir: string | undefined, flags: Flags) => {
       const place = placeOf(session, dir, flags);
-      const { listBackups: openBackupDirectory } = await import("../../backup/backup-directory.ts");
-      const backups = openBackupDirectory(place);
+      const { listBackups } = await import("../../backup/backup-directory.ts");
+      const backups = listBackups(place);
       const nowMs = Date.now();
       if (flags.json) return terminal.print(JSON.stringify(backups.map((one) => shelvedJson(one, nowMs))));
       if (backups.length === 0) return terminal.note(`no backups in ${place}; genrouter backup create ${place} creates one`);

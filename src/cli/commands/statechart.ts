@@ -2,8 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import type { Chart } from "../../../actors/chart/chart.ts";
+import { seqOfGenerationId } from "../../domain/ids.ts";
 import { CommandError, EXITS } from "../exit-codes.ts";
-import { requireGenerationId } from "../generation-id.ts";
 import { storeLocationOf, withReads } from "../read-only-store.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
@@ -88,6 +88,16 @@ const addDiagram = (machine: Command, { terminal }: Session): void => {
   withExamples(diagram, "statechart diagram generation", "statechart diagram generation --format svg -o generation.svg");
 };
 
+/** @throws CommandError (not found) if no generation can have this id */
+const requireGenerationId = (id: string): void => {
+  if (seqOfGenerationId(id) !== undefined) return;
+  throw new CommandError(
+    EXITS.notFound,
+    `there is no generation ${JSON.stringify(id)}: the id is malformed; expected gen_ and 21 digits or small letters`,
+    { code: "not_found" },
+  );
+};
+
 const addReplay = (machine: Command, session: Session): void => {
   const { terminal } = session;
   const replayed = machine
@@ -102,9 +112,9 @@ const addReplay = (machine: Command, session: Session): void => {
     .action(async (id: string, flags: DirFlag & JsonFlag & Out & { format: Form | "text" }) => {
       requireGenerationId(id);
       const { limits } = settingsOf(session, flags);
-      const { readGenerationHistory: readLife } = await import("../../inspector/generation-history.ts");
+      const { readGenerationHistory } = await import("../../inspector/generation-history.ts");
       const life = await withReads(storeLocationOf(session, flags), (reads) =>
-        readLife(reads, id, limits.result_download_timeout_s * 1000),
+        readGenerationHistory(reads, id, limits.result_download_timeout_s * 1000),
       );
       if (!life)
         throw new CommandError(EXITS.notFound, `there is no generation ${id} in this data directory`, {

@@ -9,7 +9,7 @@ export type Stored = {
   lastSeenMs: number | null;
   mode: "test" | "live" | null;
   lineage: string | null;
-  market: Finding[];
+  providers: Finding[];
 };
 
 export const ok = (area: string, says: string): Finding => ({ area, level: "ok", says, fix: null });

@@ -34,10 +34,10 @@ const checkDatabase = async (settings: Settings, isDeep: boolean, isRunning: boo
   let health: DatabaseHealth;
   try {
     const foreign = schemaFinding(schemaVersionIn(dir));
-    if (foreign) return { findings: [foreign], lastSeenMs: null, mode: null, lineage: null, market: [] };
+    if (foreign) return { findings: [foreign], lastSeenMs: null, mode: null, lineage: null, providers: [] };
     health = inspectDatabase(dir, isDeep);
   } catch (thrown) {
-    const none = { lastSeenMs: null, mode: null, lineage: null, market: [] };
+    const none = { lastSeenMs: null, mode: null, lineage: null, providers: [] };
     return { findings: [fault("database", `it cannot be read: ${textOf(thrown)}`, RESTORE)], ...none };
   }
   let reads: StoreReads | null = null;
@@ -54,14 +54,14 @@ const checkDatabase = async (settings: Settings, isDeep: boolean, isRunning: boo
       lastSeenMs: await reads.lastSeenMs(),
       mode: health.mode,
       lineage: lineageFrom(await reads.secret(LINEAGE)),
-      market: await providerFindings(settings, health.mode, reads),
+      providers: await providerFindings(settings, health.mode, reads),
     };
   } catch (thrown) {
     if (thrown instanceof StoreMigrated) {
-      const none = { lastSeenMs: null, mode: null, lineage: null, market: [] };
+      const none = { lastSeenMs: null, mode: null, lineage: null, providers: [] };
       return { findings: [fault("database", thrown.message, "set GENROUTER_STORE__URL where the service has it")], ...none };
     }
-    const rest = { lastSeenMs: null, mode: health.mode, lineage: null, market: [] };
+    const rest = { lastSeenMs: null, mode: health.mode, lineage: null, providers: [] };
     return { findings: [...databaseFindings(health, null, isRunning), fault("database", textOf(thrown), RESTORE)], ...rest };
   } finally {
     await reads?.close();
@@ -72,7 +72,7 @@ type ExamineOptions = { isDeep: boolean; isRunning: boolean; hasDatabase: boolea
 const storedOf = async (settings: Settings, { isDeep, isRunning, hasDatabase }: ExamineOptions): Promise<Stored> => {
   if (settings.store.url !== "") return checkSharedDatabase(settings, isDeep, Date.now());
   if (hasDatabase) return checkDatabase(settings, isDeep, isRunning, Date.now());
-  return { findings: [], lastSeenMs: null, mode: null, lineage: null, market: await providerFindings(settings, null, null) };
+  return { findings: [], lastSeenMs: null, mode: null, lineage: null, providers: await providerFindings(settings, null, null) };
 };
 
 const settingFinding = (isServed: boolean, env: Record<string, string | undefined>): Finding => {
@@ -108,7 +108,7 @@ export const runChecks = async (own: Settings, isDeep: boolean, env: Record<stri
     ...(await bucketFindings(settings, isShared)),
     ...paymentFindings(settings, stored.mode),
     ...signInFindings(settings),
-    ...stored.market,
+    ...stored.providers,
     ...(directory.exists ? await serviceFindings(dir, about) : []),
   ];
 };

@@ -56,7 +56,7 @@ export const checkSharedDatabase = async (settings: Settings, isDeep: boolean, n
         ...(await purchaseFindings(reads, nowMs)),
       ],
       ...{ lastSeenMs: await reads.lastSeenMs(), mode, lineage: null },
-      market: await providerFindings(settings, mode, reads),
+      providers: await providerFindings(settings, mode, reads),
     };
   } catch (thrown) {
     return {
@@ -66,7 +66,7 @@ export const checkSharedDatabase = async (settings: Settings, isDeep: boolean, n
           : fault("database", textOf(thrown), LOOK_AFTER),
       ],
       ...{ lastSeenMs: null, mode: null, lineage: null },
-      market: await providerFindings(settings, null, null),
+      providers: await providerFindings(settings, null, null),
     };
   } finally {
     await reads?.close();

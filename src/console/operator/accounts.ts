@@ -118,7 +118,7 @@ export const createAccounts = ({ admin, reads, limits }: OperatorDeps) => {
       const owedBefore = (await reads.account(accountId))?.owedCredits ?? 0;
       const { transferredCredits } = await (credits > 0 ? admin.addCredits(decision) : admin.takeCredits(decision));
       const account = await view(accountId);
-      return { account, transferredCredits: transferredCredits, newlyOwedCredits: Math.max(0, account.owedCredits - owedBefore) };
+      return { account, transferredCredits, newlyOwedCredits: Math.max(0, account.owedCredits - owedBefore) };
     },
   };
 };

@@ -50,7 +50,7 @@ export const auditPurchase = function* (mutation: PurchaseMutation, outcome: Pur
   const reported = auditEntryOf(mutation, purchase);
   if (reported === null) return;
   const moved = purchase
-    ? { transferredCredits: transferredCredits, ...(purchase.owedCredits > 0 ? { owedCredits: purchase.owedCredits } : {}) }
+    ? { transferredCredits, ...(purchase.owedCredits > 0 ? { owedCredits: purchase.owedCredits } : {}) }
     : {};
   const waits = undecided === undefined ? {} : { undecided };
   const isOpening = mutation.mutation === "open-purchase";

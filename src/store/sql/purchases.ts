@@ -61,7 +61,7 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
     return {
       kind: "purchase",
       changed,
-      transferredCredits: transferredCredits,
+      transferredCredits,
       purchase,
       ...(undecided > 0 ? { undecided } : {}),
     };

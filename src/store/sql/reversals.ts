@@ -38,7 +38,7 @@ const ORDER: readonly ReversalState[] = ["asked", "taken", "lost", "returned"];
  */
 export const mergeReversal = (known: Known | undefined, reported: Pick<ReportedReversal, "kind" | keyof Known>): Known => {
   const { amount, state, reportedAtMs } = reported;
-  if (!known) return { amount, state, reportedAtMs: reportedAtMs };
+  if (!known) return { amount, state, reportedAtMs };
   const isFurther = ORDER.indexOf(state) > ORDER.indexOf(known.state);
   const isLater = reported.kind === "dispute" && reportedAtMs > known.reportedAtMs;
   const isEarlier = reported.kind === "dispute" && reportedAtMs < known.reportedAtMs;
@@ -108,8 +108,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
     if (bought?.state !== "paid" || bought.payment_intent === null) return { transferredCredits: 0, undecided: 0 };
     const foreign = yield* all<Foreign>(`${FOREIGN} WHERE payment_intent = ?1 ORDER BY id`, bought.payment_intent);
     for (const { id, kind, paymentIntent, state, reportedAtMs, decidedCredits } of foreign)
-      if (decidedCredits)
-        yield* save({ id, kind, paymentIntent, amount: decidedCredits, state, reportedAtMs: reportedAtMs, atMs });
+      if (decidedCredits) yield* save({ id, kind, paymentIntent, amount: decidedCredits, state, reportedAtMs, atMs });
     const transferredCredits = yield* reverse(bought, bought.payment_intent, atMs);
     const undecided = foreign.filter(isUndecided).length;
     if (undecided > 0) yield* pause(bought.account_seq);
@@ -123,7 +122,7 @@ export const prepareReversals = ({ forUpdate }: Dialect, { credit, pause, resume
     review,
     boughtWith,
     *note({ id, kind, paymentIntent, credits, state, reportedAtMs, atMs }: RecordReversal): SqlProgram<Reversed> {
-      const changed = yield* save({ id, kind, paymentIntent, amount: credits, state, reportedAtMs: reportedAtMs, atMs });
+      const changed = yield* save({ id, kind, paymentIntent, amount: credits, state, reportedAtMs, atMs });
       const came = changed ? yield* review(yield* boughtWith(paymentIntent), atMs) : { transferredCredits: 0, undecided: 0 };
       return { changed, ...came };
     },

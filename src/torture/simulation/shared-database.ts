@@ -78,7 +78,7 @@ export const createSharedDatabase = (of: {
   world: Timeline;
   ownership: OwnershipOracle;
 }): SharedDatabase => {
-  const { database, world, ownership: book } = of;
+  const { database, world, ownership } = of;
   const owners = new Map<number, Owner>();
   /** The number of admin mutations. Nodes detect by it that their caches may be outdated. */
   let admin = 0;
@@ -104,7 +104,7 @@ export const createSharedDatabase = (of: {
     alive = alive.filter((one) => one !== owner);
     ended.push(owner);
     leaving.push(owner);
-    book.ended(owner.epoch);
+    ownership.ended(owner.epoch);
   };
   /** @param moreMs how long their leases must have been expired. */
   const endDead = (moreMs = 0): number[] => {
@@ -135,7 +135,7 @@ export const createSharedDatabase = (of: {
     return mutations.map((mutation) => {
       const outcome = isFit(mutation) ? done[at++] : ({ kind: "stale" } as const);
       if (!outcome) throw new StoreUnknown("a mutation has no outcome");
-      book.done(epoch, mutation, outcome);
+      ownership.done(epoch, mutation, outcome);
       return outcome;
     });
   };
@@ -143,7 +143,7 @@ export const createSharedDatabase = (of: {
     const seqs = seqsOf(LEFT_BEHIND, JSON.stringify(leaving.map((owner) => owner.epoch)), limit);
     for (const seq of seqs) {
       database.query(CLAIM).run(seq, epoch);
-      book.claimed(epoch, seq);
+      ownership.claimed(epoch, seq);
     }
     if (seqs.length > 0) return seqs;
     // The preceding query found no open generations of ended owners.
@@ -169,7 +169,7 @@ export const createSharedDatabase = (of: {
       };
       owners.set(epoch, owner);
       alive.push(owner);
-      book.joined(epoch, name);
+      ownership.joined(epoch, name);
       const { newest } = database.query(NEWEST).get() as { newest: number | null };
       return { epoch, slot, newestGeneration: newest ?? 0, newestTransfer: 0 };
     },

@@ -16,12 +16,12 @@ const scene = () => {
     standing.failed(new BucketError(kind, "SlowDown", "the bucket answers 503"));
     nowMs = Math.max(nowMs, standing.againAtMs());
   };
-  return { told: reported, standing, fail, wait: (ms: number) => (nowMs += ms) };
+  return { reported, standing, fail, wait: (ms: number) => (nowMs += ms) };
 };
 
 describe("bucket health", () => {
   test("reports unavailable after two failures in a row and recovered after a success, once each", () => {
-    const { told: reported, standing, fail } = scene();
+    const { reported, standing, fail } = scene();
     fail("unavailable");
     expect(reported).toEqual([]);
     for (let n = 0; n < 5; n++) fail("unavailable");
@@ -31,14 +31,14 @@ describe("bucket health", () => {
   });
 
   test("reports access denied at the first rejection", () => {
-    const { told: reported, fail } = scene();
+    const { reported, fail } = scene();
     fail("refused");
     fail("refused");
     expect(reported).toEqual(["object storage access denied"]);
   });
 
   test("reports unavailable and recovered at most once a minute when they alternate", () => {
-    const { told: reported, standing, fail, wait } = scene();
+    const { reported, standing, fail, wait } = scene();
     // Two failures and a success in three seconds, for five minutes.
     for (let s = 0; s < 300; s += 3) {
       const beganMs = wait(0);
@@ -52,7 +52,7 @@ describe("bucket health", () => {
   });
 
   test("reports unavailable again when failures continue shortly after a recovery", () => {
-    const { told: reported, standing, fail } = scene();
+    const { reported, standing, fail } = scene();
     fail("unavailable");
     fail("unavailable");
     standing.worked();
@@ -61,7 +61,7 @@ describe("bucket health", () => {
   });
 
   test("reports unavailable again although the clock was set back in between", () => {
-    const { told: reported, standing, fail, wait } = scene();
+    const { reported, standing, fail, wait } = scene();
     fail("unavailable");
     fail("unavailable");
     standing.worked();

@@ -71,7 +71,7 @@ export const keyPromises = (stage: Stage): void => {
     const key = await newKey(stage, { limits: { ...NONE, [window]: 150 } });
     await admit(store, key.with);
     expect(await commitOne(store, admitMutation(key.with))).toEqual({
-      ...{ kind: "key_limit", window, limitCredits: 150, leftCredits: 40, resetsAtMs: resetsAtMs },
+      ...{ kind: "key_limit", window, limitCredits: 150, leftCredits: 40, resetsAtMs },
     });
     expect((await commitOne(store, admitMutation(key.with, submittedAt(resetsAtMs - 1)))).kind).toBe("key_limit");
     expect((await commitOne(store, admitMutation(key.with, submittedAt(again)))).kind).toBe("admitted");

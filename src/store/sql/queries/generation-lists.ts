@@ -115,7 +115,7 @@ export const listedReads = (query: Query, dialect: Dialect): Reads => {
   return {
     generationsStep: async (request) => {
       const { wanted, examined, next } = await look(request);
-      return { found: await reported(wanted), examined: examined, next };
+      return { found: await reported(wanted), examined, next };
     },
   };
 };
