@@ -18,11 +18,11 @@ const KeyCard = (of: { of: KeyView; mayChange: boolean; act: (action: KeyAction)
   const nowMs = Date.now();
   const isOver = key.state !== "active";
   const facts: [string, string][] = [
-    ["May", key.scope === "generate" ? "generate and read" : "read only"],
+    ["Scope", key.scope === "generate" ? "generate and read" : "read only"],
     ["Models", key.models === null ? "all" : key.models.join(", ")],
     ["Last used", key.lastUsedAtMs === null ? "never" : relativeTime(key.lastUsedAtMs, nowMs)],
     ["Last 30 days", usd(key.last30Credits)],
-    ["Made", relativeTime(key.createdAtMs, nowMs)],
+    ["Created", relativeTime(key.createdAtMs, nowMs)],
   ];
   const button = (kind: "change" | "rotate" | "revoke", says: string) => (
     <button

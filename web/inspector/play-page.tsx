@@ -188,7 +188,7 @@ export const PlayView = (): VNode => {
           <input type="checkbox" checked={isCovering} onChange={() => setCovering(!isCovering)} /> Show test coverage
         </label>
         <p>
-          {MACHINES[machine].about}. The tests cover {covered} of its {chart.transitions.length} transitions.
+          Shows {MACHINES[machine].about}. The tests cover {covered} of its {chart.transitions.length} transitions.
         </p>
       </div>
       <Board key={machine} machine={machine} chart={chart} isCovering={isCovering} />

@@ -56,7 +56,7 @@ const List = ({ rows }: { rows: readonly GenerationDto[] }): VNode => (
     <table>
       <thead>
         <tr>
-          {["Generation", "Status", "Model", "Size", "Cost", "Key", "Made"].map((head) => (
+          {["Generation", "Status", "Model", "Size", "Cost", "Key", "Created"].map((head) => (
             <th key={head} scope="col">
               {head}
             </th>
@@ -81,7 +81,7 @@ const List = ({ rows }: { rows: readonly GenerationDto[] }): VNode => (
             <td data-head="Key" class="of-key">
               {of.keyName}
             </td>
-            <td data-head="Made">{timeText(of.createdAtMs)}</td>
+            <td data-head="Created">{timeText(of.createdAtMs)}</td>
           </tr>
         ))}
       </tbody>

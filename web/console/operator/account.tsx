@@ -51,7 +51,7 @@ const Facts = ({ of }: { of: Account }): VNode => {
     ["Keys", `${of.keys.active} of ${of.keys.all} active`],
     ["Requests per second", limitText(of.limits.burstPerS)],
     ["Max generations in progress", limitText(of.limits.inProgress)],
-    ["Made", timeText(of.createdAtMs)],
+    ["Created", timeText(of.createdAtMs)],
   ];
   return (
     <dl class="facts">

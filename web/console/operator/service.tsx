@@ -76,7 +76,7 @@ const ParkedGenerations = ({ rows, again }: { rows: readonly Parked[]; again: ()
 const Facts = ({ of }: { of: ServiceView }): VNode => {
   const facts: readonly (readonly [string, string])[] = [
     ["Version", of.version],
-    ["Mode", of.mode === "test" ? "simulator: no provider is called and no money moves" : "live"],
+    ["Mode", of.mode === "test" ? "simulator: no provider is called and nothing is billed" : "live"],
     ["Address", of.url],
     ["Started", `${timeText(of.startedAtMs)}, ${relativeAge(of.startedAtMs)}`],
     ["Running", String(of.running)],

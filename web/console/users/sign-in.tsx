@@ -32,7 +32,7 @@ export const SignInPage = (): VNode => {
         <Field says="Password" name="password" type="password" autoComplete="current-password" />
       </Form>
       <p>
-        <a href="/console/forgotten">Forgotten your password?</a>
+        <a href="/console/forgotten">Forgot your password?</a>
       </p>
       {known?.signUp && (
         <p>
