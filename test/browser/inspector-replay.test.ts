@@ -40,7 +40,7 @@ here("the Replay page", () => {
     }
     expect(reported[0]).toContain("hold $0.30");
     expect(reported.at(-1)).toContain("capture $0.30");
-    expect(reported.join()).toContain("restart: the process ended");
+    expect(reported.join()).toContain("restart: attempt 1 may have been sent");
     expect(reported.join()).toContain("(fallback)");
     expect(reported.join()).toContain("(confirming)");
     expect(await page.content()).not.toContain("red kite");
