@@ -101,31 +101,42 @@ const reported = (fault: unknown): Check[] => [
   },
 ];
 
+/** Figures that are above 0 only if cuts occurred while the service worked. */
+const WORK = ["bytesTaken", "namesTaken", "files", "submissions"] as const;
+/** A few cuts may all miss the writing of a file. Then so many further worlds follow, each with so many cuts. */
+const FURTHER_WORLDS = 4;
+const CUTS_OF_FURTHER_WORLD = 4;
+
 const playCuts = async (genrouter: Genrouter): Promise<Record<string, number>> => {
   const share = Math.ceil(flags.cuts / flags.lanes);
   const sizes: number[] = [];
   for (let left = flags.cuts; left > 0; left -= sizes.at(-1) ?? left) sizes.push(Math.min(left, share, CUTS_OF_WORLD));
   const ends: { checks: Check[]; figures: Record<string, number> }[] = [];
   const worlds = sizes.map((cuts, world) => planOf(genrouter, world, cuts));
-  const lane = async () => {
-    for (let plan = worlds.shift(); plan; plan = worlds.shift())
-      ends.push(
-        await runCuts(plan).then(
-          ({ missing, checks, figures }) => ({ checks: [...promisesOf(missing), ...checks], figures }),
-          (fault: unknown) => {
-            plan.say(`kept for a look: ${plan.dir}`);
-            return { checks: reported(fault), figures: {} };
-          },
-        ),
-      );
+  const play = async (plan: CutsPlan) => {
+    ends.push(
+      await runCuts(plan).then(
+        ({ missing, checks, figures }) => ({ checks: [...promisesOf(missing), ...checks], figures }),
+        (fault: unknown) => {
+          plan.say(`kept for a look: ${plan.dir}`);
+          return { checks: reported(fault), figures: {} };
+        },
+      ),
+    );
   };
+  const lane = async () => {
+    for (let plan = worlds.shift(); plan; plan = worlds.shift()) await play(plan);
+  };
+  const unseenWork = () => WORK.filter((name) => !mergeEnds(ends).figures[name]);
   await Promise.all(Array.from({ length: flags.lanes }, lane));
+  for (let further = 0; further < FURTHER_WORLDS && unseenWork().length > 0; further += 1)
+    await play(planOf(genrouter, sizes.length + further, CUTS_OF_FURTHER_WORLD));
   killAll();
   const { checks, figures } = mergeEnds(ends);
   for (const check of mergeChecks(checks)) judge(check);
   judge({
     name: "the cuts occur during work: unsynced bytes and names were lost, and files were being written",
-    faults: ["bytesTaken", "namesTaken", "files", "submissions"].filter((name) => !figures[name]).map((name) => `no ${name}`),
+    faults: unseenWork().map((name) => `no ${name}`),
   });
   return figures;
 };
