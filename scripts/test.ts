@@ -67,8 +67,8 @@ const checkJobs = (): Job[] => CHECKS.map(([name, command]) => ({ name, command,
  * Number of fast files that share a process with their neighbouring files, because common modules are then loaded once. The
  * groups are always the same, so that interactions between files are reproducible.
  */
-const FILES_A_PROCESS = 8;
-const SLOW_S = 5;
+const FILES_A_PROCESS = 12;
+const SLOW_S = 10;
 const groupsOf = (files: readonly string[], size: number): string[][] =>
   Array.from({ length: Math.ceil(files.length / size) }, (_, n) => files.slice(n * size, (n + 1) * size));
 

@@ -12,6 +12,7 @@ import type { Json, JsonObject, KeyScope } from "../src/domain/types.ts";
 import { createResultStorage, type ResultStorage } from "../src/files/create-storage.ts";
 import type { Files } from "../src/files/port.ts";
 import type { EventFields, EventName } from "../src/logging/events.ts";
+import { type Dialects, readDialects } from "../src/providers/dialect/load.ts";
 import { defaultsOf, kindsOf } from "../src/simulator/embedded.ts";
 import { createSimulator, type Simulator, type SimulatorOptions } from "../src/simulator/simulator.ts";
 import type { Pragmas } from "../src/store/sqlite/open.ts";
@@ -132,6 +133,13 @@ const WRITERS_MS = 1000;
 /** Hundreds of users sign in during the tests, and a real hash takes 25 to 50 ms of a core. */
 export const CHEAP_PASSWORDS = { memoryCost: 8, timeCost: 1 };
 
+let dialects: Dialects | undefined;
+/** Compiled once in a process; the service compiles them once at its start. */
+const builtInDialects = (): Dialects => {
+  dialects ??= readDialects(null);
+  return dialects;
+};
+
 export const openHarness = (options: HarnessOptions = {}): Promise<Harness> => watchLoop(() => open(options));
 
 const open = async (options: HarnessOptions): Promise<Harness> => {
@@ -152,12 +160,14 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
   });
   const path = options.dir ? join(dir, "genrouter.db") : ":memory:";
   const { around = (inner) => inner, aroundFiles = (inner) => inner, pragmas = {}, media } = options;
+  let wasVerified = false;
+  const isVerified = () => wasVerified;
   const store = around(
     options.node
       ? options.node.store
       : options.writer === "thread"
-        ? await openDirectory({ dir, mode: "test", pragmas })
-        : await openHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas }),
+        ? await openDirectory({ dir, mode: "test", pragmas, isVerified })
+        : await openHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas, isVerified }),
   );
   const lines: Harness["lines"] = options.node?.lines ?? [];
   const telemetry = testTelemetry((event, fields = {}) => void lines.push({ event, fields }));
@@ -172,7 +182,7 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
     ...{ outcomes: kept.outcomes, isDiskFull: kept.isDiskFull, isBucketDown: kept.isBucketDown },
     copies: kept.copies,
     waiting: kept.waiting,
-    ...{ catalogue, pace: 1 },
+    ...{ catalogue, dialects: builtInDialects(), pace: 1 },
     unknownOutcome: () => lines.push({ event: "commit outcome unknown", fields: {} }),
     admin,
     ...(options.callTimes ? { callTimes: options.callTimes } : {}),
@@ -292,7 +302,10 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
     verify,
     crash: closeAll,
     close: async () => {
-      if (!isClosed) await verify();
+      if (!isClosed) {
+        await verify();
+        wasVerified = true;
+      }
       await closeAll();
     },
   };

@@ -61,8 +61,12 @@ const insist = (db: Database, settings: Readonly<Record<string, string>>): void 
 };
 
 /** The write connection. `:memory:` has no WAL on disk and is otherwise the same. */
-export const openWriter = (path: string, pragmas: Pragmas = DEFAULT_PRAGMAS): Database => {
-  const db = closing(new Database(path, { readwrite: true, create: true, strict: true }));
+export const openWriter = (path: string, pragmas: Pragmas = DEFAULT_PRAGMAS): Database =>
+  writerOver(new Database(path, { readwrite: true, create: true, strict: true }), path, pragmas);
+
+/** Makes a connection to `path` the write connection. */
+export const writerOver = (opened: Database, path: string, pragmas: Pragmas = DEFAULT_PRAGMAS): Database => {
+  const db = closing(opened);
   // The file contains prompts and the secret of signed links, so only its owner can read it, for any umask. The WAL inherits the
   // mode.
   if (path !== ":memory:") chmodSync(path, 0o600);
