@@ -4,6 +4,7 @@ import { builtInCatalogue } from "../../catalogue/load.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import { builtInProviders, knownProviders } from "../../src/providers/providers.ts";
 import { DIALECT_IDS } from "../../src/simulator/dialect-ids.ts";
+import { casesOfShare } from "../case-share.ts";
 import type { Harness } from "../harness.ts";
 import { leastInput } from "../least-input.ts";
 import { openApiHarness } from "./harness.ts";
@@ -24,7 +25,7 @@ test("the simulator supports every dialect of the service", () => {
   expect([...DIALECT_IDS].map(String).sort()).toEqual([...builtInProviders()].sort());
 });
 
-for (const provider of DIALECT_IDS)
+for (const provider of casesOfShare("providers", DIALECT_IDS, (provider) => provider))
   describe(`with only a key of ${provider}`, () => {
     let harness: Harness;
     beforeAll(async () => {
