@@ -65,7 +65,7 @@ describe("a submission that is followed, before its response, by", () => {
 
 test("returns the outcome to a client that half-closed its connection and sends the same idempotency key again", async () => {
   const { key, accountSeq } = await service.newTenant();
-  await talk(service.url, [post(key, "half")], 3000, true);
+  await talk(service.url, [post(key, "half")], 20_000, true);
   const again = await service.request("POST", "/v1/generations", {
     key,
     headers: { "idempotency-key": "half" },
@@ -93,7 +93,7 @@ describe("the presence check right before admission", () => {
       reported.resolve(await isGone(presence));
       return { record: harness.addRecord(), replayed: false };
     });
-    const said = await talk(harness.url, [post(harness.key, "slow")], 3000, true);
+    const said = await talk(harness.url, [post(harness.key, "slow")], 20_000, true);
     expect([said.statuses, said.closed]).toEqual([[], true]);
     ended.resolve();
     expect(await reported.promise).toBe(true);

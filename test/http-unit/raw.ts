@@ -7,7 +7,7 @@ export type Talk = { statuses: number[]; text: string; closed: boolean };
  * Sends each part when the response to the previous part has begun, then reads to the end. Stops waiting after `waitMs`.
  * With `isHalfClosed`, the client closes its sending side after the last part.
  */
-export const talk = (url: string, parts: readonly string[], waitMs = 3000, isHalfClosed = false): Promise<Talk> => {
+export const talk = (url: string, parts: readonly string[], waitMs = 20_000, isHalfClosed = false): Promise<Talk> => {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
     let text = "";
