@@ -2,7 +2,7 @@
 import { hostname } from "node:os";
 import type { CoreDeps } from "../app/core-types.ts";
 import type { Clock } from "../domain/clock.ts";
-import { createSequence, generationId, newGeneration } from "../domain/ids.ts";
+import { createGenerationNames } from "../domain/ids.ts";
 import type { Log } from "../logging/events.ts";
 import { type Node, type NodeReads, nodeName } from "../store/cluster-port.ts";
 import { createLeaseKeeper, type LeaseKeeper } from "./lease-keeper.ts";
@@ -12,7 +12,7 @@ import type { Takeover } from "./takeover.ts";
 export type MembershipDeps = {
   /** Null if this process is the only writer. */
   node: Node | null;
-  reads: { nodes: NodeReads | null };
+  reads: { nodes: NodeReads | null; newestGeneration: number };
   clock: Clock;
   /** Monotonic time in milliseconds that also passes during a suspension; default: the machine's. */
   monoMs?: () => number;
@@ -40,23 +40,14 @@ export type Membership = {
   isAnotherThere: () => boolean;
 };
 
-/** Creates ids of generations from this node's slot, above all existing ids. */
-const namesFrom = ({ slot, newestGeneration }: Node): CoreDeps["nameGeneration"] => {
-  const numbers = createSequence(slot);
-  numbers.continueAfter(newestGeneration);
-  return (nowMs) => {
-    const seq = numbers.next(nowMs);
-    return { seq, id: generationId(seq) };
-  };
-};
-
 export const createMembership = (deps: MembershipDeps): Membership => {
   const { node, clock, monoMs, log, engine, changed, ended } = deps;
-  const { nodes: known } = deps.reads;
+  const { nodes: known, newestGeneration } = deps.reads;
+  const nameGeneration = createGenerationNames(node?.slot ?? null, newestGeneration);
   const admin: Membership["admin"] = { changed: null };
   if (node === null || known === null)
     return {
-      ...{ leaseKeeper: null, remoteChanges: null, admin, leave: () => Promise.resolve(), nameGeneration: newGeneration },
+      ...{ leaseKeeper: null, remoteChanges: null, admin, leave: () => Promise.resolve(), nameGeneration },
       alive: () => 1,
       nodes: () => 1,
       isAnotherThere: () => false,
@@ -89,7 +80,7 @@ export const createMembership = (deps: MembershipDeps): Membership => {
     own: nodeName({ host: hostname(), slot: node.slot, epoch: node.epoch }),
   });
   return {
-    ...{ leaseKeeper, remoteChanges, admin, nameGeneration: namesFrom(node) },
+    ...{ leaseKeeper, remoteChanges, admin, nameGeneration },
     leave: async (noticeMs) => {
       isRequesting = true;
       await leaseKeeper.leave().finally(() => {

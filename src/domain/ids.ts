@@ -18,7 +18,8 @@ export const SLOTS = 64;
 export type Numbers = { next(nowMs: number): number /** None is given up to this one. */; continueAfter(seq: number): void };
 
 /**
- * Row numbers: (ms since 2026)·4096 + counter. They rise even if the clock stops or goes back; an overflow continues in the next
+ * Row numbers: (ms since 2026)·4096 + counter, never 0, because a hold is the transfer with the negative number of its
+ * generation. They rise even if the clock stops or goes back; an overflow continues in the next
  * millisecond. With a `slot`, only every 64th number is used, so that 64 nodes never create the same one.
  */
 export const createSequence = (slot: number | null = null): Numbers => {
@@ -35,15 +36,6 @@ export const createSequence = (slot: number | null = null): Numbers => {
     },
   };
 };
-
-/** No row has number 0, because a hold is the transfer with the negative number of its generation. */
-const numbers = createSequence();
-
-/** The next row number of a generation of this process. */
-export const newGenerationSeq = (nowMs: number): number => numbers.next(nowMs);
-
-/** Continues after the row numbers of the former process. */
-export const continueGenerationSeqAfter = (seq: number): void => numbers.continueAfter(seq);
 
 /** Lower bound of the row numbers of generations submitted at or after a time. */
 export const leastSeqAt = (ms: number): number => Math.max(0, ms - SEQ_EPOCH_MS) * SEQ_PER_MS;
@@ -93,10 +85,19 @@ export const generationId = (seq: number): string => {
   return id;
 };
 
-/** Creates the row number and the id of a new generation. */
-export const newGeneration = (nowMs: number): { seq: number; id: string } => {
-  const seq = newGenerationSeq(nowMs);
-  return { seq, id: generationId(seq) };
+export type NameGeneration = (nowMs: number) => { seq: number; id: string };
+
+/**
+ * Creates row numbers and ids of new generations, above all existing ones and inside the range of a node.
+ * @param newestSeq The highest row number of a stored generation; 0 if there is none.
+ */
+export const createGenerationNames = (slot: number | null, newestSeq: number): NameGeneration => {
+  const numbers = createSequence(slot);
+  numbers.continueAfter(newestSeq);
+  return (nowMs) => {
+    const seq = numbers.next(nowMs);
+    return { seq, id: generationId(seq) };
+  };
 };
 
 const ID_CHARS = ID_PREFIX.length + SEQ_CHARS + RANDOM_CHARS;

@@ -5,6 +5,7 @@ import { ApiError, KEY_EXPIRED, refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Ordered } from "../domain/delivery-check.ts";
 import { isSameRequest } from "../domain/idempotency.ts";
+import type { NameGeneration } from "../domain/ids.ts";
 import type { Caller, Credits, GenerationRecord, JsonObject, Measured, MediaLink, PinRequest } from "../domain/types.ts";
 import { pinsOf } from "../inputs/pinned-links.ts";
 import { type CheckedInput, checkInput, checkMeasured } from "../quote/check-input.ts";
@@ -62,7 +63,7 @@ export type SubmitDeps = {
   /** Called for each route that the limits of the request exclude from its plan. */
   skipped: (model: string, route: SkippedRoute) => void;
   /** Creates the row number, which always rises, and the id of a new generation. */
-  nameGeneration: (nowMs: number) => { seq: number; id: string };
+  nameGeneration: NameGeneration;
   clock: Clock;
 };
 

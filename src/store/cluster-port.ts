@@ -10,8 +10,6 @@ export type Node = {
   epoch: number;
   /** The range of row numbers of this node while it is open. */
   slot: number;
-  /** The highest row number of a generation at the opening. */
-  newestGeneration: number;
   leaseMs: number;
   /**
    * Since when the former process of this directory could not reach the store at its end, in milliseconds; null: it could, or

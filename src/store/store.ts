@@ -300,6 +300,8 @@ export interface StoreReads extends FileReads, PurchaseReads, UserReads {
 export interface Store extends StoreReads {
   /** Null with a single writing process. */
   node: Node | null;
+  /** The highest row number of a generation at the opening; 0 if there is none. */
+  newestGeneration: number;
   /**
    * Commits the mutations in order in one transaction, each in its own savepoint, and returns after the commit.
    * @throws StoreFull Nothing was written; a retry is safe.

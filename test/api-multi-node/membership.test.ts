@@ -4,7 +4,7 @@ import { createMembership, type MembershipDeps } from "../../src/cluster/members
 import type { ClusterState, Node } from "../../src/store/cluster-port.ts";
 import { testClock } from "../clock.ts";
 
-const NODE = { leaseMs: 30_000, slot: 1, epoch: 1, newestGeneration: 0, others: {} as Node["others"] };
+const NODE = { leaseMs: 30_000, slot: 1, epoch: 1, others: {} as Node["others"] };
 const AROUND = { apartMs: 0, alive: 2, isFirst: true, news: "0", hasHints: false, isAnythingLeft: false, ended: [] };
 
 /** A membership over a scripted store. */
@@ -16,7 +16,7 @@ const openScene = () => {
     renewLease: () => new Promise<ClusterState>((answer) => answers.push((others) => answer({ ...AROUND, others }))),
   };
   const membership = createMembership({
-    ...{ node, reads: { nodes: {} }, clock, log: () => undefined },
+    ...{ node, reads: { nodes: {}, newestGeneration: 0 }, clock, log: () => undefined },
     engine: () => ({ adoptHealth: () => Promise.resolve() }),
     ...{ changed: () => undefined, ended: () => undefined },
   } as unknown as MembershipDeps);

@@ -1,7 +1,8 @@
 // Copies a stocked generation: writes its rows again with other ids and times.
 import type { Database } from "bun:sqlite";
-import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
+import { generationId } from "../../src/domain/ids.ts";
 import type { Link, Transfer } from "../../src/store/sql/ledger.ts";
+import { newGenerationSeq } from "../new-generation.ts";
 import { openBooks } from "./books.ts";
 import type { Tenant } from "./service.ts";
 import type { Stocked } from "./stock.ts";

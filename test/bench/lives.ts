@@ -3,7 +3,7 @@ import { type Actor, createActor } from "xstate";
 import { applyEvent } from "../../actors/generation/apply-event.ts";
 import { generationMachine } from "../../actors/generation/machine.ts";
 import type { GenerationEvent, MachineOutput } from "../../actors/generation/types.ts";
-import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
+import { generationId } from "../../src/domain/ids.ts";
 import type { Attempt, JsonObject, Output, StoredFile } from "../../src/domain/types.ts";
 import { createProviders } from "../../src/providers/providers.ts";
 import { checkInput } from "../../src/quote/check-input.ts";
@@ -11,6 +11,7 @@ import { makePlan } from "../../src/quote/plan.ts";
 import { priceRoutes } from "../../src/quote/price.ts";
 import type { ApplyTransition } from "../../src/store/mutations.ts";
 import { type PackedAdmit, pack, type SerializedMutation } from "../../src/store/sql/serialized-mutations.ts";
+import { newGenerationSeq } from "../new-generation.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 import type { Tenant } from "./service.ts";
 

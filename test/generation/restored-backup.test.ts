@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newGenerationSeq } from "../../src/domain/ids.ts";
+import { generationSeqAt } from "../../src/domain/ids.ts";
 import { createSimulator, type Rule } from "../../src/simulator/simulator.ts";
 import { type ApplyTransition, StoreUnknown } from "../../src/store/mutations.ts";
 import { RESTORED_AT, TAKEN_AT, UP_TO_SEQ } from "../../src/store/sql/queries/recovery.ts";
@@ -14,8 +14,13 @@ import { testClock } from "../clock.ts";
 import { FAL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
 import { type End, expectEnd, openScene, type Scene } from "./fixture.ts";
 
-// Generation numbers are ahead of the clock here, as after a clock that was set back: code must not read a time from them.
-newGenerationSeq(Date.UTC(2030, 0, 1));
+/**
+ * Generation numbers are ahead of the clock here, as after a clock that was set back: code must not read a time from them.
+ * Those of the restored service continue after those of the first one.
+ */
+const numberedFrom =
+  (year: number) =>
+  (store: Store): Store => ({ ...store, newestGeneration: generationSeqAt(Date.UTC(year, 0, 1)) });
 
 const CHEAP_REPLICATE: TestRoute = { ...REPLICATE, usd: "0.20" };
 const PUT_BACK_AFTER_MS = 300_000;
@@ -65,7 +70,7 @@ const restore = async ({
     db.close();
   };
   const around = (store: Store): Store => ({
-    ...store,
+    ...numberedFrom(2030)(store),
     commit: async (mutations) => {
       const isHere = mutations.some(
         (mutation) => mutation.mutation === "step" && (mutation as ApplyTransition).event.type === event,
@@ -90,7 +95,7 @@ const restore = async ({
   markRestored(db, { takenAtMs: takenAtMs ?? 0, nowMs: clock.nowMs() });
   if (off) db.run("INSERT INTO disabled_route VALUES (?, 'a test', 1)", [off]);
   db.close();
-  const second = await openScene({ ...shared, dir: copyDir });
+  const second = await openScene({ ...shared, dir: copyDir, around: numberedFrom(2031) });
   const { tenant } = first;
   const again: Scene = {
     ...second,

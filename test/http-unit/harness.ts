@@ -6,7 +6,7 @@ import type { ModelEntry } from "../../catalogue/public-model.ts";
 import { readSettings } from "../../src/config/load.ts";
 import { refuse } from "../../src/domain/api-errors.ts";
 import type { Clock } from "../../src/domain/clock.ts";
-import { generationId, hashApiKey, newApiKey, newGenerationSeq } from "../../src/domain/ids.ts";
+import { generationId, hashApiKey, newApiKey } from "../../src/domain/ids.ts";
 import type { Caller, GenerationRecord } from "../../src/domain/types.ts";
 import { createInputCopies } from "../../src/files/input-copies.ts";
 import { createLocalStorage } from "../../src/files/local.ts";
@@ -17,6 +17,7 @@ import type { Submit, SubmitRequest } from "../../src/generations/submit.ts";
 import { createHttpServer, type Http } from "../../src/http/server.ts";
 import type { EventFields, EventName } from "../../src/logging/events.ts";
 import { createCallbackUrls } from "../../src/providers/callback-urls.ts";
+import { newGenerationSeq } from "../new-generation.ts";
 
 export const START_MS = Date.UTC(2026, 9, 19, 12);
 

@@ -4,11 +4,12 @@ import { EFFECT_ON_ENTRY } from "../../actors/generation/machine.ts";
 import { leafOf } from "../../actors/generation/snapshot.ts";
 import type { Effect, GenerationEvent } from "../../actors/generation/types.ts";
 import { ActorHost, type HostDeps, type PersistedGeneration } from "../../actors/supervisor/actor-host.ts";
-import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
+import { generationId } from "../../src/domain/ids.ts";
 import type { GenerationRecord, PlannedRoute } from "../../src/domain/types.ts";
 import type { TransitionResult } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { casesOfShare } from "../case-share.ts";
+import { newGenerationSeq } from "../new-generation.ts";
 import { openHere } from "../store/open-store.ts";
 import {
   after,

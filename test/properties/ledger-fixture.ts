@@ -1,9 +1,10 @@
 // Fixture of the ledger's property: an image with accounts for several rounds, and the mutations of submissions.
 
 import { fingerprintOf } from "../../src/domain/idempotency.ts";
-import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
+import { generationId } from "../../src/domain/ids.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import type { AdmitGeneration } from "../../src/store/mutations.ts";
+import { newGenerationSeq } from "../new-generation.ts";
 import { NOW_MS, PRICES } from "../store/fixture.ts";
 import { prepareImage } from "./database.ts";
 

@@ -17,11 +17,12 @@ import { ActorHost, type HostDeps } from "../../actors/supervisor/actor-host.ts"
 import { DEADLINE_GRACE_MS, hasGrace } from "../../actors/supervisor/deadline-grace.ts";
 import { restoreGeneration } from "../../actors/supervisor/restore.ts";
 import { MAY_HAVE_DELIVERED } from "../../src/admin/generations.ts";
-import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
+import { generationId } from "../../src/domain/ids.ts";
 import type { PlannedRoute } from "../../src/domain/types.ts";
 import { createAttemptCache } from "../../src/generations/attempt-cache.ts";
 import { type ApplyTransition, type OpenGeneration, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
 import { COLLECT_MS, STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
+import { newGenerationSeq } from "../new-generation.ts";
 import { type CommitEnd, eventOfMove, type MachineLife, type MachineMove, machineLives, PLANS } from "./machine-lives.ts";
 import { openMachineModel } from "./machine-model.ts";
 import { type MachineStore, machineImage, openMachineStore, ROUNDS } from "./machine-store.ts";

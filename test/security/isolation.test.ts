@@ -1,9 +1,10 @@
 // Account isolation: a generation of another account is indistinguishable from one that does not exist.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { generationId, newGenerationSeq } from "../../src/domain/ids.ts";
+import { generationId } from "../../src/domain/ids.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openApiHarness } from "../api/harness.ts";
 import type { Harness, Tenant } from "../harness.ts";
+import { newGenerationSeq } from "../new-generation.ts";
 
 /** The store reads of generations, in order. */
 const asked: string[] = [];

@@ -3,11 +3,11 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newGeneration } from "../../src/domain/ids.ts";
 import type { GenerationRecord } from "../../src/domain/types.ts";
 import { createRecordCache } from "../../src/generations/record-cache.ts";
 import { createJobClaims } from "../../src/providers/job-claims.ts";
 import { openReader, openWriter, pragma } from "../../src/store/sqlite/open.ts";
+import { newGeneration } from "../new-generation.ts";
 
 /** Submissions of ten minutes at 20 per second. */
 const TEN_MINUTES = 12_000;

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newGenerationSeq } from "../../src/domain/ids.ts";
+import { createGenerationNames } from "../../src/domain/ids.ts";
 import { WrongMode, WrongSchema } from "../../src/store/errors.ts";
 import { StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
 import { DirectoryInUse, DirectoryUnusable, StoreDamaged } from "../../src/store/sqlite/errors.ts";
@@ -116,8 +116,9 @@ test("restores everything that was acknowledged after a restart, and continues t
     kind: "replayed",
     record: { id: done.id },
   });
-  expect(newGenerationSeq(0)).toBeGreaterThan(under.seq);
-  await admit(store, account);
+  const next = createGenerationNames(null, store.newestGeneration)(0);
+  expect(next.seq).toBeGreaterThan(under.seq);
+  await admit(store, account, next);
   expect(await violations(store)).toEqual([]);
   await store.close();
 });

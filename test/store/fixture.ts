@@ -1,6 +1,6 @@
 // Fixture of store tests: accounts with credits, generations and their mutations.
 
-import { generationId, hashApiKey, newApiKey, newGeneration, newGenerationSeq, newId } from "../../src/domain/ids.ts";
+import { generationId, hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
 import type { Output, PinnedCopy, PinRequest } from "../../src/domain/types.ts";
 import type {
   AdminResult,
@@ -11,6 +11,7 @@ import type {
   ResultOf,
 } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
+import { newGeneration, newGenerationSeq } from "../new-generation.ts";
 
 export const NOW_MS = 1_790_000_000_000;
 export const OUTPUT: Output = {

@@ -148,8 +148,9 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
     nodes: createNodeReads(pool.query),
     verify: (nowMs, report) => verifyPostgres(address, nowMs, report),
     commit,
+    newestGeneration,
     node: {
-      ...{ epoch, slot, leaseMs, newestGeneration, formerUnavailableSinceMs: former?.awaySinceMs ?? null },
+      ...{ epoch, slot, leaseMs, formerUnavailableSinceMs: former?.awaySinceMs ?? null },
       recordUnavailable: (sinceMs) => {
         if (!home) return;
         try {

@@ -1,14 +1,13 @@
 // Opens a data directory as its owner; the write connection is in a worker thread.
 
 import { join } from "node:path";
-import { continueGenerationSeqAfter } from "../../domain/ids.ts";
 import type { Migrated } from "../migration-report.ts";
 import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../mutations.ts";
 import type { Mode, Store } from "../store.ts";
 import { requireNoCorruption } from "./corruption-check.ts";
 import { claimDirectory, inodeOf } from "./directory-lock.ts";
 import { withCorruptionErrors } from "./errors.ts";
-import { ownDatabase } from "./initialize.ts";
+import { newestGenerationOf, ownDatabase } from "./initialize.ts";
 import { DATABASE_FILE, DEFAULT_PRAGMAS, openReader, openWriter, type Pragmas } from "./open.ts";
 import { readsOver } from "./reads.ts";
 import { markLog, missLog, unmarkLog } from "./wal-sentinel.ts";
@@ -75,15 +74,14 @@ const commitThrough =
     throw new StoreUnknown("unknown" in answer ? answer.unknown : "the writing thread answered something else");
   };
 
-/** Prepares the file before the writer thread opens it, so that the caller receives errors. @returns the epoch. */
-const beginEpoch = (path: string, { mode, migrated }: StoreOptions, pragmas: Pragmas): number => {
+type Opened = { epoch: number; newestGeneration: number };
+/** Prepares the file before the writer thread opens it, so that the caller receives errors. */
+const beginEpoch = (path: string, { mode, migrated }: StoreOptions, pragmas: Pragmas): Opened => {
   const db = openWriter(path, pragmas);
   try {
     requireNoCorruption(db, path);
     const epoch = ownDatabase(db, path, mode, Date.now(), migrated);
-    const newest = db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM generation").get()?.seq;
-    if (typeof newest === "number") continueGenerationSeqAfter(newest);
-    return epoch;
+    return { epoch, newestGeneration: newestGenerationOf(db) };
   } finally {
     db.close();
   }
@@ -100,7 +98,7 @@ export const openSqliteStore = async (options: StoreOptions): Promise<Store> => 
   const allows = { networkDisk: options.allowNetworkDisk ?? false, creation: !options.requireExisting };
   const claim = withCorruptionErrors(path, () => claimDirectory(options.dir, allows));
   try {
-    const epoch = withCorruptionErrors(path, () => {
+    const { epoch, newestGeneration } = withCorruptionErrors(path, () => {
       missLog(options.dir);
       unmarkLog(options.dir);
       return beginEpoch(path, options, pragmas);
@@ -112,7 +110,7 @@ export const openSqliteStore = async (options: StoreOptions): Promise<Store> => 
     const inode = inodeOf(path) ?? 0;
     return {
       ...reads,
-      node: null,
+      ...{ node: null, newestGeneration },
       commit: commitThrough(writer, () => claim.lostTo(path, inode)),
       close: async () => {
         unmarkLog(options.dir);

@@ -4,13 +4,18 @@ import type { Database } from "bun:sqlite";
 import { pack } from "../sql/serialized-mutations.ts";
 import type { Mode, Store } from "../store.ts";
 import { createBatchRunner } from "./batch.ts";
-import { ownDatabase } from "./initialize.ts";
+import { newestGenerationOf, ownDatabase } from "./initialize.ts";
 import { DEFAULT_PRAGMAS, openWriter, type Pragmas } from "./open.ts";
 import { readsOver } from "./reads.ts";
 
 const over = (db: Database, path: string, mode: Mode, nowMs: number): Store => {
   const batch = createBatchRunner(db, ownDatabase(db, path, mode, nowMs));
-  return { ...readsOver(db), node: null, commit: async (mutations) => batch(mutations.map(pack)) };
+  return {
+    ...readsOver(db),
+    node: null,
+    newestGeneration: newestGenerationOf(db),
+    commit: async (mutations) => batch(mutations.map(pack)),
+  };
 };
 
 /**

@@ -50,3 +50,7 @@ export const ownDatabase = (
   db.run("COMMIT");
   return Number(lastInsertRowid);
 };
+
+/** The highest row number of a generation; 0 if there is none. */
+export const newestGenerationOf = (db: Database): number =>
+  db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM generation").get()?.seq ?? 0;

@@ -3,6 +3,7 @@ import type { Catalogue } from "../../../catalogue/load.ts";
 import type { GenerationAdmin } from "../../admin/generations.ts";
 import type { WithPrincipal } from "../../admin/principal.ts";
 import type { Core } from "../../app/core-types.ts";
+import type { NameGeneration } from "../../domain/ids.ts";
 import type { StoreReads } from "../../store/store.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
 import type { Faults } from "./faults.ts";
@@ -41,7 +42,7 @@ export type NodeEnvironment = DurableFiles & {
   /** Counts the crossings at which processes ended. */
   struck: (crossing: Crossing) => void;
   /** The row number and the random part of the next generation. */
-  nameGeneration: (nowMs: number) => { seq: number; id: string };
+  nameGeneration: NameGeneration;
   /** Reports behaviour that the service must never show. */
   fault: (text: string) => void;
   /** The parts that nodes share; null: the node has its own database. */

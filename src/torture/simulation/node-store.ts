@@ -165,8 +165,9 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
   return {
     ...reads,
     commit,
+    newestGeneration,
     node: {
-      ...{ epoch, slot, leaseMs, newestGeneration, renewLease },
+      ...{ epoch, slot, leaseMs, renewLease },
       takeOver: async (limit) => {
         const seqs = await transact((rows) => rows.claim(limit));
         if (seqs.length === 0) return seqs;

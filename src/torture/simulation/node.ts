@@ -109,7 +109,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
     const membership: Membership = createMembership({
       ...{ node: store.node, clock: mine.clock, monoMs: mine.monoMs, log: log(mine) },
       engine: () => joined,
-      reads: { nodes: UNASKED_OF_NODES },
+      reads: { nodes: UNASKED_OF_NODES, newestGeneration: store.newestGeneration },
       changed: () => undefined,
       ended: () => kill("ended by another node"),
     });

@@ -1,6 +1,7 @@
 // The stored data of a generation in the bare loop, as the service writes them: events, snapshot, request and output.
-import { generationId, newGenerationSeq } from "../../../src/domain/ids.ts";
+import { generationId } from "../../../src/domain/ids.ts";
 import type { JsonObject } from "../../../src/domain/types.ts";
+import { newGenerationSeq } from "../../new-generation.ts";
 import type { Common, Rows, Step } from "./rows.ts";
 
 /** The common data of a loop's lives. */

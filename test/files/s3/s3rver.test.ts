@@ -5,12 +5,13 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../../src/domain/clock.ts";
-import { generationId, newGenerationSeq } from "../../../src/domain/ids.ts";
+import { generationId } from "../../../src/domain/ids.ts";
 import type { GenerationRecord } from "../../../src/domain/types.ts";
 import { createSpool } from "../../../src/files/inline-spool.ts";
 import { createLocalStorage, pathOfFile } from "../../../src/files/local.ts";
 import { createS3Storage } from "../../../src/files/s3/s3-storage.ts";
 import { type Child, freePort, start } from "../../../src/torture/crash/processes.ts";
+import { newGenerationSeq } from "../../new-generation.ts";
 
 /** s3rver runs in Node. */
 const SERVER = `
