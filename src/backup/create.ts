@@ -105,14 +105,14 @@ const checkAndRepair = (aside: string, manifest: Manifest, placed: readonly Copi
     entries.set(path, entry);
     if (fault) noted.push(fault);
   }
-  const mended = write({ ...manifest, entries: [...entries.values()], faults: noted });
+  const repaired = write({ ...manifest, entries: [...entries.values()], faults: noted });
   const left = checkBackup(aside, progress, new Set(faults.map(({ path }) => path))).faults[0];
   if (left)
     throw new BackupError(
       "failed",
       `${join(aside, left.path)}: ${left.why}: the disk does not store written data; check the disk`,
     );
-  return mended;
+  return repaired;
 };
 
 const make = (
