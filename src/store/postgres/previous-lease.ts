@@ -12,9 +12,9 @@ const Former = Type.Object({
   epoch: Type.Integer({ minimum: 1 }),
   openedAtMs: Type.Integer({ minimum: 0 }),
   /** Since when the store was unreachable; absent: it was reachable. */
-  awaySinceMs: Type.Optional(Type.Integer({ minimum: 0 })),
+  unavailableSinceMs: Type.Optional(Type.Integer({ minimum: 0 })),
 });
-export type Former = PreviousLease & { awaySinceMs?: number };
+export type Former = PreviousLease & { unavailableSinceMs?: number };
 
 /** Undefined if there was no process or the file is unreadable; the new process then waits for the lease. */
 export const readFormer = (dir: string): Former | undefined => {

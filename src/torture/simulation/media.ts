@@ -63,7 +63,7 @@ export const createMedia = (
       clips.refused.add(generationId);
       return { kind: "refused", why, mayPass };
     };
-    if (dice.chance(faults.awayClip)) return refuse("its server answers 503", true);
+    if (dice.chance(faults.missingClip)) return refuse("its server answers 503", true);
     if (deps.isUnavailable() || dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
     const ms = shown.fetchedMs;
     const why = lengthFault({ kind: "video", ms }, wanted);
@@ -90,7 +90,7 @@ export const createMedia = (
       if (!file?.url.startsWith(INLINE)) return [...results];
       if (deps.isUnavailable()) {
         deps.situations.count("instantHeld");
-        throw new StorageRefused("the place of files is away");
+        throw new StorageRefused("the place of files is unavailable");
       }
       const job = jobAt(file.url);
       if (job) deps.inHand(job);
