@@ -51,13 +51,13 @@ export const createMedia = (
     return upstream.job(provider, jobId);
   };
   /** Longer than the duration of any world. */
-  const forEverMs = 1e10;
+  const endlessMs = 1e10;
   const pin = async (wanted: PinTarget, signal: AbortSignal): Promise<PinOutcome> => {
     const { generationId, n, url } = wanted;
     const faults = deps.faults();
     await life.cross("pin: before");
     const shown = shownBy(url);
-    await life.sleep(shown.isStuck ? forEverMs : dice.between(5, 20_000) * dice.roll(), signal);
+    await life.sleep(shown.isStuck ? endlessMs : dice.between(5, 20_000) * dice.roll(), signal);
     if (signal.aborted) return { kind: "called-off" };
     const refuse = (why: string, mayPass: boolean): PinOutcome => {
       clips.refused.add(generationId);
