@@ -17,7 +17,7 @@ npm run release             every target as dist/genrouter-VERSION-TARGET, with 
   --all                     the same
   --target NAME             one target: ${Object.keys(TARGETS).join(", ")}; may be given several times
   --out DIR                 into another directory than dist
-  --rev TEXT                the commit to tell in --version, for sources without a repository
+  --rev TEXT                the commit that --version prints, for sources without a repository
   --check                   builds nothing to keep: builds twice, from another directory with other times, and compares
 `;
 

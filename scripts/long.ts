@@ -150,7 +150,7 @@ export type Part = {
 };
 
 const HELP = `The long setting of every program, in parts of some minutes. What is done is kept in test/long-runs/<product>.jsonl and not done again.
-<product> stands for every file of the service: a change there begins everything anew, a change of a program's own folders
+<product> stands for every file of the service: a change there restarts every program, a change of a program's own folders
 only that program, and a change of a text or of a test nothing.
 
   npm run long                          everything that is left, one program after the other

@@ -94,8 +94,8 @@ const termsOf = ({ name, path, license }: Package): string => {
 /** Vendored code has its terms beside it: a file LICENSE, or NAME.LICENSE. */
 const vendored = (): string[] =>
   ["src", "catalogue", "actors", "web"]
-    .flatMap((room) =>
-      readdirSync(join(root, room), { recursive: true, withFileTypes: true })
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile() && /(^|\.)LICEN[CS]E(\.\w+)?$/.test(entry.name))
         .map((entry) => join(entry.parentPath, entry.name)),
     )

@@ -48,7 +48,7 @@ export const reproduce = ({ root, target, revision }) => {
     const copy = join(elsewhere, "node_modules", "bun", "bin", "bun.exe");
     lend(runtime, copy);
     const environment = { ...process.env };
-    Object.assign(process.env, { TZ: "Pacific/Kiritimati", LANG: "tr_TR.UTF-8", USER: "somebody-else" });
+    Object.assign(process.env, { TZ: "Pacific/Kiritimati", LANG: "tr_TR.UTF-8", USER: "another-user" });
     const second = compile({ root: elsewhere, target, place: join(elsewhere, "some", "where"), revision, runtime: copy });
     for (const name of ["TZ", "LANG", "USER"]) {
       if (environment[name] === undefined) delete process.env[name];

@@ -19,20 +19,20 @@ const IN_HAND_MS = 1_000;
 export const hasGrace = ({ kind }: Deadline): boolean => kind === "attempt" || kind === "collect";
 
 /**
- * `heldUpAtMs`: last time at which the store rejected writes; null if never. `leftOutcome`: the response to the submission of an
+ * `writesRejectedAtMs`: last time at which the store rejected writes; null if never. `leftOutcome`: the response to the submission of an
  * attempt that is held and not stored yet.
  */
-export type DeadlineGraceDeps = Pick<SupervisorDeps, "heldUpAtMs" | "leftOutcome"> & { clock: Pick<Clock, "nowMs"> };
+export type DeadlineGraceDeps = Pick<SupervisorDeps, "writesRejectedAtMs" | "leftOutcome"> & { clock: Pick<Clock, "nowMs"> };
 
 /** Returns the time until which a due deadline is postponed, or null if it counts now. `lateMs`: delay of the timer. */
 export const createDeadlineGrace =
-  ({ clock, heldUpAtMs, leftOutcome }: DeadlineGraceDeps) =>
+  ({ clock, writesRejectedAtMs, leftOutcome }: DeadlineGraceDeps) =>
   (seq: number, command: Deadline, lateMs: number): number | null => {
     if (!hasGrace(command)) return null;
     const nowMs = clock.nowMs();
     if (lateMs > STOOD_STILL_MS) return nowMs + DEADLINE_GRACE_MS;
-    const heldUpMs = heldUpAtMs();
-    if (heldUpMs !== null && nowMs < heldUpMs + DEADLINE_GRACE_MS) return heldUpMs + DEADLINE_GRACE_MS;
+    const rejectedAtMs = writesRejectedAtMs();
+    if (rejectedAtMs !== null && nowMs < rejectedAtMs + DEADLINE_GRACE_MS) return rejectedAtMs + DEADLINE_GRACE_MS;
     const hasPendingOutcome = nowMs < command.dueAtMs + DEADLINE_GRACE_MS && leftOutcome?.(seq, command.n, false) !== undefined;
     return hasPendingOutcome ? nowMs + IN_HAND_MS : null;
   };

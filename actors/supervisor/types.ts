@@ -8,8 +8,8 @@ import type { Effect, GenerationEvent, Passed } from "../generation/types.ts";
 /** Whether a route accepts a new attempt now. `watchMs`: how long its jobs can be polled. */
 export type Gate = { kind: "open"; spec: RouteSpec; watchMs: number } | { kind: "closed"; reason: Passed["reason"] };
 
-/** Restores a generation by calling `goOn` once, immediately or after recovery. */
-export type TakingUp = (found: OpenGeneration, goOn: () => void) => void;
+/** Restores a generation by calling `restore` once, immediately or after recovery. */
+export type TakingUp = (found: OpenGeneration, restore: () => void) => void;
 
 export type SupervisorDeps = {
   clock: Clock;
@@ -26,7 +26,7 @@ export type SupervisorDeps = {
   /** Resolves when disk space may be available. */
   space: () => Promise<void>;
   /** Last time at which the store rejected writes because the disk was full or the database unavailable; null if never. */
-  heldUpAtMs: () => number | null;
+  writesRejectedAtMs: () => number | null;
   unfinished: (afterSeq: number, limit: number) => Promise<OpenGeneration[]>;
   /** Called after the `times`th consecutive read error. Resolves when the read should be retried. */
   unread: (of: { seq: number; id: string }, times: number, fault: unknown) => Promise<void>;

@@ -70,7 +70,7 @@ const deliveredOf = (id: string, attempts: readonly Attempt[], n: number | null)
 };
 
 export const createGenerationAdmin = ({ reads, post, decide, by, clock }: GenerationAdminDeps): GenerationAdmin => {
-  const pause = (ms: number) => new Promise<void>((goOn) => void clock.after(ms, goOn));
+  const pause = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
   const stateOf = async (seq: number, decision?: OperatorDecision): Promise<{ state: string; isTaken: boolean }> => {
     const events = await reads.eventsOf(seq);
     const isTaken = decision !== undefined && events.some(({ event }) => isCarriedOut(decision, event));

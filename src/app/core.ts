@@ -139,7 +139,7 @@ export const createCore = async (deps: CoreDeps): Promise<Core> => {
     },
     post,
     space: ledger.space,
-    heldUpAtMs: () => {
+    writesRejectedAtMs: () => {
       const [fullAtMs, unavailableAtMs] = [ledger.load().fullAtMs, deps.unavailableAtMs?.() ?? null];
       return fullAtMs === null ? unavailableAtMs : Math.max(fullAtMs, unavailableAtMs ?? fullAtMs);
     },
@@ -152,7 +152,7 @@ export const createCore = async (deps: CoreDeps): Promise<Core> => {
     },
     gate: routes.gate,
     breathe: () => new Promise((turn) => soon(turn)),
-    takingUp: deps.takingUp ?? ((_, goOn) => goOn()),
+    takingUp: deps.takingUp ?? ((_, restore) => restore()),
     perform: (seq, ask) => effects.perform(seq, ask),
     lateReport,
     stepped: (record, after) => {

@@ -35,11 +35,11 @@ self.onmessage = ({ data: { requested, stop } }: MessageEvent<ToThread>) => {
   const report = (message: FromThread) => self.postMessage(message);
   const flag = new Int32Array(stop);
   if (process.platform === "linux") setPriority(MODEST);
-  const goOn = () => {
+  const throwIfStopped = () => {
     if (Atomics.load(flag, 0) !== 0) throw new BackupError("stopped", "stopped: no files remain");
   };
   try {
-    report({ done: carryOut(requested, { report: createReporter(report), goOn }) });
+    report({ done: carryOut(requested, { report: createReporter(report), throwIfStopped }) });
   } catch (fault) {
     const name = fault instanceof Error ? fault.name : "";
     report({ fault: { name, kind: fault instanceof BackupError ? fault.kind : null, message: textOf(fault) } });

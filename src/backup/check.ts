@@ -128,7 +128,7 @@ export const checkBackup = (place: string, progress: Progress, only?: ReadonlySe
   const faults: Noted[] = [];
   const entries = manifest.entries.filter(({ path }) => only === undefined || only.has(path));
   for (const [at, entry] of entries.entries()) {
-    progress.goOn();
+    progress.throwIfStopped();
     progress.report(`checking ${at + 1} of ${entries.length} files`);
     const why = entryFault(place, entry, progress);
     if (why !== undefined) faults.push({ path: entry.path, why });

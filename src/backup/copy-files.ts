@@ -116,7 +116,7 @@ export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, 
 
   try {
     for (const [at, one] of wanted.entries()) {
-      progress.goOn();
+      progress.throwIfStopped();
       progress.report(`files ${at + 1} of ${wanted.length}`);
       bring(one);
     }

@@ -59,9 +59,9 @@ const NEXT_NAME_MS = 50;
 const DEMO_KEY_FILE = "demo-key";
 
 /** Returns a free name and its time. */
-const takeName = (dir: string, aheadMs: number, goOn: () => void): { name: string; takenAtMs: number } => {
+const takeName = (dir: string, aheadMs: number, throwIfStopped: () => void): { name: string; takenAtMs: number } => {
   for (;;) {
-    goOn();
+    throwIfStopped();
     const takenAtMs = Math.floor(Date.now() + aheadMs);
     const name = backupName(takenAtMs);
     if (!existsSync(join(dir, name))) return { name, takenAtMs };
@@ -105,14 +105,14 @@ const checkAndRepair = (aside: string, manifest: Manifest, placed: readonly Copi
     entries.set(path, entry);
     if (fault) noted.push(fault);
   }
-  const mended = write({ ...manifest, entries: [...entries.values()], faults: noted });
+  const repaired = write({ ...manifest, entries: [...entries.values()], faults: noted });
   const left = checkBackup(aside, progress, new Set(faults.map(({ path }) => path))).faults[0];
   if (left)
     throw new BackupError(
       "failed",
       `${join(aside, left.path)}: ${left.why}: the disk does not store written data; check the disk`,
     );
-  return mended;
+  return repaired;
 };
 
 const make = (
@@ -130,7 +130,7 @@ const make = (
   copyDatabase(dataDir, database);
   dropSides(database);
   syncPath(database);
-  progress.goOn();
+  progress.throwIfStopped();
   const figures = statsOfSnapshot(database, figuresOf);
   const before = newestOf(dir, figures.lineage);
   const nowMs = () => Date.now() + ask.aheadMs;
@@ -188,11 +188,11 @@ export const createBackup = (ask: CreateRequest, progress: Progress): CreatedBac
   try {
     return withDiskErrors(dir, () => {
       dropLeftovers(dir);
-      const { name, takenAtMs } = takeName(dir, ask.aheadMs, progress.goOn);
+      const { name, takenAtMs } = takeName(dir, ask.aheadMs, progress.throwIfStopped);
       const [aside, path] = [join(dir, incompleteName(name)), join(dir, name)];
       try {
         const { manifest, linked } = make({ ...ask, dir }, aside, takenAtMs, progress);
-        progress.goOn();
+        progress.throwIfStopped();
         renameSync(aside, path);
         syncPath(dir);
         const { entries, faults } = manifest;

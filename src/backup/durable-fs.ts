@@ -49,14 +49,17 @@ export const makeDirectory = (path: string): void => {
 };
 
 /** SHA-256 of a file in hex, and the size that was read. */
-export const hashFile = (path: string, { goOn }: Pick<Progress, "goOn">): { sha256: string; bytes: number } => {
+export const hashFile = (
+  path: string,
+  { throwIfStopped }: Pick<Progress, "throwIfStopped">,
+): { sha256: string; bytes: number } => {
   const hasher = new Bun.CryptoHasher("sha256");
   const piece = new Uint8Array(PIECE_BYTES);
   const file = openSync(path, "r");
   let bytes = 0;
   try {
     for (;;) {
-      goOn();
+      throwIfStopped();
       const read = readSync(file, piece, 0, piece.length, null);
       if (read === 0) break;
       hasher.update(piece.subarray(0, read));

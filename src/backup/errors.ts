@@ -15,11 +15,11 @@ export class BackupError extends Error {
   }
 }
 
-/** Progress and cancellation of long work: `goOn` throws if the work must stop. */
+/** Progress and cancellation of long work: `throwIfStopped` throws if the work must stop. */
 export type Progress = {
   report: (line: string) => void;
   /** @throws BackupError `stopped` */
-  goOn: () => void;
+  throwIfStopped: () => void;
 };
 
 /** Code of a system or SQLite error; empty for any other. */

@@ -90,7 +90,7 @@ const fill = (path: string, dir: string, manifest: Manifest, progress: Progress)
   );
   let database: Entry | undefined;
   for (const [at, entry] of manifest.entries.entries()) {
-    progress.goOn();
+    progress.throwIfStopped();
     progress.report(`restoring ${at + 1} of ${manifest.entries.length} files`);
     if (entry.path === DATABASE_FILE) database = entry;
     else restoreEntry(join(path, entry.path), join(dir, entry.path), entry, progress);

@@ -116,7 +116,7 @@ export const outcomeLines = (
   outcome: Outcome,
   { dir, isLocal, tookMs }: { dir: string; isLocal: boolean; tookMs: number },
 ): string[] => {
-  const { isMoved, to, source, target, files, mended, rows } = outcome;
+  const { isMoved, to, source, target, files, replaced, rows } = outcome;
   const verdicts = [...verdict(terminal, dir, source), ...(isMoved || target !== null ? verdict(terminal, to, target) : [])];
   if (!isMoved)
     return [
@@ -131,8 +131,8 @@ export const outcomeLines = (
     `migrated ${numberText(count)} rows to ${to} in ${durationText(tookMs)}`,
     ...(files === null ? [] : [`${numberText(files.files)} result files are in the bucket`]),
     ...(files?.missing ?? []).map(({ id, n, why }) => `${terminal.paint("yellow", "!")} ${id}, file ${n}: ${why}`),
-    ...(mended > 0
-      ? [`${numberText(mended)} texts contained characters that PostgreSQL cannot store; they were replaced by U+FFFD`]
+    ...(replaced > 0
+      ? [`${numberText(replaced)} texts contained characters that PostgreSQL cannot store; they were replaced by U+FFFD`]
       : []),
     ...nextSteps(outcome, dir, isLocal),
   ];

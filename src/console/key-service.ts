@@ -7,7 +7,7 @@ import { dayOf } from "../domain/calendar.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { AccountRow, StoreReads, UsageGrouping } from "../store/store.ts";
 import { keyViews } from "./keys.ts";
-import type { CreatedKeyDto, KeyRequest, KeysPage, KeyView, UsageView } from "./keys-dto.ts";
+import type { CreatedKeyDto, KeyRequest, KeysPage, KeyView, UsageDto } from "./keys-dto.ts";
 import { dayOfText, MAX_DAYS, usageView } from "./usage.ts";
 
 /** The user of a request, from the session. */
@@ -116,7 +116,7 @@ export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newRef
     usage: async (
       who: Requester,
       request: { account?: string | undefined; from?: string | undefined; to?: string | undefined; by: UsageGrouping },
-    ): Promise<UsageView> => {
+    ): Promise<UsageDto> => {
       const isOfAll = who.role !== "member" && request.account === undefined;
       const accountId = isOfAll ? null : (await accountFor(who, request.account)).id;
       if (request.by === "account" && accountId !== null && who.role === "member")

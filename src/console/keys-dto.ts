@@ -59,4 +59,4 @@ export type UsageLine = {
   medianWaitMs: number | null;
 };
 /** `GET /console/api/usage?from=2026-10-01&to=2026-10-31&by=day`. Days are in UTC, and days without generations are included. */
-export type UsageView = { by: UsageGrouping; from: string; to: string; total: UsageLine; lines: UsageLine[] };
+export type UsageDto = { by: UsageGrouping; from: string; to: string; total: UsageLine; lines: UsageLine[] };

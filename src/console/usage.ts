@@ -2,7 +2,7 @@
 import { DAY_MS, medianWaitMs } from "../domain/calendar.ts";
 import type { StoreReads, UsageGrouping, UsageRow } from "../store/store.ts";
 import { csvRow } from "./csv.ts";
-import type { UsageLine, UsageView } from "./keys-dto.ts";
+import type { UsageDto, UsageLine } from "./keys-dto.ts";
 
 /** A range of days, both ends inclusive, counted from 1970 in UTC. */
 export type UsageRequest = { fromDay: number; toDay: number; accountId: string | null; by: UsageGrouping };
@@ -39,7 +39,7 @@ const namesOf = async (reads: Reads, by: UsageGrouping, accountId: string | null
   return new Map((await reads.keys(accountId ?? undefined)).map(({ id, name, start }) => [id, name || `${start}…`]));
 };
 
-export const usageView = async (reads: Reads, request: UsageRequest): Promise<UsageView> => {
+export const usageView = async (reads: Reads, request: UsageRequest): Promise<UsageDto> => {
   const { by, fromDay, toDay, accountId } = request;
   const rows = await reads.usage(request);
   const names = await namesOf(reads, by, accountId);
@@ -54,7 +54,7 @@ export const usageView = async (reads: Reads, request: UsageRequest): Promise<Us
   return { by, from: dayText(fromDay), to: dayText(toDay), total: lineOf("", "Total", rows), lines };
 };
 
-export const usageCsv = ({ by, lines }: UsageView): string =>
+export const usageCsv = ({ by, lines }: UsageDto): string =>
   [
     csvRow([by, ...(by === "day" ? [] : ["name"]), "generations", "succeeded", "failed", "charged_usd", "median_wait_s"]),
     ...lines.map(({ of, name, count, succeeded, failed, chargedCredits, medianWaitMs: wait }) =>

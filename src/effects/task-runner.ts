@@ -90,15 +90,15 @@ const pauseIn =
         cancelTimer();
         reject(new LetGo());
       };
-      const goOn = () => {
+      const waited = () => {
         signal.removeEventListener("abort", stop);
         resolve();
       };
-      const cancelTimer = clock.after(ms, goOn);
+      const cancelTimer = clock.after(ms, waited);
       signal.addEventListener("abort", stop, { once: true });
       paused(() => {
         cancelTimer();
-        goOn();
+        waited();
       });
     });
 

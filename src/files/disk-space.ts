@@ -11,7 +11,7 @@ import { type Files, StorageRefused, StorageUnavailable } from "./port.ts";
 /** While the disk is full, a trial file is written at this interval. Its size is that of a typical next write. */
 const TRIAL_EVERY_MS = 5_000;
 const TRIAL_BYTES = 1024 * 1024;
-const TRIAL = "room-trial";
+const TRIAL = "space-trial";
 
 const isFullOf = (fault: unknown): boolean =>
   fault instanceof StorageRefused && !(fault instanceof StorageUnavailable) && /\b(?:ENOSPC|EDQUOT)$/.test(fault.message);

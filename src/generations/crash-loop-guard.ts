@@ -50,8 +50,8 @@ export type CrashLoopGuardDeps = {
 export type CrashLoop = {
   /** Counts this recovery as crashed until it has succeeded. */
   begin: () => Promise<void>;
-  /** Restores a generation by `goOn`: immediately, or after recovery and one by one during a crash loop. */
-  takingUp: (found: OpenGeneration, goOn: () => void) => void;
+  /** Restores a generation by `restore`: immediately, or after recovery and one by one during a crash loop. */
+  takingUp: (found: OpenGeneration, restore: () => void) => void;
   /**
    * Restores the postponed generations after recovery, beside all other work. Each is recorded first and watched briefly.
    * Resolves when all have succeeded.
@@ -76,7 +76,7 @@ export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
   /** Crashes before this start and their suspects. */
   let deaths = 0;
   const suspects = new Map<number, number>();
-  const putOff: { generation: OpenGeneration; goOn: () => void }[] = [];
+  const putOff: { generation: OpenGeneration; restore: () => void }[] = [];
   let isFetchingAny = false;
   let isMarked = false;
   let isStopped = false;
@@ -124,7 +124,7 @@ export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
    * Restores one generation and watches it briefly. A suspect is first left out for the same time, which clears it of crashes
    * from outside.
    */
-  const resume = async ({ generation, goOn }: (typeof putOff)[number], endMs: number): Promise<void> => {
+  const resume = async ({ generation, restore }: (typeof putOff)[number], endMs: number): Promise<void> => {
     const { seq } = generation;
     if ((suspects.get(seq) ?? 0) >= DOUBTED_AFTER) {
       await noteTakingUp(null, seq);
@@ -132,7 +132,7 @@ export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
     }
     await noteTakingUp(seq);
     if (isStopped) return;
-    goOn();
+    restore();
     await pause(0);
     if (isFetching(generation)) await settle(generation, Math.min(endMs, clock.nowMs() + SETTLE_MS));
     suspects.delete(seq);
@@ -153,10 +153,10 @@ export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
       await parkCauses();
       await noteTakingUp(null);
     },
-    takingUp: (generation, goOn) => {
+    takingUp: (generation, restore) => {
       isFetchingAny ||= isFetching(generation);
-      if (deaths < CAREFUL_AFTER || generation.snapshot === null || isSending(generation)) goOn();
-      else putOff.push({ generation, goOn });
+      if (deaths < CAREFUL_AFTER || generation.snapshot === null || isSending(generation)) restore();
+      else putOff.push({ generation, restore });
     },
     recovered: async () => {
       if (deaths < CAREFUL_AFTER) {

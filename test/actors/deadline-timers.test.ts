@@ -142,7 +142,7 @@ test("keeps a deadline that a generation sets while its deadline fires", () => {
 test("after a pause of the process, delays deadlines of submitted attempts by 30 s, but not queue deadlines", () => {
   const clock = handClock();
   const fired: string[] = [];
-  const putOffUntilMs = createDeadlineGrace({ clock, heldUpAtMs: () => null });
+  const putOffUntilMs = createDeadlineGrace({ clock, writesRejectedAtMs: () => null });
   const due = (seq: number, { kind }: Deadline) => fired.push(`${seq} ${kind} ${clock.nowMs()}`);
   const deadlines = createDeadlineTimers({ clock, due, putOffUntilMs });
   deadlines.open();
@@ -165,14 +165,14 @@ test("after a pause of the process, delays deadlines of submitted attempts by 30
 test("fires no deadline of a submitted attempt while the store is unavailable and for 30 s after", () => {
   const clock = handClock();
   const fired: number[] = [];
-  let heldUpMs: number | null = null;
-  const putOffUntilMs = createDeadlineGrace({ clock, heldUpAtMs: () => heldUpMs });
+  let rejectedAtMs: number | null = null;
+  const putOffUntilMs = createDeadlineGrace({ clock, writesRejectedAtMs: () => rejectedAtMs });
   const deadlines = createDeadlineTimers({ clock, due: (seq) => fired.push(seq), putOffUntilMs });
   deadlines.open();
   deadlines.set(1, at(1_000));
   deadlines.set(2, { kind: "start", n: 0, dueAtMs: 1_000 });
   for (let nowMs = 1_000; nowMs <= 600_000; nowMs += 1_000) {
-    heldUpMs = nowMs;
+    rejectedAtMs = nowMs;
     clock.run(nowMs);
   }
   expect(fired).toEqual([2]);
@@ -188,7 +188,7 @@ test("delays a route's deadline while a received response is uncommitted, by 30 
   const inHand = new Set(["1 1", "2 1"]);
   const leftOutcome = (seq: number, n: number) =>
     inHand.has(`${seq} ${n}`) ? ({ type: "accepted", n, job: { jobId: "j", urls: {} }, atMs: 0 } as never) : undefined;
-  const putOffUntilMs = createDeadlineGrace({ clock, heldUpAtMs: () => null, leftOutcome });
+  const putOffUntilMs = createDeadlineGrace({ clock, writesRejectedAtMs: () => null, leftOutcome });
   const deadlines = createDeadlineTimers({
     clock,
     due: (seq, { n }) => fired.push(`${seq} ${n} ${clock.nowMs()}`),

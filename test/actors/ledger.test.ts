@@ -28,7 +28,7 @@ const scene = () => {
     committed: (mutation) => reported.push(`committed ${mutation.mutation}`),
     unknown: () => reported.push("unknown"),
     full: () => reported.push("full"),
-    onSpace: () => reported.push("has room"),
+    onSpace: () => reported.push("has space"),
     defect: () => reported.push("defect"),
   });
   /** Waits a few turns of the event loop. */
@@ -154,7 +154,7 @@ test("on a full disk rejects submissions, keeps notes and retries them with grow
   await turns();
   expect([posts[2]?.state, joined.state]).toEqual(["kept", "kept"]);
   // After nine refused attempts, the ledger has reported once that the disk is full and once that it has space.
-  expect(reported).toEqual(["full", "has room", "committed mark-attempt", "committed mark-attempt"]);
+  expect(reported).toEqual(["full", "has space", "committed mark-attempt", "committed mark-attempt"]);
   expect(ledger.load()).toMatchObject({ isFull: false, fullAtMs: clock.nowMs() });
   await ledger.space();
 });

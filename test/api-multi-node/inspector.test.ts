@@ -8,7 +8,7 @@ import { nodeName } from "../../src/store/cluster-port.ts";
 import { eventually } from "../eventually.ts";
 import type { GenerationResource, Harness } from "../harness.ts";
 import { type HarnessOfNodes, openHarnessOfNodes } from "../harness-nodes.ts";
-import { lookOn, type Onlooker, socketUrl } from "../inspector/viewer.ts";
+import { connectViewer, socketUrl, type Viewer } from "../inspector/viewer.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 
 const IMAGE = "sim-image-1";
@@ -54,7 +54,7 @@ describe.skipIf(postgresReason !== undefined)("the inspector of one of three nod
     beforeEach(() => open(), 120_000);
 
     test("shows every transition of a generation on another node, in order and with the name of that node", async () => {
-      const eye = await lookOn(at(one));
+      const eye = await connectViewer(at(one));
       const { id } = await submitTo(two, harness, { prompt: "canary-elsewhere" });
       await eventually(() => eye.rows.get(id)?.actor === "ended", "its end");
       const events = await eventsOf(harness, id);
@@ -98,7 +98,7 @@ describe.skipIf(postgresReason !== undefined)("the inspector of one of three nod
     test("shows a viewer that connects late the generations of all nodes and their totals", async () => {
       const made = await Promise.all([one, two, three].map((node) => submitTo(node, harness, { prompt: "[sim:stuck]" })));
       for (const { id } of made) await harness.until(id, ({ status }) => status === "running");
-      const eye = await lookOn(at(three));
+      const eye = await connectViewer(at(three));
       await eventually(() => made.every(({ id }) => eye.rows.get(id)?.actor === "live"), "all three generations");
       const names = await Promise.all([one, two, three].map(nameOf));
       expect(made.map(({ id }) => eye.rows.get(id)?.node)).toEqual(names);
@@ -127,7 +127,7 @@ describe.skipIf(postgresReason !== undefined)("the inspector of one of three nod
       };
       await harness.until((await submitTo(two, harness, { prompt: "unseen" })).id);
       expect(asked).toEqual([]);
-      const eye = await lookOn(at(one));
+      const eye = await connectViewer(at(one));
       await eventually(() => asked.length > 2, "reads of other nodes");
       await eye.close();
       await eventually(() => one.components.watch.committed === null, "the end of watching");
@@ -140,7 +140,7 @@ describe.skipIf(postgresReason !== undefined)("the inspector of one of three nod
 
   test("shows the provider request of another node if inspector.prompts is enabled", async () => {
     await open(undefined, { GENROUTER_INSPECTOR__PROMPTS: "true" });
-    const eye = await lookOn(at(one));
+    const eye = await connectViewer(at(one));
     const { id } = await submitTo(three, harness, { prompt: "canary-shown" });
     await eventually(() => eye.rows.get(id)?.actor === "ended", "its end");
     const requests = eye.events.flatMap((event) =>
@@ -155,8 +155,8 @@ describe.skipIf(postgresReason !== undefined)("the inspector of one of three nod
 
     test("shows in live view and replay which node made each transition of a generation that another node takes over", async () => {
       // Either of the two can take it over: one viewer is then at that node, the other at a node that follows it.
-      const eyes = [await lookOn(at(one)), await lookOn(at(three))];
-      const everywhere = (holds: (eye: Onlooker) => boolean, what: string) => eventually(() => eyes.every(holds), what);
+      const eyes = [await connectViewer(at(one)), await connectViewer(at(three))];
+      const everywhere = (holds: (eye: Viewer) => boolean, what: string) => eventually(() => eyes.every(holds), what);
       const { id } = await submitTo(two, harness, { prompt: "[sim:slow=80]" });
       await everywhere((eye) => eye.rows.get(id)?.state === "running.polling", "its job");
       const [dead, alive] = [await nameOf(two), [await nameOf(one), await nameOf(three)]];

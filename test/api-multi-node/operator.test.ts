@@ -159,7 +159,7 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
       const alive = (await nodesShown()).filter(({ endedAtMs }) => endedAtMs === null);
       expect(ended).toMatchObject({ name: silent?.name, leaseEndsInMs: null, running: 0 });
       expect(ended.endedAtMs).not.toBeNull();
-      expect(alive.map(({ name }) => name)).toContain(ended.endedBy ?? "nobody");
+      expect(alive.map(({ name }) => name)).toContain(ended.endedBy ?? "no node");
       expect(alive.map(({ tookOver }) => tookOver).sort()).toEqual([0, 1]);
       await eventually(() => statuses(ear, id).at(-1) === "succeeded", "its end");
       const said = await nodesReported();

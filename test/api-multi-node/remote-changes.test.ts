@@ -55,7 +55,7 @@ const openOf = (one: Scripted): RemoteGenerationState => ({
 const others: Others = {
   written: async () => {
     asked.push("written");
-    if (isUnavailable) throw new Error("away");
+    if (isUnavailable) throw new Error("unavailable");
     return [...batches].filter(([epoch]) => epoch !== OWN).map(([epoch, batch]) => ({ epoch, batch }));
   },
   open: async (afterSeq, limit) => {

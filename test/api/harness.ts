@@ -118,7 +118,7 @@ export const WIDEST = "widest-common";
 export const DEAR = "a-dollar-a-second";
 
 /** Runs only at a provider without a credential. */
-export const KEYLESS = "nobody-runs-it";
+export const KEYLESS = "keyless-model";
 
 const MODELS: Record<string, JsonObject> = {
   [KEYLESS]: {
@@ -130,7 +130,7 @@ const MODELS: Record<string, JsonObject> = {
     input_kind: "common",
     fields: { prompt: { max_length: 100, required: true } },
     price: { unit: "image" },
-    routes: [{ id: `${KEYLESS}/nobody`, provider: "nobody", endpoint: "test/nobody", ...RATES }],
+    routes: [{ id: `${KEYLESS}/keyless`, provider: "keyless", endpoint: "test/keyless", ...RATES }],
   },
   [WIDEST]: {
     id: WIDEST,
@@ -179,7 +179,7 @@ export const wideCatalogue = (): Catalogue => {
   try {
     mkdirSync(join(dir, "models"));
     for (const [id, model] of Object.entries(MODELS)) writeFileSync(join(dir, "models", `${id}.json`), JSON.stringify(model));
-    return catalogueOver([...sampleCatalogue().models, ...loadCatalogue(dir, [...builtInProviders(), "nobody"]).models]);
+    return catalogueOver([...sampleCatalogue().models, ...loadCatalogue(dir, [...builtInProviders(), "keyless"]).models]);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

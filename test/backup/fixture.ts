@@ -5,7 +5,7 @@ import { type CreatedBackup, type CreateRequest, createBackup } from "../../src/
 import type { Progress } from "../../src/backup/errors.ts";
 import { type Harness, openHarness } from "../harness.ts";
 
-export const quiet: Progress = { report: () => undefined, goOn: () => undefined };
+export const quiet: Progress = { report: () => undefined, throwIfStopped: () => undefined };
 
 /** The clock of the harness starts on a fixed day; each backup is one second after the one before. */
 const STARTED_MS = Date.UTC(2026, 9, 19, 13);

@@ -9,7 +9,7 @@ const going = {
   report: (line: string) => {
     if (at.test(line)) process.kill(process.pid, "SIGKILL");
   },
-  goOn: () => undefined,
+  throwIfStopped: () => undefined,
 };
 if (what === "create") createBackup(askFor(from, to, { aheadMs: 0 }), going);
 else restoreBackup({ path: from, to, dryRun: false, networkDisk: false }, going);

@@ -1,4 +1,4 @@
-// Backups that are killed, stopped or out of room leave nothing that looks like a backup, and do not disturb the service.
+// Backups that are killed, stopped or out of space leave nothing that looks like a backup, and do not disturb the service.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -165,7 +165,7 @@ const disk = mountSmallDisk("64m");
 if (typeof disk === "string") process.stderr.write(`backups on a full disk are not tested here: ${disk}\n`);
 
 test.skipIf(typeof disk === "string")(
-  "a backup is rejected before any write when the disk has too little room, and the service continues",
+  "a backup is rejected before any write when the disk has too little space, and the service continues",
   async () => {
     if (typeof disk === "string") return;
     try {
@@ -181,14 +181,14 @@ test.skipIf(typeof disk === "string")(
 );
 
 test("a disk that fills up during a backup is reported in one line, and leaves no files", async () => {
-  // Enough room to begin, whatever the earlier tests have left in the data directory.
+  // Enough space to begin, whatever the earlier tests have left in the data directory.
   const bytes = [...filesBelow(data).values()].reduce((sum, { length }) => sum + length, 0);
   const full = mountSmallDisk(`${80 + Math.ceil(bytes / 2 ** 20)}m`);
   if (typeof full === "string") return void process.stderr.write(`not tested here: ${full}\n`);
   try {
     const { createBackup } = await import("../../src/backup/create.ts");
     const { askFor } = await import("./fixture.ts");
-    // Another program uses up the room that was free at the beginning.
+    // Another program uses up the space that was free at the beginning.
     const fill = (line: string) => {
       if (line.startsWith("copying"))
         try {
@@ -197,7 +197,7 @@ test("a disk that fills up during a backup is reported in one line, and leaves n
           writeFileSync(join(full.path, "..", "full"), "");
         }
     };
-    const making = () => createBackup(askFor(data, full.path, { aheadMs: 0 }), { report: fill, goOn: () => undefined });
+    const making = () => createBackup(askFor(data, full.path, { aheadMs: 0 }), { report: fill, throwIfStopped: () => undefined });
     expect(making).toThrow(/the disk is full \((SQLITE_FULL|ENOSPC)\); free space on it or choose another directory/);
     expect(namesIn(full.path)).toEqual([]);
   } finally {

@@ -34,7 +34,7 @@ const load = (harness: Harness) => {
   let submitted = 0;
   let allowed = MOST_MEANWHILE;
   let more = Promise.withResolvers<void>();
-  const goOn = () => {
+  const allowMore = () => {
     allowed = submitted + MOST_MEANWHILE;
     more.resolve();
     more = Promise.withResolvers();
@@ -76,12 +76,12 @@ const load = (harness: Harness) => {
   return {
     /** Returns the number of submissions so far, and permits some more. */
     submitted: () => {
-      goOn();
+      allowMore();
       return submitted;
     },
     stop: async () => {
       isOver = true;
-      goOn();
+      allowMore();
       await Promise.all(calls);
     },
   };

@@ -136,7 +136,7 @@ test("logs a failed backup, retries it after an hour and keeps the last good one
   begin();
   await pass(60_000, 1);
   const [good = ""] = states();
-  const unavailable = `${data}.away`;
+  const unavailable = `${data}.moved`;
   renameSync(join(data, "genrouter.db"), unavailable);
   await pass(DAY_MS, 2);
   expect(lines.at(-1)).toMatchObject({

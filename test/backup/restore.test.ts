@@ -105,7 +105,7 @@ test("keeps the target locked and its database unreadable as a store until the r
     expect(() => claimDirectory(to, { networkDisk: false, creation: false })).toThrow(/already running as pid/);
     expect(readFileSync(join(to, "genrouter.db"), "utf8")).toStartWith("A restore into this directory has not ended.");
   };
-  restoreBackup({ path, to, dryRun: false, networkDisk: false }, { report: look, goOn: () => undefined });
+  restoreBackup({ path, to, dryRun: false, networkDisk: false }, { report: look, throwIfStopped: () => undefined });
   expect(seen).toHaveLength(1);
 });
 
@@ -125,13 +125,13 @@ test("a restore that fails or is stopped removes everything that it wrote", () =
     if (steps > 8) throw new Error("stopped here");
   };
   expect(() =>
-    restoreBackup({ path, to, dryRun: false, networkDisk: false }, { report: () => undefined, goOn: stopping }),
+    restoreBackup({ path, to, dryRun: false, networkDisk: false }, { report: () => undefined, throwIfStopped: stopping }),
   ).toThrow();
   expect(existsSync(to)).toBe(false);
   mkdirSync(to);
   steps = 0;
   expect(() =>
-    restoreBackup({ path, to, dryRun: false, networkDisk: false }, { report: () => undefined, goOn: stopping }),
+    restoreBackup({ path, to, dryRun: false, networkDisk: false }, { report: () => undefined, throwIfStopped: stopping }),
   ).toThrow();
   expect(namesIn(to)).toEqual([]);
 });

@@ -52,8 +52,8 @@ const buildBefore = async (): Promise<string> => {
   return join(dir, "dist/genrouter");
 };
 
-type Told = { trial: Trial; seen: Seen };
-const tried = async (trial: Trial, world: World): Promise<Told> => {
+type TrialEnd = { trial: Trial; seen: Seen };
+const tried = async (trial: Trial, world: World): Promise<TrialEnd> => {
   try {
     return { trial, seen: await trial.run(world) };
   } catch (fault) {
@@ -62,7 +62,7 @@ const tried = async (trial: Trial, world: World): Promise<Told> => {
 };
 
 /** Runs all trials on one build: light ones concurrently, heavy ones one after the other. */
-const tryAll = async (genrouter: Genrouter, wanted: (id: string) => boolean): Promise<Told[]> => {
+const tryAll = async (genrouter: Genrouter, wanted: (id: string) => boolean): Promise<TrialEnd[]> => {
   let simulator = "";
   const front = openFront(() => simulator);
   const files = openFiles();

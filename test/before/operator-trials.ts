@@ -80,7 +80,7 @@ const wrongPassword = async (world: World): Promise<Seen> => {
   const answer = await fetch(`${url}/console/api/session`, {
     method: "POST",
     headers: { "content-type": "application/json", origin: url },
-    body: JSON.stringify({ email: "nobody@example.com", password: "wrong password" }),
+    body: JSON.stringify({ email: "unknown@example.com", password: "wrong password" }),
   });
   // The log line may follow the response.
   const lineOf = () =>

@@ -47,7 +47,7 @@ export type Env = {
   /** An earlier build, for the bench that compares with it. */
   before?: string;
   /** Prints the progress. */
-  tell: (line: string) => void;
+  report: (line: string) => void;
   /** Records a part of the bench that was unavailable, beside the results of the others. */
   skip: (part: string, reason: string) => void;
 };
@@ -58,7 +58,7 @@ export type Bench = {
   compares: string;
   run: (env: Env) => Promise<Result[]>;
   /** Informational (no target): short runs skip it unless it is named. */
-  isTold?: true;
+  isInformational?: true;
   /** A required option of the command line. */
   needs?: "before";
   /** Other load on the machine changes only its duration. */

@@ -40,5 +40,5 @@ export const spawnHeard = (words: readonly string[], set: Readonly<Record<string
     alive.delete(child);
     child.kill("SIGKILL");
   };
-  return { pid: child.pid, hear, tell: report, stop };
+  return { pid: child.pid, hear, report, stop };
 };

@@ -43,7 +43,7 @@ export const growth: Bench = {
   run: async (env) => {
     const many = manyOf(env.isShort);
     const homes: Two<StockedHome> = {
-      ours: await takeEnded(many, env.tell),
+      ours: await takeEnded(many, env.report),
       other: await makeStocked(FEW, "succeeded", { subject: PICTURES }),
     };
     const unplayed = copyStocked(homes.other);

@@ -7,7 +7,7 @@ import type { Unmeasured } from "./table.ts";
 export const RESULTS = "results.json";
 
 export type Measured = Result & { bench: string };
-export type Told = {
+export type RunResults = {
   /** Results with a target, and informational ones. */
   results: Measured[];
   notes: Measured[];
@@ -25,13 +25,13 @@ type Kept = { measured: Measured[]; skipped: Unmeasured[]; failed: Unmeasured[] 
 export const NOTHING: Kept = { measured: [], skipped: [], failed: [] };
 
 /** The results of the last run in a directory; undefined if there are none. */
-export const readInformational = (dir: string): Told | undefined => {
+export const readInformational = (dir: string): RunResults | undefined => {
   const path = join(dir, RESULTS);
-  return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Told) : undefined;
+  return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as RunResults) : undefined;
 };
 
 /** The results of benches that are not run again, if code and setting are the same; otherwise nothing. */
-export const keptOf = (dir: string, now: Pick<Told, "code" | "isShort">, again: readonly string[]): Kept => {
+export const keptOf = (dir: string, now: Pick<RunResults, "code" | "isShort">, again: readonly string[]): Kept => {
   const reported = readInformational(dir);
   if (reported?.code !== now.code || reported.isShort !== now.isShort) return NOTHING;
   const isOther = ({ bench }: { bench: string }) => !again.includes(bench);

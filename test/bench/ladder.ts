@@ -26,7 +26,7 @@ export const ladder: Bench = {
   name: "ladder",
   compares:
     "bare Bun.serve, bare Elysia, + body, + schema, + key, + one transaction each, + group commit, the service; informational (no target)",
-  isTold: true,
+  isInformational: true,
   run: (env) =>
     withService(
       { env: IN_LINE },

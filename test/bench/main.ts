@@ -7,7 +7,7 @@ import { namesOf, readFlags, refuse } from "../flags.ts";
 import { BENCHES } from "./all.ts";
 import { type Env, Skipped } from "./bench.ts";
 import { stopAllHeard } from "./child.ts";
-import { keptOf, type Measured, NOTHING, RESULTS, type Told } from "./kept.ts";
+import { keptOf, type Measured, NOTHING, RESULTS, type RunResults } from "./kept.ts";
 import { describeMachine, isInMemory, moveToLoadCore } from "./machine.ts";
 import { killServices } from "./service.ts";
 import { killRungs } from "./sides.ts";
@@ -55,9 +55,9 @@ const print = (text: string) => process.stdout.write(`${text}\n`);
 const report = (line: string) => process.stderr.write(`${line}\n`);
 const names = BENCHES.map(({ name }) => name);
 // Short runs skip informational benches.
-const usual = BENCHES.filter(({ isTold, needs }) => !(isTold && values.short) && (!needs || values[needs] !== undefined)).map(
-  ({ name }) => name,
-);
+const usual = BENCHES.filter(
+  ({ isInformational, needs }) => !(isInformational && values.short) && (!needs || values[needs] !== undefined),
+).map(({ name }) => name);
 const wanted = values.only === undefined ? usual : namesOf("only", values.only, names);
 const chosen = BENCHES.filter(({ name }) => wanted.includes(name));
 
@@ -94,7 +94,7 @@ const measured: Measured[] = [...kept.measured];
 const skipped: Unmeasured[] = [...kept.skipped];
 const failed: Unmeasured[] = [...kept.failed];
 const judgedOf = () => measured.filter(({ isNote }) => !isNote);
-const reported = (): Told => {
+const reported = (): RunResults => {
   const inOrder = measured.toSorted((a, b) => names.indexOf(a.bench) - names.indexOf(b.bench));
   return {
     ...{ results: inOrder.filter(({ isNote }) => !isNote), notes: inOrder.filter(({ isNote }) => isNote), skipped, failed },
@@ -133,7 +133,7 @@ for (const [at, bench] of chosen.entries()) {
       : { rounds: 7, roundMs: 3_000, warmAtMostMs: 60_000 },
     ...(yardstick === undefined ? {} : { yardstick }),
     ...(before === undefined ? {} : { before: resolve(before) }),
-    tell: say,
+    report: say,
     skip: (part, reason) => {
       skipped.push({ name: `${bench.name}, ${part}`, bench: bench.name, reason });
       say(`${part}: not measured: ${reason}`);

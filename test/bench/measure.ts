@@ -18,7 +18,7 @@ export const startMeter = (side: Side): Meter => {
   const ports = typeof port === "number" ? [port] : port;
   const path = join(scratch, `${crypto.randomUUID()}.json`);
   writeFileSync(path, JSON.stringify({ ports, streams } satisfies Target));
-  const { hear, tell: report, stop } = spawnHeard(onLoadCore([process.execPath, GENERATOR, path]));
+  const { hear, report, stop } = spawnHeard(onLoadCore([process.execPath, GENERATOR, path]));
   const cpu = openCpu(() => side.pids);
   const database = openCpu(databasePids);
   return {

@@ -68,7 +68,7 @@ export const weighAwake = (env: Env, within = withSample): Promise<Weight> =>
         await submitSome(stage, more, `awake-${running}`);
         await until(`${running} running generations`, () => atLeisure(() => pollingIn(stage.dir) === running), LONGEST_MS);
         const figures = await weigh(stage.dir);
-        env.tell(
+        env.report(
           `${running} running, ${figures.live} awake: ${(figures.rssBytes / 1e6).toFixed(1)} MB, heap ${(figures.heapBytes / 1e6).toFixed(1)} MB`,
         );
         return figures;
@@ -113,15 +113,15 @@ const passivated = async (env: Env): Promise<Result[]> => {
     const tasks = async () => (await fetchStats(dir, { collect: false })).tasks;
     await until(`${running} tasks`, () => atLeisure(async () => (await tasks()) === running), LONGEST_MS);
     const figures = await weigh(dir);
-    env.tell(
+    env.report(
       `${figures.running} running, ${figures.live} awake: ${(figures.rssBytes / 1e6).toFixed(1)} MB, heap ${(figures.heapBytes / 1e6).toFixed(1)} MB`,
     );
     await service.stop();
     return figures.rssBytes;
   };
   const homes = {
-    ours: await makeStocked(PASSIVATED, "running", { report: env.tell }),
-    other: await makeStocked(PASSIVATED, "succeeded", { report: env.tell, subject: PICTURES }),
+    ours: await makeStocked(PASSIVATED, "running", { report: env.report }),
+    other: await makeStocked(PASSIVATED, "succeeded", { report: env.report, subject: PICTURES }),
   };
   const kbEach: number[] = [];
   // Resident memory differs by a few percent between starts.
@@ -137,7 +137,7 @@ const passivated = async (env: Env): Promise<Result[]> => {
 export const memory: Bench = {
   name: "memory",
   compares:
-    "resident memory for each of 10,000 running, and of 100,000 running and put away, after full collections / 16 kB and 4 kB",
+    "resident memory for each of 10,000 running, and of 100,000 running and passivated, after full collections / 16 kB and 4 kB",
   // Its time limits are many times its normal duration.
   isPatient: true,
   run: async (env) => [...(await awake(env)), ...(await passivated(env))],

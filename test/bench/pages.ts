@@ -5,7 +5,7 @@ import { readSettings } from "../../src/config/load.ts";
 import { slotsWithin } from "../../src/providers/providers.ts";
 import { BENCHES } from "./all.ts";
 import type { Result } from "./bench.ts";
-import { readInformational, type Told } from "./kept.ts";
+import { type RunResults, readInformational } from "./kept.ts";
 import { figure, markdownOf } from "./table.ts";
 
 /** The results of `npm run bench -- --out test/bench`, and those of the benches with PostgreSQL. */
@@ -21,7 +21,7 @@ export const benchList = (): string =>
     BENCHES.map(({ name, compares }) => [`\`${name}\``, compares]),
   );
 
-const resultsOf = (of: Told | undefined, picture: string): string =>
+const resultsOf = (of: RunResults | undefined, picture: string): string =>
   of === undefined
     ? "Not run yet."
     : `${of.at.slice(0, 10)}, ${of.machine}, commit ${of.commit}${of.isShort ? ", the short setting" : ""}\n\n${picture}${markdownOf([...of.results, ...of.notes], of)}`;

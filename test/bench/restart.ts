@@ -66,7 +66,7 @@ export const restart: Bench = {
   name: "restart",
   compares: "100,000 running at the start: polls within 2 s; every deadline in the heap / SQLite reading the same rows",
   run: async (env) => {
-    const home = await makeStocked(IN_FLIGHT, "running", { report: env.tell });
+    const home = await makeStocked(IN_FLIGHT, "running", { report: env.report });
     const seen = { waits: [] as number[], recoveries: [] as number[], readies: [] as number[], reads: [] as number[] };
     for (let round = 0; round < env.starts; round += 1) {
       seen.reads.push(await readRows(home.dir));
@@ -88,7 +88,7 @@ export const restart: Bench = {
       seen.waits.push(Math.max(firstMs, longestMs));
       seen.recoveries.push(dur_ms);
       seen.readies.push(service.readyMs);
-      env.tell(
+      env.report(
         `round ${round + 1} of ${env.starts}: polls after ${firstMs.toFixed(0)} ms, later ones within ${longestMs.toFixed(0)} ms; recovery ${dur_ms} ms`,
       );
     }

@@ -58,7 +58,7 @@ export const joinedRounds = (parts: readonly Rounds[]): Pick<Rounds, "perSecond"
 export type RoundsPlan = Pick<Plan, "connections" | "rate"> & {
   rounds: number;
   forMs: number;
-  tell: (line: string) => void;
+  report: (line: string) => void;
   /** Connections during the warm-up; default: the same number. */
   warmConnections?: number;
   /** Rate during the warm-up; default: as fast as possible. */
@@ -140,7 +140,7 @@ export const playRounds = async <Name extends string>(
   plan: RoundsPlan,
   isRight: (status: string) => boolean,
 ): Promise<Record<Name, Rounds>> => {
-  const { rounds, forMs, connections, rate, tell: report, mayBeFull = false, together = false } = plan;
+  const { rounds, forMs, connections, rate, report, mayBeFull = false, together = false } = plan;
   const names = Object.keys(sides) as Name[];
   const accepted = Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
   const all = Object.fromEntries(names.map((name) => [name, [] as Measured[]])) as Record<Name, Measured[]>;

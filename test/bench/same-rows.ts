@@ -83,7 +83,7 @@ const differenceOf = (name: string, ours: Row[string] | undefined, other: Row[st
 export const requireSameRows = async (one: LifeSide, another: LifeSide): Promise<void> => {
   const snapshots = [await snapshotOf(one), await snapshotOf(another)];
   const otherwise = differenceOf("snapshot", snapshots[0], snapshots[1]);
-  if (otherwise !== null) throw new Error(`${one.name} and ${another.name} go on otherwise: ${otherwise}`);
+  if (otherwise !== null) throw new Error(`${one.name} and ${another.name} differ: ${otherwise}`);
   const [ours, others] = [one, another].map(({ dir, model }) => withDatabase(dir, (db) => rowsOf(db, model.id)));
   for (const [table] of TABLES) {
     const [mine, theirs] = [ours?.get(table) ?? [], others?.get(table) ?? []];

@@ -66,7 +66,7 @@ export const start: Bench = {
     const scratch = makeScratch("bench-start-");
     const binary = await compileBare(scratch);
     const few = await makeStocked(FEW, "succeeded", {});
-    const many = await takeEnded(MANY, env.tell);
+    const many = await takeEnded(MANY, env.report);
     const sides = [
       { start: () => startBare(binary), ms: [] as number[] },
       { start: () => startOurs(few.dir), ms: [] as number[] },
@@ -78,7 +78,7 @@ export const start: Bench = {
       for (const side of turn % 2 === 0 ? sides : sides.toReversed()) side.ms.push(await side.start());
     const [bare, withFew, withMany] = sides.map(({ ms }) => spreadOf(ms));
     if (!bare || !withFew || !withMany) throw new Error("a side was not started");
-    env.tell(`bare ${bare.median.toFixed(1)} ms, ${withFew.median.toFixed(1)} ms, ${withMany.median.toFixed(1)} ms`);
+    env.report(`bare ${bare.median.toFixed(1)} ms, ${withFew.median.toFixed(1)} ms, ${withMany.median.toFixed(1)} ms`);
     await endStocked(few);
     // In a short run the growth bench uses the same directory; the last user verifies it, which takes longer than these starts.
     if (env.isShort) giveBackEnded(MANY, many);

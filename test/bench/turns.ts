@@ -137,7 +137,7 @@ const mostAgain = (rounds: number): number => Math.floor(rounds / 3);
  */
 const playPairs = async <Name extends string>(
   turns: Readonly<Record<Name, Turn>>,
-  { lives: { rounds, warmAtMostMs }, tell: report }: Pick<Env, "lives" | "tell">,
+  { lives: { rounds, warmAtMostMs }, report }: Pick<Env, "lives" | "report">,
   pair: (at: number) => Promise<Record<Name, Round>>,
 ): Promise<Record<Name, Lives>> => {
   const names = Object.keys(turns) as Name[];
@@ -177,7 +177,7 @@ const playPairs = async <Name extends string>(
 /** Plays sides in turns (A B B A), after a common warm-up on both cores. */
 export const playTurns = <Name extends string>(
   turns: Readonly<Record<Name, Turn>>,
-  env: Pick<Env, "lives" | "tell">,
+  env: Pick<Env, "lives" | "report">,
 ): Promise<Record<Name, Lives>> => {
   const names = Object.keys(turns) as Name[];
   return playPairs(turns, env, async (at) => {
@@ -196,7 +196,7 @@ const turnsOf = <Name extends string>(sides: Readonly<Record<Name, LifeSide>>) =
 /** Plays whole generations on both sides in turns. */
 export const playLives = <Name extends string>(
   sides: Readonly<Record<Name, LifeSide>>,
-  env: Pick<Env, "lives" | "tell">,
+  env: Pick<Env, "lives" | "report">,
 ): Promise<Record<Name, Lives>> => playTurns(turnsOf(sides), env);
 
 /** Two sides on one core take turns in bursts of a second, so rounds are long and count as a whole. */
@@ -215,7 +215,7 @@ const wholeOf = (spread: Spread): Spread => {
  */
 export const playTogether = async <Name extends string>(
   sides: Readonly<Record<Name, LifeSide>>,
-  env: Pick<Env, "lives" | "tell">,
+  env: Pick<Env, "lives" | "report">,
 ): Promise<Record<Name, Lives>> => {
   const turns = turnsOf(sides);
   const names = Object.keys(turns) as Name[];

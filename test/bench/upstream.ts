@@ -113,7 +113,7 @@ export type Player = { pid: number; begin(): void; end(): Promise<void>; stop():
 export const startPlayer = async (script: string, plan: object, pinned = onLoadCore): Promise<Player> => {
   const path = join(scratch, `${crypto.randomUUID()}.json`);
   writeFileSync(path, JSON.stringify(plan));
-  const { pid, hear, tell: report, stop } = spawnHeard(pinned([process.execPath, script, path]));
+  const { pid, hear, report, stop } = spawnHeard(pinned([process.execPath, script, path]));
   await hear();
   return {
     ...{ pid, stop, begin: () => report("begin") },

@@ -16,7 +16,7 @@ globalThis.inPage = {
   },
   /** Pixels by which the page is wider than the screen. */
   overhang: () => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - innerWidth,
-  /** Short words that are broken although the page has room for them, with the text around them. */
+  /** Short words that are broken although the page has space for them, with the text around them. */
   brokenWords: () => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     const broken = [];
@@ -63,7 +63,7 @@ globalThis.inPage = {
     throw new Error("the active state did not become visible");
   },
   /** Scrolls the chart as far as possible from its active state. @returns whether the state is out of view now. */
-  panAway: () => {
+  panOut: () => {
     const frame = document.querySelector(".chart-frame");
     const corners = [0, frame.scrollHeight].flatMap((top) => [0, frame.scrollWidth].map((left) => ({ left, top })));
     return corners.some((corner) => {

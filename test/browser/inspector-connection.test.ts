@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { openVisitor } from "../console/signed-in.ts";
 import { type Harness, openHarness } from "../harness.ts";
-import { lookOn, tokenOf } from "../inspector/viewer.ts";
+import { connectViewer, tokenOf } from "../inspector/viewer.ts";
 import { openBrowser } from "./chromium.ts";
 import { watch } from "./watched.ts";
 
@@ -44,7 +44,7 @@ here("the live page without a connection", () => {
     60_000,
   );
 
-  test("tells members that the page is for operators and viewers", async () => {
+  test("shows members that the page is for operators and viewers", async () => {
     const harness = await abroad();
     const { page, close } = await openLive(harness, await openVisitor(harness, "member", harness.tenant));
     await said(page, "requires the role operator or viewer. Request the role from an operator");
@@ -56,7 +56,7 @@ here("the live page without a connection", () => {
   test("reports too many connections and connects when one is free", async () => {
     const harness = await openHarness();
     const { token } = tokenOf(harness, "viewer");
-    const others = await Promise.all(Array.from({ length: 100 }, () => lookOn(harness, `?token=${token}`)));
+    const others = await Promise.all(Array.from({ length: 100 }, () => connectViewer(harness, `?token=${token}`)));
     const { page, close } = await openLive(harness);
     await said(page, "Too many pages and programs are connected. Close some of them.");
     await said(page, AGAIN);

@@ -63,7 +63,7 @@ here("the live page", () => {
     await inPage("broughtIntoSight");
     // Enlarges the chart until it is larger than its frame.
     for (let press = 0; press < 3; press += 1) await page.getByRole("button", { name: "Larger" }).press("Enter");
-    expect(await inPage<boolean>("panAway")).toBe(true);
+    expect(await inPage<boolean>("panOut")).toBe(true);
     harness.clock.skip(280_000);
     await page.locator(".chart-state.is-active[data-state='succeeded']").waitFor();
     await inPage("broughtIntoSight");

@@ -97,14 +97,14 @@ here("the Play page", () => {
     const { page, inPage, close } = await openPlay();
     for (const label of ["an attempt begins on cheap", "a provider connection is available", "the response is lost"]) {
       await offer(page, label).first().focus();
-      expect(await inPage<boolean>("panAway")).toBe(true);
+      expect(await inPage<boolean>("panOut")).toBe(true);
       const before = await inPage<number>("scrolled");
       await page.keyboard.press("Enter");
       await inPage("broughtIntoSight");
       expect(await inPage<number>("scrolled")).toBe(before);
     }
     await page.getByRole("button", { name: "Wait 1 min" }).focus();
-    expect(await inPage<boolean>("panAway")).toBe(true);
+    expect(await inPage<boolean>("panOut")).toBe(true);
     await page.keyboard.press("Enter");
     await inPage("broughtIntoSight");
     await close();

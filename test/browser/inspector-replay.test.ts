@@ -147,7 +147,7 @@ here("the Replay page", () => {
       let unavailable = 0;
       for (const key of [...events.map(() => "ArrowLeft"), ...events.map(() => "ArrowRight")]) {
         // Regardless of how the chart was dragged.
-        if (await inPage<boolean>("panAway")) unavailable += 1;
+        if (await inPage<boolean>("panOut")) unavailable += 1;
         await page.keyboard.press(key);
         await inPage("broughtIntoSight");
         expect(await inPage<number>("scrolled")).toBe(before);
@@ -168,7 +168,7 @@ here("the Replay page", () => {
       await page.locator(".chart-frame").evaluate((frame) => frame.scrollIntoView({ block: "end" }));
       await page.keyboard.press("ArrowLeft");
       await inPage("broughtIntoSight");
-      expect(await inPage<boolean>("panAway")).toBe(true);
+      expect(await inPage<boolean>("panOut")).toBe(true);
       await inPage("keepMoves");
       await page.keyboard.press("ArrowLeft");
       await inPage("broughtIntoSight");

@@ -7,7 +7,7 @@ import { createActor, createMachine } from "xstate";
 import packageJson from "../../package.json" with { type: "json" };
 import { start } from "../../src/torture/crash/processes.ts";
 import { builtBinary } from "../built.ts";
-import { lookOn } from "../inspector/viewer.ts";
+import { connectViewer } from "../inspector/viewer.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 
 const BUILD_MS = 180_000;
@@ -26,7 +26,7 @@ const lacks = (why: string, isLacking: boolean): boolean => {
 };
 const isGlibc = process.platform === "linux" && run(["ldd", "--version"]).out.includes("GLIBC");
 const noLdd = lacks("only Linux with glibc and ldd has these libraries", !isGlibc);
-const noRoom = lacks("namespaces are not permitted here", noLdd || run(["unshare", "-r", "-m", "true"]).exitCode !== 0);
+const noNamespace = lacks("namespaces are not permitted here", noLdd || run(["unshare", "-r", "-m", "true"]).exitCode !== 0);
 
 const linkedTo = (): string[] => [...run(["ldd", binary]).out.matchAll(/\/\S+\.so\S*/g)].map(([path]) => path);
 
@@ -56,7 +56,7 @@ afterAll(async () => {
   }
 });
 
-test.skipIf(noRoom)(
+test.skipIf(noNamespace)(
   "the binary serves and delivers a generation in a root directory with only its libraries and /proc",
   async () => {
     const dir = makeScratch("gr-bare-");
@@ -96,7 +96,7 @@ test("the inspector of the binary sends generation events over a WebSocket and a
   const service = start([binary, "serve", "--simulate", "--port", "0", "--data", data], { GENROUTER_SIMULATOR__SPEED: "50" });
   const url = (await service.hears(/^url (\S+)$/m))[1] ?? "";
   await service.hears(/^curl /m);
-  const eye = await lookOn({ url });
+  const eye = await connectViewer({ url });
   const inspector = createWebSocketInspector({ url: `${url.replace("http", "ws")}/inspector/ws` });
   createActor(createMachine({ id: "robot", initial: "idle", states: { idle: {} } }), { inspect: inspector.inspect }).start();
   const words = ["generate", "sim-image-1", "--prompt", "a tin robot", "--data", data, "-o", join(data, "robot.png")];

@@ -50,7 +50,7 @@ const COLLECTS_MS = 300;
 const SPREAD = 0.5;
 const [FIRST_LOOK_MS, LONGEST_LOOK_MS, GROWS, LEAST, MORE] = [2000, 5000, 1.5, 0.85, 0.3];
 const MOST_IN_A_COMMIT = 1000;
-const JOURNEYS = 2;
+const ROUND_TRIPS = 2;
 const SAMPLE_MS = 97;
 
 const normal = (dice: Rng): number => Math.sqrt(-2 * Math.log(1 - dice.roll())) * Math.cos(2 * Math.PI * dice.roll());
@@ -99,7 +99,7 @@ export const simulate = (world: World): Seen => {
       }
       // Serialized and sent, processed by the database over two round trips, synced, and read again.
       thread.work(nodeMs / 2, () =>
-        agenda.after(JOURNEYS * world.roundTripMs, () =>
+        agenda.after(ROUND_TRIPS * world.roundTripMs, () =>
           database.work(linearAt(costs.commit.databaseMs, batch.length), () =>
             agenda.after(world.syncMs, () => thread.work(nodeMs / 2, done)),
           ),

@@ -87,8 +87,8 @@ describe("archive and verify against a bucket with planted faults", () => {
     for (let kept = 0; kept < whole.length; kept += 1) {
       // The next upload arrives, and the bucket withholds its response until the process has ended.
       let arrived = () => {};
-      const isHere = new Promise<void>((goOn) => {
-        arrived = goOn;
+      const isHere = new Promise<void>((resolve) => {
+        arrived = resolve;
       });
       const gone = Promise.withResolvers<void>();
       const stop = ({ method }: Asked) => method === "PUT" && bucket.objects.size === kept;
@@ -160,7 +160,7 @@ describe("archive and verify against a bucket with planted faults", () => {
       2,
       expect.stringMatching(/there is no archive in bucket results/),
     ]);
-    await bucket.away();
+    await bucket.interrupt();
     expect(await reported(archiving())).toEqual([
       75,
       expect.stringMatching(/cannot be reached \(\w+\); run the same command again/),

@@ -53,7 +53,7 @@ describe("catalogue check", () => {
       /expected a decimal string in USD.*, not 0\.02 \(at \/routes\/0\/rates\/0\/usd\)/,
     ],
     ["a rate with more than six decimals", '"usd": "0.02"', '"usd": "0.0200001"', /at most six decimals, not "0\.0200001"/],
-    ["an unknown provider", '"provider": "fal"', '"provider": "nobody"', /unknown provider nobody; known are /],
+    ["an unknown provider", '"provider": "fal"', '"provider": "unknown"', /unknown provider unknown; known are /],
     [
       "a default outside its options",
       '"default": "medium"',
@@ -134,7 +134,7 @@ describe("catalogue check", () => {
 
   test("prints the same lines as serve, which exits with 2 without a stack trace", async () => {
     const { text } = edited(DIALECT, '"submit": {', '"submits": {');
-    for (const dir of [folder(edited(WRITTEN, '"fal"', '"nobody"').text), folder(WRITTEN, { "providers/bfl.json": text })]) {
+    for (const dir of [folder(edited(WRITTEN, '"fal"', '"unknown"').text), folder(WRITTEN, { "providers/bfl.json": text })]) {
       const checked = await runHere(["catalogue", "check", dir]);
       const started = await runHere(["serve", "--simulate", "--port", "0", "--catalogue", dir, "--data", freshDir()]);
       expect(started.exit).toBe(2);
@@ -210,7 +210,7 @@ describe("a running service", () => {
     await until("recovery finished");
     const models = async () => (await (await fetch(`${url}/v1/models`)).json()) as object;
     const before = await models();
-    const { text, line } = edited(WRITTEN, '"provider": "fal"', '"provider": "nobody"');
+    const { text, line } = edited(WRITTEN, '"provider": "fal"', '"provider": "unknown"');
     writeFileSync(join(dir, "models/a.json"), text);
     service.kill("SIGHUP");
     await until("config reload rejected");
@@ -220,7 +220,7 @@ describe("a running service", () => {
     expect(JSON.parse(errors()[0] ?? "")).toMatchObject({
       msg: "config reload rejected",
       reason: expect.stringContaining(
-        `the previous configuration stays active; ${dir}/models/a.json:${line}: unknown provider nobody`,
+        `the previous configuration stays active; ${dir}/models/a.json:${line}: unknown provider unknown`,
       ),
     });
     // After a valid reload the service has the new catalogue, and diff compares with it.

@@ -58,7 +58,7 @@ describe("a provider's key", () => {
     expect((await run("providers", "set-key", "gemini-video", "--file", file)).out).toContain(" of gemini is stored");
     const keyed = ((await json("providers", "list")) as ProviderJson[]).filter(({ key }) => key !== null);
     expect(keyed.map(({ id }) => id)).toEqual(["gemini", "gemini-video"]);
-    expect((await run("routes", "list", "--provider", "nobody")).exit).toBe(4);
+    expect((await run("routes", "list", "--provider", "unknown")).exit).toBe(4);
   });
 
   test("is sealed under a new master key by rotate-master-key, and cannot be opened with the former one", async () => {
@@ -128,7 +128,7 @@ describe("a provider's key", () => {
 
   test("is rejected with a message when the provider, the file or the characters of the key are invalid", async () => {
     const { file, run, json } = await open();
-    const refusals: [words: string[], told: RegExp][] = [
+    const refusals: [words: string[], printed: RegExp][] = [
       [["providers", "set-key", "nope", "--file", file], /there is no provider account nope\n.*there are bfl, /s],
       [["providers", "set-key", "fal", "--file", join(file, "x")], /--file: /],
     ];

@@ -121,8 +121,8 @@ describe("genrouter reconcile", () => {
 
   test("rejects a provider without a list, an unknown provider and an invalid --since", async () => {
     expect(await run("vidu")).toMatchObject({ said: expect.stringContaining("no job list") });
-    const unknown = await runHere(["reconcile", "nobody", "--data", dir]);
-    expect([unknown.exit as number, unknown.err]).toEqual([4, expect.stringMatching(/^error: there is no provider nobody/)]);
+    const unknown = await runHere(["reconcile", "unknown", "--data", dir]);
+    expect([unknown.exit as number, unknown.err]).toEqual([4, expect.stringMatching(/^error: there is no provider unknown/)]);
     expect(await run("fal", "--since", "yesterday")).toMatchObject({ exit: 2, said: expect.stringContaining("--since") });
   });
 });

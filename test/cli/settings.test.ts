@@ -64,7 +64,7 @@ describe("a key of a provider", () => {
   test("can be a credential of the service manager", () => {
     const dir = freshDir();
     writeFileSync(join(dir, "providers.together-video.key"), "k\n");
-    writeFileSync(join(dir, "somebody-elses"), "x");
+    writeFileSync(join(dir, "another-file"), "x");
     expect(readSettings({ CREDENTIALS_DIRECTORY: dir }, {}, file).providers["together-video"]).toEqual({
       base_url: "http://x",
       key: "k",

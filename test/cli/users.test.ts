@@ -51,7 +51,7 @@ test("users invite creates a member of a new account, and rejects invalid argume
     [["invite", "ben@example.com"], 2, "needs an account"],
     [["invite", "ben@example.com", "--role", "king"], 2, "member, operator, viewer"],
     [["invite", "ben@example.com", "--account", "acc_none"], 4, "no account acc_none"],
-    [["reset", "nobody@example.com"], 4, "no user nobody@example.com"],
+    [["reset", "unknown@example.com"], 4, "no user unknown@example.com"],
     [["disable", "per_none"], 4, "no user per_none"],
   ] as const) {
     const reported = await run(dir, ...words);

@@ -5,7 +5,7 @@ import type { Span } from "./take-over.ts";
 
 export type ClusterServer = Server & {
   /** The times at which it was unavailable. */
-  away: Span[];
+  outages: Span[];
   /** A new, empty database. @returns its address */
   create(name: string): Promise<string>;
   drop(name: string): Promise<void>;
@@ -15,14 +15,14 @@ export type ClusterServer = Server & {
 
 export const openClusterServer = async (): Promise<ClusterServer> => {
   const server = await openServer();
-  const unavailable: Span[] = [];
+  const outages: Span[] = [];
   const report = async (statement: string) => {
     const line = await connect({ url: server.url("postgres"), prepare: true });
     await line.script(statement).finally(line.close);
   };
   return {
     ...server,
-    away: unavailable,
+    outages,
     create: async (name) => {
       await report(`CREATE DATABASE ${name}`);
       return server.url(name);
@@ -30,7 +30,7 @@ export const openClusterServer = async (): Promise<ClusterServer> => {
     drop: (name) => report(`DROP DATABASE ${name} WITH (FORCE)`),
     restart: async (how, pauseMs) => {
       const span = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
-      unavailable.push(span);
+      outages.push(span);
       await server.kill(how);
       await Bun.sleep(pauseMs);
       await server.start();

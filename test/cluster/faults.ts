@@ -73,9 +73,9 @@ export const openHarms = (scene: Scene, figures: Harmed) => {
     figures.killsInSending += found > 0 ? 1 : 0;
     figures.attemptsInSending += found;
   };
-  const killAll = async (some: readonly ClusterNode[], wasTold = false): Promise<void> => {
+  const killAll = async (some: readonly ClusterNode[], wasSignalled = false): Promise<void> => {
     const pids = some.map((node) => node.child().pid);
-    await Promise.all(some.map((node) => node.kill(wasTold)));
+    await Promise.all(some.map((node) => node.kill(wasSignalled)));
     figures.kills += some.length;
     for (const pid of pids) await countSending(pid);
     for (const node of some) later(node);
@@ -95,7 +95,7 @@ export const openHarms = (scene: Scene, figures: Harmed) => {
     figures.pauses += 1;
     const isKilled = roll() < KILLED_IN_PAUSE;
     const stillMs = between(STILL_MS);
-    const goOn = async () => {
+    const recover = async () => {
       const untilMono = performance.now() + LEASES_OF_PAUSE * leaseMs;
       let isEnded = false;
       while (!isEnded && performance.now() < untilMono) {
@@ -111,7 +111,7 @@ export const openHarms = (scene: Scene, figures: Harmed) => {
       if (isEnded) figures.wokenAfterTheirEnd += 1;
       await node.wake(isEnded, ENDS_WITHIN_MS);
     };
-    background(goOn());
+    background(recover());
   };
   const pauseBriefly = async () => {
     const node = pick();
@@ -137,7 +137,7 @@ export const openHarms = (scene: Scene, figures: Harmed) => {
     await killAll([node], true);
   };
   const roll3 = async () => {
-    const goOn = async () => {
+    const recover = async () => {
       for (const node of nodes) {
         if (!node.isWell()) continue;
         figures.completedDrains += 1;
@@ -145,7 +145,7 @@ export const openHarms = (scene: Scene, figures: Harmed) => {
         await node.begin();
       }
     };
-    background(goOn());
+    background(recover());
   };
 
   const cut = async () => {
@@ -164,12 +164,12 @@ export const openHarms = (scene: Scene, figures: Harmed) => {
     const child = node.strike();
     node.wire.stallAtCommit();
     figures.stalls += 1;
-    const goOn = async () => {
+    const recover = async () => {
       await Bun.sleep(between(STALL_MS));
-      node.wire.goOn();
+      node.wire.resume();
       await node.wake(await watch.isEnded(child.pid).catch(() => false), ENDS_WITHIN_MS);
     };
-    background(goOn());
+    background(recover());
   };
 
   const restartServer = (how: "crash" | "fast") => async () => {

@@ -5,8 +5,8 @@ import { type Child, type Ended, type Genrouter, until } from "../../src/torture
 import type { Wire } from "../postgres/proxy.ts";
 import type { Life } from "./take-over.ts";
 
-/** An end that was not a kill. `wasTold`: it had received SIGTERM. `wasCut`: its connection to the database had broken before. */
-export type OwnEnd = Ended & { pid: number; wasTold: boolean; wasCut: boolean; atMs: number; said: string };
+/** An end that was not a kill. `wasSignalled`: it had received SIGTERM. `wasCut`: its connection to the database had broken before. */
+export type OwnEnd = Ended & { pid: number; wasSignalled: boolean; wasCut: boolean; atMs: number; said: string };
 
 export type NodeParts = {
   genrouter: Genrouter;
@@ -35,8 +35,8 @@ export type ClusterNode = {
   wake(hasToEnd: boolean, withinMs: number): Promise<void>;
   /** Sends SIGTERM and waits for the exit. */
   drain(longestMs: number): Promise<void>;
-  /** Sends SIGKILL. `wasTold`: after a SIGTERM, so it may have exited before. */
-  kill(wasTold?: boolean): Promise<void>;
+  /** Sends SIGKILL. `wasSignalled`: after a SIGTERM, so it may have exited before. */
+  kill(wasSignalled?: boolean): Promise<void>;
   lives: Life[];
   ends: OwnEnd[];
   /** The last output line of each start that failed because the database was unavailable. */
@@ -60,21 +60,21 @@ export const openNode = (deps: NodeParts): ClusterNode => {
   let present: Child | undefined;
   let well: Life | undefined;
 
-  const note = async (child: Child, wasTold = false): Promise<Ended> => {
+  const note = async (child: Child, wasSignalled = false): Promise<Ended> => {
     const ended = await child.ended;
     if (ended.signal !== "SIGKILL")
       ends.push({
-        ...{ ...ended, pid: child.pid, wasTold, wasCut: wire.times() > 0 },
+        ...{ ...ended, pid: child.pid, wasSignalled, wasCut: wire.times() > 0 },
         ...{ atMs: Date.now(), said: child.output().slice(-SAID) },
       });
     return ended;
   };
-  const endsBySelf = async (child: Child, wasTold: boolean, withinMs: number): Promise<void> => {
+  const endsBySelf = async (child: Child, wasSignalled: boolean, withinMs: number): Promise<void> => {
     const tooLate = setTimeout(() => child.kill("SIGKILL"), withinMs);
-    const { signal } = await note(child, wasTold);
+    const { signal } = await note(child, wasSignalled);
     clearTimeout(tooLate);
     if (signal !== "SIGKILL") return;
-    const why = wasTold ? "had received SIGTERM" : "had been ended by another node";
+    const why = wasSignalled ? "had received SIGTERM" : "had been ended by another node";
     throw new Error(`a node that ${why} was still running after ${withinMs} ms:\n${child.output().slice(-SAID)}`);
   };
   const strike = (): Child => {
@@ -156,10 +156,10 @@ export const openNode = (deps: NodeParts): ClusterNode => {
       await endsBySelf(child, true, longestMs);
       counts.longestDrainMs = Math.max(counts.longestDrainMs, Date.now() - fromMs);
     },
-    kill: async (wasTold) => {
+    kill: async (wasSignalled) => {
       const child = strike();
       child.kill("SIGKILL");
-      await note(child, wasTold);
+      await note(child, wasSignalled);
     },
   };
 };

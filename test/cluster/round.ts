@@ -65,14 +65,14 @@ const settingsOf = ({ bucket, name, dir }: RoundPlan): Record<string, string> =>
  * SIGTERM without a database, or with a lost response of it, a node cannot record that it left.
  */
 const faultOfEnd = (
-  { code, signal, pid, wasTold, wasCut, atMs, said }: OwnEnd,
+  { code, signal, pid, wasSignalled, wasCut, atMs, said }: OwnEnd,
   isFenced: boolean,
   unavailable: readonly Span[],
 ): string[] => {
   const wasUnavailable = unavailable.some(({ fromMs, toMs }) => fromMs < atMs && toMs + GRACE_MS > atMs);
-  if (wasTold && code === 0) return [];
-  if (code === 70 && (isFenced || (wasTold && (wasUnavailable || wasCut)))) return [];
-  return [`process ${pid} exited with ${signal ?? code}${wasTold ? " after SIGTERM" : ""}: ${said}`];
+  if (wasSignalled && code === 0) return [];
+  if (code === 70 && (isFenced || (wasSignalled && (wasUnavailable || wasCut)))) return [];
+  return [`process ${pid} exited with ${signal ?? code}${wasSignalled ? " after SIGTERM" : ""}: ${said}`];
 };
 
 /** The checks that only the database can answer, and what follows from them. */
@@ -83,7 +83,10 @@ const judgeOwners = async (watch: Watch, nodes: readonly ClusterNode[], server: 
     await watch.stale(),
     await watch.unowned(),
   ];
-  const verdict = judgeTakeOvers({ deaths, taken, lives: nodes.flatMap(({ lives }) => lives), away: server.away }, LEASE_MS);
+  const verdict = judgeTakeOvers(
+    { deaths, taken, lives: nodes.flatMap(({ lives }) => lives), outages: server.outages },
+    LEASE_MS,
+  );
   const fenced = new Set(deaths.filter(({ isFenced }) => isFenced).map(({ pid }) => pid));
   const ends = nodes.flatMap((node) => node.ends);
   const checks: Check[] = [
@@ -101,7 +104,7 @@ const judgeOwners = async (watch: Watch, nodes: readonly ClusterNode[], server: 
     },
     {
       name: "a node exits only when another ended it, and with code 0 after SIGTERM",
-      faults: ends.flatMap((end) => faultOfEnd(end, fenced.has(end.pid), server.away)),
+      faults: ends.flatMap((end) => faultOfEnd(end, fenced.has(end.pid), server.outages)),
     },
   ];
   const figures = {
@@ -169,7 +172,7 @@ export const openWorld = async (plan: RoundPlan) => {
         place: { ...place, env: { ...settings, GENROUTER_STORE__URL: through } },
         bootKillMs: () => (nodes.length === NODES && roll() < BOOT_KILLED ? between(BOOT_MS) : undefined),
         mayHaveFailed: (fromMs, toMs) =>
-          wire.times() > 0 || server.away.some((span) => span.fromMs < toMs && span.toMs + GRACE_MS > fromMs),
+          wire.times() > 0 || server.outages.some((span) => span.fromMs < toMs && span.toMs + GRACE_MS > fromMs),
       }),
     );
   }

@@ -11,13 +11,9 @@ const GUARDIAN: Life = { pid: 12, fromMs: 0, toMs: EVER };
 
 const judged = (
   lastMs: number,
-  {
-    lives = [GUARDIAN],
-    away: unavailable = [],
-    deaths = [DEATH],
-  }: Partial<{ lives: Life[]; away: Span[]; deaths: Death[] }> = {},
+  { lives = [GUARDIAN], outages = [], deaths = [DEATH] }: Partial<{ lives: Life[]; outages: Span[]; deaths: Death[] }> = {},
 ) => {
-  const verdict = judgeTakeOvers({ deaths, taken: [{ epoch: 1, count: 3, lastMs }], lives, away: unavailable }, LEASE_MS);
+  const verdict = judgeTakeOvers({ deaths, taken: [{ epoch: 1, count: 3, lastMs }], lives, outages }, LEASE_MS);
   return { ...verdict, faults: verdict.faults.length, excused: verdict.excused.length };
 };
 
@@ -37,8 +33,8 @@ test.each<[string, Parameters<typeof judged>[1], boolean]>([
     false,
   ],
   ["no other node was up", { lives: [{ pid: 11, fromMs: 0, toMs: EVER }] }, false],
-  ["the database was unavailable meanwhile", { away: [{ fromMs: 13_000, toMs: 13_200 }] }, false],
-  ["the database had been unavailable before", { away: [{ fromMs: 8000, toMs: 9000 }] }, true],
+  ["the database was unavailable meanwhile", { outages: [{ fromMs: 13_000, toMs: 13_200 }] }, false],
+  ["the database had been unavailable before", { outages: [{ fromMs: 8000, toMs: 9000 }] }, true],
 ])("reports or excuses a later takeover when %s", (_why, scene, isFault) => {
   expect(judged(14_001, scene)).toMatchObject({ faults: isFault ? 1 : 0, excused: isFault ? 0 : 1, longestMs: 0 });
 });

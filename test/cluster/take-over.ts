@@ -20,15 +20,15 @@ const overlaps = (one: Span, other: Span) => one.fromMs < other.toMs && one.toMs
 
 /**
  * Another node has to be up from the expiry of a lease to two leases after its last renewal.
- * @param lives of the processes, and `away`: the outages of the database in its own time (one machine, one clock).
+ * @param lives of the processes, and `outages`: of the database in its own time (one machine, one clock).
  */
 export const judgeTakeOvers = (
   {
     deaths,
     taken,
     lives,
-    away: unavailable,
-  }: { deaths: readonly Death[]; taken: readonly TakenOver[]; lives: readonly Life[]; away: readonly Span[] },
+    outages,
+  }: { deaths: readonly Death[]; taken: readonly TakenOver[]; lives: readonly Life[]; outages: readonly Span[] },
   leaseMs: number,
 ): TakeOvers => {
   const verdict: TakeOvers = { faults: [], owners: 0, generations: 0, excused: [], longestMs: 0 };
@@ -51,7 +51,7 @@ export const judgeTakeOvers = (
       continue;
     }
     const isGuarded = cut.some(({ pid, fromMs, toMs }) => pid !== death.pid && fromMs <= bound.fromMs && toMs >= bound.toMs);
-    const wasUnavailable = unavailable.some((span) => overlaps(span, { fromMs: death.diedMs, toMs: bound.toMs }));
+    const wasUnavailable = outages.some((span) => overlaps(span, { fromMs: death.diedMs, toMs: bound.toMs }));
     if (isGuarded && !wasUnavailable)
       verdict.faults.push(`epoch ${epoch}: the last of ${count} generations was taken over after ${tookMs} ms`);
     else

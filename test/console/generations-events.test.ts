@@ -170,7 +170,7 @@ test("limits the streams of a user, and frees a place when a page is closed", as
     const again = await fetch(`${stage.url}/console/api/events`, { headers: { cookie: "who=member" } });
     await again.body?.cancel();
     return again.status === 200;
-  }, "room for another");
+  }, "space for another");
   for (const { leave } of [...open, theirs]) leave();
 });
 

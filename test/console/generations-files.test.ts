@@ -75,7 +75,7 @@ test("proxies a file from a bucket, whole and in ranges, with our hash as ETag a
     hostname: "127.0.0.1",
     fetch: (request) => {
       const [, from, to] = /bytes=(\d+)-(\d+)/.exec(request.headers.get("range") ?? "") ?? [];
-      if (request.url.endsWith("away")) return new Response("SlowDown", { status: 503 });
+      if (request.url.endsWith("unavailable")) return new Response("SlowDown", { status: 503 });
       const headers = { "content-type": "video/mp4", "x-amz-request-id": "canary", etag: '"theirs"' };
       if (from === undefined) return new Response(bytes, { headers });
       const range = { "content-range": `bytes ${from}-${to}/${bytes.length}` };
@@ -91,7 +91,7 @@ test("proxies a file from a bucket, whole and in ranges, with our hash as ETag a
     expect([part.status, part.headers.get("content-range"), (await part.bytes()).length]).toEqual([206, "bytes 5-9/100000", 5]);
     expect((await ask({ range: "bytes=5-9", "if-range": '"another"' })).status).toBe(200);
     expect((await ask({ "if-none-match": `"${"5a".repeat(32)}"` })).status).toBe(304);
-    await expect(serveThrough(`${bucket.url}away`, "00", new Request("http://here/"))).rejects.toThrow("503");
+    await expect(serveThrough(`${bucket.url}unavailable`, "00", new Request("http://here/"))).rejects.toThrow("503");
   } finally {
     await bucket.stop(true);
   }

@@ -46,7 +46,7 @@ test("throttles password guesses from one address, and no other client behind th
   await setUp(harness);
   const signIn = (from: string, email: string, password: string) =>
     visit(harness).ask("POST", "/console/api/session", { email, password }, { "x-forwarded-for": `10.9.9.9, ${from}` });
-  const tries = Array.from({ length: 52 }, (_, n) => signIn("203.0.113.9", `nobody${n}@example.com`, "wrong horse battery"));
+  const tries = Array.from({ length: 52 }, (_, n) => signIn("203.0.113.9", `unknown${n}@example.com`, "wrong horse battery"));
   const statuses = (await Promise.all(tries)).map(({ status }) => status);
   expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(2);
   expect((await signIn("203.0.113.9", "ada@example.com", PASSWORD)).status).toBe(429);

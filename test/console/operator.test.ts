@@ -157,7 +157,7 @@ test("stores a provider key sealed and never returns it in a response or a log l
     await users.ask("operator", "POST", "providers/stability/key", { key: canary }),
     await users.ask("operator", "POST", "providers/stability/key", { key: canary, more: canary }),
     await users.ask("operator", "POST", "providers/stability/key", { key: `${canary} ${canary}` }),
-    await users.ask("operator", "POST", "providers/nobody/key", { key: canary }),
+    await users.ask("operator", "POST", "providers/unknown/key", { key: canary }),
     await users.ask("viewer", "POST", "providers/stability/key", { key: canary }),
   ];
   expect(answers.map(({ status }) => status)).toEqual([200, 400, 400, 404, 403]);

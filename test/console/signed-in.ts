@@ -21,7 +21,7 @@ export type Visitor = {
   email: string;
   cookie: string;
   csrf: string;
-  /** Requests a path of the service as a page does. `told` is empty if the response is not a JSON object. */
+  /** Requests a path of the service as a page does. `reported` is empty if the response is not a JSON object. */
   ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
   /** Signs in a browser context. */
   signIn(context: CookieJar): Promise<void>;

@@ -1,6 +1,6 @@
 // Usage and keys in the console: every day of a range, names, order by charge, and consistent CSV.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { KeyView, UsageView } from "../../src/console/keys-dto.ts";
+import type { KeyView, UsageDto } from "../../src/console/keys-dto.ts";
 import { dayOfText, dayText } from "../../src/console/usage.ts";
 import { DAY_MS, dayOf } from "../../src/domain/calendar.ts";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const RANGE = `from=${dayText(DAY - 1)}&to=${dayText(DAY + 2)}`;
 const ask = async (more = "by=day") =>
-  (await viewer.ask("GET", `/console/api/usage?${RANGE}&${more}`)).reported as unknown as UsageView;
+  (await viewer.ask("GET", `/console/api/usage?${RANGE}&${more}`)).reported as unknown as UsageDto;
 
 test("returns every day of the range, with zeros for days without a completed generation", async () => {
   const { lines, total, from, to } = await ask();

@@ -71,7 +71,7 @@ test("returns the same error for a wrong password, an unknown address and a disa
   const answers = await Promise.all(
     [
       { ...ADA, password: "wrong horse battery" },
-      { ...ADA, email: "nobody@example.com" },
+      { ...ADA, email: "unknown@example.com" },
       { ...ADA, email: "ben@example.com" },
       { ...ADA, email: "no address" },
     ].map((ask) => visit(harness).ask("POST", SESSION, ask)),

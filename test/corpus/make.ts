@@ -24,11 +24,11 @@ export const whyNotMade = (): string | undefined => {
   return missing.length === 0 ? undefined : `${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} not installed`;
 };
 
-/** Creates the whole corpus in a directory, in order. @param isAnew makes the committed files too, which needs more tools */
-export const makeCorpus = async (dir: string, isAnew = false): Promise<void> => {
+/** Creates the whole corpus in a directory, in order. @param isComplete makes the committed files too, which needs more tools */
+export const makeCorpus = async (dir: string, isComplete = false): Promise<void> => {
   for (const recipe of ALL) {
     if (existsSync(join(dir, recipe.name))) continue;
-    if (IS_KEPT.has(recipe) && !isAnew) await Bun.write(join(dir, recipe.name), await keptBytes(recipe));
+    if (IS_KEPT.has(recipe) && !isComplete) await Bun.write(join(dir, recipe.name), await keptBytes(recipe));
     else
       await makeOne(recipe, dir).catch((error: unknown) => {
         throw new Error(`${recipe.name}: ${String(Object(error).stderr ?? error)}`);

@@ -8,7 +8,7 @@ import { type Dice, drawOrder, type Order, RIGHT, WRONG } from "./orders.ts";
 
 /** `endsEarly`: stops ordering after the first unexpected end. */
 export type Plan = { wrong: number; right: number; seed: number; lanes: number; endsEarly?: boolean };
-/** `told`: the first unexpected ends, at most `MAX_REPORTED`. */
+/** `reported`: the first unexpected ends, at most `MAX_REPORTED`. */
 export type Outcome = {
   wrong: { planted: number; charged: number };
   right: { played: number; held: number };

@@ -164,7 +164,7 @@ const openScene = async ({ simulator, say }: RowWorld, where?: string) => {
     const endMono = performance.now() + patienceMs;
     while ((await unfinished()) > 0) {
       if (life.end()) fail(`it ended with ${life.end()?.code}: ${life.child.output().slice(-800)}`);
-      if (performance.now() > endMono) fail(`${await unfinished()} generations did not come to their end`);
+      if (performance.now() > endMono) fail(`${await unfinished()} generations did not end`);
       await Bun.sleep(30);
     }
     must((await account()).heldCredits === 0, "credits are held for nothing");

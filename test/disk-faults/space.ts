@@ -140,14 +140,14 @@ const resultsFull = (world: RowWorld): Promise<string> =>
 export const SPACE: readonly Row[] = [
   {
     name: "full-disk",
-    says: "a full disk: 503 busy without holds, reads continue, and all generations end when there is room",
+    says: "a full disk: 503 busy without holds, reads continue, and all generations end when there is space",
     play: onSmallDisk,
   },
   { name: "no-space", says: "ENOSPC from every file that grows: the same behaviour", play: onBudget },
   { name: "file-size", says: "a file size limit: exit 70, and the next start is clean", play: boundOnFiles },
   {
     name: "results-full",
-    says: "no room for result files: generations wait for it, and no route is given up",
+    says: "no space for result files: generations wait for it, and no route is given up",
     play: resultsFull,
   },
   {

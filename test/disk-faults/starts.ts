@@ -28,7 +28,7 @@ const used = async (scene: Scene, isStopped: boolean): Promise<void> => {
   }
 };
 
-const NOBODY = 65_534;
+const UNPRIVILEGED_ID = 65_534;
 /** Root may write to a directory that is read-only for others: this needs a read-only mount, or another user. */
 const readOnly = async (world: RowWorld): Promise<unknown> => {
   const disk = mountSmallDisk("16m");
@@ -57,7 +57,7 @@ const readOnly = async (world: RowWorld): Promise<unknown> => {
       chmodSync(scene.base, 0o755);
       spawnSync("chmod", ["755", scene.dir]);
     }
-    const before = isRoot ? `set -- setpriv --reuid=${NOBODY} --regid=${NOBODY} --clear-groups "$@"` : "";
+    const before = isRoot ? `set -- setpriv --reuid=${UNPRIVILEGED_ID} --regid=${UNPRIVILEGED_ID} --clear-groups "$@"` : "";
     await endsWith(scene.spawn({}, before), EXITS.unwritable, /cannot be written \(E/);
     chmodSync(scene.dir, 0o700);
     await scene.recovers();
@@ -91,14 +91,14 @@ const logGone = (world: RowWorld) =>
     await used(scene, false);
     const log = join(scene.dir, "genrouter.db-wal");
     must(existsSync(log), "a killed service leaves its log");
-    renameSync(log, `${log}.away`);
+    renameSync(log, `${log}.moved`);
     await endsWith(scene.spawn(), EXITS.usage, /genrouter\.db-wal is missing .*restore a backup/);
     const verified = await run([...BINARY, "verify", "--data", scene.dir]);
     must(
       verified.code === EXITS.usage && /is missing/.test(verified.output),
       `verify: exit ${verified.code}: ${verified.output.slice(0, 300)}`,
     );
-    renameSync(`${log}.away`, log);
+    renameSync(`${log}.moved`, log);
     await scene.recovers();
   });
 

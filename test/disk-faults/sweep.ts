@@ -49,7 +49,7 @@ const live = async (
   while (!end && performance.now() < endMono && (await scene.unfinished()) > 0) await Bun.sleep(20);
   if (end) return { end, isStarted: true, said: child.output() };
   const open = await scene.unfinished();
-  must(open === 0, `it went on, and ${open} generations never ended: ${child.output().slice(-800)}`);
+  must(open === 0, `it continued, and ${open} generations never ended: ${child.output().slice(-800)}`);
   child.kill("SIGTERM");
   const stopped = await child.ended;
   return { end: stopped.code === 0 ? undefined : stopped, isStarted: true, said: child.output() };

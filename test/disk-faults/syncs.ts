@@ -96,7 +96,7 @@ export const SYNCS: readonly Row[] = [
     says: "a failing sync: exit 70, and the next start verifies clean",
     play: (world) => failing(world, "EIO"),
   },
-  { name: "sync-full", says: "a sync without room: the same behaviour", play: (world) => failing(world, "ENOSPC") },
+  { name: "sync-full", says: "a sync without space: the same behaviour", play: (world) => failing(world, "ENOSPC") },
   { name: "sync-50ms", says: "syncs of 50 ms: reads stay quick, and no acknowledgement is lost", play: slow50 },
   {
     name: "sync-5s",

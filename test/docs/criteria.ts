@@ -62,7 +62,7 @@ export const CRITERIA: readonly Criterion[] = [
   },
   {
     reader: "a user",
-    promise: "Ctrl-C ends with 130 and says how to go on",
+    promise: "Ctrl-C ends with 130 and prints how to continue",
     held: [[SERVICE, "Ctrl-C ends generate with exit code 130 and prints the download command while the generation continues"]],
   },
   {

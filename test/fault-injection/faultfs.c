@@ -17,7 +17,7 @@ enum { WRITES, SYNCS, STRUCK, GROWN, ARMED, NUMBERS = 8 };
 static uint64_t own_board[NUMBERS] = {[ARMED] = 1};
 static volatile uint64_t *board = own_board;
 static uint64_t fail_write_at, fail_sync_at, budget;
-static int goes_on, refusal = EIO;
+static int is_repeated, refusal = EIO;
 static long slow_ms;
 static const char *match;
 
@@ -30,7 +30,7 @@ __attribute__((constructor)) static void begin(void) {
   if (!watch_directory("FAULTFS_DIR")) return;
   const char *name = getenv("FAULTFS_ERRNO"), *times = getenv("FAULTFS_TIMES"), *path = getenv("FAULTFS_BOARD");
   if (name != NULL) refusal = strcmp(name, "ENOSPC") == 0 ? ENOSPC : strcmp(name, "EDQUOT") == 0 ? EDQUOT : EIO;
-  goes_on = times != NULL && strcmp(times, "on") == 0;
+  is_repeated = times != NULL && strcmp(times, "on") == 0;
   fail_write_at = number_of("FAULTFS_FAIL_WRITE_AT");
   fail_sync_at = number_of("FAULTFS_FAIL_SYNC_AT");
   slow_ms = (long)number_of("FAULTFS_SLOW_SYNC_MS");
@@ -54,7 +54,7 @@ static int is_meant(int fd, struct stat *about) {
 /** Counts a call and returns whether it must fail. */
 static int strikes(int kind, uint64_t at) {
   uint64_t n = __sync_add_and_fetch(&board[kind], 1);
-  if (at == 0 || !board[ARMED] || (goes_on ? n < at : n != at)) return 0;
+  if (at == 0 || !board[ARMED] || (is_repeated ? n < at : n != at)) return 0;
   __sync_add_and_fetch(&board[STRUCK], 1);
   return 1;
 }
@@ -103,11 +103,11 @@ ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at) { return refuse
 ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at) { return refuses(fd, size, at + (off_t)size) ? -1 : REAL(pwrite64)(fd, bytes, size, at); }
 
 /** The result of statfs for a path, with the configured file system type. */
-static int tells(int told, uint64_t type, __typeof__(((struct statfs *)0)->f_type) *into) {
-  if (told == 0 && watched_length > 0 && type != 0) *into = (__typeof__(*into))type;
-  return told;
+static int with_type(int result, uint64_t type, __typeof__(((struct statfs *)0)->f_type) *into) {
+  if (result == 0 && watched_length > 0 && type != 0) *into = (__typeof__(*into))type;
+  return result;
 }
-int statfs(const char *path, struct statfs *about) { return tells(REAL(statfs)(path, about), number_of("FAULTFS_TYPE"), &about->f_type); }
-int statfs64(const char *path, struct statfs64 *about) { return tells(REAL(statfs64)(path, about), number_of("FAULTFS_TYPE"), &about->f_type); }
+int statfs(const char *path, struct statfs *about) { return with_type(REAL(statfs)(path, about), number_of("FAULTFS_TYPE"), &about->f_type); }
+int statfs64(const char *path, struct statfs64 *about) { return with_type(REAL(statfs64)(path, about), number_of("FAULTFS_TYPE"), &about->f_type); }
 int fsync(int fd) { return refuses_sync(fd) ? -1 : REAL(fsync)(fd); }
 int fdatasync(int fd) { return refuses_sync(fd) ? -1 : REAL(fdatasync)(fd); }

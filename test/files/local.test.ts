@@ -163,7 +163,7 @@ describe("disk errors", () => {
 
   const isRoot = process.getuid?.() === 0;
   test.skipIf(!isRoot)(
-    "rejects a write on a full file system, keeps existing files and writes again when there is room",
+    "rejects a write on a full file system, keeps existing files and writes again when there is space",
     async () => {
       const small = join(dir, "small");
       await mkdir(small);
@@ -175,8 +175,8 @@ describe("disk errors", () => {
         expect(await rejection(incoming.write(new Uint8Array(1024 * 1024)))).toBe("the disk returned an error: ENOSPC");
         await incoming.discard();
         expect(await textOf(files, "gen_1a", 1)).toBe("kept");
-        await put(files, "gen_1a", 2, "room again");
-        expect(await textOf(files, "gen_1a", 2)).toBe("room again");
+        await put(files, "gen_1a", 2, "space again");
+        expect(await textOf(files, "gen_1a", 2)).toBe("space again");
       } finally {
         spawnSync("umount", [small]);
       }

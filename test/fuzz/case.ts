@@ -1,6 +1,6 @@
 // Defines the fuzzer's cases as plain JSON, so that a failed one can be kept, and shell commands that repeat them.
-/** The key that a call carries; `none` sends no Authorization, `nobody` a key that does not exist. */
-export const CALLERS = ["own", "none", "nobody", "reader", "paused", "poor", "revoked"] as const;
+/** The key that a call carries; `none` sends no Authorization, `unknown` a key that does not exist. */
+export const CALLERS = ["own", "none", "unknown", "reader", "paused", "poor", "revoked"] as const;
 export type CallerName = (typeof CALLERS)[number];
 
 /** A request over an HTTP client. Words in braces (`{own}`, `{picture}`) are placeholders for values of the running service. */

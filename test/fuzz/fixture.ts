@@ -82,7 +82,7 @@ export const openWorld = async (served: Served, front = served.url): Promise<Wor
   const foreign = await submit(url, stranger.key, "a stranger's");
   const ends = [await ended(url, owner.key, done), await ended(url, owner.key, failed), await ended(url, stranger.key, foreign)];
   if (ends.join() !== "succeeded,failed,succeeded") throw new Error(`the first generations ended ${ends}`);
-  const keys = { nobody: newApiKey("test"), reader: reader.key, paused: paused.key, revoked: revoked.key, poor: poor.key };
+  const keys = { unknown: newApiKey("test"), reader: reader.key, paused: paused.key, revoked: revoked.key, poor: poor.key };
   return {
     served,
     url: front,

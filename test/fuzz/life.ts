@@ -86,7 +86,7 @@ export const playLife = async (lane: Lane, life: Life): Promise<string[]> => {
       const none = await ask("GET", "/v1/generations/gen_00000000000000000000z");
       for (const at of ["", "/content", "/content/2"]) {
         const { status, text } = await ask("GET", `${path}${at}`, { key: lane.own.key });
-        must(status === 404 && text === none.text, `a stranger was told ${status} ${text.slice(0, 120)}`);
+        must(status === 404 && text === none.text, `a stranger received ${status} ${text.slice(0, 120)}`);
       }
     };
     const link = async () => {

@@ -104,7 +104,7 @@ export const openOracle = (document: JsonObject): Oracle => {
       if (!message.isWellFormed()) faults.push("its message holds half a surrogate pair");
       faults.push(
         ...INSIDE.filter(([, pattern]) => pattern.test(message)).map(
-          ([what]) => `its message tells ${what}: ${message.slice(0, 200)}`,
+          ([what]) => `its message contains ${what}: ${message.slice(0, 200)}`,
         ),
       );
     }
@@ -116,7 +116,8 @@ export const openOracle = (document: JsonObject): Oracle => {
     for (const [name, value] of headers) {
       if (!OF_HTTP.has(name) && !described.has(name)) faults.push(`the header ${name} is not described`);
       // The caller's request id is returned unchanged.
-      if (name !== "x-request-id" && /canary|gr_(?:live|test)_\w/.test(value)) faults.push(`the header ${name} tells a secret`);
+      if (name !== "x-request-id" && /canary|gr_(?:live|test)_\w/.test(value))
+        faults.push(`the header ${name} contains a secret`);
     }
     const must: Record<number, string> = { 401: "www-authenticate", 405: "allow", 429: "retry-after", 503: "retry-after" };
     const needed = must[status];
@@ -128,7 +129,7 @@ export const openOracle = (document: JsonObject): Oracle => {
     const faults = OF_ALL.filter((name) => !headers.has(name)).map((name) => `lacks the header ${name}`);
     const more = /^\/(?:(?:console|inspector)\/api|webhooks)\//.test(path) ? OF_CONSOLE : [];
     if (![200, 302, 401, 403, 404, 405, 426, ...more].includes(status)) faults.push(`${status} for a page`);
-    if (/canary|gr_(?:live|test)_\w/.test(text)) faults.push("the page tells a secret");
+    if (/canary|gr_(?:live|test)_\w/.test(text)) faults.push("the page contains a secret");
     return faults;
   };
 

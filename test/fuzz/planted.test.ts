@@ -248,7 +248,7 @@ const TWISTED: [defect: string, turn: Twist, says: RegExp][] = [
     (headers, { method, url }) => {
       if (method === "GET" && owners.has(url)) headers.set("authorization", owners.get(url) ?? "");
     },
-    /a stranger was told/,
+    /a stranger received/,
   ],
 ];
 /** The credential that submitted each generation. */

@@ -127,7 +127,7 @@ const callOf = (document: JsonObject, operation: Operation, isValid: boolean): f
   const methods = operation.method === "GET" ? fc.constantFrom("GET", "GET", "HEAD") : fc.constant(operation.method);
   const callers = isValid
     ? fc.constantFrom("own", "own", "own", "reader")
-    : fc.constantFrom("own", "none", "nobody", "reader", "paused", "revoked");
+    : fc.constantFrom("own", "none", "unknown", "reader", "paused", "revoked");
   return fc
     .record({
       method: isValid
@@ -136,7 +136,7 @@ const callOf = (document: JsonObject, operation: Operation, isValid: boolean): f
       parts: fc.tuple(...parts),
       headers: fc.tuple(...headers),
       query: queryOf(inPlace("query"), isValid),
-      as: operation.isKeyed ? callers : fc.constantFrom("none", "none", "own", "nobody"),
+      as: operation.isKeyed ? callers : fc.constantFrom("none", "none", "own", "unknown"),
     })
     .map(({ method, parts: named, headers: sent, query, as }): Call => {
       const filled = named.reduce((path, [name, text]) => path.replace(`{${name}}`, () => text), operation.template);
@@ -207,7 +207,7 @@ const stray: fc.Arbitrary<Call> = fc
       fc.constantFrom(...STRAY_PATHS),
       fc.array(fc.constantFrom(...SEGMENTS), { minLength: 1, maxLength: 4 }).map((parts) => `/${parts.join("/")}`),
     ),
-    as: fc.constantFrom("own", "none", "nobody"),
+    as: fc.constantFrom("own", "none", "unknown"),
   })
   .map(
     ({ method, path, as }): Call => ({
@@ -253,7 +253,7 @@ export const validCalls = (document: JsonObject, models: readonly ModelEntry[]):
     .tuple(request, fc.constantFrom(...models.map(({ id }) => id)), fc.boolean())
     .map(([value, id, isNamed]) => post(JSON.stringify(isNamed ? { ...(value as JsonObject), model: id } : value)));
   const callers = fc
-    .tuple(draftOf(models), fc.constantFrom("none", "nobody", "reader", "paused", "poor", "revoked"))
+    .tuple(draftOf(models), fc.constantFrom("none", "unknown", "reader", "paused", "poor", "revoked"))
     .map(([draft, as]) => post(writeDraft(draft), { as: as as Call["as"], expects: "refused" }));
   return fc.oneof(
     { weight: 10, arbitrary: fc.oneof(...others.map((operation) => callOf(document, operation, true))) },

@@ -82,12 +82,12 @@ export const openServed = async (dir: string, simulatorUrl?: string): Promise<Se
 };
 
 type Ask = { n: number; verb: "tenant" | "pause" | "revoke" | "rest" | "close"; words: unknown[] };
-type Told = { n: number; answer?: unknown; fault?: string };
+type Reply = { n: number; answer?: unknown; fault?: string };
 
 /** The child side of `spawnServed`: opens the service and performs the parent's commands. */
 export const serveOverIpc = async (dir: string, simulator: string): Promise<void> => {
   const served = await openServed(dir, simulator);
-  const report = (reported: Told) => process.send?.(reported);
+  const report = (reported: Reply) => process.send?.(reported);
   process.on("message", (message) => {
     const { n, verb, words } = message as Ask;
     const work = served[verb] as (...words: unknown[]) => Promise<unknown>;
@@ -122,7 +122,7 @@ export const spawnServed = async (dir: string, fell: (code: number | null) => vo
     stderr: "inherit",
     serialization: "json",
     ipc: (message) => {
-      const { n, answer, fault } = message as Told;
+      const { n, answer, fault } = message as Reply;
       const promise = waiting.get(n);
       waiting.delete(n);
       if (fault === undefined) promise?.resolve(answer);

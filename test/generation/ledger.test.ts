@@ -123,19 +123,19 @@ test("parks a generation whose settlement the store refuses, keeps its hold, fre
   expect(parked).toMatchObject({ status: "running", attempts: 1, cost_usd: null, output: null, reserved_usd: 0.2, error: null });
   expect((await first.balance()).held).toBe(20);
   expect(first.lines.filter(({ event }) => event === "generation parked")).toMatchObject([{ fields: { generation_id: id } }]);
-  const isTold = async (scene: typeof first) => {
+  const requireReported = async (scene: typeof first) => {
     expect((await scene.request("GET", "/readyz", { key: null })).status).toBe(200);
     expect([scene.components.stuck.count("parked"), scene.components.stuck.count("stopped")]).toEqual([1, 0]);
     const broken = (await scene.store.verify(scene.clock.nowMs())).filter(({ ok }) => !ok);
     expect(broken).toMatchObject([{ invariant: 9, offending: [{ generation: id }] }]);
   };
-  await isTold(first);
+  await requireReported(first);
   // Its place is free: the next generation runs and ends.
   const next = await first.begin();
   expect((await first.until(next.id)).status).toBe("succeeded");
   await lasting.die();
   const again = await lasting.reopen();
-  await isTold(again);
+  await requireReported(again);
   again.clock.skip(86_400_000);
   expect(await again.show(id)).toMatchObject({ status: "running", message: parked.message });
   expect(again.received()).toEqual(["fal", "fal"]);

@@ -175,9 +175,9 @@ test("aborts the download of an endless file after ten minutes and falls back", 
 test("falls back when the files arrive while the end of the collect time is being committed", async () => {
   const disk = testDisk();
   let isHeld = false;
-  let goOn: () => void = () => undefined;
+  let commitNow: () => void = () => undefined;
   const held = new Promise<void>((resolve) => {
-    goOn = resolve;
+    commitNow = resolve;
   });
   // The commit of the end of collecting is delayed until the files have arrived.
   const around = (store: Store): Store => ({
@@ -198,7 +198,7 @@ test("falls back when the files arrive while the end of the collect time is bein
   await scene.eventually(() => isHeld, "the end of the collect time");
   disk.accept();
   await scene.eventually(() => disk.kept() === 1, "the files");
-  goOn();
+  commitNow();
   await expectEnd(scene, id, { ends: 25, attempts: ["failed", "delivered"], received: ["fal", "replicate"] });
 });
 

@@ -52,7 +52,7 @@ export type Harness = {
 /** Opens a harness. `env` sets settings as the environment would. */
 export const openHarness = async (env: Record<string, string> = {}): Promise<Harness> => {
   const settings = readSettings({ GENROUTER_LOG__LEVEL: "debug", GENROUTER_LIMITS__BURST_PER_S: "100000", ...env });
-  const dir = await mkdtemp(join(tmpdir(), "door-"));
+  const dir = await mkdtemp(join(tmpdir(), "http-unit-"));
   const files = await createLocalStorage(dir);
   let nowMs = START_MS;
   const clock: Clock = { nowMs: () => nowMs, after: () => () => undefined };

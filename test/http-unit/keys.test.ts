@@ -146,7 +146,7 @@ describe("the rate limit", () => {
   test("allows 20 requests per account and second over all keyed paths, then returns 429 with Retry-After", async () => {
     await using small = await openHarness({ GENROUTER_LIMITS__BURST_PER_S: "20" });
     const record = small.addRecord();
-    const paths = [`/v1/generations/${record.id}`, `/v1/generations/${record.id}/content`, "/v1/generations/nobody"];
+    const paths = [`/v1/generations/${record.id}`, `/v1/generations/${record.id}/content`, "/v1/generations/unknown"];
     for (let i = 0; i < 20; i++) expect((await small.call(paths[i % 3] ?? "")).status).not.toBe(429);
     const refused = await small.submit('{"model":"m","input":{}}');
     expect(refused.headers.get("retry-after")).toBe("1");

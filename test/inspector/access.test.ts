@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { setUp } from "../console/visitor.ts";
 import { type Harness, openHarness } from "../harness.ts";
-import { lookOn, tokenOf } from "./viewer.ts";
+import { connectViewer, tokenOf } from "./viewer.ts";
 
 const PATHS = ["/inspector/ws", "/inspector/api/live"];
 
@@ -51,7 +51,7 @@ test("requires sign-in from this machine when a public address is set", async ()
 test("accepts a token from any origin until it expires", async () => {
   const harness = await openHarness({ factor: 0, env: { GENROUTER_SERVER__PUBLIC_URL: "https://api.example" } });
   const { token, expiresAtMs } = tokenOf(harness, "viewer");
-  const eye = await lookOn(harness, `?token=${token}`, { origin: "http://localhost:5173" });
+  const eye = await connectViewer(harness, `?token=${token}`, { origin: "http://localhost:5173" });
   expect(eye.batches[0]?.hello).toEqual({ prompts: false, role: "viewer" });
   expect(await knock(harness, "/inspector/ws?token=gri_made-up")).toEqual({ status: 401, code: "unauthorized" });
   harness.clock.skip(expiresAtMs - harness.clock.nowMs());
@@ -64,7 +64,7 @@ test("rejects a token of a session after its sign-out", async () => {
   const harness = await openHarness({ factor: 0, env: { GENROUTER_SERVER__PUBLIC_URL: "" } });
   const ada = await setUp(harness);
   const { token } = await ada.ok("POST", "/inspector/api/token");
-  const eye = await lookOn(harness, `?token=${token}`, { origin: "http://localhost:5173" });
+  const eye = await connectViewer(harness, `?token=${token}`, { origin: "http://localhost:5173" });
   expect(eye.batches[0]?.hello?.role).toBe("operator");
   await eye.close();
   await ada.ok("DELETE", "/console/api/session");
@@ -97,7 +97,7 @@ test("accepts programs of this machine and pages of its own origin with the simu
   const harness = await openHarness();
   const { port } = new URL(harness.url);
   for (const headers of [{}, { origin: harness.url }, { origin: `http://localhost:${port}`, host: `localhost:${port}` }]) {
-    const eye = await lookOn(harness, "", headers as Record<string, string>);
+    const eye = await connectViewer(harness, "", headers as Record<string, string>);
     await eye.close();
   }
   await harness.close();

@@ -6,7 +6,7 @@ import { type Child, start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
-import { lookOn } from "./viewer.ts";
+import { connectViewer } from "./viewer.ts";
 
 const [on, off] = [makeScratch("inspector-"), makeScratch("inspector-")];
 let services: Child[] = [];
@@ -38,7 +38,7 @@ test("prints an address that a program can connect to, and the inspector shows i
   expect(Object.keys(asJson)).toEqual(["token", "url", "expires_at"]);
   expect(Date.parse(asJson.expires_at ?? "")).toBeGreaterThan(Date.now() + 60_000);
 
-  const eye = await lookOn({ url }, `?token=${asJson.token}`);
+  const eye = await connectViewer({ url }, `?token=${asJson.token}`);
   const inspector = createWebSocketInspector({ url: printed.out.trim().split(" ")[1] ?? "" });
   createActor(createMachine({ id: "robot", initial: "idle", states: { idle: {} } }), { inspect: inspector.inspect }).start();
   for (const endMono = performance.now() + 20_000; performance.now() < endMono; await new Promise((wake) => setTimeout(wake, 5)))
@@ -51,6 +51,6 @@ test("prints an address that a program can connect to, and the inspector shows i
 test("returns an error with a remedy when the inspector is disabled or no service runs", async () => {
   const refused = await runHere(["inspector", "token", "--data", off]);
   expect([refused.exit as number, refused.err]).toEqual([6, expect.stringContaining("set inspector.enabled to on")]);
-  const nobody = await runHere(["inspector", "token", "--data", makeScratch("inspector-")]);
-  expect([nobody.exit as number, nobody.err]).toEqual([1, expect.stringContaining("no service is running on")]);
+  const unserved = await runHere(["inspector", "token", "--data", makeScratch("inspector-")]);
+  expect([unserved.exit as number, unserved.err]).toEqual([1, expect.stringContaining("no service is running on")]);
 }, 60_000);

@@ -63,7 +63,7 @@ test("returns the same 404 to all when the inspector is disabled, signed in or n
   const operator = await openVisitor(harness, "operator", null);
   const answers = await Promise.all([
     askConsole(harness, ["GET", path]),
-    askConsole(harness, ["GET", "/inspector/api/generations/gen_nobody"]),
+    askConsole(harness, ["GET", "/inspector/api/generations/gen_unknown"]),
     askConsole(harness, ["POST", "/inspector/api/token"]),
     operator.ask("GET", path),
     operator.ask("POST", "/inspector/api/token"),

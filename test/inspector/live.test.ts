@@ -3,13 +3,13 @@ import { expect, test } from "bun:test";
 import type { MutationResult } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openHarness } from "../harness.ts";
-import { lookOn } from "./viewer.ts";
+import { connectViewer } from "./viewer.ts";
 
 const CANARY = "canary-4711";
 
 test("shows a generation in every stored state with its event, and then as ended", async () => {
   const harness = await openHarness();
-  const eye = await lookOn(harness);
+  const eye = await connectViewer(harness);
   const { id } = await harness.submit("sim-image-1", { prompt: "a kite [sim:fal:fail]" });
   await harness.until(id);
   await harness.eventually(() => eye.rows.get(id)?.actor === "ended", "the ended actor");
@@ -43,7 +43,7 @@ test("shows a late viewer every generation that has not ended: running, queued a
   const submit = () => harness.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
   const [first, second, third] = [await submit(), await submit(), await submit()];
   await harness.until(second.id, ({ status }) => status === "running");
-  const eye = await lookOn(harness);
+  const eye = await connectViewer(harness);
   const stands = (id: string) => eye.rows.get(id)?.state;
   await harness.eventually(() => stands(first.id) === "running.polling" && stands(second.id) === "running.polling", "both");
   expect(eye.rows.get(first.id)).toMatchObject({ model: "sim-image-1", route: "sim-image-1/fal", attempts: 1 });
@@ -51,7 +51,7 @@ test("shows a late viewer every generation that has not ended: running, queued a
   // One actor more than the limit of actors in memory: the other one is passivated, and its row remains.
   const inMemory = (of: typeof eye) => [first, second].map(({ id }) => of.rows.get(id)?.actor).sort();
   await harness.eventually(() => inMemory(eye)[1] === "none", "a passivated actor");
-  const late = await lookOn(harness);
+  const late = await connectViewer(harness);
   await harness.eventually(() => late.rows.get(third.id), "all rows");
   expect(inMemory(late)).toEqual(["live", "none"]);
   expect(late.batches.map(({ counts }) => counts?.generation).findLast((counts) => counts !== undefined)).toEqual({
@@ -82,10 +82,10 @@ test("does not show an event before its commit", async () => {
     },
   });
   const harness = await openHarness({ around });
-  const eye = await lookOn(harness);
+  const eye = await connectViewer(harness);
   const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
   await harness.eventually(() => isHeld, "the commit that is held back");
-  const late = await lookOn(harness);
+  const late = await connectViewer(harness);
   await harness.eventually(() => late.rows.get(id), "the row");
   for (const one of [eye, late]) expect(one.rows.get(id)?.state).toBe("running.submitting.sending");
   expect(eye.events.some(({ type, id: of }) => type === "accepted" && of === id)).toBe(false);
@@ -99,7 +99,7 @@ test("does not show an event before its commit", async () => {
 test("shows the context of the chosen actor, its earlier events, and an empty result for an unknown actor", async () => {
   const harness = await openHarness({ factor: 20 });
   const { id } = await harness.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
-  const eye = await lookOn(harness);
+  const eye = await connectViewer(harness);
   await harness.eventually(() => eye.rows.get(id)?.state === "running.polling", "polling");
   eye.say({ choose: id });
   const chosen = await harness.eventually(() => eye.batches.find((batch) => batch.chosen)?.chosen, "the chosen one");
@@ -114,12 +114,12 @@ test("shows the context of the chosen actor, its earlier events, and an empty re
     ["slotTaken", "running.submitting.intent", "running.submitting.sending", 2],
     ["accepted", "running.submitting.sending", "running.polling", 3],
   ]);
-  eye.say({ choose: "gen_nobody" });
+  eye.say({ choose: "gen_unknown" });
   const none = await harness.eventually(
-    () => eye.batches.find(({ chosen: of }) => of?.id === "gen_nobody")?.chosen,
+    () => eye.batches.find(({ chosen: of }) => of?.id === "gen_unknown")?.chosen,
     "the unknown actor",
   );
-  expect(none).toEqual({ id: "gen_nobody", row: null, context: null });
+  expect(none).toEqual({ id: "gen_unknown", row: null, context: null });
   await eye.close();
   await harness.close();
 }, 30_000);
@@ -131,7 +131,7 @@ test.each([
   "with inspector.prompts $prompts, a frame contains the prompt and the provider's message: $shows",
   async ({ prompts, shows }) => {
     const harness = await openHarness({ env: { GENROUTER_INSPECTOR__PROMPTS: prompts } });
-    const eye = await lookOn(harness);
+    const eye = await connectViewer(harness);
     const { id } = await harness.submit("sim-image-1", { prompt: `${CANARY} [sim:refuse]` });
     await harness.until(id);
     await harness.eventually(() => eye.rows.get(id)?.actor === "ended", "the ended actor");
@@ -150,13 +150,13 @@ test("follows commits only while a viewer is connected", async () => {
   const harness = await openHarness();
   const isFollowed = () => harness.components.watch.committed !== null;
   expect(isFollowed()).toBe(false);
-  const [one, two] = [await lookOn(harness), await lookOn(harness)];
+  const [one, two] = [await connectViewer(harness), await connectViewer(harness)];
   expect(isFollowed()).toBe(true);
   await one.close();
   expect(isFollowed()).toBe(true);
   await two.close();
   await harness.eventually(() => !isFollowed(), "no viewer");
-  const again = await lookOn(harness);
+  const again = await connectViewer(harness);
   const { id } = await harness.submit("sim-image-1", { prompt: "a kite" });
   await harness.eventually(
     () => again.events.some((event) => event.id === id && event.to === "succeeded"),

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { createWebSocketInspector, createWebSocketReceiver, type StatelyInspectionEvent } from "@statelyai/inspect";
 import { createActor, createMachine, fromPromise } from "xstate";
 import { type Harness, openHarness } from "../harness.ts";
-import { lookOn, socketUrl } from "./viewer.ts";
+import { connectViewer, socketUrl } from "./viewer.ts";
 
 const lamp = createMachine({
   id: "lamp",
@@ -11,7 +11,7 @@ const lamp = createMachine({
   states: { off: { on: { press: "on" } }, on: { on: { press: "off" } } },
 });
 const space = createMachine({
-  id: "room",
+  id: "lamp",
   initial: "dark",
   context: { visits: 0 },
   invoke: [
@@ -40,14 +40,14 @@ const ofType = <T extends StatelyInspectionEvent["type"]>(got: StatelyInspection
 
 test("shows the machine, nested machines and events of a program with the stock client", async () => {
   const harness = await openHarness();
-  const eye = await lookOn(harness);
+  const eye = await connectViewer(harness);
   const { inspector, actor } = program(harness);
   const rowOf = (name: string) => [...eye.rows.values()].find((row) => row.kind === "guest" && row.name === name);
   await harness.eventually(() => rowOf("ceiling") && rowOf("clock"), "its machines");
   actor.send({ type: "enter" });
   actor.getSnapshot().children.ceiling?.send({ type: "press" });
   await harness.eventually(() => rowOf("ceiling")?.state === "on", "the lamp");
-  const root = rowOf("room");
+  const root = rowOf("lamp");
   expect(root).toMatchObject({ state: "lit.air.warm, lit.light", actor: "live" });
   for (const name of ["ceiling", "clock"]) expect(rowOf(name)?.parent).toBe(root?.id);
   expect(rowOf("clock")?.state).toBe("active");
@@ -58,19 +58,19 @@ test("shows the machine, nested machines and events of a program with the stock 
   const chosen = await harness.eventually(() => eye.batches.find((batch) => batch.chosen)?.chosen, "the chosen one");
   expect(chosen).toMatchObject({
     context: { visits: 0 },
-    definition: { id: "room", states: { dark: {}, lit: { type: "parallel" } } },
+    definition: { id: "lamp", states: { dark: {}, lit: { type: "parallel" } } },
   });
   // A later viewer gets the same rows.
-  const late = await lookOn(harness);
+  const late = await connectViewer(harness);
   await harness.eventually(() => late.rows.size === eye.rows.size, "all rows");
   expect([...late.rows.values()].filter(({ kind }) => kind === "guest").map(({ name, state }) => [name, state])).toEqual([
-    ["room", "lit.air.warm, lit.light"],
+    ["lamp", "lit.air.warm, lit.light"],
     ["ceiling", "on"],
     ["clock", "active"],
   ]);
   // When the program disconnects, its actors end.
   inspector.stop();
-  await harness.eventually(() => rowOf("room")?.actor === "ended", "its end");
+  await harness.eventually(() => rowOf("lamp")?.actor === "ended", "its end");
   await Promise.all([eye.close(), late.close()]);
   await harness.close();
 }, 30_000);
@@ -111,16 +111,16 @@ test("sends the stock receiver the definitions, events and snapshots of our mach
 test("sends a late receiver the machines of other programs, each with a unique id", async () => {
   const harness = await openHarness();
   const [one, two] = [program(harness), program(harness)];
-  const eye = await lookOn(harness);
+  const eye = await connectViewer(harness);
   await harness.eventually(() => [...eye.rows.values()].filter(({ kind }) => kind === "guest").length === 6, "both programs");
   const got = receive(harness);
   const actors = () =>
     got.flatMap((event) => (event.type === "@xstate.actor" && event.sessionId.startsWith("guest") ? [event] : []));
   await harness.eventually(() => actors().length === 6, "their machines");
-  const roots = actors().filter(({ name }) => name === "room");
+  const roots = actors().filter(({ name }) => name === "lamp");
   expect(new Set(roots.map(({ sessionId }) => sessionId)).size).toBe(2);
   const ids = roots.map(({ sessionId }) => sessionId);
-  for (const { name, parentId } of actors()) if (name !== "room") expect(ids).toContain(parentId ?? "");
+  for (const { name, parentId } of actors()) if (name !== "lamp") expect(ids).toContain(parentId ?? "");
   two.actor.send({ type: "enter" });
   const seen = await harness.eventually(
     () => got.find((event) => event.type === "@xstate.event" && event.event.type === "enter"),
@@ -135,7 +135,7 @@ test("sends a late receiver the machines of other programs, each with a unique i
 
 test("limits the size, number and rate of frames from programs, and ignores invalid frames", async () => {
   const harness = await openHarness();
-  const eye = await lookOn(harness);
+  const eye = await connectViewer(harness);
   const socket = new WebSocket(socketUrl(harness, "/inspector/ws"));
   let closedWith = 0;
   socket.onclose = ({ code }) => {

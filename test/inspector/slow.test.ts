@@ -2,9 +2,9 @@
 import { expect, test } from "bun:test";
 import { openHarness } from "../harness.ts";
 import { openRawViewer } from "./raw-viewer.ts";
-import { lookOn, socketUrl } from "./viewer.ts";
+import { connectViewer, socketUrl } from "./viewer.ts";
 
-/** A program that reports one machine. `tell` sends snapshots with a context of 7,000 characters each. */
+/** A program that reports one machine. `report` sends snapshots with a context of 7,000 characters each. */
 const openProgram = async (url: string) => {
   const socket = new WebSocket(url);
   await new Promise<void>((resolve) => {
@@ -29,7 +29,7 @@ const openProgram = async (url: string) => {
 test("drops the oldest frames for a viewer that does not read, reports their number, and then sends the current state", async () => {
   const harness = await openHarness();
   const slow = await openRawViewer(harness.url, "/inspector/ws");
-  const eye = await lookOn(harness);
+  const eye = await connectViewer(harness);
   const programs = await Promise.all(Array.from({ length: 4 }, () => openProgram(socketUrl(harness, "/inspector/ws"))));
   await harness.eventually(() => eye.batches.at(-1)?.totals?.viewers === 2, "both viewers");
   const guestEvents = () => eye.events.filter(({ kind }) => kind === "guest").length;

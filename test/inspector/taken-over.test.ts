@@ -34,7 +34,7 @@ const own = (version: number, stateAfter: string): void => {
     version,
     stateAfter,
     atMs: version,
-    event: { type: "told" },
+    event: { type: "reported" },
     snapshot: null,
     attemptChanges: [],
   };
@@ -44,7 +44,7 @@ const own = (version: number, stateAfter: string): void => {
 /** Reports stored events: those from version `ownFrom` on are of this node, all others of the previous node. */
 const read = (versions: readonly number[], ownFrom: number): void => {
   const steps = versions.map((version) => ({
-    ...{ seq: 10, version, epoch: 2, atMs: version, event: { type: "told" }, stateAfter: "running.polling" },
+    ...{ seq: 10, version, epoch: 2, atMs: version, event: { type: "reported" }, stateAfter: "running.polling" },
     node: version >= ownFrom ? OWN : DEAD,
   }));
   follower?.onReport({

@@ -2,7 +2,7 @@
 import type { ActorRow, LiveBatch, SeenEvent } from "../../src/inspector/dto.ts";
 import type { Harness } from "../harness.ts";
 
-export type Onlooker = {
+export type Viewer = {
   batches: LiveBatch[];
   texts: string[];
   rows: Map<string, ActorRow>;
@@ -14,16 +14,16 @@ export type Onlooker = {
 export const socketUrl = (harness: Pick<Harness, "url">, path: string): string => `${harness.url.replace(/^http/, "ws")}${path}`;
 
 /** Connects and resolves after the hello of the service. Rejects if the service denies access. */
-export const lookOn = async (
+export const connectViewer = async (
   harness: Pick<Harness, "url">,
   more = "",
   headers: Record<string, string> = {},
-): Promise<Onlooker> => {
+): Promise<Viewer> => {
   const socket = new WebSocket(socketUrl(harness, `/inspector/api/live${more}`), { headers } as never);
-  const seen: Omit<Onlooker, "say" | "close"> = { batches: [], texts: [], rows: new Map(), events: [] };
+  const seen: Omit<Viewer, "say" | "close"> = { batches: [], texts: [], rows: new Map(), events: [] };
   await new Promise<void>((resolve, reject) => {
     socket.onclose = ({ code }) => reject(new Error(`closed with ${code}`));
-    socket.onerror = () => reject(new Error("turned away"));
+    socket.onerror = () => reject(new Error("rejected"));
     socket.onmessage = ({ data: reported }) => {
       const batch = JSON.parse(String(reported)) as LiveBatch;
       seen.texts.push(String(reported));

@@ -53,8 +53,8 @@ test("logs one line per submission with account, key, generation, status and err
   expect(answered(harness, "mine-3")).toEqual({ ...caller, request_id: "mine-3", status: 422, error_code: "invalid_input" });
 
   await harness.request("POST", "/v1/generations", { key: null, headers: { "x-request-id": "mine-4" }, body: {} });
-  const { account_id: _, key_id: __, ...nobody } = caller;
-  expect(answered(harness, "mine-4")).toEqual({ ...nobody, request_id: "mine-4", status: 401, error_code: "unauthorized" });
+  const { account_id: _, key_id: __, ...rest } = caller;
+  expect(answered(harness, "mine-4")).toEqual({ ...rest, request_id: "mine-4", status: 401, error_code: "unauthorized" });
   await harness.until(String(made.body.id));
 });
 
@@ -108,9 +108,9 @@ test("logs prompts only with log.prompts", async () => {
   const harness = await opened();
   await harness.until((await harness.submit("sim-image-1", { prompt: CANARY })).id);
   expect(JSON.stringify(harness.lines)).not.toContain(CANARY);
-  const telling = await opened({ env: { GENROUTER_LOG__PROMPTS: "true" } });
-  await telling.until((await telling.submit("sim-image-1", { prompt: CANARY })).id);
-  expect(telling.lines.find(({ event }) => event === "input measured")?.fields).toMatchObject({
+  const verbose = await opened({ env: { GENROUTER_LOG__PROMPTS: "true" } });
+  await verbose.until((await verbose.submit("sim-image-1", { prompt: CANARY })).id);
+  expect(verbose.lines.find(({ event }) => event === "input measured")?.fields).toMatchObject({
     model: "sim-image-1",
     input: JSON.stringify({ prompt: CANARY }),
   });

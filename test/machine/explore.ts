@@ -81,7 +81,7 @@ export const VARIANTS: readonly Variant[] = [
   { type: "retriedByOperator", of: "none", hasJob: true },
   ...NS.map((of): Variant => ({ type: "settledByOperator", of })),
 ];
-const WHY = { by: "Ada", reason: "as told", decidedAtMs: 1 };
+const WHY = { by: "Ada", reason: "as reported", decidedAtMs: 1 };
 
 export const nameOf = (variant: Variant) =>
   [
@@ -101,7 +101,7 @@ export const eventFor = (variant: Variant, snapshot: GenerationSnapshot, step: n
   const atMs = STARTED_AT_MS + (variant.late ? WAIT_MS : 0) + step;
   const n = { current: current?.n, watched: watched[0]?.n, stranger: 99, none: 0 }[variant.of];
   if (n === undefined) return null;
-  const failure: Failure = { class: variant.failure ?? "job_failed", detail: "as told" };
+  const failure: Failure = { class: variant.failure ?? "job_failed", detail: "as reported" };
   switch (variant.type) {
     case "begun": {
       const index = Math.min(nextRoute, plan.length - 1);
@@ -124,7 +124,7 @@ export const eventFor = (variant: Variant, snapshot: GenerationSnapshot, step: n
     case "collectTimeEnded":
       return { type: variant.type, n, atMs: Math.max(atMs, deadlineOf(snapshot)?.dueAtMs ?? 0) };
     case "parked":
-      return { type: "parked", reason: "as told", atMs };
+      return { type: "parked", reason: "as reported", atMs };
     case "failedByOperator":
       return { type: "failedByOperator", ...WHY, atMs };
     case "retriedByOperator":
@@ -160,7 +160,7 @@ export const eventFor = (variant: Variant, snapshot: GenerationSnapshot, step: n
     case "answerLost":
     case "resultUnreadable":
     case "storageRefused":
-      return { type: variant.type, n, detail: "as told", atMs };
+      return { type: variant.type, n, detail: "as reported", atMs };
     default:
       return { type: variant.type, n, atMs };
   }

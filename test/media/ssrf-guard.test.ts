@@ -4,7 +4,7 @@ import { type FetchOptions, guardedFetch } from "../../src/media/guarded-fetch.t
 import { BadAllowEntry, readAllowed } from "../../src/media/host-allowlist.ts";
 import { type Forbidden, isPublicAddress, type Resolve, vetAddresses, vetUrl } from "../../src/media/ssrf-guard.ts";
 
-const nobody = () => false;
+const noHost = () => false;
 
 const NOT_PUBLIC = `0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.254 127.0.0.1 127.255.255.255 169.254.0.1
 169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.1 192.0.2.1 192.88.99.1 192.168.0.1 192.168.255.255 198.18.0.1 198.19.255.255
@@ -54,10 +54,10 @@ const LOOPBACK = [
 
 describe("URLs", () => {
   test.each(LOOPBACK)("rejects loopback written as %s", (host) => {
-    expect(vetUrl(`https://${host}/x.png`, nobody)).toEqual({ kind: "forbidden", why: "its host has no public address" });
+    expect(vetUrl(`https://${host}/x.png`, noHost)).toEqual({ kind: "forbidden", why: "its host has no public address" });
   });
   test.each(NOT_PUBLIC.filter((address) => !address.includes("%")))("rejects the literal address %s", (address) => {
-    expect(vetUrl(`https://${address.includes(":") ? `[${address}]` : address}/`, nobody).kind).toBe("forbidden");
+    expect(vetUrl(`https://${address.includes(":") ? `[${address}]` : address}/`, noHost).kind).toBe("forbidden");
   });
 
   const refused: [string, string][] = [
@@ -80,7 +80,7 @@ describe("URLs", () => {
     ["", "not a URL"],
   ];
   test.each(refused)("rejects %s", (url, why) => {
-    const verdict = vetUrl(url, nobody);
+    const verdict = vetUrl(url, noHost);
     expect(verdict.kind).toBe("forbidden");
     expect(verdict.kind === "forbidden" && verdict.why).toContain(why);
   });
@@ -94,12 +94,12 @@ describe("URLs", () => {
     ["https://bücher.example/", "https://xn--bcher-kva.example/"],
   ];
   test.each(taken)("accepts %s", (url, href) => {
-    const verdict = vetUrl(url, nobody);
+    const verdict = vetUrl(url, noHost);
     expect(verdict.kind === "vetted" && [verdict.url.href, verdict.trusted]).toEqual([href, false]);
   });
 
   test("rejects a name if one of its addresses is private", async () => {
-    const vetted = vetUrl("https://example.com/", nobody);
+    const vetted = vetUrl("https://example.com/", noHost);
     if (vetted.kind !== "vetted") throw new Error("not vetted");
     const verdict = (addresses: string[]) => vetAddresses(vetted, async () => addresses);
     const no: Forbidden = { kind: "forbidden", why: "its host has no public address" };
@@ -161,7 +161,7 @@ describe("guardedFetch()", () => {
   };
   const options = (more: Partial<FetchOptions> = {}): FetchOptions => ({
     signal: AbortSignal.timeout(5000),
-    allows: nobody,
+    allows: noHost,
     ...more,
   });
 

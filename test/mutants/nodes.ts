@@ -64,7 +64,7 @@ export const NODE_MUTANTS: readonly Mutant[] = [
     seed: 25,
   },
   {
-    name: "nobody-takes-over",
+    name: "no-takeover",
     breaks: "Generations of a dead node are taken over only when no other node is alive.",
     standsFor: "every generation of a dead node is continued",
     patches: [

@@ -40,7 +40,7 @@ export type World = {
   disk: SmallDisk | undefined;
   beganMs: number;
   /** The spans in which the database, or another dependency of the trial, was unavailable. */
-  away: Span[];
+  outages: Span[];
   /** Stops the database and starts it again after `meanwhile`. */
   withoutDatabase(meanwhile: () => Promise<unknown>): Promise<void>;
   withoutBucket(meanwhile: () => Promise<unknown>): Promise<void>;
@@ -102,19 +102,19 @@ export const openWorld = async (plan: WorldPlan): Promise<World> => {
     const ready = begun().filter(({ probe }) => probe.isReady());
     return (ready.length > 0 ? ready : nodes).map((node) => node.url);
   };
-  const unavailable: Span[] = [];
+  const outages: Span[] = [];
   const during = async (take: () => Promise<unknown>, bring: () => Promise<unknown>, meanwhile: () => Promise<unknown>) => {
     const span = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
-    unavailable.push(span);
+    outages.push(span);
     await take();
     await meanwhile();
     await bring();
     span.toMs = Date.now();
   };
-  const load = beginLoad({ tenants, doors: proxies, callers: plan.callers, seed });
+  const load = beginLoad({ tenants, proxies, callers: plan.callers, seed });
   const ended = () => load.lines.filter(({ type }) => type === "seen").length;
   return {
-    ...{ plan, books, tenants, nodes, simulator, load, pooler, disk, beganMs: Date.now(), away: unavailable },
+    ...{ plan, books, tenants, nodes, simulator, load, pooler, disk, beganMs: Date.now(), outages },
     withoutDatabase: (meanwhile) => during(() => server.kill("fast"), server.start, meanwhile),
     withoutBucket: (meanwhile) =>
       during(

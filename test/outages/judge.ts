@@ -26,11 +26,11 @@ const silencesOf = ({ probe, lives }: SupervisedNode, toMs: number): Span[] =>
 
 const judgeNodes = (trial: Trial, world: World, toMs: number): { checks: Check[]; figures: Record<string, number> } => {
   const silences = world.nodes.map((node) => silencesOf(node, toMs));
-  const ends = world.nodes.flatMap(({ lives }) => lives.filter(({ end, wasTold }) => end !== null && !wasTold));
-  const [from] = world.away;
+  const ends = world.nodes.flatMap(({ lives }) => lives.filter(({ end, wasSignalled }) => end !== null && !wasSignalled));
+  const [from] = world.outages;
   const was503 = ({ probe }: SupervisedNode) =>
     probe.readiness.some(
-      ({ status, atMs }) => status === 503 && world.away.some((span) => atMs >= span.fromMs && atMs <= span.toMs + 5000),
+      ({ status, atMs }) => status === 503 && world.outages.some((span) => atMs >= span.fromMs && atMs <= span.toMs + 5000),
     );
   const left = trial.isOfDatabase || trial.isOfBucket ? world.nodes : world.nodes.slice(0, trial.smallDisk === undefined ? 0 : 1);
   // A node may not notice a short outage.
@@ -98,7 +98,7 @@ const orphansOf = async (world: World): Promise<Set<string>> => {
 
 /** Runs all checks except the alerts, while the nodes still run. */
 export const judge = async (trial: Trial, world: World): Promise<{ checks: Check[]; figures: Record<string, number> }> => {
-  const { tenants, load, away: unavailable, nodes } = world;
+  const { tenants, load, outages, nodes } = world;
   const toMs = Date.now();
   const stored: Stored[] = await reading(world.books, (reads) => readStored(reads, tenants));
   const keys = tenants.map(({ key }) => key);
@@ -107,7 +107,7 @@ export const judge = async (trial: Trial, world: World): Promise<{ checks: Check
   const balances = await balancesOf(world.books, tenants);
   const submissions = (await world.simulator.lines()).filter((line): line is Submission => line.type === "submission");
   const evidence: Evidence = { tenants, client: load.lines, submissions, stored, shown, balances };
-  const deaths = nodes.flatMap(({ lives }) => lives.flatMap(({ toMs, wasTold }) => (wasTold ? [] : [toMs])));
+  const deaths = nodes.flatMap(({ lives }) => lives.flatMap(({ toMs, wasSignalled }) => (wasSignalled ? [] : [toMs])));
   const orphans = await orphansOf(world);
   const purchases: Purchases = { evidence, deaths, confirmMs: world.plan.times.confirm_s * 1000, orphans };
   const twice = boughtTwice(purchases);
@@ -119,10 +119,10 @@ export const judge = async (trial: Trial, world: World): Promise<{ checks: Check
   const verified = await command(world, "verify", "--json");
   const inNodes = judgeNodes(trial, world, toMs);
   const duringOutage = submissions.filter(
-    (line) => isClear(line) && unavailable.some((span) => answeredMs(line) >= span.fromMs && answeredMs(line) <= span.toMs),
+    (line) => isClear(line) && outages.some((span) => answeredMs(line) >= span.fromMs && answeredMs(line) <= span.toMs),
   );
   const isOfAnswers =
-    trial.isOfDatabase && trial.name !== "cold-start" && (unavailable[0]?.toMs ?? 0) - (unavailable[0]?.fromMs ?? 0) > 5000;
+    trial.isOfDatabase && trial.name !== "cold-start" && (outages[0]?.toMs ?? 0) - (outages[0]?.fromMs ?? 0) > 5000;
   const failed = stored.filter(({ status }) => status === "failed");
   return {
     checks: [

@@ -10,7 +10,7 @@ import { MODELS } from "./catalogue.ts";
 export type LoadPlan = {
   tenants: readonly Tenant[];
   /** The URLs of the ready nodes, or of all nodes if none is ready. */
-  doors: () => readonly string[];
+  proxies: () => readonly string[];
   callers: number;
   seed: number;
 };
@@ -42,7 +42,7 @@ const orderOf = (seed: number, accounts: number, caller: number, n: number): Ord
   return { key, account, body, hash: hashOf(body) };
 };
 
-export const beginLoad = ({ tenants, doors: proxies, callers, seed }: LoadPlan): Load => {
+export const beginLoad = ({ tenants, proxies, callers, seed }: LoadPlan): Load => {
   const lines: ClientLine[] = [];
   const accepted: Accepted[] = [];
   const faults: string[] = [];

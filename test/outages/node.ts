@@ -6,7 +6,7 @@ import { until } from "../../src/torture/crash/processes.ts";
 import { openProbe, type Probe } from "./probe.ts";
 import type { Restarts } from "./unit.ts";
 
-export type Life = { pid: number; fromMs: number; toMs: number; end: Ended | null; wasTold: boolean; said: () => string };
+export type Life = { pid: number; fromMs: number; toMs: number; end: Ended | null; wasSignalled: boolean; said: () => string };
 export type SupervisedNode = {
   url: string;
   place: ServicePlace;
@@ -27,7 +27,7 @@ export const superviseNode = (genrouter: Genrouter, place: ServicePlace, restart
   const url = `http://127.0.0.1:${place.port}`;
   const lives: Life[] = [];
   let present: Child | undefined;
-  let isTold = false;
+  let isSignalled = false;
   let running: Promise<void> | undefined;
   let givenUp: string | undefined;
   let probe: Probe | undefined;
@@ -41,21 +41,28 @@ export const superviseNode = (genrouter: Genrouter, place: ServicePlace, restart
     const child = spawnService(genrouter, place);
     present = child;
     const life: Life = {
-      ...{ pid: child.pid, fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY, end: null, wasTold: false, said: child.output },
+      ...{
+        pid: child.pid,
+        fromMs: Date.now(),
+        toMs: Number.POSITIVE_INFINITY,
+        end: null,
+        wasSignalled: false,
+        said: child.output,
+      },
     };
     lives.push(life);
     const end = await child.ended;
-    Object.assign(life, { toMs: Date.now(), end, wasTold: isTold });
+    Object.assign(life, { toMs: Date.now(), end, wasSignalled: isSignalled });
     return end;
   };
   const run = async (): Promise<void> => {
     for (;;) {
       const end = await live();
-      if (isTold) return;
+      if (isSignalled) return;
       if (!restarts.follow(end)) givenUp = `it ended with ${end.signal ?? end.code}, after which the unit does not restart it`;
       await Bun.sleep(restarts.pauseMs);
       if (givenUp === undefined && isOverLimit()) givenUp = "it exceeded the start limit";
-      if (givenUp !== undefined || isTold) return;
+      if (givenUp !== undefined || isSignalled) return;
     }
   };
   const lastWords = () => lives.at(-1)?.said().slice(-SAID) ?? "";
@@ -79,7 +86,7 @@ export const superviseNode = (genrouter: Genrouter, place: ServicePlace, restart
       if (givenUp !== undefined) throw new Error(`${givenUp}:\n${lastWords()}`);
     },
     stop: async () => {
-      isTold = true;
+      isSignalled = true;
       await probe?.stop();
       present?.kill("SIGTERM");
       await running;

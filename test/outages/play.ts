@@ -39,8 +39,8 @@ const judgeAlerts = async (trial: Trial, world: World, alerts: Alerts): Promise<
 const stopped = (world: World): Check => ({
   name: "a node exits with 0 after SIGTERM",
   faults: world.nodes.flatMap(({ lives }) =>
-    lives.flatMap(({ end, wasTold, said }) =>
-      wasTold && end?.code !== 0 ? [`ended with ${end?.signal ?? end?.code}: ${said().slice(-600)}`] : [],
+    lives.flatMap(({ end, wasSignalled, said }) =>
+      wasSignalled && end?.code !== 0 ? [`ended with ${end?.signal ?? end?.code}: ${said().slice(-600)}`] : [],
     ),
   ),
 });

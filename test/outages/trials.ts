@@ -128,7 +128,7 @@ const diskFull = (seconds: number): Trial => ({
     if (!node || !other || !world.disk) throw new Error("the node or its disk is missing");
     const filler = join(world.disk.path, "filler");
     const span = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
-    world.away.push(span);
+    world.outages.push(span);
     const filled = spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=4096"], { encoding: "utf8" });
     if (!filled.stderr.includes("No space left")) throw new Error(`the disk was not filled: ${filled.stderr}`);
     await until("a node that is not ready", () => !node.probe.isReady(), READY_MS);

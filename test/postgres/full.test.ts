@@ -1,4 +1,4 @@
-// A PostgreSQL database on a full disk: it rejects whole batches, and continues when there is room again.
+// A PostgreSQL database on a full disk: it rejects whole batches, and continues when there is space again.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -20,7 +20,7 @@ describe.skipIf(typeof disk === "string")("a full database", () => {
     if (typeof disk !== "string") disk.drop();
   });
 
-  test("rejects a batch as a whole, and accepts it when there is room again", async () => {
+  test("rejects a batch as a whole, and accepts it when there is space again", async () => {
     if (typeof disk === "string") throw new Error(disk);
     const place = join(disk.path, "tablespace");
     mkdirSync(place);

@@ -1,8 +1,10 @@
 // A database outage longer than a lease ends no node: only a node with continuous access ends others.
 import { afterAll, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { connect } from "../../src/store/postgres/connections.ts";
 import { createRenewalStreak, renewLease } from "../../src/store/postgres/node-lease.ts";
-import { noteFormer } from "../../src/store/postgres/previous-lease.ts";
+import { noteFormer, readFormer } from "../../src/store/postgres/previous-lease.ts";
 import type { Store } from "../../src/store/store.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { admit, openAccount } from "../store/fixture.ts";
@@ -10,6 +12,12 @@ import { onPostgres } from "./databases.ts";
 import { checkNodes, openNodes } from "./nodes.ts";
 
 afterAll(dropDirs);
+
+test("reads since when the store was unreachable from the file of a build before the first release", () => {
+  const dir = freshDir();
+  writeFileSync(join(dir, "node.json"), '{"epoch":7,"openedAtMs":1000,"awaySinceMs":2000}\n');
+  expect(readFormer(dir)).toEqual({ epoch: 7, openedAtMs: 1000, unavailableSinceMs: 2000 });
+});
 
 const LEASE_MS = 3000;
 const LONG_MS = 30_000;

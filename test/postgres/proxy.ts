@@ -7,9 +7,9 @@ export type Wire = {
   cutBeforeCommit(): void;
   /** The next COMMIT is executed, and its response does not arrive. */
   cutAfterCommit(): void;
-  /** From the next COMMIT until `goOn` no bytes arrive on either side, also on new connections. */
+  /** From the next COMMIT until `resume` no bytes arrive on either side, also on new connections. */
   stallAtCommit(): void;
-  goOn(): void;
+  resume(): void;
   /** Breaks all connections. */
   cut(): void;
   /** Silences the open connections on both sides for good; new connections work. */
@@ -127,7 +127,7 @@ export const openProxy = async (port: number): Promise<Wire> => {
     stallAtCommit: () => {
       next = "stall";
     },
-    goOn: () => {
+    resume: () => {
       if (next === "stall") next = undefined;
       isStalled = false;
       for (const release of held.splice(0)) release();

@@ -10,7 +10,7 @@ const WORDS = {
   unique: (_: string, index: string) => `violates unique constraint "${index}"`,
   drop: (trigger: string, table: string) => `DROP TRIGGER ${trigger} ON ${table}`,
 };
-const NOBODY = "(SELECT max(seq) FROM generation) + 1";
+const NO_GENERATION = "(SELECT max(seq) FROM generation) + 1";
 const ANOTHER = "(SELECT min(seq) FROM generation)";
 /** Guards that only this schema has, or that the SQLite tests leave out. */
 const OWN: [fault: string, sql: string][] = [
@@ -33,7 +33,7 @@ const OWN: [fault: string, sql: string][] = [
     `INSERT INTO ownership_change VALUES (${ANOTHER}, 1, 1, 0, 0), (${ANOTHER}, 1, 1, 0, 0)`,
   ],
   ["violates foreign key constraint", `INSERT INTO ownership_change VALUES (${ANOTHER}, 1, 9, 0, 0)`],
-  ["violates foreign key constraint", `INSERT INTO generation_event VALUES (${NOBODY}, 1, 0, 1, 'queued', '{}')`],
+  ["violates foreign key constraint", `INSERT INTO generation_event VALUES (${NO_GENERATION}, 1, 0, 1, 'queued', '{}')`],
   ["violates foreign key constraint", "DELETE FROM node"],
   [WORDS.unique("", "node_slot"), "INSERT INTO node (pid, host, opened_at_ms, slot) SELECT pid, host, 0, slot FROM node"],
   [WORDS.check, "UPDATE node SET slot = 64"],

@@ -121,7 +121,7 @@ onPostgres("a commit without a response", () => {
       const outcome = commitOne(store, mutation);
       await Bun.sleep(1500);
       expect(proxy.times()).toBe(round);
-      proxy.goOn();
+      proxy.resume();
       expect((await outcome).kind).toBe("admitted");
       expect(await balance(beside, account)).toEqual([1000 - 110 * round, 110 * round, 0, round]);
       expect((await commitOne(beside, admitMutation(account, { inProgressLimit: 0 }))).kind).toBe("concurrency_limit");
@@ -134,7 +134,7 @@ onPostgres("a commit without a response", () => {
     const outcome = commitOne(store, admitMutation(account));
     await expect(outcome).rejects.toThrow(StoreUnknown);
     await outcome.catch(() => undefined);
-    proxy.goOn();
+    proxy.resume();
   }, 30_000);
 });
 

@@ -15,7 +15,7 @@ import { originOf } from "../../src/torture/crash/workload.ts";
 export type Missing = { acknowledged: string[]; ends: string[]; journal: string[]; files: string[]; invariants: string[] };
 
 /** What clients and providers received since the last check. */
-export type Told = { client: readonly ClientLine[]; submissions: readonly Submission[] };
+export type Acknowledged = { client: readonly ClientLine[]; submissions: readonly Submission[] };
 
 /** Why a stored file is missing or changed; undefined if it is intact. */
 const fileFault = (dir: string, id: string, { n, sha256 }: StoredFile): string | undefined => {
@@ -44,8 +44,8 @@ export const openLook = (dir: string, tenants: readonly Tenant[]) => {
     return files;
   };
 
-  /** @param told All acknowledgements from the beginning, which every check compares with the disk again. */
-  return (reported: Told): Promise<Missing & { checked: { acknowledged: number; submissions: number; files: number } }> =>
+  /** @param reported All acknowledgements from the beginning, which every check compares with the disk again. */
+  return (reported: Acknowledged): Promise<Missing & { checked: { acknowledged: number; submissions: number; files: number } }> =>
     reading(dir, async (reads) => {
       const missing: Missing = { acknowledged: [], ends: [], journal: [], files: [], invariants: [] };
       const ids = new Set(reported.client.flatMap((line) => (line.type === "ack" && line.id !== null ? [line.id] : [])));

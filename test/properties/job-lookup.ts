@@ -55,7 +55,7 @@ const playList = async (list: readonly Page[]): Promise<void> => {
       if (isAnothers && match !== "certain") owned.add(String((ids[at] ?? 0) + n));
     });
   });
-  const desk = {
+  const client = {
     adapter: {
       id: "p",
       find: (_: unknown, __: number, page: string | null) => Number(page ?? 0),
@@ -73,7 +73,7 @@ const playList = async (list: readonly Page[]): Promise<void> => {
     },
   };
   const outcome: FindOutcome = await lookUpJob(
-    desk as unknown as ProviderClient,
+    client as unknown as ProviderClient,
     {
       context: { ref: "ref-1", endpoint: "", options: {}, baseUrl: "", input: { raw: {}, filled: {} } },
       ...{ sentAtMs: NOW_MS - 1000, timeoutMs: 60_000, claims: createJobClaims() },

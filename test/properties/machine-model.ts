@@ -42,7 +42,7 @@ export type Seen = {
   account: { available: number; held: number; charged: number; inProgress: number };
 };
 
-type Told = { type: string; atMs: number; n?: number; atMost?: number };
+type ModelEvent = { type: string; atMs: number; n?: number; atMost?: number };
 
 /** Opens the model of one generation. */
 export const openMachineModel = (plan: readonly PlannedRoute[]) => {
@@ -90,7 +90,7 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
     return faults;
   };
 
-  const attemptFaults = ({ attempts: rows, record }: Seen, event: Told): string[] => {
+  const attemptFaults = ({ attempts: rows, record }: Seen, event: ModelEvent): string[] => {
     const faults: string[] = [];
     for (const { n, state, price, route, watchUntilMs } of rows) {
       if (state === "mismatched" && watchUntilMs !== null) faults.push(`attempt ${n} is watched although its result is known`);
@@ -114,7 +114,7 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
   return {
     hasEnded: () => leaf === "succeeded" || leaf === "failed",
     /** Checks the result of an event. `n` is the current attempt afterwards, 0 for none. */
-    stepped: (event: Told, leafAfter: string, n: number, seen: Seen): string[] => {
+    stepped: (event: ModelEvent, leafAfter: string, n: number, seen: Seen): string[] => {
       const faults: string[] = [];
       if (leaf === "succeeded" || leaf === "failed") faults.push(`${leaf} became ${leafAfter}`);
       const wasFetching = isFetching(leaf);

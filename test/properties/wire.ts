@@ -150,7 +150,7 @@ const checkLines = ({ input, model, key }: Message): void => {
     body: JSON.stringify({ input }),
     added: { more: "by default" },
   });
-  const mutations: Mutation[] = [admit, stepMutation(admit.seq, 1, { event: { type: "told", input } }), admit];
+  const mutations: Mutation[] = [admit, stepMutation(admit.seq, 1, { event: { type: "reported", input } }), admit];
   same("mutations as lines", fromLines(toLines(mutations)), mutations.map(pack));
   const outcomes = outcomesFromText(outcomesToText([{ kind: "stale" }, { kind: "refused", reason: model }]), mutations.slice(1));
   same("outcomes as text", outcomes, [{ kind: "stale" }, { kind: "refused", reason: model }]);

@@ -37,7 +37,7 @@ test("the ElevenLabs response has the character-cost and request-id headers", as
 });
 
 test("the ElevenLabs SDK creates a sound effect", async () => {
-  const made = client().textToSoundEffects.convert({ text: "a door", durationSeconds: 3, promptInfluence: 0.4, loop: true });
+  const made = client().textToSoundEffects.convert({ text: "a bell", durationSeconds: 3, promptInfluence: 0.4, loop: true });
   expect(typeOf(await bytesOf(made))).toBe("mp3");
   expect(shop.submissions().at(-1)?.input?.duration).toBe(3);
 });

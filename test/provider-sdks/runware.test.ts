@@ -46,9 +46,9 @@ test("the Runware SDK skips the response of a task and polls it later", async ()
   const [{ taskUUID } = { taskUUID: "" }] = [
     await runware.videoInference({ ...CLIP, positivePrompt: "a fox", skipResponse: true }),
   ].flat();
-  type Told = { status: string; videoURL?: string };
+  type TaskState = { status: string; videoURL?: string };
   const [reported] = await until(
-    () => runware.getResponse<Told>({ taskUUID }),
+    () => runware.getResponse<TaskState>({ taskUUID }),
     ([one]) => one?.status === "success",
   );
   await expectFile(reported?.videoURL, "mp4", "video/mp4");

@@ -90,7 +90,7 @@ test("an invalid Together parameter throws status 400 that names it, and an unkn
   expect(picture).toMatchObject({ status: 400, error: { error: { param: "n" } } });
   const clip = await broken(videos().create({ model: CLIP, prompt: "a fox", seconds: 6 as unknown as string }));
   expect(clip).toMatchObject({ status: 400, error: { error: { param: "seconds" } } });
-  expect(await broken(videos().retrieve("nobody"))).toBeInstanceOf(NotFoundError);
+  expect(await broken(videos().retrieve("unknown"))).toBeInstanceOf(NotFoundError);
 });
 
 test.each([

@@ -209,7 +209,7 @@ describe("a provider without full configuration", () => {
       false,
       false,
     ]);
-    expect(() => providers.traits("nobody")).toThrow("no provider nobody");
+    expect(() => providers.traits("unknown")).toThrow("no provider unknown");
   });
 
   test("receives no request without a credential", async () => {

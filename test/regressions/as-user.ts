@@ -15,15 +15,15 @@ const collected = (stream: NodeJS.ReadableStream): Promise<Buffer> =>
     stream.on("error", reject);
   });
 
-/** @param user `nobody`: an unprivileged user even if root runs the tests; `own`: the user of the tests. @param cwd directory */
+/** @param user `unprivileged`: the user `nobody` even if root runs the tests; `own`: the user of the tests. @param cwd directory */
 export const runAs = async (
-  user: "nobody" | "own",
+  user: "unprivileged" | "own",
   words: readonly string[],
   { cwd = "/", env = {} }: { cwd?: string; env?: Record<string, string> } = {},
 ): Promise<Output> => {
   const [command = "", ...before] = PROGRAM;
   const child = spawn(command, [...before, ...words], {
-    ...(user === "nobody" ? AS : {}),
+    ...(user === "unprivileged" ? AS : {}),
     cwd,
     env: { PATH: process.env.PATH ?? "", HOME: "/", ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -32,10 +32,12 @@ for (const [index, [coding, pack]] of CODINGS.entries()) {
   test(`decompresses a ${what} sent as ${coding} (${index}), with and without a Content-Length`, async () => {
     const bytes = await make();
     const packed = pack(bytes);
-    for (const isTold of [true, false]) {
+    for (const hasLength of [true, false]) {
       const coded = { "content-encoding": coding };
       const pieces = [packed.subarray(0, 40), packed.subarray(40)];
-      const delivery = await openDelivery(kind, () => (isTold ? whole(packed, coded) : streaming(async (n) => pieces[n], coded)));
+      const delivery = await openDelivery(kind, () =>
+        hasLength ? whole(packed, coded) : streaming(async (n) => pieces[n], coded),
+      );
       const shown = await delivery.order();
       expect(shown).toMatchObject({ status: "succeeded", cost_usd: 0.2, attempts: 1 });
       const content = await delivery.content(shown.id);

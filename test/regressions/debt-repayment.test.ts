@@ -50,21 +50,21 @@ const scene = async () => {
         ...{ mutation: "credit", accountSeq: tenant.accountSeq, kind: "adjust", credits: -credits, note: "spent" },
         ...{ reference: null, atMs: harness.clock.nowMs() },
       }),
-    letGoOn: () => harness.components.post({ mutation: "set-account", accountSeq: tenant.accountSeq, paused: false }),
+    unpause: () => harness.components.post({ mutation: "set-account", accountSeq: tenant.accountSeq, paused: false }),
   };
 };
 /** A job that ends without a result after its timeout. */
 const STUCK = { fault: "stuck", prompt: "stands" } as const;
 
 test("releases of failed generations pay the debt after a dispute, and a submission is rejected with 402", async () => {
-  const { tenant, buy, submit, send, standing, spend, letGoOn, ask: request } = await scene();
+  const { tenant, buy, submit, send, standing, spend, unpause, ask: request } = await scene();
   const payment = await buy(10);
   await spend(1000 - 3 * RESERVE);
   const made = [];
   for (let n = 0; n < 3; n += 1)
     made.push(await submit("fails [sim:fail-later] [sim:fal:fail-later] [sim:replicate:fail-later]"));
   await send(stripe.dispute("created", payment, 1000, "needs_response"));
-  await letGoOn();
+  await unpause();
   for (const { id } of made)
     await harness.eventually(async () => (await harness.store.generationById(id, tenant.accountSeq))?.status === "failed");
   // The dispute takes 10.00 USD back. The part that was already spent remains as debt.
@@ -94,12 +94,12 @@ test("a release that exceeds the debt pays it, unpauses the account and leaves t
 });
 
 test("an account with debt cannot submit a generation after an operator unpaused it", async () => {
-  const { buy, send, standing, spend, letGoOn, ask: request, tenant } = await scene();
+  const { buy, send, standing, spend, unpause, ask: request, tenant } = await scene();
   const payment = await buy(10);
   await spend(300);
   await send(stripe.dispute("created", payment, 1000, "lost"));
   expect(await standing()).toEqual([0, 0, 0, 300, true]);
-  await letGoOn();
+  await unpause();
   await buy(10);
   expect(await standing()).toEqual([700, 0, 0, 0, false]);
   await send(
@@ -108,7 +108,7 @@ test("an account with debt cannot submit a generation after an operator unpaused
       900,
     ).created,
   );
-  await letGoOn();
+  await unpause();
   expect(await standing()).toEqual([0, 0, 0, 200, false]);
   expect((await request({})).status).toBe(402);
   // The rejection also comes before the input link is opened.

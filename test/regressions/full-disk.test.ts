@@ -16,7 +16,7 @@ afterEach(() => {
 });
 
 const open = (places: { keep?: () => Promise<string>; write?: () => Promise<void> } = {}) => {
-  const dir = mkdtempSync(join(tmpdir(), "room-"));
+  const dir = mkdtempSync(join(tmpdir(), "space-"));
   dirs.push(dir);
   const clock = testClock(0);
   const events: string[] = [];
@@ -30,28 +30,28 @@ const open = (places: { keep?: () => Promise<string>; write?: () => Promise<void
     spool,
     outcomes: { keep: async () => undefined, drop: async () => undefined, read: async () => [], sweep: async () => 0 },
   });
-  return { dir, clock, events, room: space, watched };
+  return { dir, clock, events, space, watched };
 };
 const full = async () => {
   throw new StorageRefused("the disk returned an error: ENOSPC");
 };
 
 test("a spool write that fails with ENOSPC marks the disk as full and logs it once", async () => {
-  const { room: space, watched, events } = open({ keep: full });
+  const { space, watched, events } = open({ keep: full });
   expect(space.isFull()).toBe(false);
   for (let time = 0; time < 2; time += 1) await expect(watched.spool.keep("a-1", 1, [], "")).rejects.toThrow("ENOSPC");
   expect([space.isFull(), events]).toEqual([true, ["disk full"]]);
 });
 
 test("a result file write that fails with ENOSPC marks the disk as full", async () => {
-  const { room: space, watched } = open({ write: full });
+  const { space, watched } = open({ write: full });
   const incoming = await watched.files.receive("gen_1", 1);
   await expect(incoming.write(new Uint8Array(1))).rejects.toThrow("ENOSPC");
   expect(space.isFull()).toBe(true);
 });
 
 test("a successful test write after 5 s marks the disk as recovered and leaves no file", async () => {
-  const { room: space, watched, events, clock, dir } = open({ keep: full });
+  const { space, watched, events, clock, dir } = open({ keep: full });
   await watched.spool.keep("a-1", 1, [], "").catch(() => undefined);
   clock.skip(4_999);
   expect(space.isFull()).toBe(true);
@@ -61,7 +61,7 @@ test("a successful test write after 5 s marks the disk as recovered and leaves n
 });
 
 test("a missing data directory keeps the disk marked as full", async () => {
-  const { room: space, watched, clock, dir, events } = open({ keep: full });
+  const { space, watched, clock, dir, events } = open({ keep: full });
   await watched.spool.keep("a-1", 1, [], "").catch(() => undefined);
   rmSync(dir, { recursive: true });
   for (let time = 0; time < 3; time += 1) {
@@ -79,7 +79,7 @@ for (const [what, fault] of [
     const keep = async () => {
       throw fault;
     };
-    const { room: space, watched } = open({ keep });
+    const { space, watched } = open({ keep });
     await watched.spool.keep("a-1", 1, [], "").catch(() => undefined);
     expect(space.isFull()).toBe(false);
   });

@@ -87,7 +87,7 @@ test.each(PLACES)("generate and download reject the unwritable output path %s be
   heard = [];
   const where = join(dir, place);
   for (const words of [generate(), ["download", "gen_01kx", ...client()]]) {
-    const ran = await runAs("nobody", [...words, "-o", where], { cwd: join(dir, "rw") });
+    const ran = await runAs("unprivileged", [...words, "-o", where], { cwd: join(dir, "rw") });
     expect({ exit: ran.exit, out: ran.out.toString() }).toEqual({ exit: 2, out: "" });
     expect(ran.err).toStartWith("error: -o: ");
     expect(ran.err).toMatch(why);
@@ -97,13 +97,13 @@ test.each(PLACES)("generate and download reject the unwritable output path %s be
 
 test("generate without -o checks the current directory and leaves no test file", async () => {
   heard = [];
-  const refused = await runAs("nobody", generate(), { cwd: join(dir, "ro") });
+  const refused = await runAs("unprivileged", generate(), { cwd: join(dir, "ro") });
   expect([refused.exit, refused.err]).toEqual([2, expect.stringMatching(/^error: -o: the current directory cannot be written/)]);
   expect(heard).toEqual([]);
   expect(readdirSync(join(dir, "ro"))).toEqual([]);
   const place = join(dir, "rw/open");
   const long = `${"ü".repeat(120)}.png`;
-  const ran = await runAs("nobody", [...generate(), "-o", join(place, long)], { cwd: place });
+  const ran = await runAs("unprivileged", [...generate(), "-o", join(place, long)], { cwd: place });
   expect([ran.exit, ran.err]).toEqual([0, expect.any(String)]);
   expect(readdirSync(place)).toContain(long);
   expect(readdirSync(place).filter((name) => name.endsWith(".part"))).toEqual([]);

@@ -6,7 +6,7 @@ import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 
 afterAll(dropDirs);
 
-const STORE = { GENROUTER_STORE__URL: "postgres://nobody@127.0.0.1:1/none" };
+const STORE = { GENROUTER_STORE__URL: "postgres://unknown@127.0.0.1:1/none" };
 const BUCKET = { GENROUTER_S3__ACCESS_KEY: "a", GENROUTER_S3__SECRET_KEY: "b", GENROUTER_FILES__STORE: "s3" };
 const OPEN = { GENROUTER_OPERATOR__TOKEN: "0123456789abcdef0123456789abcdef" };
 

@@ -61,14 +61,14 @@ test("the line of a control request has principal, target and credits but no not
   const run = (...words: string[]) => runHere([...words, "--data", dir]);
   await run("credits", "add", "--account", accountId, "--usd", "12.50", "--note", "a secret note");
   await run("credits", "take", "--account", accountId, "--usd", "1");
-  await run("credits", "add", "--account", "acc_nobody", "--usd", "3");
+  await run("credits", "add", "--account", "acc_unknown", "--usd", "3");
   await run("users", "invite", "who@example.com", "--role", "operator");
   await close();
   const principal = expect.stringMatching(/\S/);
   expect(reported.filter(({ event }) => event !== "listAccounts")).toMatchObject([
     { event: "addCredits", principal, target: accountId, credits: 1_250 },
     { event: "takeCredits", principal, target: accountId, credits: -100 },
-    { event: "addCredits", principal, target: "acc_nobody", credits: 300, error_code: expect.any(String) },
+    { event: "addCredits", principal, target: "acc_unknown", credits: 300, error_code: expect.any(String) },
     { event: "inviteUser", principal },
   ]);
   expect(JSON.stringify(reported)).not.toMatch(/secret note|who@example/);

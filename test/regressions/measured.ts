@@ -42,13 +42,13 @@ export const clipFrom = async (
   return new Uint8Array(target.buffer);
 };
 
-type Told = { status: number; quoted: number; message: string };
+type Quoted = { status: number; quoted: number; message: string };
 
 /** Submits a clip or sound to vidmodel-2.5, from a server with range requests and from one without. @returns both responses */
 export const submitBoth = async (
   field: "video_urls" | "audio_urls",
   bytes: Uint8Array,
-): Promise<[withRanges: Told, without: Told]> => {
+): Promise<[withRanges: Quoted, without: Quoted]> => {
   const answer = (request: Request): Response => {
     const asked = /^bytes=(\d+)-(\d+)$/.exec(request.headers.get("range") ?? "");
     if (!asked || request.url.endsWith("whole")) return new Response(new Uint8Array(bytes));
@@ -58,7 +58,7 @@ export const submitBoth = async (
   };
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
   const harness: Harness = await openHarness({ env: { GENROUTER_MEDIA__ALLOW: server.url.host }, factor: 0 });
-  const submit = async (path: string): Promise<Told> => {
+  const submit = async (path: string): Promise<Quoted> => {
     const input: JsonObject = { prompt: "a kite", duration: 5, [field]: [`${server.url.origin}/${path}`] };
     const { status, body } = await harness.request("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } });
     const error = body.error as { message: string } | null;

@@ -45,7 +45,7 @@ test.each([
   ],
 ] as const)(
   "the next start delivers a result that the provider sent %s and submits no second job",
-  async (_, speed, takeAway) => {
+  async (_, speed, moveAside) => {
     const [dir, bucketDir] = [freshDir(), join(freshDir(), "bucket")];
     const place: Place = { server: await openServer(), bucket: await startBucket(bucketDir), bucketDir };
     const env = {
@@ -61,7 +61,7 @@ test.each([
     const { id } = await first.ask("/generations", { method: "POST", body });
     const trace = async () => (await run([...PROGRAM, "trace", id, "--json"], env)).output;
     await eventually(async () => (await trace()).includes("running.submitting.sending"), "a sent submission");
-    const bringBack = await takeAway(place);
+    const bringBack = await moveAside(place);
     expect(await eventually(() => spooled().length === 1 && spooled()[0], "a spooled response")).toBe(
       `${id.slice("gen_".length)}-1.json`,
     );

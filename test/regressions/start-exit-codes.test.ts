@@ -36,7 +36,7 @@ const catalogue = (name: string, text: string, mode = 0o644): string => {
   return path;
 };
 const serve = (env: Record<string, string>, words: string[] = []) =>
-  runAs("nobody", ["serve", "--simulate", "--port", "0", "--data", join(dir, "data"), ...words], { env });
+  runAs("unprivileged", ["serve", "--simulate", "--port", "0", "--data", join(dir, "data"), ...words], { env });
 
 const FILE = "GENROUTER_OPERATOR__TOKEN_FILE";
 test.each<[string, () => Record<string, string>, RegExp]>([

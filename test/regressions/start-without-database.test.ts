@@ -1,7 +1,7 @@
 // Start without a reachable database: the process waits, reports the fault and serves once it connects.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { connect, createServer, type Server as Door } from "node:net";
+import { connect, createServer, type Server as NetServer } from "node:net";
 import { join } from "node:path";
 import { freePort, start } from "../../src/torture/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 /** Forwards another port to the database. */
-const openProxy = (port: number): Promise<Door> =>
+const openProxy = (port: number): Promise<NetServer> =>
   new Promise((opened) => {
     const proxy = createServer((caller) => {
       const there = connect(server.port, "127.0.0.1");

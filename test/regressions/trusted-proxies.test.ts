@@ -60,14 +60,14 @@ describe("X-Forwarded-For", () => {
     ["https://genrouter.example.com", "", true],
     ["https://genrouter.example.com", "127.0.0.1", false],
     ["http://192.168.1.4:8080", "", true],
-  ])("with public_url %j and trusted_proxies %j: doctor warns: %j", (public_url, trusted_proxies, isTold) => {
-    expect(unnamedProxy({ public_url, trusted_proxies }) !== null).toBe(isTold);
+  ])("with public_url %j and trusted_proxies %j: doctor warns: %j", (public_url, trusted_proxies, isReported) => {
+    expect(unnamedProxy({ public_url, trusted_proxies }) !== null).toBe(isReported);
     const settings = readSettings({
       ...(public_url === "" ? {} : { GENROUTER_SERVER__PUBLIC_URL: public_url }),
       GENROUTER_SERVER__TRUSTED_PROXIES: trusted_proxies,
       GENROUTER_PROVIDERS__FAL__KEY: "k",
     });
-    expect(signInFindings(settings).map(({ level }) => level)).toEqual(isTold ? ["warning"] : []);
+    expect(signInFindings(settings).map(({ level }) => level)).toEqual(isReported ? ["warning"] : []);
     expect(signInFindings({ ...settings, console: { ...settings.console, enabled: false } })).toEqual([]);
   });
 });

@@ -23,12 +23,12 @@ const start = async (env: Record<string, string>, ...words: string[]) => {
     stderr: "pipe",
   });
   let out = "";
-  let isTold = false;
+  let isStopped = false;
   const decoder = new TextDecoder();
   for await (const chunk of child.stdout) {
     out += decoder.decode(chunk, { stream: true });
-    if (!isTold && /^url /m.test(out)) {
-      isTold = true;
+    if (!isStopped && /^url /m.test(out)) {
+      isStopped = true;
       child.kill("SIGTERM");
     }
   }

@@ -11,9 +11,9 @@ import { fetchStats } from "../../src/cli/control-client.ts";
 const ABOUT = { url: "http://127.0.0.1:1", mode: "test", version: "0.0.0", pid: process.pid } as const;
 const COUNTS = { queued: 1, running: 7, live: 6, deadlines: 8, tasks: 5, writes: 0 };
 
-const HELD_UP_MS = 60;
+const BLOCKED_MS = 60;
 
-const holdUp = (ms: number) => {
+const block = (ms: number) => {
   const endMono = performance.now() + ms;
   while (performance.now() < endMono);
 };
@@ -33,11 +33,11 @@ test("returns runtime statistics over the control socket, each for the time sinc
     expect(first.rssBytes).toBeGreaterThan(10_000_000);
     // The lag is measured every few ms, and the first request may arrive before the first measurement.
     let seenMs = 0;
-    for (let turn = 0; turn < 50 && seenMs < HELD_UP_MS / 2; turn += 1) {
-      holdUp(HELD_UP_MS);
+    for (let turn = 0; turn < 50 && seenMs < BLOCKED_MS / 2; turn += 1) {
+      block(BLOCKED_MS);
       seenMs = (await fetchStats(dir, { collect: false })).lagMaxMs;
     }
-    expect(seenMs).toBeGreaterThanOrEqual(HELD_UP_MS / 2);
+    expect(seenMs).toBeGreaterThanOrEqual(BLOCKED_MS / 2);
     const kept = Array.from({ length: 20_000 }, (_, n) => new Map([[n, n]]));
     const collected = await fetchStats(dir, { collect: true });
     expect(collected.objects?.Map).toBeGreaterThanOrEqual(kept.length);

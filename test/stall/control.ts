@@ -4,13 +4,13 @@ export const CONTROL_TICK_MS = 10;
 /** Normal lateness of timers. */
 export const SLACK_MS = 5;
 /** Indexes in the memory that the two threads share. */
-export const HELD_UP_US = 0;
+export const DELAY_US = 0;
 export const LATEST_MS = 1;
 
 /** A monotonic clock that is the same for all threads of the machine. */
 export const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-export type Control = { heldUpMs(): number; stop(): void };
+export type Control = { delayMs(): number; stop(): void };
 
 export const startControl = (): Control => {
   const fromMs = nowMs();
@@ -20,12 +20,12 @@ export const startControl = (): Control => {
   worker.unref();
   worker.postMessage({ shared: buffer, fromMs });
   return {
-    heldUpMs: () => {
+    delayMs: () => {
       const latestMs = Atomics.load(shared, LATEST_MS);
       // Before the first sample of the control loop, only the CPU time of the measured loop counts as its own delay.
       if (latestMs === 0) return nowMs() - fromMs;
       const lateNow = nowMs() - fromMs - latestMs - CONTROL_TICK_MS;
-      return Atomics.load(shared, HELD_UP_US) / 1000 + (lateNow > SLACK_MS ? lateNow : 0);
+      return Atomics.load(shared, DELAY_US) / 1000 + (lateNow > SLACK_MS ? lateNow : 0);
     },
     stop: () => worker.terminate(),
   };

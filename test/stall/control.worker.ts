@@ -1,5 +1,5 @@
 // Control loop: an otherwise idle thread that measures the delay that the machine causes.
-import { CONTROL_TICK_MS, HELD_UP_US, LATEST_MS, nowMs, SLACK_MS } from "./control.ts";
+import { CONTROL_TICK_MS, DELAY_US, LATEST_MS, nowMs, SLACK_MS } from "./control.ts";
 
 declare const self: Worker;
 
@@ -10,7 +10,7 @@ self.onmessage = ({ data }: MessageEvent<{ shared: SharedArrayBuffer; fromMs: nu
     const now = nowMs();
     const late = now - last - expectedMs;
     last = now;
-    if (late > SLACK_MS) Atomics.add(shared, HELD_UP_US, Math.round(late * 1000));
+    if (late > SLACK_MS) Atomics.add(shared, DELAY_US, Math.round(late * 1000));
     Atomics.store(shared, LATEST_MS, Math.max(1, Math.round(now - data.fromMs)));
   };
   look(0);

@@ -45,7 +45,7 @@ export const createStallMeter = (): StallMeter => {
   let before: Reading | undefined;
   const read = (): Reading => {
     const { user, system } = process.threadCpuUsage();
-    return { wallMs: nowMs(), cpuMs: (user + system) / 1000, idleMs: idleMs(), heldUpMs: control?.heldUpMs() ?? 0 };
+    return { wallMs: nowMs(), cpuMs: (user + system) / 1000, idleMs: idleMs(), delayMs: control?.delayMs() ?? 0 };
   };
   /** Takes a sample and counts the time since the last one if the loop is late. */
   const look = (expectedMs: number) => {

@@ -9,7 +9,7 @@ export type Reading = {
   /** Idle time summed over the processors of this machine; null if the system does not report it. */
   idleMs: number | null;
   /** Total delay of the control loop, which runs in an otherwise idle thread. */
-  heldUpMs: number;
+  delayMs: number;
 };
 
 /**
@@ -21,6 +21,6 @@ export const pauseOf = (before: Reading, after: Reading, expectedMs: number): nu
   const wallMs = after.wallMs - before.wallMs - expectedMs;
   const cpuMs = after.cpuMs - before.cpuMs;
   const idleMs = before.idleMs === null || after.idleMs === null ? Number.POSITIVE_INFINITY : after.idleMs - before.idleMs;
-  const alone = Math.min(wallMs - (after.heldUpMs - before.heldUpMs), cpuMs + idleMs);
+  const alone = Math.min(wallMs - (after.delayMs - before.delayMs), cpuMs + idleMs);
   return Math.max(0, alone, Math.min(wallMs, cpuMs));
 };

@@ -7,13 +7,13 @@ import { BOUND_MS, createStallMeter, type StallMeter } from "./meter.ts";
 import { pauseOf, type Reading } from "./pause.ts";
 
 const TICK_MS = 20;
-const before: Reading = { wallMs: 1000, cpuMs: 100, idleMs: 5000, heldUpMs: 7 };
+const before: Reading = { wallMs: 1000, cpuMs: 100, idleMs: 5000, delayMs: 7 };
 /** The reading after a pause of `wallMs`. */
-const after = (wallMs: number, { cpuMs = 0, idleMs = 0, heldUpMs = 0 }: Partial<Reading>): Reading => ({
+const after = (wallMs: number, { cpuMs = 0, idleMs = 0, delayMs = 0 }: Partial<Reading>): Reading => ({
   wallMs: before.wallMs + TICK_MS + wallMs,
   cpuMs: before.cpuMs + cpuMs,
   idleMs: idleMs === null ? null : Number(before.idleMs) + idleMs,
-  heldUpMs: before.heldUpMs + heldUpMs,
+  delayMs: before.delayMs + delayMs,
 });
 
 describe("pauseOf for a pause of 400 ms", () => {
@@ -22,9 +22,9 @@ describe("pauseOf for a pause of 400 ms", () => {
     ["counts 400 ms of CPU time on a machine without idle processors", { cpuMs: 400 }, 400],
     ["counts the whole wait while a processor was idle", { idleMs: 410 }, 400],
     ["counts only the CPU time if no processor was idle", { cpuMs: 30 }, 30],
-    ["subtracts the delay of the control loop", { cpuMs: 5, idleMs: 800, heldUpMs: 395 }, 5],
-    ["counts the CPU time although the control loop was delayed", { cpuMs: 120, heldUpMs: 400 }, 120],
-    ["subtracts only the delay of the control loop if the system reports no idle time", { idleMs: null, heldUpMs: 150 }, 250],
+    ["subtracts the delay of the control loop", { cpuMs: 5, idleMs: 800, delayMs: 395 }, 5],
+    ["counts the CPU time although the control loop was delayed", { cpuMs: 120, delayMs: 400 }, 120],
+    ["subtracts only the delay of the control loop if the system reports no idle time", { idleMs: null, delayMs: 150 }, 250],
   ])("%s", (_, read, mine) => {
     expect(pauseOf(before, after(400, read), TICK_MS)).toBe(mine);
   });

@@ -34,9 +34,9 @@ export const KEPT = "bad\ufffdnews \ufffd and \u{1f98a}";
 const users = async (store: Store, accountSeq: number): Promise<void> => {
   const session = { id: newId("ses"), hash: SESSION, expiresAtMs: NOW_MS + HOUR_MS, agent: "Firefox", address: "::1" };
   const link = { id: newId("inv"), hash: INVITATION, expiresAtMs: NOW_MS + HOUR_MS, atMs: NOW_MS, by } as const;
-  const nobody = { accountSeq: null, accountName: null, email: null, userId: null } as const;
+  const newUser = { accountSeq: null, accountName: null, email: null, userId: null } as const;
   const outcomes = await store.commit([
-    { mutation: "invite", ...link, ...nobody, kind: "setup", role: "operator" },
+    { mutation: "invite", ...link, ...newUser, kind: "setup", role: "operator" },
     {
       ...{ mutation: "accept-invitation", hash: INVITATION, userId: newId("per"), email: "ada@example.com", name: "Ada" },
       ...{ password: "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA", account: null, session, atMs: NOW_MS },

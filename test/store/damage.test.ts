@@ -40,13 +40,13 @@ const killed = async (): Promise<void> => {
 
 test("rejects writers and readers while the write-ahead log of a killed process is missing", async () => {
   await killed();
-  renameSync(log(copy()), join(base, "away"));
+  renameSync(log(copy()), join(base, "moved"));
   for (const open of [() => openDirectory({ dir: copy(), mode: "test" }), () => openSqliteReads(copy())]) {
     const fault = await Promise.resolve(open()).catch((thrown: unknown) => thrown);
     expect(fault).toBeInstanceOf(StoreDamaged);
     expect(String(fault)).toMatch(/genrouter\.db-wal is missing .* put it back, or restore a backup/);
   }
-  renameSync(join(base, "away"), log(copy()));
+  renameSync(join(base, "moved"), log(copy()));
   const store = await openDirectory({ dir: copy(), mode: "test" });
   expect(await store.unfinished(0, 9)).toHaveLength(1);
   await store.close();

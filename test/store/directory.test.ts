@@ -194,7 +194,7 @@ test("rejects reads of a directory whose database is missing or invalid", async 
   expect(await faultOf(open())).toBeInstanceOf(StoreDamaged);
 });
 
-test("rolls back the whole batch on a full disk, reports StoreFull, and commits the batch once there is room", async () => {
+test("rolls back the whole batch on a full disk, reports StoreFull, and commits the batch once there is space", async () => {
   const store = await open({ pragmas: { maxPages: 100 } });
   const account = await openAccount(store, 1_000_000);
   const big = (n: number) =>

@@ -109,7 +109,7 @@ describe("upgrade", () => {
 
   const noDisk = process.platform !== "linux" || Bun.spawnSync(["unshare", "-r", "-m", "true"]).exitCode !== 0;
   if (noDisk) console.log("(skip) a separate small disk needs namespaces, which are not permitted here");
-  test.skipIf(noDisk)("stops with one line and without changes when the disk has no room for the copy", () => {
+  test.skipIf(noDisk)("stops with one line and without changes when the disk has no space for the copy", () => {
     const dir = copyOfOld();
     const kib = Math.ceil(statSync(join(dir, "genrouter.db")).size / 1024);
     const script = `mkdir "$0/disk" && mount -t tmpfs -o size=${kib + 120}k tmpfs "$0/disk" && cp "$0/genrouter.db" "$0/disk/" &&

@@ -37,15 +37,15 @@ const Sending = (of: {
   send: () => Promise<unknown> | undefined;
   children: ComponentChildren;
 }): VNode => {
-  const [fault, tell] = useState<string | null>(null);
+  const [fault, setFault] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const submit = async (event: Event) => {
     event.preventDefault();
-    tell(null);
+    setFault(null);
     const sent = of.send();
     if (sent === undefined) return;
     setBusy(true);
-    await sent.catch((reason: unknown) => tell(reason instanceof Error ? reason.message : String(reason)));
+    await sent.catch((reason: unknown) => setFault(reason instanceof Error ? reason.message : String(reason)));
     setBusy(false);
   };
   return (

@@ -2,7 +2,7 @@
 
 import type { VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { KeyView, KeysPage as Told } from "../../src/console/keys-dto.ts";
+import type { KeysPage, KeyView } from "../../src/console/keys-dto.ts";
 import { usd } from "../components/format.ts";
 import { relativeTime } from "./format.ts";
 import { type KeyAction, KeyDialog, type Send } from "./key-dialogs.tsx";
@@ -63,12 +63,12 @@ const KeyCard = (of: { of: KeyView; mayChange: boolean; act: (action: KeyAction)
 
 /** `account`: account of the keys, for operators; otherwise the user's own. */
 export const KeysView = ({ send, account }: { send: Send; account: string | null }): VNode => {
-  const [page, setPage] = useState<Told | null>(null);
+  const [page, setPage] = useState<KeysPage | null>(null);
   const [fault, setFault] = useState<string | null>(null);
   const [action, act] = useState<KeyAction | null>(null);
   const read = useCallback(() => {
     const query = account === null ? "" : `?account=${encodeURIComponent(account)}`;
-    send<Told>("GET", `/console/api/keys${query}`).then(setPage, (reason: Error) => setFault(reason.message));
+    send<KeysPage>("GET", `/console/api/keys${query}`).then(setPage, (reason: Error) => setFault(reason.message));
   }, [send, account]);
   useEffect(read, [read]);
   // The element that opened a dialog may have been removed when it closes; the focus then moves to the head of the page.

@@ -4,7 +4,7 @@
 
 import type { VNode } from "preact";
 import { useEffect, useId, useMemo, useState } from "preact/hooks";
-import type { UsageView as Told, UsageLine } from "../../src/console/keys-dto.ts";
+import type { UsageDto, UsageLine } from "../../src/console/keys-dto.ts";
 import { dayText, usd } from "../components/format.ts";
 import { waited } from "./format.ts";
 import type { Send } from "./key-dialogs.tsx";
@@ -17,7 +17,7 @@ const SPANS: readonly (readonly [days: number, says: string])[] = [
   [90, "90 days"],
   [365, "A year"],
 ];
-type By = Told["by"];
+type By = UsageDto["by"];
 const HEADS: Record<By, string> = { day: "Day", model: "Model", key: "Key", account: "Account" };
 /** Maximum number of lines shown; the CSV contains all. */
 const SHOWN = 50;
@@ -27,7 +27,7 @@ const share = ({ succeeded, count }: UsageLine): number | null => (count === 0 ?
 const percent = (part: number): string => `${(part * 100).toFixed(part === 1 || part === 0 ? 0 : 1)} %`;
 const nameOf = (by: By, { of, name }: UsageLine): string => (by === "day" ? dayText(Date.parse(`${of}T00:00:00Z`)) : name);
 
-const figuresOf = ({ lines, total }: Told): Figure[] => {
+const figuresOf = ({ lines, total }: UsageDto): Figure[] => {
   const atS = lines.map(({ of }) => Date.parse(`${of}T00:00:00Z`) / 1000);
   const figure = (
     title: string,
@@ -57,7 +57,7 @@ const figuresOf = ({ lines, total }: Told): Figure[] => {
   ];
 };
 
-const UsageTable = ({ view, csv, caption }: { view: Told; csv: string; caption: string }): VNode => {
+const UsageTable = ({ view, csv, caption }: { view: UsageDto; csv: string; caption: string }): VNode => {
   const shown = view.lines.filter(({ count }) => view.by !== "day" || count > 0);
   return (
     <section class="usage-table" aria-label={caption}>
@@ -113,7 +113,7 @@ const UsageTable = ({ view, csv, caption }: { view: Told; csv: string; caption: 
 export const UsageView = (of: { send: Send; account: string | null; byAccount: boolean }): VNode => {
   const { send, account, byAccount } = of;
   const [days, setDays] = useState(30);
-  const [views, setViews] = useState<Told[] | null>(null);
+  const [views, setViews] = useState<UsageDto[] | null>(null);
   const [fault, setFault] = useState<string | null>(null);
   const id = useId();
   const queries = useMemo(() => {
@@ -125,7 +125,7 @@ export const UsageView = (of: { send: Send; account: string | null; byAccount: b
   }, [days, account, byAccount]);
   useEffect(() => {
     let isOver = false;
-    Promise.all(queries.map((query) => send<Told>("GET", `/console/api/usage${query}`))).then(
+    Promise.all(queries.map((query) => send<UsageDto>("GET", `/console/api/usage${query}`))).then(
       (reported) => isOver || setViews(reported),
       (reason: Error) => isOver || setFault(reason.message),
     );

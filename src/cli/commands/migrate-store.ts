@@ -72,10 +72,10 @@ const createFileCopy =
     }
   };
 
-const outcomeJson = ({ isMoved, isResumed, to, rows, mended, source, target, files, leftHere }: Outcome, tookMs: number) => ({
+const outcomeJson = ({ isMoved, isResumed, to, rows, replaced, source, target, files, leftHere }: Outcome, tookMs: number) => ({
   ...{ moved: isMoved, resumed: isResumed, to, rows },
   took_s: Math.round(tookMs / 100) / 10,
-  mended_texts: mended,
+  mended_texts: replaced,
   source: source && { ok: source.every(({ ok }) => ok), checks: source },
   target: target && { ok: target.every(({ ok }) => ok), checks: target },
   files: files && { in_bucket: files.files, missing: files.missing },

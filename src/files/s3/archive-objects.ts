@@ -74,7 +74,7 @@ const readFrom = async (bucket: Bucket, name: string, mostBytes: number, signal:
 export const createArchiveObjects = (id: string, { settings, clock, signal }: ArchiveObjectsOptions): ArchiveObjects => {
   const bucket = createS3Client(settings, clock);
   const nameOf = (name: string): string => bucket.nameOf(`${ARCHIVE}/${id}`, name);
-  const pause = (ms: number) => new Promise<void>((goOn) => void clock.after(ms, goOn));
+  const pause = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
   const patient = <T>(work: () => Promise<T>): Promise<T> => patiently(work, pause);
   const requireNoExpiry = (head: ObjectHead): void => {
     const danger = dangerIn(head, clock.nowMs());

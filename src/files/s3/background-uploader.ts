@@ -83,14 +83,14 @@ export const createBackgroundUploader = (options: BackgroundUploaderOptions): Ba
     later.set(key, { id: item.id, takeBack });
   };
   const pause = (signal: AbortSignal) => (ms: number) =>
-    new Promise<void>((goOn, stop) => {
+    new Promise<void>((resolve, stop) => {
       const end = () => {
         takeBack();
         stop(signal.reason);
       };
       const takeBack = clock.after(ms, () => {
         signal.removeEventListener("abort", end);
-        goOn();
+        resolve();
       });
       if (signal.aborted) end();
       else signal.addEventListener("abort", end, { once: true });

@@ -40,8 +40,8 @@ export const bulkUpload = async (options: BulkUploadOptions): Promise<BulkUpload
   const { settings, dir, clock, signal, next, brought, report } = options;
   const bucket = createS3Client(settings, clock);
   const pause = (ms: number) =>
-    new Promise<void>((goOn, stop) => {
-      const takeBack = clock.after(ms, goOn);
+    new Promise<void>((resolve, stop) => {
+      const takeBack = clock.after(ms, resolve);
       const end = () => {
         takeBack();
         stop(signal.reason);

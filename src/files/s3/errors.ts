@@ -2,7 +2,7 @@
 
 /**
  * The kind of a fault:
- * - `away`: not reached, too slow or failing on its side; the same request may succeed soon.
+ * - `unavailable`: not reached, too slow or failing on its side; the same request may succeed soon.
  * - `refused`: the bucket rejects every request of this client: credentials, permissions, region or name.
  * - `object`: concerns one object; others may succeed.
  */

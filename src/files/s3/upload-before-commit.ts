@@ -72,7 +72,7 @@ const openPlaces = (places: number) => {
   const line: (() => void)[] = [];
   return {
     enter: async (): Promise<void> => {
-      if (free === 0) return new Promise((goOn) => line.push(goOn));
+      if (free === 0) return new Promise((resolve) => line.push(resolve));
       free -= 1;
     },
     leave: () => {
@@ -88,7 +88,7 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, repor
   let isRequesting = false;
   let setAside = 0;
 
-  const pause = (ms: number) => new Promise<void>((goOn) => void clock.after(ms, goOn));
+  const pause = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
   const upload = async (id: string, file: StoredFile, path: string, signal: AbortSignal): Promise<void> => {
     signal.throwIfAborted();
     const { bytes, sha256 } = file;

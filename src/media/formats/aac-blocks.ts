@@ -249,7 +249,7 @@ const readFrame = (bytes: Uint8Array, from: number, core: AacCore): { end: numbe
 };
 
 /** Reports whether a decoder searches for another frame. Trailing zeros are padding. */
-const goesOn = (bytes: Uint8Array, from: number): boolean => {
+const hasMoreFrames = (bytes: Uint8Array, from: number): boolean => {
   for (let at = from; at < bytes.length; at++) if (bytes[at] !== 0) return true;
   return false;
 };
@@ -261,7 +261,7 @@ const isHeader = (bytes: Uint8Array, at: number): boolean => bytes[at] === 0xff 
 export const framesIn = (packet: Uint8Array, core: AacCore): number | undefined => {
   let [at, frames] = [0, 0];
   try {
-    while (at === 0 || goesOn(packet, at)) {
+    while (at === 0 || hasMoreFrames(packet, at)) {
       if (isHeader(packet, at)) return undefined;
       const { end, hasSound } = readFrame(packet, at, core);
       at = end;

@@ -21,7 +21,7 @@ export const createBatchResolve = ({ most, longestMs }: { most: number; longestM
     timer = undefined;
     const group = waiting;
     waiting = [];
-    for (const goOn of group) goOn();
+    for (const fulfil of group) fulfil();
   };
   return {
     release,

@@ -87,7 +87,7 @@ export const adapterOf = (dialect: Dialect): Adapter => {
     recovery: find.by,
     findWindowMs: find.by === "none" ? 0 : find.window_s * 1000,
     findSettleMs: find.by === "none" ? 0 : find.settle_s * 1000,
-    ...(find.by === "none" && find.told_within_s !== undefined ? { callbackWaitMs: find.told_within_s * 1000 } : {}),
+    ...(find.by === "none" && find.callback_within_s !== undefined ? { callbackWaitMs: find.callback_within_s * 1000 } : {}),
     pollEveryMs: [firstS * 1000, longestS * 1000],
     watchMs: dialect.watch_s * 1000,
     resultTtlMs: dialect.result_kept_s * 1000,

@@ -83,7 +83,7 @@ const byList = (template: ByList, headers: Readonly<Record<string, string>>, jud
   const given = input === undefined ? undefined : seekWithin(input);
   const ours = sent === undefined ? undefined : within("sent", () => templateReading(sent, SENT_KNOWN));
   const made = created === undefined ? undefined : seekWithin(created.at);
-  const goesOn = nextOf(template.next);
+  const nextRequestOf = nextOf(template.next);
   const from = template.next && "page_from" in template.next ? template.next.page_from : undefined;
   const isByAddress = template.next !== undefined && "url" in template.next;
   const isItemInput = input === "";
@@ -110,7 +110,7 @@ const byList = (template: ByList, headers: Readonly<Record<string, string>>, jud
     const listed = items(r);
     const list = listed.length === 1 && Array.isArray(listed[0]) ? listed[0] : undefined;
     if (r.status !== 200 || list === undefined) return { detail: detailOf(r.status, judge.words(r) || "no list") };
-    const next = goesOn(r, { items: list, requested });
+    const next = nextRequestOf(r, { items: list, requested });
     return next === undefined ? { detail: "the list names no next page" } : { list, next };
   };
   /** Newest first: once a page reaches back past the start of the period, no later page can contain the job. */

@@ -154,7 +154,7 @@ export const FindSchema = Type.Union([
   Type.Object(
     {
       by: Type.Literal("none"),
-      told_within_s: Type.Optional(
+      callback_within_s: Type.Optional(
         seconds("with callbacks: time from its sending during which the callback of a lost submission can arrive"),
       ),
       certainly_dead_after_s: Type.Optional(seconds("time from the sending after which a lost job cannot run any more")),

@@ -130,15 +130,15 @@ type Generation = Row & {
 const openTaking = (rows: AsyncIterator<Row, undefined>, stray: (seq: number) => void) => {
   let next: Row | undefined;
   let isBegun = false;
-  const goOn = async (): Promise<void> => {
+  const advance = async (): Promise<void> => {
     isBegun = true;
     next = (await rows.next()).value;
   };
   /** @param seq At least the previous one. */
   return async (seq: number): Promise<Row[]> => {
-    if (!isBegun) await goOn();
+    if (!isBegun) await advance();
     const taken: Row[] = [];
-    for (; next !== undefined && Number(next.generation_seq) <= seq; await goOn())
+    for (; next !== undefined && Number(next.generation_seq) <= seq; await advance())
       if (Number(next.generation_seq) === seq) taken.push(next);
       else stray(Number(next.generation_seq));
     return taken;

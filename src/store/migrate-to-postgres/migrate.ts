@@ -44,7 +44,7 @@ export type Outcome = {
   isResumed: boolean;
   rows: Record<string, number>;
   /** Number of texts in which a character that PostgreSQL rejects was replaced. */
-  mended: number;
+  replaced: number;
   /** Null: verified before the migration was stopped. */
   source: CheckResult[] | null;
   target: CheckResult[] | null;
@@ -95,7 +95,7 @@ const requireAllRows = (
 ): void => {
   for (const [table, { rows, numbers, bytes }] of sent) {
     const there = arrived.get(table);
-    const whole = bytes - (marks.get(table)?.mendedBytes ?? 0);
+    const whole = bytes - (marks.get(table)?.replacedBytes ?? 0);
     if (there?.rows === rows && there.numbers === numbers && there.bytes === whole) continue;
     throw new MigrationError(
       "not_whole",
@@ -175,7 +175,7 @@ const carryOut = async (ends: Ends, query: MigrateRequest, report: (progress: Pr
       `${query.dir} was written to since the move into ${shown} began, so that what has arrived is not what it holds: empty that database (drop and create it), and start again`,
     );
   const outcome: Outcome = {
-    ...{ isMoved: false, to: shown, isResumed: found !== null, mended: 0, source: null, target: null, files: null },
+    ...{ isMoved: false, to: shown, isResumed: found !== null, replaced: 0, source: null, target: null, files: null },
     rows: Object.fromEntries([...sums].map(([name, { rows }]) => [name, rows])),
     leftHere: source.leftHere(),
   };
@@ -193,7 +193,7 @@ const carryOut = async (ends: Ends, query: MigrateRequest, report: (progress: Pr
     await target.settle(source);
   }
   const marks = await target.marks();
-  outcome.mended = [...marks.values()].reduce((all, { mended }) => all + mended, 0);
+  outcome.replaced = [...marks.values()].reduce((all, { replaced }) => all + replaced, 0);
   if (moving.step !== "verified") {
     await target.analyze();
     signal.throwIfAborted();

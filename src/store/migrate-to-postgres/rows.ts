@@ -13,8 +13,8 @@ export type Page = {
   /** The key of the last row. */
   last: Value[];
   /** Number of texts with replaced characters, and the bytes by which they became shorter. */
-  mended: number;
-  mendedBytes: number;
+  replaced: number;
+  replacedBytes: number;
 };
 
 /** Large enough that the cost of a transaction is small, and small enough for flat memory and a fast stop. */
@@ -55,15 +55,15 @@ export const pagesOf = function* (
   movedAtMs: number,
   pageRows: number,
 ): Generator<Page> {
-  const empty = (): Page => ({ text: "", columns, rows: 0, last: [], mended: 0, mendedBytes: 0 });
+  const empty = (): Page => ({ text: "", columns, rows: 0, last: [], replaced: 0, replacedBytes: 0 });
   let page = empty();
   const cell = (column: string, value: Value): string => {
     if (value === null) return "\\N";
     if (typeof value === "number") return String(value);
     const text = replaceNul(column, value);
     if (text !== value) {
-      page.mended += 1;
-      page.mendedBytes += Buffer.byteLength(value) - Buffer.byteLength(text);
+      page.replaced += 1;
+      page.replacedBytes += Buffer.byteLength(value) - Buffer.byteLength(text);
     }
     return escaped(text);
   };

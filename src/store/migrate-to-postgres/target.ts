@@ -24,7 +24,7 @@ export type MigrationTarget = {
   step: "loading" | "settled" | "verified";
 };
 /** Progress in a table; `last` null: no row has arrived. */
-export type Mark = { last: Value[] | null; rows: number; mended: number; mendedBytes: number };
+export type Mark = { last: Value[] | null; rows: number; replaced: number; replacedBytes: number };
 
 /** The content of a database. `openings`: number of services that opened it since the migration. */
 export type Found =
@@ -41,7 +41,7 @@ export const FILES = "files";
 export const TAKEN_BACK = "taken back";
 
 const BEGIN = "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0";
-const NOTHING: Mark = { last: null, rows: 0, mended: 0, mendedBytes: 0 };
+const NOTHING: Mark = { last: null, rows: 0, replaced: 0, replacedBytes: 0 };
 
 export type Target = {
   shown: string;
@@ -89,11 +89,25 @@ export const openTarget = async (url: string): Promise<Target> => {
     }
   };
 
+  /** The columns of the progress marks have other names if an older version created them. */
+  const requireOwnMarks = async (): Promise<void> => {
+    const { isOther } = await one<{ isOther: boolean }>(
+      `SELECT to_regclass('${TABLE}') IS NOT NULL AND NOT EXISTS (SELECT FROM pg_attribute
+         WHERE attrelid = to_regclass('${TABLE}') AND attname = 'replaced_bytes' AND NOT attisdropped) AS "isOther"`,
+    );
+    if (isOther)
+      throw new MigrationError(
+        "refused",
+        `an older version of genrouter began the migration into ${shown}: empty that database (drop and create it), and start again`,
+      );
+  };
+
   const look = async (): Promise<Found> => {
     await requireServer(line, shown).catch((fault: unknown) => {
       throw fault instanceof ServerUnfit ? new MigrationError("refused", fault.message) : fault;
     });
     const moving = await migratingIn(line);
+    if (moving !== undefined) await requireOwnMarks();
     if (moving !== undefined) return { kind: "moving", moving: JSON.parse(moving) as MigrationTarget };
     const names = [...MIGRATED_TABLES.map(targetOf), "meta", "migration", TABLE].map((name) => `'${name}'`);
     const there = await rows<{ name: string }>(
@@ -123,21 +137,21 @@ export const openTarget = async (url: string): Promise<Target> => {
     const from = before.last === null ? null : JSON.stringify(before.last);
     const { changes } = await line.send(
       `INSERT INTO ${TABLE} AS m VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (name) DO UPDATE
-         SET last = excluded.last, rows = excluded.rows, mended = excluded.mended, mended_bytes = excluded.mended_bytes
+         SET last = excluded.last, rows = excluded.rows, replaced = excluded.replaced, replaced_bytes = excluded.replaced_bytes
          WHERE m.last = CAST(?6 AS text)`,
-      ...[name, JSON.stringify(after.last), after.rows, after.mended, after.mendedBytes, from],
+      ...[name, JSON.stringify(after.last), after.rows, after.replaced, after.replacedBytes, from],
     );
     if (changes !== 1)
       throw new MigrationError("refused", `${shown}: another process moves into it at the same time; let one of them end`);
   };
 
   const marks = async (): Promise<Map<string, Mark>> => {
-    type Row = { name: string; last: string; rows: number; mended: number; mended_bytes: number };
-    const all = await rows<Row>(`SELECT name, last, rows, mended, mended_bytes FROM ${TABLE}`);
+    type Row = { name: string; last: string; rows: number; replaced: number; replaced_bytes: number };
+    const all = await rows<Row>(`SELECT name, last, rows, replaced, replaced_bytes FROM ${TABLE}`);
     return new Map(
       all.map((row) => [
         row.name,
-        { last: JSON.parse(row.last) as Value[], rows: row.rows, mended: row.mended, mendedBytes: row.mended_bytes },
+        { last: JSON.parse(row.last) as Value[], rows: row.rows, replaced: row.replaced, replacedBytes: row.replaced_bytes },
       ]),
     );
   };
@@ -154,7 +168,7 @@ export const openTarget = async (url: string): Promise<Target> => {
         const moving: MigrationTarget = { ...about, movedAtMs: now, step: "loading" };
         await keepMoving(moving);
         await line.script(
-          `CREATE TABLE ${TABLE} (name text PRIMARY KEY, last text, rows bigint NOT NULL, mended bigint NOT NULL, mended_bytes bigint NOT NULL);
+          `CREATE TABLE ${TABLE} (name text PRIMARY KEY, last text, rows bigint NOT NULL, replaced bigint NOT NULL, replaced_bytes bigint NOT NULL);
            ${guards("DISABLE")}`,
         );
         return moving;
@@ -172,8 +186,8 @@ export const openTarget = async (url: string): Promise<Target> => {
         const after: Mark = {
           last: page.last,
           rows: before.rows + page.rows,
-          mended: before.mended + page.mended,
-          mendedBytes: before.mendedBytes + page.mendedBytes,
+          replaced: before.replaced + page.replaced,
+          replacedBytes: before.replacedBytes + page.replacedBytes,
         };
         await setMark(table.name, before, after);
         return after;

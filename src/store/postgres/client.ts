@@ -150,11 +150,11 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
     commit,
     newestGeneration,
     node: {
-      ...{ epoch, slot, leaseMs, formerUnavailableSinceMs: former?.awaySinceMs ?? null },
+      ...{ epoch, slot, leaseMs, formerUnavailableSinceMs: former?.unavailableSinceMs ?? null },
       recordUnavailable: (sinceMs) => {
         if (!home) return;
         try {
-          noteFormer(home.dir, { epoch, openedAtMs: nowMs, ...(sinceMs === null ? {} : { awaySinceMs: sinceMs }) });
+          noteFormer(home.dir, { epoch, openedAtMs: nowMs, ...(sinceMs === null ? {} : { unavailableSinceMs: sinceMs }) });
         } catch {
           // With a full disk, the next start gives no deadline grace for the outage.
         }

@@ -12,14 +12,17 @@ const Former = Type.Object({
   epoch: Type.Integer({ minimum: 1 }),
   openedAtMs: Type.Integer({ minimum: 0 }),
   /** Since when the store was unreachable; absent: it was reachable. */
-  awaySinceMs: Type.Optional(Type.Integer({ minimum: 0 })),
+  unavailableSinceMs: Type.Optional(Type.Integer({ minimum: 0 })),
 });
-export type Former = PreviousLease & { awaySinceMs?: number };
+/** Builds before the first release wrote the member with this name. */
+const FORMER_NAME = "awaySinceMs";
+export type Former = PreviousLease & { unavailableSinceMs?: number };
 
 /** Undefined if there was no process or the file is unreadable; the new process then waits for the lease. */
 export const readFormer = (dir: string): Former | undefined => {
   try {
-    const noted: unknown = JSON.parse(readFileSync(join(dir, FILE), "utf8"));
+    const text = readFileSync(join(dir, FILE), "utf8");
+    const noted: unknown = JSON.parse(text.replace(`"${FORMER_NAME}":`, '"unavailableSinceMs":'));
     return Value.Check(Former, noted) ? noted : undefined;
   } catch {
     return undefined;

@@ -36,7 +36,7 @@ export const createAmbientFaults = (of: {
   const outages = dice.fork("outages");
   every(MINUTE_MS, () => {
     if (outages.chance(faults().brownOut)) of.brownOut(10 * MINUTE_MS);
-    if (outages.chance(faults().bucketAway)) of.interruptBucket(outages.pick([1, 12, 60, 600]) * 1000);
+    if (outages.chance(faults().bucketOutage)) of.interruptBucket(outages.pick([1, 12, 60, 600]) * 1000);
   });
   every(10 * MINUTE_MS * dice.between(0.2, 1), () => {
     if (dice.chance(faults().clockJump)) of.turnClock(dice.between(-15, 15) * MINUTE_MS);

@@ -82,7 +82,7 @@ export const createCluster = (of: {
         /** The store becomes unavailable shortly before a provider responds. */
         answers: (ms) => {
           const likelier = ms > 0 ? 3 : 1;
-          if (!outages.chance(likelier * faults().storeAway)) return;
+          if (!outages.chance(likelier * faults().storeOutage)) return;
           world.after(outages.between(0.6, 1) * ms + outages.pick([20, 400]) * outages.roll(), interruptStore);
         },
         isSpoolFull: () => world.nowMs() < trouble.fullUntilMs,
@@ -130,11 +130,11 @@ export const createCluster = (of: {
       trouble.cutUntilMs = Math.max(trouble.cutUntilMs, world.nowMs() + outageS * 1000);
       if (outages.chance(3 * faults().spoolFull)) trouble.fullUntilMs = world.nowMs() + outageS * 1000 * outages.roll();
     }
-    environment.situations.count(`storeAway${outageS}`);
-    trace.report("store", "away", "", `${outageS} s`);
+    environment.situations.count(`storeOutage${outageS}`);
+    trace.report("store", "unavailable", "", `${outageS} s`);
   };
   const storeEveryMinute = () => {
-    if (outages.chance(faults().storeAway)) interruptStore();
+    if (outages.chance(faults().storeOutage)) interruptStore();
     world.after(MINUTE_MS * outages.between(0.5, 1.5), storeEveryMinute);
   };
   const everyMinute = (at: number) => () => {

@@ -26,9 +26,9 @@ export const createConfirmBound = (of: {
     requested: (ref, isUnclear, by) => {
       const nowMs = life.world.nowMs();
       const known = silent.get(ref);
-      const isAnew = known?.by !== by || nowMs - known.lastMs > MAX_GAP_MS || life.frozenUntilMs() > known.sinceMs;
+      const isNewSeries = known?.by !== by || nowMs - known.lastMs > MAX_GAP_MS || life.frozenUntilMs() > known.sinceMs;
       if (!isUnclear) silent.delete(ref);
-      else if (isAnew) silent.set(ref, { by, sinceMs: nowMs, lastMs: nowMs, isOver: false });
+      else if (isNewSeries) silent.set(ref, { by, sinceMs: nowMs, lastMs: nowMs, isOver: false });
       else {
         known.lastMs = nowMs;
         const silentMs = nowMs - known.sinceMs;

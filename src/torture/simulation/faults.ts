@@ -50,15 +50,15 @@ export const FAULTS = {
   // Of clips that clients link to; last, so that what is drawn for the others stays.
   changedClip: { most: 0.5, means: "a client's clip changes between measurement and fetch, per clip" },
   stuckClip: { most: 0.2, means: "a client's clip is never received, per clip" },
-  awayClip: { most: 0.3, means: "a client's clip cannot be fetched at this try" },
+  missingClip: { most: 0.3, means: "a client's clip cannot be fetched at this try" },
   lostCopy: { most: 0.2, means: "the stored copy of a clip is missing when a provider needs it" },
   // Of operators, and of what a node needs besides providers; after all others for the same reason.
   decision: { most: 0.6, means: "an operator settles, fails or retries a generation, whatever it is doing, per half minute" },
   refusedCapture: { most: 0.3, means: "the store refuses a charge, which parks its generation, per charge" },
   instantResult: { most: 3, means: "the provider without polls returns the result in its response, per submission" },
   brownOut: { most: 0.1, means: "a provider returns 502 for ten minutes, whatever it does, per minute" },
-  bucketAway: { most: 0.3, means: "the storage of result files fails for a while, per minute" },
-  storeAway: { most: 0.3, means: "no node reaches the shared store for 1, 12, 60 or 600 s, per minute" },
+  bucketOutage: { most: 0.3, means: "the storage of result files fails for a while, per minute" },
+  storeOutage: { most: 0.3, means: "no node reaches the shared store for 1, 12, 60 or 600 s, per minute" },
   spoolFull: { most: 0.3, means: "a node's own disk stores no responses for a while, per node and minute" },
 } as const;
 export type FaultName = keyof typeof FAULTS;

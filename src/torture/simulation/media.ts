@@ -51,19 +51,19 @@ export const createMedia = (
     return upstream.job(provider, jobId);
   };
   /** Longer than the duration of any world. */
-  const forEverMs = 1e10;
+  const endlessMs = 1e10;
   const pin = async (wanted: PinTarget, signal: AbortSignal): Promise<PinOutcome> => {
     const { generationId, n, url } = wanted;
     const faults = deps.faults();
     await life.cross("pin: before");
     const shown = shownBy(url);
-    await life.sleep(shown.isStuck ? forEverMs : dice.between(5, 20_000) * dice.roll(), signal);
+    await life.sleep(shown.isStuck ? endlessMs : dice.between(5, 20_000) * dice.roll(), signal);
     if (signal.aborted) return { kind: "called-off" };
     const refuse = (why: string, mayPass: boolean): PinOutcome => {
       clips.refused.add(generationId);
       return { kind: "refused", why, mayPass };
     };
-    if (dice.chance(faults.awayClip)) return refuse("its server answers 503", true);
+    if (dice.chance(faults.missingClip)) return refuse("its server answers 503", true);
     if (deps.isUnavailable() || dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
     const ms = shown.fetchedMs;
     const why = lengthFault({ kind: "video", ms }, wanted);
@@ -90,7 +90,7 @@ export const createMedia = (
       if (!file?.url.startsWith(INLINE)) return [...results];
       if (deps.isUnavailable()) {
         deps.situations.count("instantHeld");
-        throw new StorageRefused("the place of files is away");
+        throw new StorageRefused("the place of files is unavailable");
       }
       const job = jobAt(file.url);
       if (job) deps.inHand(job);

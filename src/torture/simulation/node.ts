@@ -115,7 +115,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
     });
     const { leaseKeeper } = membership;
     const knownJob = ({ provider, ref, jobId }: UpstreamJob) => {
-      if (shared && shared.cutUntilMs() > world.nowMs()) situations.count("answersWhileAway");
+      if (shared && shared.cutUntilMs() > world.nowMs()) situations.count("answersDuringOutage");
       const got = { provider, ref, jobId, atMs: world.nowMs(), life: mine };
       answers.set(ref, { ...got, hasDisk: shared !== null, wasKept: false, wasRefused: false });
     };

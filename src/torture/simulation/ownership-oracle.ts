@@ -24,7 +24,7 @@ export const createOwnershipOracle = (fault: (text: string) => void): OwnershipO
   let claims = 0;
   let fenced = 0;
   const called = (epoch: number | undefined) =>
-    epoch === undefined ? "nobody" : `${names.get(epoch) ?? "?"}${ended.has(epoch) ? ", which was ended" : ""}`;
+    epoch === undefined ? "no node" : `${names.get(epoch) ?? "?"}${ended.has(epoch) ? ", which was ended" : ""}`;
 
   /** A node that writes or sends for a generation must own it and must not be fenced. */
   const check = (epoch: number, seq: number, what: string): void => {

@@ -12,7 +12,7 @@ export type ShareEnd = {
   figures: Record<string, number>;
 };
 
-/** @param words the program's arguments besides its share. `told` receives the progress of all processes. */
+/** @param words the program's arguments besides its share. `onReport` receives the progress of all processes. */
 export const runOnCores = async (of: {
   first: number;
   count: number;

@@ -16,7 +16,7 @@ export type SeedsEnd = {
   struck: Map<Crossing, number>;
 };
 
-/** Runs seeds from `first` on until one has a finding, `count` are done, or `isOver`. `told` is called after each. */
+/** Runs seeds from `first` on until one has a finding, `count` are done, or `isOver`. `onReport` is called after each. */
 export const runSeeds = async (
   first: number,
   count: number,

@@ -184,8 +184,8 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     },
     interruptBucket: (ms) => {
       bucketUnavailableUntilMs = Math.max(bucketUnavailableUntilMs, world.nowMs() + ms);
-      situations.count("bucketAway");
-      trace.report("files", "away", "", `${Math.round(ms / 1000)} s`);
+      situations.count("bucketOutage");
+      trace.report("files", "unavailable", "", `${Math.round(ms / 1000)} s`);
     },
   });
 

@@ -16,7 +16,7 @@ export type Order = {
 /** Resolves after the order is durable. */
 export type Accept = (order: Order) => Promise<unknown>;
 /** The report of a peer's worker: the number of open orders, and the end times of the others. */
-export type Told = { open: number; endedAtMs: number[] };
+export type FrontReport = { open: number; endedAtMs: number[] };
 
 const UNAUTHORIZED = '{"error":{"code":"unauthorized","message":"Missing or invalid API key."}}';
 
@@ -36,7 +36,7 @@ export const orderOf = (account: number, body: { model: string; input: object },
 });
 
 /** Requests of the same turn of the event loop belong to the same batch. */
-const oneTurn = () => new Promise<void>((goOn) => setImmediate(goOn));
+const oneTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Accepts in batches: one call at a time, each with all orders that arrived meanwhile. */
 export const gathering = (write: (orders: readonly Order[]) => Promise<unknown>): Accept => {
@@ -58,7 +58,7 @@ export const gathering = (write: (orders: readonly Order[]) => Promise<unknown>)
 };
 
 /** Listens on a free port and prints it. */
-export const openFront = (accept: Accept, stored: () => Promise<number>, reported: Told): void => {
+export const openFront = (accept: Accept, stored: () => Promise<number>, reported: FrontReport): void => {
   const byKey = accountsByKey();
   const app = new Elysia({ serve: { hostname: "127.0.0.1", reusePort: false } })
     .get("/open", () => answerJson(200, String(reported.open)))

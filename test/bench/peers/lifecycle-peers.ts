@@ -73,7 +73,7 @@ export type OpenedPeer = Pick<LifePeer, "name" | "target"> & {
 export const openLifePeer = async (
   { name, queue, target }: LifePeer,
   provider: Provider,
-  env: Pick<Env, "tell">,
+  env: Pick<Env, "report">,
   shared?: Pick<Shared, "postgres" | "bucket">,
 ): Promise<OpenedPeer> => {
   const dir = makeScratch(`bench-${queue}-`);
@@ -84,7 +84,7 @@ export const openLifePeer = async (
     ...(shared ? { bucket: { endpoint: shared.bucket.endpoint, name: BUCKET_NAME, key: BUCKET_KEY, prefix } } : {}),
   };
   const worker = { task, atATime: IN_FLIGHT };
-  const part = await startPeer(queue, { worker, ...(shared ? { on: shared.postgres } : {}) }, env.tell);
+  const part = await startPeer(queue, { worker, ...(shared ? { on: shared.postgres } : {}) }, env.report);
   const kept = async () => (shared ? (await shared.bucket.kept(prefix)).objects : picturesIn(dir));
   const url = `http://127.0.0.1:${part.port}`;
   const plan: PeerSubmitterPlan = { url, keys: PEER_KEYS, body: BODY, inFlight: IN_FLIGHT };

@@ -40,7 +40,7 @@ const startGate = async (plan: PeerPlan): Promise<Part> => {
       },
     };
   }
-  throw new Error(`the door of ${plan.queue} ended early: ${said}`);
+  throw new Error(`the server of ${plan.queue} ended early: ${said}`);
 };
 
 /** A shared server, which only its owner stops. */

@@ -33,7 +33,7 @@ const playSubmissions = async ({ postgres, open }: Shared, env: Env): Promise<Re
     await eachThatIsThere(
       wanted,
       async ({ name, queue, gathers }) => {
-        parts.set(name, await startPeer(queue, { filled: STORED, gathers, on: postgres }, env.tell));
+        parts.set(name, await startPeer(queue, { filled: STORED, gathers, on: postgres }, env.report));
       },
       env,
     );
@@ -100,7 +100,7 @@ export const postgresPeers: Bench = {
     "submissions at 64 connections (and, in a long run, whole generations): one node over PostgreSQL / pg-boss and graphile-worker on the same server",
   fetches: installPeers,
   run: async (env) => {
-    await installPeers(env.tell);
+    await installPeers(env.report);
     return await withShared(false, async (shared) => [
       ...(await playSubmissions(shared, env)),
       // Short runs skip long informational parts.

@@ -66,7 +66,7 @@ export const routing: Bench = {
   fetches: installPeers,
   run: (env) =>
     withProvider(async (provider: Provider) => {
-      await installPeers(env.tell);
+      await installPeers(env.report);
       env.skip("LiteLLM", "its proxy is a Python program of some 300 MB, and the package of its name in npm is another one");
       const upstream = await startPictureUpstream();
       const gateway = await startPortkey();

@@ -1,7 +1,7 @@
 // Runs a peer's HTTP front and optional worker as a process: `bun server.ts PLAN` with a plan as JSON; prints its port.
 
 import { ACCOUNTS, BODY } from "../rungs/parts.ts";
-import { gathering, openFront, orderOf, type Told } from "./front.ts";
+import { type FrontReport, gathering, openFront, orderOf } from "./front.ts";
 import { openQueue, type Place, type QueueName } from "./queues.ts";
 import { openTask, type TaskPlan } from "./task.ts";
 
@@ -20,7 +20,7 @@ export type PeerPlan = {
 const PER_WRITE = 1_000;
 
 const { queue: name, place, worker, filled, gathers } = JSON.parse(process.argv[2] ?? "") as PeerPlan;
-const reported: Told = { open: 0, endedAtMs: [] };
+const reported: FrontReport = { open: 0, endedAtMs: [] };
 const queue = await openQueue(name, place);
 const body = JSON.parse(BODY) as { model: string; input: object };
 for (let from = 0; from < filled; from += PER_WRITE)

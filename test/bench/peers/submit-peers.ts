@@ -109,7 +109,7 @@ export const submitPeers: Bench = {
         const played = PEERS.filter(({ isNote }) => !(isNote && env.isShort));
         const opened: Opened[] = [];
         try {
-          const open = async (peer: Peer) => void opened.push({ peer, part: await peer.start(env.tell) });
+          const open = async (peer: Peer) => void opened.push({ peer, part: await peer.start(env.report) });
           await eachThatIsThere(played, open, env);
           const inOrder = opened.toSorted((a, b) => played.indexOf(a.peer) - played.indexOf(b.peer));
           return inOrder.length === 0 ? [] : await playAll(ours, inOrder, env);

@@ -57,7 +57,7 @@ export const beginLife = (rows: Rows, terms: Terms, { accountSeq, keySeq }: Paye
     version += 1;
     return { seq, version, atMs: Date.now(), event: JSON.stringify(event) };
   };
-  const goesOn = (state: string, value: JsonObject) => ({ state, snapshot: snapshotOf(value, waitEndsAtMs, current) });
+  const openState = (state: string, value: JsonObject) => ({ state, snapshot: snapshotOf(value, waitEndsAtMs, current) });
   return {
     id,
     admitted: () => {
@@ -67,27 +67,27 @@ export const beginLife = (rows: Rows, terms: Terms, { accountSeq, keySeq }: Paye
     },
     begun: () => {
       const begun = step({ type: "begun", n: 1, route: 0, spec: route, ref, watchMs: WATCH_MS, passed: [] });
-      const intent = goesOn("running.submitting.intent", { running: { submitting: "intent" } });
+      const intent = openState("running.submitting.intent", { running: { submitting: "intent" } });
       return () => rows.begin(begun, ref, { ...intent, due: ["submit", waitEndsAtMs] });
     },
     sending: () => {
       const taken = step({ type: "slotTaken", n: 1 });
       const endsAtMs = taken.atMs + ROUTE_MS;
       current = { ...current, sends: 1, sentAtMs: taken.atMs, endsAtMs };
-      const sending = goesOn("running.submitting.sending", { running: { submitting: "sending" } });
+      const sending = openState("running.submitting.sending", { running: { submitting: "sending" } });
       const request = JSON.stringify(requestOf(terms));
       return () => rows.send(taken, request, endsAtMs, { ...sending, due: ["attempt", endsAtMs] });
     },
     accepted: (jobId: string, urls: object) => {
       const accepted = step({ type: "accepted", n: 1, job: { jobId, urls } });
-      const polling = goesOn("running.polling", { running: "polling" });
+      const polling = openState("running.polling", { running: "polling" });
       return () => rows.accept(accepted, jobId, JSON.stringify(urls), polling);
     },
     announced: (results: object[]) => {
       const announced = step({ type: "announced", n: 1, results });
       const collectEndsAtMs = announced.atMs + COLLECT_MS;
       current = { ...current, collectEndsAtMs };
-      const fetching = goesOn("running.collecting.fetching", { running: { collecting: "fetching" } });
+      const fetching = openState("running.collecting.fetching", { running: { collecting: "fetching" } });
       return () => rows.announce(announced, JSON.stringify(results), { ...fetching, due: ["collect", collectEndsAtMs] });
     },
     collected: (output: object) => {

@@ -60,7 +60,7 @@ let begun = 0;
 /** Six commits (the admission and five transitions), as the service makes for a generation without faults. */
 const live = async (): Promise<void> => {
   const payer = plan.payers[begun++ % plan.payers.length];
-  if (!payer) throw new Error("nobody pays");
+  if (!payer) throw new Error("the plan has no payer");
   const life = beginLife(rows, plan, payer);
   await committed(life.admitted());
   await committed(life.begun());

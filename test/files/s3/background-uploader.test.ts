@@ -43,7 +43,7 @@ const picture = async (harness: Harness): Promise<GenerationResource> =>
   harness.until((await harness.submit("sim-image-1", { prompt: "a robot" })).id);
 /** Creates a picture that was served from disk before its upload starts. */
 const pictureOnDisk = async (harness: Harness): Promise<GenerationResource & { before: ParsedResponse }> => {
-  await bucket.away();
+  await bucket.interrupt();
   const shown = await picture(harness);
   const before = await harness.request("GET", `/v1/generations/${shown.id}/content`);
   expect(before.status).toBe(200);
@@ -161,7 +161,7 @@ test("a sweep ends at once and marks nothing while the bucket is unavailable, an
   const ids = [(await picture(harness)).id, (await picture(harness)).id];
   for (const id of ids) await gone(harness, id);
   clock.skip(3_600_000);
-  await bucket.away();
+  await bucket.interrupt();
   expect(await harness.components.sweep().catch((fault: Error) => fault.constructor.name)).toBe("StorageUnavailable");
   for (const id of ids) expect((await harness.store.findGeneration(id))?.filesExpiredAtMs).toBeNull();
   expect(bucket.objects.size).toBe(4);
@@ -221,7 +221,7 @@ test("does not upload files of a generation that fails", async () => {
 test("serves a result from disk during its upload, and then redirects to the bucket", async () => {
   const harness = await open();
   // Delays the upload until one request was served from disk.
-  await bucket.away();
+  await bucket.interrupt();
   const { id } = await picture(harness);
   const seen = new Set([(await harness.request("GET", `/v1/generations/${id}/content`)).status]);
   await bucket.back();

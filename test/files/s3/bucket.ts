@@ -33,7 +33,7 @@ export type TestBucket = {
   /** Bytes of bodies read so far. */
   received: () => number;
   /** Stops listening until `back`. */
-  away(): Promise<void>;
+  interrupt(): Promise<void>;
   back(): Promise<void>;
   close(): Promise<void>;
 };
@@ -225,7 +225,7 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
       server = fresh;
       fresh.listen(port, "127.0.0.1", () => heard((fresh.address() as AddressInfo).port));
     });
-  const unavailable = () =>
+  const interrupt = () =>
     new Promise<void>((gone) => {
       server?.close(() => gone());
       server?.closeAllConnections();
@@ -276,8 +276,8 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
       own.conditions = next;
     },
     received: () => received,
-    away: unavailable,
+    interrupt,
     back: async () => void (await listen(port)),
-    close: unavailable,
+    close: interrupt,
   };
 };

@@ -158,7 +158,7 @@ describe("two minutes of bucket failures while generations succeed", () => {
   test("serves every result while the bucket refuses connections and uploads it afterwards", async () => {
     const harness = await openHarness({ dir, clock, env: bucket.settings });
     await harness.eventually(isTried, "the trial of the start");
-    await lived(harness, bucket.away, bucket.back);
+    await lived(harness, bucket.interrupt, bucket.back);
     const reported = harness.lines.filter(({ event }) => event.startsWith("object storage"));
     expect(reported.map(({ event }) => event)).toEqual(["object storage unavailable", "object storage recovered"]);
     expect(reported[0]?.fields.reason).toContain("served from there");
@@ -235,7 +235,7 @@ describe("a large file", () => {
 
   test("is reported once, not uploaded, and blocks no other file when its bytes differ from the recorded hash", async () => {
     const store = await openStore();
-    await bucket.away();
+    await bucket.interrupt();
     const id = await store.keep(randomBytes(LARGE_BYTES));
     await Bun.write(join(dir, "files", pathOfFile(id, 1)), randomBytes(LARGE_BYTES));
     const other = await store.keep(Buffer.from("small"));
@@ -250,7 +250,7 @@ describe("a large file", () => {
 });
 
 test("uploads all files of an hour that a start finds in many directories", async () => {
-  await bucket.away();
+  await bucket.interrupt();
   const first = await openStore();
   const ids: string[] = [];
   for (let minute = 0; minute < 60; minute += 1) {

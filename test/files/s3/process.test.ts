@@ -79,7 +79,7 @@ test("uploads a result after kill -9 during its upload and a restart, and the do
 }, 120_000);
 
 test("reports an unavailable bucket at the start once, is ready and serves results", async () => {
-  await bucket.away();
+  await bucket.interrupt();
   const dir = freshDir();
   const served = await serve(dir);
   await served.child.hears(/object storage unavailable/);

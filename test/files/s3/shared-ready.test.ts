@@ -18,7 +18,7 @@ const ready = async (harness: Harness) => {
 const DOWN = { status: 503, faults: ["the bucket does not accept files"] };
 
 test("a node that starts without its bucket is alive but not ready, and becomes ready when the bucket recovers", async () => {
-  await nodes.bucket.away();
+  await nodes.bucket.interrupt();
   const harness = await nodes.open();
   await harness.eventually(async () => (await ready(harness)).status === 503, "the node is not ready");
   expect(await ready(harness)).toMatchObject(DOWN);
@@ -42,7 +42,7 @@ test("a node whose credentials are rejected is not ready, and becomes ready when
 });
 
 test("a single process stays ready without its bucket and serves waiting results from disk", async () => {
-  await nodes.bucket.away();
+  await nodes.bucket.interrupt();
   const harness = await nodes.open({ shared: false });
   expect((await nodes.picture(harness)).status).toBe("succeeded");
   await harness.eventually(

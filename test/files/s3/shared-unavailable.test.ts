@@ -22,7 +22,7 @@ describe("while the bucket is unavailable", () => {
 
   test("a generation waits, downloads its files once and is charged once after the recovery, although the provider has deleted them", async () => {
     const harness = await nodes.open({ providers: ["replicate"] });
-    await nodes.bucket.away();
+    await nodes.bucket.interrupt();
     const { id } = await harness.submit(PICTURE, { prompt: "a robot" });
     await harness.eventually(async () => (await nodes.journal(harness, id)).includes("storageRefused"), "the refusal");
     expect(await harness.show(id)).toMatchObject({ status: "running", attempts: 1, cost_usd: null });
@@ -48,7 +48,7 @@ describe("while the bucket is unavailable", () => {
 
   test("one probe serves all waiting generations", async () => {
     const harness = await nodes.open();
-    await nodes.bucket.away();
+    await nodes.bucket.interrupt();
     await nodes.bucket.back();
     nodes.bucket.fail = ({ method }) => (method === "PUT" ? { status: 503, code: "SlowDown" } : undefined);
     const ids = await Promise.all(Array.from({ length: 20 }, async () => (await harness.submit(PICTURE, { prompt: "x" })).id));
@@ -66,7 +66,7 @@ describe("while the bucket is unavailable", () => {
 
   test("another node collects and charges the waiting result of a crashed node once", async () => {
     const first = await nodes.open();
-    await nodes.bucket.away();
+    await nodes.bucket.interrupt();
     const { id } = await first.submit(PICTURE, { prompt: "a robot" });
     await first.eventually(async () => (await nodes.journal(first, id)).includes("storageRefused"), "the refusal");
     const second = await nodes.takenOver(first);

@@ -76,7 +76,7 @@ describe("a result in a shared bucket", () => {
   });
 
   test("is served from the local disk and then uploaded when a node still has it from before sharing was enabled", async () => {
-    await nodes.bucket.away();
+    await nodes.bucket.interrupt();
     const alone = await nodes.open({ shared: false });
     const { id } = await nodes.picture(alone);
     await nodes.crash(alone);

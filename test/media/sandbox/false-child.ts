@@ -75,5 +75,5 @@ for (;;) {
   const { sizeBytes } = JSON.parse(new TextDecoder().decode(job.subarray(4, 4 + words)));
   if (sizeBytes > 1) WAYS[does]?.();
   else right();
-  if (does === "chatters") send(FRAMES_FROM_CHILD.unreadable, text.encode("nobody asked"));
+  if (does === "chatters") send(FRAMES_FROM_CHILD.unreadable, text.encode("not requested"));
 }

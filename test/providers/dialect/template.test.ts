@@ -120,7 +120,7 @@ describe("the operator", () => {
 });
 
 describe("the fault", () => {
-  const CASES: [template: Json, told: string][] = [
+  const CASES: [template: Json, reported: string][] = [
     [{ a: [{ b: "{inptu.prompt}" }] }, '/a/0/b: "inptu" is not a known value; allowed are input, route, ref'],
     [
       "{input.prompt|shout}",

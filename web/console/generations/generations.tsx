@@ -129,7 +129,7 @@ const useRows = (filters: Filters, isHeld: () => boolean) => {
     };
   }, [read, isReported]);
 
-  const goOn = async () => {
+  const loadMore = async () => {
     const mine = newest.current;
     setBusy(true);
     try {
@@ -171,7 +171,7 @@ const useRows = (filters: Filters, isHeld: () => boolean) => {
     },
     again: readNewest,
   });
-  return { rows, next, looked, fault, isBusy, goOn, showHeld: () => setRows(withPending) };
+  return { rows, next, looked, fault, isBusy, loadMore, showHeld: () => setRows(withPending) };
 };
 
 export const GenerationsPage = (): VNode => {
@@ -180,7 +180,7 @@ export const GenerationsPage = (): VNode => {
   const area = useRef<HTMLDivElement>(null);
   // Rows do not move while the user points at one or has focused one.
   const isHeld = () => area.current?.matches(":hover, :focus-within") === true;
-  const { rows, next, looked, fault, isBusy, goOn, showHeld } = useRows(filters, isHeld);
+  const { rows, next, looked, fault, isBusy, loadMore, showHeld } = useRows(filters, isHeld);
   const isFiltered = (["status", "kind", "model", "from", "to", "key"] as const).some((name) => filters[name] !== "");
   const isEmpty = rows.shown.length === 0 && !isBusy && fault === null;
   return (
@@ -223,7 +223,7 @@ export const GenerationsPage = (): VNode => {
       {isBusy && rows.shown.length === 0 && <p>Loading the generations…</p>}
       {next !== null && (
         <p class="actions">
-          <button type="button" disabled={isBusy} onClick={() => void goOn()}>
+          <button type="button" disabled={isBusy} onClick={() => void loadMore()}>
             {isFiltered ? "Search further" : "Show more"}
           </button>
           {isFiltered && <span class="muted">Searched {looked.toLocaleString("en-US")} so far.</span>}

@@ -10,8 +10,10 @@ const isOlder = (reported: GenerationUpdate | GenerationDto, known: GenerationDt
   reported.attempts < known.attempts || (reported.completedAtMs === null && known.completedAtMs !== null);
 
 /** Merges an update into the known state of a generation. */
-export const withUpdate = <Told extends GenerationUpdate | GenerationDto>(known: GenerationDto, reported: Told): GenerationDto =>
-  known.id !== reported.id || isOlder(reported, known) ? known : { ...known, ...reported };
+export const withUpdate = <Update extends GenerationUpdate | GenerationDto>(
+  known: GenerationDto,
+  reported: Update,
+): GenerationDto => (known.id !== reported.id || isOlder(reported, known) ? known : { ...known, ...reported });
 
 /** True if more updates follow: the generation has not ended, or its files were not loaded yet. */
 export const isUnfinished = ({ completedAtMs, status, files, areFilesGone }: GenerationDto): boolean =>

@@ -19,7 +19,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if .Values.image.digest }}{{ printf "%s@%s" $repository .Values.image.digest }}{{ else }}{{ printf "%s:%s" $repository (.Values.image.tag | default .Chart.AppVersion) }}{{ end }}
 {{- end }}
 
-{{/* What the values come to together; a mistake ends the installation before anything is made. */}}
+{{/* Rejects combinations of values that do not work, before anything is installed. */}}
 {{- define "genrouter.check" -}}
 {{- $files := .Values.settings.files | default dict }}
 {{- $s3 := .Values.settings.s3 | default dict }}

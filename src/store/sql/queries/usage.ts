@@ -5,7 +5,7 @@ import type { Query } from "../sql-program.ts";
 type Reads = Pick<StoreReads, "usage" | "usageBehind">;
 
 /** The selected column and the grouping column. */
-const OF: Record<UsageGrouping, [told: string, grouped: string]> = {
+const OF: Record<UsageGrouping, [selected: string, grouped: string]> = {
   day: ["u.day", "u.day"],
   model: ["u.model", "u.model"],
   account: ["(SELECT id FROM account WHERE seq = u.account_seq)", "u.account_seq"],
@@ -13,8 +13,8 @@ const OF: Record<UsageGrouping, [told: string, grouped: string]> = {
 };
 
 const usageBy = (by: UsageGrouping): string => {
-  const [reported, grouped] = OF[by];
-  return `SELECT ${reported} AS "of", u.wait, CAST(sum(u.succeeded) AS bigint) AS succeeded, CAST(sum(u.failed) AS bigint) AS failed,
+  const [selected, grouped] = OF[by];
+  return `SELECT ${selected} AS "of", u.wait, CAST(sum(u.succeeded) AS bigint) AS succeeded, CAST(sum(u.failed) AS bigint) AS failed,
       CAST(sum(u.charged_credits) AS bigint) AS "chargedCredits", CAST(sum(u.wait_ms) AS bigint) AS "waitMs" FROM usage_daily u
     WHERE u.day BETWEEN ?1 AND ?2
       AND (CAST(?3 AS text) IS NULL OR u.account_seq = (SELECT seq FROM account WHERE id = CAST(?3 AS text)))
