@@ -88,7 +88,7 @@ export const NODE_MUTANTS: readonly Mutant[] = [
     name: "one-slot-for-all",
     breaks: "Every node uses the same range of generation numbers.",
     standsFor: "new ids are unique over all nodes",
-    patches: [{ file: MEMBERSHIP, find: "createSequence(slot);", put: "createSequence(slot * 0);" }],
+    patches: [{ file: MEMBERSHIP, find: "node?.slot ?? null", put: "node === null ? null : 0" }],
     killer: "nodes",
     seed: 24,
   },
