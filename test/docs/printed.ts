@@ -8,7 +8,7 @@ import { EFFECT_ON_ENTRY, generationMachine } from "../../actors/generation/mach
 import { ledgerMachine } from "../../actors/ledger.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { modelEntry } from "../../catalogue/public-model.ts";
-import { EXITS } from "../../src/cli/exit-codes.ts";
+import { EXIT_TABLE } from "../../src/cli/exit-codes.ts";
 import { SettingsSchema } from "../../src/config/schema.ts";
 import { API_ERRORS } from "../../src/domain/api-errors.ts";
 import { EVENTS } from "../../src/logging/events.ts";
@@ -116,10 +116,11 @@ const metrics = (): string =>
       help,
     ]),
   );
+/** The entries of the table in `--help`: a number and its meaning, separated by points or line ends. */
 const exits = (): string =>
   table(
     ["exit code", "meaning"],
-    [...Object.entries(EXITS), ["the outcome of a write is not known", 70] as const].map(([name, code]) => [String(code), name]),
+    [...EXIT_TABLE.matchAll(/(\d+) (.+?)(?= · |$)/gm)].map(([, code = "", meaning = ""]) => [code, meaning]),
   );
 
 /** Printable parts by the name in the `<!-- printed: name -->` mark of a page. */
