@@ -34,7 +34,6 @@ export type Happened = {
   version?: number;
   node?: string;
   request?: string;
-  source?: string;
 };
 
 /** Maximum number of rows while a viewer is connected, and of changes that a viewer may be behind. */

@@ -1,8 +1,8 @@
 // Types of the messages between the live page and the service, shared by both.
 import type { JsonObject } from "../domain/types.ts";
 
-/** `generation`, `route` and `ledger` are statecharts of the service; `guest` is a statechart of an external program. */
-export type ActorKind = "generation" | "route" | "ledger" | "guest";
+/** The statecharts of the service. */
+export type ActorKind = "generation" | "route" | "ledger";
 
 /**
  * One row of the list. `actor`: its statechart is in memory (`live`), not in memory (`none`: queued or passivated), or has ended
@@ -27,8 +27,6 @@ export type ActorRow = {
   attempts?: number;
   /** Owning node of a generation in a cluster, as host/slot/epoch. */
   node?: string;
-  /** Row of the parent of a nested external statechart. */
-  parent?: string;
 };
 
 /** One event of a statechart, sent after its commit if it is stored. `more`: its members without prompts. */
@@ -47,12 +45,11 @@ export type SeenEvent = {
   more?: JsonObject;
 };
 
-/** The selected actor. `definition` is present for external statecharts; the page contains those of the service. */
+/** The selected actor. The page contains the definitions of the statecharts. */
 export type ChosenActor = {
   id: string;
   row: ActorRow | null;
   context: JsonObject | null;
-  definition?: JsonObject;
   /** For a generation, sent once: all events before the selection. */
   history?: SeenEvent[];
 };
@@ -60,7 +57,7 @@ export type ChosenActor = {
 /** Number of actors per state, for each kind of actor. */
 export type StateCounts = Partial<Record<ActorKind, Record<string, number>>>;
 
-/** Counts of generations on all nodes and of external actors. */
+/** Counts of generations on all nodes. */
 export type Totals = {
   queued: number;
   running: number;
@@ -68,7 +65,6 @@ export type Totals = {
   live: number;
   /** In a cluster, the number of live nodes. */
   nodes?: number;
-  guests: number;
   /** Generations without a row, because the list is full. */
   unlisted: number;
   viewers: number;

@@ -4,15 +4,10 @@
 import type { Socket, SocketLife } from "../http/websocket-upgrade.ts";
 import type { Admitted } from "./access.ts";
 import { createActorRegistry } from "./actor-registry.ts";
-import { createExternalActors, type Guest } from "./external-actors.ts";
 import { audienceOf } from "./field-allowlist.ts";
 import { createGenerations, type GenerationDeps } from "./generations.ts";
 import { createSystemActors, type SystemActorsDeps } from "./system-actors.ts";
 import { createFrameViewer, createPageViewer, type Viewer } from "./viewers.ts";
-
-/** WebSocket close codes. */
-const POLICY = 1008;
-const TRY_AGAIN = 1013;
 
 export type HubDeps = GenerationDeps &
   SystemActorsDeps & {
@@ -25,8 +20,6 @@ export type HubDeps = GenerationDeps &
 /** Changes within this period are sent in one message. */
 const BATCH_MS = 50;
 const TICK_MS = 1_000;
-/** A client that sends nothing for this period is a viewer; the stock client sends its statecharts at once. */
-const SILENCE_MS = 200;
 const MAX_SOCKETS = 100;
 const ID_CHARS = 300;
 /** Interval at which the permission of viewers is checked. */
@@ -63,7 +56,6 @@ export const createHub = (deps: HubDeps) => {
   const registry = createActorRegistry(arm);
   const generations = createGenerations(deps, registry);
   const machinery = createSystemActors(deps, registry);
-  const guests = createExternalActors(registry, nowMs);
 
   const tick = (): void => {
     generations.view();
@@ -71,7 +63,7 @@ export const createHub = (deps: HubDeps) => {
     const { queued, running, nodes } = generations.everywhere(own);
     // Generations that are still being read get their rows shortly.
     const unlisted = registry.isFull() ? Math.max(0, queued + running - registry.sizeOf("generation")) : 0;
-    const totals = { queued, running, live, guests: registry.sizeOf("guest"), unlisted, viewers: viewers.size, ...nodes };
+    const totals = { queued, running, live, unlisted, viewers: viewers.size, ...nodes };
     for (const viewer of viewers.keys()) viewer.tick?.(totals);
     arm();
   };
@@ -142,31 +134,12 @@ export const createHub = (deps: HubDeps) => {
           left: () => removeViewer(viewer),
         };
       }),
-    /** Socket of the open protocol: a client that sends frames is an observed program, any other client is a viewer. */
+    /** Socket of the open protocol. It sends frames and ignores what the client sends. */
     open: (admitted: Admitted): SocketLife =>
       lifeOf(admitted, (socket) => {
-        let guest: Guest | null = null;
-        let viewer: Viewer | null = null;
-        const waits = setTimeout(() => {
-          viewer = createFrameViewer({ socket, registry, nowMs, audience: audienceOf(admitted.role, prompts) });
-          enter(viewer, socket);
-        }, SILENCE_MS);
-        return {
-          received: (text) => {
-            guest ??= guests.open();
-            const message = guest.received(text);
-            if (message === "full") return socket.close(TRY_AGAIN, "too many programs are connected");
-            if (message === "flood") return socket.close(POLICY, "too many frames");
-            if (message === "none" || message === "unread") return;
-            clearTimeout(waits);
-            if (viewer !== null) removeViewer(viewer);
-          },
-          left: () => {
-            clearTimeout(waits);
-            guest?.gone();
-            if (viewer !== null) removeViewer(viewer);
-          },
-        };
+        const viewer = createFrameViewer({ socket, registry, nowMs, audience: audienceOf(admitted.role, prompts) });
+        enter(viewer, socket);
+        return { received: () => undefined, left: () => removeViewer(viewer) };
       }),
     /** Closes every connection when the service stops. */
     stop: (): void => {

@@ -46,8 +46,7 @@ const once = (change: Change, key: string, make: () => string): string => {
 const seenEvent = (no: number, { id, kind }: ActorRow, happened: Happened | null, audience: Audience): SeenEvent | null => {
   if (happened === null) return null;
   const { type, from, to, atMs, event, request, version, node } = happened;
-  const { type: _, ...own } = event;
-  const more = kind === "guest" ? own : shownEvent(event, audience, request);
+  const more = shownEvent(event, audience, request);
   const step = { ...(version === undefined ? {} : { version }), ...(node === undefined ? {} : { node }) };
   return { ...{ no, id, kind, type, from, to, atMs }, ...step, ...(Object.keys(more).length > 0 ? { more } : {}) };
 };
@@ -75,8 +74,7 @@ export const createPageViewer = (
   const chosenNow = (id: string): ChosenActor => {
     const one = registry.find(id);
     if (!one) return { id, row: null, context: null };
-    const definition = one.row.kind === "guest" ? { definition: JSON.parse(one.definition()) } : {};
-    return { id, row: one.row, context: one.view.context(), ...definition };
+    return { id, row: one.row, context: one.view.context() };
   };
   /** Adds the next rows of a complete list; `touched` rows are added separately. */
   const more = (into: Map<string, ActorRow>): void => {

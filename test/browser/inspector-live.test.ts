@@ -1,10 +1,8 @@
-// The live inspector page in a browser: generations, external actors, filters, layout and chart.
+// The live inspector page in a browser: generations, filters, layout and chart.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createWebSocketInspector } from "@statelyai/inspect";
+import { createWebSocketReceiver } from "@statelyai/inspect";
 import type { Browser, Page } from "playwright-core";
-import { createActor, createMachine } from "xstate";
 import { type Harness, openHarness } from "../harness.ts";
-import { socketUrl } from "../inspector/viewer.ts";
 import { openBrowser } from "./chromium.ts";
 import { inspect } from "./inspected.ts";
 import { LOOKS } from "./watched.ts";
@@ -67,34 +65,6 @@ here("the live page", () => {
     harness.clock.skip(280_000);
     await page.locator(".chart-state.is-active[data-state='succeeded']").waitFor();
     await inPage("broughtIntoSight");
-    await close();
-  }, 60_000);
-
-  test("draws an external actor of the stock client as nested boxes, and shows its data as text only", async () => {
-    const { page, complaints, close } = await openLive();
-    const evil = `<img src=x onerror="document.title='taken'">`;
-    const crossing = createMachine({
-      id: "crossing",
-      initial: "red",
-      context: { note: evil },
-      states: {
-        red: { on: { GO: "green" } },
-        green: { initial: "steady", states: { steady: { on: { BLINK: "blinking" } }, blinking: {} }, on: { STOP: "red" } },
-      },
-    });
-    const inspector = createWebSocketInspector({ url: socketUrl(harness, "/inspector/ws") });
-    const actor = createActor(crossing, { inspect: inspector.inspect }).start();
-    await actorOf(page, "crossing").click();
-    actor.send({ type: "GO" });
-    await page.locator(".guest-state.is-active", { hasText: "steady" }).first().waitFor();
-    expect(await page.locator(".guest-state[aria-current] > strong").allTextContents()).toEqual(["green", "steady"]);
-    expect(await page.locator(".guest-chart code").allTextContents()).toContain("BLINK → blinking");
-    await page.getByText("onerror").first().waitFor();
-    expect(await page.title()).toBe("Live · genrouter");
-    expect(await page.locator("img").count()).toBe(0);
-    inspector.stop();
-    await actorOf(page, "crossing").getByRole("img", { name: "ended" }).waitFor();
-    expect(complaints).toEqual([]);
     await close();
   }, 60_000);
 
@@ -257,19 +227,17 @@ here("the live page", () => {
     await close();
   }, 60_000);
 
-  test("shows how to connect a program with a token, and accepts that token", async () => {
+  test("shows the code for the Stately Inspector with a token, and accepts that token", async () => {
     const { page, close } = await openLive();
-    await page.locator("summary", { hasText: "Connect a program" }).click();
+    await page.locator("summary", { hasText: "Stately Inspector" }).click();
     await page.getByRole("button", { name: "Create a token" }).click();
     await page.getByText("The code below contains the token").waitFor();
-    const [ours = "", theirs = ""] = await page.locator(".connect-snippet code").allTextContents();
-    expect(theirs).toContain("createWebSocketReceiver");
-    const url = /"(ws:[^"]+)"/.exec(ours)?.[1] ?? "";
-    expect(url).toContain("/inspector/ws?token=gri_");
-    const inspector = createWebSocketInspector({ url });
-    createActor(createMachine({ id: "pasted", initial: "on", states: { on: {} } }), { inspect: inspector.inspect }).start();
-    await actorOf(page, "pasted").waitFor();
-    inspector.stop();
+    const code = (await page.locator(".connect code").textContent()) ?? "";
+    const server = /createWebSocketReceiver\(\{ server: "(ws:[^"]+\?token=gri_[^"]+)"/.exec(code)?.[1] ?? "";
+    const ledger = new Promise<string>((announced) => {
+      createWebSocketReceiver({ server }).subscribe(({ sessionId }) => void (sessionId === "ledger" && announced(sessionId)));
+    });
+    expect(await ledger).toBe("ledger");
     await close();
   }, 60_000);
 

@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { createWebSocketInspector } from "@statelyai/inspect";
-import { createActor, createMachine } from "xstate";
+import { createWebSocketReceiver, type StatelyInspectionEvent } from "@statelyai/inspect";
 import packageJson from "../../package.json" with { type: "json" };
 import { start } from "../../src/torture/crash/processes.ts";
 import { builtBinary } from "../built.ts";
@@ -91,23 +90,24 @@ test.skipIf(noNamespace)(
   BUILD_MS,
 );
 
-test("the inspector of the binary sends generation events over a WebSocket and accepts the stock inspection client", async () => {
+test("the inspector of the binary sends generation events over a WebSocket, also to the stock receiver", async () => {
   const data = makeScratch("gr-sockets-");
   const service = start([binary, "serve", "--simulate", "--port", "0", "--data", data], { GENROUTER_SIMULATOR__SPEED: "50" });
   const url = (await service.hears(/^url (\S+)$/m))[1] ?? "";
   await service.hears(/^curl /m);
   const eye = await connectViewer({ url });
-  const inspector = createWebSocketInspector({ url: `${url.replace("http", "ws")}/inspector/ws` });
-  createActor(createMachine({ id: "robot", initial: "idle", states: { idle: {} } }), { inspect: inspector.inspect }).start();
+  const received: StatelyInspectionEvent[] = [];
+  createWebSocketReceiver({ server: `${url.replace("http", "ws")}/inspector/ws` }).subscribe(
+    (event) => void received.push(event),
+  );
   const words = ["generate", "sim-image-1", "--prompt", "a tin robot", "--data", data, "-o", join(data, "robot.png")];
   expect(run([binary, ...words]).exitCode).toBe(0);
   const isSeen = () =>
     eye.events.some(({ kind, to }) => kind === "generation" && to === "succeeded") &&
-    [...eye.rows.values()].some(({ name }) => name === "robot");
+    received.some((event) => event.type === "@xstate.snapshot" && event.snapshot.status === "done");
   for (const endMono = performance.now() + 20_000; !isSeen() && performance.now() < endMono; )
     await new Promise((wake) => setTimeout(wake, 5));
   expect(isSeen()).toBe(true);
-  inspector.stop();
   await eye.close();
   service.kill("SIGTERM");
   expect((await service.ended).code).toBe(0);

@@ -34,7 +34,7 @@ const Row = ({
   const { sign, text } = ACTOR[row.actor];
   const about = [row.node, row.model, row.route, row.account?.name || row.account?.id].filter(Boolean).join(" · ");
   return (
-    <li class={`is-${row.actor}${row.parent === undefined ? "" : " is-nested"}`}>
+    <li class={`is-${row.actor}`}>
       <button type="button" onClick={choose} aria-pressed={isChosen}>
         <span class="live-sign" title={text} role="img" aria-label={text}>
           {sign}

@@ -12,19 +12,18 @@ import { ActorList } from "./live-list.tsx";
 import { EventLog } from "./live-log.tsx";
 import { Chosen } from "./selected-actor.tsx";
 
-/** `liveUrl`: WebSocket of this page; `openUrl`: WebSocket for external programs. */
+/** `liveUrl`: WebSocket of this page; `openUrl`: WebSocket of the open protocol. */
 export type LiveProps = { liveUrl: string; openUrl: string; requestToken: RequestToken };
 
 const Totals = ({ feed }: { feed: LiveFeed }): VNode | null => {
   const { totals } = feed.shown.value;
   if (totals === null) return null;
-  const { queued, running, live, guests, nodes, unlisted } = totals;
+  const { queued, running, live, nodes, unlisted } = totals;
   const facts: [string, number][] = [
     ["queued", queued],
     ["running", running],
     ...(nodes === undefined ? [] : [["nodes", nodes] as [string, number]]),
     [nodes === undefined ? "actors in memory" : "actors in memory on this node", live],
-    ["actors of other programs", guests],
     ...(unlisted > 0 ? [["not listed (the list is full)", unlisted] as [string, number]] : []),
   ];
   return (
@@ -76,7 +75,7 @@ export const LiveView = ({ liveUrl, openUrl, requestToken }: LiveProps): VNode =
       <div class="live-panes">
         <ActorList rows={wanted} all={rows.length} nowMs={nowMs} chosen={choice.value} choose={choose} />
         <Chosen
-          {...{ chosen, row, counts, nowMs, onState }}
+          {...{ row, counts, nowMs, onState }}
           state={filter.value.state || null}
           last={mine.at(-1) ?? lastOf.get(choice.value ?? "")}
           leave={() => choose(null)}

@@ -3,12 +3,11 @@ import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { type Chart as ChartOf, type ChartTransition, chartOf } from "../../actors/chart/chart.ts";
 import { MACHINES, type MachineName } from "../../actors/chart/machines.ts";
-import type { ActorKind, ActorRow, ChosenActor, SeenEvent, StateCounts } from "../../src/inspector/dto.ts";
+import type { ActorKind, ActorRow, SeenEvent, StateCounts } from "../../src/inspector/dto.ts";
 import { Chart } from "./chart.tsx";
-import { GuestChart } from "./external-chart.tsx";
 import { age } from "./live-list.tsx";
 
-const MACHINE_OF: Record<Exclude<ActorKind, "guest">, MachineName> = {
+const MACHINE_OF: Record<ActorKind, MachineName> = {
   generation: "generation",
   route: "route-health",
   ledger: "ledger",
@@ -35,7 +34,6 @@ const Facts = ({ row, nowMs }: { row: ActorRow; nowMs: number }): VNode => {
     ["Attempts", row.attempts === undefined ? undefined : String(row.attempts)],
     ["Account", row.account?.name || row.account?.id],
     ["Node", row.node],
-    ["Parent", row.parent],
   ];
   return (
     <dl class="replay-facts">
@@ -52,7 +50,6 @@ const Facts = ({ row, nowMs }: { row: ActorRow; nowMs: number }): VNode => {
 };
 
 type Props = {
-  chosen: ChosenActor | null;
   row: ActorRow | null;
   last: SeenEvent | undefined;
   counts: StateCounts;
@@ -63,10 +60,10 @@ type Props = {
   leave: () => void;
 };
 
-export const Chosen = ({ chosen, row, last, counts, nowMs, state, onState, leave }: Props): VNode => {
+export const Chosen = ({ row, last, counts, nowMs, state, onState, leave }: Props): VNode => {
   const kind = row?.kind ?? "generation";
-  const machine = kind === "guest" ? null : MACHINE_OF[kind];
-  const chart = useMemo(() => (machine === null ? null : chartOf(MACHINES[machine].machine)), [machine]);
+  const machine = MACHINE_OF[kind];
+  const chart = useMemo(() => chartOf(MACHINES[machine].machine), [machine]);
   return (
     <section class="live-chosen" aria-label="Selected actor">
       <div class="live-head">
@@ -83,19 +80,15 @@ export const Chosen = ({ chosen, row, last, counts, nowMs, state, onState, leave
       ) : (
         <p>Each number is the count of generations in a state. Press a number to list them. Select an actor to follow it.</p>
       )}
-      {chart === null ? (
-        <GuestChart definition={chosen?.definition ?? {}} state={row?.state ?? ""} />
-      ) : (
-        <Chart
-          chart={chart}
-          active={row ? [row.state] : []}
-          edge={edgeOf(chart, last)}
-          counts={counts[kind] ?? {}}
-          chosen={state}
-          onState={(pressed) => onState(kind, pressed)}
-          follow={row ? `${row.id} ${last?.no ?? 0}` : null}
-        />
-      )}
+      <Chart
+        chart={chart}
+        active={row ? [row.state] : []}
+        edge={edgeOf(chart, last)}
+        counts={counts[kind] ?? {}}
+        chosen={state}
+        onState={(pressed) => onState(kind, pressed)}
+        follow={row ? `${row.id} ${last?.no ?? 0}` : null}
+      />
     </section>
   );
 };

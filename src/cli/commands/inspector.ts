@@ -1,4 +1,4 @@
-// `genrouter inspector`: creates a token for programs that connect to the inspector.
+// `genrouter inspector`: creates a token for receivers of the inspector's frames.
 //
 // It also prints the URL for them.
 import type { Command } from "commander";
@@ -11,13 +11,13 @@ type Flags = DirFlag & JsonFlag;
 export const addInspector = (program: Command, session: Session): void => {
   const { terminal } = session;
   const inspector = withExamples(
-    program.command("inspector").description("connect programs to the inspector of the running service"),
+    program.command("inspector").description("show the running service in the Stately Inspector"),
     "inspector token",
   );
 
   const token = inspector
     .command("token")
-    .description("create a token for a program that connects to the inspector")
+    .description("create a token for a page or program that receives the frames of the inspector")
     .action(async (flags: Flags) => {
       const dir = dirOf(session, flags);
       const about = await requestFor(dir);
