@@ -58,3 +58,13 @@ test("no file has a default export, the type `any` or an open TODO", () => {
   }
   expect(faults).toEqual([]);
 });
+
+test("functions have at most 60 lines, other than in files that had longer ones before the rule", () => {
+  // The list in biome.json only shrinks: shorten the functions of a file, then remove it there.
+  const { overrides } = JSON.parse(read("biome.json")) as { overrides: { includes: string[]; linter: { rules: object } }[] };
+  const exempt = overrides.flatMap(({ includes, linter }) =>
+    JSON.stringify(linter.rules).includes('"noExcessiveLinesPerFunction":"off"') ? includes : [],
+  );
+  expect(exempt.length).toBeLessThanOrEqual(99);
+  expect(exempt.filter((path) => !SOURCES.includes(path))).toEqual([]);
+});
