@@ -1,0 +1,130 @@
+// `npm run structure`: prints figures of the source structure: lines, long functions, circles, and files behind one submission.
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, relative, resolve } from "node:path";
+import { Glob } from "bun";
+
+const HELP = `Usage: npm run structure -- [--json]
+
+Prints figures of the source structure:
+  lines              lines of TypeScript in src, actors and catalogue, without the torture programs
+  long functions     files that biome.json exempts from the limit of 60 lines
+  module circles     groups of modules that load each other
+  folder circles     groups of folders that import each other, types included
+  files to 202       files of which a submission executes lines, from its bytes to its response
+
+Examples:
+  $ npm run structure
+  $ npm run -s structure -- --json | jq .lines
+`;
+const root = resolve(import.meta.dir, "..");
+const words = process.argv.slice(2);
+const unknown = words.find((word) => word !== "--json" && word !== "--help");
+if (words.includes("--help") || unknown !== undefined) {
+  process.stdout.write(unknown === undefined ? HELP : `${unknown}: is unknown; see --help\n`);
+  process.exit(unknown === undefined ? 0 : 2);
+}
+
+const SOURCES = ["src", "actors", "catalogue"]
+  .flatMap((dir) => [...new Glob(`${dir}/**/*.ts`).scanSync({ cwd: root })])
+  .filter((path) => !path.startsWith("src/torture/"))
+  .sort();
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+
+type Graph = Map<string, Set<string>>;
+const graphOf = (nameOf: (path: string) => string, withTypes: boolean): Graph => {
+  const graph: Graph = new Map();
+  for (const path of SOURCES)
+    for (const [, type, target = ""] of read(path).matchAll(/^\s*(?:import|export)\s(type\s)?[^;]*?from\s+"(\.[^"]+)"/gm)) {
+      const to = nameOf(relative(root, resolve(root, dirname(path), target)));
+      const from = nameOf(path);
+      if (from === to || (type !== undefined && !withTypes)) continue;
+      graph.set(from, (graph.get(from) ?? new Set()).add(to));
+    }
+  return graph;
+};
+
+const reachable = (graph: Graph, from: string): Set<string> => {
+  const seen = new Set<string>();
+  const waiting = [...(graph.get(from) ?? [])];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (seen.has(next)) continue;
+    seen.add(next);
+    waiting.push(...(graph.get(next) ?? []));
+  }
+  return seen;
+};
+/** Groups of two or more members that reach each other. */
+const circlesOf = (graph: Graph): string[][] => {
+  const reach = new Map([...graph.keys()].map((name) => [name, reachable(graph, name)]));
+  const groups = [...graph.keys()].map((name) =>
+    [...(reach.get(name) ?? [])].filter((other) => other !== name && reach.get(other)?.has(name)).concat(name),
+  );
+  const named = groups.filter((group) => group.length > 1).map((group) => group.sort().join(" "));
+  return [...new Set(named)].map((group) => group.split(" "));
+};
+
+/** The executed lines of every file, from a coverage report in lcov format. */
+const linesOf = (path: string): Map<string, number> => {
+  const counts = new Map<string, number>();
+  let file = "";
+  for (const line of readFileSync(path, "utf8").split("\n"))
+    if (line.startsWith("SF:")) file = line.slice(3);
+    else if (line.startsWith("DA:")) {
+      const [at = "", count = "0"] = line.slice(3).split(",");
+      counts.set(`${file}:${at}`, Number(count));
+    }
+  return counts;
+};
+const SUBMISSION = "./test/structure/submission.test.ts";
+const executed = (without: boolean): Map<string, number> => {
+  const dir = mkdtempSync(join(tmpdir(), "structure-"));
+  try {
+    const command = [process.execPath, "test", "--coverage", "--coverage-reporter=lcov", `--coverage-dir=${dir}`, SUBMISSION];
+    const env = { ...process.env, NODE_ENV: "test", ...(without ? { STRUCTURE_WITHOUT: "1" } : {}) };
+    const { exitCode, stderr } = Bun.spawnSync(command, { cwd: root, env });
+    const report = join(dir, "lcov.info");
+    if (exitCode !== 0 || !existsSync(report)) throw new Error(`the submission failed:\n${stderr.toString()}`);
+    return linesOf(report);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+};
+/** Files of the service with lines that are executed more often with the submission than without it. */
+const filesOfSubmission = (): string[] => {
+  const before = executed(true);
+  const files = new Set<string>();
+  for (const [line, count] of executed(false))
+    if (count > (before.get(line) ?? 0)) files.add(line.slice(0, line.lastIndexOf(":")));
+  // The harness verifies the store at its end, and the simulator is the provider.
+  return [...files].filter((path) => /^(src|actors|catalogue)\//.test(path) && !/\/verify\/|^src\/simulator\//.test(path)).sort();
+};
+
+const exempt = (read("biome.json").match(/^ {8}"[^"]+\.tsx?",?$/gm) ?? []).length;
+const figures = {
+  files: SOURCES.length,
+  lines: SOURCES.reduce((sum, path) => sum + read(path).split("\n").length - 1, 0),
+  filesWithLongFunctions: exempt,
+  moduleCircles: circlesOf(graphOf((path) => path, false)),
+  folderCircles: circlesOf(graphOf((path) => /^(src\/[^/]+|[^/]+)/.exec(path)?.[0] ?? path, true)),
+  filesOfSubmission: filesOfSubmission(),
+};
+if (words.includes("--json")) process.stdout.write(`${JSON.stringify(figures)}\n`);
+else {
+  const say = (name: string, value: number, more: readonly string[] = []) =>
+    process.stdout.write(`${name.padEnd(16)} ${String(value).padStart(7)}\n${more.map((line) => `  ${line}\n`).join("")}`);
+  say("files", figures.files);
+  say("lines", figures.lines);
+  say("long functions", figures.filesWithLongFunctions);
+  say(
+    "module circles",
+    figures.moduleCircles.length,
+    figures.moduleCircles.map((group) => group.join(" ")),
+  );
+  say(
+    "folder circles",
+    figures.folderCircles.length,
+    figures.folderCircles.map((group) => group.join(" ")),
+  );
+  say("files to 202", figures.filesOfSubmission.length, figures.filesOfSubmission);
+}
