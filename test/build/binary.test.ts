@@ -6,6 +6,7 @@ import { createWebSocketReceiver, type StatelyInspectionEvent } from "@statelyai
 import packageJson from "../../package.json" with { type: "json" };
 import { start } from "../../src/torture/crash/processes.ts";
 import { builtBinary } from "../built.ts";
+import { eventually } from "../eventually.ts";
 import { connectViewer } from "../inspector/viewer.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 
@@ -100,14 +101,15 @@ test("the inspector of the binary sends generation events over a WebSocket, also
   createWebSocketReceiver({ server: `${url.replace("http", "ws")}/inspector/ws` }).subscribe(
     (event) => void received.push(event),
   );
+  await eventually(() => received.some(({ sessionId }) => sessionId === "ledger"), "the first frames");
   const words = ["generate", "sim-image-1", "--prompt", "a tin robot", "--data", data, "-o", join(data, "robot.png")];
   expect(run([binary, ...words]).exitCode).toBe(0);
-  const isSeen = () =>
-    eye.events.some(({ kind, to }) => kind === "generation" && to === "succeeded") &&
-    received.some((event) => event.type === "@xstate.snapshot" && event.snapshot.status === "done");
-  for (const endMono = performance.now() + 20_000; !isSeen() && performance.now() < endMono; )
-    await new Promise((wake) => setTimeout(wake, 5));
-  expect(isSeen()).toBe(true);
+  await eventually(
+    () =>
+      eye.events.some(({ kind, to }) => kind === "generation" && to === "succeeded") &&
+      received.some((event) => event.type === "@xstate.snapshot" && event.snapshot.status === "done"),
+    "the end of the generation",
+  );
   await eye.close();
   service.kill("SIGTERM");
   expect((await service.ended).code).toBe(0);

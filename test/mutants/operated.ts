@@ -102,6 +102,11 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
         find: "if (!(fault instanceof DatabaseUnavailable)) throw fault;",
         put: "if (fault instanceof Error) throw fault;",
       },
+      {
+        file: SUBMITTING,
+        find: 'lose("the sending broke off");',
+        put: 'deps.inHand?.drop(seq, n); lose("the sending broke off");',
+      },
     ],
     killer: "nodes",
     seed: 75,
