@@ -22,8 +22,8 @@ const MARGIN_S = 260;
  * a longer step is marked. A step that `mayFail` is not counted; without it, tests report that they are skipped. Steps in virtual
  * time keep one core busy and do not delay parallel steps, which wait for disks, processes and leases. Every number in braces is
  * shorter than in `npm run long`. A slow machine reduces it further (see `shareOf`), but never below the second number if there
- * is one. All steps but the installations start after the build, because the tests need both cores.
- * @type {{ name: string, command: string, budgetS: number, cores: number, after?: string[], mayFail?: true }[]}
+ * is one. `fixedS` is the part of the budget that the numbers in braces do not change. All steps but the installations start after the build, because the tests need both cores.
+ * @type {{ name: string, command: string, budgetS: number, fixedS?: number, cores: number, after?: string[], mayFail?: true }[]}
  */
 const STEPS = [
   { name: "packages", command: "node scripts/bun.mjs --version", budgetS: 60, cores: 0 },
@@ -42,7 +42,14 @@ const STEPS = [
   { name: "build", command: "npm run build", budgetS: 30, cores: 1, after: ["packages"] },
   { name: "build twice", command: "npm run build -- --check", budgetS: 60, cores: 0, after: ["build"] },
   { name: "test", command: "npm test", budgetS: 240, cores: 2, after: ["build", "extras"] },
-  { name: "test:rest", command: "npm run test:rest -- --share {100,20}", budgetS: 450, cores: 2, after: ["build", "chromium"] },
+  {
+    name: "test:rest",
+    command: "npm run test:rest -- --share {100,20}",
+    budgetS: 450,
+    fixedS: 250,
+    cores: 2,
+    after: ["build", "chromium"],
+  },
   // Waits for most of its time for connections to be closed, so it runs beside other tests, but not beside the outages, which measure silence.
   { name: "fuzz", command: "npm run fuzz -- --cases {6000}", budgetS: 90, cores: 0, after: ["test"] },
   { name: "cluster", command: "npm run cluster -- --cycles {10}", budgetS: 70, cores: 1, after: ["build"] },
@@ -116,18 +123,29 @@ const count = ({ name, mayFail }, out, code) => {
 const shareOf = () => {
   const seen = STEPS.filter(({ name, cores }) => cores === CORES && ended.has(name));
   const sum = (steps, of) => steps.reduce((total, step) => total + of(step), 0);
-  const slowness = Math.max(1, sum(seen, ({ name }) => ended.get(name).tookS) / (sum(seen, ({ budgetS }) => budgetS) || 1));
+  const slowness = sum(seen, ({ name }) => ended.get(name).tookS) / sum(seen, ({ name }) => expectedS.get(name)) || 1;
   const open = STEPS.filter(({ name }) => !ended.has(name));
-  const needS = (slowness * sum(open, ({ budgetS, cores }) => budgetS * cores)) / CORES;
-  return Math.min(1, Math.max(LEAST_SHARE, (WHOLE_S - slowness * MARGIN_S - secondsSince(beganMs)) / needS));
+  const unchangedS = slowness * (MARGIN_S + sum(open, ({ fixedS = 0 }) => fixedS));
+  const needS = (slowness * sum(open, ({ budgetS, cores, fixedS = 0 }) => (budgetS - fixedS) * cores)) / CORES;
+  return Math.min(1, Math.max(LEAST_SHARE, (WHOLE_S - unchangedS - secondsSince(beganMs)) / needS));
 };
-const shortened = (command) =>
-  command.replace(/\{(\d+)(?:,(\d+))?\}/g, (_, number, least = 1) => String(Math.max(least, Math.ceil(number * shareOf()))));
+/** Duration of each started step with its numbers on a machine that keeps the budgets, s. */
+const expectedS = new Map();
+/** The share of a number of a command, or 1 if it has none. */
+const usedShare = (command, share) => {
+  const [, number, least = "1"] = /\{(\d+)(?:,(\d+))?\}/.exec(command) ?? [];
+  return number === undefined ? 1 : Math.max(Number(least) / Number(number), share);
+};
+const shortened = (command, share) =>
+  command.replace(/\{(\d+)(?:,(\d+))?\}/g, (_, number, least = 1) => String(Math.max(least, Math.ceil(number * share))));
 
 const begin = (step, onEnded) => {
   const path = join(dir, String(STEPS.indexOf(step)));
   const file = openSync(path, "a");
-  const command = shortened(step.command);
+  const share = shareOf();
+  const command = shortened(step.command, share);
+  const { budgetS, fixedS = 0 } = step;
+  expectedS.set(step.name, fixedS + usedShare(step.command, share) * (budgetS - fixedS));
   const child = spawn("bash", ["-c", command], { cwd: root, detached: true, stdio: ["ignore", file, file] });
   const fromMs = Date.now();
   running.set(step.name, { step, child });
