@@ -102,3 +102,17 @@ test("no comment and no page refers to a file outside the repository", () => {
     /\b(?:spec|decisions|failure-model)\.md\b|\.\.\/shared\/|\bfailure model\b|\((?:F\d+)\)|\bdecisions, "|of the decisions\b/;
   expect(texts.flatMap(([path, text]) => (outside.exec(text) ?? []).map((found) => `${path}: ${found}`))).toEqual([]);
 });
+
+test("a link with the name of a function or type leads to the file that declares it", () => {
+  const links = PAGES.flatMap((page) =>
+    [...read(page).matchAll(/\[`(\w+)`\]\(([^)#]+\.tsx?)\)/g)].map(([, name = "", path = ""]) => ({ page, name, path })),
+  );
+  expect(links.length).toBeGreaterThan(40);
+  const declares = (text: string, name: string) =>
+    new RegExp(`^export (?:async )?(?:abstract )?(?:const|let|function|class|type|interface|enum) ${name}\\b`, "m").test(text);
+  const broken = links.filter(({ page, name, path }) => {
+    const file = join(dirname(page), path);
+    return !existsSync(join(root, file)) || !declares(read(file), name);
+  });
+  expect(broken).toEqual([]);
+});
