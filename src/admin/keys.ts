@@ -1,6 +1,5 @@
 // Admin operations on keys: create, change, rotate, revoke, and list with their spend.
 import type { Model } from "../../catalogue/schema.ts";
-import { rollUpUsage } from "../app/maintenance.ts";
 import type { Clock } from "../domain/clock.ts";
 import { hashApiKey, newApiKey } from "../domain/ids.ts";
 import type { KeyLimits, KeyScope, KeyTerms } from "../domain/types.ts";
@@ -8,6 +7,7 @@ import type { AdminMutation, AdminResult } from "../store/mutations.ts";
 import type { AccountRow, KeyRow, KeySpend, StoreReads } from "../store/store.ts";
 import { AdminError } from "./admin-error.ts";
 import { idFor } from "./request-reference.ts";
+import { rollUpUsage } from "./roll-up-usage.ts";
 
 export type CreatedKey = { id: string; key: string; accountId: string; scope: KeyScope };
 /** From `fromExpiresAtMs` on, requests with the key `from` are rejected. */

@@ -8,6 +8,7 @@ import type { Catalogue } from "../../catalogue/load.ts";
 import type { Takeover } from "../cluster/takeover.ts";
 import type { Settings } from "../config/schema.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { NameGeneration } from "../domain/ids.ts";
 import type { EffectsDeps } from "../effects/deps.ts";
 import type { Effects } from "../effects/dispatcher.ts";
 import type { OutcomeSpool } from "../files/outcome-spool.ts";
@@ -47,7 +48,7 @@ export type CoreDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged"> &
   /** Calls back at the end of this turn of the event loop. */
   soon: (then: () => void) => void;
   /** Creates the row number, which always rises, and the id of a new generation. */
-  nameGeneration: SubmitDeps["nameGeneration"];
+  nameGeneration: NameGeneration;
   /** Wraps the restore of each generation at a start. */
   takingUp?: TakingUp;
   /** Resolves when the lease of this node is certain. */

@@ -1,9 +1,10 @@
 // Periodic writes outside the hot path: last use of keys and daily usage.
 
+import { rollUpUsage } from "../admin/roll-up-usage.ts";
 import type { KeyNetwork } from "../config/cidr-list.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../logging/events.ts";
-import type { AdminResult, Mutation, Principal, ResultOf, RollUpUsage } from "../store/mutations.ts";
+import type { Mutation, Principal, ResultOf } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
 export type MaintenanceDeps = {
@@ -30,22 +31,6 @@ export type Maintenance = {
 
 /** Debts repaid in one run. */
 const DEBTS = 100;
-/** Transfers per mutation: a few milliseconds of the writer thread. */
-const TRANSFERS_PER_BATCH = 500;
-
-type RollUp = Pick<MaintenanceDeps, "breathe"> & { reads: Pick<StoreReads, "usageBehind"> } & {
-  post: (mutation: RollUpUsage) => Promise<AdminResult>;
-};
-
-/** Adds every generation that has ended by now; later ones belong to the next run. */
-export const rollUpUsage = async ({ reads, post, breathe }: RollUp): Promise<void> => {
-  for (let behind = await reads.usageBehind(); behind > 0; behind -= TRANSFERS_PER_BATCH) {
-    const outcome = await post({ mutation: "roll-up-usage", limit: TRANSFERS_PER_BATCH });
-    if (outcome.kind === "refused") throw new Error(`usage rollup failed: ${outcome.reason}`);
-    await breathe();
-  }
-};
-
 const BY: Principal = { kind: "service", id: "genrouter", name: "API" };
 
 export const createMaintenance = ({ reads, post, keys, breathe, clock, log }: MaintenanceDeps): Maintenance => {

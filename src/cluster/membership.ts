@@ -1,8 +1,7 @@
 // Membership of this process in the cluster: lease keeper, id range and invalidation of caches.
 import { hostname } from "node:os";
-import type { CoreDeps } from "../app/core-types.ts";
 import type { Clock } from "../domain/clock.ts";
-import { createGenerationNames } from "../domain/ids.ts";
+import { createGenerationNames, type NameGeneration } from "../domain/ids.ts";
 import type { Log } from "../logging/events.ts";
 import { type Node, type NodeReads, nodeName } from "../store/cluster-port.ts";
 import { createLeaseKeeper, type LeaseKeeper } from "./lease-keeper.ts";
@@ -27,7 +26,7 @@ export type Membership = {
   leaseKeeper: LeaseKeeper | null;
   /** Changes of other nodes, for viewers. */
   remoteChanges: RemoteChanges | null;
-  nameGeneration: CoreDeps["nameGeneration"];
+  nameGeneration: NameGeneration;
   /** Called after an admin change of any node; null if there is no listener. */
   admin: { changed: (() => void) | null };
   /** Announces that this node leaves. Load balancers have `noticeMs` to notice, if another node stays. */

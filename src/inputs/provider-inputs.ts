@@ -3,7 +3,6 @@
 import { isIP } from "node:net";
 import type { GivenAs } from "../domain/types.ts";
 import { isPublicAddress, literalAddress } from "../media/ssrf-guard.ts";
-import type { UploadTraits } from "../providers/port.ts";
 
 export type Giving = {
   /** How the provider receives a file of this size (bytes; undefined: not yet known); null: it cannot receive it. */
@@ -18,7 +17,7 @@ export type ProviderInputsDeps = {
   publicUrl: string;
   /** The URL at which the service listens, without a trailing slash. */
   ownUrl: () => string;
-  providers: { baseUrlOf(providerId: string): string; uploadOf(providerId: string): UploadTraits | null };
+  providers: { baseUrlOf(providerId: string): string; uploadOf(providerId: string): { as: GivenAs; mostBytes: number } | null };
 };
 
 /** Names that public DNS does not resolve. */

@@ -5,16 +5,15 @@ import type { Catalogue } from "../../catalogue/load.ts";
 import { ClockCache } from "../collections/clock-cache.ts";
 import { describeMismatch, type Mismatch, type Odd } from "../domain/delivery-check.ts";
 import type { Attempt, AttemptState, GenerationRecord } from "../domain/types.ts";
-import type { Attempts } from "../generations/attempt-cache.ts";
-import { createMismatchMonitor } from "../generations/mismatch-monitor.ts";
 import type { Log } from "../logging/events.ts";
 import { providerCost } from "../quote/cost.ts";
 import type { AdjustBalance, ApplyTransition, AttemptChange, MarkAttempt } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
+import { createMismatchMonitor } from "./mismatch-monitor.ts";
 
 export type AttemptEventsDeps = {
   log: Log;
-  attempts: Pick<Attempts, "find">;
+  attempts: { find(seq: number, n: number): Promise<Attempt | undefined> };
   reads: Pick<StoreReads, "generationBySeq" | "findGeneration" | "inputOf">;
   catalogue: () => Pick<Catalogue, "route">;
 };

@@ -2,11 +2,12 @@
 import { existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
-import type { Core } from "../app/core-types.ts";
+import type { CircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
 import { newestVerifiedMs } from "../backup/backup-directory.ts";
 import type { Settings } from "../config/schema.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ResultStorage } from "../files/create-storage.ts";
+import type { Routes } from "../routing/route-table.ts";
 import { DatabaseUnavailable } from "../store/errors.ts";
 import { LINEAGE, lineageFrom } from "../store/sqlite/database-id.ts";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
@@ -29,7 +30,13 @@ const BREAKERS: Readonly<Record<string, RouteReading["breaker"]>> = { closed: "c
 export type GaugeSourcesDeps = {
   settings: Settings;
   clock: Clock;
-  engine: Pick<Core, "routes" | "readiness" | "isDiskFull" | "health" | "stuck">;
+  engine: {
+    routes: Pick<Routes, "catalogue" | "state">;
+    readiness: () => { ready: boolean };
+    isDiskFull: () => boolean;
+    health: Pick<CircuitBreakers, "states" | "setUpFaults">;
+    stuck: { count: GaugeReadings["stuck"] };
+  };
   /** The number of live nodes. */
   nodes: () => number;
   /** Files that wait for the bucket; null without a bucket. */

@@ -2,13 +2,15 @@
 //
 // It covers the run queue, expected times, readiness, backups and long reads of the store.
 import { join } from "node:path";
+import type { CircuitBreakers } from "../../../actors/circuit-breaker/registry.ts";
+import type { Supervisor } from "../../../actors/supervisor/supervisor.ts";
 import packageJson from "../../../package.json" with { type: "json" };
-import type { Core } from "../../app/core-types.ts";
 import { newestVerifiedMs } from "../../backup/backup-directory.ts";
 import type { Settings } from "../../config/schema.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { ResultStorage } from "../../files/create-storage.ts";
 import { unnamedProxy } from "../../http/proxies.ts";
+import type { Routes } from "../../routing/route-table.ts";
 import { LINEAGE, lineageFrom } from "../../store/sqlite/database-id.ts";
 import { DATABASE_FILE } from "../../store/sqlite/open.ts";
 import { createParallelReads } from "../../store/sqlite/verify/parallel.ts";
@@ -18,7 +20,12 @@ import type { OperatorServiceDeps } from "./deps.ts";
 export type ServiceReadsDeps = {
   settings: Settings;
   clock: Clock;
-  core: Pick<Core, "supervisor" | "routes" | "readiness" | "health">;
+  core: {
+    supervisor: Supervisor;
+    routes: Routes;
+    readiness: () => { ready: boolean; faults: string[] };
+    health: CircuitBreakers;
+  };
   kept: Pick<ResultStorage, "waiting">;
   reads: Pick<Store, "secret" | "mode" | "node" | "verify" | "orphans">;
   /** Base URL of the service, without a trailing slash. */
