@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createClient, type Generation, GenerationFailed, GenrouterError, StillRunning } from "../../client/src/client.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type Harness, openHarness } from "../harness.ts";
+import { CLOSED_PORT } from "../providers/wire.ts";
 import { bedIn, faultOf } from "./fixture.ts";
 
 const PICTURES = { model: "sim-image-1", input: { prompt: "a tin robot" } };
@@ -171,10 +172,7 @@ describe("errors of the service", () => {
   });
 
   test("a submission to an unreachable service is tried ten times with growing pauses", async () => {
-    const gone = Bun.serve({ port: 0, fetch: () => new Response() });
-    const url = gone.url.origin;
-    await gone.stop(true);
-    const { client, sent, pauses } = bedIn(harness, { url });
+    const { client, sent, pauses } = bedIn(harness, { url: `http://127.0.0.1:${CLOSED_PORT}` });
     const fault = await faultOf(client.submit(PICTURES), GenrouterError);
     expect([fault.code, fault.status, fault.requestId, sent.length]).toEqual(["unreachable", 0, null, 10]);
     expect(pauses.map((ms) => ms / 0.75)).toEqual([500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 10_000, 10_000]);

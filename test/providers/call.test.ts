@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { type Called, type CallRules, callProvider, provesNotSent, readJson } from "../../src/providers/http-call.ts";
 import type { ProviderRequest } from "../../src/providers/port.ts";
 import { SELF_SIGNED } from "./certificate.ts";
-import { answerOf, closedPort, openWire } from "./wire.ts";
+import { answerOf, CLOSED_PORT, openWire } from "./wire.ts";
 
 const SECRET = "Key s3cr3t-s3cr3t";
 const post = (url: string): ProviderRequest => ({
@@ -26,7 +26,7 @@ const expectQuiet = (called: Called) => {
 
 describe("callProvider proves that nothing was sent", () => {
   test("for a refused connection", async () => {
-    const called = await callProvider(post(`http://127.0.0.1:${closedPort()}`), rules());
+    const called = await callProvider(post(`http://127.0.0.1:${CLOSED_PORT}`), rules());
     expect(called).toEqual({ kind: "not_sent", detail: "ECONNREFUSED" });
   });
 
@@ -154,9 +154,7 @@ describe("callProvider behind a proxy", () => {
   };
 
   test("returns not_sent if the proxy is down", async () => {
-    const called = await behind(`http://127.0.0.1:${closedPort()}`, () =>
-      callProvider(post("https://provider.example"), rules()),
-    );
+    const called = await behind(`http://127.0.0.1:${CLOSED_PORT}`, () => callProvider(post("https://provider.example"), rules()));
     expect(called).toEqual({ kind: "not_sent", detail: "ECONNREFUSED" });
   });
 

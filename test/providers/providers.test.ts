@@ -5,7 +5,7 @@ import type { JsonObject } from "../../src/domain/types.ts";
 import { createProviders } from "../../src/providers/providers.ts";
 import { KEY, never, open, ready } from "./open-providers.ts";
 import { INPUT, taskFor } from "./task.ts";
-import { answerOf, closedPort, openHealthy, openWire } from "./wire.ts";
+import { answerOf, CLOSED_PORT, openHealthy, openWire } from "./wire.ts";
 
 const nobodys = () => Promise.resolve(false);
 type Route = (request: Request) => unknown;
@@ -89,7 +89,7 @@ describe("submit", () => {
     });
 
   test("returns not_sent for a refused connection", async () => {
-    const providers = open({ fal: `http://127.0.0.1:${closedPort()}` });
+    const providers = open({ fal: `http://127.0.0.1:${CLOSED_PORT}` });
     expect(await providers.submit(ready(providers, {}), never)).toEqual({
       kind: "rejected",
       failure: { class: "not_sent", detail: "ECONNREFUSED" },
@@ -163,7 +163,7 @@ describe("poll", () => {
   test("is unclear for a broken and for a refused connection", async () => {
     using wire = openWire({ asked: (s) => s.terminate() });
     expect((await open({ fal: wire.url }).poll(taskFor({ job }), never)).kind).toBe("unclear");
-    const closed = open({ fal: `http://127.0.0.1:${closedPort()}` });
+    const closed = open({ fal: `http://127.0.0.1:${CLOSED_PORT}` });
     expect((await closed.poll(taskFor({ job }), never)).kind).toBe("unclear");
   });
 

@@ -81,13 +81,8 @@ export const answerOf = (status: number, body: unknown, headers: Record<string, 
   return `HTTP/1.1 ${status} Scripted\r\n${lines.join("")}\r\n${text}`;
 };
 
-/** A local port without a listener. */
-export const closedPort = (): number => {
-  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = server;
-  server.stop(true);
-  return port;
-};
+/** A local port without a listener: the system assigns it to no test, and it needs a privilege. */
+export const CLOSED_PORT = 1;
 
 /** A working HTTP provider: `answers` by "METHOD /path", otherwise 404. `seen` records the requests. */
 export const openHealthy = (answers: Record<string, (request: Request) => unknown>) => {
