@@ -22,7 +22,8 @@ const MARGIN_S = 260;
  * a longer step is marked. A step that `mayFail` is not counted; without it, tests report that they are skipped. Steps in virtual
  * time keep one core busy and do not delay parallel steps, which wait for disks, processes and leases. Every number in braces is
  * shorter than in `npm run long`. A slow machine reduces it further (see `shareOf`), but never below the second number if there
- * is one. `fixedS` is the part of the budget that the numbers in braces do not change. All steps but the installations start after the build, because the tests need both cores.
+ * is one. `fixedS` is the part of the budget that the numbers in braces do not change. All steps but the installations start after
+ * the build, because the tests need both cores.
  * @type {{ name: string, command: string, budgetS: number, fixedS?: number, cores: number, after?: string[], mayFail?: true }[]}
  */
 const STEPS = [

@@ -11,7 +11,6 @@ const snapshotOf = ({ status, value, context }: ActorView) => ({
   ...{ children: {}, historyValue: {}, tags: [] },
 });
 const common = (atMs: number) => ({ createdAt: String(atMs), id: null, _version: VERSION });
-const rootOf = ({ row }: Known) => row.id.split("/")[0] ?? row.id;
 
 /** In a cluster, the node. Receivers ignore unknown members. */
 const nodeIn = (node: string | undefined) => (node === undefined ? {} : { node });
@@ -22,7 +21,7 @@ export const actorFrame = (of: Known, nowMs: number): string =>
     type: "@xstate.actor",
     name: of.row.name,
     sessionId: of.row.id,
-    rootId: rootOf(of),
+    rootId: of.row.id,
     ...nodeIn(of.row.node),
     definition: of.definition(),
     snapshot: snapshotOf(of.view),
@@ -30,7 +29,7 @@ export const actorFrame = (of: Known, nowMs: number): string =>
   });
 
 /** An event in the protocol's format, where its members are those of the event itself. */
-export const statelyEvent = ({ event, type, request }: Happened, audience: Audience): JsonObject => ({
+const statelyEvent = ({ event, type, request }: Happened, audience: Audience): JsonObject => ({
   type,
   ...shownEvent(event, audience, request),
 });
@@ -38,7 +37,7 @@ export const statelyEvent = ({ event, type, request }: Happened, audience: Audie
 /** Two frames, one per line: the event and the resulting snapshot. */
 export const stepFrames = (of: Known, happened: Happened, view: ActorView, audience: Audience): string => {
   const event = statelyEvent(happened, audience);
-  const about = { event, sessionId: of.row.id, rootId: rootOf(of), ...nodeIn(happened.node), ...common(happened.atMs) };
+  const about = { event, sessionId: of.row.id, rootId: of.row.id, ...nodeIn(happened.node), ...common(happened.atMs) };
   const snapshot = snapshotOf(view);
   return `${JSON.stringify({ type: "@xstate.event", ...about })}\n${JSON.stringify({ type: "@xstate.snapshot", snapshot, ...about })}`;
 };
