@@ -1,6 +1,6 @@
 // API errors: the codes of §7 in order of precedence, with status and retry time.
 //
-// The credit check (402) is in `../store/sql/admission-rules.ts`, inside the transaction that holds the credits;
+// The credit check (402) is in `../store/decide/admission.ts`, inside the transaction that holds the credits;
 // `../generations/submit.ts` writes its message.
 
 type ApiErrorRule = { status: number; when: string; retryAfterS?: number };

@@ -4,7 +4,8 @@
 
 import { ClockCache } from "../collections/clock-cache.ts";
 import type { Ordered } from "../domain/delivery-check.ts";
-import type { Attempt, AttemptState } from "../domain/types.ts";
+import type { Attempt } from "../domain/types.ts";
+import { begunAttempt, changedAttempt } from "../store/decide/attempt-row.ts";
 import type { AdmitGeneration, ApplyTransition, AttemptChange } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
@@ -24,50 +25,6 @@ export type Attempts = {
 /** Maximum cached attempts. Transitions of an attempt follow each other within milliseconds, except while its job runs. */
 const MAX_ATTEMPTS = 512;
 
-const UNDER_WAY: ReadonlySet<AttemptState> = new Set(["intent", "sending", "accepted"]);
-
-/** The stored row of an attempt that has just begun. */
-const begun = (
-  seq: number,
-  n: number,
-  requestId: string,
-  { ref, route, priceCredits }: NonNullable<AttemptChange["begin"]>,
-): Attempt => ({
-  ...{
-    seq,
-    n,
-    ref,
-    requestId,
-    route,
-    priceCredits,
-    state: "intent",
-    request: null,
-    sentAtMs: null,
-    endsAtMs: null,
-    job: null,
-    results: null,
-  },
-  ...{ failure: null, watchUntilMs: null, endedAtMs: null },
-});
-
-/** The stored row after a change; an absent member changes nothing. */
-const changed = (attempt: Attempt, change: AttemptChange, atMs: number): Attempt => {
-  const { state, job, watchUntilMs } = change;
-  const hasEnded = state !== undefined && !UNDER_WAY.has(state);
-  return {
-    ...attempt,
-    state: state ?? attempt.state,
-    request: change.request ?? attempt.request,
-    sentAtMs: change.sentAtMs ?? attempt.sentAtMs,
-    endsAtMs: change.endsAtMs ?? attempt.endsAtMs,
-    job: job ? { ...attempt.job, ...job } : attempt.job,
-    results: change.results ?? attempt.results,
-    failure: change.failure ?? attempt.failure,
-    watchUntilMs: watchUntilMs === undefined ? attempt.watchUntilMs : watchUntilMs,
-    endedAtMs: change.endedAtMs ?? (hasEnded ? atMs : attempt.endedAtMs),
-  };
-};
-
 export const createAttemptCache = (reads: Pick<StoreReads, "attempt" | "orderedOf">): Attempts => {
   const known = new ClockCache<string, Attempt>(MAX_ATTEMPTS);
   /** Expected deliveries of open generations that this process accepted. Most generations of a model share one value. */
@@ -75,8 +32,8 @@ export const createAttemptCache = (reads: Pick<StoreReads, "attempt" | "orderedO
   const keyOf = (seq: number, n: number) => `${seq} ${n}`;
   const apply = (seq: number, change: AttemptChange, atMs: number, requestId: string) => {
     const key = keyOf(seq, change.n);
-    const before = change.begin ? begun(seq, change.n, requestId, change.begin) : known.get(key);
-    if (before) known.set(key, changed(before, change, atMs));
+    const before = change.begin ? begunAttempt(seq, change.n, requestId, change.begin) : known.get(key);
+    if (before) known.set(key, changedAttempt(before, change, atMs));
   };
   return {
     find: async (seq, n) => known.get(keyOf(seq, n)) ?? reads.attempt(seq, n),

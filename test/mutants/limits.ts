@@ -10,9 +10,9 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     standsFor: RACE,
     patches: [
       {
-        file: "src/store/sqlite/admit-generation.ts",
-        find: "    limits.admitted(mutation.keySeq, mutation.createdAtMs, mutation.reservedCredits);\n",
-        put: "",
+        file: "src/store/decide/admission.ts",
+        find: "spend: spendOf(bound?.meter, createdAtMs, reservedCredits)",
+        put: "spend: null",
       },
     ],
     killer: "ledger",
@@ -23,9 +23,9 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     standsFor: "a failed generation costs nothing",
     patches: [
       {
-        file: "src/store/sqlite/apply-transition.ts",
-        find: "      limits.settled(seq, record.createdAtMs, record.reservedCredits - (record.costCredits ?? 0));\n",
-        put: "",
+        file: "src/store/decide/transition.ts",
+        find: "spend: settlement ? returnedSpend(record, state) : null",
+        put: "spend: null",
       },
     ],
     killer: "ledger",

@@ -2,9 +2,8 @@
 import type { Mutant } from "./mutant.ts";
 
 const STEP = "src/store/sqlite/apply-transition.ts";
-const ADMIT = "src/store/sqlite/admit-generation.ts";
-const ADMISSION = "src/store/sql/admission-rules.ts";
-const ENDING = "src/store/sql/settlement.ts";
+const ADMISSION = "src/store/decide/admission.ts";
+const TRANSITION = "src/store/decide/transition.ts";
 const BATCH = "src/store/sqlite/batch.ts";
 const MONEY = "src/store/sqlite/ledger.ts";
 const CREDIT = "src/store/sql/balance-adjustments.ts";
@@ -18,8 +17,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: STEP,
-        find: "      debt = settle(record, settlement, mutation.atMs);\n      end(record",
-        put: '      debt = settle(record, settlement, mutation.atMs);\n      db.run("COMMIT");\n      db.run("BEGIN IMMEDIATE");\n      end(record',
+        find: "    if (mutation.settlement) end(record",
+        put: '    db.run("COMMIT");\n    db.run("BEGIN IMMEDIATE");\n    if (mutation.settlement) end(record',
       },
     ],
     killer: "ledger",
@@ -30,7 +29,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     standsFor: "captured twice",
     patches: [
       {
-        file: ENDING,
+        file: TRANSITION,
         find: "  const restCredits = reservedCredits",
         put: "  for (const captured of [...moves]) moves.push({ ...captured, progress: 0 });\n  const restCredits = reservedCredits",
       },
@@ -41,14 +40,14 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: "release-also",
     breaks: "The whole hold is released although a part was captured.",
     standsFor: "refunded and charged: invariant 3",
-    patches: [{ file: ENDING, find: "reservedCredits - captured;", put: "reservedCredits;" }],
+    patches: [{ file: TRANSITION, find: "reservedCredits - captured;", put: "reservedCredits;" }],
     killer: "ledger",
   },
   {
     name: "rest-kept",
     breaks: "The rest of a hold after the capture is never released.",
     standsFor: "new-api: ended with a live hold",
-    patches: [{ file: ENDING, find: "if (restCredits !== 0)", put: 'if (settlement.kind !== "capture")' }],
+    patches: [{ file: TRANSITION, find: "if (restCredits !== 0)", put: 'if (settlement.kind !== "capture")' }],
     killer: "ledger",
   },
   {
@@ -57,9 +56,9 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     standsFor: "terminal is terminal",
     patches: [
       {
-        file: STEP,
-        find: "if (!standing || standing.record.completedAtMs !== null || standing.version !== version - 1)",
-        put: "if (!standing || (standing.record.completedAtMs === null && standing.version !== version - 1))",
+        file: TRANSITION,
+        find: "if (!generation || generation.record.completedAtMs !== null || generation.version !== version - 1)",
+        put: "if (!generation || (generation.record.completedAtMs === null && generation.version !== version - 1))",
       },
     ],
     killer: "ledger",
@@ -68,7 +67,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: "no-version",
     breaks: "A transition is written from any version, so two writers overwrite each other.",
     standsFor: "no compare-and-set",
-    patches: [{ file: STEP, find: " || standing.version !== version - 1)", put: ")" }],
+    patches: [{ file: TRANSITION, find: " || generation.version !== version - 1)", put: ")" }],
     killer: "ledger",
   },
   {
@@ -98,9 +97,9 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     standsFor: "replay at balance 0 is still 200",
     patches: [
       {
-        file: ADMIT,
-        find: "if (refusal) return known(mutation) ?? refusal;",
-        put: 'if (refusal) return refusal.kind === "insufficient_credits" ? refusal : (known(mutation) ?? refusal);',
+        file: ADMISSION,
+        find: "  if (used) return",
+        put: "  if (used && head.availableCredits >= reservedCredits) return",
       },
     ],
     killer: "ledger",
@@ -109,7 +108,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: "body-not-compared",
     breaks: "An idempotency key returns its generation for any body.",
     standsFor: "same key, different body",
-    patches: [{ file: ADMIT, find: "return isSameRequest(row, mutation)", put: "return row.body !== null" }],
+    patches: [{ file: ADMISSION, find: "isSameRequest(request, sent) ?", put: "request.body !== null ?" }],
     killer: "ledger",
   },
   {
@@ -234,9 +233,9 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     standsFor: "a release pays the debt first",
     patches: [
       {
-        file: STEP,
-        find: "head.owedCredits > 0 ? settleDebt(accountSeq, atMs) : 0",
-        put: "head.owedCredits < 0 ? settleDebt(accountSeq, atMs) : 0",
+        file: TRANSITION,
+        find: "(state.head?.owedCredits ?? 0) > 0",
+        put: "(state.head?.owedCredits ?? 0) < 0",
       },
     ],
     killer: "ledger",

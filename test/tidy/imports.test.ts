@@ -87,6 +87,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "type:src/logging",
     "src/quote",
     "type:src/routing",
+    "src/store/decide/attempt-row.ts",
     "src/store/mutations.ts",
     "src/store/purchase-mutations.ts",
     "type:src/store",

@@ -1,7 +1,9 @@
 // Writes of a group, sent table by table in the order of their references.
 
-import type { AttemptState, Credits, GenerationRecord, PinnedCopy, PinRequest } from "../../domain/types.ts";
-import type { AttemptChange, Settlement } from "../mutations.ts";
+import type { Credits, GenerationRecord, PinnedCopy, PinRequest } from "../../domain/types.ts";
+import type { Spend } from "../decide/admission.ts";
+import type { AttemptRow } from "../decide/attempt-row.ts";
+import type { Settlement } from "../mutations.ts";
 import type { Chained, Head, Link } from "../sql/ledger.ts";
 import type { PackedAdmit, PackedStep } from "../sql/serialized-mutations.ts";
 import type { Connection } from "./connections.ts";
@@ -29,7 +31,7 @@ import {
 export type Writes = {
   generations: { mutation: PackedAdmit; held: Chained; epoch: number }[];
   journal: { seq: number; version: number; atMs: number; epoch: number; stateAfter: string; eventJson: string }[];
-  attempts: { seq: number; change: AttemptChange; atMs: number }[];
+  attempts: { seq: number; row: AttemptRow }[];
   transfers: { seq: number; accountSeq: number; previous: number | null; link: Link; hash: string; epoch: number }[];
   pins: { seq: number; pin: PinRequest }[];
   pinned: { seq: number; copy: PinnedCopy; atMs: number }[];
@@ -39,7 +41,7 @@ export type Writes = {
   /** By account; `from`: position in the chain before the group. */
   balances: Map<number, { from: number; head: Head; chargedCredits: Credits }>;
   snapshots: PackedStep[];
-  spends: { meter: number; day: number; credits: Credits }[];
+  spends: Spend[];
 };
 
 export const emptyWrites = (): Writes => ({
@@ -48,7 +50,6 @@ export const emptyWrites = (): Writes => ({
   balances: new Map(),
 });
 
-const UNDER_WAY: ReadonlySet<AttemptState> = new Set(["intent", "sending", "accepted"]);
 const sha256 = (text: string): string => Bun.SHA256.hash(text, "hex");
 /** PostgreSQL cannot store JSON with a NUL or an unpaired surrogate, which provider messages may contain. */
 export const readable = (_: string, value: unknown): unknown =>
@@ -68,23 +69,22 @@ const defined = (members: Record<string, string | number | boolean | null | unde
 /** Merges the changes of one attempt into one row, because a statement can change a row only once. */
 export const changedAttempts = (attempts: Writes["attempts"]): Row[] => {
   const rows = new Map<string, Row>();
-  for (const { seq, change, atMs } of attempts) {
-    const { begin: _, n, request: __, ...rest } = change;
-    if (Object.keys(rest).length === 0) continue;
-    const hasEnded = rest.state !== undefined && !UNDER_WAY.has(rest.state);
-    const columns = defined({
-      ...{ seq, n, state: rest.state, sent_at: rest.sentAtMs, ends_at: rest.endsAtMs, job: rest.job?.jobId },
-      ...{ urls: json(rest.job?.urls), results: json(rest.results), failure: json(rest.failure) },
-      ...(rest.watchUntilMs === undefined ? {} : { sets_watch: true, watch_until: rest.watchUntilMs }),
-      ended_at: rest.endedAtMs ?? (hasEnded ? atMs : undefined),
+  for (const { seq, row } of attempts) {
+    const { n, columns } = row;
+    if (!columns) continue;
+    const { state, sentAtMs, endsAtMs, job, results, failure, watchUntilMs, endedAtMs } = columns;
+    const changed = defined({
+      ...{ seq, n, state, sent_at: sentAtMs, ends_at: endsAtMs, job: job?.jobId, urls: json(job?.urls) },
+      ...{ results: json(results), failure: json(failure), ended_at: endedAtMs },
+      ...(watchUntilMs === undefined ? {} : { sets_watch: true, watch_until: watchUntilMs }),
     });
-    rows.set(`${seq} ${n}`, { ...rows.get(`${seq} ${n}`), ...columns });
+    rows.set(`${seq} ${n}`, { ...rows.get(`${seq} ${n}`), ...changed });
   }
   return [...rows.values()];
 };
 
 const begunAttempts = (attempts: Writes["attempts"]): Row[] =>
-  attempts.flatMap(({ seq, change: { n, begin } }) => {
+  attempts.flatMap(({ seq, row: { n, begin } }) => {
     if (!begin) return [];
     const { ref, route, priceCredits } = begin;
     const options_hash = sha256(JSON.stringify(route.options));
@@ -158,7 +158,7 @@ const kept = (steps: readonly PackedStep[]): Row[] =>
 /** Sums the changes of spend limits by day. */
 const spent = (spends: Writes["spends"]): { added: Row[]; back: Row[] } => {
   const sums = new Map<string, { meter: number; day: number; credits: number }>();
-  for (const { meter, day, credits } of spends) {
+  for (const { meterSeq: meter, day, credits } of spends) {
     const name = `${meter} ${day}`;
     sums.set(name, { meter, day, credits: (sums.get(name)?.credits ?? 0) + credits });
   }
@@ -181,7 +181,7 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
     ...send(INSERT_PLANS, texts(generations.map(({ mutation }) => mutation.planJson))),
     ...send(
       INSERT_OPTIONS,
-      texts(attempts.flatMap(({ change }) => (change.begin ? [JSON.stringify(change.begin.route.options)] : []))),
+      texts(attempts.flatMap(({ row: { begin } }) => (begin ? [JSON.stringify(begin.route.options)] : []))),
     ),
     ...send(INSERT_GENERATIONS, admitted(writes)),
     ...send(
@@ -210,7 +210,7 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
     ...send(UPDATE_ATTEMPTS, changedAttempts(attempts)),
     ...send(
       INSERT_REQUESTS,
-      attempts.flatMap(({ seq, change: { n, request } }) => (request === undefined ? [] : [{ seq, n, request }])),
+      attempts.flatMap(({ seq, row: { n, request } }) => (request === undefined ? [] : [{ seq, n, request }])),
     ),
     ...send(INSERT_TRANSFERS, posted(writes)),
     ...send(END_GENERATIONS, ended(writes)),

@@ -2,6 +2,8 @@
 import { dayOf, windowFrom } from "../../domain/calendar.ts";
 import type { FingerprintedRequest } from "../../domain/idempotency.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
+import type { UsedKey } from "../decide/admission.ts";
+import type { TransitionState } from "../decide/transition.ts";
 import { BOUNDS, type Bound, type BoundRow, toBound } from "../sql/key-policy.ts";
 import type { Head } from "../sql/ledger.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
@@ -14,22 +16,19 @@ import { integers, rowsOf } from "./parameters.ts";
 export type BatchedMutation = PackedAdmit | PackedStep;
 
 /** A generation: its record, the version of its last transition, its owner and the spend limit of its key. */
-export type LoadedBatch = {
+export type LoadedGeneration = {
   record: GenerationRecord;
   version: number;
   epoch: number;
   meter: { seq: number; fromDay: number } | null;
 };
-/** State and price of existing attempts. */
-export type StoredAttempt = { priceCredits: Credits; isDelivered: boolean };
-
 export type Loaded = {
   heads: Map<number, Head>;
   /** By account and key. */
-  used: Map<string, { record: GenerationRecord; request: FingerprintedRequest }>;
-  standings: Map<number, LoadedBatch>;
-  /** By generation and attempt number. */
-  attempts: Map<string, StoredAttempt>;
+  used: Map<string, UsedKey>;
+  generations: Map<number, LoadedGeneration>;
+  /** Attempts of captured generations, by generation and attempt number. */
+  attempts: Map<string, NonNullable<TransitionState["attempt"]>>;
   bounds: Map<number, Bound>;
   /** Spending by day since the start of the longest window, by spend limit. */
   spent: Map<number, { day: number; credits: Credits }[]>;
@@ -43,7 +42,7 @@ type CurrentRow = RecordRow & { version: number | null; epoch: number; spend_lim
 
 const SELECT_USED = `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint, g.idempotency_key FROM ${rowsOf("?1", { account: "bigint", key: "text" }, "x")}
   JOIN generation g ON g.account_seq = x.account AND g.idempotency_key = x.key`;
-const SELECT_STANDINGS = `SELECT ${RECORD_COLUMNS}, s.version, ${ownerOf("g")} AS epoch, m.seq AS spend_limit_seq, m.from_day FROM generation g
+const SELECT_GENERATIONS = `SELECT ${RECORD_COLUMNS}, s.version, ${ownerOf("g")} AS epoch, m.seq AS spend_limit_seq, m.from_day FROM generation g
   LEFT JOIN snapshot s ON s.generation_seq = g.seq LEFT JOIN api_key_policy t ON t.key_seq = g.key_seq LEFT JOIN spend_limit m ON m.seq = t.spend_limit_seq
   WHERE g.seq = ANY(${integers("?1")})`;
 const SELECT_ATTEMPTS = `SELECT generation_seq AS seq, attempt_no AS n, price_credits AS "priceCredits", CASE state WHEN 'delivered' THEN 1 ELSE 0 END AS "isDelivered"
@@ -66,9 +65,7 @@ export const load = async (connection: Connection, mutations: readonly BatchedMu
   const accounts = integers.of(admits.map(({ accountSeq }) => accountSeq));
   const ending = integers.of(steps.flatMap(({ seq, settlement }) => (settlement ? [seq] : [])));
   const seqs = integers.of(steps.map(({ seq }) => seq));
-  const changing = integers.of(
-    steps.flatMap(({ seq, settlement, attemptChanges }) => (settlement || attemptChanges.length > 0 ? [seq] : [])),
-  );
+  const captured = integers.of(steps.flatMap(({ seq, settlement }) => (settlement?.kind === "capture" ? [seq] : [])));
   const keys = integers.of(admits.map(({ keySeq }) => keySeq));
   const requested = admits.flatMap(({ accountSeq: account, idempotencyKey: key }) => (key === null ? [] : [{ account, key }]));
   const fromDay = Math.min(
@@ -76,13 +73,13 @@ export const load = async (connection: Connection, mutations: readonly BatchedMu
     dayOf(8e15),
   );
   const hasMoney = admits.length > 0 || ending !== integers.NONE;
-  const [, heads, used, standings, attempts, bounds, spent] = await together([
+  const [, heads, used, generations, attempts, bounds, spent] = await together([
     unless(!hasMoney, () => connection.send(LOCK_BALANCES, accounts, ending)),
     unless(!hasMoney, () => connection.send<HeadRow>(SELECT_HEADS, accounts, ending)),
     unless(requested.length === 0, () => connection.send<UsedRow>(SELECT_USED, JSON.stringify(requested))),
-    unless(steps.length === 0, () => connection.send<CurrentRow>(SELECT_STANDINGS, seqs)),
-    unless(changing === integers.NONE, () =>
-      connection.send<{ seq: number; n: number; priceCredits: number; isDelivered: number }>(SELECT_ATTEMPTS, changing),
+    unless(steps.length === 0, () => connection.send<CurrentRow>(SELECT_GENERATIONS, seqs)),
+    unless(captured === integers.NONE, () =>
+      connection.send<{ seq: number; n: number; priceCredits: number; isDelivered: number }>(SELECT_ATTEMPTS, captured),
     ),
     unless(admits.length === 0, () => connection.send<BoundRow>(SELECT_BOUNDS, keys)),
     unless(admits.length === 0, () =>
@@ -97,8 +94,8 @@ export const load = async (connection: Connection, mutations: readonly BatchedMu
         { record: toRecord(row), request: { body: row.body, fingerprint: row.fingerprint } },
       ]),
     ),
-    standings: new Map(
-      standings.rows.map((row) => [
+    generations: new Map(
+      generations.rows.map((row) => [
         row.seq,
         {
           record: toRecord(row),

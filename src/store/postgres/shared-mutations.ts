@@ -1,10 +1,10 @@
 // Connects the mutations that both drivers share with the ledger and usage marks of PostgreSQL.
 
+import { attemptRow } from "../decide/attempt-row.ts";
 import type { AdminMutation, AdminResult, AttemptChange, MutationResult, RollUpUsage } from "../mutations.ts";
 import { isPurchaseMutation, type PurchaseMutation } from "../purchase-mutations.ts";
 import { prepareAdminMutations } from "../sql/admin-mutations.ts";
 import { prepareCredit } from "../sql/balance-adjustments.ts";
-import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { preparePurchases } from "../sql/purchases.ts";
 import { prepareReversals } from "../sql/reversals.ts";
 import { all, change, first, type SqlProgram } from "../sql/sql-program.ts";
@@ -61,9 +61,8 @@ const prepareRollUp = (epoch: number, passed: () => number) => {
   };
 };
 
-const changeAttempt = function* (seq: number, attempt: AttemptChange, atMs: number): SqlProgram<void> {
-  const rows = changedAttempts([{ seq, change: attempt, atMs }]);
-  if (rows.length === 0) throw new MutationRejected(`the change of attempt ${attempt.n} changes nothing`);
+const changeAttempt = function* (seq: number, change: AttemptChange, atMs: number): SqlProgram<void> {
+  const rows = changedAttempts([{ seq, row: attemptRow(change, atMs) }]);
   yield* all(UPDATE_ATTEMPTS, JSON.stringify(rows), rows.length);
 };
 

@@ -32,10 +32,7 @@ export const toBound = (row: BoundRow): Bound => ({
 });
 
 /** Whether a key has expired since authentication. */
-export const expiryOf = (bound: Bound | undefined, atMs: number): AdmitResult | undefined => {
-  const expiresAtMs = bound?.expiresAtMs ?? null;
-  return expiresAtMs !== null && atMs >= expiresAtMs ? { kind: "key_expired" } : undefined;
-};
+export const isExpired = ({ expiresAtMs }: Bound, atMs: number): boolean => expiresAtMs !== null && atMs >= expiresAtMs;
 
 /**
  * The spend limit that does not cover a hold. @param spentSince credits that the keys of the limit have spent since a day,
@@ -46,7 +43,7 @@ export const shortageOf = (
   atMs: number,
   reservedCredits: Credits,
   spentSince: (meterSeq: number, day: number) => Credits,
-): AdmitResult | undefined => {
+): Extract<AdmitResult, { kind: "key_limit" }> | undefined => {
   for (const [window, limitCredits] of meter.limits) {
     const leftCredits = Math.max(0, limitCredits - spentSince(meter.seq, windowFrom(window, atMs)));
     if (leftCredits < reservedCredits)

@@ -1,12 +1,13 @@
-// Applies one transition of one generation: event, snapshot, attempts, deadline and settlement.
+// Writes one transition of one generation: event, snapshot, attempts, deadline and settlement.
 import type { Database } from "bun:sqlite";
 import { ClockCache } from "../../collections/clock-cache.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
+import { decideTransition, type TransitionState, type TransitionWrites } from "../decide/transition.ts";
 import type { Settlement, TransitionResult } from "../mutations.ts";
+import type { Head } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
 import type { PackedStep } from "../sql/serialized-mutations.ts";
-import { recordAfter, settlementTransfers, snapshotFault } from "../sql/settlement.ts";
 import type { Attempts } from "./attempt.ts";
 import type { Limits } from "./key-limits.ts";
 import type { Ledger } from "./ledger.ts";
@@ -63,17 +64,6 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
     return row ? { record: toRecord(row), version: row.version ?? 0 } : undefined;
   };
 
-  /** @returns the repaid part of a debt, as in the result. */
-  const settle = (record: GenerationRecord, settlement: Settlement, atMs: number): { settledCredits?: Credits } => {
-    const { seq, accountSeq } = record;
-    let head = money.head(accountSeq);
-    if (!head) throw new MutationRejected(`there is no account ${accountSeq}`);
-    if (settlement.kind === "capture") attempts.deliver(seq, settlement.n, atMs);
-    for (const move of settlementTransfers(record, settlement, atMs)) head = money.post(accountSeq, head, move).head;
-    const settledCredits = head.owedCredits > 0 ? settleDebt(accountSeq, atMs) : 0;
-    return settledCredits > 0 ? { settledCredits } : {};
-  };
-
   const end = ({ seq, status, attempts: tried, costCredits, completedAtMs }: GenerationRecord, settlement: Settlement): void => {
     const isCapture = settlement.kind === "capture";
     const output = isCapture ? JSON.stringify(settlement.output) : null;
@@ -101,38 +91,41 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
     return updateWithDeadline.run(seq, version, stateAfter, snapshot, ...due).changes === 1;
   };
 
+  const stateFor = ({ seq, settlement }: PackedStep): TransitionState => {
+    const current = standingOf(seq);
+    return {
+      generation: current && { ...current, isOwned: true },
+      head: settlement && current && money.head(current.record.accountSeq),
+      attempt: settlement?.kind === "capture" ? attempts.find(seq, settlement.n) : undefined,
+      meter: () => limits.meterOf(seq),
+    };
+  };
+
+  /** Writes a settlement. @param before the balance before it. */
+  const settle = (mutation: PackedStep, writes: TransitionWrites, before: Head): void => {
+    const { record, transfers, spend } = writes;
+    let head = before;
+    for (const move of transfers) head = money.post(record.accountSeq, head, move).head;
+    if (mutation.settlement) end(record, mutation.settlement);
+    limits.spend(spend);
+  };
+
   const execute = (mutation: PackedStep): TransitionResult => {
-    const { seq, version, settlement } = mutation;
-    const standing = standingOf(seq);
-    if (!standing || standing.record.completedAtMs !== null || standing.version !== version - 1) return { kind: "stale" };
-    const fault = snapshotFault(mutation);
-    if (fault !== undefined) throw new MutationRejected(fault);
-
-    insertGenerationEvent.run(seq, version, mutation.atMs, mutation.stateAfter, mutation.eventJson);
-    for (const { n, sha256, bytes, mime, ms } of mutation.pinned ?? []) pin.run(seq, n, sha256, bytes, mime, ms, mutation.atMs);
-    for (const change of mutation.attemptChanges) attempts.change(seq, change, mutation.atMs);
-    const record = recordAfter(standing.record, mutation);
-    let debt: { settledCredits?: Credits } = {};
-    if (settlement) {
-      if (settlement.kind === "capture") {
-        const price = attempts.price(seq, settlement.n);
-        if (price !== settlement.credits)
-          throw new MutationRejected(
-            `attempt ${settlement.n} was quoted ${price} credits and the capture is ${settlement.credits}`,
-          );
-      }
-      debt = settle(record, settlement, mutation.atMs);
-      end(record, settlement);
-      limits.settled(seq, record.createdAtMs, record.reservedCredits - (record.costCredits ?? 0));
-      known.delete(seq);
-    } else {
-      if (mutation.status !== undefined || mutation.message !== undefined || mutation.attempts !== undefined)
-        updateGeneration.run(seq, record.status, record.message, record.attempts);
-      known.set(seq, { record, version });
-    }
-
+    const { seq, version, atMs } = mutation;
+    const state = stateFor(mutation);
+    const { result, writes } = decideTransition(mutation, state);
+    if (!writes) return result;
+    const { record } = writes;
+    insertGenerationEvent.run(seq, version, atMs, mutation.stateAfter, mutation.eventJson);
+    for (const { n, sha256, bytes, mime, ms } of mutation.pinned ?? []) pin.run(seq, n, sha256, bytes, mime, ms, atMs);
+    for (const row of writes.attempts) attempts.write(seq, row);
+    if (writes.isRecordChanged) updateGeneration.run(seq, record.status, record.message, record.attempts);
+    if (state.head) settle(mutation, writes, state.head);
     if (!keepSnapshot(mutation)) throw new MutationRejected("the snapshot is of another version");
-    return { kind: "stepped", record, ...debt };
+    if (mutation.settlement) known.delete(seq);
+    else known.set(seq, { record, version });
+    const settledCredits = writes.repaysDebt ? settleDebt(record.accountSeq, atMs) : 0;
+    return settledCredits > 0 ? { ...result, settledCredits } : result;
   };
   return {
     carryOut: execute,

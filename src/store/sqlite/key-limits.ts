@@ -1,9 +1,8 @@
-// Enforces expiry and spend limits of keys in the admission transaction.
+// Reads expiry and spend limits of keys, and writes the spending.
 import type { Database } from "bun:sqlite";
-import { dayOf } from "../../domain/calendar.ts";
 import type { Credits } from "../../domain/types.ts";
-import type { AdmitResult } from "../mutations.ts";
-import { BOUNDS, type Bound, type BoundRow, expiryOf, shortageOf, toBound } from "../sql/key-policy.ts";
+import type { Spend } from "../decide/admission.ts";
+import { BOUNDS, type Bound, type BoundRow, type Meter, toBound } from "../sql/key-policy.ts";
 
 /** Maximum number of cached keys. */
 const MAX_KNOWN = 10_000;
@@ -31,25 +30,18 @@ export const prepareLimits = (db: Database) => {
     return bound;
   };
 
-  const spentSince = (meterSeq: number, day: number): Credits => selectSpent.get(meterSeq, day)?.credits ?? 0;
-
   return {
-    /** Whether the key has expired since authentication. */
-    expiry: (keySeq: number, atMs: number): AdmitResult | undefined => expiryOf(boundOf(keySeq), atMs),
-    /** The spend limit that does not cover a hold. */
-    shortage: (keySeq: number, atMs: number, reservedCredits: Credits): AdmitResult | undefined => {
-      const meter = boundOf(keySeq)?.meter;
-      return meter ? shortageOf(meter, atMs, reservedCredits, spentSince) : undefined;
-    },
-    admitted: (keySeq: number, atMs: number, reservedCredits: Credits): void => {
-      const meter = boundOf(keySeq)?.meter;
-      if (meter && dayOf(atMs) >= meter.fromDay) add.run(meter.seq, dayOf(atMs), reservedCredits);
-    },
-    /** Returns the released credits of an ended generation to the key, on the day of its submission. */
-    settled: (generationSeq: number, createdAtMs: number, backCredits: Credits): void => {
-      if (backCredits === 0) return;
-      const meter = boundOf(selectKey.get(generationSeq)?.keySeq ?? 0)?.meter;
-      if (meter && dayOf(createdAtMs) >= meter.fromDay) takeBack.run(meter.seq, dayOf(createdAtMs), backCredits);
+    /** Expiry and spend limit of a key; undefined: neither. */
+    boundOf,
+    /** The spend limit of the key of a generation. */
+    meterOf: (generationSeq: number): Meter | null => boundOf(selectKey.get(generationSeq)?.keySeq ?? 0)?.meter ?? null,
+    /** Credits that the keys of a spend limit have spent since a day, inclusive. */
+    spentSince: (meterSeq: number, day: number): Credits => selectSpent.get(meterSeq, day)?.credits ?? 0,
+    /** Adds to the spending of a day, or takes back if the credits are negative. */
+    spend: (spend: Spend | null): void => {
+      if (!spend) return;
+      if (spend.credits > 0) add.run(spend.meterSeq, spend.day, spend.credits);
+      else takeBack.run(spend.meterSeq, spend.day, -spend.credits);
     },
     /** Drops the cache after a key changed or a rollback. */
     forget: (): void => known.clear(),

@@ -2,7 +2,7 @@
 import type { Database } from "bun:sqlite";
 import { ClockCache } from "../../collections/clock-cache.ts";
 import type { Credits } from "../../domain/types.ts";
-import { type Chained, chain, chainStart, changeOf, type Head, type Transfer } from "../sql/ledger.ts";
+import { type Chained, chain, chainStart, changeOf, type Head, headAfter, type Transfer } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 
 /** Minimum number of cached balances, about 200 bytes each; more than are busy at a time. */
@@ -47,7 +47,8 @@ export const prepareLedger = (db: Database, epoch: number) => {
    * Updates the balance for a transfer whose row is already written.
    * @param chainEnd that row. @throws MutationRejected if the balance differs from `head` or does not cover the transfer.
    */
-  const settleBalance = (accountSeq: number, { move, head, link, hash }: Chained, chainEnd: number): Head => {
+  const settleBalance = (accountSeq: number, chained: Chained, chainEnd: number): Head => {
+    const { move, head } = chained;
     const available = changeOf(move, "available");
     const held = changeOf(move, "held");
     const { changes } = updateBalance.run(
@@ -60,15 +61,7 @@ export const prepareLedger = (db: Database, epoch: number) => {
       head.chainSeq,
     );
     if (changes === 0) throw new MutationRejected(`the balance does not cover the ${move.kind} of ${move.credits} credits`);
-    return remember(accountSeq, {
-      availableCredits: link.availableAfter,
-      heldCredits: link.heldAfter,
-      owedCredits: head.owedCredits,
-      inProgress: head.inProgress + move.progress,
-      chainSeq: link.chainSeq,
-      chainEnd,
-      chainHash: hash,
-    });
+    return remember(accountSeq, headAfter(chained, chainEnd));
   };
 
   return {

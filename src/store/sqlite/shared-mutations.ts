@@ -1,5 +1,6 @@
 // Connects the mutations that both drivers share with the ledger, attempts and limits of SQLite.
 
+import { attemptRow } from "../decide/attempt-row.ts";
 import type { AdminMutation, MutationResult } from "../mutations.ts";
 import { isPurchaseMutation, type PurchaseMutation } from "../purchase-mutations.ts";
 import { prepareAdminMutations } from "../sql/admin-mutations.ts";
@@ -32,7 +33,7 @@ export const prepareSharedMutations = (crediting: Crediting, attempts: Attempts,
   const admin = prepareAdminMutations({
     dialect: SQLITE,
     ...{ crediting, reversals },
-    changeAttempt: (seq, change, atMs) => known(attempts.change(seq, change, atMs)),
+    changeAttempt: (seq, change, atMs) => known(attempts.write(seq, attemptRow(change, atMs))),
     rollUpUsage: prepareUsage(SQLITE, { select: SELECT_MARK, set: SET_MARK, where: "true" }),
     notAddedUp: `p.seq > coalesce((${SELECT_MARK}), 0)`,
     keysChanged: () => limits.forget(),

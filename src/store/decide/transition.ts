@@ -1,0 +1,149 @@
+// Decides a transition: whether it applies, the record after it, its attempt rows and the transfers of a settlement.
+
+import type { Credits, GenerationRecord } from "../../domain/types.ts";
+import type { ApplyTransition, Settlement, TransitionResult } from "../mutations.ts";
+import type { Head, Transfer } from "../sql/ledger.ts";
+import { MutationRejected } from "../sql/mutation-rejected.ts";
+import type { PackedStep } from "../sql/serialized-mutations.ts";
+import { type Spend, spendOf } from "./admission.ts";
+import { type AttemptRow, attemptRow } from "./attempt-row.ts";
+
+/** The stored rows that a transition depends on. */
+export type TransitionState = {
+  /** The generation and the version of its last transition. `isOwned`: this writer may continue it. */
+  generation: { record: GenerationRecord; version: number; isOwned: boolean } | undefined;
+  /** The balance of the account; read for a settlement only. */
+  head: Head | undefined;
+  /** The captured attempt before the transition; read for a capture only. */
+  attempt: { priceCredits: Credits; isDelivered: boolean } | undefined;
+  /** The spend limit of the API key; read for a settlement that releases credits. */
+  meter: () => { seq: number; fromDay: number } | null;
+};
+
+/** The rows to write beside the event and the snapshot. */
+export type TransitionWrites = {
+  /** The generation after the transition. */
+  record: GenerationRecord;
+  /** Whether status, message or number of attempts of an open generation were set. */
+  isRecordChanged: boolean;
+  attempts: AttemptRow[];
+  /** Transfers of a settlement in chain order. */
+  transfers: Transfer[];
+  spend: Spend | null;
+  /** Whether the account has a debt, which released credits repay after these writes in the same transaction. */
+  repaysDebt: boolean;
+};
+export type TransitionDecision =
+  | { result: Extract<TransitionResult, { kind: "stepped" }>; writes: TransitionWrites }
+  | { result: { kind: "stale" }; writes: null };
+
+const STALE = { result: { kind: "stale" }, writes: null } as const;
+
+/**
+ * Decides a transition. It is stale if the stored version is not the one before it, the generation has ended, or another writer
+ * owns the generation.
+ * @throws MutationRejected for a transition that contradicts itself or the stored rows, which is a defect of the caller.
+ */
+export const decideTransition = (mutation: PackedStep, state: TransitionState): TransitionDecision => {
+  const { generation } = state;
+  const { version, settlement, atMs } = mutation;
+  if (!generation || generation.record.completedAtMs !== null || generation.version !== version - 1) return STALE;
+  if (!generation.isOwned) return STALE;
+  const before = generation.record;
+  const fault = snapshotFault(mutation);
+  if (fault !== undefined) throw new MutationRejected(fault);
+  if (settlement && !state.head) throw new MutationRejected(`there is no account ${before.accountSeq}`);
+  const attempts = mutation.attemptChanges.map((change) => attemptRow(change, atMs));
+  if (settlement?.kind === "capture") attempts.push(...capturedAttempt(mutation, settlement, state.attempt));
+  const record = recordAfter(before, mutation);
+  const { status, message, attempts: begun } = mutation;
+  const writes: TransitionWrites = {
+    record,
+    isRecordChanged: !settlement && (status !== undefined || message !== undefined || begun !== undefined),
+    attempts,
+    transfers: settlement ? settlementTransfers(record, settlement, atMs) : [],
+    spend: settlement ? returnedSpend(record, state) : null,
+    repaysDebt: settlement !== undefined && (state.head?.owedCredits ?? 0) > 0,
+  };
+  return { result: { kind: "stepped", record }, writes };
+};
+
+/**
+ * Requires that a capture is the price of its attempt, which may begin in the same transition. @returns the row that marks the
+ * attempt `delivered`, unless it is marked already.
+ */
+const capturedAttempt = (
+  { seq, atMs, attemptChanges }: PackedStep,
+  { n, credits }: Extract<Settlement, { kind: "capture" }>,
+  stored: TransitionState["attempt"],
+): AttemptRow[] => {
+  const changes = attemptChanges.filter((change) => change.n === n);
+  const price = changes.find(({ begin }) => begin)?.begin?.priceCredits ?? stored?.priceCredits;
+  if (price === undefined) throw new MutationRejected(`generation ${seq} has no attempt ${n}`);
+  if (price !== credits) throw new MutationRejected(`attempt ${n} was quoted ${price} credits and the capture is ${credits}`);
+  if (stored?.isDelivered || changes.some(({ state }) => state === "delivered")) return [];
+  return [attemptRow({ n, state: "delivered", watchUntilMs: null }, atMs)];
+};
+
+/** The released credits of an ended generation return to the spend limit, on the day of the submission. */
+const returnedSpend = (
+  { createdAtMs, reservedCredits, costCredits }: GenerationRecord,
+  { meter }: Pick<TransitionState, "meter">,
+): Spend | null => {
+  const credits = reservedCredits - (costCredits ?? 0);
+  return credits > 0 ? spendOf(meter(), createdAtMs, -credits) : null;
+};
+
+/** The record after the transition is written. */
+export const recordAfter = (
+  before: GenerationRecord,
+  { settlement, status, message, attempts, atMs }: Omit<ApplyTransition, "event">,
+): GenerationRecord => {
+  const record = { ...before, attempts: attempts ?? before.attempts };
+  if (!settlement)
+    return { ...record, status: status ?? before.status, message: message === undefined ? before.message : message };
+  // The clock never runs backwards, but a mutation can carry a time before the admission that it follows.
+  const ended = { ...record, message: null, completedAtMs: Math.max(atMs, before.createdAtMs) };
+  return settlement.kind === "capture"
+    ? { ...ended, status: "succeeded", costCredits: settlement.credits, output: settlement.output }
+    : { ...ended, status: "failed", costCredits: 0, error: settlement.error };
+};
+
+/** The transfers of an end in chain order: capture, then release. */
+export const settlementTransfers = (
+  { seq, reservedCredits }: Pick<GenerationRecord, "seq" | "reservedCredits">,
+  settlement: Settlement,
+  atMs: number,
+): Transfer[] => {
+  const shared = { generationSeq: seq, atMs, note: null };
+  const captured = settlement.kind === "capture" ? settlement.credits : 0;
+  const moves: Transfer[] = [];
+  if (settlement.kind === "capture")
+    moves.push({
+      ...shared,
+      kind: "capture",
+      credits: captured,
+      from: "held",
+      to: "charged",
+      attemptN: settlement.n,
+      progress: -1,
+    });
+  const restCredits = reservedCredits - captured;
+  if (restCredits !== 0)
+    moves.push({
+      ...shared,
+      kind: "release",
+      credits: restCredits,
+      from: "held",
+      to: "available",
+      attemptN: null,
+      progress: settlement.kind === "release" ? -1 : 0,
+    });
+  return moves;
+};
+
+/** A transition that ends has no snapshot, and any other requires one. @returns the violation. */
+const snapshotFault = ({ settlement, snapshot }: Pick<ApplyTransition, "settlement" | "snapshot">): string | undefined => {
+  if (settlement) return snapshot === null ? undefined : "an ended generation keeps no snapshot";
+  return snapshot === null ? "an open generation requires a snapshot" : undefined;
+};
