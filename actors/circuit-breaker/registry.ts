@@ -1,8 +1,9 @@
 // Registry of circuit breakers: one for each route with a verdict, restored from stored snapshots.
-import { type Actor, createActor, type SnapshotFrom } from "xstate";
+import { type Actor, createActor } from "xstate";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Failure } from "../../src/domain/types.ts";
 import { circuitBreakerMachine, type RouteVerdict, verdictOf } from "./machine.ts";
+import { freezeHealth, type HealthSnapshot, parseHealth, setUpFaultIn } from "./snapshot.ts";
 
 export type CircuitBreakers = {
   isDown(routeId: string): boolean;
@@ -23,21 +24,14 @@ export type CircuitBreakers = {
   stop(): void;
 };
 
-type HealthSnapshot = SnapshotFrom<typeof circuitBreakerMachine>;
 /** One event of a circuit breaker. */
 export type Judged = { routeId: string; type: string; before: HealthSnapshot; after: HealthSnapshot; atMs: number };
 
 type HealthActor = Actor<typeof circuitBreakerMachine>;
 
 const stateIn = (snapshot: string) => {
-  const { value, context } = JSON.parse(snapshot);
+  const { value, context } = parseHealth(snapshot);
   return circuitBreakerMachine.resolveState({ value, context });
-};
-
-/** The credential or balance error of a stored snapshot that is open or half open for it; null if there is none. */
-const setUpFaultIn = (snapshot: string): Failure | null => {
-  const { why } = JSON.parse(snapshot) as { why?: Failure | null };
-  return why && verdictOf(why.class) === "faulty" ? why : null;
 };
 
 /**
@@ -68,7 +62,7 @@ export const createCircuitBreakers = (
     // The end of a pause proves nothing; the next attempt does.
     if (why && verdictOf(why.class) === "faulty") setUpFaults.set(routeId, why);
     else if (type !== "pauseEnded") setUpFaults.delete(routeId);
-    changed(routeId, value, JSON.stringify({ value, context, why: why ?? setUpFaults.get(routeId) ?? null }), why);
+    changed(routeId, value, freezeHealth({ value, context, why: why ?? setUpFaults.get(routeId) ?? null }), why);
   };
   /** An open circuit breaker is checked again after its pause, whose end is stored in its snapshot. */
   const arm = (routeId: string, actor: HealthActor) => {

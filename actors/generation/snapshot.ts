@@ -30,12 +30,30 @@ export const freeze = (snapshot: GenerationSnapshot): string => {
   return JSON.stringify({ v: SNAPSHOT_VERSION, value: snapshot.value, memory });
 };
 
+/** A stored snapshot. `memory` is the context without the plan. */
+type StoredSnapshot = { v: number; value: GenerationSnapshot["value"]; memory: Omit<GenerationContext, "plan"> };
+const parse = (frozen: string): StoredSnapshot => JSON.parse(frozen) as StoredSnapshot;
+
+/** The path of a stored state, e.g. `running.parked`; without a snapshot `queued`. */
+export const storedLeaf = (frozen: string | null): Leaf =>
+  frozen === null ? "queued" : (leafOfValue(parse(frozen).value) as Leaf);
+
+/** The stored context without the plan; null without a snapshot. */
+export const storedMemory = (frozen: string | null): StoredSnapshot["memory"] | null =>
+  frozen === null ? null : parse(frozen).memory;
+
+const isCollecting = (leaf: Leaf): boolean => leaf.startsWith("running.collecting") || leaf === "running.confirming.result";
+
+/** Whether the first effect after a restore downloads a result. */
+export const collectsOnRestore = (frozen: string | null): boolean =>
+  isCollecting(storedLeaf(frozen)) || (storedMemory(frozen)?.watched.some(({ arriving }) => arriving) ?? false);
+
 /**
  * Returns the JSON form of the generation in state parked without restoring its actor. Watched attempts are not downloaded
  * either.
  */
 export const freezeParked = (frozen: string): string => {
-  const { v, memory } = JSON.parse(frozen) as { v: number; memory: object };
+  const { v, memory } = parse(frozen);
   return JSON.stringify({ v, value: { running: "parked" }, memory: { ...memory, watched: [] } });
 };
 
@@ -58,11 +76,7 @@ const resolve = (value: GenerationSnapshot["value"], context: GenerationContext)
 
 /** Converts JSON to a snapshot without an actor. @throws for an unknown version or an unknown state. */
 export const thaw = (frozen: string, plan: readonly PlannedRoute[]): GenerationSnapshot => {
-  const { v, value, memory } = JSON.parse(frozen) as {
-    v: number;
-    value: GenerationSnapshot["value"];
-    memory: Omit<GenerationContext, "plan">;
-  };
+  const { v, value, memory } = parse(frozen);
   if (v !== SNAPSHOT_VERSION) throw new Error(`a snapshot of version ${v} cannot be continued`);
   return resolve(value, { ...memory, plan });
 };
@@ -84,8 +98,7 @@ export const deadlineOf = (snapshot: GenerationSnapshot): Deadline | null => {
   if (leaf === "queued") return { kind: "start", n: 0, dueAtMs: waitEndsAtMs };
   if (leaf === "running.awaitingSlot") return { kind: "slot", n: 0, dueAtMs: waitEndsAtMs };
   if (current === null || leaf === "running.parked" || leaf === "succeeded" || leaf === "failed") return null;
-  if (leaf.startsWith("running.collecting") || leaf === "running.confirming.result")
-    return { kind: "collect", n: current.n, dueAtMs: current.collectEndsAtMs ?? waitEndsAtMs };
+  if (isCollecting(leaf)) return { kind: "collect", n: current.n, dueAtMs: current.collectEndsAtMs ?? waitEndsAtMs };
   if (current.endsAtMs === null) return { kind: "submit", n: current.n, dueAtMs: waitEndsAtMs };
   return { kind: "attempt", n: current.n, dueAtMs: current.endsAtMs };
 };

@@ -1,4 +1,5 @@
 // Ends crash loops: it counts recoveries that crashed and parks the generation that caused them.
+import { collectsOnRestore, storedLeaf } from "../../actors/generation/snapshot.ts";
 import type { Clock } from "../domain/clock.ts";
 import {
   type ApplyTransition,
@@ -62,14 +63,13 @@ export type CrashLoop = {
 };
 
 /** Whether the first work after a restore reads bytes from outside. */
-const isFetching = ({ snapshot }: OpenGeneration): boolean =>
-  snapshot !== null && /"(collecting|result)"|"arriving":true/.test(snapshot);
+const isFetching = ({ snapshot }: OpenGeneration): boolean => collectsOnRestore(snapshot);
 
 /**
  * Whether its request may have been sent. It receives an event immediately, which needs nothing from outside, and a clean stop
  * leaves none.
  */
-const isSending = ({ snapshot }: OpenGeneration): boolean => snapshot?.includes('{"submitting":"sending"}') ?? false;
+const isSending = ({ snapshot }: OpenGeneration): boolean => storedLeaf(snapshot) === "running.submitting.sending";
 
 export const createCrashLoopGuard = (deps: CrashLoopGuardDeps): CrashLoop => {
   const { clock } = deps;

@@ -1,15 +1,16 @@
 // Observes generations: reads the open ones when the first viewer connects, then follows commits.
 
-import type { GenerationRecord, Json, PlannedRoute } from "../domain/types.ts";
+import { storedLeaf, storedMemory } from "../../actors/generation/snapshot.ts";
+import type { GenerationRecord, PlannedRoute } from "../domain/types.ts";
 import type { CommitListener } from "../generations/post-commit.ts";
 import type { AdmitGeneration, ApplyTransition } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { ActorRegistry, Happened, Known } from "./actor-registry.ts";
-import { definitionOf, pathOf } from "./definitions.ts";
+import { definitionOf } from "./definitions.ts";
 import type { ActorRow } from "./dto.ts";
 import { readWriters } from "./generation-history.ts";
 import { createRemoteActors, type RemoteActors, type RemoteActorsDeps } from "./remote-actors.ts";
-import { memoryOf, snapshotView } from "./snapshot-view.ts";
+import { snapshotView } from "./snapshot-view.ts";
 
 export type GenerationDeps = {
   reads: Pick<StoreReads, "unfinished" | "openGenerations" | "findGeneration" | "account" | "eventsOf" | "nodes">;
@@ -34,7 +35,7 @@ const PAGE = 200;
 
 const definition = () => definitionOf("generation");
 const routeIn = (frozen: string | null, plan: readonly PlannedRoute[]): string | undefined => {
-  const { current } = memoryOf(frozen) as { current?: { route: number } | null };
+  const current = storedMemory(frozen)?.current;
   return current ? plan[current.route]?.routeId : undefined;
 };
 
@@ -153,9 +154,8 @@ export const createGenerations = (deps: GenerationDeps, registry: ActorRegistry)
       for (const found of page) {
         const { id, plan, snapshot, version } = found;
         const known = registry.find(id);
-        const frozen = snapshot === null ? null : (JSON.parse(snapshot) as { value: Json });
-        const state = frozen === null ? "queued" : pathOf(frozen.value);
-        const attempts = Number(memoryOf(snapshot).tried ?? 0);
+        const state = storedLeaf(snapshot);
+        const attempts = storedMemory(snapshot)?.tried ?? 0;
         if (known) {
           plans.set(known, plan);
           if (known.version === version) known.view = snapshotView(state, snapshot, plan);

@@ -1,6 +1,6 @@
 // Presents a generation's statechart from its stored snapshot or, without one, from its events.
 import type { GenerationSnapshot } from "../../actors/generation/snapshot.ts";
-import { thaw } from "../../actors/generation/snapshot.ts";
+import { storedMemory, thaw } from "../../actors/generation/snapshot.ts";
 import { beginning } from "../../actors/replay/dry-run.ts";
 import { followed, type WrittenStep } from "../../actors/replay/replay.ts";
 import type { Json, JsonObject, PlannedRoute } from "../domain/types.ts";
@@ -8,15 +8,12 @@ import type { ActorView } from "./actor-registry.ts";
 import { nestedOf } from "./definitions.ts";
 import { shownContext } from "./field-allowlist.ts";
 
-export const memoryOf = (frozen: string | null): JsonObject =>
-  frozen === null ? {} : (JSON.parse(frozen) as { memory: JsonObject }).memory;
-
 const statusOf = (state: string): ActorView["status"] => (state === "succeeded" || state === "failed" ? "done" : "active");
 
 export const snapshotView = (state: string, frozen: string | null, plan: readonly PlannedRoute[]): ActorView => ({
   status: statusOf(state),
   value: () => nestedOf(state),
-  context: () => shownContext(memoryOf(frozen), plan as unknown as Json),
+  context: () => shownContext((storedMemory(frozen) ?? {}) as JsonObject, plan as unknown as Json),
 });
 
 /** Snapshot of a statechart, computed on first use and cached. */

@@ -1,11 +1,12 @@
 // Inventory for operators: providers with their credential sources, routes with their states.
 
+import { openInterval } from "../../actors/circuit-breaker/snapshot.ts";
 import type { Catalogue } from "../../catalogue/load.ts";
 import { type Margin, marginOf } from "../../catalogue/margin.ts";
 import { endingRoutes, endingText } from "../../catalogue/route-end-dates.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import type { Settings } from "../config/schema.ts";
-import { type Failure, SET_UP_FAULTS } from "../domain/types.ts";
+import { SET_UP_FAULTS } from "../domain/types.ts";
 import { type KeySource, sourceInSettings } from "../providers/credentials.ts";
 import type { ListedRoute, Recovery } from "../providers/port.ts";
 import type { StoreReads } from "../store/store.ts";
@@ -62,11 +63,11 @@ export const NO_STORED_CREDENTIALS: InventoryDeps["reads"] = {
 /** Reads a stored circuit breaker; null while its route is used. */
 const downIn = (snapshot: string | undefined): { untilMs: number; why: string | null; isFault: boolean } | null => {
   if (snapshot === undefined) return null;
-  type Saved = { value: string; context: { openUntilMs: number }; why?: Failure | null };
-  const { value, context, why } = JSON.parse(snapshot) as Saved;
-  if (value !== "open") return null;
-  const isFault = why ? SET_UP_FAULTS.includes(why.class) : false;
-  return { untilMs: context.openUntilMs, why: why ? `${why.class}: ${why.detail}` : null, isFault };
+  const open = openInterval(snapshot);
+  if (open === null) return null;
+  const { untilMs, why } = open;
+  const isFault = why !== null && SET_UP_FAULTS.includes(why.class);
+  return { untilMs, why: why && `${why.class}: ${why.detail}`, isFault };
 };
 
 export const createInventory = ({ settings, simulated, facts, catalogue, reads, nowMs = Date.now }: InventoryDeps): Inventory => {

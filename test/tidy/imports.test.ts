@@ -80,6 +80,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   ],
   "src/files": ["type:actors", "src/config/schema.ts", "type:src/logging", "type:src/store"],
   "src/generations": [
+    "actors/generation/snapshot.ts",
     "type:actors",
     "catalogue",
     "type:src/effects",
@@ -128,6 +129,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   ],
   "src/quote": ["catalogue", "src/inputs/pinned-links.ts"],
   "src/routing": [
+    "actors/circuit-breaker/snapshot.ts",
     "type:actors",
     "catalogue",
     "src/config/schema.ts",

@@ -1,8 +1,10 @@
 // Operator of a simulated world: decides about generations at any node and any time.
 
+import { storedLeaf } from "../../../actors/generation/snapshot.ts";
 import { AdminError } from "../../admin/admin-error.ts";
 import type { Decided } from "../../admin/generations.ts";
 import type { Decision } from "../../domain/operator-decision.ts";
+import type { OpenGeneration } from "../../store/mutations.ts";
 import type { StoreReads } from "../../store/store.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
 import type { Faults } from "./faults.ts";
@@ -32,8 +34,8 @@ const DECISIONS: readonly Decision[] = ["settle", "settle", "fail", "retry"];
 export const OPERATOR = { kind: "user", id: "per_1", name: "Ada" } as const;
 const TURN_MS = 30_000;
 /** While quiescing, parked generations are decided in turn until they end. */
-const STUCK = /"running":"parked"/;
-const UNDECIDED = /parked|confirming/;
+const isParked = ({ snapshot }: OpenGeneration): boolean => storedLeaf(snapshot) === "running.parked";
+const isUndecided = ({ snapshot }: OpenGeneration): boolean => /parked|confirming/.test(storedLeaf(snapshot));
 
 export const openOperator = (parts: {
   world: Timeline;
@@ -75,7 +77,7 @@ export const openOperator = (parts: {
   const decide = async (): Promise<void> => {
     const open = await reads.unfinished(0, 50);
     known = open.length > 0 ? open.map(({ id, seq }) => ({ id, seq })) : known;
-    const waiting = open.filter(({ snapshot }) => UNDECIDED.test(snapshot ?? ""));
+    const waiting = open.filter(isUndecided);
     const among = dice.chance(0.1) ? known : waiting.length > 0 && dice.chance(0.8) ? waiting : open;
     if (among.length === 0) return;
     const one = dice.pick(among);
@@ -85,7 +87,7 @@ export const openOperator = (parts: {
   };
   const endParked = async (): Promise<void> => {
     for (const one of await reads.unfinished(0, 50)) {
-      if (!STUCK.test(one.snapshot ?? "")) continue;
+      if (!isParked(one)) continue;
       if (nodes.some((node) => node.admin())) situations.count("parkedInPeace");
       await order(one, dice.pick(["settle", "fail", "fail", "retry"]));
     }
