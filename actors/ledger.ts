@@ -3,7 +3,8 @@
 // It answers a poster only after the commit of its mutation.
 import { type Actor, createActor, setup } from "xstate";
 import type { Clock } from "../src/domain/clock.ts";
-import { type Mutation, type MutationResult, type ResultOf, StoreFull } from "../src/store/mutations.ts";
+import { StoreFull } from "../src/domain/commit-errors.ts";
+import type { Mutation, MutationResult, ResultOf } from "../src/domain/mutations.ts";
 
 /**
  * Statechart of the ledger actor. A transition costs as much as several mutations, so the chart follows periods of writing and

@@ -1,8 +1,8 @@
 // Actions of the generation statechart: they emit attempt changes, settlements and effects.
 import { setup } from "xstate";
 import { describeMismatch } from "../../src/domain/delivery-check.ts";
+import type { AttemptChange } from "../../src/domain/transition.ts";
 import type { AttemptState, Failure, GenerationErrorCode } from "../../src/domain/types.ts";
-import type { AttemptChange } from "../../src/store/mutations.ts";
 import { backOffUntilMs, currentRoute, endCode, mayBeOut, mismatchedWith } from "./guards.ts";
 import {
   type ClosedAs,

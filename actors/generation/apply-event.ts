@@ -1,7 +1,7 @@
 // Applies one event to a generation and returns the mutation to commit and the effects to perform.
 
+import type { ApplyTransition, AttemptChange, Settlement } from "../../src/domain/transition.ts";
 import type { GenerationStatus, Json } from "../../src/domain/types.ts";
-import type { ApplyTransition, AttemptChange, Settlement } from "../../src/store/mutations.ts";
 import { deadlineOf, freeze, type GenerationSnapshot, isSameCommand, leafOf, messageOf } from "./snapshot.ts";
 import type { Effect, GenerationEvent, MachineOutput } from "./types.ts";
 

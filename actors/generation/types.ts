@@ -2,6 +2,7 @@
 
 import type { Mismatch, Odd } from "../../src/domain/delivery-check.ts";
 import type { OperatorDecision } from "../../src/domain/operator-decision.ts";
+import type { AttemptChange } from "../../src/domain/transition.ts";
 import type {
   AttemptState,
   Credits,
@@ -15,7 +16,6 @@ import type {
   ResultFile,
   RouteSpec,
 } from "../../src/domain/types.ts";
-import type { AttemptChange } from "../../src/store/mutations.ts";
 
 /** The reason why a route was skipped when it was next in the plan. */
 export type Passed = { routeId: string; reason: "removed" | "ended" | "down" | "no key" | "switched off" };

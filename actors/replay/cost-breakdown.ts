@@ -1,7 +1,7 @@
 // Cost breakdown of a generation, attempt by attempt, from its replay.
 
+import type { AttemptChange } from "../../src/domain/transition.ts";
 import type { AttemptState, Credits, FailureClass, JsonObject } from "../../src/domain/types.ts";
-import type { AttemptChange } from "../../src/store/mutations.ts";
 import type { Passed } from "../generation/types.ts";
 import { PARKED_MESSAGE } from "../generation/types.ts";
 import type { ReplayStep, StateChange } from "./replay.ts";

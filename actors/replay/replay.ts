@@ -1,5 +1,6 @@
 // Replays the stored events of a generation through its statechart and compares every step.
 
+import type { AttemptChange, Settlement } from "../../src/domain/transition.ts";
 import type {
   Credits,
   Deadline,
@@ -9,7 +10,6 @@ import type {
   PlannedRoute,
   TransferKind,
 } from "../../src/domain/types.ts";
-import type { AttemptChange, Settlement } from "../../src/store/mutations.ts";
 import type { Marks } from "../chart/drawing.ts";
 import { applyEvent } from "../generation/apply-event.ts";
 import { deadlineOf, type GenerationSnapshot, leafOf } from "../generation/snapshot.ts";

@@ -2,8 +2,9 @@
 //
 // It holds the next event until the commit of the current one is acknowledged.
 import { type Actor, createActor } from "xstate";
+import { StoreFull } from "../../src/domain/commit-errors.ts";
+import type { ApplyTransition, TransitionResult } from "../../src/domain/transition.ts";
 import type { GenerationRecord, PlannedRoute } from "../../src/domain/types.ts";
-import { type ApplyTransition, StoreFull, type TransitionResult } from "../../src/store/mutations.ts";
 import { applyEvent } from "../generation/apply-event.ts";
 import { generationMachine, type Leaf } from "../generation/machine.ts";
 import { type GenerationSnapshot, isStaleDeadline, leafOf, thaw } from "../generation/snapshot.ts";

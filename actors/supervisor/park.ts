@@ -1,5 +1,5 @@
 // Parks a generation from its stored state without restoring its actor, which would crash the process.
-import type { ApplyTransition, OpenGeneration } from "../../src/store/mutations.ts";
+import type { ApplyTransition, OpenGeneration } from "../../src/domain/transition.ts";
 import { freezeParked } from "../generation/snapshot.ts";
 import { PARKED_MESSAGE } from "../generation/types.ts";
 

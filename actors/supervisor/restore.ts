@@ -1,7 +1,7 @@
 // Restores a generation from its stored state: state, pending effects and deadline.
 
+import type { OpenGeneration } from "../../src/domain/transition.ts";
 import type { Deadline } from "../../src/domain/types.ts";
-import type { OpenGeneration } from "../../src/store/mutations.ts";
 import type { Leaf } from "../generation/machine.ts";
 import { deadlineOf, effectsOnRestore, type GenerationSnapshot, leafOf, queueRouteOf, thaw } from "../generation/snapshot.ts";
 import type { Effect, GenerationEvent } from "../generation/types.ts";

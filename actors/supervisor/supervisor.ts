@@ -1,8 +1,8 @@
 // The supervisor: it admits generations to the run queue, hosts, restores and drains them.
 
 import { ChunkedMap } from "../../src/collections/chunked-map.ts";
+import type { OpenGeneration } from "../../src/domain/transition.ts";
 import type { Deadline, GenerationRecord } from "../../src/domain/types.ts";
-import type { OpenGeneration } from "../../src/store/mutations.ts";
 import { deadlineOf, eventOf, type GenerationSnapshot, isSameCommand, leafOf, queueRouteOf } from "../generation/snapshot.ts";
 import type { Effect, GenerationEvent } from "../generation/types.ts";
 import { ActorHost, type HostDeps } from "./actor-host.ts";

@@ -1,7 +1,7 @@
 // Dependencies of the supervisor, and the type of a generation in the run queue.
 import type { Clock } from "../../src/domain/clock.ts";
+import type { ApplyTransition, OpenGeneration, TransitionResult } from "../../src/domain/transition.ts";
 import type { GenerationRecord, PlannedRoute, RouteSpec } from "../../src/domain/types.ts";
-import type { ApplyTransition, OpenGeneration, TransitionResult } from "../../src/store/mutations.ts";
 import type { GenerationSnapshot } from "../generation/snapshot.ts";
 import type { Effect, GenerationEvent, Passed } from "../generation/types.ts";
 

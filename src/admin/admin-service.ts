@@ -1,11 +1,11 @@
 // Admin service: operations on accounts, keys and credits for the command line and the console.
 
 import type { Clock } from "../domain/clock.ts";
+import type { AdminMutation, AdminResult, Principal } from "../domain/mutations.ts";
 import type { Decide } from "../domain/operator-decision.ts";
+import type { UndecidedReversal } from "../domain/purchase-mutations.ts";
 import type { Credits } from "../domain/types.ts";
 import type { Submit } from "../generations/submit.ts";
-import type { AdminMutation, AdminResult, Principal } from "../store/mutations.ts";
-import type { UndecidedReversal } from "../store/purchase-mutations.ts";
 import type { AccountRow, StoreReads, TransferRow } from "../store/store.ts";
 import { createGenerationAdmin, type GenerationAdmin } from "./generations.ts";
 import { createKeyAdmin, type KeyAdmin, missing, requireDone } from "./keys.ts";

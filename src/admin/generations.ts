@@ -1,8 +1,8 @@
 // Operator decisions: settle, fail or retry a generation, with a recorded reason.
 import type { Clock } from "../domain/clock.ts";
+import type { AdminMutation, AdminResult, Principal } from "../domain/mutations.ts";
 import { type Decide, type Decision, isCarriedOut, type OperatorDecision } from "../domain/operator-decision.ts";
 import type { Attempt, AttemptState, Credits, GenerationStatus } from "../domain/types.ts";
-import type { AdminMutation, AdminResult, Principal } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import { AdminError } from "./admin-error.ts";
 import { requireDone } from "./keys.ts";

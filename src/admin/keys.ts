@@ -2,8 +2,8 @@
 import type { Model } from "../../catalogue/schema.ts";
 import type { Clock } from "../domain/clock.ts";
 import { hashApiKey, newApiKey } from "../domain/ids.ts";
+import type { AdminMutation, AdminResult } from "../domain/mutations.ts";
 import type { KeyLimits, KeyScope, KeyTerms } from "../domain/types.ts";
-import type { AdminMutation, AdminResult } from "../store/mutations.ts";
 import type { AccountRow, KeyRow, KeySpend, StoreReads } from "../store/store.ts";
 import { AdminError } from "./admin-error.ts";
 import { idFor } from "./request-reference.ts";

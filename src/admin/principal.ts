@@ -1,6 +1,6 @@
 // Passes the principal of each admin request to the mutations that it makes.
 import type { Clock } from "../domain/clock.ts";
-import type { AdminMutation, AdminResult, Principal } from "../store/mutations.ts";
+import type { AdminMutation, AdminResult, Principal } from "../domain/mutations.ts";
 
 type Post = (mutation: AdminMutation) => Promise<AdminResult>;
 /** The methods of the admin service, each with `by` in its argument. */

@@ -1,12 +1,12 @@
 // Admin operations on providers and routes: credentials, switches and lists.
 import type { Model } from "../../catalogue/schema.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { AdminMutation, AdminResult } from "../domain/mutations.ts";
 import type { CheckOutcome, ListedJob, ListedRoute, Providers } from "../providers/port.ts";
 import { usableKey } from "../providers/provider-client.ts";
 import { type Vault, VaultFault } from "../providers/vault.ts";
 import type { Inventory, ProviderRow, RouteRow } from "../routing/inventory.ts";
 import type { NodeReads } from "../store/cluster-port.ts";
-import type { AdminMutation, AdminResult } from "../store/mutations.ts";
 import type { ProviderKeyRow } from "../store/store.ts";
 import { AdminError } from "./admin-error.ts";
 

@@ -1,5 +1,5 @@
 // Adds the usage of ended generations to the daily sums, in small mutations.
-import type { AdminResult, RollUpUsage } from "../store/mutations.ts";
+import type { AdminResult, RollUpUsage } from "../domain/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
 /** Transfers per mutation: a few milliseconds of the writer thread. */

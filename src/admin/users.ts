@@ -1,9 +1,9 @@
 // Admin operations on console users: roles, invitations and password reset links.
 import type { Clock } from "../domain/clock.ts";
 import { hashToken, newId, newToken } from "../domain/ids.ts";
-import type { AdminMutation, AdminResult } from "../store/mutations.ts";
+import type { AdminMutation, AdminResult } from "../domain/mutations.ts";
+import { readEmail, type UserRole } from "../domain/user-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
-import { readEmail, type UserRole } from "../store/user-mutations.ts";
 import type { InvitationRow, UserRow } from "../store/user-reads.ts";
 import { AdminError } from "./admin-error.ts";
 import { requireDone } from "./keys.ts";

@@ -9,6 +9,7 @@ import type { Takeover } from "../cluster/takeover.ts";
 import type { Settings } from "../config/schema.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { NameGeneration } from "../domain/ids.ts";
+import type { Mutation, ResultOf } from "../domain/mutations.ts";
 import type { EffectsDeps } from "../effects/deps.ts";
 import type { Effects } from "../effects/dispatcher.ts";
 import type { OutcomeSpool } from "../files/outcome-spool.ts";
@@ -22,7 +23,6 @@ import type { Log } from "../logging/events.ts";
 import type { Media } from "../media/port.ts";
 import type { Providers } from "../providers/port.ts";
 import type { Routes } from "../routing/route-table.ts";
-import type { Mutation, ResultOf } from "../store/mutations.ts";
 import type { Store } from "../store/store.ts";
 import type { ServicePhase } from "./readiness.ts";
 

@@ -1,13 +1,13 @@
 // Deletes files past their retention, unused pinned inputs and old spool files.
 import type { Clock } from "../domain/clock.ts";
 import { seqOfGenerationId } from "../domain/ids.ts";
+import type { Mutation, ResultOf } from "../domain/mutations.ts";
 import type { Spool } from "../files/inline-spool.ts";
 import type { Copies } from "../files/input-copies.ts";
 import type { OutcomeSpool } from "../files/outcome-spool.ts";
 import type { Files } from "../files/port.ts";
 import { sweepFiles } from "../files/retention.ts";
 import type { Log } from "../logging/events.ts";
-import type { Mutation, ResultOf } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
 export type FileSweeperDeps = {

@@ -1,10 +1,10 @@
 // Periodic writes outside the hot path: last use of keys and daily usage.
 
 import { rollUpUsage } from "../admin/roll-up-usage.ts";
-import type { KeyNetwork } from "../config/cidr-list.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { Mutation, Principal, ResultOf } from "../domain/mutations.ts";
+import type { KeyNetwork } from "../domain/types.ts";
 import type { Log } from "../logging/events.ts";
-import type { Mutation, Principal, ResultOf } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
 export type MaintenanceDeps = {

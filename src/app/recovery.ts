@@ -2,6 +2,7 @@
 import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
 import type { Takeover } from "../cluster/takeover.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { Mutation, ResultOf } from "../domain/mutations.ts";
 import type { ResultFile } from "../domain/types.ts";
 import type { Effects } from "../effects/dispatcher.ts";
 import type { PendingOutcomes } from "../effects/pending-outcomes.ts";
@@ -9,7 +10,6 @@ import { retryMs } from "../effects/task-runner.ts";
 import type { Outcome } from "../files/outcome-spool.ts";
 import { watchEnded } from "../generations/late-results.ts";
 import type { Log } from "../logging/events.ts";
-import type { Mutation, ResultOf } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
 export type RecoveryDeps = {

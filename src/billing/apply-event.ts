@@ -1,9 +1,9 @@
 // Applies payment events to the ledger, one mutation each, and logs them for operators.
 import type Stripe from "stripe";
 import type { Clock } from "../domain/clock.ts";
+import type { Mutation, Principal, ResultOf } from "../domain/mutations.ts";
+import type { Payment, PurchaseResult, PurchaseRow } from "../domain/purchase-mutations.ts";
 import type { Log } from "../logging/events.ts";
-import type { Mutation, Principal, ResultOf } from "../store/mutations.ts";
-import type { Payment, PurchaseResult, PurchaseRow } from "../store/purchase-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { StripeClient } from "./stripe.ts";
 import { eventOfRefund, type Named, type StripeEvent } from "./stripe-events.ts";

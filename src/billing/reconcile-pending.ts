@@ -1,8 +1,8 @@
 // Reconciles purchases without a payment event, one or all pending ones, oldest check first.
 import type { Clock } from "../domain/clock.ts";
+import type { Mutation, ResultOf } from "../domain/mutations.ts";
+import type { PurchaseRow } from "../domain/purchase-mutations.ts";
 import type { Log } from "../logging/events.ts";
-import type { Mutation, ResultOf } from "../store/mutations.ts";
-import type { PurchaseRow } from "../store/purchase-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { EventApplier } from "./apply-event.ts";
 import { forEachPage, type StripeClient } from "./stripe.ts";

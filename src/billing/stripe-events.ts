@@ -1,7 +1,7 @@
 // Interprets Stripe events: a payment, an expired checkout, a refund, a dispute, or nothing.
 import type Stripe from "stripe";
+import type { Payment, ReversalState } from "../domain/purchase-mutations.ts";
 import type { Credits } from "../domain/types.ts";
-import type { Payment, ReversalState } from "../store/purchase-mutations.ts";
 
 /** The purchase that a checkout names in its metadata. */
 export type Named = { purchaseId: string; accountId: string | null; credits: Credits | null };

@@ -3,7 +3,7 @@
 // It uses Stripe's own library.
 import type Stripe from "stripe";
 import type { Settings } from "../config/schema.ts";
-import type { PurchaseRow } from "../store/purchase-mutations.ts";
+import type { PurchaseRow } from "../domain/purchase-mutations.ts";
 
 /** Stripe cannot be reached or rejects a request; the message is for the operator. */
 export class StripeUnavailable extends Error {}

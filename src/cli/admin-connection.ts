@@ -7,7 +7,7 @@ import { type AdminService, createAdminService } from "../admin/admin-service.ts
 import { forwardDecision } from "../cluster/takeover.ts";
 import type { Settings } from "../config/schema.ts";
 import { systemClock } from "../domain/clock.ts";
-import type { AdminMutation } from "../store/mutations.ts";
+import type { AdminMutation } from "../domain/mutations.ts";
 import { DirectoryInUse } from "../store/sqlite/errors.ts";
 import type { Store } from "../store/store.ts";
 import { chownTree } from "./chown-files.ts";

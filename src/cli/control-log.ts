@@ -2,9 +2,9 @@
 //
 // Keys and e-mail addresses are never logged.
 
+import type { Principal } from "../domain/mutations.ts";
 import type { Json } from "../domain/types.ts";
 import type { EventFields } from "../logging/events.ts";
-import type { Principal } from "../store/mutations.ts";
 
 /** Members that name the target; the first one present is used. `account` is a provider account. */
 const TARGETS = ["accountId", "id", "generationId", "account", "provider", "user", "name"] as const;

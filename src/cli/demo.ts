@@ -5,8 +5,8 @@ import { chmodSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AdminService } from "../admin/admin-service.ts";
 import { newReference } from "../admin/request-reference.ts";
+import { StoreFull } from "../domain/commit-errors.ts";
 import { hashApiKey } from "../domain/ids.ts";
-import { StoreFull } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import { DEMO_KEY_FILE } from "./session.ts";
 

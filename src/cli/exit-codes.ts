@@ -5,11 +5,11 @@ import { AdminError } from "../admin/admin-error.ts";
 import { BackupError, type BackupErrorKind } from "../backup/errors.ts";
 import { BadSetting } from "../config/schema.ts";
 import { ApiError } from "../domain/api-errors.ts";
+import { StoreFull, StoreUnknown } from "../domain/commit-errors.ts";
 import { StorageRefused } from "../files/port.ts";
 import { BadAllowEntry } from "../media/host-allowlist.ts";
 import { DatabaseUnavailable, ServerUnfit, StoreMigrated, WrongMode, WrongSchema } from "../store/errors.ts";
 import { MigrationError, type MigrationErrorKind } from "../store/migrate-to-postgres/errors.ts";
-import { StoreFull, StoreUnknown } from "../store/mutations.ts";
 import { DirectoryInUse, DirectoryUnusable, StoreDamaged } from "../store/sqlite/errors.ts";
 
 /** Exit codes of all commands; the table is part of `--help`. */

@@ -2,7 +2,7 @@
 //
 // It is recorded with each change.
 import { userInfo } from "node:os";
-import type { Principal } from "../store/mutations.ts";
+import type { Principal } from "../domain/mutations.ts";
 
 /**
  * The header is trusted, because only the owner of the directory can connect. It only distinguishes administrators from each

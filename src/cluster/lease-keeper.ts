@@ -2,9 +2,9 @@
 //
 // It reports when the node must stop because its lease may have expired.
 import type { Clock } from "../domain/clock.ts";
+import { StoreUnknown } from "../domain/commit-errors.ts";
 import type { Log } from "../logging/events.ts";
 import type { ClusterState, Node } from "../store/cluster-port.ts";
-import { StoreUnknown } from "../store/mutations.ts";
 
 export type LeaseKeeperDeps = {
   node: Pick<Node, "renewLease" | "takeOver" | "leaseMs" | "recordUnavailable">;

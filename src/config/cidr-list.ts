@@ -23,8 +23,6 @@ export const networksIn = (text: string): IsWithin | undefined => {
 export const networkOf = (address: string): string =>
   address.includes(":") ? `${address.split(":").slice(0, 3).join(":")}::/48` : address.replace(/\.\d+$/, ".0/24");
 
-/** A network from which a key is used. `address` is the first address of it that was observed. */
-export type KeyNetwork = { keySeq: number; address: string; network: string };
 /**
  * Maximum number of networks recorded per key. A key with more is used from everywhere, and a further network carries no
  * information.

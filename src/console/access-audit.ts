@@ -2,7 +2,7 @@
 //
 // Prompts, files and replays are recorded, each at most once an hour.
 import type { Clock } from "../domain/clock.ts";
-import type { AdminMutation, AdminResult } from "../store/mutations.ts";
+import type { AdminMutation, AdminResult } from "../domain/mutations.ts";
 import { actorOf, type SignedIn } from "./request-context.ts";
 
 /**

@@ -2,8 +2,8 @@
 //
 // Credits are whole numbers; 1 credit is 0.01 USD.
 
+import type { PurchaseProvider, PurchaseState } from "../domain/purchase-mutations.ts";
 import type { Credits, TransferKind } from "../domain/types.ts";
-import type { PurchaseProvider, PurchaseState } from "../store/purchase-mutations.ts";
 
 /** `GET /console/api/credits`. */
 export type CreditsView = {

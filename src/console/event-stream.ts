@@ -2,9 +2,9 @@
 //
 // Each page has one stream. Number of streams and queue of each stream are bounded.
 import type { Clock } from "../domain/clock.ts";
+import type { Mutation, MutationResult } from "../domain/mutations.ts";
 import type { GenerationRecord } from "../domain/types.ts";
 import type { CommitListener } from "../generations/post-commit.ts";
-import type { Mutation, MutationResult } from "../store/mutations.ts";
 import type { AccountRow, StoreReads } from "../store/store.ts";
 import type { BalanceUpdate, GenerationUpdate, PurchaseUpdate } from "./generations-dto.ts";
 import { createRemoteEvents, type RemoteEventsDeps } from "./remote-events.ts";

@@ -1,7 +1,7 @@
 // Types of the console's generation pages, shared by server and browser.
 import type { ModelEntry } from "../../catalogue/public-model.ts";
+import type { PurchaseState } from "../domain/purchase-mutations.ts";
 import type { Credits, GenerationError, GenerationStatus, JsonObject, MediaKind, TransferKind } from "../domain/types.ts";
-import type { PurchaseState } from "../store/purchase-mutations.ts";
 
 /** `GET /console/api/models`. */
 export type ModelsDto = { mode: "test" | "live"; models: readonly ModelEntry[] };

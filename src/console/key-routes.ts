@@ -1,7 +1,7 @@
 // Endpoints of the console API for keys and usage, with their schemas and roles.
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { refuse } from "../domain/api-errors.ts";
-import type { Principal } from "../store/mutations.ts";
+import type { Principal } from "../domain/mutations.ts";
 import { USAGE_GROUPINGS, type UsageGrouping } from "../store/store.ts";
 import { csvFile } from "./csv.ts";
 import { createKeyService, type KeyServiceDeps } from "./key-service.ts";

@@ -1,7 +1,7 @@
 // Hashes and verifies passwords with bounded concurrency and a priority queue.
 //
 // The bound keeps password guessing from slowing down generations.
-import { MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from "../store/user-mutations.ts";
+import { MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from "../domain/user-mutations.ts";
 import { ConsoleRefused } from "./request-context.ts";
 
 /** Cost of Argon2id. `memoryCost`: KiB. `timeCost`: passes. */

@@ -3,8 +3,8 @@
 // Usage is recorded for this key separately. Its value is never returned, so that it cannot be used for authentication.
 import type { Clock } from "../domain/clock.ts";
 import { newId } from "../domain/ids.ts";
+import type { Mutation, ResultOf } from "../domain/mutations.ts";
 import type { Caller } from "../domain/types.ts";
-import type { Mutation, ResultOf } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
 export type PlaygroundKeyDeps = {

@@ -1,7 +1,7 @@
 // Console endpoints for purchases: buy, checkout, simulated payment, list and receipts.
 import { BillingError } from "../billing/billing-error.ts";
 import type { Checkout } from "../billing/checkout.ts";
-import type { PurchaseRow } from "../store/purchase-mutations.ts";
+import type { PurchaseRow } from "../domain/purchase-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import { accountOf, type CreditsRequest, ownAccountId, seesAll } from "./account-scope.ts";
 import type { Bought, PurchasesPage, PurchaseView } from "./credits-dto.ts";

@@ -4,8 +4,8 @@
 
 import { networkOf } from "../config/cidr-list.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { AdminMutation, AdminResult } from "../domain/mutations.ts";
 import type { Log } from "../logging/events.ts";
-import type { AdminMutation, AdminResult } from "../store/mutations.ts";
 
 /**
  * `wrong`: wrong password or unknown user. `throttled`: too many wrong passwords before. `busy`: too many sign-ins at the moment.

@@ -1,6 +1,6 @@
 // Request context and errors of the console API.
 import type { TSchema } from "@sinclair/typebox";
-import type { Principal } from "../store/mutations.ts";
+import type { Principal } from "../domain/mutations.ts";
 
 /** `member`: access to one account. `operator`: full access. `viewer`: read access like an operator, without changes. */
 export type Role = "member" | "operator" | "viewer";

@@ -4,6 +4,7 @@ import { AdminError, type AdminErrorKind } from "../admin/admin-error.ts";
 import { BillingError } from "../billing/billing-error.ts";
 import { ApiError } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
+import { StoreFull } from "../domain/commit-errors.ts";
 import { schemaFault } from "../domain/schema-errors.ts";
 import { jsonAnswer } from "../http/accept-encoding.ts";
 import { DEPTH_AT_MOST, isTooDeep, isTooWide, MEMBERS_AT_MOST, readBody } from "../http/body.ts";
@@ -11,7 +12,6 @@ import { urlOf } from "../http/client-address.ts";
 import { answerFault } from "../http/errors.ts";
 import { isSameSecret } from "../http/timing-safe-equal.ts";
 import type { Log } from "../logging/events.ts";
-import { StoreFull } from "../store/mutations.ts";
 import { NEEDS_HTTPS } from "./needs-https.ts";
 import {
   CONSOLE_CODES,

@@ -2,9 +2,9 @@
 import { createHmac } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import { hashToken, newId, newToken } from "../domain/ids.ts";
-import type { AdminMutation, AdminResult } from "../store/mutations.ts";
+import type { AdminMutation, AdminResult } from "../domain/mutations.ts";
+import type { NewSession } from "../domain/user-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { NewSession } from "../store/user-mutations.ts";
 import type { SessionFacts } from "../store/user-reads.ts";
 import type { SignedIn } from "./request-context.ts";
 import type { SessionService } from "./router.ts";

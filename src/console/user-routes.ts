@@ -1,6 +1,6 @@
 // Endpoints of the console API for users: sign-in, links, sessions, profile and user administration.
 import { type Static, Type } from "@sinclair/typebox";
-import { MAX_PASSWORD_CHARS } from "../store/user-mutations.ts";
+import { MAX_PASSWORD_CHARS } from "../domain/user-mutations.ts";
 import type { ConsoleDeps } from "./console.ts";
 import type { Devices } from "./known-devices.ts";
 import { createPasswords } from "./passwords.ts";

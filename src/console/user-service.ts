@@ -1,9 +1,9 @@
 // User operations of the console: sign-in, sign-up, links, sessions, name and password.
 import type { Clock } from "../domain/clock.ts";
 import { hashToken, newId } from "../domain/ids.ts";
-import type { AdminMutation, AdminResult, Principal } from "../store/mutations.ts";
+import type { AdminMutation, AdminResult, Principal } from "../domain/mutations.ts";
+import { readEmail } from "../domain/user-mutations.ts";
 import type { StoreReads } from "../store/store.ts";
-import { readEmail } from "../store/user-mutations.ts";
 import type { Devices } from "./known-devices.ts";
 import type { Passwords } from "./passwords.ts";
 import type { RefusedOutcome, RefusedSignIns } from "./rejected-sign-ins.ts";

@@ -212,6 +212,8 @@ export const KEY_WINDOWS = ["day", "week", "month"] as const;
 export type KeyWindow = (typeof KEY_WINDOWS)[number];
 /** Spend limit of a key in each window, shared with the keys that it replaced; null: unlimited. */
 export type KeyLimits = Readonly<Record<KeyWindow, Credits | null>>;
+/** A network from which a key is used. `address` is the first address of it that was observed. */
+export type KeyNetwork = { keySeq: number; address: string; network: string };
 /** Policy of a key beyond its scope. */
 export type KeyTerms = {
   /** The key is rejected from then on; null: never. */

@@ -4,9 +4,10 @@
 
 import { ClockCache } from "../collections/clock-cache.ts";
 import type { Ordered } from "../domain/delivery-check.ts";
+import type { AdmitGeneration } from "../domain/mutations.ts";
+import type { ApplyTransition, AttemptChange } from "../domain/transition.ts";
 import type { Attempt } from "../domain/types.ts";
 import { begunAttempt, changedAttempt } from "../store/decide/attempt-row.ts";
-import type { AdmitGeneration, ApplyTransition, AttemptChange } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
 export type Attempts = {

@@ -1,14 +1,9 @@
 // Ends crash loops: it counts recoveries that crashed and parks the generation that caused them.
 import { collectsOnRestore, storedLeaf } from "../../actors/generation/snapshot.ts";
 import type { Clock } from "../domain/clock.ts";
-import {
-  type ApplyTransition,
-  type Mutation,
-  type MutationResult,
-  type OpenGeneration,
-  StoreFull,
-  StoreUnknown,
-} from "../store/mutations.ts";
+import { StoreFull, StoreUnknown } from "../domain/commit-errors.ts";
+import type { Mutation, MutationResult } from "../domain/mutations.ts";
+import type { ApplyTransition, OpenGeneration } from "../domain/transition.ts";
 
 /** Number of consecutive crashed recoveries after which generations are restored one by one, each recorded first. */
 const CAREFUL_AFTER = 2;

@@ -1,9 +1,10 @@
 // Records outcomes of ended generations for the operator; the customer sees no change.
 import type { GenerationEvent } from "../../actors/generation/types.ts";
+import type { AdminResult, MarkAttempt } from "../domain/mutations.ts";
+import type { AttemptChange } from "../domain/transition.ts";
 import type { GenerationRecord } from "../domain/types.ts";
 import type { Effects } from "../effects/dispatcher.ts";
 import type { Log } from "../logging/events.ts";
-import type { AdminResult, AttemptChange, MarkAttempt } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
 export type LateResultsDeps = {

@@ -1,9 +1,9 @@
 // Work after a commit: it updates caches and notifies listeners.
 import type { CircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
 import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
+import type { Mutation, MutationResult } from "../domain/mutations.ts";
+import { isPurchaseMutation } from "../domain/purchase-mutations.ts";
 import type { Routes } from "../routing/route-table.ts";
-import type { Mutation, MutationResult } from "../store/mutations.ts";
-import { isPurchaseMutation } from "../store/purchase-mutations.ts";
 import type { AttemptEvents } from "../telemetry/attempt-events.ts";
 import type { Attempts } from "./attempt-cache.ts";
 import type { RecordCache } from "./record-cache.ts";

@@ -3,16 +3,17 @@ import type { Catalogue } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import { ApiError, KEY_EXPIRED, refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
+import { StoreFull } from "../domain/commit-errors.ts";
 import type { Ordered } from "../domain/delivery-check.ts";
 import { isSameRequest } from "../domain/idempotency.ts";
 import type { NameGeneration } from "../domain/ids.ts";
+import type { AdmitGeneration, AdmitResult } from "../domain/mutations.ts";
 import type { Caller, Credits, GenerationRecord, JsonObject, Measured, MediaLink, PinRequest } from "../domain/types.ts";
 import { pinsOf } from "../inputs/pinned-links.ts";
 import { type CheckedInput, checkInput, checkMeasured } from "../quote/check-input.ts";
 import { leastMeasured, leastReserve } from "../quote/minimum-price.ts";
 import type { Plan, RouteState, SkippedRoute } from "../quote/plan.ts";
 import { createPlanner } from "../quote/planner.ts";
-import { type AdmitGeneration, type AdmitResult, StoreFull } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 
 /** A submission with a valid envelope, not yet checked against the model. */

@@ -4,11 +4,11 @@
 // order.
 
 import { ClockCache } from "../collections/clock-cache.ts";
-import { type KeyNetwork, MAX_KEY_NETWORKS, networkOf } from "../config/cidr-list.ts";
+import { MAX_KEY_NETWORKS, networkOf } from "../config/cidr-list.ts";
 import { KEY_EXPIRED, refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
 import { API_KEY_CHARS, hashApiKey, isWellFormedApiKey } from "../domain/ids.ts";
-import type { Caller } from "../domain/types.ts";
+import type { Caller, KeyNetwork } from "../domain/types.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { RateLimiter } from "./rate-limit.ts";
 import { addLogContext } from "./request-log-context.ts";

@@ -1,9 +1,10 @@
 // Observes generations: reads the open ones when the first viewer connects, then follows commits.
 
 import { storedLeaf, storedMemory } from "../../actors/generation/snapshot.ts";
+import type { AdmitGeneration } from "../domain/mutations.ts";
+import type { ApplyTransition } from "../domain/transition.ts";
 import type { GenerationRecord, PlannedRoute } from "../domain/types.ts";
 import type { CommitListener } from "../generations/post-commit.ts";
-import type { AdmitGeneration, ApplyTransition } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { ActorRegistry, Happened, Known } from "./actor-registry.ts";
 import { definitionOf } from "./definitions.ts";

@@ -2,8 +2,8 @@
 //
 // The modules behind it are loaded by the first viewer.
 
+import type { AdminMutation, AdminResult, Principal } from "../domain/mutations.ts";
 import type { Admit } from "../http/websocket-upgrade.ts";
-import type { AdminMutation, AdminResult, Principal } from "../store/mutations.ts";
 import { type AccessDeps, createAccess, type IsAtHome, type IsSessionValid, isEnabled, type Role } from "./access.ts";
 import type { Hub, HubDeps } from "./hub.ts";
 

@@ -1,8 +1,8 @@
 // Registers generations of other nodes and records their transitions in order of version.
 
 import type { RemoteChange, RemoteChanges } from "../cluster/remote-changes.ts";
+import type { ApplyTransition } from "../domain/transition.ts";
 import type { GenerationRecord, PlannedRoute } from "../domain/types.ts";
-import type { ApplyTransition } from "../store/mutations.ts";
 import type { ActorRegistry, Known } from "./actor-registry.ts";
 import {
   initialSnapshot,

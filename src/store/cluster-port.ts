@@ -1,7 +1,7 @@
 // Port of a store that several nodes share: leases, takeover and reads of other nodes.
 
+import type { OpenGeneration } from "../domain/transition.ts";
 import type { GenerationRecord, PlannedRoute } from "../domain/types.ts";
-import type { OpenGeneration } from "./mutations.ts";
 import type { LedgerSums, StoredEvent } from "./store.ts";
 
 /** The lease of this node in a shared store. Leases run by the clock of the store. */

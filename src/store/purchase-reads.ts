@@ -1,7 +1,7 @@
 // Reads about purchases, a part of the store port.
 
+import type { PurchaseRow, UndecidedReversal } from "../domain/purchase-mutations.ts";
 import type { Credits } from "../domain/types.ts";
-import type { PurchaseRow, UndecidedReversal } from "./purchase-mutations.ts";
 
 export interface PurchaseReads {
   purchase(id: string): Promise<PurchaseRow | undefined>;

@@ -4,6 +4,8 @@
 
 import type { Ordered } from "../domain/delivery-check.ts";
 import type { FingerprintedRequest } from "../domain/idempotency.ts";
+import type { Mutation, MutationResult } from "../domain/mutations.ts";
+import type { OpenGeneration } from "../domain/transition.ts";
 import type {
   Attempt,
   AttemptState,
@@ -23,7 +25,6 @@ import type {
 } from "../domain/types.ts";
 import type { Node, NodeReads } from "./cluster-port.ts";
 import type { FileReads } from "./file-reads.ts";
-import type { Mutation, MutationResult, OpenGeneration } from "./mutations.ts";
 import type { PurchaseReads } from "./purchase-reads.ts";
 import type { UserReads } from "./user-reads.ts";
 /** The purpose of a store: simulated (`test`) or real (`live`) providers. */

@@ -1,8 +1,8 @@
 // Reads about users, sessions, invitations and the audit log.
 
+import type { Principal } from "../domain/mutations.ts";
 import type { Caller, JsonObject } from "../domain/types.ts";
-import type { Principal } from "./mutations.ts";
-import type { UserRole } from "./user-mutations.ts";
+import type { UserRole } from "../domain/user-mutations.ts";
 
 export type UserRow = {
   seq: number;

@@ -4,10 +4,11 @@
 import type { Catalogue } from "../../catalogue/load.ts";
 import { ClockCache } from "../collections/clock-cache.ts";
 import { describeMismatch, type Mismatch, type Odd } from "../domain/delivery-check.ts";
+import type { AdjustBalance, MarkAttempt } from "../domain/mutations.ts";
+import type { ApplyTransition, AttemptChange } from "../domain/transition.ts";
 import type { Attempt, AttemptState, GenerationRecord } from "../domain/types.ts";
 import type { Log } from "../logging/events.ts";
 import { providerCost } from "../quote/cost.ts";
-import type { AdjustBalance, ApplyTransition, AttemptChange, MarkAttempt } from "../store/mutations.ts";
 import type { StoreReads } from "../store/store.ts";
 import { createMismatchMonitor } from "./mismatch-monitor.ts";
 

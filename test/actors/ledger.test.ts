@@ -2,7 +2,8 @@
 import { expect, test } from "bun:test";
 import { setImmediate } from "node:timers";
 import { createLedger } from "../../actors/ledger.ts";
-import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
+import { StoreFull, StoreUnknown } from "../../src/domain/commit-errors.ts";
+import type { Mutation, MutationResult } from "../../src/domain/mutations.ts";
 import { testClock } from "../clock.ts";
 
 const beat = (atMs: number): Mutation => ({ mutation: "beat", atMs });

@@ -1,11 +1,11 @@
 // Tests of the lease keeper of a node: when its lease is current, when it is not, and when the node must exit.
 import { expect, test } from "bun:test";
 import { createLeaseKeeper, type LeaseKeeperDeps } from "../../src/cluster/lease-keeper.ts";
+import { StoreUnknown } from "../../src/domain/commit-errors.ts";
 import { generationId } from "../../src/domain/ids.ts";
 import type { GenerationRecord } from "../../src/domain/types.ts";
 import { createRecordCache } from "../../src/generations/record-cache.ts";
 import type { ClusterState } from "../../src/store/cluster-port.ts";
-import { StoreUnknown } from "../../src/store/mutations.ts";
 import { testClock } from "../clock.ts";
 import { eventually } from "../eventually.ts";
 

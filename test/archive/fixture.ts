@@ -1,7 +1,7 @@
 // Fixture of archive tests: accounts with settled, failed, running, watched and recent generations.
 
+import type { ApplyTransition } from "../../src/domain/transition.ts";
 import type { ArchiveSourceLocation } from "../../src/store/archive/source.ts";
-import type { ApplyTransition } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { freshDir } from "../cli/fresh-dir.ts";
 import {

@@ -1,6 +1,6 @@
 // A service with purchases through a fake Stripe server, and a new account for each test.
 import { afterAll, beforeAll, beforeEach } from "bun:test";
-import { StoreFull } from "../../src/store/mutations.ts";
+import { StoreFull } from "../../src/domain/commit-errors.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type Harness, openHarness, type Tenant } from "../harness.ts";
 import { BUYER } from "../store/purchases.ts";

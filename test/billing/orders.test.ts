@@ -1,8 +1,8 @@
 // Property test of purchase events: any order and repetition leads to the same balance, and the invariants hold.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Mutation } from "../../src/store/mutations.ts";
-import type { ReversalState } from "../../src/store/purchase-mutations.ts";
+import type { Mutation } from "../../src/domain/mutations.ts";
+import type { ReversalState } from "../../src/domain/purchase-mutations.ts";
 import { NOW_MS, openAccount, violations } from "../store/fixture.ts";
 import { openHere } from "../store/open-store.ts";
 import { decideMutation, foreignMutation, openPurchaseMutation, payMutation, reversalMutation } from "../store/purchases.ts";

@@ -1,8 +1,8 @@
 // Measures the cost of a commit by its number of mutations: commits whole generations in batches of each size through the store.
 import { readFileSync } from "node:fs";
 import type { Batched } from "../../src/cli/capacity/measured.ts";
+import type { Mutation } from "../../src/domain/mutations.ts";
 import type { StoredFile } from "../../src/domain/types.ts";
-import type { Mutation } from "../../src/store/mutations.ts";
 import type { SerializedMutation } from "../../src/store/sql/serialized-mutations.ts";
 import { openLives, PICTURES } from "../bench/lives.ts";
 import { openCpu } from "../bench/machine.ts";

@@ -11,7 +11,7 @@ import { messageOf } from "../../src/cli/exit-codes.ts";
 import { findSocketPath } from "../../src/cli/socket-path.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../src/domain/ids.ts";
-import type { AdminMutation } from "../../src/store/mutations.ts";
+import type { AdminMutation } from "../../src/domain/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openDirectory } from "../store/open-store.ts";
 import { inventoryOver } from "./catalogue-fixture.ts";

@@ -1,7 +1,7 @@
 // A signed-in user of the console who calls its API as a browser does and can sign in a real browser.
 import { hashToken, newId, newToken } from "../../src/domain/ids.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
-import type { UserRole } from "../../src/store/user-mutations.ts";
+import type { UserRole } from "../../src/domain/user-mutations.ts";
 import type { Harness } from "../harness.ts";
 
 const COOKIE = "__Host-genrouter";

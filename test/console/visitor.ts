@@ -1,7 +1,7 @@
 // A visitor of the console: calls its API over HTTP as a page does, and keeps the cookie and the CSRF token.
 import { expect } from "bun:test";
 import { hashToken, newId } from "../../src/domain/ids.ts";
-import type { UserRole } from "../../src/store/user-mutations.ts";
+import type { UserRole } from "../../src/domain/user-mutations.ts";
 import type { Harness } from "../harness.ts";
 
 export const PASSWORD = "correct horse battery";

@@ -1,8 +1,9 @@
 // Tests of the attempt cache: what a generation is to deliver, from memory while it runs, otherwise from the store.
 import { expect, test } from "bun:test";
 import type { Ordered } from "../../src/domain/delivery-check.ts";
+import type { AdmitGeneration } from "../../src/domain/mutations.ts";
+import type { ApplyTransition } from "../../src/domain/transition.ts";
 import { createAttemptCache } from "../../src/generations/attempt-cache.ts";
-import type { AdmitGeneration, ApplyTransition } from "../../src/store/mutations.ts";
 
 const CLIP: Ordered = { kind: "video", ms: 6_000 };
 const STORED: Ordered = { kind: "video", ms: 9_000 };

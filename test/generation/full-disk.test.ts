@@ -2,9 +2,9 @@
 import { expect, test } from "bun:test";
 import { tmpdir } from "node:os";
 import { createAdminService } from "../../src/admin/admin-service.ts";
+import { StoreFull } from "../../src/domain/commit-errors.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { StorageRefused } from "../../src/files/port.ts";
-import { StoreFull } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { inventoryOver } from "../cli/catalogue-fixture.ts";
 import { FAL, REPLICATE } from "./catalogue.ts";

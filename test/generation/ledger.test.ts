@@ -1,6 +1,7 @@
 // Tests of store failures: a full disk, an unknown commit outcome, a refused settlement and a failing read.
 import { expect, test } from "bun:test";
-import { type Mutation, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
+import { StoreFull, StoreUnknown } from "../../src/domain/commit-errors.ts";
+import type { Mutation } from "../../src/domain/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { FAL, INPUT, MODEL, REPLICATE } from "./catalogue.ts";
 import { expectEnd, INITIAL_CREDITS, openScene } from "./fixture.ts";

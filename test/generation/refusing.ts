@@ -1,5 +1,5 @@
 // A store wrapper that corrupts a number of captures, so the store refuses them and their generations are parked.
-import type { Mutation } from "../../src/store/mutations.ts";
+import type { Mutation } from "../../src/domain/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { GenerationResource } from "../harness.ts";
 

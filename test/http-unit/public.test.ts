@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ModelEntry } from "../../catalogue/public-model.ts";
 import { API_ERRORS, ApiError } from "../../src/domain/api-errors.ts";
-import { StoreFull } from "../../src/store/mutations.ts";
+import { StoreFull } from "../../src/domain/commit-errors.ts";
 import { errorOf, type Harness, openHarness } from "./harness.ts";
 
 let harness: Harness;

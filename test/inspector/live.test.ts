@@ -1,6 +1,6 @@
 // The live inspector on a running service: every actor and every committed event, without prompts.
 import { expect, test } from "bun:test";
-import type { MutationResult } from "../../src/store/mutations.ts";
+import type { MutationResult } from "../../src/domain/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openHarness } from "../harness.ts";
 import { connectViewer } from "./viewer.ts";

@@ -1,11 +1,12 @@
 // A generation that this node has taken over: its events wait until those of the previous node are read.
 import { beforeEach, expect, test } from "bun:test";
 import type { Follower, RemoteChange } from "../../src/cluster/remote-changes.ts";
+import type { MutationResult } from "../../src/domain/mutations.ts";
+import type { ApplyTransition } from "../../src/domain/transition.ts";
 import type { GenerationRecord } from "../../src/domain/types.ts";
 import type { CommitListener } from "../../src/generations/post-commit.ts";
 import { createActorRegistry } from "../../src/inspector/actor-registry.ts";
 import { createGenerations } from "../../src/inspector/generations.ts";
-import type { ApplyTransition, MutationResult } from "../../src/store/mutations.ts";
 
 const [DEAD, OWN] = ["far/1/2", "here/0/1"];
 const PLAN = [{ routeId: "m/fal", priceCredits: 5, expectedMs: 1000 }] as unknown as RemoteChange["plan"];

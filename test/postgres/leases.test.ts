@@ -1,6 +1,6 @@
 // Leases: a node ends another whose lease has expired, takes over its generations once, and fences it.
 import { expect, test } from "bun:test";
-import { StoreUnknown } from "../../src/store/mutations.ts";
+import { StoreUnknown } from "../../src/domain/commit-errors.ts";
 import { connect } from "../../src/store/postgres/connections.ts";
 import { Fenced } from "../../src/store/postgres/fenced-transactions.ts";
 import type { Store } from "../../src/store/store.ts";

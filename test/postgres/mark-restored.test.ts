@@ -1,7 +1,8 @@
 // mark-restored on a PostgreSQL database after a restore or a failover to a late standby: no job is purchased twice.
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "bun:test";
+import { StoreUnknown } from "../../src/domain/commit-errors.ts";
+import type { ApplyTransition } from "../../src/domain/transition.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
-import { type ApplyTransition, StoreUnknown } from "../../src/store/mutations.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { connect } from "../../src/store/postgres/connections.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -1,7 +1,7 @@
 // Two nodes on one database: no double spending, no double writes, and no deadlocks.
 import { expect, test } from "bun:test";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
-import type { AdmitGeneration, Mutation, MutationResult } from "../../src/store/mutations.ts";
+import type { AdmitGeneration, Mutation, MutationResult } from "../../src/domain/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
   type Account,

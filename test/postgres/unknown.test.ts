@@ -1,7 +1,8 @@
 // Commits whose response was lost: the store finds their outcome, and each is written once.
 import { afterEach, describe, expect, test } from "bun:test";
+import { StoreUnknown } from "../../src/domain/commit-errors.ts";
+import type { AdmitGeneration } from "../../src/domain/mutations.ts";
 import { DatabaseUnavailable } from "../../src/store/errors.ts";
-import { type AdmitGeneration, StoreUnknown } from "../../src/store/mutations.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import type { Store } from "../../src/store/store.ts";
 import {

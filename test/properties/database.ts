@@ -1,6 +1,7 @@
 // Opens the real store in memory from an image, with commits that can be made to fail at any statement.
 import { Database, type SQLQueryBindings } from "bun:sqlite";
-import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
+import { StoreFull, StoreUnknown } from "../../src/domain/commit-errors.ts";
+import type { Mutation, MutationResult } from "../../src/domain/mutations.ts";
 import { pack } from "../../src/store/sql/serialized-mutations.ts";
 import { type Batch, createBatchRunner } from "../../src/store/sqlite/batch.ts";
 import { ownDatabase } from "../../src/store/sqlite/initialize.ts";

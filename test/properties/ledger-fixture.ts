@@ -2,8 +2,8 @@
 
 import { fingerprintOf } from "../../src/domain/idempotency.ts";
 import { generationId } from "../../src/domain/ids.ts";
+import type { AdmitGeneration } from "../../src/domain/mutations.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
-import type { AdmitGeneration } from "../../src/store/mutations.ts";
 import { newGenerationSeq } from "../new-generation.ts";
 import { NOW_MS, PRICES } from "../store/fixture.ts";
 import { prepareImage } from "./database.ts";

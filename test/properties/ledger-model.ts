@@ -1,7 +1,7 @@
 // Model of the ledger in two maps and big integers: predicts the store's response to a move and the rows after it.
 
+import type { Mutation } from "../../src/domain/mutations.ts";
 import type { AttemptState } from "../../src/domain/types.ts";
-import type { Mutation } from "../../src/store/mutations.ts";
 import { capturedMutation, NOW_MS, PRICES, releasedMutation, startedMutation, stepMutation } from "../store/fixture.ts";
 import { type AccountModel, NEW_ACCOUNT, settleDebt } from "./ledger-account.ts";
 import { accountsOf, submissionOf } from "./ledger-fixture.ts";

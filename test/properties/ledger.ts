@@ -1,7 +1,7 @@
 // Property of the ledger: after every commit, refusal, fault or restart the tables equal the model.
 import type { Statement } from "bun:sqlite";
 import { isDeepStrictEqual } from "node:util";
-import type { MutationResult } from "../../src/store/mutations.ts";
+import type { MutationResult } from "../../src/domain/mutations.ts";
 import { type Fault, PropertyStore } from "./database.ts";
 import type { AccountModel } from "./ledger-account.ts";
 import { ledgerImage, ROUNDS } from "./ledger-fixture.ts";

@@ -1,7 +1,7 @@
 // Store of the machine's property: an account for each life, and one read of all data of a generation.
 
+import type { ApplyTransition, OpenGeneration, TransitionResult } from "../../src/domain/transition.ts";
 import type { Deadline, PlannedRoute } from "../../src/domain/types.ts";
-import type { ApplyTransition, OpenGeneration, TransitionResult } from "../../src/store/mutations.ts";
 import { attemptReads } from "../../src/store/sql/queries/attempts.ts";
 import { generationReads } from "../../src/store/sql/queries/generations.ts";
 import { recoveryReads } from "../../src/store/sql/queries/recovery.ts";

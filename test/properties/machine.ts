@@ -17,10 +17,11 @@ import { ActorHost, type HostDeps } from "../../actors/supervisor/actor-host.ts"
 import { DEADLINE_GRACE_MS, hasGrace } from "../../actors/supervisor/deadline-grace.ts";
 import { restoreGeneration } from "../../actors/supervisor/restore.ts";
 import { MAY_HAVE_DELIVERED } from "../../src/admin/generations.ts";
+import { StoreFull, StoreUnknown } from "../../src/domain/commit-errors.ts";
 import { generationId } from "../../src/domain/ids.ts";
+import type { ApplyTransition, OpenGeneration } from "../../src/domain/transition.ts";
 import type { PlannedRoute } from "../../src/domain/types.ts";
 import { createAttemptCache } from "../../src/generations/attempt-cache.ts";
-import { type ApplyTransition, type OpenGeneration, StoreFull, StoreUnknown } from "../../src/store/mutations.ts";
 import { COLLECT_MS, STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
 import { newGenerationSeq } from "../new-generation.ts";
 import { type CommitEnd, eventOfMove, type MachineLife, type MachineMove, machineLives, PLANS } from "./machine-lives.ts";

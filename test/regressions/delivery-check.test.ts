@@ -2,8 +2,8 @@
 import { expect, onTestFinished, test } from "bun:test";
 import { builtInCatalogue, catalogueOver } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
+import type { Mutation } from "../../src/domain/mutations.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
-import type { Mutation } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type Harness, type HarnessOptions, openHarness } from "../harness.ts";
 import { mp4 } from "../media/made.ts";

@@ -1,7 +1,7 @@
 // Tests simulated worlds of several nodes over one store: their faults, the shared store's rules and the ownership oracle.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { generationId } from "../../src/domain/ids.ts";
-import type { Mutation, MutationResult } from "../../src/store/mutations.ts";
+import type { Mutation, MutationResult } from "../../src/domain/mutations.ts";
 import { Fenced } from "../../src/store/postgres/fenced-transactions.ts";
 import { readsOver } from "../../src/store/sqlite/reads.ts";
 import { drawNodes } from "../../src/torture/simulation/cluster.ts";

@@ -1,10 +1,11 @@
 // Tests of the rules of both stores without a database: admission, transition and attempt rows.
 import { describe, expect, test } from "bun:test";
 import { dayOf } from "../../src/domain/calendar.ts";
+import type { AdmitGeneration } from "../../src/domain/mutations.ts";
+import type { ApplyTransition } from "../../src/domain/transition.ts";
 import { type AdmissionState, decideAdmission } from "../../src/store/decide/admission.ts";
 import { attemptRow, begunAttempt, changedAttempt } from "../../src/store/decide/attempt-row.ts";
 import { decideTransition, type TransitionState } from "../../src/store/decide/transition.ts";
-import type { AdmitGeneration, ApplyTransition } from "../../src/store/mutations.ts";
 import { chainStart, type Head } from "../../src/store/sql/ledger.ts";
 import { MutationRejected } from "../../src/store/sql/mutation-rejected.ts";
 import { admittedRecord, type PackedAdmit, type PackedStep, pack } from "../../src/store/sql/serialized-mutations.ts";

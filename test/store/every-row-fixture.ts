@@ -1,7 +1,7 @@
 // Fixture for verify: every kind of generation, attempt and transfer, written by mutations over two openings.
 import { expect } from "bun:test";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
-import type { ApplyTransition } from "../../src/store/mutations.ts";
+import type { ApplyTransition } from "../../src/domain/transition.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
   type Account,

@@ -1,15 +1,9 @@
 // Fixture of store tests: accounts with credits, generations and their mutations.
 
 import { generationId, hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
+import type { AdminResult, AdmitGeneration, AdmitResult, Mutation, ResultOf } from "../../src/domain/mutations.ts";
+import type { ApplyTransition } from "../../src/domain/transition.ts";
 import type { Output, PinnedCopy, PinRequest } from "../../src/domain/types.ts";
-import type {
-  AdminResult,
-  AdmitGeneration,
-  AdmitResult,
-  ApplyTransition,
-  Mutation,
-  ResultOf,
-} from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { newGeneration, newGenerationSeq } from "../new-generation.ts";
 

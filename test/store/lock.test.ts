@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { StoreUnknown } from "../../src/store/mutations.ts";
+import { StoreUnknown } from "../../src/domain/commit-errors.ts";
 import type { Store } from "../../src/store/store.ts";
 import { NOW_MS, openAccount } from "./fixture.ts";
 import { openDirectory } from "./open-store.ts";

@@ -1,13 +1,13 @@
 // Purchases for store tests, one line each.
 
-import type { DecideReversal, Principal } from "../../src/store/mutations.ts";
+import type { DecideReversal, Principal } from "../../src/domain/mutations.ts";
 import type {
   OpenPurchase,
   PayPurchase,
   PurchaseResult,
   RecordForeignReversal,
   RecordReversal,
-} from "../../src/store/purchase-mutations.ts";
+} from "../../src/domain/purchase-mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { commitOne, NOW_MS } from "./fixture.ts";
 

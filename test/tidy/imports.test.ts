@@ -10,7 +10,7 @@ const SHARED = ["src/domain", "src/collections", "src/http-client"];
 
 /** Contexts and files that a context may import besides itself and SHARED; `type:` allows types only. */
 const MAY_IMPORT: Record<string, string[]> = {
-  actors: ["src/store/mutations.ts", "type:src/store"],
+  actors: [],
   catalogue: [],
   "src/admin": [
     "catalogue",
@@ -19,17 +19,10 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/providers/vault.ts",
     "type:src/providers",
     "type:src/routing",
-    "src/store/user-mutations.ts",
     "type:src/store",
   ],
   "src/backup": ["type:src/config", "src/files/local.ts", "src/files/port.ts", "type:src/logging", "src/store"],
-  "src/billing": [
-    "src/config/schema.ts",
-    "type:src/config",
-    "type:src/logging",
-    "src/store/purchase-mutations.ts",
-    "type:src/store",
-  ],
+  "src/billing": ["src/config/schema.ts", "type:src/config", "type:src/logging", "type:src/store"],
   "src/cluster": [
     "type:actors",
     "type:src/effects",
@@ -38,7 +31,6 @@ const MAY_IMPORT: Record<string, string[]> = {
     "type:src/logging",
     "type:src/routing",
     "src/store/cluster-port.ts",
-    "src/store/mutations.ts",
     "type:src/store",
   ],
   "src/console": [
@@ -89,8 +81,6 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/quote",
     "type:src/routing",
     "src/store/decide/attempt-row.ts",
-    "src/store/mutations.ts",
-    "src/store/purchase-mutations.ts",
     "type:src/store",
     "type:src/telemetry",
   ],
@@ -183,7 +173,6 @@ const MAY_IMPORT: Record<string, string[]> = {
     "type:src/console",
     "type:src/http",
     "type:src/inspector",
-    "src/store/user-mutations.ts",
   ],
 };
 

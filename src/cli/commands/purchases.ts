@@ -1,7 +1,12 @@
 // `genrouter purchases`: lists purchases with the data to find their payments at Stripe.
 import type { Command } from "commander";
+import {
+  PURCHASE_STATES,
+  type PurchaseRow,
+  type PurchaseState,
+  type UndecidedReversal,
+} from "../../domain/purchase-mutations.ts";
 import type { Credits } from "../../domain/types.ts";
-import { PURCHASE_STATES, type PurchaseRow, type PurchaseState, type UndecidedReversal } from "../../store/purchase-mutations.ts";
 import type { StoreReads } from "../../store/store.ts";
 import { withAdminService } from "../admin-connection.ts";
 import { CommandError, EXITS } from "../exit-codes.ts";

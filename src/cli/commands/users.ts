@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { CreatedInvitation } from "../../admin/users.ts";
 import type { Settings } from "../../config/schema.ts";
-import type { UserRole } from "../../store/user-mutations.ts";
+import type { UserRole } from "../../domain/user-mutations.ts";
 import type { UserRow } from "../../store/user-reads.ts";
 import { withAdminService } from "../admin-connection.ts";
 import { requestFor } from "../control-client.ts";
@@ -42,7 +42,7 @@ const roleOf = (text: string): UserRole => {
 
 /** @throws CommandError (usage) if a text is not an e-mail address. */
 const requireEmailAddress = async (text: string): Promise<void> => {
-  const { readEmail } = await import("../../store/user-mutations.ts");
+  const { readEmail } = await import("../../domain/user-mutations.ts");
   if (readEmail(text) !== undefined) return;
   throw new CommandError(EXITS.usage, `${JSON.stringify(text)} is not an e-mail address; expected name@host`, {
     code: "bad_email",

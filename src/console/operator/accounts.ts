@@ -1,7 +1,7 @@
 // Account operations of the operator pages: search, create, pause, limit and adjust balances.
 
+import type { UndecidedReversal } from "../../domain/purchase-mutations.ts";
 import type { Credits } from "../../domain/types.ts";
-import type { UndecidedReversal } from "../../store/purchase-mutations.ts";
 import type { AccountRow, TransferRow } from "../../store/store.ts";
 import {
   ACCOUNT_STATUSES,

@@ -1,8 +1,8 @@
 // Decides an admission: the rules of idempotency key, API key, concurrency and balance (402), in order of precedence.
 import { dayOf } from "../../domain/calendar.ts";
 import { type FingerprintedRequest, isSameRequest } from "../../domain/idempotency.ts";
+import type { AdmitGeneration, AdmitResult } from "../../domain/mutations.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
-import type { AdmitGeneration, AdmitResult } from "../mutations.ts";
 import { type Bound, isExpired, shortageOf } from "../sql/key-policy.ts";
 import { type Chained, chain, type Head } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";

@@ -1,6 +1,7 @@
 // The row of an attempt after a change: the inserted row, the changed columns and the stored request.
+
+import type { AttemptChange } from "../../domain/transition.ts";
 import type { Attempt, AttemptState } from "../../domain/types.ts";
-import type { AttemptChange } from "../mutations.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 
 /** Columns that a change sets; absent ones stay. */

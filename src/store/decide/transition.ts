@@ -1,7 +1,7 @@
 // Decides a transition: whether it applies, the record after it, its attempt rows and the transfers of a settlement.
 
+import type { ApplyTransition, Settlement, TransitionResult } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
-import type { ApplyTransition, Settlement, TransitionResult } from "../mutations.ts";
 import type { Head, Transfer } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import type { PackedStep } from "../sql/serialized-mutations.ts";

@@ -2,9 +2,9 @@
 //
 // A rejected mutation is undone alone.
 
+import type { AdminMutation, MutationResult } from "../../domain/mutations.ts";
+import type { PurchaseMutation } from "../../domain/purchase-mutations.ts";
 import type { Credits } from "../../domain/types.ts";
-import type { AdminMutation, MutationResult } from "../mutations.ts";
-import type { PurchaseMutation } from "../purchase-mutations.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import type { SerializedMutation } from "../sql/serialized-mutations.ts";
 import type { SqlProgram } from "../sql/sql-program.ts";

@@ -1,9 +1,10 @@
 // Opens a PostgreSQL database as one node of the cluster: fenced writes and pooled reads.
 
+import { StoreUnknown } from "../../domain/commit-errors.ts";
 import { createSequence } from "../../domain/ids.ts";
+import type { Mutation, MutationResult } from "../../domain/mutations.ts";
 import { ServerUnfit, StoreMigrated, WrongMode, WrongSchema } from "../errors.ts";
 import type { Migrated } from "../migration-report.ts";
-import { type Mutation, type MutationResult, StoreUnknown } from "../mutations.ts";
 import { readsThrough } from "../sql/reads.ts";
 import { packedBy } from "../sql/serialized-mutations.ts";
 import { claimDirectory } from "../sqlite/directory-lock.ts";

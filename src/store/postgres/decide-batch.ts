@@ -1,8 +1,10 @@
 // Decides the mutations of a group in memory over locked rows and collects their writes.
+
+import type { AdmitResult, MutationResult } from "../../domain/mutations.ts";
+import type { TransitionResult } from "../../domain/transition.ts";
 import type { Credits } from "../../domain/types.ts";
 import { type AdmissionState, decideAdmission, type Spend } from "../decide/admission.ts";
 import { decideTransition, type TransitionState } from "../decide/transition.ts";
-import type { AdmitResult, MutationResult, TransitionResult } from "../mutations.ts";
 import { chain, type Head, headAfter, type Transfer } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import type { PackedAdmit, PackedStep } from "../sql/serialized-mutations.ts";

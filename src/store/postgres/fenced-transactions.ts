@@ -1,7 +1,7 @@
 // Fenced transactions: one at a time, each only while the lease is valid.
 //
 // Each transaction raises a counter, from which a lost commit's outcome is read.
-import { StoreFull, StoreUnknown } from "../mutations.ts";
+import { StoreFull, StoreUnknown } from "../../domain/commit-errors.ts";
 import { type Address, type Connection, connect, together, within } from "./connections.ts";
 import { faultText, isCollision, isFull, isLost } from "./errors.ts";
 

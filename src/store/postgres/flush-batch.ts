@@ -1,9 +1,9 @@
 // Writes of a group, sent table by table in the order of their references.
 
+import type { Settlement } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord, PinnedCopy, PinRequest } from "../../domain/types.ts";
 import type { Spend } from "../decide/admission.ts";
 import type { AttemptRow } from "../decide/attempt-row.ts";
-import type { Settlement } from "../mutations.ts";
 import type { Chained, Head, Link } from "../sql/ledger.ts";
 import type { PackedAdmit, PackedStep } from "../sql/serialized-mutations.ts";
 import type { Connection } from "./connections.ts";

@@ -1,8 +1,9 @@
 // Connects the mutations that both drivers share with the ledger and usage marks of PostgreSQL.
 
+import type { AdminMutation, AdminResult, MutationResult, RollUpUsage } from "../../domain/mutations.ts";
+import { isPurchaseMutation, type PurchaseMutation } from "../../domain/purchase-mutations.ts";
+import type { AttemptChange } from "../../domain/transition.ts";
 import { attemptRow } from "../decide/attempt-row.ts";
-import type { AdminMutation, AdminResult, AttemptChange, MutationResult, RollUpUsage } from "../mutations.ts";
-import { isPurchaseMutation, type PurchaseMutation } from "../purchase-mutations.ts";
 import { prepareAdminMutations } from "../sql/admin-mutations.ts";
 import { prepareCredit } from "../sql/balance-adjustments.ts";
 import { preparePurchases } from "../sql/purchases.ts";

@@ -1,5 +1,6 @@
 // Admin mutations: accounts, keys, credits, and marks beside the life of a generation.
-import type { AdminMutation, AdminResult, AttemptChange, CreateAccount, RollUpUsage, UpdateAccount } from "../mutations.ts";
+import type { AdminMutation, AdminResult, CreateAccount, RollUpUsage, UpdateAccount } from "../../domain/mutations.ts";
+import type { AttemptChange } from "../../domain/transition.ts";
 import { auditAdmin } from "./audit.ts";
 import type { Crediting } from "./balance-adjustments.ts";
 import type { Dialect } from "./dialect.ts";

@@ -1,7 +1,7 @@
 // Audit entries of purchases, payments, refunds, disputes and low-balance alerts.
 //
 // Each entry is written once, in the transaction of its mutation.
-import type { PurchaseMutation, PurchaseResult } from "../purchase-mutations.ts";
+import type { PurchaseMutation, PurchaseResult } from "../../domain/purchase-mutations.ts";
 import { accountOf, type Target, writeAudit } from "./audit.ts";
 import type { SqlProgram } from "./sql-program.ts";
 

@@ -1,5 +1,5 @@
 // Audit log: writes the principal of a mutation in the transaction of the mutation.
-import type { AdminMutation, AdminResult, Principal } from "../mutations.ts";
+import type { AdminMutation, AdminResult, Principal } from "../../domain/mutations.ts";
 import { MutationRejected } from "./mutation-rejected.ts";
 import { change, first, type SqlProgram } from "./sql-program.ts";
 

@@ -1,7 +1,7 @@
 // Top-ups, adjustments and debts of a balance.
 
+import type { AdjustBalance } from "../../domain/mutations.ts";
 import type { Credits } from "../../domain/types.ts";
-import type { AdjustBalance } from "../mutations.ts";
 import type { RequestedTransfer } from "./ledger.ts";
 import { MutationRejected } from "./mutation-rejected.ts";
 import { change, first, insert, type SqlProgram } from "./sql-program.ts";

@@ -1,7 +1,7 @@
 // Key policy checks in the admission transaction: expiry and spend limits.
 import { windowEndsAtMs, windowFrom } from "../../domain/calendar.ts";
+import type { AdmitResult } from "../../domain/mutations.ts";
 import type { Credits, KeyWindow } from "../../domain/types.ts";
-import type { AdmitResult } from "../mutations.ts";
 
 export type Meter = { seq: number; fromDay: number; limits: readonly (readonly [KeyWindow, Credits])[] };
 /** A key with an expiry or a spend limit. */

@@ -3,8 +3,16 @@
 import { MAX_KEY_NETWORKS } from "../../config/cidr-list.ts";
 import { DAY_MS, windowFrom } from "../../domain/calendar.ts";
 import { leastSeqAt } from "../../domain/ids.ts";
+import type {
+  AdminResult,
+  CreateKey,
+  RecordKeyNetwork,
+  RecordKeyUse,
+  RevokeKey,
+  RotateKey,
+  UpdateKey,
+} from "../../domain/mutations.ts";
 import type { KeyLimits } from "../../domain/types.ts";
-import type { AdminResult, CreateKey, RecordKeyNetwork, RecordKeyUse, RevokeKey, RotateKey, UpdateKey } from "../mutations.ts";
 import type { Dialect } from "./dialect.ts";
 import { MutationRejected } from "./mutation-rejected.ts";
 import { all, change, first, insert, type SqlProgram } from "./sql-program.ts";

@@ -1,7 +1,13 @@
 // Purchase mutations: a payment credits once and a reversal takes once, in any order.
 
+import type {
+  OpenPurchase,
+  PayPurchase,
+  PurchaseMutation,
+  PurchaseResult,
+  PurchaseState,
+} from "../../domain/purchase-mutations.ts";
 import type { Credits } from "../../domain/types.ts";
-import type { OpenPurchase, PayPurchase, PurchaseMutation, PurchaseResult, PurchaseState } from "../purchase-mutations.ts";
 import { auditPurchase } from "./audit-purchases.ts";
 import type { Crediting } from "./balance-adjustments.ts";
 import type { Dialect } from "./dialect.ts";

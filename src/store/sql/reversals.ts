@@ -1,8 +1,8 @@
 // Refunds and disputes: their states, their effect on a purchase, and operator decisions.
 
+import type { DecideReversal } from "../../domain/mutations.ts";
+import type { RecordForeignReversal, RecordReversal, ReversalState } from "../../domain/purchase-mutations.ts";
 import type { Credits } from "../../domain/types.ts";
-import type { DecideReversal } from "../mutations.ts";
-import type { RecordForeignReversal, RecordReversal, ReversalState } from "../purchase-mutations.ts";
 import type { Crediting } from "./balance-adjustments.ts";
 import type { Dialect } from "./dialect.ts";
 import { MutationRejected } from "./mutation-rejected.ts";

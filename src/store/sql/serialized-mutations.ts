@@ -1,9 +1,10 @@
 // Mutations whose large members are serialized to JSON once.
 
 import { memoize } from "../../collections/memoize.ts";
+import type { AdminMutation, AdmitGeneration, Mutation } from "../../domain/mutations.ts";
+import type { PurchaseMutation } from "../../domain/purchase-mutations.ts";
+import type { ApplyTransition } from "../../domain/transition.ts";
 import type { GenerationRecord } from "../../domain/types.ts";
-import type { AdminMutation, AdmitGeneration, ApplyTransition, Mutation } from "../mutations.ts";
-import type { PurchaseMutation } from "../purchase-mutations.ts";
 
 /** An admission with JSON members, which are written to their columns without parsing. */
 export type PackedAdmit = Omit<AdmitGeneration, "added" | "plan" | "ordered"> & {

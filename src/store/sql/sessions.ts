@@ -1,5 +1,5 @@
 // Session rows: open, record use, end and delete old ones.
-import type { NewSession } from "../user-mutations.ts";
+import type { NewSession } from "../../domain/user-mutations.ts";
 import { change, type SqlProgram } from "./sql-program.ts";
 
 /** Time in milliseconds that an expired session is stored. */

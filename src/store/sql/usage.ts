@@ -1,6 +1,6 @@
 // Usage roll-up: adds ended generations by day, account, key and model, in bounded runs.
 import { dayOf, waitBucket } from "../../domain/calendar.ts";
-import type { AdminResult, RollUpUsage } from "../mutations.ts";
+import type { AdminResult, RollUpUsage } from "../../domain/mutations.ts";
 import type { Dialect } from "./dialect.ts";
 import { all, change, first, type SqlProgram } from "./sql-program.ts";
 

@@ -1,8 +1,8 @@
 // User mutations: invitations for one use, sessions, and always at least one operator.
 
 import { hashApiKey } from "../../domain/ids.ts";
-import type { AdminResult, Principal } from "../mutations.ts";
-import type { AcceptInvitation, InviteUser, NewSession, SignUp, UpdateUser, UserMutation } from "../user-mutations.ts";
+import type { AdminResult, Principal } from "../../domain/mutations.ts";
+import type { AcceptInvitation, InviteUser, NewSession, SignUp, UpdateUser, UserMutation } from "../../domain/user-mutations.ts";
 import { MutationRejected } from "./mutation-rejected.ts";
 import { endSessions, noteSessions, openSession } from "./sessions.ts";
 import { change, first, insert, type SqlProgram } from "./sql-program.ts";

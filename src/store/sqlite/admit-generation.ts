@@ -1,8 +1,8 @@
 // Writes an admission: the generation row with its hold, its links and the spending of its key.
 import type { Database } from "bun:sqlite";
 import type { FingerprintedRequest } from "../../domain/idempotency.ts";
+import type { AdmitResult } from "../../domain/mutations.ts";
 import { decideAdmission, type UsedKey } from "../decide/admission.ts";
-import type { AdmitResult } from "../mutations.ts";
 import type { Chained } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";

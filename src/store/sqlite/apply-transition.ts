@@ -1,9 +1,9 @@
 // Writes one transition of one generation: event, snapshot, attempts, deadline and settlement.
 import type { Database } from "bun:sqlite";
 import { ClockCache } from "../../collections/clock-cache.ts";
+import type { Settlement, TransitionResult } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
 import { decideTransition, type TransitionState, type TransitionWrites } from "../decide/transition.ts";
-import type { Settlement, TransitionResult } from "../mutations.ts";
 import type { Head } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";

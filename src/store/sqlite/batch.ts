@@ -1,6 +1,7 @@
 // Commits a batch of mutations in one transaction; a rejected mutation is undone alone.
 import type { Database } from "bun:sqlite";
-import { type MutationResult, StoreFull, StoreUnknown } from "../mutations.ts";
+import { StoreFull, StoreUnknown } from "../../domain/commit-errors.ts";
+import type { MutationResult } from "../../domain/mutations.ts";
 import type { SerializedMutation } from "../sql/serialized-mutations.ts";
 import { prepareAdmit } from "./admit-generation.ts";
 import { prepareStep } from "./apply-transition.ts";

@@ -1,8 +1,9 @@
 // Opens a data directory as its owner; the write connection is in a worker thread.
 
 import { join } from "node:path";
+import { StoreFull, StoreUnknown } from "../../domain/commit-errors.ts";
+import type { Mutation, MutationResult } from "../../domain/mutations.ts";
 import type { Migrated } from "../migration-report.ts";
-import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../mutations.ts";
 import type { Mode, Store } from "../store.ts";
 import { requireNoCorruption } from "./corruption-check.ts";
 import { claimDirectory, inodeOf } from "./directory-lock.ts";

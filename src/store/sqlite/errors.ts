@@ -1,5 +1,5 @@
 // Errors of opening a data directory: each is one line with cause and remedy.
-import { StoreUnknown } from "../mutations.ts";
+import { StoreUnknown } from "../../domain/commit-errors.ts";
 
 /** Another process owns the directory. */
 export class DirectoryInUse extends Error {

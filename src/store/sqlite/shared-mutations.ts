@@ -1,8 +1,8 @@
 // Connects the mutations that both drivers share with the ledger, attempts and limits of SQLite.
 
+import type { AdminMutation, MutationResult } from "../../domain/mutations.ts";
+import { isPurchaseMutation, type PurchaseMutation } from "../../domain/purchase-mutations.ts";
 import { attemptRow } from "../decide/attempt-row.ts";
-import type { AdminMutation, MutationResult } from "../mutations.ts";
-import { isPurchaseMutation, type PurchaseMutation } from "../purchase-mutations.ts";
 import { prepareAdminMutations } from "../sql/admin-mutations.ts";
 import { type Crediting, prepareCredit } from "../sql/balance-adjustments.ts";
 import { preparePurchases } from "../sql/purchases.ts";

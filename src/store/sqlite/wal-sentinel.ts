@@ -1,7 +1,7 @@
 // WAL sentinel: a file beside the database that reveals a missing WAL.
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { StoreUnknown } from "../mutations.ts";
+import { StoreUnknown } from "../../domain/commit-errors.ts";
 import { faultText, StoreDamaged } from "./errors.ts";
 import { DATABASE_FILE } from "./open.ts";
 

@@ -1,8 +1,8 @@
 // Text protocol between the main thread and the writer thread for mutations and results.
 
+import type { AdminMutation, AdmitGeneration, Mutation, MutationResult } from "../../domain/mutations.ts";
+import type { PurchaseMutation } from "../../domain/purchase-mutations.ts";
 import type { PinRequest } from "../../domain/types.ts";
-import type { AdminMutation, AdmitGeneration, Mutation, MutationResult } from "../mutations.ts";
-import type { PurchaseMutation } from "../purchase-mutations.ts";
 import {
   admittedRecord,
   type PackedAdmit,

@@ -1,6 +1,6 @@
 // Writer thread: it owns the write connection, so that fsync never blocks the main thread.
 import type { Database } from "bun:sqlite";
-import { StoreFull } from "../mutations.ts";
+import { StoreFull } from "../../domain/commit-errors.ts";
 import { type Batch, createBatchRunner } from "./batch.ts";
 import { faultText } from "./errors.ts";
 import { openWriter, type Pragmas } from "./open.ts";

@@ -1,7 +1,9 @@
 // Disk of a node: the real store in memory, behind faulty commits.
 //
 // It outlives the node. Commits can be slow, refused, or have an unknown outcome.
-import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../../store/mutations.ts";
+
+import { StoreFull, StoreUnknown } from "../../domain/commit-errors.ts";
+import type { Mutation, MutationResult } from "../../domain/mutations.ts";
 import { openSqliteOver } from "../../store/sqlite/in-process.ts";
 import type { Store, StoreReads } from "../../store/store.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";

@@ -2,8 +2,9 @@
 //
 // Connections hang, break and lose responses; the store reacts as the PostgreSQL driver does.
 
+import { StoreFull, StoreUnknown } from "../../domain/commit-errors.ts";
+import type { Mutation, MutationResult } from "../../domain/mutations.ts";
 import { DatabaseUnavailable } from "../../store/errors.ts";
-import { type Mutation, type MutationResult, StoreFull, StoreUnknown } from "../../store/mutations.ts";
 import { ConnectionLost } from "../../store/postgres/errors.ts";
 import { createRenewalStreak, renewalTimeoutMs } from "../../store/postgres/node-lease.ts";
 import type { Store } from "../../store/store.ts";

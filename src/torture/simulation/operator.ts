@@ -4,7 +4,7 @@ import { storedLeaf } from "../../../actors/generation/snapshot.ts";
 import { AdminError } from "../../admin/admin-error.ts";
 import type { Decided } from "../../admin/generations.ts";
 import type { Decision } from "../../domain/operator-decision.ts";
-import type { OpenGeneration } from "../../store/mutations.ts";
+import type { OpenGeneration } from "../../domain/transition.ts";
 import type { StoreReads } from "../../store/store.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
 import type { Faults } from "./faults.ts";

@@ -3,7 +3,7 @@
 // It records events in their order and reads no database.
 
 import { seqOfGenerationId } from "../../domain/ids.ts";
-import type { Mutation, MutationResult } from "../../store/mutations.ts";
+import type { Mutation, MutationResult } from "../../domain/mutations.ts";
 
 export type OwnershipOracle = {
   joined(epoch: number, name: string): void;

@@ -2,9 +2,10 @@
 //
 // It implements the driver's owners, leases and claims.
 
+import { StoreUnknown } from "../../domain/commit-errors.ts";
 import { SLOTS } from "../../domain/ids.ts";
+import type { Mutation, MutationResult } from "../../domain/mutations.ts";
 import type { ClusterState, Hint } from "../../store/cluster-port.ts";
-import { type Mutation, type MutationResult, StoreUnknown } from "../../store/mutations.ts";
 import { FREQUENT } from "../../store/postgres/batch.ts";
 import { ConnectionLost } from "../../store/postgres/errors.ts";
 import { Fenced } from "../../store/postgres/fenced-transactions.ts";

@@ -1,7 +1,7 @@
 // Store contract of debts and reversals: repayment, changed disputes, and reversals in other currencies.
 import { describe, expect, test } from "bun:test";
-import type { Mutation, MutationResult } from "../../../src/store/mutations.ts";
-import type { ReversalState } from "../../../src/store/purchase-mutations.ts";
+import type { Mutation, MutationResult } from "../../../src/domain/mutations.ts";
+import type { ReversalState } from "../../../src/domain/purchase-mutations.ts";
 import type { Stage } from "../conformance.ts";
 import {
   admit,

@@ -1,6 +1,6 @@
 // Store contract of purchases: payments, refunds, disputes, debts and receipts, repeated and in any order.
 import { expect, test } from "bun:test";
-import type { Mutation, MutationResult } from "../../../src/store/mutations.ts";
+import type { Mutation, MutationResult } from "../../../src/domain/mutations.ts";
 import type { Stage } from "../conformance.ts";
 import { admit, commitOne, NOW_MS, openAccount, releasedMutation, topUp } from "../fixture.ts";
 import { BUYER, buy, openPurchaseMutation, payMutation, reversalMutation } from "../purchases.ts";

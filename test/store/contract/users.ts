@@ -1,8 +1,8 @@
 // Store contract of users: invitations, sessions, sign-in, the last operator and the audit log.
 import { expect, test } from "bun:test";
 import { hashApiKey, newId } from "../../../src/domain/ids.ts";
+import type { AcceptInvitation, InviteUser, NewSession, SignUp } from "../../../src/domain/user-mutations.ts";
 import type { Store } from "../../../src/store/store.ts";
-import type { AcceptInvitation, InviteUser, NewSession, SignUp } from "../../../src/store/user-mutations.ts";
 import type { Stage } from "../conformance.ts";
 import { commitOne, NOW_MS } from "../fixture.ts";
 

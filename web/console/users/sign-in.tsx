@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { useLocation } from "wouter-preact";
 import type { MeView } from "../../../src/console/users-dto.ts";
-import { MIN_PASSWORD_CHARS } from "../../../src/store/user-mutations.ts";
+import { MIN_PASSWORD_CHARS } from "../../../src/domain/user-mutations.ts";
 import { call, me } from "../../components/api.ts";
 import { Field, Form } from "./form.tsx";
 

@@ -1,7 +1,7 @@
 // Queries of purchases with the credits that refunds and disputes reversed.
 
+import type { PurchaseRow, UndecidedReversal } from "../../../domain/purchase-mutations.ts";
 import type { Credits } from "../../../domain/types.ts";
-import type { PurchaseRow, UndecidedReversal } from "../../purchase-mutations.ts";
 import type { PurchaseReads } from "../../purchase-reads.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";

@@ -2,8 +2,8 @@
 import { createHmac } from "node:crypto";
 import { ClockCache } from "../../../collections/clock-cache.ts";
 import { msOfGenerationSeq } from "../../../domain/ids.ts";
+import type { OpenGeneration } from "../../../domain/transition.ts";
 import type { Deadline, PlannedRoute } from "../../../domain/types.ts";
-import type { OpenGeneration } from "../../mutations.ts";
 import type { StoredEvent, StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";

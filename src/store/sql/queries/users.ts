@@ -1,7 +1,7 @@
 // Queries of users, sessions, invitations and the audit log.
 
+import type { Principal } from "../../../domain/mutations.ts";
 import type { Caller, JsonObject } from "../../../domain/types.ts";
-import type { Principal } from "../../mutations.ts";
 import type { AuditRow, InvitationRow, SessionFacts, SessionRow, UserReads, UserRow } from "../../user-reads.ts";
 import type { Query } from "../sql-program.ts";
 

@@ -1,7 +1,7 @@
 // Types of purchases, refunds and disputes, and the mutations that write them.
 
-import type { Credits } from "../domain/types.ts";
 import type { Principal } from "./mutations.ts";
+import type { Credits } from "./types.ts";
 
 /** Offered packs in USD (§1). A purchase can also be any whole amount between the limits. */
 export const PACKS_USD = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000] as const;

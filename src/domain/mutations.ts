@@ -2,31 +2,22 @@
 //
 // The ledger actor posts them and a store driver commits them.
 
-import type { KeyNetwork } from "../config/cidr-list.ts";
-import type { Ordered } from "../domain/delivery-check.ts";
-import type { Decision } from "../domain/operator-decision.ts";
+import type { Ordered } from "./delivery-check.ts";
+import type { Decision } from "./operator-decision.ts";
+import type { PurchaseMutation, PurchaseResult } from "./purchase-mutations.ts";
+import type { ApplyTransition, AttemptChange, TransitionResult } from "./transition.ts";
 import type {
-  AttemptState,
   Credits,
-  Deadline,
-  Failure,
-  GenerationError,
   GenerationRecord,
-  GenerationStatus,
-  Job,
   JsonObject,
   KeyLimits,
+  KeyNetwork,
   KeyScope,
   KeyTerms,
   KeyWindow,
-  Output,
-  PinnedCopy,
   PinRequest,
   PlannedRoute,
-  ResultFile,
-  RouteSpec,
-} from "../domain/types.ts";
-import type { PurchaseMutation, PurchaseResult } from "./purchase-mutations.ts";
+} from "./types.ts";
 import type { UserMutation } from "./user-mutations.ts";
 
 /**
@@ -77,62 +68,6 @@ export type AdmitResult =
   /** An account with a debt cannot place holds. */
   | { kind: "owed"; owedCredits: Credits }
   | { kind: "insufficient_credits"; availableCredits: Credits }
-  /** A constraint rejected it, which is a defect. Nothing was written. */
-  | { kind: "refused"; reason: string };
-
-/** A change of one attempt row. `begin` inserts it in state `intent`; otherwise only the present members change. */
-export type AttemptChange = {
-  n: number;
-  begin?: { ref: string; route: RouteSpec; priceCredits: Credits };
-  state?: AttemptState;
-  request?: string;
-  sentAtMs?: number;
-  endsAtMs?: number;
-  job?: Job;
-  results?: ResultFile[];
-  failure?: Failure;
-  watchUntilMs?: number | null;
-  endedAtMs?: number;
-};
-
-/** The end of a generation; its transfers are in the same transaction. */
-export type Settlement =
-  /**
-   * Captures the price of attempt `n`, releases the rest of the hold and ends the generation `succeeded`. Released credits repay
-   * a debt first.
-   */
-  | { kind: "capture"; n: number; credits: Credits; output: Output; filesExpireAtMs: number }
-  /** Releases the whole hold and ends the generation `failed`. */
-  | { kind: "release"; error: GenerationError };
-
-/** One transition of one generation: event, snapshot, rows and transfers together. */
-export type ApplyTransition = {
-  mutation: "step";
-  seq: number;
-  /** Version after this transition; the stored version must be exactly one less (0 before the first). */
-  version: number;
-  atMs: number;
-  /** The event as the statechart received it, and the state after it (`running.polling`). */
-  event: JsonObject & { type: string };
-  stateAfter: string;
-  /** The snapshot as JSON; null once the generation has ended. */
-  snapshot: string | null;
-  status?: GenerationStatus;
-  message?: string | null;
-  /** Number of attempts begun, if it changed. */
-  attempts?: number;
-  attemptChanges: AttemptChange[];
-  settlement?: Settlement;
-  /** Copies of its pinned inputs, if they were created now. */
-  pinned?: readonly PinnedCopy[];
-  /** The deadline from now on, if it changed; null for none. An ended generation has none. */
-  deadline?: Deadline | null;
-};
-export type TransitionResult =
-  /** `settledCredits`: part of a debt that the released credits repaid; absent: no debt. */
-  | { kind: "stepped"; record: GenerationRecord; settledCredits?: Credits }
-  /** The stored version differs: another writer continued it, or it has ended. Nothing was written. */
-  | { kind: "stale" }
   /** A constraint rejected it, which is a defect. Nothing was written. */
   | { kind: "refused"; reason: string };
 
@@ -279,27 +214,3 @@ export type ResultOf<D extends Mutation> = D extends AdmitGeneration
     : D extends PurchaseMutation
       ? PurchaseResult
       : AdminResult;
-
-/** The disk is full: the whole batch was rolled back, nothing was written, and a retry is safe. */
-export class StoreFull extends Error {}
-/**
- * The outcome of the commit is unknown: no poster receives a result, and the process exits. Recovery then reads the stored rows.
- */
-export class StoreUnknown extends Error {}
-
-/** The stored state of an open generation for recovery. */
-export type OpenGeneration = {
-  seq: number;
-  id: string;
-  accountSeq: number;
-  status: "queued" | "running";
-  createdAtMs: number;
-  waitEndsAtMs: number;
-  plan: readonly PlannedRoute[];
-  version: number;
-  snapshot: string | null;
-  /** Links of its input are not pinned yet. */
-  awaitsPins: boolean;
-  /** Null only if it is parked. */
-  deadline: Deadline | null;
-};
