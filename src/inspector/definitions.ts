@@ -26,11 +26,3 @@ export const nestedOf = (path: string): Json => {
   const dot = path.indexOf(".");
   return dot < 0 ? path : { [path.slice(0, dot)]: nestedOf(path.slice(dot + 1)) };
 };
-
-const pathsIn = (value: Json | undefined): string[] => {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return [String(value ?? "")];
-  const paths = Object.entries(value).flatMap(([name, below]) => pathsIn(below).map((rest) => (rest ? `${name}.${rest}` : name)));
-  return paths.length > 0 ? paths : [""];
-};
-/** Converts an XState value to a path; parallel states are joined by commas. */
-export const pathOf = (value: Json | undefined): string => pathsIn(value).join(", ");
