@@ -43,20 +43,32 @@ const importsOf = (path: string): string[] => {
 };
 
 /**
- * Files without such a module that take 6 s of CPU time or more and test a command, a document or a whole service from outside.
+ * Files without such a module that take 4 s of CPU time or more and test a command, a document, a bucket or a whole service from
+ * outside.
  * Files about the core stay in the quick set, however long they take.
  */
 export const LONG_FILES: readonly string[] = [
+  "test/archive/bucket.test.ts",
   "test/backup/create.test.ts",
   "test/backup/load.test.ts",
   "test/backup/restore.test.ts",
   "test/capacity/capacity.test.ts",
+  "test/cli/archive-bucket.test.ts",
+  "test/cli/catalogue.test.ts",
   "test/cli/doctor.test.ts",
+  "test/cli/key-terms.test.ts",
+  "test/cli/providers.test.ts",
+  "test/cli/reload.test.ts",
   "test/cli/service.test.ts",
   "test/client-sdk/packed.test.ts",
   "test/docs/followed-recipes.test.ts",
+  "test/files/s3/process.test.ts",
   "test/flags.test.ts",
   "test/former-releases/sqlite.test.ts",
+  "test/regressions/generate-option-validation.test.ts",
+  "test/regressions/output-to-fifo-or-link.test.ts",
+  "test/regressions/result-format-conversion.test.ts",
+  "test/regressions/start-exit-codes.test.ts",
   "test/security/canary.test.ts",
   "test/stall/stall.test.ts",
   "test/store/upgrade.test.ts",
