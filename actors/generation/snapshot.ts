@@ -34,19 +34,34 @@ export const freeze = (snapshot: GenerationSnapshot): string => {
 type StoredSnapshot = { v: number; value: GenerationSnapshot["value"]; memory: Omit<GenerationContext, "plan"> };
 const parse = (frozen: string): StoredSnapshot => JSON.parse(frozen) as StoredSnapshot;
 
-/** The path of a stored state, e.g. `running.parked`; without a snapshot `queued`. */
-export const storedLeaf = (frozen: string | null): Leaf =>
-  frozen === null ? "queued" : (leafOfValue(parse(frozen).value) as Leaf);
+/** Parses a stored snapshot; null if it is damaged or of another version, so that one row does not stop a reader of many. */
+const tryParse = (frozen: string): StoredSnapshot | null => {
+  try {
+    const stored = parse(frozen);
+    return stored.v === SNAPSHOT_VERSION ? stored : null;
+  } catch {
+    return null;
+  }
+};
 
-/** The stored context without the plan; null without a snapshot. */
+/** The path of a stored state, e.g. `running.parked`; `queued` without a snapshot, null if the snapshot cannot be continued. */
+export const storedLeaf = (frozen: string | null): Leaf | null => {
+  if (frozen === null) return "queued";
+  const stored = tryParse(frozen);
+  return stored && (leafOfValue(stored.value) as Leaf);
+};
+
+/** The stored context without the plan; null without a snapshot that can be continued. */
 export const storedMemory = (frozen: string | null): StoredSnapshot["memory"] | null =>
-  frozen === null ? null : parse(frozen).memory;
+  frozen === null ? null : (tryParse(frozen)?.memory ?? null);
 
 const isCollecting = (leaf: Leaf): boolean => leaf.startsWith("running.collecting") || leaf === "running.confirming.result";
 
-/** Whether the first effect after a restore downloads a result. */
-export const collectsOnRestore = (frozen: string | null): boolean =>
-  isCollecting(storedLeaf(frozen)) || (storedMemory(frozen)?.watched.some(({ arriving }) => arriving) ?? false);
+/** Whether a restore downloads a result; false for a snapshot that cannot be continued. */
+export const collectsOnRestore = (frozen: string | null): boolean => {
+  const leaf = storedLeaf(frozen);
+  return leaf !== null && (isCollecting(leaf) || (storedMemory(frozen)?.watched?.some(({ arriving }) => arriving) ?? false));
+};
 
 /**
  * Returns the JSON form of the generation in state parked without restoring its actor. Watched attempts are not downloaded

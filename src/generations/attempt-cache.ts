@@ -7,7 +7,7 @@ import type { Ordered } from "../domain/delivery-check.ts";
 import type { AdmitGeneration } from "../domain/mutations.ts";
 import type { ApplyTransition, AttemptChange } from "../domain/transition.ts";
 import type { Attempt } from "../domain/types.ts";
-import { begunAttempt, changedAttempt } from "../store/decide/attempt-row.ts";
+import { begunAttempt, changedAttempt } from "../store/decide/attempt-writes.ts";
 import type { StoreReads } from "../store/store.ts";
 
 export type Attempts = {

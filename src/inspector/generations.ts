@@ -155,7 +155,7 @@ export const createGenerations = (deps: GenerationDeps, registry: ActorRegistry)
       for (const found of page) {
         const { id, plan, snapshot, version } = found;
         const known = registry.find(id);
-        const state = storedLeaf(snapshot);
+        const state = storedLeaf(snapshot) ?? "unreadable";
         const attempts = storedMemory(snapshot)?.tried ?? 0;
         if (known) {
           plans.set(known, plan);

@@ -98,8 +98,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ADMISSION,
-        find: "  if (used) return",
-        put: "  if (used && head.availableCredits >= reservedCredits) return",
+        find: "  if (known) return",
+        put: "  if (known && head.availableCredits >= reservedCredits) return",
       },
     ],
     killer: "ledger",

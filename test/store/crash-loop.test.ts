@@ -252,3 +252,24 @@ test("stores a recovery note at the start, and clears it after recovery", async 
   await service.drain();
   expect(await withStore((store) => store.recoveryNote())).toBe('{"deaths":0,"seq":null,"without":null,"suspects":[]}');
 });
+
+test.each([
+  ["a later version with another context", '{"v":2,"value":{"running":"polling"},"memory":{"x":1}}'],
+  ["no JSON", "damaged"],
+])("a snapshot of %s stops its generation only, and the service starts", async (_, snapshot) => {
+  const [seq = 0] = running;
+  await withStore(async (store) => {
+    const found = (await store.unfinished(0, 100)).find((one) => one.seq === seq);
+    await store.commit([stepMutation(seq, (found?.version ?? 0) + 1, { snapshot })]);
+  });
+  const settings = readSettings({ GENROUTER_DATA__DIR: dir, GENROUTER_SERVER__PORT: "0", GENROUTER_CATALOGUE__DIR: "" });
+  const stopped: unknown[] = [];
+  const telemetry = testTelemetry((event, fields) => {
+    if (event === "generation stopped") stopped.push(fields?.generation_id);
+  });
+  const service = await createServer(settings, { simulate: true, telemetry });
+  const ids = (await service.reads.unfinished(0, 100)).filter((one) => one.seq === seq).map(({ id }) => id);
+  expect(ids).toHaveLength(1);
+  expect(stopped).toEqual(ids);
+  await service.drain();
+});

@@ -4,7 +4,7 @@ import { dayOf } from "../../src/domain/calendar.ts";
 import type { AdmitGeneration } from "../../src/domain/mutations.ts";
 import type { ApplyTransition } from "../../src/domain/transition.ts";
 import { type AdmissionState, decideAdmission } from "../../src/store/decide/admission.ts";
-import { attemptRow, begunAttempt, changedAttempt } from "../../src/store/decide/attempt-row.ts";
+import { attemptWrites, begunAttempt, changedAttempt } from "../../src/store/decide/attempt-writes.ts";
 import { decideTransition, type TransitionState } from "../../src/store/decide/transition.ts";
 import { chainStart, type Head } from "../../src/store/sql/ledger.ts";
 import { MutationRejected } from "../../src/store/sql/mutation-rejected.ts";
@@ -26,7 +26,7 @@ const METER = { seq: 7, fromDay: 0, limits: [["month", 200]] as const };
 const admission = (changes: Partial<AdmitGeneration> = {}) => pack(admitMutation(ACCOUNT, changes)) as PackedAdmit;
 const admissionState = (changes: Partial<AdmissionState> = {}): AdmissionState => ({
   head: HEAD,
-  used: undefined,
+  known: undefined,
   bound: undefined,
   spentSince: () => 0,
   ...changes,
@@ -71,7 +71,7 @@ describe("an admission", () => {
     const first = admission({ idempotencyKey: "k", fingerprint: "f" });
     const state = admissionState({
       head: { ...HEAD, availableCredits: 0 },
-      used: { record: admittedRecord(first), request: first },
+      known: { record: admittedRecord(first), request: first },
     });
     expect(decideAdmission(admission({ idempotencyKey: "k", fingerprint: "f" }), state).result).toEqual({
       kind: "replayed",
@@ -91,8 +91,10 @@ describe("an admission", () => {
     expect(spendFrom(today + 1)).toBeNull();
   });
 
-  test("without an account is rejected as a defect", () => {
+  test("without an account is rejected as a defect, also with a known idempotency key", () => {
+    const known = { record: admittedRecord(admission()), request: admission() };
     expect(() => decideAdmission(admission(), admissionState({ head: undefined }))).toThrow(MutationRejected);
+    expect(() => decideAdmission(admission(), admissionState({ head: undefined, known }))).toThrow(MutationRejected);
   });
 });
 
@@ -153,6 +155,42 @@ describe("a transition", () => {
     expect(writes?.transfers[0]).toMatchObject({ kind: "capture", credits: 90, attemptN: 2 });
   });
 
+  test("marks the captured attempt at the time of the transition, whatever happens to other attempts", () => {
+    const marked = [{ n: 1, columns: { state: "delivered", watchUntilMs: null, endedAtMs: NOW_MS + 2000 } }];
+    expect(decided(capture(1, PRICES.a, { attemptChanges: [] })).writes?.attempts).toMatchObject(marked);
+    const { begin } = startedMutation(admitted, 1, 2, "b").attemptChanges[0] ?? {};
+    const another = capture(1, PRICES.a, {
+      attemptChanges: [
+        { n: 2, ...(begin && { begin }) },
+        { n: 2, state: "delivered" },
+      ],
+    });
+    expect(decided(another).writes?.attempts.slice(2)).toMatchObject(marked);
+  });
+
+  test("of the whole hold returns nothing to the spend limit, which is not read", () => {
+    const meter = () => {
+      throw new Error("the spend limit is read");
+    };
+    const { writes } = decided(capture(1, 110), { attempt: { priceCredits: 110, isDelivered: false }, meter });
+    expect(writes).toMatchObject({ spend: null, transfers: [{ kind: "capture", credits: 110 }] });
+  });
+
+  test("never ends before the submission", () => {
+    expect(decided(packed(releasedMutation(admitted.seq, 2, { atMs: NOW_MS - 1 }))).result).toMatchObject({
+      record: { completedAtMs: NOW_MS },
+    });
+  });
+
+  test("changes the record if status, message or number of attempts are set, and only then", () => {
+    const generation = { record: { ...admittedRecord(admitted), message: "m" }, version: 1, isOwned: true };
+    const after = (changes: Partial<ApplyTransition>) =>
+      decided(packed(stepMutation(admitted.seq, 2, changes)), { generation }).writes;
+    expect(after({ message: null })).toMatchObject({ isRecordChanged: true, record: { message: null } });
+    expect(after({ attempts: 2 })).toMatchObject({ isRecordChanged: true, record: { attempts: 2, message: "m" } });
+    expect(after({})).toMatchObject({ isRecordChanged: false, record: { message: "m" } });
+  });
+
   test("of an account with a debt lets the released credits repay it", () => {
     expect(decided(packed(releasedMutation(admitted.seq, 2)), { head: { ...HEAD, owedCredits: 1 } }).writes?.repaysDebt).toBe(
       true,
@@ -191,23 +229,29 @@ describe("a transition", () => {
   });
 });
 
-describe("an attempt row", () => {
+describe("a change of an attempt", () => {
   const route = { routeId: "a", provider: "fal", endpoint: "video/fast", options: {}, kind: "video" } as const;
   const begun = begunAttempt(5, 1, "req", { ref: "x-1", route, priceCredits: 75 });
 
   test.each(["delivered", "failed", "superseded"] as const)("%s has ended at the time of the transition", (state) => {
-    expect(attemptRow({ n: 1, state }, 9).columns).toEqual({ state, endedAtMs: 9 });
-    expect(attemptRow({ n: 1, state, endedAtMs: 4 }, 9).columns).toEqual({ state, endedAtMs: 4 });
+    expect(attemptWrites({ n: 1, state }, 9).columns).toEqual({ state, endedAtMs: 9 });
+    expect(attemptWrites({ n: 1, state, endedAtMs: 4 }, 9).columns).toEqual({ state, endedAtMs: 4 });
   });
 
   test.each(["intent", "sending", "accepted"] as const)("%s has not ended", (state) => {
-    expect(attemptRow({ n: 1, state }, 9).columns).toEqual({ state });
+    expect(attemptWrites({ n: 1, state }, 9).columns).toEqual({ state });
   });
 
-  test("keeps what a change omits, and ends a watch with null", () => {
+  test("may store a request alone", () => {
+    expect(attemptWrites({ n: 1, request: "{}" }, 9)).toEqual({ n: 1, request: "{}", columns: undefined });
+  });
+
+  test("keeps the URLs of a job and what it omits, and ends a watch with null", () => {
     const sent = changedAttempt(begun, { n: 1, state: "sending", request: "{}", sentAtMs: 1, endsAtMs: 2, watchUntilMs: 3 }, 9);
     const accepted = changedAttempt(sent, { n: 1, state: "accepted", job: { jobId: "j" } }, 9);
     expect(accepted).toEqual({ ...sent, state: "accepted", job: { jobId: "j" } });
+    const job = { jobId: "j", urls: { poll: "https://up.example/1" } };
+    expect(changedAttempt({ ...sent, job }, { n: 1, job: { jobId: "j" } }, 9).job).toEqual(job);
     expect(changedAttempt(accepted, { n: 1, watchUntilMs: null }, 9)).toEqual({ ...accepted, watchUntilMs: null });
   });
 });

@@ -80,7 +80,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "type:src/logging",
     "src/quote",
     "type:src/routing",
-    "src/store/decide/attempt-row.ts",
+    "src/store/decide/attempt-writes.ts",
     "type:src/store",
     "type:src/telemetry",
   ],

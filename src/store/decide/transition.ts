@@ -2,15 +2,18 @@
 
 import type { ApplyTransition, Settlement, TransitionResult } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
+import { type Spend, spendOf } from "../sql/key-policy.ts";
 import type { Head, Transfer } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import type { PackedStep } from "../sql/serialized-mutations.ts";
-import { type Spend, spendOf } from "./admission.ts";
-import { type AttemptRow, attemptRow } from "./attempt-row.ts";
+import { type AttemptWrites, attemptWrites } from "./attempt-writes.ts";
 
 /** The stored rows that a transition depends on. */
 export type TransitionState = {
-  /** The generation and the version of its last transition. `isOwned`: this writer may continue it. */
+  /**
+   * The generation and the version of its last transition. `isOwned`: this writer may continue it; always on SQLite,
+   * on PostgreSQL if its epoch owns the generation.
+   */
   generation: { record: GenerationRecord; version: number; isOwned: boolean } | undefined;
   /** The balance of the account; read for a settlement only. */
   head: Head | undefined;
@@ -26,11 +29,14 @@ export type TransitionWrites = {
   record: GenerationRecord;
   /** Whether status, message or number of attempts of an open generation were set. */
   isRecordChanged: boolean;
-  attempts: AttemptRow[];
+  attempts: AttemptWrites[];
   /** Transfers of a settlement in chain order. */
   transfers: Transfer[];
   spend: Spend | null;
-  /** Whether the account has a debt, which released credits repay after these writes in the same transaction. */
+  /**
+   * Whether this is a settlement for an account with a debt. Its available credits then repay the debt, after these writes and in
+   * the same transaction.
+   */
   repaysDebt: boolean;
 };
 export type TransitionDecision =
@@ -53,7 +59,7 @@ export const decideTransition = (mutation: PackedStep, state: TransitionState): 
   const fault = snapshotFault(mutation);
   if (fault !== undefined) throw new MutationRejected(fault);
   if (settlement && !state.head) throw new MutationRejected(`there is no account ${before.accountSeq}`);
-  const attempts = mutation.attemptChanges.map((change) => attemptRow(change, atMs));
+  const attempts = mutation.attemptChanges.map((change) => attemptWrites(change, atMs));
   if (settlement?.kind === "capture") attempts.push(...capturedAttempt(mutation, settlement, state.attempt));
   const record = recordAfter(before, mutation);
   const { status, message, attempts: begun } = mutation;
@@ -76,13 +82,13 @@ const capturedAttempt = (
   { seq, atMs, attemptChanges }: PackedStep,
   { n, credits }: Extract<Settlement, { kind: "capture" }>,
   stored: TransitionState["attempt"],
-): AttemptRow[] => {
+): AttemptWrites[] => {
   const changes = attemptChanges.filter((change) => change.n === n);
   const price = changes.find(({ begin }) => begin)?.begin?.priceCredits ?? stored?.priceCredits;
   if (price === undefined) throw new MutationRejected(`generation ${seq} has no attempt ${n}`);
   if (price !== credits) throw new MutationRejected(`attempt ${n} was quoted ${price} credits and the capture is ${credits}`);
   if (stored?.isDelivered || changes.some(({ state }) => state === "delivered")) return [];
-  return [attemptRow({ n, state: "delivered", watchUntilMs: null }, atMs)];
+  return [attemptWrites({ n, state: "delivered", watchUntilMs: null }, atMs)];
 };
 
 /** The released credits of an ended generation return to the spend limit, on the day of the submission. */

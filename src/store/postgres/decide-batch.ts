@@ -3,8 +3,9 @@
 import type { AdmitResult, MutationResult } from "../../domain/mutations.ts";
 import type { TransitionResult } from "../../domain/transition.ts";
 import type { Credits } from "../../domain/types.ts";
-import { type AdmissionState, decideAdmission, type Spend } from "../decide/admission.ts";
+import { type AdmissionState, decideAdmission } from "../decide/admission.ts";
 import { decideTransition, type TransitionState } from "../decide/transition.ts";
+import type { Spend } from "../sql/key-policy.ts";
 import { chain, type Head, headAfter, type Transfer } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import type { PackedAdmit, PackedStep } from "../sql/serialized-mutations.ts";
@@ -29,12 +30,12 @@ export class DebtInTheWay extends Error {
 }
 
 /**
- * Decides mutations in order; each includes the effects of earlier ones. @param settlesDebts Whether the caller repays debts
+ * Decides mutations in order, at most one of each generation; each includes the effects of earlier ones on its account. @param settlesDebts Whether the caller repays debts
  * after the writes.
  * @throws DebtInTheWay if it does not.
  */
 export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, minds }: DecideBatchDeps, settlesDebts: boolean) => {
-  const { heads, used, generations, attempts, bounds, spent } = loaded;
+  const { heads, submissions, generations, attempts, bounds, spent } = loaded;
   const writes: Writes = emptyWrites();
 
   const moved = (accountSeq: number, before: Head, after: Head, chargedCredits: Credits): void => {
@@ -64,7 +65,7 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
     (spent.get(meterSeq) ?? []).reduce((sum, one) => sum + (one.day >= day ? one.credits : 0), 0);
   const admissionState = ({ accountSeq, keySeq, idempotencyKey }: PackedAdmit): AdmissionState => ({
     head: heads.get(accountSeq),
-    used: idempotencyKey === null ? undefined : used.get(keyName(accountSeq, idempotencyKey)),
+    known: idempotencyKey === null ? undefined : submissions.get(keyName(accountSeq, idempotencyKey)),
     bound: bounds.get(keySeq),
     spentSince,
   });
@@ -77,7 +78,8 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
     for (const pin of mutation.pins ?? []) writes.pins.push({ seq, pin });
     moved(accountSeq, held.head, headAfter(held, -seq), 0);
     spend(decided.spend);
-    if (idempotencyKey !== null) used.set(keyName(accountSeq, idempotencyKey), { record: result.record, request: mutation });
+    if (idempotencyKey !== null)
+      submissions.set(keyName(accountSeq, idempotencyKey), { record: result.record, request: mutation });
     return result;
   };
 

@@ -2,8 +2,8 @@
 
 import type { Settlement } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord, PinnedCopy, PinRequest } from "../../domain/types.ts";
-import type { Spend } from "../decide/admission.ts";
-import type { AttemptRow } from "../decide/attempt-row.ts";
+import type { AttemptWrites } from "../decide/attempt-writes.ts";
+import type { Spend } from "../sql/key-policy.ts";
 import type { Chained, Head, Link } from "../sql/ledger.ts";
 import type { PackedAdmit, PackedStep } from "../sql/serialized-mutations.ts";
 import type { Connection } from "./connections.ts";
@@ -31,7 +31,7 @@ import {
 export type Writes = {
   generations: { mutation: PackedAdmit; held: Chained; epoch: number }[];
   journal: { seq: number; version: number; atMs: number; epoch: number; stateAfter: string; eventJson: string }[];
-  attempts: { seq: number; row: AttemptRow }[];
+  attempts: { seq: number; row: AttemptWrites }[];
   transfers: { seq: number; accountSeq: number; previous: number | null; link: Link; hash: string; epoch: number }[];
   pins: { seq: number; pin: PinRequest }[];
   pinned: { seq: number; copy: PinnedCopy; atMs: number }[];

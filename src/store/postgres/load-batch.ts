@@ -2,7 +2,7 @@
 import { dayOf, windowFrom } from "../../domain/calendar.ts";
 import type { FingerprintedRequest } from "../../domain/idempotency.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
-import type { UsedKey } from "../decide/admission.ts";
+import type { KnownSubmission } from "../decide/admission.ts";
 import type { TransitionState } from "../decide/transition.ts";
 import { BOUNDS, type Bound, type BoundRow, toBound } from "../sql/key-policy.ts";
 import type { Head } from "../sql/ledger.ts";
@@ -25,9 +25,12 @@ export type LoadedGeneration = {
 export type Loaded = {
   heads: Map<number, Head>;
   /** By account and key. */
-  used: Map<string, UsedKey>;
+  submissions: Map<string, KnownSubmission>;
   generations: Map<number, LoadedGeneration>;
-  /** Attempts of captured generations, by generation and attempt number. */
+  /**
+   * Attempts of captured generations, by generation and attempt number. The statements that write an attempt check that it
+   * exists.
+   */
   attempts: Map<string, NonNullable<TransitionState["attempt"]>>;
   bounds: Map<number, Bound>;
   /** Spending by day since the start of the longest window, by spend limit. */
@@ -88,7 +91,7 @@ export const load = async (connection: Connection, mutations: readonly BatchedMu
   ] as const);
   return {
     heads: new Map(heads.rows.map((row) => [row.accountSeq, toHead(row)])),
-    used: new Map(
+    submissions: new Map(
       used.rows.map((row) => [
         keyName(row.account_seq, row.idempotency_key),
         { record: toRecord(row), request: { body: row.body, fingerprint: row.fingerprint } },

@@ -3,7 +3,7 @@
 import type { AdminMutation, AdminResult, MutationResult, RollUpUsage } from "../../domain/mutations.ts";
 import { isPurchaseMutation, type PurchaseMutation } from "../../domain/purchase-mutations.ts";
 import type { AttemptChange } from "../../domain/transition.ts";
-import { attemptRow } from "../decide/attempt-row.ts";
+import { attemptWrites } from "../decide/attempt-writes.ts";
 import { prepareAdminMutations } from "../sql/admin-mutations.ts";
 import { prepareCredit } from "../sql/balance-adjustments.ts";
 import { preparePurchases } from "../sql/purchases.ts";
@@ -63,7 +63,7 @@ const prepareRollUp = (epoch: number, passed: () => number) => {
 };
 
 const changeAttempt = function* (seq: number, change: AttemptChange, atMs: number): SqlProgram<void> {
-  const rows = changedAttempts([{ seq, row: attemptRow(change, atMs) }]);
+  const rows = changedAttempts([{ seq, row: attemptWrites(change, atMs) }]);
   yield* all(UPDATE_ATTEMPTS, JSON.stringify(rows), rows.length);
 };
 

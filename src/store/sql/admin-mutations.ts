@@ -73,7 +73,8 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
     switch (mutation.mutation) {
       case "mark-attempt": {
         const generation = yield* first<{ at: number | null }>(COMPLETED, mutation.seq);
-        if (mutation.change.begin || typeof generation?.at !== "number")
+        const { begin, request } = mutation.change;
+        if (begin || request !== undefined || typeof generation?.at !== "number")
           throw new MutationRejected("only attempts of a generation that has ended are marked; others change with a step");
         yield* deps.changeAttempt(mutation.seq, mutation.change, mutation.atMs);
         return DONE;

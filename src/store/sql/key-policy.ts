@@ -1,5 +1,5 @@
 // Key policy checks in the admission transaction: expiry and spend limits.
-import { windowEndsAtMs, windowFrom } from "../../domain/calendar.ts";
+import { dayOf, windowEndsAtMs, windowFrom } from "../../domain/calendar.ts";
 import type { AdmitResult } from "../../domain/mutations.ts";
 import type { Credits, KeyWindow } from "../../domain/types.ts";
 
@@ -50,4 +50,17 @@ export const shortageOf = (
       return { kind: "key_limit", window, limitCredits, leftCredits, resetsAtMs: windowEndsAtMs(window, atMs) };
   }
   return undefined;
+};
+
+/** A change of the spending of a spend limit on a day; negative credits are returned. */
+export type Spend = { meterSeq: number; day: number; credits: Credits };
+
+/** The spending of a day, unless the limit does not count it. @param credits negative: returned. */
+export const spendOf = (
+  meter: { seq: number; fromDay: number } | null | undefined,
+  atMs: number,
+  credits: Credits,
+): Spend | null => {
+  const day = dayOf(atMs);
+  return meter && credits !== 0 && day >= meter.fromDay ? { meterSeq: meter.seq, day, credits } : null;
 };

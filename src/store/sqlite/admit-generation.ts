@@ -2,7 +2,7 @@
 import type { Database } from "bun:sqlite";
 import type { FingerprintedRequest } from "../../domain/idempotency.ts";
 import type { AdmitResult } from "../../domain/mutations.ts";
-import { decideAdmission, type UsedKey } from "../decide/admission.ts";
+import { decideAdmission, type KnownSubmission } from "../decide/admission.ts";
 import type { Chained } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
@@ -27,7 +27,7 @@ export const prepareAdmit = (db: Database, money: Ledger, plans: Interned, limit
     "INSERT INTO pinned_input (generation_seq, input_no, field, kind, measured_ms, frame_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
   );
 
-  const usedKeyOf = ({ accountSeq, idempotencyKey }: PackedAdmit): UsedKey | undefined => {
+  const submissionOf = ({ accountSeq, idempotencyKey }: PackedAdmit): KnownSubmission | undefined => {
     const row = idempotencyKey === null ? null : selectKey.get(accountSeq, idempotencyKey);
     return row ? { record: toRecord(row), request: row } : undefined;
   };
@@ -63,16 +63,16 @@ export const prepareAdmit = (db: Database, money: Ledger, plans: Interned, limit
     const { seq, accountSeq, keySeq } = mutation;
     const state = {
       head: money.head(accountSeq),
-      used: undefined,
+      known: undefined,
       bound: limits.boundOf(keySeq),
       spentSince: limits.spentSince,
     };
     const { result, writes } = decideAdmission(mutation, state);
     if (!writes || !insert(mutation, writes.held)) {
       // The row of a known key is read only now, because a lookup first would walk the index twice.
-      const used = usedKeyOf(mutation);
-      if (writes && !used) throw new MutationRejected("a key that was used before has no generation");
-      return used ? decideAdmission(mutation, { ...state, used }).result : result;
+      const known = submissionOf(mutation);
+      if (writes && !known) throw new MutationRejected("a key that was used before has no generation");
+      return known ? decideAdmission(mutation, { ...state, known }).result : result;
     }
     for (const { n, field, kind, measuredMs, frameMs } of mutation.pins ?? [])
       insertPin.run(seq, n, field, kind, measuredMs, frameMs);

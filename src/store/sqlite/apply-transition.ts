@@ -16,7 +16,7 @@ import type { Ledger } from "./ledger.ts";
 type CurrentState = { record: GenerationRecord; version: number };
 
 /** Minimum number of cached generations, which is more than change at a time. */
-const STANDING_AT_LEAST = 1_000;
+const GENERATIONS_AT_LEAST = 1_000;
 
 export type ApplyTransitionDeps = {
   epoch: number;
@@ -56,8 +56,8 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
   );
 
   /** Cached rows. They are valid until a rollback, because there is no other writer. */
-  const known = new ClockCache<number, CurrentState>(STANDING_AT_LEAST);
-  const standingOf = (seq: number): CurrentState | undefined => {
+  const known = new ClockCache<number, CurrentState>(GENERATIONS_AT_LEAST);
+  const generationOf = (seq: number): CurrentState | undefined => {
     const before = known.get(seq);
     if (before) return before;
     const row = select.get(seq);
@@ -92,7 +92,7 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
   };
 
   const stateFor = ({ seq, settlement }: PackedStep): TransitionState => {
-    const current = standingOf(seq);
+    const current = generationOf(seq);
     return {
       generation: current && { ...current, isOwned: true },
       head: settlement && current && money.head(current.record.accountSeq),

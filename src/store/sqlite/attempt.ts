@@ -1,6 +1,6 @@
 // Writes attempt rows.
 import type { Database } from "bun:sqlite";
-import type { AttemptRow } from "../decide/attempt-row.ts";
+import type { AttemptWrites } from "../decide/attempt-writes.ts";
 import type { TransitionState } from "../decide/transition.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { prepareInterned } from "./interned-strings.ts";
@@ -26,7 +26,7 @@ export const prepareAttempts = (db: Database) => {
 
   return {
     /** Writes a change. @throws MutationRejected if the attempt does not exist. */
-    write: (seq: number, { n, begin, columns, request }: AttemptRow): void => {
+    write: (seq: number, { n, begin, columns, request }: AttemptWrites): void => {
       if (begin) {
         const { ref, route, priceCredits } = begin;
         insert.run(

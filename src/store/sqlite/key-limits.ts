@@ -1,8 +1,7 @@
 // Reads expiry and spend limits of keys, and writes the spending.
 import type { Database } from "bun:sqlite";
 import type { Credits } from "../../domain/types.ts";
-import type { Spend } from "../decide/admission.ts";
-import { BOUNDS, type Bound, type BoundRow, type Meter, toBound } from "../sql/key-policy.ts";
+import { BOUNDS, type Bound, type BoundRow, type Meter, type Spend, toBound } from "../sql/key-policy.ts";
 
 /** Maximum number of cached keys. */
 const MAX_KNOWN = 10_000;

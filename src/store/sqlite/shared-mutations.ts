@@ -2,7 +2,7 @@
 
 import type { AdminMutation, MutationResult } from "../../domain/mutations.ts";
 import { isPurchaseMutation, type PurchaseMutation } from "../../domain/purchase-mutations.ts";
-import { attemptRow } from "../decide/attempt-row.ts";
+import { attemptWrites } from "../decide/attempt-writes.ts";
 import { prepareAdminMutations } from "../sql/admin-mutations.ts";
 import { type Crediting, prepareCredit } from "../sql/balance-adjustments.ts";
 import { preparePurchases } from "../sql/purchases.ts";
@@ -33,7 +33,7 @@ export const prepareSharedMutations = (crediting: Crediting, attempts: Attempts,
   const admin = prepareAdminMutations({
     dialect: SQLITE,
     ...{ crediting, reversals },
-    changeAttempt: (seq, change, atMs) => known(attempts.write(seq, attemptRow(change, atMs))),
+    changeAttempt: (seq, change, atMs) => known(attempts.write(seq, attemptWrites(change, atMs))),
     rollUpUsage: prepareUsage(SQLITE, { select: SELECT_MARK, set: SET_MARK, where: "true" }),
     notAddedUp: `p.seq > coalesce((${SELECT_MARK}), 0)`,
     keysChanged: () => limits.forget(),

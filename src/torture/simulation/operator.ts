@@ -35,7 +35,7 @@ export const OPERATOR = { kind: "user", id: "per_1", name: "Ada" } as const;
 const TURN_MS = 30_000;
 /** While quiescing, parked generations are decided in turn until they end. */
 const isParked = ({ snapshot }: OpenGeneration): boolean => storedLeaf(snapshot) === "running.parked";
-const isUndecided = ({ snapshot }: OpenGeneration): boolean => /parked|confirming/.test(storedLeaf(snapshot));
+const isUndecided = ({ snapshot }: OpenGeneration): boolean => /parked|confirming/.test(storedLeaf(snapshot) ?? "");
 
 export const openOperator = (parts: {
   world: Timeline;

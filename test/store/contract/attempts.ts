@@ -1,7 +1,16 @@
 // Store contract of attempts, deadlines and messages.
 import { expect, test } from "bun:test";
 import type { Stage } from "../conformance.ts";
-import { admit, capturedMutation, commitOne, NOW_MS, releasedMutation, startedMutation, stepMutation } from "../fixture.ts";
+import {
+  admit,
+  admitMutation,
+  capturedMutation,
+  commitOne,
+  NOW_MS,
+  releasedMutation,
+  startedMutation,
+  stepMutation,
+} from "../fixture.ts";
 
 export const attemptPromises = (stage: Stage): void => {
   test("rejects a step that assigns the job of one attempt to another attempt", async () => {
@@ -115,4 +124,43 @@ export const attemptPromises = (stage: Stage): void => {
     await store.commit([releasedMutation(mutation.seq, 4, { attemptChanges: [{ n: 1, state: "failed" }] })]);
     expect(await store.generationBySeq(mutation.seq)).toMatchObject({ message: null });
   });
+
+  test.each([
+    ["an attempt that never began", { n: 9, watchUntilMs: null }],
+    ["nothing", { n: 1 }],
+    ["a request", { n: 1, request: "{}" }],
+    ["the request of an attempt that never began", { n: 9, request: "{}" }],
+  ] as const)("rejects a mark of %s after the end", async (_, change) => {
+    const { store, account } = stage;
+    const mutation = await admit(store, account);
+    const failed = releasedMutation(mutation.seq, 2, { attemptChanges: [{ n: 1, state: "failed" }] });
+    await store.commit([startedMutation(mutation), failed]);
+    const marked = await commitOne(store, { mutation: "mark-attempt", seq: mutation.seq, atMs: NOW_MS + 9000, change });
+    expect(marked.kind).toBe("refused");
+  });
+
+  test.each([
+    ["column", { n: 9, watchUntilMs: null }],
+    ["request", { n: 9, request: "{}" }],
+    ["column and request", { n: 9, state: "sending", sentAtMs: NOW_MS, request: "{}" }],
+  ] as const)(
+    "rejects only the step that changes the %s of a missing attempt, and commits the rest of its batch",
+    async (_, change) => {
+      const { store, account, balance } = stage;
+      const [one, two, three] = [await admit(store, account), await admit(store, account), await admit(store, account)];
+      await store.commit([startedMutation(one), startedMutation(two)]);
+      const outcomes = await store.commit([
+        admitMutation(account, { idempotencyKey: "r" }),
+        capturedMutation(one.seq, 2, 1, 75),
+        stepMutation(two.seq, 2, { attemptChanges: [{ n: 1, watchUntilMs: 5 }, change] }),
+        releasedMutation(three.seq, 1),
+        stepMutation(two.seq, 2),
+        admitMutation(account, { idempotencyKey: "r" }),
+      ]);
+      expect(outcomes.map(({ kind }) => kind)).toEqual(["admitted", "stepped", "refused", "stepped", "stepped", "replayed"]);
+      expect(await store.attempt(two.seq, 1)).toMatchObject({ watchUntilMs: null });
+      expect(await store.eventsOf(two.seq)).toHaveLength(2);
+      expect(await balance()).toEqual([705, 220, 75, 2]);
+    },
+  );
 };

@@ -4,7 +4,7 @@ import type { StoreReads } from "../../store.ts";
 import type { Query } from "../sql-program.ts";
 import { parsed } from "./record.ts";
 
-type AttemptRow = {
+type AttemptWrites = {
   generation_seq: number;
   attempt_no: number;
   ref: string;
@@ -31,7 +31,7 @@ type Reads = Pick<StoreReads, "attempt" | "attemptsOf" | "watchedAttempts" | "jo
 const SELECT = `SELECT a.*, g.request_id, o.options, r.request FROM attempt a JOIN generation g ON g.seq = a.generation_seq JOIN route_options o ON o.seq = a.options_seq
   LEFT JOIN attempt_request r ON r.generation_seq = a.generation_seq AND r.attempt_no = a.attempt_no`;
 
-const toJob = (row: AttemptRow): Job | null => {
+const toJob = (row: AttemptWrites): Job | null => {
   if (row.job_id === null) return null;
   const urls = parsed<NonNullable<Job["urls"]>>(row.job_urls);
   return urls ? { jobId: row.job_id, urls } : { jobId: row.job_id };
@@ -49,7 +49,7 @@ const optionsOf = (text: string): JsonObject => {
   return options;
 };
 
-const toAttempt = (row: AttemptRow): Attempt => ({
+const toAttempt = (row: AttemptWrites): Attempt => ({
   seq: row.generation_seq,
   n: row.attempt_no,
   ref: row.ref,
@@ -99,11 +99,11 @@ const DELIVERIES = `WITH RECURSIVE route (route_id) AS (
 /** @param owned A condition on `generation g`: this node polls its attempts. */
 export const attemptReads = (query: Query, owned = "true"): Reads => ({
   attempt: async (seq, n) => {
-    const [row] = await query<AttemptRow>(ONE, seq, n);
+    const [row] = await query<AttemptWrites>(ONE, seq, n);
     return row ? toAttempt(row) : undefined;
   },
-  attemptsOf: async (seq) => (await query<AttemptRow>(ALL, seq)).map(toAttempt),
-  watchedAttempts: async (afterSeq, limit) => (await query<AttemptRow>(watchedIn(owned), afterSeq, limit)).map(toAttempt),
+  attemptsOf: async (seq) => (await query<AttemptWrites>(ALL, seq)).map(toAttempt),
+  watchedAttempts: async (afterSeq, limit) => (await query<AttemptWrites>(watchedIn(owned), afterSeq, limit)).map(toAttempt),
   jobOwner: async (provider, jobId) => (await query<{ seq: number; n: number }>(OWNER, provider, jobId))[0],
   recentDeliveries: async (limit) => {
     const times = new Map<string, number[]>();

@@ -1,13 +1,13 @@
-// The row of an attempt after a change: the inserted row, the changed columns and the stored request.
+// The writes of a change of an attempt: the inserted row, the changed columns and the stored request.
 
 import type { AttemptChange } from "../../domain/transition.ts";
 import type { Attempt, AttemptState } from "../../domain/types.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 
-/** Columns that a change sets; absent ones stay. */
+/** Values that a change sets, by the names of `Attempt`; absent ones stay. */
 export type AttemptColumns = Omit<AttemptChange, "n" | "begin" | "request">;
-/** A change as rows: `begin` inserts the attempt, `columns` changes it, `request` is stored beside it. */
-export type AttemptRow = Pick<AttemptChange, "n" | "begin" | "request"> & {
+/** Up to three writes: `begin` inserts the row of the attempt, `columns` updates it, `request` is stored in its own table. */
+export type AttemptWrites = Pick<AttemptChange, "n" | "begin" | "request"> & {
   columns: AttemptColumns | undefined;
 };
 
@@ -15,10 +15,10 @@ export type AttemptRow = Pick<AttemptChange, "n" | "begin" | "request"> & {
 const UNDER_WAY: ReadonlySet<AttemptState> = new Set(["intent", "sending", "accepted"]);
 
 /**
- * The rows of a change. An end without a time has the time `atMs`.
+ * The writes of a change. An end without a time has the time `atMs`.
  * @throws MutationRejected for a change without contents, which is a defect of the caller.
  */
-export const attemptRow = ({ n, begin, request, ...columns }: AttemptChange, atMs: number): AttemptRow => {
+export const attemptWrites = ({ n, begin, request, ...columns }: AttemptChange, atMs: number): AttemptWrites => {
   const isUnchanged = Object.keys(columns).length === 0;
   if (isUnchanged && !begin && request === undefined) throw new MutationRejected(`the change of attempt ${n} changes nothing`);
   if (columns.state !== undefined && !UNDER_WAY.has(columns.state)) columns.endedAtMs ??= atMs;
@@ -49,15 +49,20 @@ export const begunAttempt = (
   endedAtMs: null,
 });
 
-/** The stored attempt after a change. */
+/** The stored attempt after a change, as the UPDATE statements of both drivers make it: an absent member keeps the column. */
 export const changedAttempt = (attempt: Attempt, change: AttemptChange, atMs: number): Attempt => {
-  const { request, columns = {} } = attemptRow(change, atMs);
-  const { job, watchUntilMs, ...rest } = columns;
+  const { request, columns = {} } = attemptWrites(change, atMs);
+  const { job, watchUntilMs } = columns;
   return {
     ...attempt,
-    ...rest,
+    state: columns.state ?? attempt.state,
     request: request ?? attempt.request,
+    sentAtMs: columns.sentAtMs ?? attempt.sentAtMs,
+    endsAtMs: columns.endsAtMs ?? attempt.endsAtMs,
     job: job ? { ...attempt.job, ...job } : attempt.job,
+    results: columns.results ?? attempt.results,
+    failure: columns.failure ?? attempt.failure,
     watchUntilMs: watchUntilMs === undefined ? attempt.watchUntilMs : watchUntilMs,
+    endedAtMs: columns.endedAtMs ?? attempt.endedAtMs,
   };
 };
