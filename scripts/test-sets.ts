@@ -51,7 +51,9 @@ export const LONG_FILES: readonly string[] = [
   "test/archive/bucket.test.ts",
   "test/backup/create.test.ts",
   "test/backup/load.test.ts",
+  "test/backup/nightly.test.ts",
   "test/backup/restore.test.ts",
+  "test/build/binary.test.ts",
   "test/capacity/capacity.test.ts",
   "test/cli/archive-bucket.test.ts",
   "test/cli/catalogue.test.ts",
@@ -73,6 +75,7 @@ export const LONG_FILES: readonly string[] = [
   "test/stall/stall.test.ts",
   "test/store/upgrade.test.ts",
   "test/telemetry/deploy.test.ts",
+  "test/telemetry/traces.test.ts",
 ];
 
 /** Needs of a test file, from all modules that it loads. */
