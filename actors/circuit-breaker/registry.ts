@@ -27,6 +27,9 @@ export type CircuitBreakers = {
 /** One event of a circuit breaker. */
 export type Judged = { routeId: string; type: string; before: HealthSnapshot; after: HealthSnapshot; atMs: number };
 
+/** Receives the snapshot to store when a route opens or closes. */
+export type RouteStateChanged = (routeId: string, state: string, snapshot: string, why: Failure | null) => void;
+
 type HealthActor = Actor<typeof circuitBreakerMachine>;
 
 const stateIn = (snapshot: string) => {
@@ -34,14 +37,17 @@ const stateIn = (snapshot: string) => {
   return circuitBreakerMachine.resolveState({ value, context });
 };
 
-/**
- * @param saved snapshots of a former process by route. @param changed called with the snapshot to store when a route opens or
- * closes.
- */
+/** The credential or balance error of a stored snapshot that is open or half open for it; null if there is none. */
+const setUpFaultIn = (snapshot: string): Failure | null => {
+  const { why } = JSON.parse(snapshot) as { why?: Failure | null };
+  return why && verdictOf(why.class) === "faulty" ? why : null;
+};
+
+/** @param saved snapshots of a former process by route */
 export const createCircuitBreakers = (
   clock: Clock,
   saved: ReadonlyMap<string, string>,
-  changed: (routeId: string, state: string, snapshot: string, why: Failure | null) => void,
+  changed: RouteStateChanged,
 ): CircuitBreakers => {
   const actors = new Map<string, HealthActor>();
   const wakes = new Map<string, () => void>();

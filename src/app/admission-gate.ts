@@ -5,8 +5,10 @@ import type { AdmissionState } from "../generations/submit.ts";
 import type { ServicePhase } from "./readiness.ts";
 
 export type AdmissionGateDeps = {
-  life: () => ServicePhase;
+  phase: () => ServicePhase;
   load: Ledger["load"];
+  /** Whether a disk that the service writes to is full. */
+  isDiskFull: () => boolean;
   /** Whether another node continues what this one leaves. */
   isAnotherThere: (() => boolean) | undefined;
   limits: Pick<Settings["limits"], "max_pending_submissions" | "slow_commit_ms">;
@@ -14,9 +16,11 @@ export type AdmissionGateDeps = {
 
 export const createAdmissionGate = (deps: AdmissionGateDeps) => (): AdmissionState => {
   const { limits } = deps;
-  const life = deps.life();
+  const phase = deps.phase();
   // Another node continues what a draining node accepts; the last node rejects submissions that no node would continue.
-  if (life !== "open" && !(life === "draining" && deps.isAnotherThere?.())) return "restarting";
-  const { isFull, waiting, committingForMs } = deps.load();
-  return isFull || waiting > limits.max_pending_submissions || committingForMs > limits.slow_commit_ms ? "busy" : "open";
+  if (phase !== "open" && !(phase === "draining" && deps.isAnotherThere?.())) return "restarting";
+  const { waiting, committingForMs } = deps.load();
+  return deps.isDiskFull() || waiting > limits.max_pending_submissions || committingForMs > limits.slow_commit_ms
+    ? "busy"
+    : "open";
 };

@@ -1,4 +1,4 @@
-// Constructs the components: core, providers, media, files, console and HTTP server.
+// Constructs the components: engine, providers, media, files, console and HTTP server.
 import { setImmediate } from "node:timers";
 import type { Catalogue } from "../../catalogue/load.ts";
 import type { AdminService } from "../admin/admin-service.ts";
@@ -21,6 +21,7 @@ import { serveThrough } from "../files/proxy-download.ts";
 import { createSignedInputLinks } from "../files/signed-input-links.ts";
 import { createSignedLinks } from "../files/signed-links.ts";
 import { createCommitListeners } from "../generations/commit-listeners.ts";
+import { createStuck } from "../generations/stuck.ts";
 import { createHttpServer, type Http } from "../http/server.ts";
 import { createProviderInputs } from "../inputs/provider-inputs.ts";
 import { createInspector, type Inspector } from "../inspector/inspector.ts";
@@ -35,8 +36,8 @@ import { type CallTimes, createProviders } from "../providers/providers.ts";
 import type { Store } from "../store/store.ts";
 import { createGaugeSources } from "../telemetry/gauge-sources.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { createCore } from "./core.ts";
-import type { Core, CoreDeps } from "./core-types.ts";
+import { createEngine } from "./engine.ts";
+import type { Engine, EngineDeps } from "./engine-types.ts";
 import { createFileSweeper } from "./file-sweeper.ts";
 import { createMaintenance, type Maintenance } from "./maintenance.ts";
 import { type JoinedMediaOptions, joinMedia } from "./media-component.ts";
@@ -58,7 +59,7 @@ export type ComponentsDeps = Pick<ResultStorage, "outcomes" | "isDiskFull" | "is
   /** Speed factor of the providers (the simulator's speed). */
   pace: number;
   /** Wraps the restore of each generation at a start. */
-  takingUp?: CoreDeps["takingUp"];
+  takingUp?: EngineDeps["takingUp"];
   /** Monotonic time in milliseconds that also passes during a suspension; default: the machine's. */
   monoMs?: () => number;
   /** Called once after an unknown commit outcome or a takeover: the process has to end. */
@@ -76,7 +77,7 @@ export type ComponentsDeps = Pick<ResultStorage, "outcomes" | "isDiskFull" | "is
 };
 
 export type Components = Pick<
-  Core,
+  Engine,
   "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue" | "stuck" | "watch"
 > & {
   decide: Decide;
@@ -150,7 +151,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
   const { leaseKeeper, remoteChanges, admin, nameGeneration, nodes, alive, isAnotherThere } = membership;
   const joined = joinMedia(deps, providers, allows, deps.media);
   const inputLinks = createSignedInputLinks(await store.secret("inputs"), clock.nowMs);
-  const engine = await createCore({
+  const engine = await createEngine({
     limits: settings.limits,
     clock,
     log,
@@ -183,7 +184,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
       : {}),
     ...{ unknownOutcome: deps.unknownOutcome, outcomes: deps.outcomes },
     ...{ isDiskFull: deps.isDiskFull, isBucketDown: deps.isBucketDown },
-    ...(deps.takingUp ? { takingUp: deps.takingUp } : {}),
+    ...{ takingUp: deps.takingUp, stuck: createStuck(log) },
     ...{ callersChanged: () => http.callersChanged(), usersChanged: () => sessions.forget() },
   });
   const links = createSignedLinks({
@@ -218,7 +219,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
   });
   const operating = async () => {
     const { createServiceReads } = await import("../console/operator/service-reads.ts");
-    return createServiceReads({ settings, clock, reads: store, core: engine, kept: deps, url: () => baseUrl, startedAtMs });
+    return createServiceReads({ settings, clock, reads: store, engine, kept: deps, url: () => baseUrl, startedAtMs });
   };
   const closing = new AbortController();
   const generationService: GenerationService = {
@@ -256,7 +257,7 @@ export const createComponents = async (deps: ComponentsDeps): Promise<Components
     observe: telemetry.observe,
     metrics: () => telemetry.metrics(gaugeSources),
     sockets: inspector.sockets,
-    storeOpen: () => engine.life() !== "stopped",
+    storeOpen: () => engine.phase() !== "stopped",
     sharedRateLimit: store.node === null ? null : { nodes: alive, take: store.node.takeFromRateLimit },
   });
 

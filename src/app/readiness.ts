@@ -3,6 +3,32 @@
 /** State of the service; it accepts submissions while `open`. */
 export type ServicePhase = "starting" | "open" | "draining" | "stopped";
 
+export type ServicePhases = {
+  current: () => ServicePhase;
+  isStopped: () => boolean;
+  /** The end of recovery; a drain or a stop may have come first. */
+  open: () => void;
+  drain: () => void;
+  stop: () => void;
+};
+
+export const createServicePhases = (): ServicePhases => {
+  let phase: ServicePhase = "starting";
+  return {
+    current: () => phase,
+    isStopped: () => phase === "stopped",
+    open: () => {
+      if (phase === "starting") phase = "open";
+    },
+    drain: () => {
+      phase = "draining";
+    },
+    stop: () => {
+      phase = "stopped";
+    },
+  };
+};
+
 export type Outages = {
   isFull: () => boolean;
   /** Whether the shared database is unavailable. */
@@ -13,11 +39,11 @@ export type Outages = {
 
 /** @returns the current reasons */
 export const createReadiness =
-  (life: () => ServicePhase, { isFull, isUnavailable, isBucketDown }: Outages) =>
+  (phase: () => ServicePhase, { isFull, isUnavailable, isBucketDown }: Outages) =>
   (): { ready: boolean; faults: string[] } => {
     const faults: string[] = [];
-    if (life() === "starting") faults.push("recovery is reading the store");
-    if (life() === "draining" || life() === "stopped") faults.push("the service is draining");
+    if (phase() === "starting") faults.push("recovery is reading the store");
+    if (phase() === "draining" || phase() === "stopped") faults.push("the service is draining");
     if (isFull()) faults.push("the disk is full");
     if (isUnavailable?.()) faults.push("the database does not respond");
     if (isBucketDown?.()) faults.push("the bucket does not accept files");

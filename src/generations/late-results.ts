@@ -53,6 +53,29 @@ export const createLateResults =
     return true;
   };
 
+type LateResults = ReturnType<typeof createLateResults>;
+
+/**
+ * Returns a function that takes such an event in the background, and a repeated one only once.
+ * @param dealtWith called when the event is recorded
+ */
+export const createLateReports = (
+  late: LateResults,
+  dealtWith?: (seq: number, event: GenerationEvent) => void,
+): ((seq: number, event: GenerationEvent) => void) => {
+  /** Responses that are being recorded, by generation, attempt and kind; one may also wait in the mailbox of its actor. */
+  const noting = new Set<string>();
+  return (seq, event) => {
+    const key = `${seq} ${"n" in event ? event.n : ""} ${event.type}`;
+    if (noting.has(key)) return;
+    noting.add(key);
+    void late(seq, event)
+      .then((isNoted) => isNoted && dealtWith?.(seq, event))
+      .catch(() => undefined)
+      .finally(() => noting.delete(key));
+  };
+};
+
 /** Attempts of ended generations that are read together at a start. */
 const WATCH_PAGE = 500;
 

@@ -8,13 +8,16 @@ import type { AttemptEvents } from "../telemetry/attempt-events.ts";
 import type { Attempts } from "./attempt-cache.ts";
 import type { RecordCache } from "./record-cache.ts";
 
+/** Called for each mutation after its commit. */
+export type PostCommit = (mutation: Mutation, outcome: MutationResult) => void;
+
 export type PostCommitDeps = {
   records: RecordCache;
   attempts: Attempts;
   routes: Routes;
   health: CircuitBreakers;
   facts: AttemptEvents;
-  supervisor: () => Pick<Supervisor, "admitted" | "routesChanged">;
+  supervisor: Pick<Supervisor, "admitted" | "routesChanged">;
   /** Called when the permissions of a key may have changed. */
   callersChanged: () => void;
   /** Called when users or sessions may have changed. */
@@ -23,7 +26,7 @@ export type PostCommitDeps = {
 };
 
 /** A listener to committed mutations; null without one, so a commit costs one check. */
-export type CommitListener = { committed: ((mutation: Mutation, outcome: MutationResult) => void) | null };
+export type CommitListener = { committed: PostCommit | null };
 
 /** Mutations that change the permissions of a key: limits, pauses (also by a dispute), keys. */
 const CHANGES_CALLERS: ReadonlySet<Mutation["mutation"]> = new Set([
@@ -43,14 +46,14 @@ const MAY_PAUSE: ReadonlySet<Mutation["mutation"]> = new Set(["pay-purchase", "n
 const CHANGES_USERS: ReadonlySet<Mutation["mutation"]> = new Set(["accept-invitation", "end-sessions", "set-user"]);
 
 /** The supervisor learns of new generations only through this hook. */
-export const createPostCommit = (deps: PostCommitDeps): ((mutation: Mutation, outcome: MutationResult) => void) => {
+export const createPostCommit = (deps: PostCommitDeps): PostCommit => {
   const { records, attempts, routes, health, facts, watch } = deps;
   const follow = (mutation: Mutation, outcome: MutationResult) => {
     if (mutation.mutation === "admit" && outcome.kind === "admitted") {
       records.keep(outcome.record);
       attempts.admitted(mutation);
       const { seq, id, accountSeq, plan, waitEndsAtMs, pins = [] } = mutation;
-      deps.supervisor().admitted({ seq, id, accountSeq, plan, waitEndsAtMs, awaitsPins: pins.length > 0 });
+      deps.supervisor.admitted({ seq, id, accountSeq, plan, waitEndsAtMs, awaitsPins: pins.length > 0 });
     } else if (mutation.mutation === "step" && outcome.kind === "stepped") {
       records.keep(outcome.record);
       facts.stepped(mutation, outcome.record);
@@ -67,7 +70,7 @@ export const createPostCommit = (deps: PostCommitDeps): ((mutation: Mutation, ou
     else if (mutation.mutation === "switch-route") {
       routes.switch(mutation.routeId, mutation.reason);
       if (mutation.reason === null) health.reset(mutation.routeId);
-      deps.supervisor().routesChanged([mutation.routeId]);
+      deps.supervisor.routesChanged([mutation.routeId]);
     } else if (isPurchaseMutation(mutation)) {
       if (outcome.kind !== "purchase" || !outcome.changed) return;
       // A reversal pauses the account even if nothing was withdrawn, and a payment may end the pause.

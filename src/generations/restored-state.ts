@@ -4,12 +4,14 @@ import type { Log } from "../logging/events.ts";
 import type { Routes } from "../routing/route-table.ts";
 import type { StoreReads } from "../store/store.ts";
 
-/** Null if the store was never restored. */
-export const createRestoredState = async (
-  store: Pick<StoreReads, "restored" | "unfinished">,
+type Restored = Awaited<ReturnType<StoreReads["restored"]>>;
+
+/** @param restored as the store returned it: null if it was never restored */
+export const createRestoredState = (
+  restored: Restored,
+  store: Pick<StoreReads, "unfinished">,
   routes: Pick<Routes, "specOf">,
-): Promise<EffectsDeps["restored"]> => {
-  const restored = await store.restored();
+): EffectsDeps["restored"] => {
   if (restored === null) return null;
   return {
     ...restored,
@@ -22,7 +24,7 @@ export const createRestoredState = async (
 };
 
 /** Logged at each start until an operator has settled the gap. */
-export const logRestoredState = (log: Log, restored: Awaited<ReturnType<StoreReads["restored"]>>): void => {
+export const logRestoredState = (log: Log, restored: Restored): void => {
   if (restored === null || restored.isSettled) return;
   const taken = new Date(restored.takenAtMs).toISOString();
   log("restored backup", {

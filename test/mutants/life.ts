@@ -64,7 +64,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     standsFor: "priced at the settlement",
     patches: [
       {
-        file: "src/app/core.ts",
+        file: "src/app/engine.ts",
         find: "  const { post } = ledger;\n",
         put: `  const post: Ledger["post"] = async (mutation) => {
     if (mutation.mutation !== "step" || mutation.settlement?.kind !== "capture") return await ledger.post(mutation);

@@ -20,7 +20,7 @@ import type { OperatorServiceDeps } from "./deps.ts";
 export type ServiceReadsDeps = {
   settings: Settings;
   clock: Clock;
-  core: {
+  engine: {
     supervisor: Supervisor;
     routes: Routes;
     readiness: () => { ready: boolean; faults: string[] };
@@ -38,7 +38,7 @@ const longReadsOf = ({ node, verify, orphans }: ServiceReadsDeps["reads"], { dat
   node === null ? createParallelReads(join(data.dir, DATABASE_FILE)) : { verify, orphans, sums: node.sums };
 
 /** One warning per provider and fault: its credential is rejected, or its balance is used up. */
-const refusedRoutes = ({ routes, health }: ServiceReadsDeps["core"]): string[] => {
+const refusedRoutes = ({ routes, health }: ServiceReadsDeps["engine"]): string[] => {
   const faults = [...health.setUpFaults()].map(([routeId, why]) => ({ ...why, provider: routes.specOf(routeId)?.provider }));
   const together = Map.groupBy(faults, ({ provider, class: fault, detail }) => `${provider}: ${fault}: ${detail}`);
   return [...together].map(([says, { length }]) => {
@@ -55,8 +55,8 @@ const bucketWarning = ({ waiting }: ServiceReadsDeps["kept"]): string[] => {
 };
 
 export const createServiceReads = async (deps: ServiceReadsDeps): Promise<OperatorServiceDeps> => {
-  const { settings, clock, core, reads, startedAtMs } = deps;
-  const { supervisor, routes, readiness } = core;
+  const { settings, clock, engine, reads, startedAtMs } = deps;
+  const { supervisor, routes, readiness } = engine;
   const mode = await reads.mode();
   return {
     long: longReadsOf(reads, settings),
@@ -69,7 +69,7 @@ export const createServiceReads = async (deps: ServiceReadsDeps): Promise<Operat
       warnings: () => [
         ...[unnamedProxy(settings.server)].filter((says) => says !== null),
         ...bucketWarning(deps.kept),
-        ...refusedRoutes(core),
+        ...refusedRoutes(engine),
       ],
       counts: () => supervisor.counts(),
       epoch: reads.node?.epoch ?? null,

@@ -76,7 +76,7 @@ export const describeMutation = (trace: Trace, who: string, mutation: Mutation, 
 };
 
 type Read = Exclude<keyof StoreReads, "close">;
-/** The reads that the core awaits during its work. */
+/** The reads that the engine awaits during its work. */
 export const ASKED: readonly Read[] = [
   "generationByKey",
   "inputOf",

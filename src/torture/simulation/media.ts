@@ -1,5 +1,5 @@
 // Media port of a simulated world, over the upstream's jobs and the stored files.
-import type { CoreDeps } from "../../app/core-types.ts";
+import type { EngineDeps } from "../../app/engine-types.ts";
 import { judged } from "../../domain/delivery-check.ts";
 import { isSpooled, SPOOLED, StorageRefused } from "../../files/port.ts";
 import { lengthFault } from "../../media/pin-input.ts";
@@ -25,7 +25,7 @@ export type DurableFiles = { kept: StoredFiles; clips: Clips };
 export const sharedName = (generationId: string, file: string): string => `${generationId} ${file}`;
 
 /** Providers receive pinned inputs as links of the service. */
-export const PIN_INPUTS: CoreDeps["inputs"] = {
+export const PIN_INPUTS: EngineDeps["inputs"] = {
   giving: { formFor: () => "link", linkBase: () => "https://us.test" },
   signInput: (base, ref, n) => `${base}/inputs/${ref}/${n}?`,
   ...{ isTrusting: false, mostBytes: 1_000_000 },

@@ -2,7 +2,7 @@
 import type { Catalogue } from "../../../catalogue/load.ts";
 import type { GenerationAdmin } from "../../admin/generations.ts";
 import type { WithPrincipal } from "../../admin/principal.ts";
-import type { Core } from "../../app/core-types.ts";
+import type { Engine } from "../../app/engine-types.ts";
 import type { NameGeneration } from "../../domain/ids.ts";
 import type { StoreReads } from "../../store/store.ts";
 import type { CoverageCounters } from "./coverage-counters.ts";
@@ -70,9 +70,9 @@ export type Sharing = {
 
 export type Node = {
   name: string;
-  /** The core of this life after its recovery; undefined while it is down or starting. */
-  engine(): Core | undefined;
-  /** The admin service for decisions about generations; undefined whenever the core is. */
+  /** The engine of this life after its recovery; undefined while it is down or starting. */
+  engine(): Engine | undefined;
+  /** The admin service for decisions about generations; undefined whenever the engine is. */
   admin(): WithPrincipal<GenerationAdmin> | undefined;
   life(): NodeLife | undefined;
   /** The true time at which this life finished its start. */

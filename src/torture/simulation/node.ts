@@ -1,14 +1,15 @@
-// Node of a simulated world: the service's core through several lives.
+// Node of a simulated world: the service's engine through several lives.
 //
 // Its database is its own or shared; crashes and drains end its lives.
 import { parkingOf } from "../../../actors/supervisor/park.ts";
 import { createGenerationAdmin, type GenerationAdmin } from "../../admin/generations.ts";
 import { type WithPrincipal, withPrincipal } from "../../admin/principal.ts";
-import { createCore } from "../../app/core.ts";
-import type { Core } from "../../app/core-types.ts";
+import { createEngine } from "../../app/engine.ts";
+import type { Engine } from "../../app/engine-types.ts";
 import { createMembership, type Membership } from "../../cluster/membership.ts";
 import { readSettings } from "../../config/load.ts";
 import { type CrashLoop, createCrashLoopGuard } from "../../generations/crash-loop-guard.ts";
+import { createStuck } from "../../generations/stuck.ts";
 import { DEFECT_EVENTS, type Log } from "../../logging/events.ts";
 import type { Store } from "../../store/store.ts";
 import { attemptOf, isOnRow } from "./audit-answers.ts";
@@ -45,7 +46,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
   const spoolDice = dice.fork("spool");
   let lives = 0;
   let life: NodeLife | undefined;
-  let engine: Core | undefined;
+  let engine: Engine | undefined;
   let admin: WithPrincipal<GenerationAdmin> | undefined;
   /** Its own disk, which outlives its lives, and the tampering of mutations. */
   const own: NodeDisk = new Map();
@@ -56,7 +57,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
   let leave: (() => Promise<void>) | undefined;
   let openSinceMs = 0;
 
-  /** The component beside the core: a single node has a crash loop guard, one of several has a lease keeper. */
+  /** The component beside the engine: a single node has a crash loop guard, one of several has a lease keeper. */
   const openAlone = (mine: NodeLife, store: Store): CrashLoop =>
     createCrashLoopGuard({
       clock: mine.clock,
@@ -70,7 +71,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       },
       parkingOf,
     });
-  const openAdminOf = (mine: NodeLife, store: Store, { post, decide }: Core): WithPrincipal<GenerationAdmin> =>
+  const openAdminOf = (mine: NodeLife, store: Store, { post, decide }: Engine): WithPrincipal<GenerationAdmin> =>
     withPrincipal(
       (transfer, by) =>
         createGenerationAdmin({
@@ -120,7 +121,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       answers.set(ref, { ...got, hasDisk: shared !== null, wasKept: false, wasRefused: false });
     };
     const offered = environment.catalogue();
-    const joined: Core = await createCore({
+    const joined: Engine = await createEngine({
       limits: LIMITS,
       clock: mine.clock,
       log: log(mine),
@@ -151,7 +152,8 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
         const { seq, id } = membership.nameGeneration(nowMs);
         return { seq, id: `${id.slice(0, -RANDOM_CHARS)}${"0".repeat(RANDOM_CHARS)}` };
       },
-      ...(crashLoop ? { takingUp: crashLoop.takingUp } : {}),
+      stuck: createStuck(log(mine)),
+      takingUp: crashLoop?.takingUp,
       ...(leaseKeeper
         ? {
             nodes: membership.nodes,

@@ -1,5 +1,4 @@
-// Dependencies and interface of the core.
-
+// Dependencies and interface of the engine.
 import type { CircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
 import type { Ledger } from "../../actors/ledger.ts";
 import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
@@ -26,8 +25,8 @@ import type { Routes } from "../routing/route-table.ts";
 import type { Store } from "../store/store.ts";
 import type { ServicePhase } from "./readiness.ts";
 
-/** Dependencies of the core; the simulation passes its own. */
-export type CoreDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged"> & {
+/** Dependencies of the engine; the simulation passes its own. */
+export type EngineDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged"> & {
   limits: Settings["limits"];
   clock: Clock;
   log: Log;
@@ -49,8 +48,10 @@ export type CoreDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged"> &
   soon: (then: () => void) => void;
   /** Creates the row number, which always rises, and the id of a new generation. */
   nameGeneration: NameGeneration;
+  /** Parked and stopped generations. */
+  stuck: Stuck;
   /** Wraps the restore of each generation at a start. */
-  takingUp?: TakingUp;
+  takingUp?: TakingUp | undefined;
   /** Resolves when the lease of this node is certain. */
   sure?: () => Promise<void>;
   /** Whether the lease is certain now, without a query; absent: it always is. */
@@ -73,7 +74,7 @@ export type CoreDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged"> &
   unknownOutcome: () => void;
 };
 
-export type Core = Takeover & {
+export type Engine = Takeover & {
   submit: Submit;
   quote: Quote;
   ledger: Ledger;
@@ -85,7 +86,7 @@ export type Core = Takeover & {
   readiness: () => { ready: boolean; faults: string[] };
   /** Whether the disk rejects writes. */
   isDiskFull: () => boolean;
-  life: () => ServicePhase;
+  phase: () => ServicePhase;
   /** Circuit breakers of all routes with a verdict. */
   health: CircuitBreakers;
   watch: CommitListener;

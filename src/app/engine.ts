@@ -1,0 +1,164 @@
+// The engine: ledger actor, supervisor, effects, routing and submission, without sockets or a clock of its own.
+//
+// The service runs it with its store and providers, and the simulation runs it in virtual time.
+import type { Ledger } from "../../actors/ledger.ts";
+import { createTakeover, type Takeover } from "../cluster/takeover.ts";
+import { createAttemptCache } from "../generations/attempt-cache.ts";
+import { type CommitListener, createPostCommit, type PostCommit } from "../generations/post-commit.ts";
+import { createPreview } from "../generations/preview.ts";
+import { createRecordCache } from "../generations/record-cache.ts";
+import { createRestoredState } from "../generations/restored-state.ts";
+import { createSubmit } from "../generations/submit.ts";
+import type { Routes } from "../routing/route-table.ts";
+import type { Store } from "../store/store.ts";
+import { createAttemptEvents } from "../telemetry/attempt-events.ts";
+import { createAdmissionGate } from "./admission-gate.ts";
+import { createConnection } from "./connection.ts";
+import { createEngineGenerations, type EngineGenerations } from "./engine-generations.ts";
+import { createEngineLedger } from "./engine-ledger.ts";
+import { createEngineRoutes, createRouteChanges, readDeliveries } from "./engine-routes.ts";
+import type { Engine, EngineDeps } from "./engine-types.ts";
+import { createReadiness, createServicePhases, type ServicePhases } from "./readiness.ts";
+import { createRecovery } from "./recovery.ts";
+
+/** Interval in milliseconds at which a drain checks whether running work has ended. */
+const DRAIN_POLL_MS = 20;
+
+const readSaved = async (store: Store) => ({
+  health: await store.routeHealth(),
+  off: await store.switchedOff(),
+  // Another node may have been seen since, and a node that ended without the store could do nothing from then on.
+  lastAliveMs: Math.min(await store.lastSeenMs(), store.node?.formerUnavailableSinceMs ?? Number.POSITIVE_INFINITY),
+  deliveries: await readDeliveries(store),
+  restored: await store.restored(),
+});
+
+type AdmissionParts = { phases: ServicePhases; ledger: Ledger; post: Ledger["post"]; isDiskFull: () => boolean; routes: Routes };
+
+/** The submission and its preview, which share the catalogue and the state of its routes. */
+const createAdmission = (deps: EngineDeps, parts: AdmissionParts): Pick<Engine, "submit" | "quote"> => {
+  const { limits, log, inputs, media } = deps;
+  const { catalogue, state: routeState, expectedMs } = parts.routes;
+  const canGive = (provider: string, bytes?: number) => inputs.isTrusting || inputs.giving.formFor(provider, bytes) !== null;
+  const planning = { catalogue, routeState, expectedMs, canGive, allowsHost: deps.allowsHost };
+  const submit = createSubmit({
+    ...planning,
+    reads: deps.store,
+    admit: parts.post,
+    admission: createAdmissionGate({
+      phase: parts.phases.current,
+      load: parts.ledger.load,
+      isDiskFull: parts.isDiskFull,
+      isAnotherThere: deps.isAnotherThere,
+      limits,
+    }),
+    measure: media.measure,
+    pins: inputs,
+    limits: { inProgress: limits.in_progress, noWaitMs: limits.default_max_wait_s * 1000 },
+    skipped: (model, { routeId, outcome }) => log("route skipped", { model, route_id: routeId, outcome }),
+    nameGeneration: deps.nameGeneration,
+    clock: deps.clock,
+  });
+  return { submit, quote: createPreview(planning) };
+};
+
+type LifecycleParts = EngineGenerations &
+  Pick<Takeover, "passOn"> &
+  Pick<Engine, "ledger" | "health" | "post"> & { phases: ServicePhases };
+
+/** The functions that recover, drain and stop the engine. */
+const createLifecycle = (deps: EngineDeps, parts: LifecycleParts): Pick<Engine, "recover" | "drain" | "close" | "stop"> => {
+  const { store, clock, log, soon, media } = deps;
+  const { phases, supervisor, effects, post } = parts;
+  return {
+    recover: createRecovery({
+      store,
+      post,
+      supervisor,
+      inHand: parts.pendingOutcomes,
+      clock,
+      log,
+      soon,
+      perform: effects.perform,
+      passOn: parts.passOn,
+      share: async (results) => (await media.share?.(results)) ?? [...results],
+      isOver: phases.isStopped,
+      opened: phases.open,
+    }),
+    drain: async (longestMs) => {
+      phases.drain();
+      supervisor.drain();
+      const endsAtMs = clock.nowMs() + longestMs;
+      while (supervisor.sending() > 0 && clock.nowMs() < endsAtMs)
+        await new Promise<void>((wake) => clock.after(DRAIN_POLL_MS, wake));
+    },
+    close: phases.stop,
+    stop: async () => {
+      phases.stop();
+      supervisor.stop();
+      await effects.stop();
+      parts.health.stop();
+      await parts.ledger.idle();
+    },
+  };
+};
+
+export const createEngine = async (deps: EngineDeps): Promise<Engine> => {
+  const { clock, log, store, stuck, callersChanged, usersChanged } = deps;
+  const phases = createServicePhases();
+  // The ledger is constructed first, and everything that its commits are reported to needs it.
+  const postCommit = createConnection<PostCommit>("post-commit");
+  const ledger = createEngineLedger(deps, (mutation, outcome) => postCommit.target()(mutation, outcome));
+  const { post } = ledger;
+  const isDiskFull = () => ledger.load().isFull || (deps.isDiskFull?.() ?? false);
+  const records = createRecordCache(store, store.node === null, deps.isSure);
+  const attempts = createAttemptCache(store);
+  // Read before anything is constructed that sets a timer, because its callback uses what is constructed after it.
+  const saved = await readSaved(store);
+
+  const { health, routes, accountFaults, stateChanged } = createEngineRoutes(deps, saved);
+  const facts = createAttemptEvents({ log, attempts, reads: store, catalogue: routes.catalogue });
+  const generations = createEngineGenerations({
+    ...deps,
+    ledger,
+    post,
+    isDiskFull,
+    attempts,
+    facts,
+    routes,
+    accountFaults,
+    restored: createRestoredState(saved.restored, store, routes),
+    lastAliveMs: saved.lastAliveMs,
+  });
+  const { supervisor, effects, late } = generations;
+  const changes = createRouteChanges({ clock, log, health, routes, accountFaults, post, supervisor });
+  stateChanged.connect(changes.stateChanged);
+  const watch: CommitListener = { committed: null };
+  postCommit.connect(
+    createPostCommit({ records, attempts, routes, health, facts, watch, supervisor, callersChanged, usersChanged }),
+  );
+  const takeover = createTakeover({ store, supervisor, late, effects, health, routes, clock, isOver: phases.isStopped });
+  return {
+    ...createAdmission(deps, { phases, ledger, post, isDiskFull, routes }),
+    ...createLifecycle(deps, { ...generations, passOn: takeover.passOn, ledger, health, post, phases }),
+    ...takeover,
+    ledger,
+    supervisor,
+    effects,
+    routes,
+    records,
+    post,
+    readiness: createReadiness(phases.current, {
+      isFull: isDiskFull,
+      isUnavailable: deps.isUnavailable,
+      isBucketDown: deps.isBucketDown,
+    }),
+    isDiskFull,
+    phase: phases.current,
+    health,
+    watch,
+    stuck,
+    replaceCatalogue: changes.replaceCatalogue,
+    rekeyed: changes.rekeyed,
+  };
+};
