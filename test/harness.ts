@@ -5,21 +5,28 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Catalogue } from "../catalogue/load.ts";
 import type { AdminService } from "../src/admin/admin-service.ts";
-import { type Components, type ComponentsDeps, createComponents } from "../src/app/components.ts";
+// Loaded with the harness, so that no request of a test waits for its code.
+import "../src/admin/admin-service.ts";
+import { createComponentList } from "../src/app/component-list.ts";
+import { createComponents } from "../src/app/server.ts";
+import type { Components, ComponentsDeps } from "../src/app/service-types.ts";
 import { readSettings } from "../src/config/load.ts";
 import { hashApiKey, newApiKey, newId } from "../src/domain/ids.ts";
 import type { Json, JsonObject, KeyScope } from "../src/domain/types.ts";
 import { createResultStorage, type ResultStorage } from "../src/files/create-storage.ts";
 import type { Files } from "../src/files/port.ts";
+import { createStuck } from "../src/generations/stuck.ts";
 import type { EventFields, EventName } from "../src/logging/events.ts";
 import { type Dialects, readDialects } from "../src/providers/dialect/load.ts";
+import { providerFacts } from "../src/providers/providers.ts";
+import { createVault } from "../src/providers/vault.ts";
+import { createInventory } from "../src/routing/inventory.ts";
 import { defaultsOf, kindsOf } from "../src/simulator/embedded.ts";
 import { createSimulator, type Simulator, type SimulatorOptions } from "../src/simulator/simulator.ts";
 import type { Pragmas } from "../src/store/sqlite/open.ts";
 import type { Store } from "../src/store/store.ts";
 import { type TestClock, testClock } from "./clock.ts";
 import { eventually } from "./eventually.ts";
-import { adminOf } from "./harness-admin.ts";
 import { addressesOf, countRows, watchFiles } from "./harness-deps.ts";
 import { sampleCatalogue } from "./sample/catalogue.ts";
 import { sandboxUnder, testSandbox } from "./sandbox.ts";
@@ -133,11 +140,11 @@ const WRITERS_MS = 1000;
 /** Hundreds of users sign in during the tests, and a real hash takes 25 to 50 ms of a core. */
 export const CHEAP_PASSWORDS = { memoryCost: 8, timeCost: 1 };
 
-let dialects: Dialects | undefined;
+let builtIn: Dialects | undefined;
 /** Compiled once in a process; the service compiles them once at its start. */
 const builtInDialects = (): Dialects => {
-  dialects ??= readDialects(null);
-  return dialects;
+  builtIn ??= readDialects(null);
+  return builtIn;
 };
 
 export const openHarness = (options: HarnessOptions = {}): Promise<Harness> => watchLoop(() => open(options));
@@ -174,24 +181,35 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
   const { log } = telemetry;
   const kept = await createResultStorage({ settings, clock, log, store, shared: options.shared ?? options.node !== undefined });
   const watched = watchFiles(kept.files);
-  const admin = () => adminOf({ settings, store, catalogue, clock, dir, components: () => components });
-  const components: Components = await createComponents({
-    ...{ settings, clock, telemetry, log, store },
-    files: aroundFiles(watched.files),
-    spool: kept.spool,
-    ...{ outcomes: kept.outcomes, isDiskFull: kept.isDiskFull, isBucketDown: kept.isBucketDown },
-    copies: kept.copies,
-    waiting: kept.waiting,
-    ...{ catalogue, dialects: builtInDialects(), pace: 1 },
+  const dialects = builtInDialects();
+  const list = createComponentList();
+  const components: Components = await createComponents(list, {
+    settings,
+    clock,
+    telemetry,
+    log,
+    store,
+    storage: { ...kept, files: aroundFiles(watched.files) },
+    catalogue,
+    dialects,
+    pace: 1,
+    vault: createVault(dir, store.nodes !== null),
+    inventory: createInventory({
+      settings: () => settings,
+      simulated: false,
+      facts: providerFacts(dialects),
+      reads: store,
+      catalogue: () => catalogue,
+    }),
+    stuck: createStuck(log),
     unknownOutcome: () => lines.push({ event: "commit outcome unknown", fields: {} }),
-    admin,
     ...(options.callTimes ? { callTimes: options.callTimes } : {}),
     media: { sandbox: sandboxUnder(clock), ...media },
     passwordCost: options.passwordCost ?? CHEAP_PASSWORDS,
   });
   const listening = await components.http.listen({ host: "127.0.0.1", port: 0 });
   const url = options.node?.front ?? listening.url;
-  components.listensAt(url);
+  components.address.listensAt(url);
   if (!options.unrecovered) {
     await components.recover();
     await components.leaseKeeper?.begin();
@@ -250,7 +268,7 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
   const closeAll = async () => {
     if (isClosed) return;
     isClosed = true;
-    await components.stop();
+    await list.stop();
     await kept.stop();
     if (!options.simulator) await simulator.stop();
     if (!options.clock) clock.stop();
@@ -271,7 +289,7 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
     clock,
     simulator,
     components,
-    admin,
+    admin: components.admin,
     waiting: kept.waiting,
     store,
     tenant,

@@ -2,13 +2,14 @@
 
 import { rollUpUsage } from "../admin/roll-up-usage.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Mutation, Principal, ResultOf } from "../domain/mutations.ts";
-import type { KeyNetwork } from "../domain/types.ts";
+import { StorageUnavailable } from "../files/port.ts";
 import type { Log } from "../logging/events.ts";
+import type { Mutation, Principal, ResultOf } from "../domain/mutations.ts";
+import { StoreFull } from "../domain/commit-errors.ts";
 import type { StoreReads } from "../store/store.ts";
 
 export type MaintenanceDeps = {
-  reads: Pick<StoreReads, "usageBehind" | "unsettledDebts">;
+  reads: Pick<StoreReads, "unsettledDebts">;
   clock: Pick<Clock, "nowMs">;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   keys: {
@@ -18,8 +19,7 @@ export type MaintenanceDeps = {
     networkNoted: (seen: KeyNetwork) => void;
   };
   log: Log;
-  /** Yields the ledger to other writes. */
-  breathe: () => Promise<void>;
+  rollUpUsage: () => Promise<void>;
 };
 export type Maintenance = {
   noteKeyUse: () => Promise<void>;
@@ -33,9 +33,30 @@ export type Maintenance = {
 const DEBTS = 100;
 const BY: Principal = { kind: "service", id: "genrouter", name: "API" };
 
-export const createMaintenance = ({ reads, post, keys, breathe, clock, log }: MaintenanceDeps): Maintenance => {
+/** Logs a failed run; a full disk or an unavailable bucket is reported once by its component, and the next run follows. */
+export const logMaintenanceFailure =
+  (log: Log) =>
+  (fault: unknown): void => {
+    if (fault instanceof StoreFull || fault instanceof StorageUnavailable) return;
+    log("maintenance failed", { reason: fault instanceof Error ? fault.message : String(fault) });
+  };
+
+/** Creates the function that sums usage. A call resolves when usage includes every generation that had ended before it. */
+export const createUsageRollUp = (deps: Parameters<typeof rollUpUsage>[0]): (() => Promise<void>) => {
   let rollingUp: Promise<void> | undefined;
-  const rollUp = () => rollUpUsage({ reads, post, breathe });
+  const rollUp = () => rollUpUsage(deps);
+  return () => {
+    // A running pass may have started too early for this caller.
+    const before = rollingUp;
+    const turn = (before ? before.catch(() => undefined).then(rollUp) : rollUp()).finally(() => {
+      if (rollingUp === turn) rollingUp = undefined;
+    });
+    rollingUp = turn;
+    return turn;
+  };
+};
+
+export const createMaintenance = ({ reads, post, keys, clock, log, rollUpUsage: rollUp }: MaintenanceDeps): Maintenance => {
   const noteUses = async () => {
     const uses = keys.unnotedUses();
     if (uses.length === 0) return;
@@ -60,14 +81,6 @@ export const createMaintenance = ({ reads, post, keys, breathe, clock, log }: Ma
       for (const accountSeq of await reads.unsettledDebts(DEBTS))
         await post({ mutation: "settle-debt", accountSeq, atMs: clock.nowMs() });
     },
-    rollUpUsage: () => {
-      // A running pass may have started too early for this caller.
-      const before = rollingUp;
-      const turn = (before ? before.catch(() => undefined).then(rollUp) : rollUp()).finally(() => {
-        if (rollingUp === turn) rollingUp = undefined;
-      });
-      rollingUp = turn;
-      return turn;
-    },
+    rollUpUsage: rollUp,
   };
 };

@@ -6,21 +6,18 @@ import type { Dialects } from "../providers/dialect/load.ts";
 import type { Vault } from "../providers/vault.ts";
 import { catalogueOf, dialectsOf, requireKnownProviders } from "../routing/load-catalogue.ts";
 import type { ProviderKeyRow } from "../store/store.ts";
+import type { CurrentConfig } from "./current-config.ts";
 
 /** `rekeyed`: providers whose credential changed. `waiting`: changed settings that need a restart. */
 export type Reloaded = { models: number; rekeyed: readonly string[]; waiting: readonly string[] };
 
 export type ReloadDeps = {
-  /** Settings at the start; those that a reload ignores stay in effect. */
-  started: Settings;
-  /** Dialects at the start. */
-  dialects: Dialects;
-  simulated: boolean;
+  config: CurrentConfig;
   vault: Vault;
   kept: () => Promise<readonly ProviderKeyRow[]>;
   /** Activates all credentials or none and returns the changed providers. */
   rekey: (keys: Settings["providers"]) => string[];
-  replace: (next: Settings, catalogue: Catalogue) => void;
+  replaceCatalogue: (catalogue: Catalogue) => void;
 };
 
 /** Settings that a reload applies; all others are read once at the start. */
@@ -69,16 +66,18 @@ const changedDialects = (before: Dialects, after: Dialects): string[] => {
  * @throws BadSetting, CatalogueError, DialectsError, and an Error for a credential that cannot be sent; then nothing has changed.
  */
 export const createReload =
-  (deps: ReloadDeps) =>
+  ({ config, vault, kept, rekey, replaceCatalogue }: ReloadDeps) =>
   async (next: Settings, origins?: ReadonlyMap<string, string>): Promise<Reloaded> => {
+    const { started, simulated } = config;
     // Everything that can fail comes before the first change.
     const dialects = dialectsOf(next);
     requireKnownProviders(next, dialects, origins);
-    const catalogue = catalogueOf(next, deps.simulated);
-    const waiting = [...changedSettings(deps.started, next), ...changedDialects(deps.dialects, dialects)];
+    const catalogue = catalogueOf(next, simulated);
+    const waiting = [...changedSettings(started, next), ...changedDialects(config.dialects, dialects)];
     // Last, without a wait behind it, so that a credential set meanwhile is not reverted.
-    const keyed = deps.simulated ? null : withKeys(next, await deps.kept(), deps.vault);
-    const rekeyed = keyed ? deps.rekey(keyed.providers) : [];
-    deps.replace(inEffect(deps.started, next), catalogue);
+    const keyed = simulated ? null : withKeys(next, await kept(), vault);
+    const rekeyed = keyed ? rekey(keyed.providers) : [];
+    config.replace(inEffect(started, next), catalogue);
+    replaceCatalogue(catalogue);
     return { models: catalogue.models.length, rekeyed, waiting };
   };

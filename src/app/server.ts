@@ -1,298 +1,192 @@
-// The composition root: it opens, connects and closes all components in order.
+// The composition root: it constructs all components, starts them in order and stops them in reverse.
 import { parkingOf } from "../../actors/supervisor/park.ts";
-import packageJson from "../../package.json" with { type: "json" };
-import { createNightly } from "../backup/nightly.ts";
+import type { AdminService } from "../admin/admin-service.ts";
 import type { Settings } from "../config/schema.ts";
-import { type Clock, systemClock } from "../domain/clock.ts";
-import { StoreFull, StoreUnknown } from "../domain/commit-errors.ts";
-import type { Mutation, ResultOf } from "../domain/mutations.ts";
-import type { Decide } from "../domain/operator-decision.ts";
-import { createResultStorage } from "../files/create-storage.ts";
-import { StorageUnavailable } from "../files/port.ts";
-import { createCrashLoopGuard } from "../generations/crash-loop-guard.ts";
-import { logRestoredState } from "../generations/restored-state.ts";
-import type { Submit } from "../generations/submit.ts";
-import { createCredentials, hasCredential, NO_KEY } from "../providers/credentials.ts";
-import type { Providers } from "../providers/port.ts";
+import { type CrashLoop, createCrashLoopGuard } from "../generations/crash-loop-guard.ts";
+import { createStuck, type Stuck } from "../generations/stuck.ts";
 import { providerFacts } from "../providers/providers.ts";
-import { createVault, type Vault } from "../providers/vault.ts";
 import { createInventory, type Inventory } from "../routing/inventory.ts";
-import { catalogueOf, dialectsOf, knownAccounts } from "../routing/load-catalogue.ts";
-import { createEmbeddedSimulator, type EmbeddedSimulator } from "../simulator/embedded.ts";
-import { isNewHere, openStore } from "../store/create-store.ts";
-import { LINEAGE, lineageFrom } from "../store/sqlite/database-id.ts";
-import type { Store } from "../store/store.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
-import { createClockMonitor } from "./clock-monitor.ts";
-import { type Components, createComponents } from "./components.ts";
+import { type ComponentList, createComponentList } from "./component-list.ts";
+import { createConnection } from "./connection.ts";
+import { type CurrentConfig, createCurrentConfig } from "./current-config.ts";
+import { createDrain } from "./drain.ts";
+import { type CallerCaches, createEngineComponent, type EngineComponent } from "./engine-component.ts";
+import { createFileSweeper } from "./file-sweeper.ts";
+import { createHttpComponents } from "./http-components.ts";
+import { createPeriodicWork } from "./periodic-work.ts";
 import { startChecks } from "./preflight-checks.ts";
+import { createProviderComponents } from "./provider-components.ts";
 import { createReload } from "./reload.ts";
-import { createRuntimeStats, type RuntimeStats, type StatsReader } from "./runtime-stats.ts";
-
-export type Service = {
-  /** Listening URL without a trailing slash. */
-  url: string;
-  mode: "test" | "live";
-  reads: Store;
-  inventory: Inventory;
-  vault: Vault;
-  providers: Providers;
-  /** Activates another credential of a provider account, or none. */
-  rekeyed: (account: string, key: string | undefined) => void;
-  /** Posts a mutation of a user or a command. */
-  post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
-  submit: Submit;
-  decide: Decide;
-  readiness: () => { ready: boolean; faults: string[] };
-  /** Settings of the start or the last reload. */
-  settings: () => Settings;
-  /** Runtime statistics; each call covers the time since the previous one. */
-  figures: (ask: StatsReader) => RuntimeStats;
-  /** Resolves when usage includes every generation that has ended by now. */
-  rollUpUsage: () => Promise<void>;
-  simulatorUrl: string | null;
-  /** Creates a token for the inspector; null if it is disabled. */
-  issueToken: Components["issueToken"];
-  /** Reloads catalogue and credentials. An error rejects the whole reload without a change. */
-  reload: ReturnType<typeof createReload>;
-  /** Returns 503 `restarting` for submissions. Polls and replays are answered until running work has ended. */
-  drain: () => Promise<void>;
-  /** Resolves with an exit code when the service stops itself. */
-  ended: Promise<number>;
-};
+import { createRuntimeStats } from "./runtime-stats.ts";
+import { createServiceAddress } from "./service-address.ts";
+import type { Components, ComponentsDeps, ServerOptions, Service } from "./service-types.ts";
+import { addStartup } from "./startup.ts";
+import { openStorage, type StorageComponents } from "./storage-components.ts";
 
 /** Exit code after an unknown commit outcome; recovery decides after the restart. */
 const EXIT_UNKNOWN_OUTCOME = 70;
-/** Interval of heartbeats, so that time never runs backwards across a restart. */
-const BEAT_MS = 10_000;
-/** Interval at which key uses are stored and usage is rolled up. */
-const UPKEEP_MS = 60_000;
-/** Maximum time that a file outlives its retention. */
-const SWEEP_MS = 60_000;
-/** Interval at which pending purchases are queried. */
-const ROUNDS_MS = 300_000;
 
-/** Calls `work` periodically until stopped. A failed run is reported, and the next one follows. */
-const repeat = (clock: Clock, everyMs: number, work: () => Promise<void>, failed: (fault: unknown) => void): (() => void) => {
-  let takeBack: () => void;
-  const arm = () => {
-    takeBack = clock.after(everyMs, () => {
-      arm();
-      work().catch(failed);
+/** Creates the function that loads and creates the admin service. */
+const createAdmin =
+  (
+    { store, clock, vault, inventory }: ComponentsDeps,
+    { engine, rekeyed }: EngineComponent,
+    providers: Components["providers"],
+  ) =>
+  async (): Promise<AdminService> => {
+    const { createAdminService } = await import("../admin/admin-service.ts");
+    return createAdminService({
+      reads: store,
+      post: engine.post,
+      mode: await store.mode(),
+      clock,
+      submit: engine.submit,
+      decide: engine.decide,
+      inventory,
+      vault,
+      rekeyed,
+      providers: () => Promise.resolve(providers),
     });
   };
-  arm();
-  return () => takeBack();
+
+/** Constructs everything behind storage; the tests construct it with their own storage and clock. */
+export const createComponents = async (list: ComponentList, deps: ComponentsDeps): Promise<Components> => {
+  const { settings, clock, log, store, storage } = deps;
+  const address = createServiceAddress(settings.server.public_url);
+  // Commits invalidate caches of the HTTP server and of the console, which in turn need the engine.
+  const caches = createConnection<CallerCaches>("caches of callers and users");
+  const provided = await createProviderComponents(list, deps);
+  const { providers } = provided;
+  const engineComponent = await createEngineComponent(list, deps, { ...provided, address, caches });
+  const { engine, membership, rekeyed, rekeyedAll } = engineComponent;
+  const { leaseKeeper } = membership;
+  const admin = createAdmin(deps, engineComponent, providers);
+  const pages = await createHttpComponents(list, deps, { ...provided, ...engineComponent, address, caches, admin });
+  const { files, spool, outcomes, copies } = storage;
+  // One node of a cluster does it for all.
+  const isFirst = () => leaseKeeper?.isFirst() ?? true;
+  const sweep = createFileSweeper({ clock, log, store, files, spool, outcomes, copies, post: engine.post, isFirst });
+  const noticeMs = settings.server.drain_notice_s * 1000;
+  return {
+    ...engine,
+    ...pages,
+    address,
+    leaseKeeper,
+    sweep,
+    admin,
+    providers,
+    rekeyed,
+    rekeyedAll,
+    drain: async (longestMs) => {
+      pages.drain(longestMs);
+      await Promise.all([engine.drain(longestMs), membership.leave(Math.min(longestMs, noticeMs))]);
+    },
+  };
+};
+
+/** In a cluster, crashes of a generation are counted by its takeovers, not by the starts of one node. */
+const createCrashLoop = ({ store, clock }: StorageComponents, stuck: Stuck): CrashLoop | null =>
+  store.node !== null
+    ? null
+    : createCrashLoopGuard({
+        clock,
+        noted: store.recoveryNote,
+        commit: store.commit,
+        unfinished: store.unfinished,
+        snapshotOf: store.snapshotOf,
+        failed: ({ seq, id }, fault) => stuck.stopped(seq, id, fault instanceof Error ? fault.message : String(fault)),
+        parkingOf,
+      });
+
+type ServiceParts = {
+  config: CurrentConfig;
+  stored: StorageComponents;
+  components: Components;
+  inventory: Inventory;
+  drain: Service["drain"];
+  ended: Service["ended"];
+};
+
+const createService = ({ config, stored, components, inventory, drain, ended }: ServiceParts): Service => {
+  const { store, vault, simulator } = stored;
+  const { supervisor, effects, ledger, upkeep, rekeyedAll } = components;
+  return {
+    url: components.address.ownUrl(),
+    mode: config.simulated ? "test" : "live",
+    reads: store,
+    inventory,
+    vault,
+    providers: components.providers,
+    rekeyed: components.rekeyed,
+    post: components.post,
+    submit: components.submit,
+    decide: components.decide,
+    readiness: components.readiness,
+    settings: config.settings,
+    rollUpUsage: upkeep.rollUpUsage,
+    figures: createRuntimeStats(() => ({ ...supervisor.counts(), tasks: effects.size(), writes: ledger.load().waiting })),
+    simulatorUrl: simulator?.url ?? null,
+    issueToken: components.issueToken,
+    reload: createReload({
+      config,
+      vault,
+      kept: store.providerKeys,
+      rekey: rekeyedAll,
+      replaceCatalogue: components.replaceCatalogue,
+    }),
+    drain,
+    ended,
+  };
 };
 
 /**
  * Creates the service. It answers polls and replays when it listens, and submissions after recovery has read the store.
- * @param more `around`: wrapper of the store for crash tests. `origins`: source of each setting.
  * @throws BadSetting, CatalogueError and the errors of src/store/sqlite/errors.ts, one line each; the system error for a port in
  * use.
  */
-export const createServer = async (
-  settings: Settings,
-  more: {
-    simulate: boolean;
-    telemetry: Telemetry;
-    around?: (store: Store) => Store;
-    origins?: ReadonlyMap<string, string>;
-    /** Called when every component is open and the address is needed. */
-    beforeListening?: () => Promise<void>;
-  },
-): Promise<Service> => {
-  const { simulate, telemetry, around = (store) => store } = more;
+export const createServer = async (settings: Settings, options: ServerOptions): Promise<Service> => {
+  const { simulate, telemetry } = options;
   const { log } = telemetry;
-  const mode = simulate ? "test" : "live";
-  for (const check of startChecks(settings, mode, more.origins)) await check();
-  const dialects = dialectsOf(settings);
-  let catalogue = catalogueOf(settings, simulate);
-  let current = settings;
-  const vault = createVault(settings.data.dir, settings.store.url !== "");
-  const keyring = createCredentials({
-    ...{ settings: () => current, vault },
-    onReport: (reason) => log("credential decryption failed", { reason }),
-  });
-  // A start without a store that fails on an unreadable key file leaves nothing behind.
-  if (!simulate && isNewHere(settings)) keyring.first([]);
-  const store = around(await openStore(settings, mode, log));
-  const undo: (() => Promise<unknown>)[] = [() => store.close()];
+  for (const check of startChecks(settings, simulate ? "test" : "live", options.origins)) await check();
+  const config = createCurrentConfig(settings, simulate);
+  const { dialects, catalogue } = config;
+  const { promise: ended, resolve: end } = Promise.withResolvers<number>();
+  const unknownOutcome = () => end(EXIT_UNKNOWN_OUTCOME);
+  const list = createComponentList();
   try {
-    const clock = systemClock(await store.lastSeenMs());
-    const simulator: EmbeddedSimulator | null = simulate ? await createEmbeddedSimulator(settings, () => catalogue) : null;
-    if (simulator) undo.unshift(() => simulator.stop());
-    let end: (code: number) => void = () => undefined;
-    const ended = new Promise<number>((resolve) => {
-      end = resolve;
-    });
-    const kept = await createResultStorage({ settings, clock, log, store, shared: store.node !== null });
-    undo.unshift(() => kept.stop());
-    const crashLoop = createCrashLoopGuard({
-      clock,
-      noted: () => store.recoveryNote(),
-      commit: (mutations) => store.commit(mutations),
-      unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
-      snapshotOf: (seq) => store.snapshotOf(seq),
-      failed: ({ seq, id }, fault) => components.stuck.stopped(seq, id, fault instanceof Error ? fault.message : String(fault)),
-      parkingOf,
-    });
-    const inventory = createInventory({
-      settings: () => current,
-      simulated: simulate,
-      facts: providerFacts(dialects),
-      catalogue: () => catalogue,
-      reads: store,
-    });
-    const admin = async () =>
-      (await import("../admin/admin-service.ts")).createAdminService({
-        ...{ reads: store, post: components.post, mode, clock, submit: components.submit, decide: components.decide },
-        ...{ inventory, vault, rekeyed: components.rekeyed },
-        providers: () => Promise.resolve(components.providers),
-      });
-    // A full disk or an unavailable bucket is reported once by its component; maintenance runs again anyway.
-    const failed = (fault: unknown) => {
-      if (fault instanceof StoreFull || fault instanceof StorageUnavailable) return;
-      log("maintenance failed", { reason: fault instanceof Error ? fault.message : String(fault) });
-    };
+    const stored = await openStorage(list, config, options);
+    const { store, clock, storage, keyring, simulator, vault } = stored;
+    const stuck = createStuck(log);
+    const crashLoop = createCrashLoop(stored, stuck);
+    const facts = providerFacts(dialects);
+    const inventory = createInventory({ settings: config.settings, simulated: simulate, facts, catalogue, reads: store });
     const keyed = simulator?.settings ?? keyring.first(await store.providerKeys());
-    const components: Components = await createComponents({
+    const components = await createComponents(list, {
       settings: keyed,
       clock,
       log,
       telemetry,
       store,
-      files: kept.files,
-      spool: kept.spool,
-      ...{ outcomes: kept.outcomes, isDiskFull: kept.isDiskFull, isBucketDown: kept.isBucketDown },
-      copies: kept.copies,
-      waiting: kept.waiting,
-      catalogue,
+      storage,
+      catalogue: catalogue(),
       dialects,
       pace: simulate ? settings.simulator.speed : 1,
-      // In a cluster, crashes of a generation are counted by its takeovers, not by the starts of one node.
-      ...(store.node === null ? { takingUp: crashLoop.takingUp } : {}),
-      keysChanged: () => {
-        if (simulate) return;
-        store
-          .providerKeys()
-          .then((rows) => components.rekeyedAll(keyring.next(rows).providers))
-          .catch(failed);
-      },
-      admin,
-      unknownOutcome: () => end(EXIT_UNKNOWN_OUTCOME),
-    });
-    undo.unshift(() => components.stop());
-    await more.beforeListening?.();
-    const { url } = await components.http.listen(settings.server);
-    components.listensAt(url);
-    log("service listening", { url, pid: process.pid });
-    if (!simulate && !hasCredential(keyed, knownAccounts(dialects))) log("provider keys missing", { reason: NO_KEY });
-    if (store.node === null) await crashLoop.begin();
-    await components.recover();
-    await components.leaseKeeper?.begin();
-    kept.begin();
-    logRestoredState(log, await store.restored());
-    if (store.node === null)
-      crashLoop
-        .recovered()
-        .catch((fault: unknown) => (fault instanceof StoreUnknown ? end(EXIT_UNKNOWN_OUTCOME) : failed(fault)));
-    const watchClock = createClockMonitor(log);
-    const beat = repeat(
-      clock,
-      BEAT_MS,
-      async () => {
-        watchClock(clock.aheadMs?.() ?? 0);
-        await components.post({ mutation: "beat", atMs: clock.nowMs() });
-      },
-      failed,
-    );
-    const nightly = createNightly({
-      ...{ settings, clock, log, version: packageJson.version },
-      lineage: lineageFrom(await store.secret(LINEAGE)),
-    });
-    const sweep = repeat(clock, SWEEP_MS, components.sweep, failed);
-    const upkeep = repeat(
-      clock,
-      UPKEEP_MS,
-      async () => {
-        await components.upkeep.noteKeyUse();
-        await components.upkeep.rollUpUsage();
-        await components.upkeep.settleDebts();
-      },
-      failed,
-    );
-    /** Work that one node of a cluster does for all. */
-    const asFirst = (work: () => Promise<void>) => async () => {
-      if (components.leaseKeeper?.isFirst() ?? true) await work();
-    };
-    const rounds = repeat(clock, ROUNDS_MS, asFirst(components.checkout.rounds), failed);
-    // Payments during the downtime are queried immediately in the background.
-    asFirst(components.checkout.rounds)().catch(failed);
-    return {
-      url,
-      mode,
-      reads: store,
-      inventory,
       vault,
-      providers: components.providers,
-      rekeyed: components.rekeyed,
-      post: components.post,
-      submit: components.submit,
-      decide: components.decide,
-      readiness: components.readiness,
-      settings: () => current,
-      rollUpUsage: components.upkeep.rollUpUsage,
-      figures: createRuntimeStats(() => ({
-        ...components.supervisor.counts(),
-        tasks: components.effects.size(),
-        writes: components.ledger.load().waiting,
-      })),
-      simulatorUrl: simulator?.url ?? null,
-      issueToken: components.issueToken,
-      reload: createReload({
-        started: settings,
-        dialects,
-        simulated: simulate,
-        vault,
-        kept: () => store.providerKeys(),
-        rekey: components.rekeyedAll,
-        replace: (next, read) => {
-          current = next;
-          catalogue = read;
-          components.replaceCatalogue(read);
-        },
-      }),
-      drain: async () => {
-        const startedMs = performance.now();
-        const under = () => {
-          const { queued, running } = components.supervisor.counts();
-          return { queued, running };
-        };
-        log("service draining", {
-          ...under(),
-          reason: "open generations continue at the next start; open requests and responses end now",
-        });
-        beat();
-        sweep();
-        upkeep();
-        rounds();
-        // Its steps are short, except the copy of a large database; the next backup deletes an incomplete one.
-        const backedUp = nightly.stop(settings.server.drain_s * 1000);
-        await components.drain(settings.server.drain_s * 1000);
-        await backedUp;
-        await components.upkeep.noteKeyUse().catch(() => undefined);
-        const left = under();
-        // A full disk keeps the count, which only slows the next start.
-        if (store.node === null) await crashLoop.stopped().catch(() => undefined);
-        for (const close of undo) await close();
-        log("service stopped", { ...left, dur_ms: Math.round(performance.now() - startedMs) });
-        await telemetry.flush();
-      },
-      ended,
-    };
+      inventory,
+      stuck,
+      takingUp: crashLoop?.takingUp,
+      unknownOutcome,
+      // A simulated provider has a fixed credential.
+      ...(simulate ? {} : { readCredentials: async () => keyring.next(await store.providerKeys()).providers }),
+    });
+    addStartup(list, { ...options, settings: keyed, dialects, log, store, storage, components, crashLoop, unknownOutcome });
+    const periodicWork = await createPeriodicWork({ settings, clock, log, store, components });
+    list.add({ name: "periodic work", start: periodicWork.start, stop: periodicWork.stop });
+    await list.start();
+    const drain = createDrain({ settings, log, telemetry, components, periodicWork, crashLoop, list });
+    return createService({ config, stored, components, inventory, drain, ended });
   } catch (fault) {
-    for (const close of undo) await close().catch(() => undefined);
+    await list.stop().catch(() => undefined);
     throw fault;
   }
 };

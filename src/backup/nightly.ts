@@ -9,6 +9,8 @@ import { BackupError, textOf } from "./errors.ts";
 import { makeBackup, type Work } from "./worker-client.ts";
 
 export type Nightly = {
+  /** Schedules the first backup. */
+  start(): void;
   /** Stops a running backup at its next step and waits for it, at most `longestMs`. */
   stop(longestMs: number): Promise<void>;
 };
@@ -43,7 +45,7 @@ const newestIn = (dir: string, lineage: string): number | null => {
   }
 };
 
-const NONE: Nightly = { stop: async () => undefined };
+const NONE: Nightly = { start: () => undefined, stop: async () => undefined };
 
 /** Does nothing without `backup.dir`. The time of day is that of the service's clock, which neither jumps nor runs backwards. */
 export const createNightly = ({ settings, lineage, version, clock, log }: NightlyDeps): Nightly => {
@@ -94,10 +96,12 @@ export const createNightly = ({ settings, lineage, version, clock, log }: Nightl
     });
   };
 
-  const newestMs = newestIn(dir, lineage);
-  const isOverdue = newestMs === null || clock.nowMs() - newestMs > DAY_MS;
-  armAt(isOverdue ? clock.nowMs() + SOON_MS : nextAt(clock.nowMs(), at));
   return {
+    start: () => {
+      const newestMs = newestIn(dir, lineage);
+      const isOverdue = newestMs === null || clock.nowMs() - newestMs > DAY_MS;
+      armAt(isOverdue ? clock.nowMs() + SOON_MS : nextAt(clock.nowMs(), at));
+    },
     stop: async (longestMs) => {
       isStopped = true;
       takeBack();

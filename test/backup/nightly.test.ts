@@ -19,7 +19,7 @@ const DAY_MS = 24 * HOUR_MS;
 let place: string;
 let clock: TestClock;
 let lines: { event: EventName; fields: EventFields }[];
-let nightly: Nightly = { stop: async () => undefined };
+let nightly: Nightly = { start: () => undefined, stop: async () => undefined };
 
 let lineage = "";
 beforeAll(async () => {
@@ -46,6 +46,7 @@ const begin = (env: Record<string, string> = {}) => {
     clock,
     log: (event, fields = {}) => void lines.push({ event, fields }),
   });
+  nightly.start();
 };
 const reported = (event: EventName) => lines.filter((line) => line.event === event).length;
 const until = async (isSo: () => boolean) => {

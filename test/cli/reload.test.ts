@@ -2,7 +2,8 @@
 import { afterAll, describe, expect, onTestFinished, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createServer, type Service } from "../../src/app/server.ts";
+import { createServer } from "../../src/app/server.ts";
+import type { Service } from "../../src/app/service-types.ts";
 import { readSettings } from "../../src/config/load.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { PROGRAM } from "../built.ts";

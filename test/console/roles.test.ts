@@ -3,16 +3,12 @@ import { afterAll, expect, test } from "bun:test";
 import { readSettings } from "../../src/config/load.ts";
 import { tablesOf } from "../../src/console/console.ts";
 import { createSessions } from "../../src/console/sessions.ts";
-import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type Harness, openHarness } from "../harness.ts";
-import { adminOf } from "../harness-admin.ts";
-import { sampleCatalogue } from "../sample/catalogue.ts";
 import { join, setUp, visit } from "./visitor.ts";
 
 let harness: Harness | undefined;
 afterAll(async () => {
   await harness?.close();
-  dropDirs();
 });
 
 test("every endpoint rejects visitors who are signed out or have a lower role", async () => {
@@ -35,13 +31,7 @@ test("every endpoint rejects visitors who are signed out or have a lower role", 
       sessions: createSessions({ reads: store, post: components.post, clock }),
       generationService: components.generationService,
     },
-    admin: () =>
-      adminOf({
-        ...{ settings, store, clock },
-        catalogue: sampleCatalogue(),
-        dir: freshDir(),
-        components: () => harness?.components ?? components,
-      }),
+    admin: components.admin,
   });
   const ada = await setUp(harness);
   const member = await join(harness, ada, { email: "ben@example.com", role: "member" });

@@ -65,6 +65,6 @@ test("functions have at most 60 lines, other than in files that had longer ones 
   const exempt = overrides.flatMap(({ includes, linter }) =>
     JSON.stringify(linter.rules).includes('"noExcessiveLinesPerFunction":"off"') ? includes : [],
   );
-  expect(exempt.length).toBeLessThanOrEqual(98);
+  expect(exempt.length).toBeLessThanOrEqual(96);
   expect(exempt.filter((path) => !SOURCES.includes(path))).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { AdminError } from "../../admin/admin-error.ts";
 import { type AdminService, createAdminService } from "../../admin/admin-service.ts";
-import type { Service } from "../../app/server.ts";
+import type { Service } from "../../app/service-types.ts";
 import { listeningFault, type ReadSettings } from "../../config/load.ts";
 import { BadSetting, type Settings } from "../../config/schema.ts";
 import { systemClock } from "../../domain/clock.ts";

@@ -1,0 +1,227 @@
+// Pages and HTTP: sessions, inspector, console, purchases and the HTTP server.
+import { setImmediate } from "node:timers";
+import { createCheckout } from "../billing/checkout.ts";
+import { createConsole } from "../console/console.ts";
+import type { GenerationService } from "../console/generations-api.ts";
+import { createSessions, type Sessions } from "../console/sessions.ts";
+import { serveThrough } from "../files/proxy-download.ts";
+import { createSignedLinks, type Links } from "../files/signed-links.ts";
+import { createCommitListeners } from "../generations/commit-listeners.ts";
+import { createHttpServer, type Http } from "../http/server.ts";
+import { createInspector, type Inspector } from "../inspector/inspector.ts";
+import type { Mode } from "../store/store.ts";
+import { createGaugeSources } from "../telemetry/gauge-sources.ts";
+import type { ComponentList } from "./component-list.ts";
+import { type Connection, createConnection } from "./connection.ts";
+import type { CallerCaches, EngineComponent } from "./engine-component.ts";
+import { createMaintenance, createUsageRollUp } from "./maintenance.ts";
+import type { ProviderComponents } from "./provider-components.ts";
+import type { ServiceAddress } from "./service-address.ts";
+import type { Components, ComponentsDeps } from "./service-types.ts";
+
+export type HttpComponents = Pick<
+  Components,
+  "http" | "issueToken" | "checkout" | "operating" | "generationService" | "upkeep"
+> & {
+  /** Ends the streams of the console; other responses have `longestMs` to end. */
+  drain: (longestMs: number) => void;
+};
+
+/** What pages and HTTP use besides the dependencies of the components. */
+export type HttpParts = EngineComponent &
+  ProviderComponents &
+  Pick<Components, "admin"> & { address: ServiceAddress; caches: Connection<CallerCaches> };
+
+type CommonParts = HttpParts & {
+  mode: Mode;
+  links: Links;
+  sessions: Sessions;
+  /** Creates a listener to committed mutations. */
+  listenToCommits: ReturnType<typeof createCommitListeners>;
+};
+
+/** Minimum time in milliseconds for running responses when the service stops. */
+const MIN_CLOSING_MS = 1000;
+
+const breathe = () => new Promise<void>((turn) => setImmediate(turn));
+
+const createInspectorComponent = (deps: ComponentsDeps, parts: CommonParts): Inspector => {
+  const { settings, clock, log, store } = deps;
+  const { engine, membership, sessions } = parts;
+  const { remoteChanges } = membership;
+  return createInspector({
+    settings,
+    reads: store,
+    nowMs: clock.nowMs,
+    ledger: engine.ledger,
+    health: engine.health,
+    watch: parts.listenToCommits(),
+    simulated: parts.mode === "test",
+    isLive: engine.supervisor.isLive,
+    counts: () => engine.supervisor.counts(),
+    post: engine.post,
+    elsewhere: remoteChanges && { remoteChanges, collectMs: settings.limits.result_download_timeout_s * 1000 },
+    breathe,
+    failed: (fault) => log("inspector failed", { reason: fault instanceof Error ? fault.message : String(fault) }),
+    signedIn: async (request) => {
+      const token = sessions.cookieOf(request);
+      const role = token === null ? undefined : (await sessions.find(token))?.role;
+      return token === null || role === undefined ? null : { role, isStillIn: () => sessions.isStillIn(token, role) };
+    },
+  });
+};
+
+type StreamParts = { http: () => Pick<Http, "count" | "keepOpen">; closing: AbortSignal };
+
+const createGenerationService = (deps: ComponentsDeps, parts: CommonParts, { http, closing }: StreamParts): GenerationService => {
+  const { settings, clock, log, store, storage } = deps;
+  const { engine, membership } = parts;
+  const { remoteChanges, admin } = membership;
+  return {
+    reads: store,
+    clock,
+    log,
+    files: storage.files,
+    submit: engine.submit,
+    quote: engine.quote,
+    models: engine.routes.models,
+    mode: parts.mode,
+    through: serveThrough,
+    keepFilesS: settings.limits.file_retention_s,
+    soon: setImmediate,
+    watch: parts.listenToCommits(),
+    elsewhere: remoteChanges && { remoteChanges, admin },
+    closing,
+    count: (caller) => http().count(caller),
+    thumbnail: parts.thumbnail,
+    keepOpen: (request) => http().keepOpen(request),
+  };
+};
+
+/** Their code is loaded by the first page of an operator. */
+const createOperatorReads = ({ settings, clock, store, storage }: ComponentsDeps, { engine, address }: CommonParts) => {
+  const startedAtMs = clock.nowMs();
+  return async () => {
+    const { createServiceReads } = await import("../console/operator/service-reads.ts");
+    return createServiceReads({ settings, clock, reads: store, engine, kept: storage, url: address.baseUrl, startedAtMs });
+  };
+};
+
+type ServedParts = Pick<HttpComponents, "checkout"> & { inspector: Inspector; answerConsole: ReturnType<typeof createConsole> };
+
+const createHttp = (deps: ComponentsDeps, parts: CommonParts, { checkout, inspector, answerConsole }: ServedParts): Http => {
+  const { settings, clock, log, store, storage, telemetry } = deps;
+  const { engine } = parts;
+  const { leaseKeeper, alive } = parts.membership;
+  const gaugeSources = createGaugeSources({
+    settings,
+    clock,
+    engine,
+    nodes: alive,
+    reads: store,
+    waiting: storage.waiting,
+    isUnavailable: leaseKeeper?.isUnavailable,
+  });
+  return createHttpServer({
+    settings,
+    clock,
+    log,
+    reads: {
+      callerByKeyHash: store.callerByKeyHash,
+      recent: engine.records.recent,
+      generationById: engine.records.find,
+      generationBySeq: store.generationBySeq,
+      pinsOf: store.pinsOf,
+    },
+    submit: engine.submit,
+    models: engine.routes.models,
+    files: storage.files,
+    links: parts.links,
+    copies: storage.copies,
+    inputLinks: parts.inputLinks,
+    callbacks: parts.callbacks,
+    webhook: checkout.webhook,
+    console: answerConsole,
+    pages: { console: settings.console.enabled, inspector: inspector.issueToken !== null },
+    onCallback: engine.hint,
+    readiness: engine.readiness,
+    observe: telemetry.observe,
+    metrics: () => telemetry.metrics(gaugeSources),
+    sockets: inspector.sockets,
+    storeOpen: () => engine.phase() !== "stopped",
+    sharedRateLimit: store.node === null ? null : { nodes: alive, take: store.node.takeFromRateLimit },
+  });
+};
+
+type ClosingParts = { http: Http; inspector: Inspector; closing: AbortController };
+
+/** Adds the HTTP server and everything that has to end before it. @returns the function that begins a drain */
+const addHttp = (list: ComponentList, deps: ComponentsDeps, parts: HttpParts, { http, inspector, closing }: ClosingParts) => {
+  const { clock } = deps;
+  /** A drain has one end for its responses and its attempts. */
+  let drainEndsAtMs = 0;
+  list.add({ name: "HTTP server", stop: () => http.stop(Math.max(MIN_CLOSING_MS, drainEndsAtMs - clock.nowMs())) });
+  list.add({ name: "event streams of the console", stop: () => closing.abort() });
+  list.add({ name: "inspector", stop: inspector.stop });
+  list.add({ name: "admission", stop: parts.engine.close });
+  return (longestMs: number): void => {
+    drainEndsAtMs = clock.nowMs() + longestMs;
+    closing.abort();
+  };
+};
+
+const createCommonParts = async ({ settings, clock, store }: ComponentsDeps, parts: HttpParts): Promise<CommonParts> => ({
+  ...parts,
+  mode: await store.mode(),
+  links: createSignedLinks({
+    secretHex: await store.secret("links"),
+    baseUrl: parts.address.baseUrl,
+    validS: settings.limits.file_link_ttl_s,
+    clock,
+  }),
+  sessions: createSessions({ reads: store, post: parts.engine.post, clock }),
+  listenToCommits: createCommitListeners(parts.engine.watch),
+});
+
+export const createHttpComponents = async (
+  list: ComponentList,
+  deps: ComponentsDeps,
+  parts: HttpParts,
+): Promise<HttpComponents> => {
+  const { settings, clock, log, store } = deps;
+  const { engine, address } = parts;
+  const { post } = engine;
+  const common = await createCommonParts(deps, parts);
+  const { mode, sessions } = common;
+  const inspector = createInspectorComponent(deps, common);
+  const checkout = createCheckout({ settings, clock, log, reads: store, mode, post, baseUrl: address.baseUrl });
+  const rollUpUsage = createUsageRollUp({ reads: store, post, breathe });
+  const operating = createOperatorReads(deps, common);
+  // The HTTP server serves the console, whose streams use the server.
+  const connection = createConnection<Http>("HTTP server");
+  const closing = new AbortController();
+  const generationService = createGenerationService(deps, common, { http: connection.target, closing: closing.signal });
+  const answerConsole = createConsole({
+    settings,
+    clock,
+    log,
+    reads: store,
+    post,
+    sessions,
+    checkout,
+    generationService,
+    rollUpUsage,
+    models: () => engine.routes.catalogue().models,
+    admin: parts.admin,
+    operating,
+    issueToken: inspector.issueToken,
+    isAtHome: inspector.isAtHome,
+    passwordCost: deps.passwordCost,
+  });
+  const http = createHttp(deps, common, { checkout, inspector, answerConsole });
+  connection.connect(http);
+  parts.caches.connect({ callersChanged: http.callersChanged, usersChanged: sessions.forget });
+  const upkeep = createMaintenance({ reads: store, post, clock, log, keys: http.keyUse, rollUpUsage });
+  const drain = addHttp(list, deps, parts, { http, inspector, closing });
+  return { http, issueToken: inspector.issueToken, checkout, operating, generationService, upkeep, drain };
+};

@@ -1,0 +1,81 @@
+// Periodic work of a running service: heartbeats, nightly backups, deletion of files, maintenance and purchases.
+import packageJson from "../../package.json" with { type: "json" };
+import { createNightly, type Nightly } from "../backup/nightly.ts";
+import type { Settings } from "../config/schema.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Log } from "../logging/events.ts";
+import { LINEAGE, lineageFrom } from "../store/sqlite/database-id.ts";
+import type { Store } from "../store/store.ts";
+import { createClockMonitor } from "./clock-monitor.ts";
+import { type Component, type ComponentList, createComponentList } from "./component-list.ts";
+import { logMaintenanceFailure } from "./maintenance.ts";
+import type { Components } from "./service-types.ts";
+
+/** Interval of heartbeats, so that time never runs backwards across a restart. */
+const BEAT_MS = 10_000;
+/** Interval at which key uses are stored and usage is rolled up. */
+const UPKEEP_MS = 60_000;
+/** Maximum time that a file outlives its retention. */
+const SWEEP_MS = 60_000;
+/** Interval at which pending purchases are queried. */
+const ROUNDS_MS = 300_000;
+
+type Work = () => Promise<void>;
+
+/** Calls `work` periodically while it runs. A failed run is reported, and the next one follows. */
+const repeated = (clock: Clock, failed: (fault: unknown) => void, name: string, everyMs: number, work: Work): Component => {
+  let takeBack: () => void = () => undefined;
+  const arm = () => {
+    takeBack = clock.after(everyMs, () => {
+      arm();
+      work().catch(failed);
+    });
+  };
+  return { name, start: arm, stop: () => takeBack() };
+};
+
+export type PeriodicWorkDeps = {
+  settings: Settings;
+  clock: Clock;
+  log: Log;
+  store: Pick<Store, "secret">;
+  components: Pick<Components, "post" | "sweep" | "upkeep" | "checkout" | "leaseKeeper">;
+};
+export type PeriodicWork = Pick<ComponentList, "start" | "stop"> & {
+  /** Started with the other work; a drain stops it, because its end can take a while. */
+  nightly: Nightly;
+};
+
+const createHeartbeat = ({ clock, log, components }: PeriodicWorkDeps): Work => {
+  const watchClock = createClockMonitor(log);
+  return async () => {
+    watchClock(clock.aheadMs?.() ?? 0);
+    await components.post({ mutation: "beat", atMs: clock.nowMs() });
+  };
+};
+
+export const createPeriodicWork = async (deps: PeriodicWorkDeps): Promise<PeriodicWork> => {
+  const { settings, clock, log, store, components } = deps;
+  const { sweep, upkeep, checkout, leaseKeeper } = components;
+  const failed = logMaintenanceFailure(log);
+  const list = createComponentList();
+  const add = (name: string, everyMs: number, work: Work) => list.add(repeated(clock, failed, name, everyMs, work));
+  add("heartbeats", BEAT_MS, createHeartbeat(deps));
+  const lineage = lineageFrom(await store.secret(LINEAGE));
+  const nightly = createNightly({ settings, clock, log, version: packageJson.version, lineage });
+  list.add({ name: "nightly backups", start: nightly.start });
+  add("deletion of files", SWEEP_MS, sweep);
+  add("maintenance", UPKEEP_MS, async () => {
+    await upkeep.noteKeyUse();
+    await upkeep.rollUpUsage();
+    await upkeep.settleDebts();
+  });
+  /** One node of a cluster does this for all. */
+  const reconcilePurchases = async () => {
+    if (leaseKeeper?.isFirst() ?? true) await checkout.rounds();
+  };
+  add("pending purchases", ROUNDS_MS, reconcilePurchases);
+  // Payments during the downtime are queried immediately in the background.
+  list.add({ name: "purchases of the downtime", start: () => void reconcilePurchases().catch(failed) });
+  return { start: list.start, stop: list.stop, nightly };
+};
