@@ -11,6 +11,7 @@ Prints figures of the source structure:
   long functions     files that biome.json exempts from the limit of 60 lines
   module circles     groups of modules that load each other
   folder circles     groups of folders that import each other, types included
+  composition roots  modules that construct components of several folders, and that a program or the test harness calls
   files to 202       files of which a submission executes lines, from its bytes to its response
 
 Examples:
@@ -29,6 +30,7 @@ const SOURCES = ["src", "actors", "catalogue"]
   .flatMap((dir) => [...new Glob(`${dir}/**/*.ts`).scanSync({ cwd: root })])
   .filter((path) => !path.startsWith("src/torture/"))
   .sort();
+const TESTS = [...new Glob("test/**/*.ts").scanSync({ cwd: root })].sort();
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
 type Graph = Map<string, Set<string>>;
@@ -62,6 +64,37 @@ const circlesOf = (graph: Graph): string[][] => {
   );
   const named = groups.filter((group) => group.length > 1).map((group) => group.sort().join(" "));
   return [...new Set(named)].map((group) => group.split(" "));
+};
+
+/** A module that calls factories of this many other folders constructs components of several folders. */
+const SEVERAL_FOLDERS = 3;
+const folderOf = (path: string): string => /^(src\/[^/]+|[^/]+)/.exec(path)?.[0] ?? path;
+/** Modules that a module loads, also later by `import()`, with the names that it imports from each. */
+const loadsOf = (path: string, text: string): { to: string; names: string[] }[] =>
+  [...text.matchAll(/^import (?!type)\{([^}]*)\} from "(\.[^"]+)"|import\("(\.[^"]+)"\)/gm)].map(
+    ([, names = "", target, later = ""]) => ({
+      to: relative(root, resolve(root, dirname(path), target ?? later)),
+      names: names.split(",").map((name) => name.trim()),
+    }),
+  );
+/**
+ * Composition roots of the service. A module constructs the components of a folder if it calls a `create…` or `open…` function of
+ * that folder, itself or through another module of its own folder. If these are several folders, it is a root when a module
+ * of another folder or a test loads it; otherwise it is a group of the root that loads it. Not counted: the commands of src/cli, which
+ * are programs of their own, and the simulation, which runs one group (the engine) in virtual time.
+ */
+const compositionRoots = (): string[] => {
+  const modules = SOURCES.filter((path) => path.startsWith("src/") && !path.startsWith("src/cli/"));
+  const loads = new Map([...SOURCES, ...TESTS].map((path) => [path, loadsOf(path, read(path))]));
+  const foldersOf = (path: string, above: readonly string[] = []): string[] =>
+    (loads.get(path) ?? []).flatMap(({ to, names }) => {
+      if (folderOf(to) === folderOf(path)) return above.includes(to) ? [] : foldersOf(to, [...above, path]);
+      return names.some((name) => /^(create|open)[A-Z]/.test(name)) ? [folderOf(to)] : [];
+    });
+  const loadedFromOutside = new Set(
+    [...loads].flatMap(([path, all]) => all.flatMap(({ to }) => (folderOf(to) === folderOf(path) ? [] : [to]))),
+  );
+  return modules.filter((path) => loadedFromOutside.has(path) && new Set(foldersOf(path)).size >= SEVERAL_FOLDERS);
 };
 
 /** The executed lines of every file, from a coverage report in lcov format. */
@@ -106,13 +139,14 @@ const figures = {
   lines: SOURCES.reduce((sum, path) => sum + read(path).split("\n").length - 1, 0),
   filesWithLongFunctions: exempt,
   moduleCircles: circlesOf(graphOf((path) => path, false)),
-  folderCircles: circlesOf(graphOf((path) => /^(src\/[^/]+|[^/]+)/.exec(path)?.[0] ?? path, true)),
+  folderCircles: circlesOf(graphOf(folderOf, true)),
+  compositionRoots: compositionRoots(),
   filesOfSubmission: filesOfSubmission(),
 };
 if (words.includes("--json")) process.stdout.write(`${JSON.stringify(figures)}\n`);
 else {
   const say = (name: string, value: number, more: readonly string[] = []) =>
-    process.stdout.write(`${name.padEnd(16)} ${String(value).padStart(7)}\n${more.map((line) => `  ${line}\n`).join("")}`);
+    process.stdout.write(`${name.padEnd(17)} ${String(value).padStart(7)}\n${more.map((line) => `  ${line}\n`).join("")}`);
   say("files", figures.files);
   say("lines", figures.lines);
   say("long functions", figures.filesWithLongFunctions);
@@ -126,5 +160,6 @@ else {
     figures.folderCircles.length,
     figures.folderCircles.map((group) => group.join(" ")),
   );
+  say("composition roots", figures.compositionRoots.length, figures.compositionRoots);
   say("files to 202", figures.filesOfSubmission.length, figures.filesOfSubmission);
 }
