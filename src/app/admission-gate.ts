@@ -1,8 +1,36 @@
-// Admission gate: rejects submissions while the service starts, drains or is overloaded.
+// Service phases, and the admission gate that rejects submissions while not open or overloaded.
 import type { Ledger } from "../../actors/ledger.ts";
 import type { Settings } from "../config/schema.ts";
 import type { AdmissionState } from "../generations/submit.ts";
-import type { ServicePhase } from "./readiness.ts";
+
+/** State of the service; it accepts submissions while `open`. */
+export type ServicePhase = "starting" | "open" | "draining" | "stopped";
+
+export type ServicePhases = {
+  current: () => ServicePhase;
+  isStopped: () => boolean;
+  /** The end of recovery; a drain or a stop may have come first. */
+  open: () => void;
+  drain: () => void;
+  stop: () => void;
+};
+
+export const createServicePhases = (): ServicePhases => {
+  let phase: ServicePhase = "starting";
+  return {
+    current: () => phase,
+    isStopped: () => phase === "stopped",
+    open: () => {
+      if (phase === "starting") phase = "open";
+    },
+    drain: () => {
+      phase = "draining";
+    },
+    stop: () => {
+      phase = "stopped";
+    },
+  };
+};
 
 export type AdmissionGateDeps = {
   phase: () => ServicePhase;

@@ -23,7 +23,7 @@ import type { Media } from "../media/port.ts";
 import type { Providers } from "../providers/port.ts";
 import type { Routes } from "../routing/route-table.ts";
 import type { Store } from "../store/store.ts";
-import type { ServicePhase } from "./readiness.ts";
+import type { ServicePhase } from "./admission-gate.ts";
 
 /** Dependencies of the engine; the simulation passes its own. */
 export type EngineDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged"> & {

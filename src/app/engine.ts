@@ -12,13 +12,13 @@ import { createSubmit } from "../generations/submit.ts";
 import type { Routes } from "../routing/route-table.ts";
 import type { Store } from "../store/store.ts";
 import { createAttemptEvents } from "../telemetry/attempt-events.ts";
-import { createAdmissionGate } from "./admission-gate.ts";
+import { createAdmissionGate, createServicePhases, type ServicePhases } from "./admission-gate.ts";
 import { createConnection } from "./connection.ts";
 import { createEngineGenerations, type EngineGenerations } from "./engine-generations.ts";
 import { createEngineLedger } from "./engine-ledger.ts";
 import { createEngineRoutes, createRouteChanges, readDeliveries } from "./engine-routes.ts";
 import type { Engine, EngineDeps } from "./engine-types.ts";
-import { createReadiness, createServicePhases, type ServicePhases } from "./readiness.ts";
+import { createReadiness } from "./readiness.ts";
 import { createRecovery } from "./recovery.ts";
 
 /** Interval in milliseconds at which a drain checks whether running work has ended. */

@@ -8,22 +8,25 @@ import { createSandbox, type Sandbox } from "../media/sandbox/sandbox.ts";
 import { createThumbnail, type Thumbnail } from "../media/thumbnail.ts";
 import type { Providers } from "../providers/port.ts";
 
-export type JoinedMedia = { media: Media; thumbnail: Thumbnail; close(): Promise<void> };
+export type MediaComponent = { media: Media; thumbnail: Thumbnail; close(): Promise<void> };
 
 /** `sandbox`: one that outlives the service. */
-export type JoinedMediaOptions = Pick<MediaOptions, "resolve" | "guard"> & { sandbox?: Sandbox };
+export type MediaComponentOptions = Pick<MediaOptions, "resolve" | "guard"> & { sandbox?: Sandbox };
 
 const hostOf = (url: string | undefined): string | null => (url === undefined ? null : new URL(url).host);
 
-export const joinMedia = (
+export const createMediaComponent = (
   { settings, files, spool, copies }: Pick<MediaOptions, "files" | "spool"> & { settings: Settings; copies: Copies },
   providers: Providers,
   allows: AllowsHost,
-  { sandbox: given, ...more }: JoinedMediaOptions = {},
-): JoinedMedia => {
+  { sandbox: given, ...more }: MediaComponentOptions = {},
+): MediaComponent => {
   const sandbox = given ?? createSandbox({ workers: settings.media.workers });
   const media = createMedia({
-    ...{ files, spool, sandbox, allows },
+    files,
+    spool,
+    sandbox,
+    allows,
     keyFor: providers.fileHeaders,
     allowsResult: (provider, host) => hostOf(settings.providers[provider]?.base_url) === host,
     resultBytes: settings.limits.result_bytes,

@@ -7,10 +7,10 @@ import { callProvider } from "../providers/http-call.ts";
 import type { Providers } from "../providers/port.ts";
 import { createProviders } from "../providers/providers.ts";
 import type { ComponentList } from "./component-list.ts";
-import { type JoinedMedia, joinMedia } from "./media-component.ts";
+import { createMediaComponent, type MediaComponent } from "./media-component.ts";
 import type { ComponentsDeps } from "./service-types.ts";
 
-export type ProviderComponents = Pick<JoinedMedia, "media" | "thumbnail"> & {
+export type ProviderComponents = Pick<MediaComponent, "media" | "thumbnail"> & {
   callbacks: Callbacks;
   providers: Providers;
   /** Whether a host may be opened that is not public. */
@@ -45,7 +45,7 @@ export const createProviderComponents = async (list: ComponentList, deps: Compon
   const named = readAllowed(settings.media.allow);
   const allowsHost: AllowsHost = deps.media?.guard === "off" ? () => true : named;
   const { files, spool, copies } = storage;
-  const { media, thumbnail, close } = joinMedia({ settings, files, spool, copies }, providers, allowsHost, deps.media);
+  const { media, thumbnail, close } = createMediaComponent({ settings, files, spool, copies }, providers, allowsHost, deps.media);
   list.add({ name: "media sandbox", stop: close });
   return { callbacks, providers, allowsHost, media, thumbnail };
 };

@@ -1,33 +1,5 @@
 // Reasons why the service is not ready, as sentences for /readyz and the log.
-
-/** State of the service; it accepts submissions while `open`. */
-export type ServicePhase = "starting" | "open" | "draining" | "stopped";
-
-export type ServicePhases = {
-  current: () => ServicePhase;
-  isStopped: () => boolean;
-  /** The end of recovery; a drain or a stop may have come first. */
-  open: () => void;
-  drain: () => void;
-  stop: () => void;
-};
-
-export const createServicePhases = (): ServicePhases => {
-  let phase: ServicePhase = "starting";
-  return {
-    current: () => phase,
-    isStopped: () => phase === "stopped",
-    open: () => {
-      if (phase === "starting") phase = "open";
-    },
-    drain: () => {
-      phase = "draining";
-    },
-    stop: () => {
-      phase = "stopped";
-    },
-  };
-};
+import type { ServicePhase } from "./admission-gate.ts";
 
 export type Outages = {
   isFull: () => boolean;

@@ -24,7 +24,7 @@ import type { Store } from "../store/store.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Engine, EngineDeps } from "./engine-types.ts";
 import type { Maintenance } from "./maintenance.ts";
-import type { JoinedMediaOptions } from "./media-component.ts";
+import type { MediaComponentOptions } from "./media-component.ts";
 import type { createReload } from "./reload.ts";
 import type { RuntimeStats, StatsReader } from "./runtime-stats.ts";
 import type { ServiceAddress } from "./service-address.ts";
@@ -50,7 +50,7 @@ export type ComponentsDeps = Pick<EngineDeps, "stuck" | "takingUp" | "unknownOut
   /** Overrides the timeouts of provider calls. */
   callTimes?: Partial<CallTimes>;
   /** Media options of tests, and the switch of the SSRF guard's test. */
-  media?: JoinedMediaOptions;
+  media?: MediaComponentOptions;
   /** Cost of the hashes of console passwords, set by tests only. */
   passwordCost?: PasswordCost;
 };

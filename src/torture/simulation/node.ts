@@ -4,6 +4,7 @@
 import { parkingOf } from "../../../actors/supervisor/park.ts";
 import { createGenerationAdmin, type GenerationAdmin } from "../../admin/generations.ts";
 import { type WithPrincipal, withPrincipal } from "../../admin/principal.ts";
+import { createConnection } from "../../app/connection.ts";
 import { createEngine } from "../../app/engine.ts";
 import type { Engine } from "../../app/engine-types.ts";
 import { createMembership, type Membership } from "../../cluster/membership.ts";
@@ -107,9 +108,10 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
     await mine.cross("boot: database opened");
     const crashLoop = shared ? null : openAlone(mine, store);
     const epoch = store.node?.epoch ?? 0;
+    const connection = createConnection<Engine>("engine");
     const membership: Membership = createMembership({
       ...{ node: store.node, clock: mine.clock, monoMs: mine.monoMs, log: log(mine) },
-      engine: () => joined,
+      engine: connection.target,
       reads: { nodes: UNASKED_OF_NODES, newestGeneration: store.newestGeneration },
       changed: () => undefined,
       ended: () => kill("ended by another node"),
@@ -121,7 +123,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       answers.set(ref, { ...got, hasDisk: shared !== null, wasKept: false, wasRefused: false });
     };
     const offered = environment.catalogue();
-    const joined: Engine = await createEngine({
+    const joined = await createEngine({
       limits: LIMITS,
       clock: mine.clock,
       log: log(mine),
@@ -184,6 +186,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       callersChanged: () => undefined,
       usersChanged: () => undefined,
     });
+    connection.connect(joined);
     await crashLoop?.begin();
     await joined.recover();
     await leaseKeeper?.begin();
