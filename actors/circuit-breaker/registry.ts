@@ -37,12 +37,6 @@ const stateIn = (snapshot: string) => {
   return circuitBreakerMachine.resolveState({ value, context });
 };
 
-/** The credential or balance error of a stored snapshot that is open or half open for it; null if there is none. */
-const setUpFaultIn = (snapshot: string): Failure | null => {
-  const { why } = JSON.parse(snapshot) as { why?: Failure | null };
-  return why && verdictOf(why.class) === "faulty" ? why : null;
-};
-
 /** @param saved snapshots of a former process by route */
 export const createCircuitBreakers = (
   clock: Clock,

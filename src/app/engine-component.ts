@@ -2,12 +2,12 @@
 import { setImmediate } from "node:timers";
 import { createMembership, type Membership } from "../cluster/membership.ts";
 import type { Settings } from "../config/schema.ts";
-import { createSignedInputLinks, type InputLinks } from "../files/signed-input-links.ts";
 import { createProviderInputs } from "../inputs/provider-inputs.ts";
 import type { ComponentList } from "./component-list.ts";
 import { type Connection, createConnection } from "./connection.ts";
 import { createEngine } from "./engine.ts";
 import type { Engine, EngineDeps } from "./engine-types.ts";
+import type { LinkComponents } from "./link-components.ts";
 import { logMaintenanceFailure } from "./maintenance.ts";
 import type { ProviderComponents } from "./provider-components.ts";
 import type { ServiceAddress } from "./service-address.ts";
@@ -19,10 +19,9 @@ export type CallerCaches = Pick<EngineDeps, "callersChanged" | "usersChanged">;
 export type EngineComponent = Pick<Components, "rekeyed" | "rekeyedAll"> & {
   engine: Engine;
   membership: Membership;
-  inputLinks: InputLinks;
 };
 
-type EngineParts = ProviderComponents & { address: ServiceAddress; caches: Connection<CallerCaches> };
+type EngineParts = ProviderComponents & LinkComponents & { address: ServiceAddress; caches: Connection<CallerCaches> };
 
 /** Activates credentials in the provider clients and then in the routes. */
 const createRekey = ({ providers }: ProviderComponents, engine: () => Engine): Pick<Components, "rekeyed" | "rekeyedAll"> => ({
@@ -49,18 +48,14 @@ const createRemoteChange = (
   };
 };
 
-const inputsOf = (
-  { settings }: ComponentsDeps,
-  { providers, address }: EngineParts,
-  links: InputLinks,
-): EngineDeps["inputs"] => ({
+const inputsOf = ({ settings }: ComponentsDeps, { providers, address, inputLinks }: EngineParts): EngineDeps["inputs"] => ({
   giving: createProviderInputs({
     links: settings.files.provider_links,
     publicUrl: settings.server.public_url,
     providers,
     ownUrl: address.ownUrl,
   }),
-  signInput: links.sign,
+  signInput: inputLinks.sign,
   isTrusting: settings.media.unpinned === "trust",
   mostBytes: settings.media.pin_bytes,
 });
@@ -94,7 +89,6 @@ export const createEngineComponent = async (
     engine: connection.target,
     changed: createRemoteChange(deps, parts.caches, rekey.rekeyedAll),
   });
-  const inputLinks = createSignedInputLinks(await store.secret("inputs"), clock.nowMs);
   const engine = await createEngine({
     limits: settings.limits,
     clock,
@@ -103,7 +97,7 @@ export const createEngineComponent = async (
     files: storage.files,
     providers: parts.providers,
     media: parts.media,
-    inputs: inputsOf(deps, parts, inputLinks),
+    inputs: inputsOf(deps, parts),
     allowsHost: parts.allowsHost,
     catalogue: deps.catalogue,
     pace: deps.pace,
@@ -126,5 +120,5 @@ export const createEngineComponent = async (
   connection.connect(engine);
   // Work that waits for the lease is stopped with it, because an unavailable store must not delay the exit.
   list.add({ name: "engine", stop: () => Promise.all([engine.stop(), membership.leaseKeeper?.stop()]) });
-  return { engine, membership, inputLinks, ...rekey };
+  return { engine, membership, ...rekey };
 };

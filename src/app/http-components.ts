@@ -5,7 +5,6 @@ import { createConsole } from "../console/console.ts";
 import type { GenerationService } from "../console/generations-api.ts";
 import { createSessions, type Sessions } from "../console/sessions.ts";
 import { serveThrough } from "../files/proxy-download.ts";
-import { createSignedLinks, type Links } from "../files/signed-links.ts";
 import { createCommitListeners } from "../generations/commit-listeners.ts";
 import { createHttpServer, type Http } from "../http/server.ts";
 import { createInspector, type Inspector } from "../inspector/inspector.ts";
@@ -14,6 +13,7 @@ import { createGaugeSources } from "../telemetry/gauge-sources.ts";
 import type { ComponentList } from "./component-list.ts";
 import { type Connection, createConnection } from "./connection.ts";
 import type { CallerCaches, EngineComponent } from "./engine-component.ts";
+import type { LinkComponents } from "./link-components.ts";
 import { createMaintenance, createUsageRollUp } from "./maintenance.ts";
 import type { ProviderComponents } from "./provider-components.ts";
 import type { ServiceAddress } from "./service-address.ts";
@@ -30,11 +30,10 @@ export type HttpComponents = Pick<
 /** What pages and HTTP use besides the dependencies of the components. */
 export type HttpParts = EngineComponent &
   ProviderComponents &
-  Pick<Components, "admin"> & { address: ServiceAddress; caches: Connection<CallerCaches> };
+  LinkComponents &
+  Pick<Components, "admin"> & { address: ServiceAddress; caches: Connection<CallerCaches>; mode: Mode };
 
 type CommonParts = HttpParts & {
-  mode: Mode;
-  links: Links;
   sessions: Sessions;
   /** Creates a listener to committed mutations. */
   listenToCommits: ReturnType<typeof createCommitListeners>;
@@ -170,29 +169,12 @@ const addHttp = (list: ComponentList, deps: ComponentsDeps, parts: HttpParts, { 
   };
 };
 
-const createCommonParts = async ({ settings, clock, store }: ComponentsDeps, parts: HttpParts): Promise<CommonParts> => ({
-  ...parts,
-  mode: await store.mode(),
-  links: createSignedLinks({
-    secretHex: await store.secret("links"),
-    baseUrl: parts.address.baseUrl,
-    validS: settings.limits.file_link_ttl_s,
-    clock,
-  }),
-  sessions: createSessions({ reads: store, post: parts.engine.post, clock }),
-  listenToCommits: createCommitListeners(parts.engine.watch),
-});
-
-export const createHttpComponents = async (
-  list: ComponentList,
-  deps: ComponentsDeps,
-  parts: HttpParts,
-): Promise<HttpComponents> => {
+export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, parts: HttpParts): HttpComponents => {
   const { settings, clock, log, store } = deps;
-  const { engine, address } = parts;
+  const { engine, address, mode } = parts;
   const { post } = engine;
-  const common = await createCommonParts(deps, parts);
-  const { mode, sessions } = common;
+  const sessions = createSessions({ reads: store, post, clock });
+  const common = { ...parts, sessions, listenToCommits: createCommitListeners(engine.watch) };
   const inspector = createInspectorComponent(deps, common);
   const checkout = createCheckout({ settings, clock, log, reads: store, mode, post, baseUrl: address.baseUrl });
   const rollUpUsage = createUsageRollUp({ reads: store, post, breathe });

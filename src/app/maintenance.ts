@@ -2,10 +2,11 @@
 
 import { rollUpUsage } from "../admin/roll-up-usage.ts";
 import type { Clock } from "../domain/clock.ts";
+import { StoreFull } from "../domain/commit-errors.ts";
+import type { Mutation, Principal, ResultOf } from "../domain/mutations.ts";
+import type { KeyNetwork } from "../domain/types.ts";
 import { StorageUnavailable } from "../files/port.ts";
 import type { Log } from "../logging/events.ts";
-import type { Mutation, Principal, ResultOf } from "../domain/mutations.ts";
-import { StoreFull } from "../domain/commit-errors.ts";
 import type { StoreReads } from "../store/store.ts";
 
 export type MaintenanceDeps = {

@@ -6,6 +6,7 @@ import { type CrashLoop, createCrashLoopGuard } from "../generations/crash-loop-
 import { createStuck, type Stuck } from "../generations/stuck.ts";
 import { providerFacts } from "../providers/providers.ts";
 import { createInventory, type Inventory } from "../routing/inventory.ts";
+import type { Mode } from "../store/store.ts";
 import { type ComponentList, createComponentList } from "./component-list.ts";
 import { createConnection } from "./connection.ts";
 import { type CurrentConfig, createCurrentConfig } from "./current-config.ts";
@@ -13,6 +14,7 @@ import { createDrain } from "./drain.ts";
 import { type CallerCaches, createEngineComponent, type EngineComponent } from "./engine-component.ts";
 import { createFileSweeper } from "./file-sweeper.ts";
 import { createHttpComponents } from "./http-components.ts";
+import { createLinkComponents } from "./link-components.ts";
 import { createPeriodicWork } from "./periodic-work.ts";
 import { startChecks } from "./preflight-checks.ts";
 import { createProviderComponents } from "./provider-components.ts";
@@ -26,42 +28,34 @@ import { openStorage, type StorageComponents } from "./storage-components.ts";
 /** Exit code after an unknown commit outcome; recovery decides after the restart. */
 const EXIT_UNKNOWN_OUTCOME = 70;
 
+type AdminParts = EngineComponent & Pick<Components, "providers"> & { mode: Mode };
+
 /** Creates the function that loads and creates the admin service. */
-const createAdmin =
-  (
-    { store, clock, vault, inventory }: ComponentsDeps,
-    { engine, rekeyed }: EngineComponent,
-    providers: Components["providers"],
-  ) =>
-  async (): Promise<AdminService> => {
+const createAdmin = ({ store, clock, vault, inventory }: ComponentsDeps, { engine, rekeyed, providers, mode }: AdminParts) => {
+  const deps = { reads: store, post: engine.post, mode, clock, submit: engine.submit, decide: engine.decide };
+  return async (): Promise<AdminService> => {
     const { createAdminService } = await import("../admin/admin-service.ts");
-    return createAdminService({
-      reads: store,
-      post: engine.post,
-      mode: await store.mode(),
-      clock,
-      submit: engine.submit,
-      decide: engine.decide,
-      inventory,
-      vault,
-      rekeyed,
-      providers: () => Promise.resolve(providers),
-    });
+    return createAdminService({ ...deps, inventory, vault, rekeyed, providers: () => Promise.resolve(providers) });
   };
+};
 
 /** Constructs everything behind storage; the tests construct it with their own storage and clock. */
 export const createComponents = async (list: ComponentList, deps: ComponentsDeps): Promise<Components> => {
   const { settings, clock, log, store, storage } = deps;
+  const mode = await store.mode();
   const address = createServiceAddress(settings.server.public_url);
+  const links = await createLinkComponents(deps, address);
   // Commits invalidate caches of the HTTP server and of the console, which in turn need the engine.
   const caches = createConnection<CallerCaches>("caches of callers and users");
   const provided = await createProviderComponents(list, deps);
   const { providers } = provided;
-  const engineComponent = await createEngineComponent(list, deps, { ...provided, address, caches });
+  const parts = { ...provided, ...links, address, caches, mode };
+  const engineComponent = await createEngineComponent(list, deps, parts);
   const { engine, membership, rekeyed, rekeyedAll } = engineComponent;
   const { leaseKeeper } = membership;
-  const admin = createAdmin(deps, engineComponent, providers);
-  const pages = await createHttpComponents(list, deps, { ...provided, ...engineComponent, address, caches, admin });
+  const admin = createAdmin(deps, { ...engineComponent, providers, mode });
+  // From here on nothing waits, because the engine already reports to the caches.
+  const served = createHttpComponents(list, deps, { ...parts, ...engineComponent, admin });
   const { files, spool, outcomes, copies } = storage;
   // One node of a cluster does it for all.
   const isFirst = () => leaseKeeper?.isFirst() ?? true;
@@ -69,7 +63,7 @@ export const createComponents = async (list: ComponentList, deps: ComponentsDeps
   const noticeMs = settings.server.drain_notice_s * 1000;
   return {
     ...engine,
-    ...pages,
+    ...served,
     address,
     leaseKeeper,
     sweep,
@@ -78,7 +72,7 @@ export const createComponents = async (list: ComponentList, deps: ComponentsDeps
     rekeyed,
     rekeyedAll,
     drain: async (longestMs) => {
-      pages.drain(longestMs);
+      served.drain(longestMs);
       await Promise.all([engine.drain(longestMs), membership.leave(Math.min(longestMs, noticeMs))]);
     },
   };

@@ -1,5 +1,6 @@
 // Start of the service: it listens, recovers open generations and logs both.
 import type { Settings } from "../config/schema.ts";
+import { StoreUnknown } from "../domain/commit-errors.ts";
 import type { ResultStorage } from "../files/create-storage.ts";
 import type { CrashLoop } from "../generations/crash-loop-guard.ts";
 import { logRestoredState } from "../generations/restored-state.ts";
@@ -7,7 +8,6 @@ import type { Log } from "../logging/events.ts";
 import { hasCredential, NO_KEY } from "../providers/credentials.ts";
 import type { Dialects } from "../providers/dialect/load.ts";
 import { knownAccounts } from "../routing/load-catalogue.ts";
-import { StoreUnknown } from "../domain/commit-errors.ts";
 import type { Store } from "../store/store.ts";
 import type { ComponentList } from "./component-list.ts";
 import { logMaintenanceFailure } from "./maintenance.ts";

@@ -1,0 +1,20 @@
+// Signed links of the service: to result files for clients, and to pinned inputs for providers.
+import { createSignedInputLinks, type InputLinks } from "../files/signed-input-links.ts";
+import { createSignedLinks, type Links } from "../files/signed-links.ts";
+import type { ServiceAddress } from "./service-address.ts";
+import type { ComponentsDeps } from "./service-types.ts";
+
+export type LinkComponents = { links: Links; inputLinks: InputLinks };
+
+export const createLinkComponents = async (
+  { settings, clock, store }: ComponentsDeps,
+  { baseUrl }: ServiceAddress,
+): Promise<LinkComponents> => ({
+  links: createSignedLinks({
+    secretHex: await store.secret("links"),
+    baseUrl,
+    validS: settings.limits.file_link_ttl_s,
+    clock,
+  }),
+  inputLinks: createSignedInputLinks(await store.secret("inputs"), clock.nowMs),
+});
