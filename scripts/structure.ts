@@ -3,14 +3,15 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { Glob } from "bun";
+import { cyclesOf } from "../test/tidy/cycles.ts";
 
 const HELP = `Usage: npm run structure -- [--json]
 
 Prints figures of the source structure:
   lines              lines of TypeScript in src, actors and catalogue, without the torture programs
   long functions     files that biome.json exempts from the limit of 60 lines
-  module circles     groups of modules that load each other
-  folder circles     groups of folders that import each other, types included
+  module circles     circles of modules that load each other
+  folder circles     circles of folders that import each other, types included
   composition roots  modules that construct components of several folders, and that a program or the test harness calls
   files to 202       files of which a submission executes lines, from its bytes to its response
 
@@ -33,9 +34,9 @@ const SOURCES = ["src", "actors", "catalogue"]
 const TESTS = [...new Glob("test/**/*.ts").scanSync({ cwd: root })].sort();
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
-type Graph = Map<string, Set<string>>;
-const graphOf = (nameOf: (path: string) => string, withTypes: boolean): Graph => {
-  const graph: Graph = new Map();
+/** Imports between modules or, by `nameOf`, between their folders. */
+const graphOf = (nameOf: (path: string) => string, withTypes: boolean): Map<string, Set<string>> => {
+  const graph = new Map<string, Set<string>>();
   for (const path of SOURCES)
     for (const [, type, target = ""] of read(path).matchAll(/^\s*(?:import|export)\s(type\s)?[^;]*?from\s+"(\.[^"]+)"/gm)) {
       const to = nameOf(relative(root, resolve(root, dirname(path), target)));
@@ -44,26 +45,6 @@ const graphOf = (nameOf: (path: string) => string, withTypes: boolean): Graph =>
       graph.set(from, (graph.get(from) ?? new Set()).add(to));
     }
   return graph;
-};
-
-const reachable = (graph: Graph, from: string): Set<string> => {
-  const seen = new Set<string>();
-  const waiting = [...(graph.get(from) ?? [])];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    if (seen.has(next)) continue;
-    seen.add(next);
-    waiting.push(...(graph.get(next) ?? []));
-  }
-  return seen;
-};
-/** Groups of two or more members that reach each other. */
-const circlesOf = (graph: Graph): string[][] => {
-  const reach = new Map([...graph.keys()].map((name) => [name, reachable(graph, name)]));
-  const groups = [...graph.keys()].map((name) =>
-    [...(reach.get(name) ?? [])].filter((other) => other !== name && reach.get(other)?.has(name)).concat(name),
-  );
-  const named = groups.filter((group) => group.length > 1).map((group) => group.sort().join(" "));
-  return [...new Set(named)].map((group) => group.split(" "));
 };
 
 /** A module that calls factories of this many other folders constructs components of several folders. */
@@ -138,8 +119,8 @@ const figures = {
   files: SOURCES.length,
   lines: SOURCES.reduce((sum, path) => sum + read(path).split("\n").length - 1, 0),
   filesWithLongFunctions: exempt,
-  moduleCircles: circlesOf(graphOf((path) => path, false)),
-  folderCircles: circlesOf(graphOf(folderOf, true)),
+  moduleCircles: cyclesOf(graphOf((path) => path, false)),
+  folderCircles: cyclesOf(graphOf(folderOf, true)),
   compositionRoots: compositionRoots(),
   filesOfSubmission: filesOfSubmission(),
 };
@@ -153,12 +134,12 @@ else {
   say(
     "module circles",
     figures.moduleCircles.length,
-    figures.moduleCircles.map((group) => group.join(" ")),
+    figures.moduleCircles.map((circle) => circle.join(" ")),
   );
   say(
     "folder circles",
     figures.folderCircles.length,
-    figures.folderCircles.map((group) => group.join(" ")),
+    figures.folderCircles.map((circle) => circle.join(" ")),
   );
   say("composition roots", figures.compositionRoots.length, figures.compositionRoots);
   say("files to 202", figures.filesOfSubmission.length, figures.filesOfSubmission);
