@@ -104,10 +104,11 @@ describe("a transition", () => {
   const capture = (n: number, credits: number, changes: Partial<ApplyTransition> = {}) =>
     packed({ ...capturedMutation(admitted.seq, 2, n, credits), ...changes });
   const transitionState = (changes: Partial<TransitionState> = {}, version = 1): TransitionState => ({
-    generation: { record: { ...admittedRecord(admitted), status: "running", attempts: 1 }, version, isOwned: true },
+    generation: { record: { ...admittedRecord(admitted), status: "running", attempts: 1 }, version },
+    isOwned: true,
     head: { ...HEAD, availableCredits: 0, heldCredits: 110, inProgress: 1 },
     attempt: { priceCredits: PRICES.a, isDelivered: false },
-    meter: () => null,
+    meterOf: () => null,
     ...changes,
   });
   const decided = (mutation: PackedStep, changes: Partial<TransitionState> = {}) =>
@@ -134,7 +135,7 @@ describe("a transition", () => {
   });
 
   test("that releases gives back the whole hold to balance and spend limit", () => {
-    const { writes } = decided(packed(releasedMutation(admitted.seq, 2)), { meter: () => METER });
+    const { writes } = decided(packed(releasedMutation(admitted.seq, 2)), { meterOf: () => METER });
     expect(writes?.transfers.map(({ kind, credits, progress }) => [kind, credits, progress])).toEqual([["release", 110, -1]]);
     expect(writes?.spend).toEqual({ meterSeq: 7, day: dayOf(NOW_MS), credits: -110 });
   });
@@ -169,10 +170,10 @@ describe("a transition", () => {
   });
 
   test("of the whole hold returns nothing to the spend limit, which is not read", () => {
-    const meter = () => {
+    const meterOf = () => {
       throw new Error("the spend limit is read");
     };
-    const { writes } = decided(capture(1, 110), { attempt: { priceCredits: 110, isDelivered: false }, meter });
+    const { writes } = decided(capture(1, 110), { attempt: { priceCredits: 110, isDelivered: false }, meterOf });
     expect(writes).toMatchObject({ spend: null, transfers: [{ kind: "capture", credits: 110 }] });
   });
 
@@ -183,7 +184,7 @@ describe("a transition", () => {
   });
 
   test("changes the record if status, message or number of attempts are set, and only then", () => {
-    const generation = { record: { ...admittedRecord(admitted), message: "m" }, version: 1, isOwned: true };
+    const generation = { record: { ...admittedRecord(admitted), message: "m" }, version: 1 };
     const after = (changes: Partial<ApplyTransition>) =>
       decided(packed(stepMutation(admitted.seq, 2, changes)), { generation }).writes;
     expect(after({ message: null })).toMatchObject({ isRecordChanged: true, record: { message: null } });
@@ -200,15 +201,15 @@ describe("a transition", () => {
 
   const { generation } = transitionState();
   const ended = { ...admittedRecord(admitted), completedAtMs: NOW_MS };
-  const stale: [string, TransitionState["generation"]][] = [
-    ["without a generation", undefined],
-    ["of an ended generation", { record: ended, version: 1, isOwned: true }],
-    ["from an older version", generation && { ...generation, version: 2 }],
-    ["from a newer version", generation && { ...generation, version: 0 }],
-    ["of another writer's generation", generation && { ...generation, isOwned: false }],
+  const stale: [string, Partial<TransitionState>][] = [
+    ["without a generation", { generation: undefined }],
+    ["of an ended generation", { generation: { record: ended, version: 1 } }],
+    ["from an older version", { generation: generation && { ...generation, version: 2 } }],
+    ["from a newer version", { generation: generation && { ...generation, version: 0 } }],
+    ["of another writer's generation", { isOwned: false }],
   ];
-  test.each(stale)("%s is stale and writes nothing", (_, stored) => {
-    expect(decided(capture(1, PRICES.a), { generation: stored })).toEqual({ result: { kind: "stale" }, writes: null });
+  test.each(stale)("%s is stale and writes nothing", (_, changes) => {
+    expect(decided(capture(1, PRICES.a), changes)).toEqual({ result: { kind: "stale" }, writes: null });
   });
 
   const rejected: [string, PackedStep, Partial<TransitionState>, RegExp][] = [
@@ -243,7 +244,7 @@ describe("a change of an attempt", () => {
   });
 
   test("may store a request alone", () => {
-    expect(attemptWrites({ n: 1, request: "{}" }, 9)).toEqual({ n: 1, request: "{}", columns: undefined });
+    expect(attemptWrites({ n: 1, request: "{}" }, 9)).toEqual({ n: 1, begin: undefined, columns: undefined, request: "{}" });
   });
 
   test("keeps the URLs of a job and what it omits, and ends a watch with null", () => {

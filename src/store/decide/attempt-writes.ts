@@ -7,8 +7,11 @@ import { MutationRejected } from "../sql/mutation-rejected.ts";
 /** Values that a change sets, by the names of `Attempt`; absent ones stay. */
 export type AttemptColumns = Omit<AttemptChange, "n" | "begin" | "request">;
 /** Up to three writes: `begin` inserts the row of the attempt, `columns` updates it, `request` is stored in its own table. */
-export type AttemptWrites = Pick<AttemptChange, "n" | "begin" | "request"> & {
+export type AttemptWrites = {
+  n: number;
+  begin: AttemptChange["begin"] | undefined;
   columns: AttemptColumns | undefined;
+  request: string | undefined;
 };
 
 /** States of an attempt that has not ended. */
@@ -22,7 +25,7 @@ export const attemptWrites = ({ n, begin, request, ...columns }: AttemptChange, 
   const isUnchanged = Object.keys(columns).length === 0;
   if (isUnchanged && !begin && request === undefined) throw new MutationRejected(`the change of attempt ${n} changes nothing`);
   if (columns.state !== undefined && !UNDER_WAY.has(columns.state)) columns.endedAtMs ??= atMs;
-  return { n, ...(begin && { begin }), ...(request !== undefined && { request }), columns: isUnchanged ? undefined : columns };
+  return { n, begin, columns: isUnchanged ? undefined : columns, request };
 };
 
 /** The stored attempt after its insertion. */

@@ -10,17 +10,16 @@ import { type AttemptWrites, attemptWrites } from "./attempt-writes.ts";
 
 /** The stored rows that a transition depends on. */
 export type TransitionState = {
-  /**
-   * The generation and the version of its last transition. `isOwned`: this writer may continue it; always on SQLite,
-   * on PostgreSQL if its epoch owns the generation.
-   */
-  generation: { record: GenerationRecord; version: number; isOwned: boolean } | undefined;
+  /** The generation and the version of its last transition. */
+  generation: { record: GenerationRecord; version: number } | undefined;
+  /** This writer may continue it: always on SQLite, on PostgreSQL if its epoch owns the generation. */
+  isOwned: boolean;
   /** The balance of the account; read for a settlement only. */
   head: Head | undefined;
   /** The captured attempt before the transition; read for a capture only. */
   attempt: { priceCredits: Credits; isDelivered: boolean } | undefined;
-  /** The spend limit of the API key; read for a settlement that releases credits. */
-  meter: () => { seq: number; fromDay: number } | null;
+  /** Reads the spend limit of the API key; called for a settlement that releases credits. */
+  meterOf: (generationSeq: number) => { seq: number; fromDay: number } | null;
 };
 
 /** The rows to write beside the event and the snapshot. */
@@ -54,7 +53,7 @@ export const decideTransition = (mutation: PackedStep, state: TransitionState): 
   const { generation } = state;
   const { version, settlement, atMs } = mutation;
   if (!generation || generation.record.completedAtMs !== null || generation.version !== version - 1) return STALE;
-  if (!generation.isOwned) return STALE;
+  if (!state.isOwned) return STALE;
   const before = generation.record;
   const fault = snapshotFault(mutation);
   if (fault !== undefined) throw new MutationRejected(fault);
@@ -93,11 +92,11 @@ const capturedAttempt = (
 
 /** The released credits of an ended generation return to the spend limit, on the day of the submission. */
 const returnedSpend = (
-  { createdAtMs, reservedCredits, costCredits }: GenerationRecord,
-  { meter }: Pick<TransitionState, "meter">,
+  { seq, createdAtMs, reservedCredits, costCredits }: GenerationRecord,
+  { meterOf }: Pick<TransitionState, "meterOf">,
 ): Spend | null => {
   const credits = reservedCredits - (costCredits ?? 0);
-  return credits > 0 ? spendOf(meter(), createdAtMs, -credits) : null;
+  return credits > 0 ? spendOf(meterOf(seq), createdAtMs, -credits) : null;
 };
 
 /** The record after the transition is written. */

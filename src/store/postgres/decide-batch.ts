@@ -86,10 +86,11 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
   const transitionState = ({ seq, settlement }: PackedStep): TransitionState => {
     const current = generations.get(seq);
     return {
-      generation: current && { ...current, isOwned: !minds || current.epoch === epoch },
+      generation: current,
+      isOwned: !minds || current?.epoch === epoch,
       head: settlement && current && heads.get(current.record.accountSeq),
       attempt: settlement?.kind === "capture" ? attempts.get(attemptName(seq, settlement.n)) : undefined,
-      meter: () => current?.meter ?? null,
+      meterOf: () => current?.meter ?? null,
     };
   };
   const step = (mutation: PackedStep): TransitionResult => {

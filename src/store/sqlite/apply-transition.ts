@@ -94,10 +94,11 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
   const stateFor = ({ seq, settlement }: PackedStep): TransitionState => {
     const current = generationOf(seq);
     return {
-      generation: current && { ...current, isOwned: true },
+      generation: current,
+      isOwned: true,
       head: settlement && current && money.head(current.record.accountSeq),
       attempt: settlement?.kind === "capture" ? attempts.find(seq, settlement.n) : undefined,
-      meter: () => limits.meterOf(seq),
+      meterOf: limits.meterOf,
     };
   };
 
