@@ -11,11 +11,16 @@ export type Component = {
 };
 
 export type ComponentList = {
+  /** @throws after the start, because the component would never start, which is a defect */
   add: (component: Component) => void;
-  /** Starts in order. @throws the error of the first start that fails, after everything that runs has been stopped */
+  /**
+   * Starts in order. @throws the error of the first start that fails, after everything that runs has been stopped; an error if the
+   * list was stopped meanwhile
+   */
   start: () => Promise<void>;
   /**
-   * Stops in reverse, each component once and after the one before it has stopped. A second call waits for nothing new.
+   * Stops in reverse, each component once and after the one before it has stopped. A start in progress ends first, and starts
+   * nothing more. Every call returns the same promise.
    * @throws the first error of a stop, after all components were stopped
    */
   stop: () => Promise<void>;
@@ -25,7 +30,10 @@ export const createComponentList = (): ComponentList => {
   const added: Component[] = [];
   /** Components to stop, in the order in which they began to run. */
   const running: Component[] = [];
-  const stop = async (): Promise<void> => {
+  let starting: Promise<void> | null = null;
+  let stopping: Promise<void> | null = null;
+
+  const stopRunning = async (): Promise<void> => {
     const faults: unknown[] = [];
     for (let last = running.pop(); last !== undefined; last = running.pop())
       try {
@@ -35,22 +43,35 @@ export const createComponentList = (): ComponentList => {
       }
     if (faults.length > 0) throw faults[0];
   };
+  const startAdded = async (): Promise<void> => {
+    for (let next = added.shift(); next !== undefined; next = added.shift())
+      try {
+        await next.start?.();
+        running.push(next);
+      } catch (fault) {
+        // The caller reports why the start failed; errors of the stop are its consequences.
+        await stopRunning().catch(() => undefined);
+        throw fault;
+      }
+    if (stopping) throw new Error("the service was stopped during its start");
+  };
+  const stopAll = async (): Promise<void> => {
+    added.length = 0;
+    await starting?.catch(() => undefined);
+    await stopRunning();
+  };
   return {
     add: (component) => {
-      if (component.start === undefined) running.push(component);
-      else added.push(component);
+      if (starting) throw new Error(`${component.name}: is added after the start`);
+      (component.start === undefined ? running : added).push(component);
     },
-    start: async () => {
-      for (let next = added.shift(); next !== undefined; next = added.shift())
-        try {
-          await next.start?.();
-          running.push(next);
-        } catch (fault) {
-          // The caller reports why the start failed; errors of the stop are its consequences.
-          await stop().catch(() => undefined);
-          throw fault;
-        }
+    start: () => {
+      starting ??= startAdded();
+      return starting;
     },
-    stop,
+    stop: () => {
+      stopping ??= stopAll();
+      return stopping;
+    },
   };
 };

@@ -41,8 +41,11 @@ export const createDrain = ({ settings, log, telemetry, components, periodicWork
     const left = openWork();
     // A full disk keeps the count, which only slows the next start.
     await crashLoop?.stopped().catch(() => undefined);
-    await list.stop();
-    log("service stopped", { ...left, dur_ms: Math.round(performance.now() - startedMs) });
-    await telemetry.flush();
+    try {
+      await list.stop();
+    } finally {
+      log("service stopped", { ...left, dur_ms: Math.round(performance.now() - startedMs) });
+      await telemetry.flush();
+    }
   };
 };

@@ -35,7 +35,7 @@ const createRekey = ({ providers }: ProviderComponents, engine: () => Engine): P
 
 /** Called when the admin service of another node changed keys, accounts, users or credentials. */
 const createRemoteChange = (
-  { readCredentials, log }: ComponentsDeps,
+  { renewCredentials, log }: ComponentsDeps,
   caches: Connection<CallerCaches>,
   activate: (keys: Settings["providers"]) => unknown,
 ) => {
@@ -44,7 +44,7 @@ const createRemoteChange = (
     const { callersChanged, usersChanged } = caches.target();
     callersChanged();
     usersChanged();
-    readCredentials?.().then(activate).catch(failed);
+    renewCredentials?.(activate).catch(failed);
   };
 };
 
@@ -78,15 +78,15 @@ export const createEngineComponent = async (
 ): Promise<EngineComponent> => {
   const { settings, clock, log, store, storage } = deps;
   // A cluster reports takeovers to the engine, and the engine asks it for the lease.
-  const connection = createConnection<Engine>("engine");
-  const rekey = createRekey(parts, connection.target);
+  const engineConnection = createConnection<Engine>("engine");
+  const rekey = createRekey(parts, engineConnection.target);
   const membership = createMembership({
     node: store.node,
     reads: store,
     clock,
     log,
     ended: deps.unknownOutcome,
-    engine: connection.target,
+    engine: engineConnection.target,
     changed: createRemoteChange(deps, parts.caches, rekey.rekeyedAll),
   });
   const engine = await createEngine({
@@ -117,7 +117,7 @@ export const createEngineComponent = async (
     callersChanged: () => parts.caches.target().callersChanged(),
     usersChanged: () => parts.caches.target().usersChanged(),
   });
-  connection.connect(engine);
+  engineConnection.connect(engine);
   // Work that waits for the lease is stopped with it, because an unavailable store must not delay the exit.
   list.add({ name: "engine", stop: () => Promise.all([engine.stop(), membership.leaseKeeper?.stop()]) });
   return { engine, membership, ...rekey };

@@ -134,9 +134,9 @@ const createSupervisor = (deps: GenerationsDeps, { effects, pendingOutcomes, lat
 export const createEngineGenerations = (deps: GenerationsDeps): EngineGenerations => {
   const { post, log, store } = deps;
   // The supervisor performs effects, and effects report their outcomes to the supervisor.
-  const outcomes = createConnection<Supervisor>("supervisor");
+  const supervisorConnection = createConnection<Supervisor>("supervisor");
   const pendingOutcomes = pendingOutcomesOf(deps);
-  const effects = createEffects(deps, pendingOutcomes, (seq, event) => outcomes.target().report(seq, event));
+  const effects = createEffects(deps, pendingOutcomes, (seq, event) => supervisorConnection.target().report(seq, event));
   const abandon = (seq: number, n: number) => {
     effects.perform(seq, { type: "effect.cancel", n });
     effects.perform(seq, { type: "effect.watch", n });
@@ -144,6 +144,6 @@ export const createEngineGenerations = (deps: GenerationsDeps): EngineGeneration
   const late = createLateResults({ post, abandon, log, recordOf: store.generationBySeq });
   const lateReport = createLateReports(late, pendingOutcomes?.dealtWith);
   const supervisor = createSupervisor(deps, { effects, pendingOutcomes, lateReport });
-  outcomes.connect(supervisor);
+  supervisorConnection.connect(supervisor);
   return { supervisor, effects, late, pendingOutcomes };
 };

@@ -24,7 +24,7 @@ export type HttpComponents = Pick<
   "http" | "issueToken" | "checkout" | "operating" | "generationService" | "upkeep"
 > & {
   /** Ends the streams of the console; other responses have `longestMs` to end. */
-  drain: (longestMs: number) => void;
+  beginDrain: (longestMs: number) => void;
 };
 
 /** What pages and HTTP use besides the dependencies of the components. */
@@ -180,9 +180,9 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
   const rollUpUsage = createUsageRollUp({ reads: store, post, breathe });
   const operating = createOperatorReads(deps, common);
   // The HTTP server serves the console, whose streams use the server.
-  const connection = createConnection<Http>("HTTP server");
+  const httpConnection = createConnection<Http>("HTTP server");
   const closing = new AbortController();
-  const generationService = createGenerationService(deps, common, { http: connection.target, closing: closing.signal });
+  const generationService = createGenerationService(deps, common, { http: httpConnection.target, closing: closing.signal });
   const answerConsole = createConsole({
     settings,
     clock,
@@ -201,9 +201,9 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
     passwordCost: deps.passwordCost,
   });
   const http = createHttp(deps, common, { checkout, inspector, answerConsole });
-  connection.connect(http);
+  httpConnection.connect(http);
   parts.caches.connect({ callersChanged: http.callersChanged, usersChanged: sessions.forget });
   const upkeep = createMaintenance({ reads: store, post, clock, log, keys: http.keyUse, rollUpUsage });
-  const drain = addHttp(list, deps, parts, { http, inspector, closing });
-  return { http, issueToken: inspector.issueToken, checkout, operating, generationService, upkeep, drain };
+  const beginDrain = addHttp(list, deps, parts, { http, inspector, closing });
+  return { http, issueToken: inspector.issueToken, checkout, operating, generationService, upkeep, beginDrain };
 };

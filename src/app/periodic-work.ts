@@ -63,7 +63,7 @@ export const createPeriodicWork = async (deps: PeriodicWorkDeps): Promise<Period
   add("heartbeats", BEAT_MS, createHeartbeat(deps));
   const lineage = lineageFrom(await store.secret(LINEAGE));
   const nightly = createNightly({ settings, clock, log, version: packageJson.version, lineage });
-  list.add({ name: "nightly backups", start: nightly.start });
+  list.add({ name: "nightly backups", start: nightly.start, stop: () => nightly.stop(0) });
   add("deletion of files", SWEEP_MS, sweep);
   add("maintenance", UPKEEP_MS, async () => {
     await upkeep.noteKeyUse();

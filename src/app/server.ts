@@ -39,7 +39,7 @@ const createAdmin = ({ store, clock, vault, inventory }: ComponentsDeps, { engin
   };
 };
 
-/** Constructs everything behind storage; the tests construct it with their own storage and clock. */
+/** Constructs everything except storage, clock and periodic work; the tests pass their own storage and clock. */
 export const createComponents = async (list: ComponentList, deps: ComponentsDeps): Promise<Components> => {
   const { settings, clock, log, store, storage } = deps;
   const mode = await store.mode();
@@ -72,7 +72,7 @@ export const createComponents = async (list: ComponentList, deps: ComponentsDeps
     rekeyed,
     rekeyedAll,
     drain: async (longestMs) => {
-      served.drain(longestMs);
+      served.beginDrain(longestMs);
       await Promise.all([engine.drain(longestMs), membership.leave(Math.min(longestMs, noticeMs))]);
     },
   };
@@ -171,7 +171,7 @@ export const createServer = async (settings: Settings, options: ServerOptions): 
       takingUp: crashLoop?.takingUp,
       unknownOutcome,
       // A simulated provider has a fixed credential.
-      ...(simulate ? {} : { readCredentials: async () => keyring.next(await store.providerKeys()).providers }),
+      ...(simulate ? {} : { renewCredentials: async (activate) => activate(keyring.next(await store.providerKeys()).providers) }),
     });
     addStartup(list, { ...options, settings: keyed, dialects, log, store, storage, components, crashLoop, unknownOutcome });
     const periodicWork = await createPeriodicWork({ settings, clock, log, store, components });

@@ -8,7 +8,9 @@ export type ServiceAddress = {
   listensAt: (url: string) => void;
 };
 
-export const createServiceAddress = (publicUrl: string): ServiceAddress => {
+/** @param configured `server.public_url`; empty for the URL at which the service listens */
+export const createServiceAddress = (configured: string): ServiceAddress => {
+  const publicUrl = configured.replace(/\/+$/, "");
   let ownUrl = "";
   return {
     baseUrl: () => (publicUrl === "" ? ownUrl : publicUrl),

@@ -46,7 +46,7 @@ export type ComponentsDeps = Pick<EngineDeps, "stuck" | "takingUp" | "unknownOut
   vault: Vault;
   inventory: Inventory;
   /** Reads the provider credentials again, after another node may have changed them; absent: they do not change. */
-  readCredentials?: () => Promise<Settings["providers"]>;
+  renewCredentials?: (activate: (keys: Settings["providers"]) => void) => Promise<void>;
   /** Overrides the timeouts of provider calls. */
   callTimes?: Partial<CallTimes>;
   /** Media options of tests, and the switch of the SSRF guard's test. */

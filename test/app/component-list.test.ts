@@ -82,6 +82,26 @@ test("a second stop does not stop a component again", async () => {
   expect(calls).toEqual(["start store", "stop store"]);
 });
 
+test("two stops at the same time stop each component once and in order", async () => {
+  const { list, calls } = openList({ name: "store", stop: () => Bun.sleep(5) }, { name: "engine", stop: () => Bun.sleep(5) });
+  await Promise.all([list.stop(), list.stop().then(() => calls.push("stopped"))]);
+  expect(calls).toEqual(["stop engine", "stop store", "stopped"]);
+});
+
+test("a stop during the start waits for the component that starts, starts nothing more and fails the start", async () => {
+  const { list, calls } = openList({ name: "listener", start: () => Bun.sleep(5) }, { name: "recovery", start: nothing });
+  const started = list.start().catch(String);
+  await list.stop();
+  expect(await started).toBe("Error: the service was stopped during its start");
+  expect(calls).toEqual(["start listener", "stop listener"]);
+});
+
+test("a component that is added after the start is a defect", async () => {
+  const { list } = openList();
+  await list.start();
+  expect(() => list.add({ name: "backups", start: nothing })).toThrow("backups: is added after the start");
+});
+
 test("a connection returns its component, and throws if it is used too early or connected twice", () => {
   const supervisor = createConnection<{ report(): string }>("supervisor");
   expect(supervisor.target).toThrow("supervisor: is used before it is connected");

@@ -108,10 +108,10 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
     await mine.cross("boot: database opened");
     const crashLoop = shared ? null : openAlone(mine, store);
     const epoch = store.node?.epoch ?? 0;
-    const connection = createConnection<Engine>("engine");
+    const engineConnection = createConnection<Engine>("engine");
     const membership: Membership = createMembership({
       ...{ node: store.node, clock: mine.clock, monoMs: mine.monoMs, log: log(mine) },
-      engine: connection.target,
+      engine: engineConnection.target,
       reads: { nodes: UNASKED_OF_NODES, newestGeneration: store.newestGeneration },
       changed: () => undefined,
       ended: () => kill("ended by another node"),
@@ -186,7 +186,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       callersChanged: () => undefined,
       usersChanged: () => undefined,
     });
-    connection.connect(joined);
+    engineConnection.connect(joined);
     await crashLoop?.begin();
     await joined.recover();
     await leaseKeeper?.begin();
