@@ -1,4 +1,4 @@
-// Component list: starts components in order and stops them in reverse.
+// Component list: starts components in order and stops them in the reverse order in which they began to run.
 
 /**
  * A part of the service. A component without `start` runs from its construction on, so it is stopped even if the list never
@@ -19,7 +19,7 @@ export type ComponentList = {
    */
   start: () => Promise<void>;
   /**
-   * Stops in reverse, each component once and after the one before it has stopped. A start in progress ends first, and starts
+   * Stops in the reverse order in which components began to run, each once and after the one before it has stopped. A start in progress ends first, and starts
    * nothing more. Every call returns the same promise.
    * @throws the first error of a stop, after all components were stopped
    */
@@ -27,7 +27,7 @@ export type ComponentList = {
 };
 
 export const createComponentList = (): ComponentList => {
-  const added: Component[] = [];
+  const toStart: Component[] = [];
   /** Components to stop, in the order in which they began to run. */
   const running: Component[] = [];
   let starting: Promise<void> | null = null;
@@ -44,7 +44,7 @@ export const createComponentList = (): ComponentList => {
     if (faults.length > 0) throw faults[0];
   };
   const startAdded = async (): Promise<void> => {
-    for (let next = added.shift(); next !== undefined; next = added.shift())
+    for (let next = toStart.shift(); next !== undefined; next = toStart.shift())
       try {
         await next.start?.();
         running.push(next);
@@ -56,14 +56,14 @@ export const createComponentList = (): ComponentList => {
     if (stopping) throw new Error("the service was stopped during its start");
   };
   const stopAll = async (): Promise<void> => {
-    added.length = 0;
+    toStart.length = 0;
     await starting?.catch(() => undefined);
     await stopRunning();
   };
   return {
     add: (component) => {
       if (starting) throw new Error(`${component.name}: is added after the start`);
-      (component.start === undefined ? running : added).push(component);
+      (component.start === undefined ? running : toStart).push(component);
     },
     start: () => {
       starting ??= startAdded();

@@ -42,6 +42,7 @@ const createRecovery = ({ log, store, storage, components, crashLoop, unknownOut
 /** The service answers polls and replays when it listens, and submissions after recovery has read the store. */
 export const addStartup = (list: ComponentList, deps: StartupDeps): void => {
   const { settings, dialects, simulate, log, components } = deps;
+  // The component "HTTP server" closes the port.
   list.add({
     name: "listener",
     start: async () => {

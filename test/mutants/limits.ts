@@ -24,7 +24,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "src/store/decide/transition.ts",
-        find: "spend: settlement ? returnedSpend(record, state) : null",
+        find: "spend: settlement ? returnedSpend(record, rows) : null",
         put: "spend: null",
       },
     ],

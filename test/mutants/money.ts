@@ -234,8 +234,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: TRANSITION,
-        find: "(state.head?.owedCredits ?? 0) > 0",
-        put: "(state.head?.owedCredits ?? 0) < 0",
+        find: "(head?.owedCredits ?? 0) > 0",
+        put: "(head?.owedCredits ?? 0) < 0",
       },
     ],
     killer: "ledger",

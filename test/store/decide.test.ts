@@ -3,9 +3,9 @@ import { describe, expect, test } from "bun:test";
 import { dayOf } from "../../src/domain/calendar.ts";
 import type { AdmitGeneration } from "../../src/domain/mutations.ts";
 import type { ApplyTransition } from "../../src/domain/transition.ts";
-import { type AdmissionState, decideAdmission } from "../../src/store/decide/admission.ts";
+import { type AdmissionRows, decideAdmission } from "../../src/store/decide/admission.ts";
 import { attemptWrites, begunAttempt, changedAttempt } from "../../src/store/decide/attempt-writes.ts";
-import { decideTransition, type TransitionState } from "../../src/store/decide/transition.ts";
+import { decideTransition, type TransitionRows } from "../../src/store/decide/transition.ts";
 import { chainStart, type Head } from "../../src/store/sql/ledger.ts";
 import { MutationRejected } from "../../src/store/sql/mutation-rejected.ts";
 import { admittedRecord, type PackedAdmit, type PackedStep, pack } from "../../src/store/sql/serialized-mutations.ts";
@@ -24,7 +24,7 @@ const HEAD: Head = {
 const METER = { seq: 7, fromDay: 0, limits: [["month", 200]] as const };
 
 const admission = (changes: Partial<AdmitGeneration> = {}) => pack(admitMutation(ACCOUNT, changes)) as PackedAdmit;
-const admissionState = (changes: Partial<AdmissionState> = {}): AdmissionState => ({
+const admissionState = (changes: Partial<AdmissionRows> = {}): AdmissionRows => ({
   head: HEAD,
   known: undefined,
   bound: undefined,
@@ -43,7 +43,7 @@ describe("an admission", () => {
   });
 
   const spent = (credits: number) => ({ bound: { expiresAtMs: null, meter: METER }, spentSince: () => credits });
-  const refusals: [string, Partial<AdmissionState>, string][] = [
+  const refusals: [string, Partial<AdmissionRows>, string][] = [
     ["one missing credit", { head: { ...HEAD, availableCredits: 109 } }, "insufficient_credits"],
     ["a debt", { head: { ...HEAD, owedCredits: 1 } }, "owed"],
     ["the last place taken", { head: { ...HEAD, inProgress: 1000 } }, "concurrency_limit"],
@@ -57,7 +57,7 @@ describe("an admission", () => {
   test("reports the first violated rule: expiry, places, spend limit, debt, balance", () => {
     const broke: Head = { ...HEAD, availableCredits: 0, owedCredits: 5, inProgress: 1000 };
     const all = { ...spent(200), head: broke };
-    const kindOf = (changes: Partial<AdmissionState>) => decideAdmission(admission(), admissionState(changes)).result.kind;
+    const kindOf = (changes: Partial<AdmissionRows>) => decideAdmission(admission(), admissionState(changes)).result.kind;
     expect([
       kindOf({ ...all, bound: { expiresAtMs: 0, meter: METER } }),
       kindOf(all),
@@ -103,21 +103,21 @@ describe("a transition", () => {
   const packed = (mutation: ApplyTransition) => pack(mutation) as PackedStep;
   const capture = (n: number, credits: number, changes: Partial<ApplyTransition> = {}) =>
     packed({ ...capturedMutation(admitted.seq, 2, n, credits), ...changes });
-  const transitionState = (changes: Partial<TransitionState> = {}, version = 1): TransitionState => ({
+  const transitionState = (changes: Partial<TransitionRows> = {}, version = 1): TransitionRows => ({
     generation: { record: { ...admittedRecord(admitted), status: "running", attempts: 1 }, version },
     isOwned: true,
     head: { ...HEAD, availableCredits: 0, heldCredits: 110, inProgress: 1 },
-    attempt: { priceCredits: PRICES.a, isDelivered: false },
+    captured: { priceCredits: PRICES.a, isDelivered: false },
     meterOf: () => null,
     ...changes,
   });
-  const decided = (mutation: PackedStep, changes: Partial<TransitionState> = {}) =>
+  const decided = (mutation: PackedStep, changes: Partial<TransitionRows> = {}) =>
     decideTransition(mutation, transitionState(changes));
 
   test("that begins an attempt changes the record and writes the attempt, without a transfer", () => {
     const { result, writes } = decideTransition(packed(startedMutation(admitted)), transitionState({}, 0));
     expect(result).toMatchObject({ kind: "stepped", record: { status: "running", attempts: 1 } });
-    expect(writes).toMatchObject({ isRecordChanged: true, transfers: [], spend: null, repaysDebt: false });
+    expect(writes).toMatchObject({ isOpenRecordChanged: true, transfers: [], spend: null, repaysDebt: false });
     expect(writes?.attempts.map(({ n, columns }) => [n, columns?.state])).toEqual([
       [1, undefined],
       [1, "sending"],
@@ -142,7 +142,7 @@ describe("a transition", () => {
 
   test("marks the captured attempt as delivered exactly once", () => {
     const rowsOf = (mutation: PackedStep, isDelivered = false) =>
-      decided(mutation, { attempt: { priceCredits: PRICES.a, isDelivered } }).writes?.attempts.map(
+      decided(mutation, { captured: { priceCredits: PRICES.a, isDelivered } }).writes?.attempts.map(
         ({ columns }) => columns?.state,
       );
     expect(rowsOf(capture(1, PRICES.a))).toEqual(["delivered"]);
@@ -152,7 +152,7 @@ describe("a transition", () => {
 
   test("that captures an attempt of its own has the price of that attempt", () => {
     const { attemptChanges } = startedMutation(admitted, 1, 2, "b");
-    const { writes } = decided(capture(2, PRICES.b, { attemptChanges }), { attempt: undefined });
+    const { writes } = decided(capture(2, PRICES.b, { attemptChanges }), { captured: undefined });
     expect(writes?.transfers[0]).toMatchObject({ kind: "capture", credits: 90, attemptN: 2 });
   });
 
@@ -173,7 +173,7 @@ describe("a transition", () => {
     const meterOf = () => {
       throw new Error("the spend limit is read");
     };
-    const { writes } = decided(capture(1, 110), { attempt: { priceCredits: 110, isDelivered: false }, meterOf });
+    const { writes } = decided(capture(1, 110), { captured: { priceCredits: 110, isDelivered: false }, meterOf });
     expect(writes).toMatchObject({ spend: null, transfers: [{ kind: "capture", credits: 110 }] });
   });
 
@@ -187,9 +187,9 @@ describe("a transition", () => {
     const generation = { record: { ...admittedRecord(admitted), message: "m" }, version: 1 };
     const after = (changes: Partial<ApplyTransition>) =>
       decided(packed(stepMutation(admitted.seq, 2, changes)), { generation }).writes;
-    expect(after({ message: null })).toMatchObject({ isRecordChanged: true, record: { message: null } });
-    expect(after({ attempts: 2 })).toMatchObject({ isRecordChanged: true, record: { attempts: 2, message: "m" } });
-    expect(after({})).toMatchObject({ isRecordChanged: false, record: { message: "m" } });
+    expect(after({ message: null })).toMatchObject({ isOpenRecordChanged: true, record: { message: null } });
+    expect(after({ attempts: 2 })).toMatchObject({ isOpenRecordChanged: true, record: { attempts: 2, message: "m" } });
+    expect(after({})).toMatchObject({ isOpenRecordChanged: false, record: { message: "m" } });
   });
 
   test("of an account with a debt lets the released credits repay it", () => {
@@ -201,7 +201,7 @@ describe("a transition", () => {
 
   const { generation } = transitionState();
   const ended = { ...admittedRecord(admitted), completedAtMs: NOW_MS };
-  const stale: [string, Partial<TransitionState>][] = [
+  const stale: [string, Partial<TransitionRows>][] = [
     ["without a generation", { generation: undefined }],
     ["of an ended generation", { generation: { record: ended, version: 1 } }],
     ["from an older version", { generation: generation && { ...generation, version: 2 } }],
@@ -212,9 +212,9 @@ describe("a transition", () => {
     expect(decided(capture(1, PRICES.a), changes)).toEqual({ result: { kind: "stale" }, writes: null });
   });
 
-  const rejected: [string, PackedStep, Partial<TransitionState>, RegExp][] = [
+  const rejected: [string, PackedStep, Partial<TransitionRows>, RegExp][] = [
     ["a capture above the price", capture(1, 76), {}, /quoted 75 credits and the capture is 76/],
-    ["a capture of an attempt that never began", capture(3, 75), { attempt: undefined }, /has no attempt 3/],
+    ["a capture of an attempt that never began", capture(3, 75), { captured: undefined }, /has no attempt 3/],
     ["an end with a snapshot", capture(1, 75, { snapshot: "{}" }), {}, /keeps no snapshot/],
     ["no snapshot of an open generation", packed(stepMutation(admitted.seq, 2, { snapshot: null })), {}, /requires a snapshot/],
     ["an end without an account", capture(1, 75), { head: undefined }, /no account 1/],

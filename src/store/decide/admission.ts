@@ -10,7 +10,7 @@ import { admittedRecord, type PackedAdmit } from "../sql/serialized-mutations.ts
 /** An earlier submission with the same idempotency key: its generation and its request. */
 export type KnownSubmission = { record: GenerationRecord; request: FingerprintedRequest };
 /** The stored rows that an admission depends on. */
-export type AdmissionState = {
+export type AdmissionRows = {
   /** The balance of the account; undefined without an account. */
   head: Head | undefined;
   /** The earlier submission with the idempotency key, if there is one. */
@@ -21,7 +21,7 @@ export type AdmissionState = {
   spentSince: (meterSeq: number, day: number) => Credits;
 };
 
-/** The rows to write beside the generation: its hold, and the spending of its key. */
+/** What is written beside the generation: its hold, and the change of the spending of its key. */
 export type AdmissionWrites = { held: Chained; spend: Spend | null };
 type Admitted = Extract<AdmitResult, { kind: "admitted" }>;
 type NotAdmitted = Exclude<AdmitResult, Admitted>;
@@ -35,7 +35,7 @@ const replay = ({ record, request }: KnownSubmission, sent: FingerprintedRequest
 const admissionError = (
   { inProgressLimit, reservedCredits, createdAtMs }: Pick<AdmitGeneration, "inProgressLimit" | "reservedCredits" | "createdAtMs">,
   { inProgress, availableCredits, owedCredits }: Head,
-  { bound, spentSince }: Pick<AdmissionState, "bound" | "spentSince">,
+  { bound, spentSince }: Pick<AdmissionRows, "bound" | "spentSince">,
 ): NotAdmitted | undefined => {
   if (bound && isExpired(bound, createdAtMs)) return { kind: "key_expired" };
   if (inProgress >= inProgressLimit) return { kind: "concurrency_limit" };
@@ -49,12 +49,12 @@ const admissionError = (
  * Decides a submission. A known idempotency key outranks all other rules.
  * @throws MutationRejected without an account, which is a defect of the caller.
  */
-export const decideAdmission = (mutation: PackedAdmit, state: AdmissionState): AdmissionDecision => {
-  const { head, known, bound } = state;
+export const decideAdmission = (mutation: PackedAdmit, rows: AdmissionRows): AdmissionDecision => {
+  const { head, known, bound } = rows;
   const { seq, accountSeq, reservedCredits, createdAtMs } = mutation;
   if (!head) throw new MutationRejected(`there is no account ${accountSeq}`);
   if (known) return { result: replay(known, mutation), writes: null };
-  const refusal = admissionError(mutation, head, state);
+  const refusal = admissionError(mutation, head, rows);
   if (refusal) return { result: refusal, writes: null };
   const held = chain(head, {
     kind: "hold",

@@ -4,7 +4,7 @@ import type { AttemptChange } from "../../domain/transition.ts";
 import type { Attempt, AttemptState } from "../../domain/types.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 
-/** Values that a change sets, by the names of `Attempt`; absent ones stay. */
+/** Values that a change sets, by the names of `Attempt`: absent ones stay, and null ends a watch. */
 export type AttemptColumns = Omit<AttemptChange, "n" | "begin" | "request">;
 /** Up to three writes: `begin` inserts the row of the attempt, `columns` updates it, `request` is stored in its own table. */
 export type AttemptWrites = {

@@ -9,7 +9,7 @@ import type { PackedStep } from "../sql/serialized-mutations.ts";
 import { type AttemptWrites, attemptWrites } from "./attempt-writes.ts";
 
 /** The stored rows that a transition depends on. */
-export type TransitionState = {
+export type TransitionRows = {
   /** The generation and the version of its last transition. */
   generation: { record: GenerationRecord; version: number } | undefined;
   /** This writer may continue it: always on SQLite, on PostgreSQL if its epoch owns the generation. */
@@ -17,7 +17,7 @@ export type TransitionState = {
   /** The balance of the account; read for a settlement only. */
   head: Head | undefined;
   /** The captured attempt before the transition; read for a capture only. */
-  attempt: { priceCredits: Credits; isDelivered: boolean } | undefined;
+  captured: { priceCredits: Credits; isDelivered: boolean } | undefined;
   /** Reads the spend limit of the API key; called for a settlement that releases credits. */
   meterOf: (generationSeq: number) => { seq: number; fromDay: number } | null;
 };
@@ -26,8 +26,8 @@ export type TransitionState = {
 export type TransitionWrites = {
   /** The generation after the transition. */
   record: GenerationRecord;
-  /** Whether status, message or number of attempts of an open generation were set. */
-  isRecordChanged: boolean;
+  /** Whether status, message or number of attempts were set without a settlement, which writes them itself. */
+  isOpenRecordChanged: boolean;
   attempts: AttemptWrites[];
   /** Transfers of a settlement in chain order. */
   transfers: Transfer[];
@@ -49,51 +49,58 @@ const STALE = { result: { kind: "stale" }, writes: null } as const;
  * owns the generation.
  * @throws MutationRejected for a transition that contradicts itself or the stored rows, which is a defect of the caller.
  */
-export const decideTransition = (mutation: PackedStep, state: TransitionState): TransitionDecision => {
-  const { generation } = state;
+export const decideTransition = (mutation: PackedStep, rows: TransitionRows): TransitionDecision => {
+  const { generation, isOwned, head } = rows;
   const { version, settlement, atMs } = mutation;
   if (!generation || generation.record.completedAtMs !== null || generation.version !== version - 1) return STALE;
-  if (!state.isOwned) return STALE;
+  if (!isOwned) return STALE;
   const before = generation.record;
   const fault = snapshotFault(mutation);
   if (fault !== undefined) throw new MutationRejected(fault);
-  if (settlement && !state.head) throw new MutationRejected(`there is no account ${before.accountSeq}`);
+  if (settlement && !head) throw new MutationRejected(`there is no account ${before.accountSeq}`);
   const attempts = mutation.attemptChanges.map((change) => attemptWrites(change, atMs));
-  if (settlement?.kind === "capture") attempts.push(...capturedAttempt(mutation, settlement, state.attempt));
+  if (settlement?.kind === "capture") {
+    requireQuotedPrice(mutation, settlement, rows.captured);
+    if (!isDelivered(mutation, settlement.n, rows.captured)) attempts.push(deliveredMark(settlement.n, atMs));
+  }
   const record = recordAfter(before, mutation);
-  const { status, message, attempts: begun } = mutation;
+  const { status, message, attempts: attemptCount } = mutation;
   const writes: TransitionWrites = {
     record,
-    isRecordChanged: !settlement && (status !== undefined || message !== undefined || begun !== undefined),
+    isOpenRecordChanged: !settlement && (status !== undefined || message !== undefined || attemptCount !== undefined),
     attempts,
     transfers: settlement ? settlementTransfers(record, settlement, atMs) : [],
-    spend: settlement ? returnedSpend(record, state) : null,
-    repaysDebt: settlement !== undefined && (state.head?.owedCredits ?? 0) > 0,
+    spend: settlement ? returnedSpend(record, rows) : null,
+    repaysDebt: settlement !== undefined && (head?.owedCredits ?? 0) > 0,
   };
   return { result: { kind: "stepped", record }, writes };
 };
 
-/**
- * Requires that a capture is the price of its attempt, which may begin in the same transition. @returns the row that marks the
- * attempt `delivered`, unless it is marked already.
- */
-const capturedAttempt = (
-  { seq, atMs, attemptChanges }: PackedStep,
+type Captured = TransitionRows["captured"];
+
+/** Requires that a capture is the price of its attempt, which may begin in the same transition. @throws MutationRejected */
+const requireQuotedPrice = (
+  { seq, attemptChanges }: PackedStep,
   { n, credits }: Extract<Settlement, { kind: "capture" }>,
-  stored: TransitionState["attempt"],
-): AttemptWrites[] => {
-  const changes = attemptChanges.filter((change) => change.n === n);
-  const price = changes.find(({ begin }) => begin)?.begin?.priceCredits ?? stored?.priceCredits;
+  captured: Captured,
+): void => {
+  const begun = attemptChanges.find((change) => change.n === n && change.begin)?.begin;
+  const price = begun?.priceCredits ?? captured?.priceCredits;
   if (price === undefined) throw new MutationRejected(`generation ${seq} has no attempt ${n}`);
   if (price !== credits) throw new MutationRejected(`attempt ${n} was quoted ${price} credits and the capture is ${credits}`);
-  if (stored?.isDelivered || changes.some(({ state }) => state === "delivered")) return [];
-  return [attemptWrites({ n, state: "delivered", watchUntilMs: null }, atMs)];
 };
+
+/** Whether an attempt is marked `delivered`, before or by the transition. */
+const isDelivered = ({ attemptChanges }: PackedStep, n: number, captured: Captured): boolean =>
+  captured?.isDelivered === true || attemptChanges.some((change) => change.n === n && change.state === "delivered");
+
+const deliveredMark = (n: number, atMs: number): AttemptWrites =>
+  attemptWrites({ n, state: "delivered", watchUntilMs: null }, atMs);
 
 /** The released credits of an ended generation return to the spend limit, on the day of the submission. */
 const returnedSpend = (
   { seq, createdAtMs, reservedCredits, costCredits }: GenerationRecord,
-  { meterOf }: Pick<TransitionState, "meterOf">,
+  { meterOf }: Pick<TransitionRows, "meterOf">,
 ): Spend | null => {
   const credits = reservedCredits - (costCredits ?? 0);
   return credits > 0 ? spendOf(meterOf(seq), createdAtMs, -credits) : null;

@@ -3,8 +3,8 @@
 import type { AdmitResult, MutationResult } from "../../domain/mutations.ts";
 import type { TransitionResult } from "../../domain/transition.ts";
 import type { Credits } from "../../domain/types.ts";
-import { type AdmissionState, decideAdmission } from "../decide/admission.ts";
-import { decideTransition, type TransitionState } from "../decide/transition.ts";
+import { type AdmissionRows, decideAdmission } from "../decide/admission.ts";
+import { decideTransition, type TransitionRows } from "../decide/transition.ts";
 import type { Spend } from "../sql/key-policy.ts";
 import { chain, type Head, headAfter, type Transfer } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
@@ -61,9 +61,9 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
     return after;
   };
 
-  const spentSince: AdmissionState["spentSince"] = (meterSeq, day) =>
+  const spentSince: AdmissionRows["spentSince"] = (meterSeq, day) =>
     (spent.get(meterSeq) ?? []).reduce((sum, one) => sum + (one.day >= day ? one.credits : 0), 0);
-  const admissionState = ({ accountSeq, keySeq, idempotencyKey }: PackedAdmit): AdmissionState => ({
+  const admissionState = ({ accountSeq, keySeq, idempotencyKey }: PackedAdmit): AdmissionRows => ({
     head: heads.get(accountSeq),
     known: idempotencyKey === null ? undefined : submissions.get(keyName(accountSeq, idempotencyKey)),
     bound: bounds.get(keySeq),
@@ -83,13 +83,13 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
     return result;
   };
 
-  const transitionState = ({ seq, settlement }: PackedStep): TransitionState => {
+  const transitionState = ({ seq, settlement }: PackedStep): TransitionRows => {
     const current = generations.get(seq);
     return {
       generation: current,
       isOwned: !minds || current?.epoch === epoch,
       head: settlement && current && heads.get(current.record.accountSeq),
-      attempt: settlement?.kind === "capture" ? attempts.get(attemptName(seq, settlement.n)) : undefined,
+      captured: settlement?.kind === "capture" ? attempts.get(attemptName(seq, settlement.n)) : undefined,
       meterOf: () => current?.meter ?? null,
     };
   };
@@ -106,7 +106,7 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
     let head = state.head;
     for (const move of decided.transfers) if (head) head = post(record.accountSeq, head, move);
     if (settlement) writes.ended.push({ record, settlement });
-    if (decided.isRecordChanged) writes.changed.push(record);
+    if (decided.isOpenRecordChanged) writes.changed.push(record);
     spend(decided.spend);
     writes.snapshots.push(mutation);
     return result;

@@ -3,7 +3,7 @@ import { dayOf, windowFrom } from "../../domain/calendar.ts";
 import type { FingerprintedRequest } from "../../domain/idempotency.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
 import type { KnownSubmission } from "../decide/admission.ts";
-import type { TransitionState } from "../decide/transition.ts";
+import type { TransitionRows } from "../decide/transition.ts";
 import { BOUNDS, type Bound, type BoundRow, toBound } from "../sql/key-policy.ts";
 import type { Head } from "../sql/ledger.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
@@ -31,7 +31,7 @@ export type Loaded = {
    * Attempts of captured generations, by generation and attempt number. The statements that write an attempt check that it
    * exists.
    */
-  attempts: Map<string, NonNullable<TransitionState["attempt"]>>;
+  attempts: Map<string, NonNullable<TransitionRows["captured"]>>;
   bounds: Map<number, Bound>;
   /** Spending by day since the start of the longest window, by spend limit. */
   spent: Map<number, { day: number; credits: Credits }[]>;

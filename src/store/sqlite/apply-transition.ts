@@ -3,7 +3,7 @@ import type { Database } from "bun:sqlite";
 import { ClockCache } from "../../collections/clock-cache.ts";
 import type { Settlement, TransitionResult } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
-import { decideTransition, type TransitionState, type TransitionWrites } from "../decide/transition.ts";
+import { decideTransition, type TransitionRows, type TransitionWrites } from "../decide/transition.ts";
 import type { Head } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
@@ -91,13 +91,13 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
     return updateWithDeadline.run(seq, version, stateAfter, snapshot, ...due).changes === 1;
   };
 
-  const stateFor = ({ seq, settlement }: PackedStep): TransitionState => {
+  const stateFor = ({ seq, settlement }: PackedStep): TransitionRows => {
     const current = generationOf(seq);
     return {
       generation: current,
       isOwned: true,
       head: settlement && current && money.head(current.record.accountSeq),
-      attempt: settlement?.kind === "capture" ? attempts.find(seq, settlement.n) : undefined,
+      captured: settlement?.kind === "capture" ? attempts.find(seq, settlement.n) : undefined,
       meterOf: limits.meterOf,
     };
   };
@@ -120,7 +120,7 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
     insertGenerationEvent.run(seq, version, atMs, mutation.stateAfter, mutation.eventJson);
     for (const { n, sha256, bytes, mime, ms } of mutation.pinned ?? []) pin.run(seq, n, sha256, bytes, mime, ms, atMs);
     for (const row of writes.attempts) attempts.write(seq, row);
-    if (writes.isRecordChanged) updateGeneration.run(seq, record.status, record.message, record.attempts);
+    if (writes.isOpenRecordChanged) updateGeneration.run(seq, record.status, record.message, record.attempts);
     if (state.head) settle(mutation, writes, state.head);
     if (!keepSnapshot(mutation)) throw new MutationRejected("the snapshot is of another version");
     if (mutation.settlement) known.delete(seq);

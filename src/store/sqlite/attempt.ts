@@ -1,7 +1,7 @@
 // Writes attempt rows.
 import type { Database } from "bun:sqlite";
 import type { AttemptWrites } from "../decide/attempt-writes.ts";
-import type { TransitionState } from "../decide/transition.ts";
+import type { TransitionRows } from "../decide/transition.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { prepareInterned } from "./interned-strings.ts";
 
@@ -61,7 +61,7 @@ export const prepareAttempts = (db: Database) => {
       if (request !== undefined) insertRequest.run(seq, n, request);
     },
     /** Price and state of an attempt for its capture. */
-    find: (seq: number, n: number): TransitionState["attempt"] => {
+    find: (seq: number, n: number): TransitionRows["captured"] => {
       const row = select.get(seq, n);
       return row ? { priceCredits: row.price, isDelivered: row.state === "delivered" } : undefined;
     },
