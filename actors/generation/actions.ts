@@ -77,9 +77,9 @@ export const beginSending = machineSetup.enqueueActions(({ context, event, enque
   const sentAtMs = event.atMs;
   const endsAtMs = context.current.endsAtMs ?? event.atMs + route.timeoutMs;
   enqueue.assign({ current: updateCurrent(context, { sentAtMs, endsAtMs, sends: context.current.sends + 1, wakeAtMs: null }) });
-  // A re-send uses the same request bytes, so the request is stored once.
-  const request = context.current.sends === 0 ? { request: event.request } : {};
-  noteAttempt(enqueue.emit, { n: event.n, state: "sending", ...request, sentAtMs, endsAtMs });
+  // A re-send uses the same request bytes, and the row keeps the first end, so both are stored once.
+  const first = context.current.sends === 0 ? { request: event.request, endsAtMs } : {};
+  noteAttempt(enqueue.emit, { n: event.n, state: "sending", sentAtMs, ...first });
 });
 
 export const keepJob = machineSetup.enqueueActions(({ event, enqueue }) => {
@@ -188,10 +188,13 @@ export const adoptSettled = machineSetup.enqueueActions(({ context, event, enque
   noteAttempt(enqueue.emit, { n: event.n, state: "accepted", watchUntilMs: null, ...(event.job ? { job: event.job } : {}) });
 });
 
-/** Restarts the timeouts of the current attempt after an operator's retry. The stored row keeps the first sending time. */
+/**
+ * Restarts the timeouts of the current attempt after an operator's retry. The stored row keeps the first sending time. An attempt
+ * that was never sent has no timeout yet.
+ */
 export const renewTimes = machineSetup.assign(({ context, event }) => {
   const route = currentRoute(context);
-  if (!context.current || !route) return {};
+  if (!context.current || !route || context.current.endsAtMs === null) return {};
   const collectEndsAtMs = context.current.collectEndsAtMs === null ? null : event.atMs + context.collectMs;
   return { current: updateCurrent(context, { endsAtMs: event.atMs + route.timeoutMs, collectEndsAtMs }) };
 });

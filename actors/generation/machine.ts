@@ -54,6 +54,7 @@ const machine = act.machineSetup.extend({
     endsOnUnknownOutcome: rule.endsOnUnknownOutcome,
     hasNoAttempt: rule.hasNoAttempt,
     isUnsent: rule.isUnsent,
+    mayCollectLateResult: rule.mayCollectLateResult,
     isAnnounced: rule.isAnnounced,
     hasJob: rule.hasJob,
     mayHaveDelivered: rule.mayHaveDelivered,
@@ -272,8 +273,10 @@ export const generationMachine = machine.createMachine({
           on: {
             settledByOperator: settled,
             retriedByOperator: [
+              // Nothing is bought while the files of an earlier attempt, whose capture was refused, are there.
+              { guard: "mayCollectLateResult", target: "collecting", actions: ["closeCancelled", "adoptArriving"] },
               { guard: "hasNoAttempt", target: "awaitingSlot" },
-              { guard: "isUnsent", target: "submitting" },
+              { guard: "isUnsent", target: "submitting", actions: ["renewTimes"] },
               { guard: "isAnnounced", target: "confirming.result", actions: ["renewTimes"] },
               { guard: "hasJob", target: "polling", actions: ["renewTimes"] },
               { target: "confirming.acceptance", actions: ["renewTimes"] },
