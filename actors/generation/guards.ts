@@ -78,8 +78,7 @@ export const hasNoAttempt = ({ context }: GuardArgs): boolean => context.current
 /** Whether the provider has no request of the current attempt: it was never sent, or every sending was rejected. */
 export const isUnsent = ({ context }: GuardArgs): boolean => context.current !== null && !mayBeOut(context.current);
 /** Whether the provider has no request of a current attempt, and the files of an earlier attempt have arrived. */
-export const mayCollectLateResult = ({ context, event }: GuardArgs): boolean =>
-  (context.current === null || !mayBeOut(context.current)) && isCollectingLateResult({ context, event });
+export const hasLateResult = (args: GuardArgs): boolean => (hasNoAttempt(args) || isUnsent(args)) && isCollectingLateResult(args);
 /** Whether the result of the current attempt was announced. */
 export const isAnnounced = ({ context }: GuardArgs): boolean =>
   context.current !== null && context.current.collectEndsAtMs !== null;

@@ -54,7 +54,7 @@ const machine = act.machineSetup.extend({
     endsOnUnknownOutcome: rule.endsOnUnknownOutcome,
     hasNoAttempt: rule.hasNoAttempt,
     isUnsent: rule.isUnsent,
-    mayCollectLateResult: rule.mayCollectLateResult,
+    hasLateResult: rule.hasLateResult,
     isAnnounced: rule.isAnnounced,
     hasJob: rule.hasJob,
     mayHaveDelivered: rule.mayHaveDelivered,
@@ -274,7 +274,7 @@ export const generationMachine = machine.createMachine({
             settledByOperator: settled,
             retriedByOperator: [
               // Nothing is bought while the files of an earlier attempt, whose capture was refused, are there.
-              { guard: "mayCollectLateResult", target: "collecting", actions: ["closeCancelled", "adoptArriving"] },
+              { guard: "hasLateResult", target: "collecting", actions: ["closeCancelled", "adoptArriving"] },
               { guard: "hasNoAttempt", target: "awaitingSlot" },
               { guard: "isUnsent", target: "submitting", actions: ["renewTimes"] },
               { guard: "isAnnounced", target: "confirming.result", actions: ["renewTimes"] },
