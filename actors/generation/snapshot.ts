@@ -38,7 +38,7 @@ const parse = (frozen: string): StoredSnapshot => JSON.parse(frozen) as StoredSn
 const tryParse = (frozen: string): StoredSnapshot | null => {
   try {
     const stored = parse(frozen);
-    return stored.v === SNAPSHOT_VERSION ? stored : null;
+    return stored.v === SNAPSHOT_VERSION && Array.isArray(stored.memory.watched) ? stored : null;
   } catch {
     return null;
   }
@@ -59,8 +59,9 @@ const isCollecting = (leaf: Leaf): boolean => leaf.startsWith("running.collectin
 
 /** Whether a restore downloads a result; false for a snapshot that cannot be continued. */
 export const collectsOnRestore = (frozen: string | null): boolean => {
-  const leaf = storedLeaf(frozen);
-  return leaf !== null && (isCollecting(leaf) || (storedMemory(frozen)?.watched?.some(({ arriving }) => arriving) ?? false));
+  const stored = frozen === null ? null : tryParse(frozen);
+  if (stored === null) return false;
+  return isCollecting(leafOfValue(stored.value) as Leaf) || stored.memory.watched.some(({ arriving }) => arriving);
 };
 
 /**

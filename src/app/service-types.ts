@@ -55,7 +55,7 @@ export type ComponentsDeps = Pick<EngineDeps, "stuck" | "takingUp" | "unknownOut
   passwordCost?: PasswordCost;
 };
 
-/** The components behind storage; most functions are those of the engine. */
+/** The components except storage, clock and periodic work; most functions are those of the engine. */
 export type Components = Omit<Engine, "rekeyed" | "drain" | "close" | "stop"> & {
   http: Http;
   address: ServiceAddress;

@@ -255,6 +255,7 @@ test("stores a recovery note at the start, and clears it after recovery", async 
 
 test.each([
   ["a later version with another context", '{"v":2,"value":{"running":"polling"},"memory":{"x":1}}'],
+  ["this version without a context", '{"v":1,"value":{"running":"polling"},"memory":{}}'],
   ["no JSON", "damaged"],
 ])("a snapshot of %s stops its generation only, and the service starts", async (_, snapshot) => {
   const [seq = 0] = running;
