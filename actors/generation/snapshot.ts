@@ -32,13 +32,17 @@ export const freeze = (snapshot: GenerationSnapshot): string => {
 
 /** A stored snapshot. `memory` is the context without the plan. */
 type StoredSnapshot = { v: number; value: GenerationSnapshot["value"]; memory: Omit<GenerationContext, "plan"> };
-const parse = (frozen: string): StoredSnapshot => JSON.parse(frozen) as StoredSnapshot;
+/** @throws for JSON that is damaged or of another version */
+const parse = (frozen: string): StoredSnapshot => {
+  const stored = JSON.parse(frozen) as StoredSnapshot;
+  if (stored.v !== SNAPSHOT_VERSION) throw new Error(`a snapshot of version ${stored.v} cannot be continued`);
+  return stored;
+};
 
 /** Parses a stored snapshot; null if it is damaged or of another version, so that one row does not stop a reader of many. */
 const tryParse = (frozen: string): StoredSnapshot | null => {
   try {
-    const stored = parse(frozen);
-    return stored.v === SNAPSHOT_VERSION && Array.isArray(stored.memory.watched) ? stored : null;
+    return parse(frozen);
   } catch {
     return null;
   }
@@ -61,7 +65,7 @@ const isCollecting = (leaf: Leaf): boolean => leaf.startsWith("running.collectin
 export const collectsOnRestore = (frozen: string | null): boolean => {
   const stored = frozen === null ? null : tryParse(frozen);
   if (stored === null) return false;
-  return isCollecting(leafOfValue(stored.value) as Leaf) || stored.memory.watched.some(({ arriving }) => arriving);
+  return isCollecting(leafOfValue(stored.value) as Leaf) || (stored.memory.watched?.some(({ arriving }) => arriving) ?? false);
 };
 
 /**
@@ -69,7 +73,7 @@ export const collectsOnRestore = (frozen: string | null): boolean => {
  * either.
  */
 export const freezeParked = (frozen: string): string => {
-  const { v, memory } = parse(frozen);
+  const { v, memory } = JSON.parse(frozen) as StoredSnapshot;
   return JSON.stringify({ v, value: { running: "parked" }, memory: { ...memory, watched: [] } });
 };
 
@@ -92,8 +96,7 @@ const resolve = (value: GenerationSnapshot["value"], context: GenerationContext)
 
 /** Converts JSON to a snapshot without an actor. @throws for an unknown version or an unknown state. */
 export const thaw = (frozen: string, plan: readonly PlannedRoute[]): GenerationSnapshot => {
-  const { v, value, memory } = parse(frozen);
-  if (v !== SNAPSHOT_VERSION) throw new Error(`a snapshot of version ${v} cannot be continued`);
+  const { value, memory } = parse(frozen);
   return resolve(value, { ...memory, plan });
 };
 
