@@ -3,7 +3,7 @@ import { setup } from "xstate";
 import { describeMismatch } from "../../src/domain/delivery-check.ts";
 import type { AttemptChange } from "../../src/domain/transition.ts";
 import type { AttemptState, Failure, GenerationErrorCode } from "../../src/domain/types.ts";
-import { backOffUntilMs, currentRoute, endCode, mayBeOut, mismatchedWith } from "./guards.ts";
+import { backOffUntilMs, currentRoute, endCode, isCancelRequested, mayBeOut, mismatchedWith } from "./guards.ts";
 import {
   type ClosedAs,
   type CurrentAttempt,
@@ -136,7 +136,9 @@ export const closeAttempt = (as: ClosedAs) =>
       ...(failure ? { failure } : {}),
       ...(isWatched ? { watchUntilMs: (attempt.sentAtMs ?? event.atMs) + attempt.watchMs } : {}),
     });
-    const outOfTime = as === "capped" || isUnfetched ? ({ outOfTime: true } as const) : {};
+    // A job that its provider was asked to cancel says nothing about the route.
+    const isOutOfTime = (as === "capped" || isUnfetched) && !isCancelRequested({ context });
+    const outOfTime = isOutOfTime ? ({ outOfTime: true } as const) : {};
     enqueue.emit({ type: isWatched ? "effect.watch" : "effect.letGo", n: attempt.n, ...outOfTime });
   });
 
@@ -209,11 +211,19 @@ const cancelWatched = (context: GenerationContext, emit: Emit, except: number | 
   }
 };
 
+/** Stores the client's cancel request, and asks the providers of the given-up attempts to cancel their jobs. */
+export const keepCancelRequest = machineSetup.enqueueActions(({ context, event, enqueue }) => {
+  if (event.type !== "cancelRequested") return;
+  enqueue.assign({ cancelRequestedAtMs: event.decidedAtMs });
+  for (const { n, arriving } of context.watched) if (!arriving) enqueue.emit({ type: "effect.cancel", n });
+});
+
 /** Ends the generation as failed and releases the whole hold. */
 export const release = (code?: GenerationErrorCode) =>
   machineSetup.enqueueActions(({ context, event, enqueue }) => {
     cancelWatched(context, enqueue.emit, null);
-    const ended = code ?? endCode({ context, event });
+    const isRefused = code === "input_refused";
+    const ended = isRefused || !isCancelRequested({ context }) ? (code ?? endCode({ context, event })) : "cancelled";
     const message = "why" in event ? `${event.why} Nothing was charged.` : ERROR_MESSAGES[ended];
     enqueue.emit({ type: "note.release", error: { code: ended, message } });
   });

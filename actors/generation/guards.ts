@@ -32,8 +32,14 @@ export const isWatched = ({ context, event }: GuardArgs): boolean =>
 export const isBeingCollected = ({ context, event }: GuardArgs): boolean =>
   isWatched({ context, event }) && context.watched.some((attempt) => "n" in event && attempt.n === event.n && attempt.arriving);
 
-/** Whether a fallback to the next route is allowed. §2.5: no further route is tried after max_wait_s. */
+/** Whether the client has requested the cancellation. */
+export const isCancelRequested = ({ context }: Pick<GuardArgs, "context">): boolean => context.cancelRequestedAtMs !== undefined;
+/** Whether this is the first cancel request. */
+export const isFirstCancelRequest = (args: GuardArgs): boolean => !isCancelRequested(args);
+
+/** Whether a fallback to the next route is allowed. §2.5: no further route is tried after max_wait_s, nor after a cancel request. */
 export const mayTryNextRoute = ({ context, event }: GuardArgs): boolean =>
+  !isCancelRequested({ context }) &&
   context.nextRoute < context.plan.length && event.atMs < context.waitEndsAtMs && !isEnoughOfMismatches({ context, event });
 
 /** Whether the waiting time has not expired, so that a new attempt may begin. */
@@ -65,7 +71,7 @@ export const backOffUntilMs = ({ context, event }: GuardArgs): number | null => 
   const untilMs = event.atMs + pauseMs;
   return untilMs < context.waitEndsAtMs && untilMs < (attempt.endsAtMs ?? Number.POSITIVE_INFINITY) ? untilMs : null;
 };
-export const mayBackOff = (args: GuardArgs): boolean => backOffUntilMs(args) !== null;
+export const mayBackOff = (args: GuardArgs): boolean => !isCancelRequested(args) && backOffUntilMs(args) !== null;
 
 /** What the route prescribes if the outcome of an attempt stays unknown. */
 export const holdsOnUnknownOutcome = ({ context }: GuardArgs): boolean => currentRoute(context)?.onLost === "hold";
@@ -79,6 +85,9 @@ export const hasNoAttempt = ({ context }: GuardArgs): boolean => context.current
 export const isUnsent = ({ context }: GuardArgs): boolean => context.current !== null && !mayBeOut(context.current);
 /** Whether the provider has no request of a current attempt, and the files of an earlier attempt have arrived. */
 export const hasLateResult = (args: GuardArgs): boolean => (hasNoAttempt(args) || isUnsent(args)) && isCollectingLateResult(args);
+/** Whether the end of a parked generation is certain: no provider has a request of it, and no files arrive. */
+export const hasNothingOut = (args: GuardArgs): boolean =>
+  (hasNoAttempt(args) || isUnsent(args)) && !isCollectingLateResult(args);
 /** Whether the result of the current attempt was announced. */
 export const isAnnounced = ({ context }: GuardArgs): boolean =>
   context.current !== null && context.current.collectEndsAtMs !== null;
@@ -99,6 +108,7 @@ export const mayBeOut = ({ sends, wakeAtMs }: CurrentAttempt): boolean => sends 
 
 /** The error code of a generation that ends because no route is left. */
 export const endCode = ({ context, event }: GuardArgs): GenerationErrorCode => {
+  if (isCancelRequested({ context })) return "cancelled";
   if (context.tried === 0) return event.type === "skipped" ? "provider_unavailable" : "timed_out";
   const isOutOfTime = event.type !== "skipped" && !(event.type === "mismatched" && event.atMs < context.waitEndsAtMs);
   if (context.nextRoute < context.plan.length && isOutOfTime) return "timed_out";

@@ -3,6 +3,7 @@ import { and } from "xstate";
 import * as act from "./actions.ts";
 import * as rule from "./guards.ts";
 import {
+  cancelledUnsent,
   collected,
   failOrToNextRoute,
   settled,
@@ -20,6 +21,12 @@ import type { Effect, GenerationContext } from "./types.ts";
 const about = (type: Exclude<Effect["type"], "effect.beginAttempt" | "effect.wake">) => (context: GenerationContext) =>
   context.current === null ? null : { type, n: context.current.n };
 
+/** The same with the client's cancel request, if there is one. */
+const aboutCancellable = (type: "effect.confirm" | "effect.poll") => (context: GenerationContext) => {
+  if (context.current === null) return null;
+  return { type, n: context.current.n, ...(rule.isCancelRequested({ context }) ? ({ cancelRequested: true } as const) : {}) };
+};
+
 /** The effect of each resting state, emitted on entry and after a restore. */
 export const EFFECT_ON_ENTRY = {
   queued: () => ({ type: "effect.beginAttempt" }),
@@ -28,9 +35,9 @@ export const EFFECT_ON_ENTRY = {
   "running.submitting.sending": about("effect.send"),
   "running.backingOff": ({ current }) =>
     current === null ? null : { type: "effect.wake", n: current.n, atMs: current.wakeAtMs ?? 0 },
-  "running.confirming.acceptance": about("effect.confirm"),
+  "running.confirming.acceptance": aboutCancellable("effect.confirm"),
   "running.confirming.result": about("effect.collectAgain"),
-  "running.polling": about("effect.poll"),
+  "running.polling": aboutCancellable("effect.poll"),
   "running.collecting.fetching": about("effect.collect"),
   "running.collecting.stalled": about("effect.awaitStorage"),
   "running.parked": () => null,
@@ -44,6 +51,9 @@ const machine = act.machineSetup.extend({
     isWatched: rule.isWatched,
     isBeingCollected: rule.isBeingCollected,
     isInTime: rule.isInTime,
+    isCancelRequested: rule.isCancelRequested,
+    isFirstCancelRequest: rule.isFirstCancelRequest,
+    hasNothingOut: rule.hasNothingOut,
     maySend: rule.maySend,
     mayTryNextRoute: rule.mayTryNextRoute,
     isCollectingLateResult: rule.isCollectingLateResult,
@@ -81,6 +91,8 @@ const machine = act.machineSetup.extend({
     releaseTimedOut: act.release("timed_out"),
     releaseRefused: act.release("input_refused"),
     releaseFailed: act.release("provider_failed"),
+    releaseCancelled: act.release("cancelled"),
+    keepCancelRequest: act.keepCancelRequest,
     keepWatchedJob: act.keepWatchedJob,
     collectWatched: act.collectWatched,
     awaitStorageForWatched: act.awaitStorageForWatched,
@@ -113,6 +125,7 @@ export const generationMachine = machine.createMachine({
         waitEnded: { target: "failed", actions: ["releaseTimedOut"] },
         parked: { target: "running.parked" },
         failedByOperator: { target: "failed", actions: ["endByOperator"] },
+        cancelRequested: { target: "failed", actions: ["releaseCancelled"] },
       },
     },
     running: {
@@ -133,6 +146,8 @@ export const generationMachine = machine.createMachine({
         meansExhausted: { guard: "isWatched", actions: ["dropWatched"] },
         parked: { target: ".parked", actions: ["letGoCurrent"] },
         failedByOperator: { target: "failed", actions: ["endByOperator"] },
+        // The attempt may still deliver and is then charged, as after max_wait_s.
+        cancelRequested: { guard: "isFirstCancelRequest", actions: ["keepCancelRequest"] },
       },
       states: {
         awaitingSlot: {
@@ -145,6 +160,7 @@ export const generationMachine = machine.createMachine({
               { target: "#generation.failed", actions: ["passAll", "release"] },
             ],
             waitEnded: waitOver,
+            cancelRequested: cancelledUnsent(),
           },
         },
         submitting: {
@@ -162,6 +178,7 @@ export const generationMachine = machine.createMachine({
                 pinLost: unsent("releaseRefused", "isCurrent"),
                 attemptTimeEnded: toNextRoute("closeCancelled"),
                 waitEnded: unsent("releaseTimedOut"),
+                cancelRequested: cancelledUnsent("closeCancelled"),
               },
             },
             sending: {
@@ -191,6 +208,7 @@ export const generationMachine = machine.createMachine({
           on: {
             woken: { guard: "isCurrent", target: "submitting" },
             attemptTimeEnded: toNextRoute("closeRejected"),
+            cancelRequested: cancelledUnsent("closeRejected"),
           },
         },
         confirming: {
@@ -216,6 +234,12 @@ export const generationMachine = machine.createMachine({
                 ],
                 attemptTimeEnded: [unlearnt, ...toNextRoute("closeLost")],
                 retriedByOperator: { target: "acceptance", reenter: true, actions: ["renewTimes"] },
+                cancelRequested: {
+                  guard: "isFirstCancelRequest",
+                  target: "acceptance",
+                  reenter: true,
+                  actions: ["keepCancelRequest"],
+                },
               },
             },
             result: {
@@ -239,6 +263,12 @@ export const generationMachine = machine.createMachine({
             announced: toCollecting,
             jobFailed: failOrToNextRoute("closeFailed"),
             attemptTimeEnded: toNextRoute("closeCapped"),
+            cancelRequested: {
+              guard: "isFirstCancelRequest",
+              target: "polling",
+              reenter: true,
+              actions: ["keepCancelRequest"],
+            },
           },
         },
         collecting: {
@@ -275,11 +305,20 @@ export const generationMachine = machine.createMachine({
             retriedByOperator: [
               // Nothing is bought while the files of an earlier attempt, whose capture was refused, are there.
               { guard: "hasLateResult", target: "collecting", actions: ["closeCancelled", "adoptArriving"] },
+              {
+                guard: and(["isCancelRequested", "hasNothingOut"]),
+                target: "#generation.failed",
+                actions: ["closeCancelled", "releaseCancelled"],
+              },
               { guard: "hasNoAttempt", target: "awaitingSlot" },
               { guard: "isUnsent", target: "submitting", actions: ["renewTimes"] },
               { guard: "isAnnounced", target: "confirming.result", actions: ["renewTimes"] },
               { guard: "hasJob", target: "polling", actions: ["renewTimes"] },
               { target: "confirming.acceptance", actions: ["renewTimes"] },
+            ],
+            cancelRequested: [
+              { guard: "hasNothingOut", target: "#generation.failed", actions: ["closeCancelled", "releaseCancelled"] },
+              { guard: "isFirstCancelRequest", actions: ["keepCancelRequest"] },
             ],
           },
         },

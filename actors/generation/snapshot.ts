@@ -59,6 +59,9 @@ export const storedLeaf = (frozen: string | null): Leaf | null => {
 export const storedMemory = (frozen: string | null): StoredSnapshot["memory"] | null =>
   frozen === null ? null : (tryParse(frozen)?.memory ?? null);
 
+/** When the client of an open generation requested its cancellation; null if it did not. */
+export const cancelRequestedAtMs = (frozen: string | null): number | null => storedMemory(frozen)?.cancelRequestedAtMs ?? null;
+
 const isCollecting = (leaf: Leaf): boolean => leaf.startsWith("running.collecting") || leaf === "running.confirming.result";
 
 /** Whether a restore downloads a result; false for a snapshot that cannot be continued. */

@@ -47,6 +47,16 @@ export const waitOver = [
   { guard: "isCollectingLateResult", target: "#generation.running.collecting", actions: ["adoptArriving"] },
   { target: "#generation.failed", actions: ["releaseTimedOut"] },
 ] as const;
+/** A cancel request while no provider has a request of the current attempt: arriving files of an earlier one, else the end. */
+export const cancelledUnsent = <C extends Close>(close?: C) =>
+  [
+    {
+      guard: "isCollectingLateResult",
+      target: "#generation.running.collecting",
+      actions: ["keepCancelRequest", ...(close ? [close] : []), "adoptArriving"],
+    },
+    { target: "#generation.failed", actions: [...(close ? [close] : []), "releaseCancelled"] },
+  ] as const;
 /** The same for an attempt that was never sent. */
 export const unsent = <R extends "releaseTimedOut" | "releaseRefused">(release: R, about?: "isCurrent") =>
   [

@@ -1,7 +1,7 @@
 // Types of the generation statechart: events, effects, attempt changes and context.
 
 import type { Mismatch, Odd } from "../../src/domain/delivery-check.ts";
-import type { OperatorDecision } from "../../src/domain/operator-decision.ts";
+import type { GenerationDecision } from "../../src/domain/operator-decision.ts";
 import type { AttemptChange } from "../../src/domain/transition.ts";
 import type {
   AttemptState,
@@ -58,7 +58,7 @@ export type GenerationEvent = { atMs: number } & (
   | { type: "waitEnded" }
   /** The store rejected the settlement, which is a defect; an operator decides. */
   | { type: "parked"; reason: string }
-  | OperatorDecision
+  | GenerationDecision
 );
 export type GenerationEventType = GenerationEvent["type"];
 
@@ -71,8 +71,10 @@ export type Effect =
   | { type: "effect.submit"; n: number }
   /** Send the request. The attempt is already stored as `sending`. */
   | { type: "effect.send"; n: number }
-  | { type: "effect.confirm"; n: number }
-  | { type: "effect.poll"; n: number }
+  /** `cancelRequested`: nothing is bought, so no look-up that sends the submission again. */
+  | { type: "effect.confirm"; n: number; cancelRequested?: true }
+  /** `cancelRequested`: ask the provider to cancel the job as well. */
+  | { type: "effect.poll"; n: number; cancelRequested?: true }
   | { type: "effect.wake"; n: number; atMs: number }
   | { type: "effect.collect"; n: number }
   /** Request fresh result links from the provider, then download. */
@@ -125,6 +127,8 @@ export type GenerationContext = {
   inputRefusals: number;
   /** Numbers of the attempts with a mismatched delivery; absent if there are none. */
   mismatched?: readonly number[];
+  /** When the client requested the cancellation; absent: never. From then on no attempt begins and nothing is sent. */
+  cancelRequestedAtMs?: number;
   current: CurrentAttempt | null;
   watched: WatchedAttempt[];
 };
@@ -144,6 +148,7 @@ export const ERROR_MESSAGES: Readonly<Record<GenerationError["code"], string>> =
   provider_failed: "Every route that could run this generation failed. Nothing was charged.",
   timed_out: "The waiting time was over before a route delivered. Nothing was charged.",
   provider_unavailable: "No route could take this generation. Nothing was charged.",
+  cancelled: "The generation was cancelled on request. Nothing was charged.",
 };
 /** Customer message of a generation that an operator ended. */
 export const ENDED_BY_OPERATOR_MESSAGE = "The operator ended this generation. Nothing was charged.";

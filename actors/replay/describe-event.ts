@@ -108,6 +108,10 @@ export const describeEvent = (event: GenerationEvent, scene: Scene): string => {
       return `${event.by} retried the generation: ${event.reason}`;
     case "settledByOperator":
       return `${event.by} settled the generation with ${attempt(event.n)}: ${event.reason}`;
+    case "cancelRequested":
+      return scene.to === "failed"
+        ? "the client cancelled the generation"
+        : "the client requested the cancellation; no attempt begins from now on";
     default:
       return (event satisfies never as { type: string }).type;
   }

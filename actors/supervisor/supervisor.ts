@@ -89,6 +89,8 @@ export class Supervisor {
     let isPlacing = false;
     const found = await readUnfinished({ unfinished, breathe: this.deps.breathe }, (unfinished) =>
       this.deps.takingUp(unfinished, () => {
+        // Each generation has one host, also if a decision for it arrives while a start restores it.
+        if (this.has(unfinished.seq)) return;
         const line = this.restore(unfinished);
         // From here on the generation is counted and can be found.
         if (line) this.inLine.set(line.seq, line);

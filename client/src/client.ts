@@ -12,6 +12,8 @@ export type { CallOptions, ClientEnvironment } from "./request.ts";
 
 type Schemas = components["schemas"];
 export type Model = Schemas["ModelEntry"];
+/** A generation after a cancel request; `cancel_requested_at` is present while its provider may still deliver. */
+export type CancelledGeneration = Schemas["CancelledGeneration"];
 /** Fields of a model's input. The model's `options` list its fields and allowed values. */
 export type Input = Schemas["CommonInput"] | Schemas["ExtendedInput"];
 /** A succeeded generation, whose files are available. */
@@ -54,6 +56,8 @@ export type Client = {
   submit(order: Order, options?: SubmitOptions): Promise<Generation>;
   /** Returns the current state of a generation. */
   poll(id: string, options?: CallOptions): Promise<Generation>;
+  /** Cancels a generation. It may still succeed, and is charged then, while `cancel_requested_at` is present. */
+  cancel(id: string, options?: CallOptions): Promise<CancelledGeneration>;
   /** Polls until the generation has succeeded. @throws GenerationFailed, StillRunning after `timeoutS` */
   wait(of: string | Generation, options?: WaitOptions): Promise<Succeeded>;
   /** Lists the models that are available now. Needs no key. */
@@ -131,6 +135,11 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
   const poll: Client["poll"] = async (id, { signal, tries, onRetry } = {}) =>
     sendRequest(world, { url: pathOf(id), init: { headers: bearer() }, signal, tries, onRetry }, asJson<Generation>);
 
+  const cancel: Client["cancel"] = async (id, { signal, tries, onRetry } = {}) => {
+    const init = { method: "POST", headers: bearer() };
+    return sendRequest(world, { url: `${pathOf(id)}/cancel`, init, signal, tries, onRetry }, asJson<CancelledGeneration>);
+  };
+
   const wait: Client["wait"] = async (of, { onUpdate, timeoutS, pollMs: [first, most] = POLL_MS, ...options } = {}) => {
     const startMs = world.nowMs();
     let shown = "";
@@ -181,6 +190,7 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
   return {
     submit,
     poll,
+    cancel,
     wait,
     download,
     models: async ({ signal, tries, onRetry } = {}) =>

@@ -13,6 +13,7 @@ import type { EffectsDeps } from "../effects/deps.ts";
 import type { Effects } from "../effects/dispatcher.ts";
 import type { OutcomeSpool } from "../files/outcome-spool.ts";
 import type { Files } from "../files/port.ts";
+import type { Cancel } from "../generations/cancel.ts";
 import type { CommitListener, PostCommitDeps } from "../generations/post-commit.ts";
 import type { Quote } from "../generations/preview.ts";
 import type { RecordCache } from "../generations/record-cache.ts";
@@ -76,6 +77,8 @@ export type EngineDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged">
 
 export type Engine = Takeover & {
   submit: Submit;
+  /** Cancels a generation for its client. */
+  cancel: Cancel;
   quote: Quote;
   ledger: Ledger;
   supervisor: Supervisor;

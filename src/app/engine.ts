@@ -4,6 +4,7 @@
 import type { Ledger } from "../../actors/ledger.ts";
 import { createTakeover, type Takeover } from "../cluster/takeover.ts";
 import { createAttemptCache } from "../generations/attempt-cache.ts";
+import { createCancel } from "../generations/cancel.ts";
 import { type CommitListener, createPostCommit, type PostCommit } from "../generations/post-commit.ts";
 import { createPreview } from "../generations/preview.ts";
 import { createRecordCache } from "../generations/record-cache.ts";
@@ -142,6 +143,7 @@ export const createEngine = async (deps: EngineDeps): Promise<Engine> => {
     ...createAdmission(deps, { phases, ledger, post, isDiskFull, routes }),
     ...createLifecycle(deps, { ...generations, passOn: takeover.passOn, ledger, health, post, phases }),
     ...takeover,
+    cancel: createCancel({ reads: store, decide: takeover.decide, supervisor, isShared: store.node !== null, clock }),
     ledger,
     supervisor,
     effects,

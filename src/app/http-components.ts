@@ -133,6 +133,7 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, { checkout, inspec
       pinsOf: store.pinsOf,
     },
     submit: engine.submit,
+    cancel: engine.cancel,
     models: engine.routes.models,
     files: storage.files,
     links: parts.links,

@@ -4,7 +4,7 @@ import type { CircuitBreakers } from "../../actors/circuit-breaker/registry.ts";
 import type { Supervisor } from "../../actors/supervisor/supervisor.ts";
 import type { Clock } from "../domain/clock.ts";
 import { seqOfGenerationId } from "../domain/ids.ts";
-import { type Decide, isCarriedOut, type OperatorDecision } from "../domain/operator-decision.ts";
+import { type Decide, type GenerationDecision, isCarriedOut } from "../domain/operator-decision.ts";
 import type { Attempt, Json } from "../domain/types.ts";
 import type { Effects } from "../effects/dispatcher.ts";
 import type { Outcome } from "../files/outcome-spool.ts";
@@ -14,11 +14,11 @@ import type { Hint, Node } from "../store/cluster-port.ts";
 import type { Store, StoreReads } from "../store/store.ts";
 
 /** An event for the owner of a generation, whichever node it is. It is stored without an attempt number. */
-type ForOwner = OperatorDecision | Outcome;
+type ForOwner = GenerationDecision | Outcome;
 const isForMachine = ({ n }: Hint): boolean => n <= 0;
 /** Whether the attempt row already contains the information of a response. */
 const isOnRow = (answer: Outcome, { job, results }: Attempt): boolean => (answer.type === "accepted" ? job : results) !== null;
-const isDecision = (left: ForOwner): left is OperatorDecision => "decidedAtMs" in left;
+const isDecision = (left: ForOwner): left is GenerationDecision => "decidedAtMs" in left;
 
 /** Stores a decision for the node that owns the generation. */
 export const forwardDecision =

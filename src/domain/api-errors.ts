@@ -39,6 +39,7 @@ export const API_ERRORS = {
     status: 402,
     when: "The available balance, or what the key may still spend, does not cover the reserve, or a debt is open.",
   },
+  already_ended: { status: 409, when: "The generation to cancel has ended otherwise." },
   not_ready: { status: 409, when: "The file was requested before the generation succeeded." },
   server_error: { status: 500, when: "A fault of the service; safe to retry with the same Idempotency-Key." },
 } as const satisfies Record<string, ApiErrorRule>;

@@ -12,7 +12,7 @@ export const GENERATION_STATUSES = ["queued", "running", "succeeded", "failed"] 
 export type GenerationStatus = (typeof GENERATION_STATUSES)[number];
 
 /** Codes of `generation.error.code`. */
-export const GENERATION_ERROR_CODES = ["input_refused", "provider_failed", "timed_out", "provider_unavailable"] as const;
+export const GENERATION_ERROR_CODES = ["input_refused", "provider_failed", "timed_out", "provider_unavailable", "cancelled"] as const;
 export type GenerationErrorCode = (typeof GENERATION_ERROR_CODES)[number];
 export type GenerationError = { code: GenerationErrorCode; message: string };
 
@@ -229,6 +229,8 @@ export type Caller = {
   scope: KeyScope;
   expiresAtMs: number | null;
   models: readonly string[] | null;
+  /** Whether the key has spend limits or a list of models. It then sees and cancels only generations that it submitted. */
+  isLimited: boolean;
   accountSeq: number;
   accountId: string;
   paused: boolean;

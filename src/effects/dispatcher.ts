@@ -71,9 +71,9 @@ export const createDispatcher = (deps: EffectsDeps): Effects => {
           finding.sent(seq, ask.n);
           return submitting.send(seq, ask.n);
         case "effect.confirm":
-          return polling.confirm(seq, ask.n);
+          return ask.cancelRequested ? polling.confirmCancelled(seq, ask.n) : polling.confirm(seq, ask.n);
         case "effect.poll":
-          return polling.poll(seq, ask.n);
+          return ask.cancelRequested ? polling.pollCancelled(seq, ask.n) : polling.poll(seq, ask.n);
         case "effect.wake":
           return tasks.run(seq, ask.n, "wake", async (task) => {
             await task.pause(Math.max(0, ask.atMs - deps.clock.nowMs()));

@@ -14,9 +14,17 @@ import type { Task, TaskRunner, TaskStep } from "./task-runner.ts";
 const GONE_TIMES = 3;
 const GONE_MS = 60_000;
 
-/** State of a job between two polls: the next turn, and the consecutive responses that the job is not known. */
-type Polled = { turn: number; gone: number; goneSinceMs: number };
-const newlyPolled = (): Polled => ({ turn: 0, gone: 0, goneSinceMs: 0 });
+/** Times of asking a provider to cancel a job, and the pause before each further one. */
+const CANCEL_TIMES = 3;
+const CANCEL_FIRST_MS = 2_000;
+const CANCEL_LONGEST_MS = 30_000;
+
+/**
+ * State of a job between two polls: the next turn, and the consecutive responses that the job is not known. `cancel`: whether its
+ * provider is asked to cancel it, and has confirmed that.
+ */
+type Polled = { turn: number; gone: number; goneSinceMs: number; cancel: "no" | "requested" | "confirmed" };
+const newlyPolled = (cancel: Polled["cancel"] = "no"): Polled => ({ turn: 0, gone: 0, goneSinceMs: 0, cancel });
 
 export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Finding) => {
   /** Returns the pause before the next poll of a job. `slower` multiplies the pauses of a watch. */
@@ -37,16 +45,20 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
     }
   };
 
+  /** Some providers forget a job that they have cancelled. */
+  const isGone = ({ gone, goneSinceMs, cancel }: Polled, requestedAtMs: number): boolean =>
+    cancel === "confirmed" || (gone >= GONE_TIMES && requestedAtMs - goneSinceMs >= GONE_MS / deps.pace);
+
   /**
-   * Performs one poll. An attempt that was given up was judged at that time; its later failure may be due to the cancellation and
-   * does not count against the route.
+   * Performs one poll. An attempt that was given up was judged at that time; its later failure, like that of a job that the client
+   * cancels, may be due to the cancellation and does not count against the route.
    * @returns the pause before the next poll, ms; null if an event was reported or the poll is over
    */
   const pollOnce = async (task: Task, work: Work, polled: Polled, slower: number): Promise<number | null> => {
     const { seq, n } = task;
     const { routeId, provider } = work.attempt.route;
     const blame = (verdict: RouteVerdict | null, why: Failure, isOfAccount = false) => {
-      if (verdict && slower === 1) deps.judge(routeId, verdict, why, isOfAccount);
+      if (verdict && slower === 1 && polled.cancel === "no") deps.judge(routeId, verdict, why, isOfAccount);
     };
     const requestedAtMs = deps.clock.nowMs();
     const seen: PollOutcome = await deps.providers.poll(work, task.signal);
@@ -78,7 +90,7 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
         polled.gone += 1;
         if (polled.gone === 1) polled.goneSinceMs = atMs;
         // Measured at the request, because a suspended process reads an old response late.
-        if (polled.gone >= GONE_TIMES && requestedAtMs - polled.goneSinceMs >= GONE_MS / deps.pace) {
+        if (isGone(polled, requestedAtMs)) {
           const failure: Failure = { class: "gone", detail: "the provider no longer knows the job" };
           blame("failed", failure);
           deps.report(seq, { type: "jobFailed", n, failure, atMs });
@@ -110,10 +122,13 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
   const isOver = (work: Work, nowMs: number) => work.attempt.watchUntilMs !== null && nowMs >= work.attempt.watchUntilMs;
 
   /** Looks up a job whose submission was not answered, until it is found, proved absent, or the lookup is exhausted. */
-  const confirm = async (task: Task): Promise<void> => {
+  const confirm = async (task: Task, isCancelRequested: boolean): Promise<void> => {
     const { seq, n } = task;
     const work = await readWork(deps, seq, n);
     const traits = deps.providers.traits(work.attempt.route.provider);
+    // A lookup by key is a resend, which could purchase a job that is no longer wanted.
+    if (isCancelRequested && traits.recovery === "key")
+      return deps.report(seq, { type: "meansExhausted", n, atMs: deps.clock.nowMs() });
     const seen = await finding.lookUp(task, work);
     if (seen === null) return;
     const atMs = deps.clock.nowMs();
@@ -166,9 +181,36 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
     const work = toPollable(await readAttempt(deps, task.seq, task.n));
     return polled.turn === 0 ? pauseBefore(work, polled, 1) : pollOnce(task, work, polled, 1);
   };
+  const cancelOnce = async (task: Task): Promise<boolean> => {
+    const attempt = await readAttempt(deps, task.seq, task.n);
+    return attempt.job !== null && (await deps.providers.cancel(toPollable(attempt), task.signal));
+  };
+  /** The job of the current attempt is polled after a confirmation, because only a poll says how it ended. */
+  const cancelCurrent = async (task: Task, polled: Polled): Promise<void> => {
+    for (let round = 0; round < CANCEL_TIMES; round += 1) {
+      if (round > 0) await task.pause(spreadMs(deps, CANCEL_FIRST_MS, CANCEL_LONGEST_MS, round, 1));
+      if (await cancelOnce(task)) {
+        polled.cancel = "confirmed";
+        return tasks.hurry(task.seq, task.n);
+      }
+    }
+  };
+
   return {
     poll: (seq: number, n: number) => tasks.repeat(seq, n, "poll", newlyPolled(), poll),
-    confirm: (seq: number, n: number) => tasks.run(seq, n, "confirm", confirm),
+    /** Polls the job, and asks its provider to cancel it. It may still deliver. */
+    pollCancelled: (seq: number, n: number) => {
+      tasks.letGo(seq, n, ["send"]);
+      const polled = newlyPolled("requested");
+      tasks.repeat(seq, n, "poll", polled, poll);
+      tasks.run(seq, n, "cancel", (task) => cancelCurrent(task, polled));
+    },
+    confirm: (seq: number, n: number) => tasks.run(seq, n, "confirm", (task) => confirm(task, false)),
+    /** Looks for the job without buying one. */
+    confirmCancelled: (seq: number, n: number) => {
+      tasks.letGo(seq, n, ["send"]);
+      tasks.run(seq, n, "confirm", (task) => confirm(task, true));
+    },
     watch: (seq: number, n: number) => tasks.run(seq, n, "watch", watch),
     /**
      * A callback can name the job of a submission whose response was lost. The job is accepted only after a poll of the provider
@@ -197,8 +239,7 @@ export const createPoll = (deps: EffectsDeps, tasks: TaskRunner, finding: Findin
       }),
     cancel: (seq: number, n: number) =>
       tasks.run(seq, n, "cancel", async (task) => {
-        const attempt = await readAttempt(deps, seq, n);
-        if (attempt.job) await deps.providers.cancel(toPollable(attempt), task.signal);
+        await cancelOnce(task);
       }),
   };
 };

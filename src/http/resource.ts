@@ -2,6 +2,7 @@
 //
 // No other module converts credits to USD or files to links in API responses.
 import type { Credits, GenerationRecord, Output } from "../domain/types.ts";
+import type { Cancellation } from "../generations/cancel.ts";
 
 /** Creates the absolute link of file `n` of a generation. */
 export type LinkTo = (generationId: string, n: number) => string;
@@ -38,7 +39,14 @@ const outputJson = (id: string, output: Output, linkTo: LinkTo): string => {
  * The generation resource as JSON. It is concatenated by hand, because every poll needs one and this takes about a third of the
  * time of building and serializing an object. `message` is present only while a result is being confirmed.
  */
-export const resourceJson = (record: GenerationRecord, linkTo: LinkTo): string => {
+export const resourceJson = (record: GenerationRecord, linkTo: LinkTo): string => `${openJson(record, linkTo)}}`;
+
+/** The resource with the time since which a cancellation is pending. Polls do not have this member. */
+export const cancellationJson = ({ record, requestedAtMs }: Cancellation, linkTo: LinkTo): string =>
+  `${openJson(record, linkTo)}${requestedAtMs === null ? "" : `,"cancel_requested_at":${iso(requestedAtMs)}`}}`;
+
+/** The resource without the brace at its end. */
+const openJson = (record: GenerationRecord, linkTo: LinkTo): string => {
   const isOver = record.status === "succeeded" || record.status === "failed";
   const message = record.message === null || record.status !== "running" ? "" : `"message":${JSON.stringify(record.message)},`;
   const output = record.status !== "succeeded" || record.output === null ? "null" : outputJson(record.id, record.output, linkTo);
@@ -49,6 +57,6 @@ export const resourceJson = (record: GenerationRecord, linkTo: LinkTo): string =
     `"output":${output},"quoted_usd":${usd(record.quotedCredits)},` +
     `"reserved_usd":${isOver ? "null" : usd(record.reservedCredits)},"cost_usd":${cost},` +
     `"attempts":${record.attempts},"error":${error},"created_at":${iso(record.createdAtMs)},` +
-    `"completed_at":${record.completedAtMs === null ? "null" : iso(record.completedAtMs)}}`
+    `"completed_at":${record.completedAtMs === null ? "null" : iso(record.completedAtMs)}`
   );
 };

@@ -85,6 +85,17 @@ export const Generation = Type.Object(
   { additionalProperties: false },
 );
 
+/** The response to a cancel request (§13). */
+export const CancelledGeneration = Type.Object(
+  {
+    ...Generation.properties,
+    cancel_requested_at: Type.Optional(
+      dateTime("Since when the cancellation is pending. Absent once the generation has ended."),
+    ),
+  },
+  { additionalProperties: false },
+);
+
 /** §2.3. */
 export const ErrorBody = Type.Object({
   error: Type.Object({

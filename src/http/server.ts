@@ -8,12 +8,14 @@ import type { Copies } from "../files/input-copies.ts";
 import type { Files } from "../files/port.ts";
 import type { InputLinks } from "../files/signed-input-links.ts";
 import type { Links } from "../files/signed-links.ts";
+import type { Cancel } from "../generations/cancel.ts";
 import type { Submit } from "../generations/submit.ts";
 import type { Log } from "../logging/events.ts";
 import type { Callbacks } from "../providers/callback-urls.ts";
 import type { StoreReads } from "../store/store.ts";
 import { KeyGuard } from "./auth.ts";
 import { hostFault } from "./client-address.ts";
+import { cancellation } from "./endpoints/cancel.ts";
 import { content, storedResultsOf } from "./endpoints/content.ts";
 import { filePreflight, linkedFile } from "./endpoints/file-links.ts";
 import { poll, type RecentReads, submission } from "./endpoints/generations.ts";
@@ -50,6 +52,7 @@ export type HttpDeps = {
   log: Log;
   reads: Pick<StoreReads, "callerByKeyHash" | "generationBySeq" | "pinsOf"> & RecentReads;
   submit: Submit;
+  cancel: Cancel;
   models: Models;
   files: Files;
   links: Links;
@@ -133,6 +136,7 @@ export const routesOf = (
         ),
       },
     },
+    { path: "/v1/generations/:id/cancel", answers: { POST: guard.keyed("generate", cancellation(deps.cancel, linkTo)) } },
     { path: "/v1/generations/:id/content", answers: { GET: guard.keyed("read", content(reads, results)) } },
     { path: "/v1/generations/:id/content/:n", answers: { GET: guard.keyed("read", content(reads, results)) } },
     { path: "/v1/models", answers: { GET: list, OPTIONS: answerPreflight } },

@@ -181,7 +181,7 @@ export const takeIn = async (
   const problems = [...((body && words.complaints?.(body)) ?? []), ...problemsOf(input)];
   if (problems.length > 0 && words.checksAtOnce) return turnDown(words.invalid(problems, input), faults);
 
-  Object.assign(faults, bench.script.choose(request, ["run", "poll", "file", "kind", "transfer"]));
+  Object.assign(faults, bench.script.choose(request, ["run", "poll", "file", "kind", "transfer", "cancel"]));
   const always = words.wrongWith?.(endpoint);
   if (always) faults.run = always;
   if (words.refusal && isFault(faults.run, "refuse")) return turnDown(words.refusal(), faults);
@@ -273,6 +273,7 @@ export const noteOnce = async (bench: Bench, job: Job, type: "announced" | "fetc
 
 /** Cancels a running job. */
 export const cancelJob = async (bench: Bench, job: Job): Promise<void> => {
+  if (isFault(job.faults.cancel, "cancel-ignored")) return;
   job.cancelledAtMs = bench.clock.nowMs();
   await bench.log.append({
     type: "cancelled",

@@ -6,10 +6,10 @@ import { OTHER_KINDS, type OtherKind } from "./rare-formats.ts";
 
 /**
  * `submit` faults affect the response to a submission, `run` the job, `poll` the responses to polls, `file` the result, `list`
- * the list. `kind` delivers another kind of file, `transfer` changes the way the file is sent. Faults of different stages can be
+ * the list, `cancel` the cancellation. `kind` delivers another kind of file, `transfer` changes the way the file is sent. Faults of different stages can be
  * combined.
  */
-export const STAGES = ["submit", "run", "poll", "file", "kind", "transfer", "list"] as const;
+export const STAGES = ["submit", "run", "poll", "file", "kind", "transfer", "list", "cancel"] as const;
 export type Stage = (typeof STAGES)[number];
 
 type FaultRule = {
@@ -114,6 +114,8 @@ export const FAULTS = {
   "no-length": { stage: "transfer", says: "sends the file without saying how long it is" },
   "wrong-type": { stage: "transfer", says: "calls the file application/octet-stream, or the `type` given" },
   "slow-file": { stage: "transfer", says: "sends the file after a while", number: ["ms", 1000] },
+
+  "cancel-ignored": { stage: "cancel", says: "confirms that it cancels the job, and goes on with it" },
 
   "list-5xx": { stage: "list", says: "answers the listing with a server error", number: ["status", 503] },
   "list-hang": { stage: "list", says: "never answers the listing" },

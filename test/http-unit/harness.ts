@@ -108,6 +108,7 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
       scope: "generate",
       expiresAtMs: null,
       models: null,
+      isLimited: false,
       accountSeq: accounts,
       accountId: `acc_${accounts}`,
       paused: false,
@@ -119,6 +120,7 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
   };
 
   const http = createHttpServer({
+    cancel: () => Promise.reject(new Error("nothing is cancelled here")),
     sharedRateLimit: null,
     settings,
     clock,

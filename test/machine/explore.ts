@@ -77,6 +77,7 @@ export const VARIANTS: readonly Variant[] = [
   { type: "waitEnded", of: "none" },
   { type: "parked", of: "none" },
   { type: "failedByOperator", of: "none" },
+  { type: "cancelRequested", of: "none" },
   { type: "retriedByOperator", of: "none" },
   { type: "retriedByOperator", of: "none", hasJob: true },
   ...NS.map((of): Variant => ({ type: "settledByOperator", of })),
@@ -127,6 +128,8 @@ export const eventFor = (variant: Variant, snapshot: GenerationSnapshot, step: n
       return { type: "parked", reason: "as reported", atMs };
     case "failedByOperator":
       return { type: "failedByOperator", ...WHY, atMs };
+    case "cancelRequested":
+      return { type: "cancelRequested", by: "key_1", decidedAtMs: atMs, atMs };
     case "retriedByOperator":
       return { type: "retriedByOperator", ...WHY, hasJob: variant.hasJob ?? false, atMs };
     // For an attempt that does not exist, the admin service passes route -1.
@@ -181,6 +184,7 @@ export const situationOf = (snapshot: GenerationSnapshot): string => {
       : "none",
     `watched ${watched.map((attempt) => `${attempt.route}${attempt.arriving ? "!" : ""}`).join(",")}`,
     `mismatched ${snapshot.context.mismatched?.length ?? 0}`,
+    snapshot.context.cancelRequestedAtMs === undefined ? "" : "cancelled",
     inputRefusals === 0 ? "" : inputRefusals === tried ? "all refused" : "some refused",
   ].join(" | ");
 };

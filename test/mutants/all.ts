@@ -1,6 +1,7 @@
 // All mutants: each is a bug that a property, the delivery test or the simulation must find.
 
 import { ASKING_MUTANTS } from "./asking.ts";
+import { CANCEL_MUTANTS } from "./cancels.ts";
 import { DELIVERY_MUTANTS } from "./deliveries.ts";
 import { LIFE_MUTANTS } from "./life.ts";
 import { LIMIT_MUTANTS } from "./limits.ts";
@@ -19,4 +20,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...DELIVERY_MUTANTS,
   ...PIN_MUTANTS,
   ...OPERATED_MUTANTS,
+  ...CANCEL_MUTANTS,
 ];

@@ -1,6 +1,6 @@
 // Builds the OpenAPI 3.1 document that is served at /openapi.json and committed as openapi.json.
 import { INTERFACE_VERSION, type JsonObject } from "../../domain/types.ts";
-import { ErrorBody, Generation, GenerationRequest, ModelEntryObject, ModelList } from "../schema.ts";
+import { CancelledGeneration, ErrorBody, Generation, GenerationRequest, ModelEntryObject, ModelList } from "../schema.ts";
 import { HEADERS, plain, schemaRef } from "./components.ts";
 import { CommonInput, ExtendedInput } from "./input-schema.ts";
 import { openApiPaths } from "./paths.ts";
@@ -79,6 +79,7 @@ const schemas = (): JsonObject => {
     CommonInput: plain(CommonInput),
     ExtendedInput: plain(ExtendedInput),
     Generation: plain(Generation),
+    CancelledGeneration: plain(CancelledGeneration),
     Error: plain(ErrorBody),
     ModelEntry: plain(ModelEntryObject),
     ModelList: {
@@ -109,7 +110,7 @@ export const openApiDocument = (): JsonObject => ({
   servers: [{ url: "/", description: "The service that serves this document." }],
   security: [{ apiKey: [] }],
   tags: [
-    { name: "generations", description: "Submit and poll." },
+    { name: "generations", description: "Submit, poll and cancel." },
     { name: "files", description: "Download results." },
     { name: "models", description: "Available models and their prices." },
     { name: "service", description: "Status and description of the service." },

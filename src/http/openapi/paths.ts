@@ -48,6 +48,17 @@ const FAILED: JsonObject = {
   error: { code: "provider_failed", message: "Every route failed." },
   completed_at: "2026-10-19T12:00:30.000Z",
 };
+const CANCEL_PENDING: JsonObject = {
+  ...QUEUED,
+  status: "running",
+  attempts: 1,
+  cancel_requested_at: "2026-10-19T12:00:04.000Z",
+};
+const CANCELLED: JsonObject = {
+  ...FAILED,
+  attempts: 0,
+  error: { code: "cancelled", message: "The generation was cancelled on request. Nothing was charged." },
+};
 
 const KEYED: readonly No[] = [
   "unauthorized",
@@ -150,6 +161,27 @@ export const openApiPaths = (): JsonObject => ({
           failed: { value: FAILED },
         }),
         ...noes(...KEYED, "not_found"),
+      },
+    },
+  },
+  "/v1/generations/{id}/cancel": {
+    post: {
+      operationId: "cancelGeneration",
+      summary: "Cancel a generation",
+      description:
+        "From then on no attempt begins. A generation of which no provider has a request fails with `cancelled` at once. Otherwise the provider is asked to cancel; if it delivers all the same, the generation succeeds and is charged. The body is empty or `{}`.",
+      tags: ["generations"],
+      ...keyed,
+      ...EXTENSION,
+      parameters: withRequestId("Id"),
+      responses: {
+        "200": jsonAnswer(
+          "The generation, also if it was cancelled before.",
+          schemaRef("CancelledGeneration"),
+          ["Cache-Control"],
+          { pending: { value: CANCEL_PENDING }, cancelled: { value: CANCELLED } },
+        ),
+        ...noes(...KEYED, "generation_not_enabled", "not_found", "body_too_large", "invalid_request", "already_ended"),
       },
     },
   },

@@ -27,6 +27,7 @@ export const REMEDIES: Readonly<Record<ApiErrorCode, string>> = {
   concurrency_limit: "Wait until one of the account's generations has finished, then send the same request again.",
   insufficient_credits:
     "Add credits, or wait until a generation that holds credits has finished. A lower `max_cost_usd` reduces the hold. Added credits pay a debt first. A key may have a limit per day, week or month; the message names the limit and the time of its reset.",
+  already_ended: "Poll the generation: its result is final, and a succeeded generation was charged.",
   not_ready: "Poll the generation until its `status` is `succeeded`, then download.",
   server_error:
     "Send the same request again with the same Idempotency-Key. Report the X-Request-Id to the operator if it persists.",
@@ -49,5 +50,9 @@ export const FAILURES: Readonly<Record<GenerationErrorCode, { when: string; reme
   provider_unavailable: {
     when: "No route could run the generation when it left the run queue.",
     remedy: "Submit again with a new Idempotency-Key after some minutes, or use another model.",
+  },
+  cancelled: {
+    when: "A cancel request ended the generation before a route delivered.",
+    remedy: "Submit again with a new Idempotency-Key if the result is needed after all.",
   },
 };

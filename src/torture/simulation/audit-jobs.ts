@@ -17,7 +17,7 @@ const GIVEN_UP: ReadonlySet<AttemptState> = new Set(["lost", "capped", "supersed
 
 /** An attempt's job counts as failed or gone only if its provider reported it. */
 const auditFailure = (job: UpstreamJob, { class: reason }: Failure): string[] => {
-  if (reason === "gone" && !job.gone.isBelievable) return [`${job.jobId}: taken for gone before it was`];
+  if (reason === "gone" && !job.gone.isBelievable && !job.cancelled) return [`${job.jobId}: taken for gone before it was`];
   if (reason === "job_failed" && job.fails !== "job_failed" && !job.cancelled)
     return [`${job.jobId}: taken for failed, and it was not`];
   // A mismatch requires a wrong result of the job, or a file that can never be used.

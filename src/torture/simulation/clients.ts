@@ -4,7 +4,9 @@ import type { Catalogue } from "../../../catalogue/load.ts";
 import type { ApiError } from "../../domain/api-errors.ts";
 import { fingerprintOf } from "../../domain/idempotency.ts";
 import type { GenerationRecord, JsonObject } from "../../domain/types.ts";
+import type { Cancellation } from "../../generations/cancel.ts";
 import type { SubmitResult } from "../../generations/submit.ts";
+import type { Faults } from "./faults.ts";
 import type { Node } from "./node-environment.ts";
 import type { Rng } from "./rng.ts";
 import type { Timeline } from "./timeline.ts";
@@ -35,6 +37,8 @@ export type ReceivedResponse = {
   /** The code of the API error. */
   refused: string | null;
 };
+/** A cancel request and its response; without a response, `answer` and `refused` are null. */
+export type SentCancel = { id: string; receivedAtMs: number; answer: Cancellation | null; refused: string | null };
 /** A generation as a client received it, with the times of request and response. */
 export type Seen = { requestedAtMs: number; receivedAtMs: number; record: GenerationRecord };
 
@@ -43,6 +47,7 @@ export type ClientLog = {
   sent: Map<string, Set<string>>;
   heard: ReceivedResponse[];
   seen: Map<string, Seen[]>;
+  cancels: SentCancel[];
   /** Credits that each account received, by account. */
   given: number[];
 };
@@ -56,12 +61,15 @@ export type ClientDeps = {
   /** Every catalogue with the time from which it was current. */
   catalogues: readonly { fromMs: number; catalogue: Catalogue }[];
   notebook: ClientLog;
+  faults: () => Faults;
 };
 
 const MAX_ANSWER_MS = 20_000;
 /** Temporary API errors, after which the same request is repeated later. */
 const PASSING: ReadonlySet<string> = new Set(["restarting", "busy", "concurrency_limit", "model_unavailable"]);
 const MAX_TRIES = 40;
+/** The latest cancel request after the response to its submission. */
+const CANCEL_WITHIN_MS = 90_000;
 
 const inputOfRequest = ({ prompt, clip }: PlannedRequest): JsonObject => ({
   prompt,
@@ -75,6 +83,7 @@ const bodyOfRequest = (planned: PlannedRequest): string => {
 export const createClients = (deps: ClientDeps) => {
   const { world, trace, dice, notebook, nodes } = deps;
   const sleep = (ms: number) => new Promise<void>((wake) => world.after(ms, wake));
+  const cancels = dice.fork("cancels");
   let references = 0;
   let turn = 0;
   /** The next node that responds, as a load balancer selects it. */
@@ -112,7 +121,7 @@ export const createClients = (deps: ClientDeps) => {
             ...{ keySeq: planned.account + 1, keyId: `key_${planned.account}`, scope: "generate", paused: false },
             accountSeq: deps.accountSeqs[planned.account] ?? 0,
             accountId: `acc_${planned.account}`,
-            ...{ expiresAtMs: null, models: null, burstPerS: null, inProgressLimit: null },
+            ...{ expiresAtMs: null, models: null, isLimited: false, burstPerS: null, inProgressLimit: null },
           },
           requestId: `req_${planned.name}`,
           model: planned.model,
@@ -162,6 +171,24 @@ export const createClients = (deps: ClientDeps) => {
     return record;
   };
 
+  const cancel = async (id: string, account: number): Promise<void> => {
+    const answer = await query((engine) =>
+      engine
+        .cancel(id, { accountId: `acc_${account}`, keyId: `key_${account}`, isLimited: false })
+        .catch((fault: unknown) => fault as ApiError),
+    );
+    const cancelled = answer && "record" in answer ? answer : null;
+    const refused = answer && !cancelled ? ((answer as ApiError).code ?? null) : null;
+    notebook.cancels.push({ id, receivedAtMs: world.nowMs(), answer: structuredClone(cancelled), refused });
+    trace.report(`c${account}`, "cancel", id, cancelled ? cancelled.record.status : String(refused));
+  };
+  /** Sometimes cancels a generation at a random moment, sometimes twice. */
+  const maybeCancel = (id: string, account: number): void => {
+    if (!cancels.chance(deps.faults().cancel)) return;
+    for (let times = cancels.chance(0.2) ? 2 : 1; times > 0; times -= 1)
+      world.after(cancels.between(0, CANCEL_WITHIN_MS) * cancels.roll(), () => void cancel(id, account));
+  };
+
   const giveCredits = async (account: number, credits: number, reference: string): Promise<void> => {
     for (;;) {
       const done = await query((engine) =>
@@ -186,6 +213,7 @@ export const createClients = (deps: ClientDeps) => {
     for (let turn = 0; turn < MAX_TRIES; turn += 1) {
       const response = await submitOnce(planned);
       if (response?.accepted) {
+        maybeCancel(response.accepted.id, planned.account);
         await follow(response.accepted.id, planned.account);
         return;
       }

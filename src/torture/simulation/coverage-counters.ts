@@ -29,6 +29,12 @@ export const SITUATIONS = {
   storeOutage600: "the store was unavailable for 600 s",
   bucketOutage: "the storage of result files failed for a while",
   brownOut: "a provider returned 502 for ten minutes",
+  cancelledUnsent: "a generation was cancelled before anything was sent",
+  cancelledSent: "a cancelled generation ended without a delivery after its request was sent",
+  cancelledDelivered: "a generation was delivered and charged after its client had requested the cancellation",
+  cancelsRefused: "a cancel request came after the end",
+  cancelsRepeated: "a generation was cancelled twice",
+  cancelsUnanswered: "a process ended before it responded to a cancel request",
   confirmBounded: "a provider without responses was queried until confirm_s had passed",
 } as const;
 export type Situation = keyof typeof SITUATIONS;

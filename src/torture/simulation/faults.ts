@@ -59,6 +59,7 @@ export const FAULTS = {
   brownOut: { most: 0.1, means: "a provider returns 502 for ten minutes, whatever it does, per minute" },
   bucketOutage: { most: 0.3, means: "the storage of result files fails for a while, per minute" },
   storeOutage: { most: 0.3, means: "no node reaches the shared store for 1, 12, 60 or 600 s, per minute" },
+  cancel: { most: 0.5, means: "a client cancels its generation at some moment, per accepted request" },
   spoolFull: { most: 0.3, means: "a node's own disk stores no responses for a while, per node and minute" },
 } as const;
 export type FaultName = keyof typeof FAULTS;

@@ -7,6 +7,7 @@ import { createAmbientFaults } from "./ambient-faults.ts";
 import { judgeArrival } from "./arrivals.ts";
 import { audit, type Evidence } from "./audit.ts";
 import { auditAnswers } from "./audit-answers.ts";
+import { auditCancels } from "./audit-cancels.ts";
 import { auditDecisions } from "./audit-decisions.ts";
 import { auditWatches } from "./audit-watches.ts";
 import { type ClientLog, createClients } from "./clients.ts";
@@ -149,9 +150,9 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   const count = drawNodes(fleetDice, options.nodes);
   const fleet = createCluster({ count, dice: fleetDice, environment, reads, faults: () => faults });
   const { nodes } = fleet;
-  const notebook: ClientLog = { sent: new Map(), heard: [], seen: new Map(), given: [] };
+  const notebook: ClientLog = { sent: new Map(), heard: [], seen: new Map(), cancels: [], given: [] };
   const clients = createClients({
-    ...{ world, trace, dice: dice.fork("clients"), nodes, accountSeqs, catalogues, notebook },
+    ...{ world, trace, dice: dice.fork("clients"), nodes, accountSeqs, catalogues, notebook, faults: () => faults },
   });
   const ambientFaults = dice.fork("weather");
   const brown = ambientFaults.fork("brown-outs");
@@ -255,6 +256,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       (await audit(evidence, ends)).forEach(fault);
       (await auditDecisions({ ...evidence, orders: operator.orders, situations }, ends)).forEach(fault);
       (await auditAnswers({ answers, reads })).forEach(fault);
+      (await auditCancels({ ...evidence, isShared: fleet.shared !== null, situations }, ends)).forEach(fault);
       await options.witness?.(evidence, ends);
     }
   } catch (thrown) {

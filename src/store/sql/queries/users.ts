@@ -13,7 +13,7 @@ const INVITATION = `SELECT i.id, i.kind, i.role, a.id AS "accountId", i.account_
   i.used_at_ms AS "usedAtMs", i.withdrawn_at_ms AS "withdrawnAtMs"
   FROM invitation i LEFT JOIN account a ON a.seq = i.account_seq LEFT JOIN console_user p ON p.seq = i.user_seq`;
 
-type StoredConsole = Omit<Caller, "paused" | "expiresAtMs" | "models"> & { paused: number };
+type StoredConsole = Omit<Caller, "paused" | "expiresAtMs" | "models" | "isLimited"> & { paused: number };
 type StoredAudit = Omit<AuditRow, "actor" | "detail"> & {
   kind: Principal["kind"];
   id: string;
@@ -57,7 +57,7 @@ export const userReads = (query: Query): UserReads => ({
   consoleCaller: async (accountSeq) => {
     const [row] = await query<StoredConsole>(CONSOLE_CALLER, accountSeq);
     // A playground key has no policy, because no user can set one.
-    return row ? { ...row, paused: row.paused === 1, expiresAtMs: null, models: null } : undefined;
+    return row ? { ...row, paused: row.paused === 1, expiresAtMs: null, models: null, isLimited: false } : undefined;
   },
   audit: async (beforeSeq, limit, { actor, action, target, fromMs, toMs }) => {
     const filters = [actor ?? null, action ?? null, target ?? null, fromMs ?? null, toMs ?? null];

@@ -1,0 +1,67 @@
+// Cancels a generation at the request of its client.
+//
+// The request is an event of the statechart. Until it is committed, nothing is answered.
+import { cancelRequestedAtMs } from "../../actors/generation/snapshot.ts";
+import { refuse } from "../domain/api-errors.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Decide } from "../domain/operator-decision.ts";
+import type { Caller, GenerationRecord } from "../domain/types.ts";
+import type { StoreReads } from "../store/store.ts";
+
+/** `requestedAtMs`: since when a cancellation is pending; null after the end. */
+export type Cancellation = { record: GenerationRecord; requestedAtMs: number | null };
+export type Cancel = (id: string, caller: Pick<Caller, "accountId" | "keyId" | "isLimited">) => Promise<Cancellation>;
+
+export type CancelDeps = {
+  reads: Pick<StoreReads, "findGeneration" | "snapshotOf">;
+  decide: Decide;
+  /** Whether this process runs the generation, and a promise that resolves when it has applied its events. */
+  supervisor: { has(seq: number): boolean; idle(seq: number): Promise<void> };
+  /** Whether several nodes share the store. A request then reaches the owner even if this process ends. */
+  isShared: boolean;
+  clock: Clock;
+};
+
+/** Another node applies the request at its next scan of the inbox. */
+const APPLIED_WITHIN_MS = 10_000;
+const POLL_MS = 50;
+
+const unknown = () => refuse("not_found", "No generation with this id on the account.");
+const restoring = () => refuse("restarting", "The generation is being restored after a restart; send the same request again.");
+
+/** Creates the function that cancels. It throws ApiError `not_found`, `already_ended` or `restarting`. */
+export const createCancel = ({ reads, decide, supervisor, isShared, clock }: CancelDeps): Cancel => {
+  const find = async (id: string, { accountId, keyId, isLimited }: Parameters<Cancel>[1]) => {
+    const found = await reads.findGeneration(id);
+    if (found?.accountId !== accountId || (isLimited && found.key.id !== keyId)) return unknown();
+    return found;
+  };
+
+  /** The cancellation as stored: pending, or carried out; null if none was requested. */
+  const stored = async (record: GenerationRecord): Promise<Cancellation | null> => {
+    if (record.completedAtMs === null) {
+      const snapshot = await reads.snapshotOf(record.seq);
+      const requestedAtMs = cancelRequestedAtMs(snapshot?.snapshot ?? null);
+      return requestedAtMs === null ? null : { record, requestedAtMs };
+    }
+    if (record.error?.code === "cancelled") return { record, requestedAtMs: null };
+    return refuse("already_ended", `The generation has ended: it ${record.status}. Nothing can be cancelled.`);
+  };
+
+  return async (id, caller) => {
+    const record = await find(id, caller);
+    const { seq } = record;
+    const earlier = await stored(record);
+    if (earlier) return earlier;
+    const decidedAtMs = clock.nowMs();
+    await decide(seq, { type: "cancelRequested", by: caller.keyId, decidedAtMs });
+    for (let waitedMs = 0; waitedMs < APPLIED_WITHIN_MS; waitedMs += POLL_MS) {
+      await supervisor.idle(seq);
+      const cancellation = await stored(await find(id, caller));
+      if (cancellation) return cancellation;
+      if (!isShared && !supervisor.has(seq)) return restoring();
+      await new Promise<void>((resolve) => void clock.after(POLL_MS, resolve));
+    }
+    return isShared ? { record, requestedAtMs: decidedAtMs } : restoring();
+  };
+};
