@@ -14,9 +14,11 @@ export type AtOnce = {
   announcedAtMs: ReadonlyMap<string, number>;
   /** How long the service waits for a lost response, from its submission. */
   confirmMs: number;
+  /** The part of a span in which this machine had no idle processor, ms. */
+  busyMs: (fromMs: number, toMs: number) => number;
 };
 
-/** A response is on the disk of its node, or in the store, within this time. */
+/** A response is on the disk of its node, or in the store, within this time in which a processor was idle. */
 const KEPT_WITHIN_MS = 1000;
 export const judgeAtOnce = ({
   evidence,
@@ -24,6 +26,7 @@ export const judgeAtOnce = ({
   lives,
   announcedAtMs,
   confirmMs,
+  busyMs,
 }: AtOnce): { checks: Check[]; answers: number; boughtAgain: number } => {
   const pids = new Map(sent.map(({ id, n, pid }) => [`${id} ${n}`, pid]));
   /** Whether the process that sent an attempt was unharmed between two moments. */
@@ -40,7 +43,8 @@ export const judgeAtOnce = ({
   const dropped = atOnce.filter(({ line, attempt, name, sentMs }) => {
     const announcedMs = announcedAtMs.get(line.job_id ?? "");
     if (attempt.job?.jobId === line.job_id || announcedMs === undefined) return false;
-    return wasLeftAlone(name, sentMs, announcedMs + KEPT_WITHIN_MS);
+    const waitedMs = busyMs(announcedMs, announcedMs + KEPT_WITHIN_MS);
+    return wasLeftAlone(name, sentMs, announcedMs + KEPT_WITHIN_MS + waitedMs);
   });
   const again = atOnce.flatMap(({ line, one, name, sentMs }) => {
     const next = bought.find((other) => other.one.id === one.id && other.line.job_id !== line.job_id && other.sentMs > sentMs);

@@ -17,6 +17,7 @@ import { judgeAtOnce } from "./at-once.ts";
 import { type BucketServer, checkFiles } from "./bucket.ts";
 import type { ClusterServer } from "./database.ts";
 import { noHarms, openHarms, type Scene } from "./faults.ts";
+import { openMachineLoad } from "./machine-load.ts";
 import { type ClusterNode, type OwnEnd, openNode, untilWell } from "./node.ts";
 import { judgeTakeOvers, type Span } from "./take-over.ts";
 import { openWatch, type Sent, type Watch } from "./watch.ts";
@@ -140,6 +141,7 @@ export const openWorld = async (plan: RoundPlan) => {
   const books = await server.create(plan.name);
   const tenants = await endow(books, TENANTS);
   const watch = openWatch(books, LEASE_MS);
+  const machineLoad = openMachineLoad();
   await watch.begin();
   const simulatorPlace: SimulatorPlace = { port: await freePort(), speed: SPEED, log: join(dir, "simulator.log"), seed };
   const settings = settingsOf(plan);
@@ -182,7 +184,7 @@ export const openWorld = async (plan: RoundPlan) => {
     keys: tenants.map(({ key }) => key),
   };
   return {
-    ...{ books, tenants, watch, simulatorPlace, roll, between, places, nodes, client, background },
+    ...{ books, tenants, watch, machineLoad, simulatorPlace, roll, between, places, nodes, client, background },
     broken: () => broken,
     /** Waits for background work. @throws its first error. */
     settled: async () => {
@@ -191,6 +193,7 @@ export const openWorld = async (plan: RoundPlan) => {
     },
     close: async () => {
       for (const { wire } of nodes) wire.close();
+      machineLoad.stop();
       await watch.close();
     },
   };
@@ -201,7 +204,7 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
   const { genrouter, server, say, dir } = plan;
   const beganMono = performance.now();
   const world = await openWorld(plan);
-  const { nodes, watch, tenants, client, roll, between, simulatorPlace, books } = world;
+  const { nodes, watch, machineLoad, tenants, client, roll, between, simulatorPlace, books } = world;
   const harmed = noHarms();
   const submissions = createProviderLog(simulatorPlace.log);
   const scene: Scene = {
@@ -256,6 +259,7 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
     lives,
     announcedAtMs: submissions.announcedAtMs(),
     confirmMs: (CONFIRM_S * 1000) / SPEED,
+    busyMs: machineLoad.busyMs,
   });
   const checks = [...owners.checks, ...atOnce.checks, ...auditAll(evidence), ...peace.checks];
   await world.close();
