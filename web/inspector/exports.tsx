@@ -1,5 +1,9 @@
 // Buttons that save the view as SVG, Mermaid or JSON, created in the page.
 import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+
+/** Loads the code of the file formats of a chart. */
+export const chartFiles = () => import("./chart-files.ts");
 
 const TYPES = { svg: "image/svg+xml", mmd: "text/plain", json: "application/json" } as const;
 type Form = keyof typeof TYPES;
@@ -16,13 +20,25 @@ const save = (name: string, type: string, text: string): void => {
 };
 
 /** @param name of the files, without extension. @param make content of each format, created on demand. */
-export const Exports = ({ name, make }: { name: string; make: Readonly<Record<Form, () => string>> }): VNode => (
-  <fieldset class="exports">
-    <legend>Save as</legend>
-    {(Object.keys(TYPES) as Form[]).map((form) => (
-      <button key={form} type="button" onClick={() => save(`${name}.${form}`, TYPES[form], make[form]())}>
-        {NAMES[form]}
-      </button>
-    ))}
-  </fieldset>
-);
+export const Exports = (of: { name: string; make: Readonly<Record<Form, () => string | Promise<string>>> }): VNode => {
+  const [fault, setFault] = useState(false);
+  const saveAs = async (form: Form) => {
+    try {
+      save(`${of.name}.${form}`, TYPES[form], await of.make[form]());
+      setFault(false);
+    } catch {
+      setFault(true);
+    }
+  };
+  return (
+    <fieldset class="exports">
+      <legend>Save as</legend>
+      {(Object.keys(TYPES) as Form[]).map((form) => (
+        <button key={form} type="button" onClick={() => void saveAs(form)}>
+          {NAMES[form]}
+        </button>
+      ))}
+      {fault && <span role="alert">The file could not be created. Reload the page and try again.</span>}
+    </fieldset>
+  );
+};

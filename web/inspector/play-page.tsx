@@ -5,8 +5,6 @@ import { useMemo, useState } from "preact/hooks";
 import { type Chart as ChartOf, chartOf } from "../../actors/chart/chart.ts";
 import { coveredOf } from "../../actors/chart/coverage.ts";
 import { MACHINE_NAMES, MACHINES, type MachineName } from "../../actors/chart/machines.ts";
-import { mermaidOf } from "../../actors/chart/mermaid.ts";
-import { svgOf } from "../../actors/chart/svg.ts";
 import type { Effect, MachineOutput } from "../../actors/generation/types.ts";
 import {
   newPlayground,
@@ -20,7 +18,7 @@ import {
 } from "../../actors/replay/playground.ts";
 import { usd } from "../components/format.ts";
 import { Chart } from "./chart.tsx";
-import { Exports } from "./exports.tsx";
+import { chartFiles, Exports } from "./exports.tsx";
 import { describeEffect, elapsed } from "./format.ts";
 import { Guards, Memory } from "./step-detail.tsx";
 
@@ -157,8 +155,8 @@ const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: Ch
       <Exports
         name={machine}
         make={{
-          svg: () => svgOf(chart, marks),
-          mmd: () => `${mermaidOf(chart, way)}\n`,
+          svg: async () => (await chartFiles()).svgOf(chart, marks),
+          mmd: async () => `${(await chartFiles()).mermaidOf(chart, way)}\n`,
           json: () => `${JSON.stringify(chart, null, 2)}\n`,
         }}
       />

@@ -5,14 +5,12 @@
 import type { VNode } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { chartOf } from "../../actors/chart/chart.ts";
-import { mermaidOf } from "../../actors/chart/mermaid.ts";
-import { svgOf } from "../../actors/chart/svg.ts";
 import { generationMachine } from "../../actors/generation/machine.ts";
 import { marksAt, type Replay, replay, wayOf } from "../../actors/replay/replay.ts";
 import type { GenerationHistoryDto } from "../../src/inspector/generation-history-dto.ts";
 import { Chart } from "./chart.tsx";
 import { CostSummary } from "./cost-summary.tsx";
-import { Exports } from "./exports.tsx";
+import { chartFiles, Exports } from "./exports.tsx";
 import { StepDetail } from "./step-detail.tsx";
 import { StepList } from "./step-list.tsx";
 import { type Go, moveOfKey, TimeLine } from "./time-line.tsx";
@@ -79,8 +77,8 @@ export const ReplayView = ({ reported }: { reported: GenerationHistoryDto }): VN
       <Exports
         name={id}
         make={{
-          svg: () => svgOf(CHART, marks, `Path of ${id}`),
-          mmd: () => `${mermaidOf(CHART, wayOf(steps.slice(0, place + 1)))}\n`,
+          svg: async () => (await chartFiles()).svgOf(CHART, marks, `Path of ${id}`),
+          mmd: async () => `${(await chartFiles()).mermaidOf(CHART, wayOf(steps.slice(0, place + 1)))}\n`,
           json: () =>
             `${JSON.stringify({ generation: reported.generation, agrees: replayed.agrees, faults: replayed.faults, steps }, null, 2)}\n`,
         }}
