@@ -82,6 +82,7 @@ const createGenerationService = (deps: ComponentsDeps, parts: CommonParts, { htt
     log,
     files: storage.files,
     submit: engine.submit,
+    cancel: engine.cancel,
     quote: engine.quote,
     models: engine.routes.models,
     mode: parts.mode,

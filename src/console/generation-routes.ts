@@ -3,6 +3,7 @@
 import { Type } from "@sinclair/typebox";
 import { refuse } from "../domain/api-errors.ts";
 import type { Caller, Json, JsonObject } from "../domain/types.ts";
+import { type Cancel, pendingSinceMs } from "../generations/cancel.ts";
 import type { Submit } from "../generations/submit.ts";
 import { answerFile, type StoredResults } from "../http/endpoints/content.ts";
 import { fingerprintedRequest, idempotencyKeyOf, readEnvelope } from "../http/parse-submission.ts";
@@ -19,9 +20,10 @@ import { createThumbnails } from "./thumbnails.ts";
 export type GenerationRoutesDeps = {
   reads: Pick<
     StoreReads,
-    "account" | "attemptsOf" | "findGeneration" | "generationsStep" | "inputOf" | "eventsOf" | "transfersOf"
+    "account" | "attemptsOf" | "findGeneration" | "generationsStep" | "inputOf" | "eventsOf" | "snapshotOf" | "transfersOf"
   >;
   submit: Submit;
+  cancel: Cancel;
   /** The caller of generations that the console submits for an account: its hidden key, which cannot be used otherwise. */
   consoleCaller: (accountId: string) => Promise<Caller>;
   /** Counts a request for the burst limit. @throws ApiError `rate_limited` */
@@ -44,6 +46,10 @@ const POSITION = /^[1-9][0-9]?$/;
 
 /** True for operators and viewers, who can read every account. */
 export const seesAll = ({ who }: Pick<ConsoleRequest, "who">): boolean => who.role !== "member";
+
+const refuseViewer = ({ who }: Pick<ConsoleRequest, "who">): void => {
+  if (who.role === "viewer") throw new ConsoleRefused("forbidden", "Your role has read access only.");
+};
 
 /** Account of a list or a stream: the user's own or the named one, where `*` selects all. @throws ConsoleRefused */
 export const requestedAccount = async (
@@ -76,7 +82,7 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
 
   const submit = async (query: ConsoleRequest): Promise<GenerationDto> => {
     const { request, requestId, who } = query;
-    if (who.role === "viewer") throw new ConsoleRefused("forbidden", "Your role has read access only.");
+    refuseViewer(query);
     const caller = await deps.consoleCaller(who.accountId ?? "");
     if (caller.paused) refuse("account_disabled", "The account is paused.");
     await deps.count(caller);
@@ -104,13 +110,14 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
 
   const detail = async (request: ConsoleRequest): Promise<GenerationDetail> => {
     const record = await found(request);
-    const { seq, accountId, key } = record;
+    const { seq, accountId, key, labels } = record;
     accessAudit.note(request.who, { what: "generation", of: record.id, accountId });
-    const [input, attempts, events, transfers] = await Promise.all([
+    const [input, attempts, events, transfers, cancelRequestedAtMs] = await Promise.all([
       reads.inputOf(seq),
       reads.attemptsOf(seq),
       reads.eventsOf(seq),
       reads.transfersOf(seq),
+      pendingSinceMs(reads, record),
     ]);
     const sum = (kind: string) => transfers.reduce((all, one) => all + (one.kind === kind ? one.credits : 0), 0);
     const prompt = input?.raw.prompt;
@@ -122,8 +129,19 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
       entries: transfers.map(({ kind, credits, from, to, attemptN, atMs }) => ({ kind, credits, from, to, attemptN, atMs })),
       idempotencyKey: record.idempotencyKey,
       requestId: record.requestId,
+      cancelRequestedAtMs,
+      metadata: labels?.metadata ?? null,
+      endUser: labels?.endUser ?? null,
       inspectorUrl: deps.hasInspector ? `/inspector/${record.id}` : null,
     };
+  };
+
+  /** @returns the generation after the request; it may still deliver */
+  const cancel = async (request: ConsoleRequest): Promise<GenerationDetail> => {
+    refuseViewer(request);
+    const { id, accountId } = await found(request);
+    await deps.cancel(id, { accountId, keyId: request.who.userId, isLimited: false });
+    return detail(request);
   };
 
   const file = async (request: ConsoleRequest): Promise<Response> => {
@@ -147,6 +165,7 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
     { method: "POST", path: PATH, who: "member", body: REQUEST, answer: submit },
     { method: "GET", path: PATH, who: "user", answer: list },
     { method: "GET", path: `${PATH}/:id`, who: "user", answer: detail },
+    { method: "POST", path: `${PATH}/:id/cancel`, who: "user", answer: cancel },
     { method: "GET", path: `${PATH}/:id/files/:n`, who: "user", answer: file },
     { method: "GET", path: `${PATH}/:id/files/:n/thumb`, who: "user", answer: small },
   ];

@@ -102,6 +102,10 @@ export type GenerationDetail = GenerationDto & {
   entries: EntryDto[];
   idempotencyKey: string | null;
   requestId: string;
+  /** Since when a cancellation is pending; null if none is. */
+  cancelRequestedAtMs: number | null;
+  metadata: Readonly<Record<string, string>> | null;
+  endUser: string | null;
   /** Null if the inspector is off. */
   inspectorUrl: string | null;
 };

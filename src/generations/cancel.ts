@@ -29,6 +29,13 @@ const POLL_MS = 50;
 const unknown = () => refuse("not_found", "No generation with this id on the account.");
 const restoring = () => refuse("restarting", "The generation is being restored after a restart; send the same request again.");
 
+/** Since when a cancellation is pending; null if none was requested, or after the end. */
+export const pendingSinceMs = async (
+  reads: Pick<StoreReads, "snapshotOf">,
+  { seq, completedAtMs }: Pick<GenerationRecord, "seq" | "completedAtMs">,
+): Promise<number | null> =>
+  completedAtMs === null ? cancelRequestedAtMs((await reads.snapshotOf(seq))?.snapshot ?? null) : null;
+
 /** Creates the function that cancels. It throws ApiError `not_found`, `already_ended` or `restarting`. */
 export const createCancel = ({ reads, decide, supervisor, isShared, clock }: CancelDeps): Cancel => {
   const find = async (id: string, { accountId, keyId, isLimited }: Parameters<Cancel>[1]) => {
@@ -40,8 +47,7 @@ export const createCancel = ({ reads, decide, supervisor, isShared, clock }: Can
   /** The cancellation as stored: pending, or carried out; null if none was requested. */
   const stored = async (record: GenerationRecord): Promise<Cancellation | null> => {
     if (record.completedAtMs === null) {
-      const snapshot = await reads.snapshotOf(record.seq);
-      const requestedAtMs = cancelRequestedAtMs(snapshot?.snapshot ?? null);
+      const requestedAtMs = await pendingSinceMs(reads, record);
       return requestedAtMs === null ? null : { record, requestedAtMs };
     }
     if (record.error?.code === "cancelled") return { record, requestedAtMs: null };

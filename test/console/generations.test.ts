@@ -235,4 +235,30 @@ describe("one generation", () => {
       { operator: { provider: "replicate" } },
     ]);
   });
+
+  test("can be cancelled by a member of its account and by an operator, not by others", async () => {
+    harness.simulator.script({ fault: "cancel-ignored" });
+    harness.simulator.script({ fault: "stuck" });
+    const { id } = await make(MODEL, INPUT);
+    const seq = (await harness.store.findGeneration(id))?.seq ?? 0;
+    await harness.eventually(async () => (await harness.store.attempt(seq, 1))?.state === "accepted", "its job");
+    stage.signIn("other", "member", await harness.newTenant());
+    expect((await stage.ask("POST", `/generations/${id}/cancel`, { as: "other", body: {} })).status).toBe(404);
+    expect((await detail(id)).cancelRequestedAtMs).toBeNull();
+    const cancelled = await stage.ask<GenerationDetail>("POST", `/generations/${id}/cancel`, { as: "member", body: {} });
+    const { cancelRequestedAtMs } = cancelled.body;
+    expect([cancelled.body.status, typeof cancelRequestedAtMs]).toEqual(["running", "number"]);
+    stage.signIn("ada", "operator", null);
+    const again = await stage.ask<GenerationDetail>("POST", `/generations/${id}/cancel`, { as: "ada", body: {} });
+    expect(again.body.cancelRequestedAtMs).toBe(cancelRequestedAtMs);
+    const events = await harness.store.eventsOf(seq);
+    expect(events.at(-1)?.event).toMatchObject({ type: "cancelRequested", by: "per_member" });
+  });
+
+  test("shows the metadata and the end user of its request", async () => {
+    const headers = { "genrouter-metadata": '{"order":"7"}', "genrouter-end-user": "ada" };
+    const made = await harness.request("POST", "/v1/generations", { body: { model: MODEL, input: INPUT }, headers });
+    expect(await detail(String(made.body.id))).toMatchObject({ metadata: { order: "7" }, endUser: "ada" });
+    expect(await detail((await make(MODEL, INPUT)).id)).toMatchObject({ metadata: null, endUser: null });
+  });
 });

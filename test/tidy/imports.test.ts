@@ -48,6 +48,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/config/cidr-list.ts",
     "type:src/config",
     "type:src/files",
+    "src/generations/cancel.ts",
     "type:src/generations",
     "src/http",
     "src/inspector/field-allowlist.ts",

@@ -1,9 +1,10 @@
 // Dialogs of the keys page: create and show once, change, rotate, revoke.
-import type { ComponentChildren, VNode } from "preact";
+import type { VNode } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
 import type { CreatedKeyDto, KeysPage, KeyView } from "../../src/console/keys-dto.ts";
 import { timeText } from "../components/format.ts";
 import { Modal } from "../components/modal.tsx";
+import { DialogForm } from "./dialog-form.tsx";
 import { relativeTime } from "./format.ts";
 import { KeyFields } from "./key-fields.tsx";
 import { EMPTY_FORM, type FormFaults, formOf, type KeyForm, requestOf } from "./key-form.ts";
@@ -28,46 +29,6 @@ const OVERLAPS: readonly (readonly [ms: number, says: string])[] = [
 const nameOf = ({ name, start }: KeyView): string => (name === "" ? `${start}…` : name);
 const accountQuery = ({ account }: KeysPage): string => `?account=${encodeURIComponent(account.id)}`;
 
-/** A form with one submit button; the error of the server is shown above it. */
-const Sending = (of: {
-  does: string;
-  isDanger?: boolean;
-  close: () => void;
-  /** Resolves when the request is complete; undefined if a field must be corrected first. */
-  send: () => Promise<unknown> | undefined;
-  children: ComponentChildren;
-}): VNode => {
-  const [fault, setFault] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setFault(null);
-    const sent = of.send();
-    if (sent === undefined) return;
-    setBusy(true);
-    await sent.catch((reason: unknown) => setFault(reason instanceof Error ? reason.message : String(reason)));
-    setBusy(false);
-  };
-  return (
-    <form onSubmit={(event) => void submit(event)} noValidate>
-      {of.children}
-      {fault !== null && (
-        <p class="notice is-bad" role="alert">
-          {fault}
-        </p>
-      )}
-      <div class="dialog-buttons">
-        <button type="button" class="button" onClick={of.close}>
-          Cancel
-        </button>
-        <button type="submit" class={`button ${of.isDanger ? "is-danger" : "is-main"}`} disabled={isBusy}>
-          {of.does}
-        </button>
-      </div>
-    </form>
-  );
-};
-
 const Edit = ({ page, send, close, done, of }: Parts & { of: KeyView | null }): VNode => {
   const [form, setForm] = useState<KeyForm>(of === null ? EMPTY_FORM : formOf(of));
   const [faults, setFaults] = useState<FormFaults>({});
@@ -89,14 +50,14 @@ const Edit = ({ page, send, close, done, of }: Parts & { of: KeyView | null }): 
   };
   return (
     <Modal title={of === null ? "New key" : `Change ${nameOf(of)}`} close={close}>
-      <Sending does={of === null ? "Create key" : "Save"} close={close} send={submit}>
+      <DialogForm does={of === null ? "Create key" : "Save"} close={close} send={submit}>
         <div ref={place}>
           <KeyFields
             {...{ form, faults, models: page.models, isNew: of === null }}
             set={(change) => setForm({ ...form, ...change })}
           />
         </div>
-      </Sending>
+      </DialogForm>
     </Modal>
   );
 };
@@ -110,7 +71,7 @@ const Rotate = ({ key_: key, send, close, done }: Parts & { key_: KeyView }): VN
     );
   return (
     <Modal title={`Rotate ${nameOf(key)}`} close={close}>
-      <Sending does="Rotate" close={close} send={submit}>
+      <DialogForm does="Rotate" close={close} send={submit}>
         <p>
           A new key with the same terms is created. Both keys are valid until the old key expires, and both count against the same
           limits.
@@ -125,14 +86,14 @@ const Rotate = ({ key_: key, send, close, done }: Parts & { key_: KeyView }): VN
             ))}
           </select>
         </div>
-      </Sending>
+      </DialogForm>
     </Modal>
   );
 };
 
 const Revoke = ({ key_: key, send, close, done }: Parts & { key_: KeyView }): VNode => (
   <Modal title={`Revoke ${nameOf(key)}?`} close={close}>
-    <Sending
+    <DialogForm
       does="Revoke"
       isDanger
       close={close}
@@ -144,7 +105,7 @@ const Revoke = ({ key_: key, send, close, done }: Parts & { key_: KeyView }): VN
           ? " It has never been used."
           : ` It was last used ${relativeTime(key.lastUsedAtMs, Date.now())}.`}
       </p>
-    </Sending>
+    </DialogForm>
   </Modal>
 );
 

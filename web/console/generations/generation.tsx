@@ -7,6 +7,7 @@ import { timeText } from "../../components/format.ts";
 import { useQuery } from "../../components/use-query.ts";
 import { AccountScope } from "../account-scope.tsx";
 import { KIND_LABELS, queryOf, usdText } from "../credits/amounts.ts";
+import { CancelButton } from "./cancel-button.tsx";
 import { Copy } from "./copy.tsx";
 import { isListening, useEvents } from "./event-stream.ts";
 import { bytesText, Files } from "./files.tsx";
@@ -111,9 +112,13 @@ export const GenerationPage = ({ id }: { id: string }): VNode => {
       <AccountScope account={of.accountId} />
       <div class="page-head">
         <p role="status">
-          <StatusBadge status={of.status} /> {of.model} {of.message}
+          <StatusBadge status={of.status} /> {of.model}{" "}
+          {of.cancelRequestedAtMs === null ? of.message : "Being cancelled; the provider may still deliver."}
         </p>
         <div class="actions">
+          {of.completedAtMs === null && of.cancelRequestedAtMs === null && (
+            <CancelButton id={of.id} onCancelled={() => again()} />
+          )}
           <a class="button" href={`/console/playground?from=${of.id}`}>
             Use again
           </a>
@@ -126,7 +131,7 @@ export const GenerationPage = ({ id }: { id: string }): VNode => {
       </div>
       {of.error && (
         <p class="notice is-bad">
-          {of.error.message} Nothing was charged. <code>{of.error.code}</code>
+          {of.error.message} <code>{of.error.code}</code>
         </p>
       )}
       <FileFacts of={of} />
@@ -156,6 +161,8 @@ export const GenerationPage = ({ id }: { id: string }): VNode => {
             ["Created", timeText(of.createdAtMs)],
             ["Ended", of.completedAtMs === null ? "not yet" : timeText(of.completedAtMs)],
             ["Request", <code key="request">{of.requestId}</code>],
+            ...(of.endUser === null ? [] : [["End user", of.endUser] as const]),
+            ...Object.entries(of.metadata ?? {}).map(([name, value]) => [`Metadata ${name}`, value] as const),
             ...(of.idempotencyKey === null ? [] : [["Idempotency-Key", <code key="key">{of.idempotencyKey}</code>] as const]),
           ]}
         />

@@ -62,6 +62,7 @@ const useMade = () => {
   });
   return {
     made,
+    read: (id: string) => void read(id),
     add: (one: GenerationDto) => {
       put(one);
       // Read once, because events may have been sent before this page subscribed.
@@ -76,7 +77,7 @@ const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTe
   const [isBusy, setBusy] = useState(false);
   // The idempotency key is kept until a response arrives, so that a submission with a lost response is not repeated.
   const key = useRef<{ text: string; key: string } | null>(null);
-  const { made, add } = useMade();
+  const { made, add, read } = useMade();
   const input = inputOf(model, values);
   const missing = missingOf(model, values);
   const request = { model: model.id, input };
@@ -148,7 +149,7 @@ const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTe
           {made.length === 0 ? (
             <p class="empty">Results appear here.</p>
           ) : (
-            made.map((one) => <GenerationProgress key={one.id} of={one} />)
+            made.map((one) => <GenerationProgress key={one.id} of={one} onCancelled={read} />)
           )}
         </section>
         <Code request={request} />
