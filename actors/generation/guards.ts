@@ -40,7 +40,9 @@ export const isFirstCancelRequest = (args: GuardArgs): boolean => !isCancelReque
 /** Whether a fallback to the next route is allowed. §2.5: no further route is tried after max_wait_s, nor after a cancel request. */
 export const mayTryNextRoute = ({ context, event }: GuardArgs): boolean =>
   !isCancelRequested({ context }) &&
-  context.nextRoute < context.plan.length && event.atMs < context.waitEndsAtMs && !isEnoughOfMismatches({ context, event });
+  context.nextRoute < context.plan.length &&
+  event.atMs < context.waitEndsAtMs &&
+  !isEnoughOfMismatches({ context, event });
 
 /** Whether the waiting time has not expired, so that a new attempt may begin. */
 export const isInTime = ({ context, event }: GuardArgs): boolean => event.atMs < context.waitEndsAtMs;

@@ -139,7 +139,7 @@ const begins = ({ tried, nextRoute, plan }: GenerationSnapshot["context"], atMs:
       : { id: "begun-next", label: `an attempt begins on ${routeId}; the previous route is down`, about: null, event };
   });
 
-/** Decisions of an operator. */
+/** Decisions of an operator and of the client. */
 const decisions = ({ current }: GenerationSnapshot["context"], atMs: number): PlayedEvent[] => {
   const why = { by: "an operator", reason: "sent from the playground", decidedAtMs: atMs, atMs };
   const retried = (id: string, label: string, hasJob: boolean): PlayedEvent => ({
@@ -156,6 +156,10 @@ const decisions = ({ current }: GenerationSnapshot["context"], atMs: number): Pl
     },
     retried("retriedByOperator", "an operator retries: confirm again", false),
     retried("retriedWithJob", "an operator retries: poll the job again", true),
+    {
+      ...{ id: "cancelRequested", label: "the client cancels the generation", about: null },
+      event: { type: "cancelRequested", by: "key_playground", decidedAtMs: atMs, atMs },
+    },
     {
       ...{ id: "settledByOperator", label: "an operator settles: the attempt has delivered", about: null },
       event: { type: "settledByOperator", n, route, ...why },

@@ -355,6 +355,12 @@ export interface components {
              */
             created_at: string;
             completed_at: string | null;
+            /** @description The `Genrouter-Metadata` of the request; absent without that header. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description The `Genrouter-End-User` of the request; absent without that header. */
+            end_user?: string;
         };
         CancelledGeneration: {
             id: string;
@@ -400,6 +406,12 @@ export interface components {
              */
             created_at: string;
             completed_at: string | null;
+            /** @description The `Genrouter-Metadata` of the request; absent without that header. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description The `Genrouter-End-User` of the request; absent without that header. */
+            end_user?: string;
             /**
              * Format: date-time
              * @description Since when the cancellation is pending. Absent once the generation has ended.
@@ -487,6 +499,10 @@ export interface components {
         FilePosition: number;
         /** @description A repeated request with the same key and the same body returns the existing generation (200). With another body it returns 409. Use one key per account and request. Until the response arrives, send nothing after the body and keep the sending side of the connection open. Otherwise the connection may end without a response, or with a 400 without a body. After a lost connection, repeat the request with the same key. */
         IdempotencyKey: string;
+        /** @description A JSON object in ASCII of at most 4,096 bytes, with at most 16 members. Names have 1 to 40 characters, and values are strings of at most 500. Responses return it as `metadata`. */
+        Metadata: string;
+        /** @description The end user for whom the generation is made. Responses return it as `end_user`. */
+        EndUser: string;
         /** @description Id of the request. The response returns it, and the log of the service contains it. */
         RequestId: string;
         /** @description One range of bytes. */
@@ -623,6 +639,10 @@ export interface operations {
             header?: {
                 /** @description A repeated request with the same key and the same body returns the existing generation (200). With another body it returns 409. Use one key per account and request. Until the response arrives, send nothing after the body and keep the sending side of the connection open. Otherwise the connection may end without a response, or with a 400 without a body. After a lost connection, repeat the request with the same key. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description A JSON object in ASCII of at most 4,096 bytes, with at most 16 members. Names have 1 to 40 characters, and values are strings of at most 500. Responses return it as `metadata`. */
+                "Genrouter-Metadata"?: components["parameters"]["Metadata"];
+                /** @description The end user for whom the generation is made. Responses return it as `end_user`. */
+                "Genrouter-End-User"?: components["parameters"]["EndUser"];
                 /** @description Id of the request. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };

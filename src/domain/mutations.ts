@@ -15,6 +15,7 @@ import type {
   KeyScope,
   KeyTerms,
   KeyWindow,
+  Labels,
   PinRequest,
   PlannedRoute,
 } from "./types.ts";
@@ -50,6 +51,8 @@ export type AdmitGeneration = {
   /** No attempt begins after this time. */
   waitEndsAtMs: number;
   requestId: string;
+  /** Metadata and end user; absent: neither. */
+  labels?: Labels;
   /** Links of the input to pin before the first attempt; absent: none. */
   pins?: readonly PinRequest[];
 };

@@ -12,7 +12,13 @@ export const GENERATION_STATUSES = ["queued", "running", "succeeded", "failed"] 
 export type GenerationStatus = (typeof GENERATION_STATUSES)[number];
 
 /** Codes of `generation.error.code`. */
-export const GENERATION_ERROR_CODES = ["input_refused", "provider_failed", "timed_out", "provider_unavailable", "cancelled"] as const;
+export const GENERATION_ERROR_CODES = [
+  "input_refused",
+  "provider_failed",
+  "timed_out",
+  "provider_unavailable",
+  "cancelled",
+] as const;
 export type GenerationErrorCode = (typeof GENERATION_ERROR_CODES)[number];
 export type GenerationError = { code: GenerationErrorCode; message: string };
 
@@ -180,6 +186,8 @@ export type Output = {
 };
 
 /** The stored state of a generation that polls read. src/http converts it to the resource of the API. */
+/** What a client attaches to its generation by headers: metadata, and the end user for whom it is made; null: none. */
+export type Labels = { metadata: Readonly<Record<string, string>> | null; endUser: string | null };
 export type GenerationRecord = {
   /** Row number: ordered by creation, part of `id`. */
   seq: number;
@@ -200,6 +208,8 @@ export type GenerationRecord = {
   completedAtMs: number | null;
   /** When its files were deleted (retention expired); null while they are stored. */
   filesExpiredAtMs: number | null;
+  /** Null if the request was made without them. */
+  labels: Labels | null;
 };
 
 /** A cached record. It is immutable, and a transition replaces it; its JSON is cached for as long as `age` stays the same. */

@@ -8,7 +8,7 @@ import type { Ordered } from "../domain/delivery-check.ts";
 import { isSameRequest } from "../domain/idempotency.ts";
 import type { NameGeneration } from "../domain/ids.ts";
 import type { AdmitGeneration, AdmitResult } from "../domain/mutations.ts";
-import type { Caller, Credits, GenerationRecord, JsonObject, Measured, MediaLink, PinRequest } from "../domain/types.ts";
+import type { Caller, Credits, GenerationRecord, JsonObject, Labels, Measured, MediaLink, PinRequest } from "../domain/types.ts";
 import { pinsOf } from "../inputs/pinned-links.ts";
 import { type CheckedInput, checkInput, checkMeasured } from "../quote/check-input.ts";
 import { leastMeasured, leastReserve } from "../quote/minimum-price.ts";
@@ -27,6 +27,8 @@ export type SubmitRequest = {
   /** `max_wait_s` in milliseconds; null if absent. */
   maxWaitMs: number | null;
   idempotencyKey: string | null;
+  /** Metadata and end user of the headers; absent: neither. */
+  labels?: Labels;
   /** The request body as sent, in one line. */
   body: string;
   /** Fingerprint of the request for its Idempotency-Key (src/domain/idempotency.ts); null without a key. */
@@ -173,6 +175,7 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
       requestId: order.requestId,
     };
     if (pins.length > 0) mutation.pins = pins;
+    if (order.labels) mutation.labels = order.labels;
     return mutation;
   };
 

@@ -5,6 +5,8 @@ import { fingerprintOf } from "../domain/idempotency.ts";
 import type { Caller, Credits, Json, JsonObject } from "../domain/types.ts";
 import type { SubmitRequest } from "../generations/submit.ts";
 import { parseJson } from "./body.ts";
+import { readHeader } from "./header-text.ts";
+import { labelsOf } from "./labels.ts";
 import { GenerationRequest } from "./schema.ts";
 
 const checker = TypeCompiler.Compile(GenerationRequest);
@@ -58,18 +60,6 @@ const KEPT_AS_SENT = 8_192;
 const keptBody = (text: string, value: JsonObject): string =>
   text.length > KEPT_AS_SENT || text.includes("\n") ? JSON.stringify(value) : text;
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-
-/** Header values arrive as bytes. If they are valid UTF-8, they are decoded, so that the length counts characters. */
-const readHeader = (raw: string): string => {
-  if (!/[\u0080-\u00ff]/.test(raw)) return raw;
-  try {
-    return utf8.decode(Uint8Array.from(raw, (unit) => unit.charCodeAt(0)));
-  } catch {
-    return raw;
-  }
-};
-
 /** The `Idempotency-Key`, null if absent. @throws ApiError `invalid_request` outside 1 to 200 characters. */
 export const idempotencyKeyOf = (request: Request): string | null => {
   const raw = request.headers.get("idempotency-key");
@@ -106,6 +96,8 @@ export const fingerprintedRequest = (
 /** Parses a submission from the bytes of its body. @throws ApiError `invalid_request`. */
 export const parseSubmission = (bytes: Uint8Array, request: Request, requestId: string, caller: Caller): SubmitRequest => {
   const idempotencyKey = idempotencyKeyOf(request);
+  const labels = labelsOf(request);
   const { text, value } = parseJson(bytes);
-  return { caller, requestId, ...readEnvelope(value), ...fingerprintedRequest(text, value as JsonObject, idempotencyKey) };
+  const order = { caller, requestId, ...readEnvelope(value), ...fingerprintedRequest(text, value as JsonObject, idempotencyKey) };
+  return labels ? { ...order, labels } : order;
 };

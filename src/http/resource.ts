@@ -1,7 +1,7 @@
 // Converts a record to the resource of §2.1 and §2.2, in USD and links.
 //
 // No other module converts credits to USD or files to links in API responses.
-import type { Credits, GenerationRecord, Output } from "../domain/types.ts";
+import type { Credits, GenerationRecord, Labels, Output } from "../domain/types.ts";
 import type { Cancellation } from "../generations/cancel.ts";
 
 /** Creates the absolute link of file `n` of a generation. */
@@ -45,6 +45,13 @@ export const resourceJson = (record: GenerationRecord, linkTo: LinkTo): string =
 export const cancellationJson = ({ record, requestedAtMs }: Cancellation, linkTo: LinkTo): string =>
   `${openJson(record, linkTo)}${requestedAtMs === null ? "" : `,"cancel_requested_at":${iso(requestedAtMs)}`}}`;
 
+/** Metadata and end user, only where the request was made with them. */
+const labelsJson = (labels: Labels | null): string => {
+  if (labels === null) return "";
+  const metadata = labels.metadata === null ? "" : `,"metadata":${JSON.stringify(labels.metadata)}`;
+  return labels.endUser === null ? metadata : `${metadata},"end_user":${JSON.stringify(labels.endUser)}`;
+};
+
 /** The resource without the brace at its end. */
 const openJson = (record: GenerationRecord, linkTo: LinkTo): string => {
   const isOver = record.status === "succeeded" || record.status === "failed";
@@ -57,6 +64,6 @@ const openJson = (record: GenerationRecord, linkTo: LinkTo): string => {
     `"output":${output},"quoted_usd":${usd(record.quotedCredits)},` +
     `"reserved_usd":${isOver ? "null" : usd(record.reservedCredits)},"cost_usd":${cost},` +
     `"attempts":${record.attempts},"error":${error},"created_at":${iso(record.createdAtMs)},` +
-    `"completed_at":${record.completedAtMs === null ? "null" : iso(record.completedAtMs)}`
+    `"completed_at":${record.completedAtMs === null ? "null" : iso(record.completedAtMs)}${labelsJson(record.labels)}`
   );
 };

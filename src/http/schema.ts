@@ -81,17 +81,21 @@ export const Generation = Type.Object(
     error: orNull(GenerationErrorObject),
     created_at: dateTime("UTC."),
     completed_at: orNull(dateTime("UTC; null until finished.")),
+    metadata: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description: "The `Genrouter-Metadata` of the request; absent without that header.",
+      }),
+    ),
+    end_user: Type.Optional(Type.String({ description: "The `Genrouter-End-User` of the request; absent without that header." })),
   },
   { additionalProperties: false },
 );
 
-/** The response to a cancel request (§13). */
+/** The response to a cancel request (§14). */
 export const CancelledGeneration = Type.Object(
   {
     ...Generation.properties,
-    cancel_requested_at: Type.Optional(
-      dateTime("Since when the cancellation is pending. Absent once the generation has ended."),
-    ),
+    cancel_requested_at: Type.Optional(dateTime("Since when the cancellation is pending. Absent once the generation has ended.")),
   },
   { additionalProperties: false },
 );

@@ -115,7 +115,7 @@ export const FAULTS = {
   "wrong-type": { stage: "transfer", says: "calls the file application/octet-stream, or the `type` given" },
   "slow-file": { stage: "transfer", says: "sends the file after a while", number: ["ms", 1000] },
 
-  "cancel-ignored": { stage: "cancel", says: "confirms that it cancels the job, and goes on with it" },
+  "cancel-ignored": { stage: "cancel", says: "confirms the cancellation, and completes the job all the same" },
 
   "list-5xx": { stage: "list", says: "answers the listing with a server error", number: ["status", 503] },
   "list-hang": { stage: "list", says: "never answers the listing" },

@@ -6,7 +6,8 @@ import { type Death, openLasting } from "./lasting.ts";
 
 const ROUTES = [FAL, REPLICATE, SPARE];
 const cancel = (scene: Scene, id: string) => scene.request("POST", `/v1/generations/${id}/cancel`);
-const typesOf = async (scene: Scene, id: string) => (await scene.store.eventsOf(await scene.seqOf(id))).map(({ event }) => event.type);
+const typesOf = async (scene: Scene, id: string) =>
+  (await scene.store.eventsOf(await scene.seqOf(id))).map(({ event }) => event.type);
 
 const DEATHS: { promise: string; death: Death; ends: string | number; attempts: string[] }[] = [
   {
@@ -16,7 +17,7 @@ const DEATHS: { promise: string; death: Death; ends: string | number; attempts: 
     attempts: ["failed"],
   },
   {
-    promise: "continues the generation, because nobody was told that it is cancelled",
+    promise: "continues the generation, because its client received no response",
     death: { at: "before", event: "cancelRequested" },
     ends: 20,
     attempts: ["delivered"],

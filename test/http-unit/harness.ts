@@ -94,6 +94,7 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
       createdAtMs: nowMs,
       completedAtMs: null,
       filesExpiredAtMs: null,
+      labels: null,
       ...more,
     };
     records.set(record.id, record);

@@ -7,7 +7,12 @@ import { eventFor, explore, nameOf, PLANS, type Situation, type Variant } from "
 
 const CANCEL: Variant = { type: "cancelRequested", of: "none" };
 const of = (who: Variant["of"], ...types: Variant["type"][]): Variant[] => types.map((type) => ({ type, of: who }));
-const UNSENT: ReadonlySet<string> = new Set(["queued", "running.awaitingSlot", "running.submitting.intent", "running.backingOff"]);
+const UNSENT: ReadonlySet<string> = new Set([
+  "queued",
+  "running.awaitingSlot",
+  "running.submitting.intent",
+  "running.backingOff",
+]);
 
 const situations = PLANS.flatMap((plan) => [...explore(plan).values()]).filter(({ snapshot }) => snapshot.status === "active");
 const isArriving = ({ snapshot }: Situation) => snapshot.context.watched.some(({ arriving }) => arriving);
@@ -52,7 +57,7 @@ describe("a cancel request", () => {
         expect([String(leafOf(situation.snapshot)), releasedAs(outputs)]).toEqual(["running.parked", ["cancelled"]]);
         continue;
       }
-      expect(leaf).toBe(leafOf(situation.snapshot));
+      expect(String(leaf)).toBe(leafOf(situation.snapshot));
       expect(cancelRequestedAtMs(freeze(after))).toEqual(expect.any(Number));
     }
   });

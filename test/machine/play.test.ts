@@ -59,7 +59,7 @@ test.each(casesOfShare("machines", MACHINE_NAMES, (name) => name))(
     const left = chart.transitions.filter(({ id }) => !taken.has(id)).map(({ id }) => id);
     expect(left).toEqual([]);
   },
-  60_000,
+  240_000,
 );
 
 test("does not change the state for an event that the machine does not accept", () => {

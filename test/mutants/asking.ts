@@ -218,8 +218,8 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ASKING,
-        find: "if (polled.gone >= GONE_TIMES && requestedAtMs - polled.goneSinceMs >= GONE_MS / deps.pace) {",
-        put: "if (polled.gone >= 1) {",
+        find: "(gone >= GONE_TIMES && requestedAtMs - goneSinceMs >= GONE_MS / deps.pace)",
+        put: "gone >= 1",
       },
     ],
     killer: "asking",
@@ -228,7 +228,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     name: "gone-by-reading",
     breaks: "A response that the job is unknown counts from when a paused process read it, not from the request.",
     standsFor: "simulate, seed 1086312: a request and its response on both sides of a pause of 70 s",
-    patches: [{ file: ASKING, find: "requestedAtMs - polled.goneSinceMs", put: "atMs - polled.goneSinceMs" }],
+    patches: [{ file: ASKING, find: "isGone(polled, requestedAtMs)", put: "isGone(polled, atMs)" }],
     killer: "asking",
   },
 ];

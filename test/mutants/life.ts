@@ -97,7 +97,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: RULES,
-        find: "context.nextRoute < context.plan.length && event.atMs < context.waitEndsAtMs &&",
+        find: "context.nextRoute < context.plan.length &&\n  event.atMs < context.waitEndsAtMs &&",
         put: "context.nextRoute < context.plan.length &&",
       },
       {

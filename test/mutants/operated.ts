@@ -78,8 +78,8 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: CHART,
-        find: 'failedByOperator: { target: "failed", actions: ["endByOperator"] },\n      },\n      states: {\n        awaitingSlot',
-        put: "},\n      states: {\n        awaitingSlot",
+        find: 'parked: { target: ".parked", actions: ["letGoCurrent"] },\n        failedByOperator: { target: "failed", actions: ["endByOperator"] },',
+        put: 'parked: { target: ".parked", actions: ["letGoCurrent"] },',
       },
     ],
     killer: "simulation",

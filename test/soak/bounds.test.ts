@@ -30,6 +30,7 @@ const recordOf = ({ seq, id }: { seq: number; id: string }): GenerationRecord =>
   createdAtMs: 0,
   completedAtMs: 1,
   filesExpiredAtMs: null,
+  labels: null,
 });
 
 test("the record cache stops growing within ten minutes, and keeps a record that clients poll", async () => {

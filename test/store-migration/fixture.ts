@@ -78,7 +78,7 @@ export const makeFullWorld = async (dir: string): Promise<Account> => {
   await store.commit([{ mutation: "note-key-use", uses: [[account.keySeq, NOW_MS + 5]] }]);
   const seen = { keySeq: account.keySeq, network: "192.0.2.0/24", address: "192.0.2.7" };
   await store.commit([{ mutation: "note-key-network", ...seen, atMs: NOW_MS + 6 }]);
-  const pinned = await admit(store, account, { pins: [PIN] });
+  const pinned = await admit(store, account, { pins: [PIN], labels: { metadata: { order: "7" }, endUser: "ada" } });
   await store.commit([pinnedMutation(pinned.seq, [COPY])]);
   const expired = await succeed(store, account);
   await store.commit([{ mutation: "roll-up-usage", limit: 1000 }]);

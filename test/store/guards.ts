@@ -50,6 +50,11 @@ export const guards = (words: Words): [fault: string, sql: string][] => [
   ["a generation event cannot be deleted", "DELETE FROM generation_event"],
   ["the terms of a generation are immutable", `UPDATE generation SET body = '{}' WHERE seq = ${RUNNING}`],
   ["the terms of a generation are immutable", `UPDATE generation SET hold_hash = ${HASH} WHERE seq = ${RUNNING}`],
+  [
+    "the labels of a generation are immutable",
+    `UPDATE generation SET labels = '{"metadata":{"a":"b"},"endUser":null}' WHERE seq = ${RUNNING}`,
+  ],
+  [words.check, `INSERT INTO generation_metadata VALUES (1, '', 'x', ${RUNNING})`],
   ["the measured length of an input is immutable", "UPDATE pinned_input SET measured_ms = 30000"],
   ["the copy of an input is immutable", `UPDATE pinned_input SET sha256 = ${OTHER_HASH}`],
   ["a pinned input cannot be deleted", "DELETE FROM pinned_input"],

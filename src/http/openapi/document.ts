@@ -50,6 +50,16 @@ const PARAMETERS: JsonObject = {
     "A repeated request with the same key and the same body returns the existing generation (200). With another body it returns 409. Use one key per account and request. Until the response arrives, send nothing after the body and keep the sending side of the connection open. Otherwise the connection may end without a response, or with a 400 without a body. After a lost connection, repeat the request with the same key.",
     { type: "string", minLength: 1, maxLength: 200 },
   ),
+  Metadata: header(
+    "Genrouter-Metadata",
+    "A JSON object in ASCII of at most 4,096 bytes, with at most 16 members. Names have 1 to 40 characters, and values are strings of at most 500. Responses return it as `metadata`.",
+    { type: "string", maxLength: 4096, examples: ['{"order":"1207"}'] },
+  ),
+  EndUser: header("Genrouter-End-User", "The end user for whom the generation is made. Responses return it as `end_user`.", {
+    type: "string",
+    minLength: 1,
+    maxLength: 120,
+  }),
   RequestId: header("X-Request-Id", "Id of the request. The response returns it, and the log of the service contains it.", {
     type: "string",
     pattern: "^[A-Za-z0-9_-]{1,80}$",

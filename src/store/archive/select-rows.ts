@@ -23,7 +23,7 @@ const settled = (columns: string, from: string, order: string): string =>
    WHERE g.completed_at_ms < ?1 ORDER BY ${order}`;
 const GENERATION = `g.seq, g.account_seq, g.id, g.model, g.status, g.quoted_credits, g.reserved_credits, g.cost_credits, g.attempts, g.error, g.output,
   g.created_at_ms, g.start_deadline_ms, g.completed_at_ms, g.files_expire_at_ms, g.files_expired_at_ms, g.idempotency_key, g.hold_transfer_no, g.hold_previous_seq,
-  g.hold_available_after, g.hold_held_after, g.hold_epoch, g.hold_hash, k.id AS key_id, g.max_cost_credits, g.request_id, p.routes AS plan, g.body, g.input_defaults, g.expected_delivery`;
+  g.hold_available_after, g.hold_held_after, g.hold_epoch, g.hold_hash, k.id AS key_id, g.max_cost_credits, g.request_id, p.routes AS plan, g.body, g.input_defaults, g.expected_delivery, g.labels`;
 const ATTEMPT = `a.generation_seq, a.attempt_no, a.ref, a.route_id, a.provider, a.endpoint, o.options, a.kind, a.price_credits, a.state, a.sent_at_ms, a.ends_at_ms, a.job_id,
   a.job_urls, a.results, a.failure, a.ended_at_ms`;
 

@@ -22,6 +22,7 @@ export const MIGRATED_TABLES: readonly MigratedTable[] = [
   { name: "plan", added: ({ routes }) => ({ hash: sha256(routes) }) },
   { name: "route_options", added: ({ options }) => ({ hash: sha256(options) }) },
   { name: "generation" },
+  { name: "generation_metadata" },
   { name: "pinned_input" },
   { name: "snapshot" },
   { name: "attempt" },

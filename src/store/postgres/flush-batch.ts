@@ -13,6 +13,7 @@ import {
   INSERT_ATTEMPTS,
   INSERT_GENERATION_EVENTS,
   INSERT_GENERATIONS,
+  INSERT_METADATA,
   INSERT_OPTIONS,
   INSERT_PINS,
   INSERT_PLANS,
@@ -115,7 +116,13 @@ const admitted = ({ generations }: Writes): Row[] =>
       plan_hash: sha256(mutation.planJson),
     },
     ...{ body: mutation.body, added: mutation.addedJson, ordered: mutation.orderedJson, fingerprint: mutation.fingerprint },
+    labels: json(mutation.labels),
   }));
+
+const labelled = ({ generations }: Writes): Row[] =>
+  generations.flatMap(({ mutation: { seq, accountSeq: account, labels } }) =>
+    Object.entries(labels?.metadata ?? {}).map(([name, value]) => ({ account, name, value, seq })),
+  );
 
 const posted = ({ transfers }: Writes): Row[] =>
   transfers.map(({ seq, accountSeq, previous, link, hash, epoch }) => ({
@@ -195,6 +202,7 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
         event,
       })),
     ),
+    ...send(INSERT_METADATA, labelled(writes)),
     ...send(
       INSERT_PINS,
       writes.pins.map(({ seq, pin: { n, field, kind, measuredMs, frameMs } }) => ({

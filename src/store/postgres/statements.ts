@@ -13,9 +13,9 @@ export const INSERT_OPTIONS = `INSERT INTO route_options (hash, options) SELECT 
   ORDER BY hash ON CONFLICT (hash) DO NOTHING`;
 export const INSERT_GENERATIONS = `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms,
     start_deadline_ms, idempotency_key, hold_transfer_no, hold_previous_seq, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
-    max_cost_credits, request_id, plan_seq, body, input_defaults, expected_delivery, fingerprint)
+    max_cost_credits, request_id, plan_seq, body, input_defaults, expected_delivery, fingerprint, labels)
   SELECT seq, account, id, model, 'queued', quoted, reserved, created_at, wait_ends_at, key, chain, previous, available, held, epoch, hash,
-    key_seq, max_cost, request, (SELECT p.seq FROM plan p WHERE p.hash = x.plan_hash), body, added, ordered, fingerprint FROM ${rowsOf(
+    key_seq, max_cost, request, (SELECT p.seq FROM plan p WHERE p.hash = x.plan_hash), body, added, ordered, fingerprint, labels FROM ${rowsOf(
       "?1",
       {
         ...{
@@ -29,7 +29,7 @@ export const INSERT_GENERATIONS = `INSERT INTO generation (seq, account_seq, id,
         },
         ...{ wait_ends_at: "bigint", key: "text", chain: "bigint", previous: "bigint", available: "bigint", held: "bigint" },
         ...{ epoch: "bigint", hash: "text", key_seq: "bigint", max_cost: "bigint", request: "text", plan_hash: "text" },
-        ...{ body: "text", added: "text", ordered: "text", fingerprint: "text" },
+        ...{ body: "text", added: "text", ordered: "text", fingerprint: "text", labels: "text" },
       },
       "x",
     )}`;
@@ -45,6 +45,8 @@ export const INSERT_PINS = `INSERT INTO pinned_input (generation_seq, input_no, 
     { seq: "bigint", n: "bigint", field: "text", kind: "text", measured: "bigint", frame: "bigint" },
     "x",
   )}`;
+export const INSERT_METADATA = `INSERT INTO generation_metadata (account_seq, name, value, generation_seq)
+  SELECT account, name, value, seq FROM ${rowsOf("?1", { account: "bigint", name: "text", value: "text", seq: "bigint" }, "x")}`;
 export const PIN_INPUTS = `UPDATE pinned_input p SET sha256 = x.sha256, bytes = x.bytes, mime = x.mime, ms = x.ms, pinned_at_ms = x.at
   FROM ${rowsOf(
     "?1",

@@ -55,4 +55,5 @@ export const admittedRecord = (mutation: AdmitGeneration | PackedAdmit): Generat
   createdAtMs: mutation.createdAtMs,
   completedAtMs: null,
   filesExpiredAtMs: null,
+  labels: mutation.labels ?? null,
 });

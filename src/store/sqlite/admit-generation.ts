@@ -18,13 +18,17 @@ export const prepareAdmit = (db: Database, money: Ledger, plans: Interned, limit
   const insertGeneration = db.prepare(
     `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms, start_deadline_ms,
        idempotency_key, hold_transfer_no, hold_previous_seq, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
-       max_cost_credits, request_id, plan_seq, body, input_defaults, expected_delivery, fingerprint)
-     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ${money.epoch}, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
+       max_cost_credits, request_id, plan_seq, body, input_defaults, expected_delivery, fingerprint, labels)
+     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ${money.epoch}, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)
      ON CONFLICT (account_seq, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING`,
   );
 
   const insertPin = db.prepare(
     "INSERT INTO pinned_input (generation_seq, input_no, field, kind, measured_ms, frame_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+  );
+
+  const insertMetadata = db.prepare(
+    "INSERT INTO generation_metadata (account_seq, name, value, generation_seq) VALUES (?1, ?2, ?3, ?4)",
   );
 
   const submissionOf = ({ accountSeq, idempotencyKey }: PackedAdmit): KnownSubmission | undefined => {
@@ -57,6 +61,7 @@ export const prepareAdmit = (db: Database, money: Ledger, plans: Interned, limit
       mutation.addedJson,
       mutation.orderedJson,
       mutation.fingerprint,
+      mutation.labels ? JSON.stringify(mutation.labels) : null,
     ).changes === 1;
 
   return (mutation: PackedAdmit): AdmitResult => {
@@ -76,6 +81,7 @@ export const prepareAdmit = (db: Database, money: Ledger, plans: Interned, limit
     }
     for (const { n, field, kind, measuredMs, frameMs } of mutation.pins ?? [])
       insertPin.run(seq, n, field, kind, measuredMs, frameMs);
+    for (const [name, value] of Object.entries(mutation.labels?.metadata ?? {})) insertMetadata.run(accountSeq, name, value, seq);
     money.hold(accountSeq, writes.held, seq);
     limits.spend(writes.spend);
     return result;

@@ -9,11 +9,15 @@ import { convertPreRelease } from "./convert-pre-release.ts";
 import { pragma } from "./open.ts";
 import { copyBefore } from "./pre-migration-copy.ts";
 import initial from "./schema/0001.sql" with { type: "text" };
+import labels from "./schema/0002.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /** `version`: the version of the file after the step. */
 export type Migration = { version: number; sql: string };
-export const MIGRATIONS: readonly Migration[] = [{ version: 10, sql: initial }];
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 10, sql: initial },
+  { version: 11, sql: labels },
+];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;
 /** The schema version of this release. */
@@ -47,12 +51,19 @@ export const checkSchema = (db: Database, migrations: readonly Migration[] = MIG
   return version;
 };
 
-/** Checks a file that is read only. @throws WrongSchema as `checkSchema`, and if the next start would convert the file. */
+/** The oldest schema that the statements of this release can read. */
+const READABLE_VERSION = 11;
+
+/** Checks a file that is read only. @throws WrongSchema as `checkSchema`, and if the next start would migrate the file before it reads it. */
 export const requireReadable = (db: Database, name: string): void => {
   const version = checkSchema(db);
   if (isPreRelease(version))
     throw new WrongSchema(
       `${name}: the database has schema ${version} of a build before the first release: start the service of this release once, which converts it`,
+    );
+  if (version > 0 && version < READABLE_VERSION)
+    throw new WrongSchema(
+      `${name}: the database has schema ${version}, and this release reads ${READABLE_VERSION} and later: start the service of this release once, which migrates it`,
     );
 };
 

@@ -48,7 +48,8 @@ const auditAnswer = (
   if (refused === "already_ended") return isCancelled(end) ? [`${end.id}: already_ended for a cancelled generation`] : [];
   if (!answer) return [];
   const isOnDisk = events.some(({ event }) => event.type === "cancelRequested");
-  if (answer.requestedAtMs === null) return isOnDisk && isCancelled(end) ? [] : [`${end.id}: answered as cancelled, and it is not`];
+  if (answer.requestedAtMs === null)
+    return isOnDisk && isCancelled(end) ? [] : [`${end.id}: answered as cancelled, and it is not`];
   const endedLate = (end.completedAtMs ?? Number.POSITIVE_INFINITY) > receivedAtMs + MAX_UNHEARD_MS;
   if (!isOnDisk && (!isShared || endedLate)) return [`${end.id}: a cancellation was acknowledged, and is not on disk`];
   const body = end.id.slice("gen_".length);
@@ -64,10 +65,7 @@ const count = (end: GenerationRecord, events: readonly StoredEvent[], situations
   else situations.count(events.some(({ event }) => event.type === "slotTaken") ? "cancelledSent" : "cancelledUnsent");
 };
 
-export const auditCancels = async (
-  evidence: CancelEvidence,
-  ends: ReadonlyMap<string, GenerationRecord>,
-): Promise<string[]> => {
+export const auditCancels = async (evidence: CancelEvidence, ends: ReadonlyMap<string, GenerationRecord>): Promise<string[]> => {
   const { notebook, reads, situations } = evidence;
   const faults: string[] = [];
   for (const [id, mine] of Map.groupBy(notebook.cancels, (cancel) => cancel.id)) {

@@ -55,6 +55,22 @@ export const admissionPromises = (stage: Stage): void => {
     expect(JSON.stringify(await store.inputOf(mutation.seq))).toBe(JSON.stringify({ raw, filled: { ...raw, ...added } }));
   });
 
+  test.each([
+    ["metadata", { metadata: { order: "7", "customer.名": 'line\n"quoted"' }, endUser: null }],
+    ["an end user", { metadata: null, endUser: "Zoë" }],
+    ["both", { metadata: { order: "7" }, endUser: "ada" }],
+    ["empty metadata", { metadata: {}, endUser: null }],
+  ])("keeps %s through every state, and returns them to a replay", async (_name, labels) => {
+    const { store, account } = stage;
+    const mutation = await admit(store, account, { idempotencyKey: "k", labels });
+    expect(await store.generationById(mutation.id, account.seq)).toMatchObject({ labels });
+    const replayed = await commitOne(store, admitMutation(account, { idempotencyKey: "k" }));
+    expect(replayed).toMatchObject({ kind: "replayed", record: { id: mutation.id, labels } });
+    const ended = await succeed(store, account, { labels });
+    expect(await store.generationBySeq(ended.seq)).toMatchObject({ status: "succeeded", labels });
+    expect(await store.generationBySeq((await admit(store, account)).seq)).toMatchObject({ labels: null });
+  });
+
   test("replays an idempotency key with the same body, rejects another body, and separates the keys of accounts", async () => {
     const { store, account, balance } = stage;
     const first = await admit(store, account, { idempotencyKey: "k" });

@@ -1,6 +1,6 @@
 // Maps the row of a generation to its record.
 
-import type { GenerationError, GenerationRecord, GenerationStatus, Output } from "../../../domain/types.ts";
+import type { GenerationError, GenerationRecord, GenerationStatus, Labels, Output } from "../../../domain/types.ts";
 import type { SubmittingKey } from "../../store.ts";
 
 export type RecordRow = {
@@ -20,11 +20,12 @@ export type RecordRow = {
   created_at_ms: number;
   completed_at_ms: number | null;
   files_expired_at_ms: number | null;
+  labels: string | null;
 };
 
 /** The columns of `RecordRow` for a `generation` with the alias `g`. */
 export const RECORD_COLUMNS = `g.seq, g.id, g.account_seq, g.request_id, g.model, g.status, g.message, g.quoted_credits, g.reserved_credits,
-  g.cost_credits, g.attempts, g.error, g.output, g.created_at_ms, g.completed_at_ms, g.files_expired_at_ms`;
+  g.cost_credits, g.attempts, g.error, g.output, g.created_at_ms, g.completed_at_ms, g.files_expired_at_ms, g.labels`;
 
 export type KeyColumns = { key_id: string; key_name: string; key_start: string };
 /** The columns of `KeyColumns` for an `api_key` with the alias `k`. */
@@ -56,4 +57,5 @@ export const toRecord = (row: RecordRow): GenerationRecord => ({
   createdAtMs: row.created_at_ms,
   completedAtMs: row.completed_at_ms,
   filesExpiredAtMs: row.files_expired_at_ms,
+  labels: parsed<Labels>(row.labels),
 });

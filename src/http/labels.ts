@@ -1,0 +1,67 @@
+// Parses the headers that attach metadata and an end user to a generation.
+import { refuse } from "../domain/api-errors.ts";
+import type { Json, Labels } from "../domain/types.ts";
+import { readHeader } from "./header-text.ts";
+
+const METADATA = "Genrouter-Metadata";
+const END_USER = "Genrouter-End-User";
+const BYTES_AT_MOST = 4_096;
+const MEMBERS_AT_MOST = 16;
+const NAME_AT_MOST = 40;
+const VALUE_AT_MOST = 500;
+const END_USER_AT_MOST = 120;
+
+const SHAPE = `a JSON object in ASCII with at most ${MEMBERS_AT_MOST} members: names of 1 to ${NAME_AT_MOST} characters, and strings of at most ${VALUE_AT_MOST} characters`;
+
+const refuseMetadata = (why: string): never => refuse("invalid_request", `${METADATA}: ${why}; it is ${SHAPE}.`);
+/** Characters, not code units. */
+const lengthOf = (text: string): number => [...text].length;
+/** Neither database can store a NUL or an unpaired surrogate. */
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\0");
+
+const parsedOf = (raw: string): Json => {
+  try {
+    return JSON.parse(raw) as Json;
+  } catch {
+    return refuseMetadata("is not JSON");
+  }
+};
+
+/** @throws ApiError `invalid_request` */
+const metadataOf = (raw: string): Record<string, string> => {
+  if (raw.length > BYTES_AT_MOST) refuseMetadata(`has ${raw.length} bytes, more than ${BYTES_AT_MOST}`);
+  if (!/^[\x20-\x7e\t]*$/.test(raw)) refuseMetadata("is not ASCII; write other characters as \\u escapes");
+  const value = parsedOf(raw);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return refuseMetadata("is not an object");
+  const members = Object.entries(value);
+  if (members.length > MEMBERS_AT_MOST) refuseMetadata(`has ${members.length} members`);
+  return Object.fromEntries(
+    members.map(([name, text]): [string, string] => {
+      const shown = JSON.stringify(name.slice(0, NAME_AT_MOST));
+      if (name === "" || lengthOf(name) > NAME_AT_MOST) refuseMetadata(`the name ${shown} has ${lengthOf(name)} characters`);
+      if (typeof text !== "string") return refuseMetadata(`the value of ${shown} is not a string`);
+      if (lengthOf(text) > VALUE_AT_MOST) refuseMetadata(`the value of ${shown} has ${lengthOf(text)} characters`);
+      if (!isStorable(name) || !isStorable(text)) refuseMetadata(`${shown} contains a NUL or an unpaired surrogate`);
+      return [name, text];
+    }),
+  );
+};
+
+/** @throws ApiError `invalid_request` */
+const endUserOf = (raw: string): string => {
+  const name = readHeader(raw);
+  if (name === "" || lengthOf(name) > END_USER_AT_MOST)
+    refuse("invalid_request", `${END_USER}: must have 1 to ${END_USER_AT_MOST} characters.`);
+  return name;
+};
+
+/** Metadata and end user of a request; undefined without both. @throws ApiError `invalid_request` for a malformed or long header */
+export const labelsOf = ({ headers }: Request): Labels | undefined => {
+  const metadata = headers.get(METADATA);
+  const endUser = headers.get(END_USER);
+  if (metadata === null && endUser === null) return undefined;
+  return {
+    metadata: metadata === null ? null : metadataOf(metadata),
+    endUser: endUser === null ? null : endUserOf(endUser),
+  };
+};
