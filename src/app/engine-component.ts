@@ -12,6 +12,7 @@ import { logMaintenanceFailure } from "./maintenance.ts";
 import type { ProviderComponents } from "./provider-components.ts";
 import type { ServiceAddress } from "./service-address.ts";
 import type { Components, ComponentsDeps } from "./service-types.ts";
+import type { InputFiles } from "./upload-components.ts";
 
 /** Caches outside the engine that committed mutations of any node invalidate. */
 export type CallerCaches = Pick<EngineDeps, "callersChanged" | "usersChanged">;
@@ -21,7 +22,8 @@ export type EngineComponent = Pick<Components, "rekeyed" | "rekeyedAll"> & {
   membership: Membership;
 };
 
-type EngineParts = ProviderComponents & LinkComponents & { address: ServiceAddress; caches: Connection<CallerCaches> };
+type EngineParts = ProviderComponents &
+  LinkComponents & { address: ServiceAddress; caches: Connection<CallerCaches>; inputFiles: InputFiles };
 
 /** Activates credentials in the provider clients and then in the routes. */
 const createRekey = ({ providers }: ProviderComponents, engine: () => Engine): Pick<Components, "rekeyed" | "rekeyedAll"> => ({
@@ -48,7 +50,10 @@ const createRemoteChange = (
   };
 };
 
-const inputsOf = ({ settings }: ComponentsDeps, { providers, address, inputLinks }: EngineParts): EngineDeps["inputs"] => ({
+const inputsOf = (
+  { settings }: ComponentsDeps,
+  { providers, address, inputLinks, inputFiles: { ownFiles, hasFile } }: EngineParts,
+): EngineDeps["inputs"] => ({
   giving: createProviderInputs({
     links: settings.files.provider_links,
     publicUrl: settings.server.public_url,
@@ -56,6 +61,8 @@ const inputsOf = ({ settings }: ComponentsDeps, { providers, address, inputLinks
     ownUrl: address.ownUrl,
   }),
   signInput: inputLinks.sign,
+  ownFiles,
+  hasFile,
   isTrusting: settings.media.unpinned === "trust",
   mostBytes: settings.media.pin_bytes,
 });

@@ -35,8 +35,11 @@ export type EngineDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged">
   files: Pick<Files, "remove" | "isUnavailable">;
   providers: Providers;
   media: Media;
-  /** How providers receive pinned inputs; `isTrusting`, `mostBytes`: `media.unpinned` and `media.pin_bytes`. */
-  inputs: Pick<EffectsDeps, "giving" | "signInput"> & SubmitDeps["pins"];
+  /**
+   * How providers receive pinned inputs and stored files, and which stored files an input can name; `isTrusting`, `mostBytes`:
+   * `media.unpinned` and `media.pin_bytes`.
+   */
+  inputs: Pick<EffectsDeps, "giving" | "signInput" | "hasFile"> & SubmitDeps["pins"] & Pick<SubmitDeps, "ownFiles">;
   allowsHost: (host: string) => boolean;
   catalogue: Catalogue;
   /** Maximum mismatched deliveries of one generation before it fails; absent or 0: try every route. */
@@ -76,6 +79,8 @@ export type EngineDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged">
 };
 
 export type Engine = Takeover & {
+  /** Whether new submissions and uploads are accepted now. */
+  admission: SubmitDeps["admission"];
   submit: Submit;
   /** Cancels a generation for its client. */
   cancel: Cancel;

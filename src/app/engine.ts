@@ -37,22 +37,25 @@ const readSaved = async (store: Store) => ({
 type AdmissionParts = { phases: ServicePhases; ledger: Ledger; post: Ledger["post"]; isDiskFull: () => boolean; routes: Routes };
 
 /** The submission and its preview, which share the catalogue and the state of its routes. */
-const createAdmission = (deps: EngineDeps, parts: AdmissionParts): Pick<Engine, "submit" | "quote"> => {
+const createAdmission = (deps: EngineDeps, parts: AdmissionParts): Pick<Engine, "admission" | "submit" | "quote"> => {
   const { limits, log, inputs, media } = deps;
   const { catalogue, state: routeState, expectedMs } = parts.routes;
-  const canGive = (provider: string, bytes?: number) => inputs.isTrusting || inputs.giving.formFor(provider, bytes) !== null;
-  const planning = { catalogue, routeState, expectedMs, canGive, allowsHost: deps.allowsHost };
+  const canGive = (provider: string, bytes: number | undefined, isStored: boolean) =>
+    (inputs.isTrusting && !isStored) || inputs.giving.formFor(provider, bytes, isStored) !== null;
+  const { ownFiles } = inputs;
+  const planning = { catalogue, routeState, expectedMs, canGive, allowsHost: deps.allowsHost, ownFiles };
+  const admission = createAdmissionGate({
+    phase: parts.phases.current,
+    load: parts.ledger.load,
+    isDiskFull: parts.isDiskFull,
+    isAnotherThere: deps.isAnotherThere,
+    limits,
+  });
   const submit = createSubmit({
     ...planning,
     reads: deps.store,
     admit: parts.post,
-    admission: createAdmissionGate({
-      phase: parts.phases.current,
-      load: parts.ledger.load,
-      isDiskFull: parts.isDiskFull,
-      isAnotherThere: deps.isAnotherThere,
-      limits,
-    }),
+    admission,
     measure: media.measure,
     pins: inputs,
     limits: { inProgress: limits.in_progress, noWaitMs: limits.default_max_wait_s * 1000 },
@@ -60,7 +63,7 @@ const createAdmission = (deps: EngineDeps, parts: AdmissionParts): Pick<Engine, 
     nameGeneration: deps.nameGeneration,
     clock: deps.clock,
   });
-  return { submit, quote: createPreview(planning) };
+  return { admission, submit, quote: createPreview(planning) };
 };
 
 type LifecycleParts = EngineGenerations &

@@ -1,4 +1,4 @@
-// Deletes files past their retention, unused pinned inputs and old spool files.
+// Deletes files past their retention, unused pinned inputs, expired uploads and old spool files.
 import type { Clock } from "../domain/clock.ts";
 import { seqOfGenerationId } from "../domain/ids.ts";
 import type { Mutation, ResultOf } from "../domain/mutations.ts";
@@ -9,15 +9,17 @@ import type { Files } from "../files/port.ts";
 import { sweepFiles } from "../files/retention.ts";
 import type { Log } from "../logging/events.ts";
 import type { StoreReads } from "../store/store.ts";
+import { createUploadSweeper, type UploadSweeperDeps } from "../uploads/sweep-uploads.ts";
 
 export type FileSweeperDeps = {
   clock: Clock;
   log: Log;
-  store: Pick<StoreReads, "expiredFiles" | "spentPins" | "pinsOf" | "generationBySeq">;
+  store: Pick<StoreReads, "expiredFiles" | "spentPins" | "pinsOf" | "generationBySeq"> & UploadSweeperDeps["reads"];
   files: Pick<Files, "remove">;
   spool: Pick<Spool, "sweep">;
   outcomes?: Pick<OutcomeSpool, "sweep"> | undefined;
   copies: Pick<Copies, "remove" | "sweep">;
+  uploads: Pick<Files, "remove">;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   /** Whether this node sweeps the shared files of the cluster. */
   isFirst: () => boolean;
@@ -35,6 +37,7 @@ export const createFileSweeper = ({
   spool,
   outcomes,
   copies,
+  uploads,
   post,
   isFirst,
 }: FileSweeperDeps): (() => Promise<void>) => {
@@ -60,6 +63,8 @@ export const createFileSweeper = ({
       mark: async (seq) => (await post({ mutation: "drop-pins", seq, atMs: clock.nowMs() })).kind === "done",
     });
 
+  const sweepUploads = createUploadSweeper({ reads: store, post, clock, storage: uploads });
+
   const isOver = async (id: string): Promise<boolean> => {
     const seq = seqOfGenerationId(id);
     const made = seq === undefined ? undefined : await store.generationBySeq(seq);
@@ -74,6 +79,8 @@ export const createFileSweeper = ({
         const count = await results();
         if (count > 0) log("expired files deleted", { count });
         await inputs();
+        const expired = await sweepUploads();
+        if (expired > 0) log("expired uploads deleted", { count: expired });
       } finally {
         isSweeping = false;
       }

@@ -18,6 +18,7 @@ import { createMaintenance, createUsageRollUp } from "./maintenance.ts";
 import type { ProviderComponents } from "./provider-components.ts";
 import type { ServiceAddress } from "./service-address.ts";
 import type { Components, ComponentsDeps } from "./service-types.ts";
+import { createUploads, type InputFiles } from "./upload-components.ts";
 
 export type HttpComponents = Pick<
   Components,
@@ -30,8 +31,11 @@ export type HttpComponents = Pick<
 /** What pages and HTTP use besides the dependencies of the components. */
 export type HttpParts = EngineComponent &
   ProviderComponents &
-  LinkComponents &
-  Pick<Components, "admin"> & { address: ServiceAddress; caches: Connection<CallerCaches>; mode: Mode };
+  LinkComponents & { inputFiles: InputFiles } & Pick<Components, "admin"> & {
+    address: ServiceAddress;
+    caches: Connection<CallerCaches>;
+    mode: Mode;
+  };
 
 type CommonParts = HttpParts & {
   sessions: Sessions;
@@ -132,13 +136,18 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, { checkout, inspec
       generationById: engine.records.find,
       generationBySeq: store.generationBySeq,
       pinsOf: store.pinsOf,
+      inputFilesOf: store.inputFilesOf,
+      uploadedFile: store.uploadedFile,
     },
     submit: engine.submit,
     cancel: engine.cancel,
     models: engine.routes.models,
     files: storage.files,
     links: parts.links,
+    uploads: createUploads(deps, parts),
+    uploadedFiles: storage.uploads,
     copies: storage.copies,
+    serveInput: parts.inputFiles.serveFile,
     inputLinks: parts.inputLinks,
     callbacks: parts.callbacks,
     webhook: checkout.webhook,

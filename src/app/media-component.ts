@@ -2,13 +2,14 @@
 import type { Settings } from "../config/schema.ts";
 import type { Copies } from "../files/input-copies.ts";
 import type { AllowsHost } from "../media/host-allowlist.ts";
+import { createMeasureUpload, type MeasureUpload } from "../media/measure-upload.ts";
 import { createMedia, type MediaOptions } from "../media/media.ts";
 import type { Media } from "../media/port.ts";
 import { createSandbox, type Sandbox } from "../media/sandbox/sandbox.ts";
 import { createThumbnail, type Thumbnail } from "../media/thumbnail.ts";
 import type { Providers } from "../providers/port.ts";
 
-export type MediaComponent = { media: Media; thumbnail: Thumbnail; close(): Promise<void> };
+export type MediaComponent = { media: Media; thumbnail: Thumbnail; measureUpload: MeasureUpload; close(): Promise<void> };
 
 /** `sandbox`: one that outlives the service. */
 export type MediaComponentOptions = Pick<MediaOptions, "resolve" | "guard"> & { sandbox?: Sandbox };
@@ -35,5 +36,6 @@ export const createMediaComponent = (
     budget: { bytes: settings.media.read_bytes },
     ...more,
   });
-  return { media, thumbnail: createThumbnail(sandbox), close: async () => (given ? undefined : sandbox.close()) };
+  const measureUpload = createMeasureUpload(sandbox);
+  return { media, thumbnail: createThumbnail(sandbox), measureUpload, close: async () => (given ? undefined : sandbox.close()) };
 };

@@ -10,7 +10,7 @@ import type { ComponentList } from "./component-list.ts";
 import { createMediaComponent, type MediaComponent } from "./media-component.ts";
 import type { ComponentsDeps } from "./service-types.ts";
 
-export type ProviderComponents = Pick<MediaComponent, "media" | "thumbnail"> & {
+export type ProviderComponents = Pick<MediaComponent, "media" | "thumbnail" | "measureUpload"> & {
   callbacks: Callbacks;
   providers: Providers;
   /** Whether a host may be opened that is not public. */
@@ -45,7 +45,8 @@ export const createProviderComponents = async (list: ComponentList, deps: Compon
   const named = readAllowed(settings.media.allow);
   const allowsHost: AllowsHost = deps.media?.guard === "off" ? () => true : named;
   const { files, spool, copies } = storage;
-  const { media, thumbnail, close } = createMediaComponent({ settings, files, spool, copies }, providers, allowsHost, deps.media);
+  const made = createMediaComponent({ settings, files, spool, copies }, providers, allowsHost, deps.media);
+  const { media, thumbnail, measureUpload, close } = made;
   list.add({ name: "media sandbox", stop: close });
-  return { callbacks, providers, allowsHost, media, thumbnail };
+  return { callbacks, providers, allowsHost, media, thumbnail, measureUpload };
 };

@@ -24,6 +24,7 @@ import { createServiceAddress } from "./service-address.ts";
 import type { Components, ComponentsDeps, ServerOptions, Service } from "./service-types.ts";
 import { addStartup } from "./startup.ts";
 import { openStorage, type StorageComponents } from "./storage-components.ts";
+import { createInputFiles } from "./upload-components.ts";
 
 /** Exit code after an unknown commit outcome; recovery decides after the restart. */
 const EXIT_UNKNOWN_OUTCOME = 70;
@@ -49,17 +50,19 @@ export const createComponents = async (list: ComponentList, deps: ComponentsDeps
   const caches = createConnection<CallerCaches>("caches of callers and users");
   const provided = await createProviderComponents(list, deps);
   const { providers } = provided;
-  const parts = { ...provided, ...links, address, caches, mode };
+  const inputFiles = createInputFiles(deps, links, address);
+  const parts = { ...provided, ...links, address, caches, mode, inputFiles };
   const engineComponent = await createEngineComponent(list, deps, parts);
   const { engine, membership, rekeyed, rekeyedAll } = engineComponent;
   const { leaseKeeper } = membership;
   const admin = createAdmin(deps, { ...engineComponent, providers, mode });
   // From here on nothing waits, because the engine already reports to the caches.
   const served = createHttpComponents(list, deps, { ...parts, ...engineComponent, admin });
-  const { files, spool, outcomes, copies } = storage;
+  const { files, spool, outcomes, copies, uploads } = storage;
   // One node of a cluster does it for all.
   const isFirst = () => leaseKeeper?.isFirst() ?? true;
-  const sweep = createFileSweeper({ clock, log, store, files, spool, outcomes, copies, post: engine.post, isFirst });
+  const places = { files, spool, outcomes, copies, uploads };
+  const sweep = createFileSweeper({ clock, log, store, ...places, post: engine.post, isFirst });
   const noticeMs = settings.server.drain_notice_s * 1000;
   return {
     ...engine,

@@ -6,7 +6,14 @@ import { dirname, join } from "node:path";
 import { pathOfFile } from "../files/local.ts";
 import { SPOOLED } from "../files/port.ts";
 import { DATABASE_FILE, openReader } from "../store/sqlite/open.ts";
-import { namedFiles, neededFiles, spooledFiles, statsOfSnapshot } from "../store/sqlite/snapshot-copy/stats.ts";
+import {
+  isUploadNeeded,
+  namedFiles,
+  namedUploads,
+  neededFiles,
+  spooledFiles,
+  statsOfSnapshot,
+} from "../store/sqlite/snapshot-copy/stats.ts";
 import type { ListedBackup } from "./backup-directory.ts";
 import { copyFile, hashFile, linkFile, requireFreeSpace, sizeOf } from "./durable-fs.ts";
 import { codeOf, type Progress } from "./errors.ts";
@@ -28,24 +35,38 @@ type Place = {
 type FileToCopy = {
   path: string;
   seq: number;
-  kind: "files" | "spooled";
+  /** `uploads`: bytes of an uploaded file, whose row `seq` names; otherwise `seq` names a generation. */
+  kind: "files" | "spooled" | "uploads";
   bytes: number | null;
   sha256: string | null;
   expireAtMs: number;
 };
 
-const wantedIn = (aside: string): FileToCopy[] =>
-  statsOfSnapshot(join(aside, DATABASE_FILE), (db) => [
-    ...namedFiles(db).map(
-      ({ id, n, ...rest }): FileToCopy => ({ ...rest, kind: "files", path: `files/${pathOfFile(id, n).replaceAll("\\", "/")}` }),
-    ),
-    ...spooledFiles(db, SPOOLED).map(
-      ({ seq, name }): FileToCopy => ({
-        ...{ seq, kind: "spooled", path: `spool/${name}` },
-        ...{ bytes: null, sha256: null, expireAtMs: Number.POSITIVE_INFINITY },
-      }),
-    ),
-  ]);
+const pathOf = (dir: string, id: string, n: number): string => `${dir}/${pathOfFile(id, n).replaceAll("\\", "/")}`;
+
+/** The files that the copied database names, and the number of uploaded files that are in the bucket. */
+const wantedIn = (aside: string): { all: FileToCopy[]; uploadsInBucket: number } =>
+  statsOfSnapshot(join(aside, DATABASE_FILE), (db) => {
+    const uploads = namedUploads(db);
+    const all = [
+      ...namedFiles(db).map(({ id, n, ...rest }): FileToCopy => ({ ...rest, kind: "files", path: pathOf("files", id, n) })),
+      ...uploads.onDisk.map(
+        ({ id, ...rest }): FileToCopy => ({
+          ...{ ...rest, kind: "uploads", path: pathOf("uploads", id, 1) },
+          expireAtMs: Number.POSITIVE_INFINITY,
+        }),
+      ),
+      ...spooledFiles(db, SPOOLED).map(
+        ({ seq, name }): FileToCopy => ({
+          ...{ seq, kind: "spooled", path: `spool/${name}` },
+          ...{ bytes: null, sha256: null, expireAtMs: Number.POSITIVE_INFINITY },
+        }),
+      ),
+    ];
+    return { all, uploadsInBucket: uploads.inBucket };
+  });
+
+const IN_BUCKET = "they are in the bucket, which must be backed up separately";
 
 /** Queries the current database of the data directory over one connection, which is opened on first use. */
 const createFileReads = (dataDir: string) => {
@@ -54,7 +75,7 @@ const createFileReads = (dataDir: string) => {
     /** Whether a missing file is still needed; it may have been deleted correctly since the database was copied. */
     isMissed: ({ seq, kind }: FileToCopy): boolean => {
       db ??= openReader(join(dataDir, DATABASE_FILE));
-      return neededFiles(db, seq)[kind];
+      return kind === "uploads" ? isUploadNeeded(db, seq) : neededFiles(db, seq)[kind];
     },
     close: () => db?.close(),
   };
@@ -67,7 +88,7 @@ export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, 
     const entry = known.get(path);
     return sha256 !== null && entry?.sha256 === sha256 && entry.bytes === bytes;
   };
-  const all = wantedIn(aside);
+  const { all, uploadsInBucket } = wantedIn(aside);
   const wanted = all.filter(({ expireAtMs }) => expireAtMs > nowMs());
   requireFreeSpace(
     aside,
@@ -87,7 +108,7 @@ export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, 
     const isThere = sizeOf(from) !== undefined;
     if (!isThere && (one.expireAtMs <= nowMs() || !fileReads.isMissed(one))) {
       rmSync(to, { force: true });
-      expired += 1;
+      if (one.kind !== "uploads") expired += 1;
       return;
     }
     if (!isThere && one.kind === "files" && filesStore === "s3") {
@@ -125,7 +146,8 @@ export const copyFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, 
   }
   const leftOut = [
     { what: `${expired} result files`, why: "their retention has expired", count: expired },
-    { what: `${inBucket} result files`, why: "they are in the bucket, which must be backed up separately", count: inBucket },
+    { what: `${inBucket} result files`, why: IN_BUCKET, count: inBucket },
+    { what: `${uploadsInBucket} uploaded files`, why: IN_BUCKET, count: uploadsInBucket },
   ];
   return { placed, faults, leftOut: leftOut.filter(({ count }) => count > 0).map(({ what, why }) => ({ what, why })) };
 };

@@ -123,6 +123,12 @@ export const SettingsSchema = Type.Object(
           "maximum generation actors in memory; idle actors are passivated above it and after one idle minute",
         ),
         result_bytes: positive(2_147_483_648, "maximum size of a result file in bytes"),
+        upload_bytes: positive(536_870_912, "maximum size of an uploaded file in bytes", 8_589_934_592),
+        upload_quota_bytes: positive(
+          10_737_418_240,
+          "maximum bytes that the uploaded files of an account have in total; identical files count once",
+        ),
+        upload_retention_s: positive(604_800, "retention of an uploaded file in seconds after its last use"),
       },
       { default: {}, additionalProperties: false },
     ),
@@ -136,7 +142,7 @@ export const SettingsSchema = Type.Object(
         provider_links: Type.Union([Type.Literal("auto"), Type.Literal("on"), Type.Literal("off")], {
           default: "auto",
           description:
-            "whether providers receive signed links of this service to pinned inputs. auto: if server.public_url is a public https address, or if the provider's base_url is a loopback or private address. Other providers receive the input by upload or inline",
+            "whether providers receive signed links of this service to pinned inputs and stored files. auto: if server.public_url is a public https address, or if the provider's base_url is a loopback or private address. Other providers receive a pinned input by upload or inline, and routes that need a stored file are skipped",
         }),
       },
       { default: {}, additionalProperties: false },

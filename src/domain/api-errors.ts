@@ -18,7 +18,7 @@ export const API_ERRORS = {
     when: "The key can read prices and generations but cannot generate, or not with this model.",
   },
   rate_limited: { status: 429, when: "Too many requests in the same second from one account.", retryAfterS: 1 },
-  body_too_large: { status: 413, when: "The body is over 1 MB (1,048,576 bytes); send media as URLs." },
+  body_too_large: { status: 413, when: "The body is over 1 MB (1,048,576 bytes), or a file is over limits.upload_bytes." },
   invalid_request: { status: 400, when: "The body is not a JSON object, or its envelope is wrong." },
   idempotency_conflict: { status: 409, when: "The Idempotency-Key was already used with a different body." },
   restarting: { status: 503, when: "The service is starting or draining.", retryAfterS: 5 },
@@ -34,12 +34,18 @@ export const API_ERRORS = {
   },
   max_cost_exceeded: { status: 422, when: "Every route costs more than max_cost_usd." },
   model_unavailable: { status: 503, when: "Every route of the model is down at the moment.", retryAfterS: 10 },
-  concurrency_limit: { status: 429, when: "The account has its maximum number of generations in progress.", retryAfterS: 5 },
+  concurrency_limit: {
+    status: 429,
+    when: "The account has its maximum number of generations, or of uploads, in progress.",
+    retryAfterS: 5,
+  },
   insufficient_credits: {
     status: 402,
     when: "The available balance, or what the key may still spend, does not cover the reserve, or a debt is open.",
   },
   already_ended: { status: 409, when: "The generation to cancel has ended otherwise." },
+  upload_quota_exceeded: { status: 409, when: "The account would store more bytes than limits.upload_quota_bytes." },
+  file_in_use: { status: 409, when: "A generation that has not ended needs the file." },
   not_ready: { status: 409, when: "The file was requested before the generation succeeded." },
   server_error: { status: 500, when: "A fault of the service; safe to retry with the same Idempotency-Key." },
 } as const satisfies Record<string, ApiErrorRule>;

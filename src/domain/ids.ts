@@ -118,10 +118,10 @@ export const seqOfGenerationId = (id: string): number | undefined => {
 };
 
 /**
- * A new id of an account, key, request, ledger line, user, session, invitation or purchase: a UUIDv7 as 26 characters, so ids
+ * A new id of an account, key, request, ledger line, user, session, invitation, purchase, uploaded file or stored blob: a UUIDv7 as 26 characters, so ids
  * sort by time.
  */
-export const newId = (kind: "acc" | "key" | "req" | "led" | "per" | "ses" | "inv" | "pur"): string => {
+export const newId = (kind: "acc" | "key" | "req" | "led" | "per" | "ses" | "inv" | "pur" | "file" | "blob"): string => {
   let bits = 0n;
   for (const byte of Bun.randomUUIDv7("buffer")) bits = (bits << 8n) | BigInt(byte);
   let text = "";

@@ -9,6 +9,7 @@ import type { ApplyTransition, AttemptChange, TransitionResult } from "./transit
 import type {
   Credits,
   GenerationRecord,
+  InputFile,
   JsonObject,
   KeyLimits,
   KeyNetwork,
@@ -19,6 +20,7 @@ import type {
   PinRequest,
   PlannedRoute,
 } from "./types.ts";
+import type { UploadMutation, UploadResult } from "./upload-mutations.ts";
 import type { UserMutation } from "./user-mutations.ts";
 
 /**
@@ -55,12 +57,16 @@ export type AdmitGeneration = {
   labels?: Labels;
   /** Links of the input to pin before the first attempt; absent: none. */
   pins?: readonly PinRequest[];
+  /** Stored files that the input names, and the new expiry of the uploaded ones; absent: none. */
+  files?: { inputs: readonly InputFile[]; expireAtMs: number };
 };
 export type AdmitResult =
   | { kind: "admitted"; record: GenerationRecord }
   | { kind: "replayed"; record: GenerationRecord }
   | { kind: "idempotency_conflict" }
   | { kind: "concurrency_limit" }
+  /** The uploaded file of this field was deleted after it was looked up. */
+  | { kind: "file_deleted"; field: string }
   /** The key has expired since authentication. */
   | { kind: "key_expired" }
   /**
@@ -207,8 +213,8 @@ export type AdminResult =
   /** Nothing was written; `reason` is a sentence for the operator. */
   | { kind: "refused"; reason: string };
 
-export type Mutation = AdmitGeneration | ApplyTransition | AdminMutation | PurchaseMutation;
-export type MutationResult = AdmitResult | TransitionResult | AdminResult | PurchaseResult;
+export type Mutation = AdmitGeneration | ApplyTransition | AdminMutation | PurchaseMutation | UploadMutation;
+export type MutationResult = AdmitResult | TransitionResult | AdminResult | PurchaseResult | UploadResult;
 /** The result type of a mutation. */
 export type ResultOf<D extends Mutation> = D extends AdmitGeneration
   ? AdmitResult
@@ -216,4 +222,6 @@ export type ResultOf<D extends Mutation> = D extends AdmitGeneration
     ? TransitionResult
     : D extends PurchaseMutation
       ? PurchaseResult
-      : AdminResult;
+      : D extends UploadMutation
+        ? UploadResult
+        : AdminResult;

@@ -22,7 +22,8 @@ export const GENERATION_ERROR_CODES = [
 export type GenerationErrorCode = (typeof GENERATION_ERROR_CODES)[number];
 export type GenerationError = { code: GenerationErrorCode; message: string };
 
-export type MediaKind = "image" | "video" | "audio";
+export const MEDIA_KINDS = ["image", "video", "audio"] as const;
+export type MediaKind = (typeof MEDIA_KINDS)[number];
 
 /**
  * States of an attempt row. `intent`: nothing sent. `sending`: a request may be in transit. `accepted`: the provider's job is
@@ -127,8 +128,11 @@ export type Attempt = {
   endedAtMs: number | null;
 };
 
-/** A media URL of a request with its field, e.g. `{ field: "input.image_url", url, kind: "image" }`. */
-export type MediaLink = { field: string; url: string; kind: MediaKind };
+/**
+ * A media URL of a request with its field, e.g. `{ field: "input.image_url", url, kind: "image" }`. `isOwn`: it names a stored
+ * file of this service.
+ */
+export type MediaLink = { field: string; url: string; kind: MediaKind; isOwn?: true };
 /** Measurements of a linked file. `ms` for video and audio, `width`/`height` for images and video. */
 export type Measured = {
   field: string;
@@ -152,6 +156,24 @@ export type Measured = {
 export type PinRequest = { n: number; field: string; kind: "video" | "audio"; measuredMs: number; frameMs: number };
 /** Our copy of such a file, which providers receive. */
 export type PinnedCopy = { n: number; sha256: string; bytes: number; mime: string; ms: number };
+/**
+ * A stored file of this service that an input field names: an uploaded file (`fileSeq`), or a result file of a generation
+ * (`sourceSeq`). `n`: its number in the generation, after those of the pinned links. `storageId`, `fileNo` and `object` name its
+ * bytes in the storage of uploads or of results.
+ */
+export type InputFile = {
+  n: number;
+  field: string;
+  kind: MediaKind;
+  fileSeq: number | null;
+  sourceSeq: number | null;
+  storageId: string;
+  fileNo: number;
+  object?: string;
+  sha256: string;
+  bytes: number;
+  mime: string;
+};
 /**
  * How a provider receives it. `link`: a signed link of ours. `upload`: in the provider's storage. `inline`: inside the request.
  */

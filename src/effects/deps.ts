@@ -3,8 +3,8 @@
 import type { RouteVerdict } from "../../actors/circuit-breaker/machine.ts";
 import type { GenerationEvent } from "../../actors/generation/types.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Attempt, Failure, PlannedRoute, RouteSpec } from "../domain/types.ts";
-import { mayHavePins } from "../inputs/pinned-links.ts";
+import type { Attempt, Failure, InputFile, PlannedRoute, RouteSpec } from "../domain/types.ts";
+import { mayHaveFiles, mayHavePins } from "../inputs/pinned-links.ts";
 import type { Giving } from "../inputs/provider-inputs.ts";
 import type { Log } from "../logging/events.ts";
 import type { Media } from "../media/port.ts";
@@ -20,13 +20,15 @@ export type EffectsDeps = {
   log: Log;
   reads: Pick<
     StoreReads,
-    "attempt" | "attemptsOf" | "inputOf" | "orderedOf" | "jobOwner" | "generationBySeq" | "pinsOf" | "planOf"
+    "attempt" | "attemptsOf" | "inputOf" | "orderedOf" | "jobOwner" | "generationBySeq" | "pinsOf" | "inputFilesOf" | "planOf"
   >;
   providers: Providers;
   media: Media;
-  /** How providers receive pinned inputs, and the signed links to them. */
+  /** How providers receive pinned inputs and stored files, and the signed links to them. */
   giving: Giving;
-  signInput: (base: string, ref: string, n: number, untilMs: number) => string;
+  signInput: (base: string, ref: string, n: number, untilMs: number, mime?: string) => string;
+  /** Reports whether a stored file that an input names exists. @throws StorageUnavailable */
+  hasFile: (file: InputFile) => Promise<boolean>;
   /** Receives outcomes as events; the statechart decides whether they still matter. */
   report: (seq: number, event: GenerationEvent) => void;
   /** Whether our own storage is known to be unavailable; checked while a file waits for it. */
@@ -70,9 +72,9 @@ export const readAttempt = async (deps: EffectsDeps, seq: number, n: number): Pr
 export const readWork = async (deps: EffectsDeps, seq: number, n: number): Promise<Work> => {
   const [attempt, input] = await Promise.all([readAttempt(deps, seq, n), deps.reads.inputOf(seq)]);
   if (!input) throw new Error(`the input of generation ${seq} is not in the store`);
-  if (!mayHavePins(input.raw)) return { attempt, input };
-  const pins = await deps.reads.pinsOf(seq);
-  return pins.length === 0 ? { attempt, input } : { attempt, input, pins };
+  if (!mayHaveFiles(input.raw)) return { attempt, input };
+  const [pins, files] = await Promise.all([mayHavePins(input.raw) ? deps.reads.pinsOf(seq) : [], deps.reads.inputFilesOf(seq)]);
+  return { attempt, input, ...(pins.length === 0 ? {} : { pins }), ...(files.length === 0 ? {} : { files }) };
 };
 
 /** Log fields that identify an attempt. */

@@ -2,7 +2,7 @@
 //
 // The bytes that are measured are the bytes that are sent.
 import { verdictOf } from "../../actors/circuit-breaker/machine.ts";
-import type { Failure, GivenAs, Pin, PinnedCopy } from "../domain/types.ts";
+import type { Failure, GivenAs, InputFile, Pin, PinnedCopy } from "../domain/types.ts";
 import { linkAt } from "../inputs/pinned-links.ts";
 import type { PinOutcome } from "../media/port.ts";
 import type { Work } from "../providers/port.ts";
@@ -23,13 +23,16 @@ const UPLOAD_TRIES = 3;
  */
 export type Given = { as: GivenAs; links: () => Record<string, string> };
 
+/** A pinned copy or a stored file. */
+type GivenFile = Pick<PinnedCopy, "n" | "sha256" | "bytes" | "mime">;
+
 export type Pinning = {
   pin(seq: number): void;
   /** Stops downloads for an ended generation. */
   ended(seq: number): void;
   /**
-   * Transfers the copies of an attempt's inputs, as far as required before the request is written.
-   * @returns the replacements; undefined without pinned inputs; null after it reported why the attempt cannot be sent.
+   * Transfers the copies and the stored files of an attempt's inputs, as far as required before the request is written.
+   * @returns the replacements; undefined without such inputs; null after it reported why the attempt cannot be sent.
    */
   give(task: Task, work: Work): Promise<Given | undefined | null>;
 };
@@ -97,6 +100,17 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
     return true;
   };
 
+  /** Ensures that every stored file exists. A restored backup may lack one. */
+  const requireFiles = async (task: Task, files: readonly InputFile[]): Promise<boolean> => {
+    for (const file of files) {
+      if (await deps.hasFile(file)) continue;
+      const why = `${file.field}: the stored file is missing.`;
+      deps.report(task.seq, { type: "pinLost", n: task.n, why, atMs: clock.nowMs() });
+      return false;
+    }
+    return true;
+  };
+
   const upload = async (task: Task, work: Work, copy: PinnedCopy): Promise<Uploaded> => {
     const { provider, routeId } = work.attempt.route;
     const { generation_id: id } = namesOf(work.attempt);
@@ -128,14 +142,14 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
   const signed = async ({ attempt: { seq, ref, route } }: Work) => {
     const planned = (await reads.planOf(seq))?.plan.find(({ routeId }) => routeId === route.routeId);
     const base = giving.linkBase(route.provider);
-    return ({ n }: PinnedCopy) => deps.signInput(base, ref, n, clock.nowMs() + (planned?.timeoutMs ?? 0));
+    return ({ n }: GivenFile, mime?: string) => deps.signInput(base, ref, n, clock.nowMs() + (planned?.timeoutMs ?? 0), mime);
   };
   /** The replacement of each link in the request; null after it reported why there is none. */
   const placed = async (task: Task, work: Work, copies: readonly PinnedCopy[], as: GivenAs) => {
     const { provider, routeId } = work.attempt.route;
     if (as === "link") return signed(work);
     // The bytes are inserted on sending; the written request names them.
-    if (as === "inline") return (copy: PinnedCopy) => providers.placeOf(provider, copy);
+    if (as === "inline") return (copy: GivenFile) => providers.placeOf(provider, copy);
     const urls = new Map<number, string>();
     for (const copy of copies) {
       const done = await upload(task, work, copy);
@@ -147,18 +161,20 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
       }
       urls.set(copy.n, done.url);
     }
-    return ({ n }: PinnedCopy) => urls.get(n) ?? "";
+    return ({ n }: GivenFile) => urls.get(n) ?? "";
   };
 
   return {
     pin: (seq) => tasks.run(seq, 0, "pin", pinAll),
     ended: (seq) => tasks.letGo(seq, 0),
     give: async (task, work) => {
-      const { pins = [], attempt, input } = work;
-      if (pins.length === 0) return undefined;
+      const { pins = [], files = [], attempt, input } = work;
+      if (pins.length + files.length === 0) return undefined;
       if (!(await restore(task, pins, namesOf(attempt).generation_id)) || task.signal.aborted) return null;
+      if (!(await requireFiles(task, files)) || task.signal.aborted) return null;
       const copies = pins.flatMap(({ copy }) => copy ?? []);
-      const as = giving.formFor(attempt.route.provider, Math.max(0, ...copies.map(({ bytes }) => bytes)));
+      const mostBytes = Math.max(0, ...[...copies, ...files].map(({ bytes }) => bytes));
+      const as = giving.formFor(attempt.route.provider, mostBytes, files.length > 0);
       if (as === null)
         return unsendable(task, {
           class: "invalid_for_route",
@@ -166,8 +182,13 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
         });
       const place = await placed(task, work, copies, as);
       if (place === null) return null;
-      const linked = pins.map(({ field, copy }) => [linkAt(input.raw, field), copy] as const);
-      const links = () => Object.fromEntries(linked.flatMap(([link, copy]) => (link && copy ? [[link, place(copy)]] : [])));
+      const linked = [
+        ...pins.map(({ field, copy }) => [linkAt(input.raw, field), copy, undefined] as const),
+        // Some providers detect the format by the extension of the path.
+        ...files.map((file) => [linkAt(input.raw, file.field), file, file.mime] as const),
+      ];
+      const links = () =>
+        Object.fromEntries(linked.flatMap(([link, file, mime]) => (link && file ? [[link, place(file, mime)]] : [])));
       return { as, links };
     },
   };

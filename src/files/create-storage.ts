@@ -31,6 +31,8 @@ export type ResultStorage = {
   isBucketDown?: (() => boolean) | undefined;
   /** Copies of pinned inputs, until no attempt needs them. */
   copies: Copies;
+  /** Uploaded files: blobs, each with one file. */
+  uploads: Files;
   /** Starts uploading files that an earlier process left; does not block. */
   begin: () => void;
   stop: () => Promise<void>;
@@ -42,7 +44,7 @@ type ResultStorageDeps = {
   settings: Settings;
   clock: Clock;
   log: Log;
-  store: Pick<StoreReads, "generationBySeq" | "pinsOf">;
+  store: Pick<StoreReads, "generationBySeq" | "pinsOf" | "blob">;
   /** Whether other nodes use the same store and therefore have to find every collected file. */
   shared: boolean;
   chance?: () => number;
@@ -53,6 +55,9 @@ const MARK = "bucket.json";
 type Mark = { endpoint: string; bucket: string; prefix: string };
 const filesIn = (settings: Settings): string => join(settings.data.dir, "files");
 const markOf = ({ s3: { endpoint, bucket, prefix } }: Settings): Mark => ({ endpoint, bucket, prefix });
+
+/** A blob has one file. */
+export const UPLOADED_NO = 1;
 
 /** The bucket is used if new files are stored there, or if earlier files are in it. */
 const usesBucket = ({ files, s3 }: Settings): boolean => files.store === "s3" || s3.bucket !== "";
@@ -111,9 +116,11 @@ export const createResultStorage = async ({
   const local = await createLocalStorage(dir);
   const spool = await createSpool(join(settings.data.dir, "spool"), clock.nowMs);
   const pinned = await createLocalStorage(join(settings.data.dir, "pinned"));
+  const uploaded = await createLocalStorage(join(settings.data.dir, "uploads"));
   if (!usesBucket(settings)) {
     const copies = createInputCopies(pinned, null, clock.nowMs);
-    return { files: local, spool, copies, begin: () => undefined, stop: () => Promise.resolve(), waiting: () => null };
+    const places = { files: local, spool, copies, uploads: uploaded };
+    return { ...places, begin: () => undefined, stop: () => Promise.resolve(), waiting: () => null };
   }
   const moves = settings.files.store === "s3";
   if (moves) {
@@ -131,7 +138,21 @@ export const createResultStorage = async ({
   };
   const bucket = { shared, spool, clock, chance, report: log, linkS: settings.limits.file_link_ttl_s };
   const kept = createS3Storage({ ...bucket, settings: settings.s3, moves, local, recordOf });
-  if (!shared) return { ...kept, copies: createInputCopies(pinned, null, clock.nowMs) };
+  // With a bucket, an upload is complete when its bytes are in it, whatever the number of nodes.
+  const uploads = createS3Storage({
+    ...{ ...bucket, shared: moves, moves: false, local: uploaded, consequence: "uploads of files are rejected for now" },
+    settings: { ...settings.s3, prefix: `${settings.s3.prefix}uploads/` },
+    recordOf: async (id) => {
+      const blob = await store.blob(id);
+      const file = { n: UPLOADED_NO, sha256: "", bytes: 0, mime: "", ...(blob?.object ? { object: blob.object } : {}) };
+      return blob && { id, status: "succeeded", filesExpiredAtMs: null, output: { kind: "image", files: [file] } };
+    },
+  });
+  if (!shared) {
+    const copies = createInputCopies(pinned, null, clock.nowMs);
+    const stop = async () => void (await Promise.all([kept.stop(), uploads.stop()]));
+    return { ...kept, copies, uploads: uploads.files, stop };
+  }
   const outcomes = await createOutcomeSpool(join(settings.data.dir, "outcomes"), clock.nowMs);
   // Any node may continue a generation, so every node has to find each pinned input.
   const inputs = createS3Storage({
@@ -144,7 +165,8 @@ export const createResultStorage = async ({
     },
   });
   const copies = createInputCopies(pinned, inputs.files, clock.nowMs);
-  const stop = async () => void (await Promise.all([kept.stop(), inputs.stop()]));
+  const stop = async () => void (await Promise.all([kept.stop(), inputs.stop(), uploads.stop()]));
   const space = createDiskSpace({ dir: settings.data.dir, clock, log });
-  return { ...space.watched({ ...kept, outcomes }), copies, stop, isDiskFull: space.isFull, isBucketDown: kept.isDown };
+  const watched = space.watched({ ...kept, outcomes, uploads: uploads.files });
+  return { ...watched, copies, stop, isDiskFull: space.isFull, isBucketDown: kept.isDown };
 };

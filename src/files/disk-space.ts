@@ -19,7 +19,7 @@ const isFullOf = (fault: unknown): boolean =>
 export type DiskSpace = {
   isFull: () => boolean;
   /** Wraps storage so that its refused writes are counted. */
-  watched: <T extends { files: Files; spool: Spool; outcomes: OutcomeSpool }>(places: T) => T;
+  watched: <T extends { files: Files; uploads: Files; spool: Spool; outcomes: OutcomeSpool }>(places: T) => T;
 };
 
 /** @param dir a directory on the watched disk */
@@ -50,24 +50,26 @@ export const createDiskSpace = ({ dir, clock, log }: { dir: string; clock: Clock
       throw fault;
     }
   };
+  const watchedFiles = (files: Files): Files => ({
+    ...files,
+    receive: async (id, n) => {
+      const incoming = await counting(files.receive(id, n));
+      return {
+        path: incoming.path,
+        write: (...chunks) => counting(incoming.write(...chunks)),
+        keep: (file) => counting(incoming.keep(file)),
+        discard: () => incoming.discard(),
+      };
+    },
+  });
   return {
     isFull: () => isFull,
-    watched: ({ files, spool, outcomes, ...rest }) => ({
+    watched: ({ files, uploads, spool, outcomes, ...rest }) => ({
       ...rest,
       spool: { ...spool, keep: (...file) => counting(spool.keep(...file)) },
       outcomes: { ...outcomes, keep: (spooled) => counting(outcomes.keep(spooled)) },
-      files: {
-        ...files,
-        receive: async (id, n) => {
-          const incoming = await counting(files.receive(id, n));
-          return {
-            path: incoming.path,
-            write: (...chunks) => counting(incoming.write(...chunks)),
-            keep: (file) => counting(incoming.keep(file)),
-            discard: () => incoming.discard(),
-          };
-        },
-      },
+      files: watchedFiles(files),
+      uploads: watchedFiles(uploads),
     }),
   } as DiskSpace;
 };

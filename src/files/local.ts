@@ -4,17 +4,18 @@ import { dirname, join } from "node:path";
 import { onDisk, syncDirectory } from "./durable-write.ts";
 import { type Files, type Incoming, StorageRefused } from "./port.ts";
 
-/** Only generation ids become part of a path (§4.2); other client input never reaches this storage. */
-const ID = /^gen_[0-9a-z]{1,76}$/;
+/** Only ids of generations and of stored blobs become part of a path; other client input never reaches this storage. */
+const ID = /^(?:gen|blob)_[0-9a-z]{1,76}$/;
 
 /**
- * Number of characters of an id that name its directory. Ids begin with the time, so a new directory begins every 4 minutes and
- * its size is bounded. Files stored at the same time share a directory, so one sync covers all of them.
+ * Number of characters of an id, behind its prefix, that name its directory. Ids begin with the time, so a new directory begins
+ * every few minutes (generations) or hours (blobs) and its size is bounded. Files stored at the same time share a directory, so
+ * one sync covers all of them.
  */
-const HOME_CHARS = "gen_".length + 5;
-const HOME = /^gen_[0-9a-z]{1,5}$/;
-/** Path of file `n` of a generation, relative to the directory of result files. */
-export const pathOfFile = (id: string, n: number): string => join(id.slice(0, HOME_CHARS), `${id}.${n}`);
+const HOME_CHARS = 5;
+const HOME = /^(?:gen|blob)_[0-9a-z]{1,5}$/;
+/** Path of file `n` of a generation or a blob, relative to the directory of its storage. */
+export const pathOfFile = (id: string, n: number): string => join(id.slice(0, id.indexOf("_") + 1 + HOME_CHARS), `${id}.${n}`);
 
 /** Directory of files being received. It is on the same file system, so that a rename is atomic. */
 const ASIDE = "incoming";
@@ -227,7 +228,7 @@ export const createLocalStorage = async (dir: string): Promise<LocalFiles> => {
       onDisk(async () =>
         (await readdir(join(dir, home)).catch((error: unknown) => (isMissing(error) ? [] : Promise.reject(error)))).flatMap(
           (name) => {
-            const [, id = "", n = ""] = /^(gen_[0-9a-z]{1,76})\.([1-9][0-9]?)$/.exec(name) ?? [];
+            const [, id = "", n = ""] = /^((?:gen|blob)_[0-9a-z]{1,76})\.([1-9][0-9]?)$/.exec(name) ?? [];
             return id === "" ? [] : [{ id, n: Number(n) }];
           },
         ),

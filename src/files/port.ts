@@ -67,3 +67,6 @@ export class StorageUnavailable extends StorageRefused {
     this.againAtMs = againAtMs;
   }
 }
+
+/** The file is still being stored elsewhere; the same call joins it. */
+export class StillStoring extends StorageUnavailable {}

@@ -71,9 +71,11 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   "application/pdf": "pdf",
 };
 
+/** The extension of a type with its dot, at most 5 characters. */
+export const extensionOf = (mime: string): string => `.${EXTENSIONS[mime] ?? "bin"}`;
+
 /** The file name for downloads. */
-export const fileName = (generationId: string, n: number, mime: string): string =>
-  `${generationId}-${n}.${EXTENSIONS[mime] ?? "bin"}`;
+export const fileName = (generationId: string, n: number, mime: string): string => `${generationId}-${n}${extensionOf(mime)}`;
 
 /** The `Content-Disposition` of a result file. */
 export const dispositionOf = (mime: string, name: string): string =>

@@ -19,8 +19,12 @@ export type LinkOptions = {
 export type LinkVerdict = "good" | "expired" | "bad";
 
 export interface Links {
-  /** An absolute URL of file `n` (from 1) of a generation. The URL is identical for up to one twelfth of its lifetime. */
-  sign(generationId: string, n: number): string;
+  /**
+   * An absolute URL of file `n` (from 1) of a generation or of an uploaded file. The URL is identical for up to one twelfth of its
+   * lifetime.
+   * @param extension the end of its path, e.g. `.png`, which the signature does not cover
+   */
+  sign(id: string, n: number, extension?: string): string;
   /** Identifies the current signing interval; links are identical while it does not change. */
   age(): string;
   /** Verifies the query parameters of a link. `expired` is returned only for links that were valid. */
@@ -71,7 +75,7 @@ export const createSignedLinks = ({ secretHex, formerSecretHex, baseUrl, validS,
 
   return {
     age: () => `${baseUrl()} ${expiry()}`,
-    sign: (generationId, n) => {
+    sign: (generationId, n, extension = "") => {
       const exp = expiry();
       if (exp !== rememberedExp || remembered.size >= MAX_REMEMBERED) remembered.clear();
       rememberedExp = exp;
@@ -81,7 +85,7 @@ export const createSignedLinks = ({ secretHex, formerSecretHex, baseUrl, validS,
         sig = signature(key, generationId, n, exp);
         remembered.set(place, sig);
       }
-      return `${baseUrl()}${place}?exp=${exp}&kid=${key.kid}&sig=${sig}`;
+      return `${baseUrl()}${place}${extension}?exp=${exp}&kid=${key.kid}&sig=${sig}`;
     },
     check: (generationId, n, exp, kid, sig) => {
       const signer = keys.find((each) => each.kid === kid);

@@ -15,10 +15,14 @@ export type Quoted = { model: Model; explanation: Explanation; timedBy: ClipFiel
 export type Quote = (order: Pick<SubmitRequest, "model" | "input" | "maxCostCredits" | "maxWaitMs">) => Quoted;
 
 export const createPreview =
-  (deps: Pick<SubmitDeps, "catalogue" | "routeState" | "expectedMs" | "allowsHost" | "canGive">): Quote =>
+  (
+    deps: Pick<SubmitDeps, "catalogue" | "routeState" | "expectedMs" | "allowsHost" | "canGive"> & {
+      ownFiles: Pick<SubmitDeps["ownFiles"], "isOwn">;
+    },
+  ): Quote =>
   ({ maxCostCredits, maxWaitMs, ...order }) => {
     const model = runnableModel(deps, order);
-    const checked = checkInput(model, order.input, deps.allowsHost);
+    const checked = checkInput(model, order.input, deps.allowsHost, deps.ownFiles.isOwn);
     const { routeState, expectedMs, canGive } = deps;
     const limits = { maxCostCredits, maxWaitMs, routeState, expectedMs, ...(canGive ? { canGive } : {}) };
     const timedBy = CLIP_FIELDS.filter((name) => Object.hasOwn(checked.raw, name) && model.price.clips[name] !== undefined);

@@ -10,11 +10,14 @@ import type { NameGeneration } from "../domain/ids.ts";
 import type { AdmitGeneration, AdmitResult } from "../domain/mutations.ts";
 import type { Caller, Credits, GenerationRecord, JsonObject, Labels, Measured, MediaLink, PinRequest } from "../domain/types.ts";
 import { pinsOf } from "../inputs/pinned-links.ts";
+import type { OpenStored } from "../media/port.ts";
 import { type CheckedInput, checkInput, checkMeasured } from "../quote/check-input.ts";
 import { leastMeasured, leastReserve } from "../quote/minimum-price.ts";
 import type { Plan, RouteState, SkippedRoute } from "../quote/plan.ts";
 import { createPlanner } from "../quote/planner.ts";
 import type { StoreReads } from "../store/store.ts";
+import type { OwnFile, OwnFiles } from "../uploads/own-files.ts";
+import { type FilesByLink, findOwnFiles, inputFiles, measureInputs } from "./own-inputs.ts";
 
 /** A submission with a valid envelope, not yet checked against the model. */
 export type SubmitRequest = {
@@ -57,9 +60,11 @@ export type SubmitDeps = {
   routeState: (routeId: string) => RouteState;
   expectedMs: (routeId: string) => number | undefined;
   allowsHost: (host: string) => boolean;
-  measure: (links: readonly MediaLink[], account: string) => Promise<Measured[]>;
-  /** Whether a provider can receive a pinned input of this size (undefined: unknown size). */
-  canGive?: (providerId: string, bytes?: number) => boolean;
+  measure: (links: readonly MediaLink[], account: string, stored?: ReadonlyMap<string, OpenStored>) => Promise<Measured[]>;
+  /** Stored files of this service that an input names, and their retention after the last use, ms. */
+  ownFiles: OwnFiles & { open: (file: OwnFile["file"]) => OpenStored; keepMs: number };
+  /** Whether a provider can receive a pinned input, or a stored file, of this size (undefined: unknown size). */
+  canGive?: (providerId: string, bytes: number | undefined, isStored: boolean) => boolean;
   /** `isTrusting`: providers open links whose length is billed themselves. `mostBytes`: maximum size of a pinned input. */
   pins: { isTrusting: boolean; mostBytes: number };
   limits: { inProgress: number; noWaitMs: number };
@@ -143,12 +148,12 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
     return pins;
   };
 
-  type Priced = { plan: Plan; ordered: Ordered; pins: readonly PinRequest[] };
+  type Priced = { plan: Plan; ordered: Ordered; pins: readonly PinRequest[]; files: FilesByLink };
   const mutationOf = (
     order: SubmitRequest,
     model: Model,
-    { added }: CheckedInput,
-    { plan, ordered, pins }: Priced,
+    { added, links }: CheckedInput,
+    { plan, ordered, pins, files }: Priced,
   ): AdmitGeneration => {
     const nowMs = deps.clock.nowMs();
     const { seq, id } = deps.nameGeneration(nowMs);
@@ -176,6 +181,8 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
     };
     if (pins.length > 0) mutation.pins = pins;
     if (order.labels) mutation.labels = order.labels;
+    const stored = inputFiles(links, files, pins.length, nowMs + deps.ownFiles.keepMs);
+    if (stored) mutation.files = stored;
     return mutation;
   };
 
@@ -185,23 +192,30 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
       if (admission !== "open") refuse(admission, CLOSED[admission]);
       requireAllowedModel(order);
       const model = runnableModel(deps, order);
-      const checked = checkInput(model, order.input, deps.allowsHost);
+      const checked = checkInput(model, order.input, deps.allowsHost, deps.ownFiles.isOwn);
       let measured: Measured[] = [];
+      let files: FilesByLink = new Map();
       if (checked.links.length > 0) {
         const before = await stored(order);
         if (before) return before;
         await requireCreditsAndLimits(order, model, checked);
-        measured = await deps.measure(checked.links, String(order.caller.accountSeq));
+        files = await findOwnFiles(checked.links, order.caller, deps.ownFiles.find);
+        const reading = { measure: deps.measure, openStored: deps.ownFiles.open };
+        measured = await measureInputs(reading, checked.links, String(order.caller.accountSeq), files);
       }
       checkMeasured(model, checked, measured);
-      const pins = pinned(model, checked, measured);
+      const pins = pinned(
+        model,
+        checked,
+        measured.filter(({ url }) => !files.has(url)),
+      );
       const { maxCostCredits, maxWaitMs } = order;
       const { plan: planned, ordered } = plan({ model, checked, measured, maxCostCredits, maxWaitMs });
       for (const route of planned.skipped) deps.skipped(model.id, route);
       // Checked last, so that every error is returned without it. A client that has disconnected is not charged.
       await presence?.heard();
       if (presence?.isGone()) refuse("invalid_request", "The connection closed before the generation was admitted.");
-      const priced = { plan: planned, ordered, pins };
+      const priced = { plan: planned, ordered, pins, files };
       const outcome = await deps.admit(mutationOf(order, model, checked, priced));
       return answer(outcome, planned.reservedCredits);
     } catch (caught) {
@@ -242,6 +256,8 @@ const answer = (outcome: AdmitResult, reservedCredits: Credits): SubmitResult =>
       return conflict();
     case "concurrency_limit":
       return tooMany();
+    case "file_deleted":
+      return refuse("invalid_input", `${outcome.field}: the stored file was deleted meanwhile; upload it again`);
     case "key_expired":
       return refuse("unauthorized", KEY_EXPIRED);
     case "key_limit":

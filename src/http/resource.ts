@@ -2,6 +2,7 @@
 //
 // No other module converts credits to USD or files to links in API responses.
 import type { Credits, GenerationRecord, Labels, Output } from "../domain/types.ts";
+import type { UploadedFile } from "../domain/upload-mutations.ts";
 import type { Cancellation } from "../generations/cancel.ts";
 
 /** Creates the absolute link of file `n` of a generation. */
@@ -66,4 +67,14 @@ const openJson = (record: GenerationRecord, linkTo: LinkTo): string => {
     `"attempts":${record.attempts},"error":${error},"created_at":${iso(record.createdAtMs)},` +
     `"completed_at":${record.completedAtMs === null ? "null" : iso(record.completedAtMs)}${labelsJson(record.labels)}`
   );
+};
+
+/** The resource of an uploaded file as JSON. A measurement that does not apply to its kind, or is not known, is null. */
+export const fileJson = (file: UploadedFile, url: string): string => {
+  const { id, kind, mime, bytes, sha256, width = null, height = null, ms, createdAtMs, expiresAtMs } = file;
+  return JSON.stringify({
+    ...{ id, object: "file", kind, content_type: mime, bytes, sha256, width, height },
+    duration_s: ms === undefined || kind === "image" ? null : ms / 1000,
+    ...{ url, created_at: new Date(createdAtMs).toISOString(), expires_at: new Date(expiresAtMs).toISOString() },
+  });
 };

@@ -1,7 +1,7 @@
 // TypeBox schemas of the public API: submissions and all responses.
 import { type TSchema, Type } from "@sinclair/typebox";
 import { API_ERRORS } from "../domain/api-errors.ts";
-import { GENERATION_ERROR_CODES, GENERATION_STATUSES } from "../domain/types.ts";
+import { GENERATION_ERROR_CODES, GENERATION_STATUSES, MEDIA_KINDS } from "../domain/types.ts";
 
 const oneOf = (values: readonly string[], description: string) =>
   Type.Union(
@@ -99,6 +99,36 @@ export const CancelledGeneration = Type.Object(
   },
   { additionalProperties: false },
 );
+
+/** An uploaded file (docs/interface.md). */
+export const UploadedFileObject = Type.Object(
+  {
+    id: Type.String({ pattern: "^file_[0-9a-z]{1,76}$", description: "Any media field of `input` takes it." }),
+    object: Type.Literal("file"),
+    kind: oneOf(MEDIA_KINDS, "Kind of the media, by its bytes."),
+    content_type: Type.String({ description: "By the bytes, whatever the request stated." }),
+    bytes: Type.Integer({ minimum: 1 }),
+    sha256: Type.String({ pattern: "^[0-9a-f]{64}$" }),
+    width: orNull(Type.Integer({ minimum: 1, description: "Pictures and clips, in pixels." })),
+    height: orNull(Type.Integer({ minimum: 1, description: "Pictures and clips, in pixels." })),
+    duration_s: orNull(Type.Number({ minimum: 0, description: "Clips and sound; null if it cannot be measured." })),
+    url: Type.String({
+      format: "uri",
+      description:
+        "Link to the file, which needs no key and expires within an hour. In `input`, the owner can use it after it has expired.",
+    }),
+    created_at: dateTime("UTC."),
+    expires_at: dateTime("UTC. Each generation that takes the file prolongs it."),
+  },
+  { additionalProperties: false },
+);
+export const FileList = Type.Object({
+  object: Type.Literal("list"),
+  data: Type.Array(UploadedFileObject),
+  has_more: Type.Boolean(),
+  next: orNull(Type.String({ description: "`after` of the next page." })),
+});
+export const DeletedFile = Type.Object({ id: Type.String(), object: Type.Literal("file"), deleted: Type.Literal(true) });
 
 /** §2.3. */
 export const ErrorBody = Type.Object({

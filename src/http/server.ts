@@ -13,17 +13,19 @@ import type { Submit } from "../generations/submit.ts";
 import type { Log } from "../logging/events.ts";
 import type { Callbacks } from "../providers/callback-urls.ts";
 import type { StoreReads } from "../store/store.ts";
+import type { UploadService } from "../uploads/upload-service.ts";
 import { KeyGuard } from "./auth.ts";
 import { hostFault } from "./client-address.ts";
 import { cancellation } from "./endpoints/cancel.ts";
 import { content, storedResultsOf } from "./endpoints/content.ts";
 import { filePreflight, linkedFile } from "./endpoints/file-links.ts";
+import { createFile, deleteFile, fileContent, listFiles, readFile } from "./endpoints/files.ts";
 import { poll, type RecentReads, submission } from "./endpoints/generations.ts";
 import { aliveness, type Readiness, readinessAnswer } from "./endpoints/health.ts";
 import { metricsAnswer } from "./endpoints/metrics.ts";
 import { type Models, modelList } from "./endpoints/models.ts";
 import { type HandlePaymentEvent, webhook } from "./endpoints/payment-webhook.ts";
-import { linkedInput } from "./endpoints/pinned-inputs.ts";
+import { type LinkedInputDeps, linkedInput } from "./endpoints/pinned-inputs.ts";
 import { type CallbackReceived, callback } from "./endpoints/provider-callbacks.ts";
 import { answerFault } from "./errors.ts";
 import { watchDescriptors } from "./file-descriptors.ts";
@@ -50,14 +52,18 @@ export type HttpDeps = {
   settings: Settings;
   clock: Clock;
   log: Log;
-  reads: Pick<StoreReads, "callerByKeyHash" | "generationBySeq" | "pinsOf"> & RecentReads;
+  reads: Pick<StoreReads, "callerByKeyHash" | "generationBySeq" | "pinsOf" | "inputFilesOf" | "uploadedFile"> & RecentReads;
   submit: Submit;
   cancel: Cancel;
   models: Models;
   files: Files;
   links: Links;
-  /** Copies of pinned inputs, and the links that authorize providers to read them. */
+  /** Uploaded files of accounts, and the storage of their bytes. */
+  uploads: UploadService;
+  uploadedFiles: Files;
+  /** Copies of pinned inputs and stored files, and the links that authorize providers to read them. */
   copies: Copies;
+  serveInput: LinkedInputDeps["serveFile"];
   inputLinks: InputLinks;
   callbacks: Callbacks;
   /** Handles payment events; null if no payment service is configured. */
@@ -96,7 +102,7 @@ export type Http = {
   keyUse: Pick<KeyGuard, "unnotedUses" | "noted" | "unnotedNetworks" | "networkNoted">;
 };
 
-type Method = "GET" | "POST" | "OPTIONS";
+type Method = "GET" | "POST" | "DELETE" | "OPTIONS";
 /** A path and its handlers by method. HEAD is answered wherever GET is; every other method is answered 405. */
 export type Route = { path: string; answers: Partial<Record<Method, Answer>> };
 
@@ -107,13 +113,21 @@ export type Route = { path: string; answers: Partial<Record<Method, Answer>> };
 const RUNTIME_BODY_BYTES = 2 ** 34;
 const OPENAPI_MAX_AGE_S = 300;
 
+/** What the runtime knows of a request. */
+export type RequestDeps = {
+  peerOf: (request: Request) => string | undefined;
+  /** Disables the idle timeout of its connection. */
+  keepOpen: (request: Request) => void;
+};
+
 /** The table of all API endpoints. Parameters are written `:name`. */
 export const routesOf = (
   deps: HttpDeps,
   guard: KeyGuard,
-  peerOf: (request: Request) => string | undefined = () => undefined,
+  { peerOf, keepOpen }: RequestDeps = { peerOf: () => undefined, keepOpen: () => undefined },
 ): Route[] => {
-  const { reads, files, links } = deps;
+  const { reads, files, links, log, clock, storeOpen } = deps;
+  const uploaded = { uploads: deps.uploads, storage: deps.uploadedFiles, links, log };
   const linkTo: LinkTo = (id, n) => links.sign(id, n);
   const results = storedResultsOf(files, deps, deps.settings.limits.file_retention_s);
   const list = modelList(deps.models);
@@ -139,11 +153,34 @@ export const routesOf = (
     { path: "/v1/generations/:id/cancel", answers: { POST: guard.keyed("generate", cancellation(deps.cancel, linkTo)) } },
     { path: "/v1/generations/:id/content", answers: { GET: guard.keyed("read", content(reads, results)) } },
     { path: "/v1/generations/:id/content/:n", answers: { GET: guard.keyed("read", content(reads, results)) } },
+    {
+      path: "/v1/files",
+      answers: {
+        GET: guard.keyed("read", listFiles(uploaded)),
+        POST: guard.keyed("generate", createFile(uploaded, keepOpen)),
+      },
+    },
+    {
+      path: "/v1/files/:id",
+      answers: {
+        GET: guard.keyed("read", readFile(uploaded)),
+        DELETE: guard.keyed("generate", deleteFile(uploaded)),
+      },
+    },
+    { path: "/v1/files/:id/content", answers: { GET: guard.keyed("read", fileContent(uploaded)) } },
     { path: "/v1/models", answers: { GET: list, OPTIONS: answerPreflight } },
     { path: "/models.json", answers: { GET: list, OPTIONS: answerPreflight } },
     { path: "/openapi.json", answers: { GET: document, OPTIONS: answerPreflight } },
-    { path: "/files/:id/:n", answers: { GET: linkedFile(links, reads, results, deps.storeOpen), OPTIONS: filePreflight } },
-    { path: "/inputs/:ref/:n", answers: { GET: linkedInput(deps.inputLinks, reads, deps.copies, deps.storeOpen) } },
+    {
+      path: "/files/:id/:n",
+      answers: { GET: linkedFile({ links, reads, results, uploads: uploaded, clock, storeOpen }), OPTIONS: filePreflight },
+    },
+    {
+      path: "/inputs/:ref/:n",
+      answers: {
+        GET: linkedInput({ links: deps.inputLinks, reads, copies: deps.copies, serveFile: deps.serveInput, storeOpen }),
+      },
+    },
     { path: "/callbacks/:ref/:mac", answers: { POST: callback(deps.callbacks, deps.onCallback) } },
     ...(deps.webhook ? [{ path: "/webhooks/stripe", answers: { POST: webhook(deps.webhook) } }] : []),
     { path: "/healthz", answers: { GET: aliveness } },
@@ -256,11 +293,12 @@ export const createHttpServer = (deps: HttpDeps): Http => {
       { ...deps, addressOf },
       path === "/" ? NO_ROUTE : path,
       answer,
-      method === "POST" ? "request completed" : "read completed",
+      method === "POST" || method === "DELETE" ? "request completed" : "read completed",
     );
     app.route(method, path, ({ request, params }) => enter(request, params ?? NO_PARAMS), { parse: "none" });
   };
-  for (const route of routesOf(deps, guard, peerOf)) {
+  const keepOpen = (request: Request) => app.server?.timeout(request, 0);
+  for (const route of routesOf(deps, guard, { peerOf, keepOpen })) {
     for (const [method, answer] of Object.entries(route.answers)) add(method, route.path, answer);
     add("ALL", route.path, wrongMethod(route));
   }
@@ -297,7 +335,7 @@ export const createHttpServer = (deps: HttpDeps): Http => {
     stop: (atMostMs = settings.server.drain_s * 1000) => listener.stop(atMostMs),
     handle: async (request) => app.handle(request),
     count: (caller) => rateLimiter.take(caller, clock.nowMs()),
-    keepOpen: (request) => app.server?.timeout(request, 0),
+    keepOpen,
     callersChanged: () => guard.forget(),
     keyUse: guard,
   };

@@ -15,6 +15,9 @@ export const billedFields = ({ price }: Pick<Model, "price">, input: JsonObject)
 /** Whether an input has a field that can hold pinned links. False means that nothing has to be read. */
 export const mayHavePins = (input: JsonObject): boolean => CLIP_FIELDS.some((name) => Object.hasOwn(input, name));
 
+/** Whether an input has a field that can name stored files. */
+export const mayHaveFiles = (input: JsonObject): boolean => Object.keys(MEDIA_FIELDS).some((name) => Object.hasOwn(input, name));
+
 const isIn = (fields: readonly string[], { field }: Measured) => fields.includes(field.replace(/\[\d+\]$/, ""));
 
 /** The measured links to pin: each link whose length is billed, once. */

@@ -1,12 +1,15 @@
-// Chooses how a provider receives our copy of a pinned input: by a link of ours if it can open one, otherwise by its upload or
-// inline form.
+// Chooses how a provider receives our copy of a pinned input or a stored file: by a link of ours if it can open one. A copy can
+// also be given by the upload or inline form of the provider.
 import { isIP } from "node:net";
 import type { GivenAs } from "../domain/types.ts";
 import { isPublicAddress, literalAddress } from "../media/ssrf-guard.ts";
 
 export type Giving = {
-  /** How the provider receives a file of this size (bytes; undefined: not yet known); null: it cannot receive it. */
-  formFor(providerId: string, bytes?: number): GivenAs | null;
+  /**
+   * How the provider receives a file of this size (bytes; undefined: not yet known); null: it cannot receive it. `isStored`: a
+   * stored file of this service, which providers receive by link only.
+   */
+  formFor(providerId: string, bytes: number | undefined, isStored: boolean): GivenAs | null;
   /** The base URL of links for a provider. */
   linkBase(providerId: string): string;
 };
@@ -55,8 +58,9 @@ export const createProviderInputs = ({ links, publicUrl, ownUrl, providers }: Pr
   };
   return {
     linkBase,
-    formFor: (providerId, bytes) => {
+    formFor: (providerId, bytes, isStored) => {
       if (opensLinks(providerId)) return "link";
+      if (isStored) return null;
       const upload = providers.uploadOf(providerId);
       return upload && (bytes ?? 0) <= upload.mostBytes ? upload.as : null;
     },

@@ -67,6 +67,8 @@ export const EVENTS = {
   "inspector failed": "error",
   "telemetry failed": "error",
   "expired files deleted": "info",
+  "file uploaded": "info",
+  "expired uploads deleted": "info",
   "file not uploaded": "error",
   "file missing": "error",
   "object storage unavailable": "warn",
@@ -142,6 +144,10 @@ export type EventFields = Partial<{
   account_id: string;
   key_id: string;
   generation_id: string;
+  /** An uploaded file. */
+  file_id: string;
+  kind: string;
+  bytes: number;
   /** Row number of the generation, for faults that occur before its id was read. */
   generation_seq: number;
   purchase_id: string;

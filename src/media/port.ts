@@ -56,13 +56,17 @@ export type Collecting = {
   ordered?: Ordered | null;
 };
 
+/** Opens a stored file with the headers of a range request; undefined if it is missing. */
+export type OpenStored = (headers: Record<string, string>) => Promise<Response | undefined>;
+
 export interface Media {
   /**
    * Opens and measures every link in parallel, within 10 s in total.
    * @param account the account whose places the links occupy
+   * @param stored opens the links that name files of this service; they are read from storage
    * @throws ApiError `invalid_input` with the name of the field; `busy` if no sandbox child or place was free in time
    */
-  measure(links: readonly MediaLink[], account: string): Promise<Measured[]>;
+  measure(links: readonly MediaLink[], account: string, stored?: ReadonlyMap<string, OpenStored>): Promise<Measured[]>;
   /**
    * Downloads the whole file of a link to result storage, hashes it and measures it again. Waits for a place; the places of each
    * account are limited. Idempotent.

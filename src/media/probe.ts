@@ -3,19 +3,21 @@
 // Media that cannot be read is rejected.
 
 import { refuse } from "../domain/api-errors.ts";
-import type { Measured, MediaKind, MediaLink } from "../domain/types.ts";
+import type { Measured, MediaLink } from "../domain/types.ts";
 import { type Files, StorageRefused } from "../files/port.ts";
 import { Unreadable } from "./byte-source.ts";
 import type { Inspection } from "./formats/inspect.ts";
 import { createPictureHeaderParser, type PictureSize, readPictureHeader } from "./formats/picture-header.ts";
 import type { FetchOptions } from "./guarded-fetch.ts";
-import { guardedFetch } from "./guarded-fetch.ts";
+import { type Fetched, guardedFetch } from "./guarded-fetch.ts";
+import type { OpenStored } from "./port.ts";
 import { createRangeReader, Missing, type ReadBudget, type Remote } from "./range-reader.ts";
 import { createReadDeadline, type ReadingClock } from "./read-deadline.ts";
 import { kindOfHeader } from "./result-kinds.ts";
 import { type Claimant, createFairQueue } from "./sandbox/fair-queue.ts";
 import { Busy, type Sandbox } from "./sandbox/sandbox.ts";
 import { sniff } from "./sniff.ts";
+import { wrongKind } from "./wanted-kinds.ts";
 
 export type ProbeOptions = {
   /** Fetch options for links, without the signal, which is created for each request. */
@@ -38,35 +40,38 @@ type Found = Omit<Measured, "field">;
 /** Never equal to a generation id, because those are derived from a row number. */
 const SPOOL_ID = "gen_0measuring";
 
-const WANTED: Record<MediaKind, string> = {
-  image: "a picture (PNG, JPEG, WebP or GIF)",
-  video: "a clip (MP4, QuickTime, WebM or Matroska)",
-  audio: "sound (MP3, WAV, FLAC, Ogg, AAC, M4A or WebM)",
-};
-
 /** 2^28, 16,384 by 16,384. Providers do not accept larger pictures. */
 const MAX_PIXELS = 268_435_456;
 
-const ofSoManyPixels = (size: PictureSize): PictureSize => {
+/** @throws Unreadable for a picture of more pixels than providers accept */
+export const ofSoManyPixels = (size: PictureSize): PictureSize => {
   const { width, height } = size;
   if (width * height <= MAX_PIXELS) return size;
   throw new Unreadable(
     `it has ${width} x ${height} pixels; a picture of at most ${MAX_PIXELS} (as 16384 x 16384 has) is taken, whatever its shape`,
   );
 };
-/** Describes the content of a link that is not of the expected kind: its type, or the sort of text that the server sent. */
-const instead = (prefix: Uint8Array): string => {
+/** Describes content that is not of the expected kind: its type, or the sort of text that it is. */
+export const instead = (prefix: Uint8Array): string => {
   const look = kindOfHeader(prefix);
   return look.sort === "file" ? look.mime : look.sort === "words" ? look.what : "nothing known";
 };
 
 /** Audio may begin with unrecognized bytes, so those are inspected. Bytes of another kind and text are not inspected. */
-const isOpen = (prefix: Uint8Array): boolean => kindOfHeader(prefix).sort === "unknown";
+export const isOpen = (prefix: Uint8Array): boolean => kindOfHeader(prefix).sort === "unknown";
 
 const BUSY = "Too many media links are being read at the moment; send the same request again with the same Idempotency-Key.";
 
-/** One link being measured, with its account and the deadline of its request. */
-type Trip = { link: MediaLink; who: Claimant; clock: ReadingClock };
+/**
+ * One link being measured, with its account and the deadline of its request. `stored`: opens a file of this service, which is
+ * read from storage.
+ */
+type Trip = { link: MediaLink; who: Claimant; clock: ReadingClock; stored: OpenStored | undefined };
+
+const fromStorage = async (opened: ReturnType<OpenStored>): Promise<Fetched> => {
+  const response = await opened;
+  return response ? { kind: "answered", response } : { kind: "unreachable", why: "the stored file is missing" };
+};
 
 const foundOf = (
   { url, kind }: MediaLink,
@@ -119,13 +124,13 @@ export const createProbe = (options: ProbeOptions) => {
   };
 
   const look = async (trip: Trip): Promise<Found> => {
-    const { link, clock } = trip;
-    const fetchLink = (headers: Record<string, string>) =>
-      guardedFetch(link.url, { ...options.fetch, headers, signal: clock.signal });
+    const { link, clock, stored } = trip;
+    const fetchLink = (headers: Record<string, string>): Promise<Fetched> =>
+      stored ? fromStorage(stored(headers)) : guardedFetch(link.url, { ...options.fetch, headers, signal: clock.signal });
     const spool = () => options.files.receive(SPOOL_ID, ++spooled);
     const remote = await clock.during(() => createRangeReader(fetchLink, spool, options.budget));
     try {
-      const wrong = (what: string) => new Unreadable(`it is ${what}, not ${WANTED[link.kind]}`);
+      const wrong = (what: string) => new Unreadable(wrongKind(what, link.kind));
       const sniffed = sniff(remote.prefix);
       const isWrong = sniffed
         ? (sniffed.container === "picture") !== (link.kind === "image")
@@ -163,16 +168,21 @@ export const createProbe = (options: ProbeOptions) => {
 
   /**
    * Opens and measures every link, in parallel up to the account's places.
+   * @param stored opens the links that name files of this service
    * @throws ApiError `invalid_input` with the first field, in the given order, whose link cannot be read as the kind of the
    * field; `busy` if no disk space, place or sandbox child is available
    */
-  return async (links: readonly MediaLink[], account: string): Promise<Measured[]> => {
+  return async (
+    links: readonly MediaLink[],
+    account: string,
+    stored: ReadonlyMap<string, OpenStored> = new Map(),
+  ): Promise<Measured[]> => {
     const clock = createReadDeadline(options.timeoutMs, options.waitMs);
     const finds = new Map<string, Promise<Found>>();
     for (const link of links) {
       const key = `${link.kind} ${link.url}`;
       if (finds.has(key)) continue;
-      const found = find({ link, who: { share: "input", account }, clock });
+      const found = find({ link, who: { share: "input", account }, clock, stored: stored.get(link.url) });
       found.catch(() => {});
       finds.set(key, found);
     }

@@ -15,7 +15,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A signed link of this service to a copy. The link differs for each attempt; its path identifies the copy. */
-const OWN_LINK = /^https?:\/\/[^?#]*\/inputs\/([0-9a-z]{1,76})-\d{1,4}\/(\d{1,2})\?/;
+const OWN_LINK = /^https?:\/\/[^?#]*\/inputs\/([0-9a-z]{1,76})-\d{1,4}\/(\d{1,2})(?:\.[0-9a-z]{1,5})?\?/;
 /** Random for each process and never stored, so no client input contains these prefixes. */
 const OWN_MARK = crypto.randomUUID();
 const COPY = `copy ${OWN_MARK} `;

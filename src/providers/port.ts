@@ -1,5 +1,16 @@
 // The port to providers: pure adapters, and the calls of the service.
-import type { Attempt, Failure, FailureClass, Job, Json, JsonObject, Pin, PinnedCopy, ResultFile } from "../domain/types.ts";
+import type {
+  Attempt,
+  Failure,
+  FailureClass,
+  InputFile,
+  Job,
+  Json,
+  JsonObject,
+  Pin,
+  PinnedCopy,
+  ResultFile,
+} from "../domain/types.ts";
 import type { Uploaded, UploadFile } from "./uploads.ts";
 
 /** A long string in pieces, and its possible encodings; see `large-strings.ts`. */
@@ -187,6 +198,8 @@ export type Work = {
   input: { raw: JsonObject; filled: JsonObject };
   /** Its pinned inputs, if it has any. */
   pins?: readonly Pin[];
+  /** The stored files of this service that its input names; absent: none. */
+  files?: readonly InputFile[];
   /** The replacement that the provider receives for each link, by link. For a composed request it is stored in the request. */
   given?: Readonly<Record<string, string>>;
   /** `sentAtMs` was read from the clock of another node. */
@@ -253,7 +266,7 @@ export interface Providers {
   /** Uploads a file to the provider's own storage. An upload buys nothing and may be repeated. */
   upload(providerId: string, upload: UploadFile, signal: AbortSignal): Promise<Uploaded>;
   /** The placeholder in a request for a file whose bytes are inserted when the request is sent. */
-  placeOf(providerId: string, copy: PinnedCopy): string;
+  placeOf(providerId: string, copy: Pick<PinnedCopy, "n" | "sha256" | "mime">): string;
   /**
    * Headers that a download of a result file needs. Empty unless the provider's files need its credential and the address is on
    * its own hosts.

@@ -28,15 +28,16 @@ type Composed = Static<typeof composedRequest>;
 
 const generationOf = (ref: string): string => `gen_${ref.slice(0, ref.lastIndexOf("-"))}`;
 /**
- * The input with the replacement that the provider receives for each pinned link. For a sent attempt the request contains the
+ * The input with the replacement that the provider receives for each pinned link and each stored file. For a sent attempt the request contains the
  * replacements. For an attempt that another process may have sent before a restore from backup, only the identity of the copies
  * is known.
  */
-export const givenInput = ({ attempt: { ref, request }, input, pins = [], given }: Work): Work["input"] => {
-  if (pins.length === 0 && given === undefined) return input;
+export const givenInput = ({ attempt: { ref, request }, input, pins = [], files = [], given }: Work): Work["input"] => {
+  const inputs = [...pins, ...files];
+  if (inputs.length === 0 && given === undefined) return input;
   const links = given ?? (request === null ? undefined : readComposed(request, ref).given);
   if (links !== undefined) return withLinks(input, links);
-  const unknown = pins.flatMap(({ n, field }) => {
+  const unknown = inputs.flatMap(({ n, field }) => {
     const link = linkAt(input.raw, field);
     return link === undefined ? [] : [[link, unknownCopy(ref, n)] as const];
   });

@@ -56,8 +56,10 @@ export type OpenCopy = (copy: Pick<PinnedCopy, "n" | "sha256" | "mime">) => Prom
 const PLACE = /^genrouter-input:(\d{1,2}):([0-9a-f]{64}):(data_uri|base64):([\w.+/-]{1,80})$/;
 
 /** The placeholder for a file in a stored request: the identity of the file, and its encoding. */
-export const uploadUrlOf = (text: "data_uri" | "base64", { n, sha256, mime }: PinnedCopy): string =>
-  `genrouter-input:${n}:${sha256}:${text}:${mime}`;
+export const uploadUrlOf = (
+  text: "data_uri" | "base64",
+  { n, sha256, mime }: Pick<PinnedCopy, "n" | "sha256" | "mime">,
+): string => `genrouter-input:${n}:${sha256}:${text}:${mime}`;
 
 /** Whether a text is such a placeholder. */
 export const isUploadUrl = (text: string): boolean => PLACE.test(text);

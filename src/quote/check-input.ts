@@ -6,6 +6,7 @@ import type { Model } from "../../catalogue/schema.ts";
 import { memoize } from "../collections/memoize.ts";
 import { refuse } from "../domain/api-errors.ts";
 import type { Json, JsonObject, Measured, MediaLink } from "../domain/types.ts";
+import { isShortForm } from "../inputs/own-links.ts";
 import { clipFault, fieldFault, measuredOf } from "./check-field.ts";
 import { type AllowsHost, linkFault } from "./check-links.ts";
 import { quote } from "./describe-values.ts";
@@ -20,9 +21,15 @@ export type CheckedInput = { raw: JsonObject; added: JsonObject; filled: JsonObj
  * Checks an input in a fixed order: unknown names (by code unit), each field in the order of `FIELD_NAMES`, missing fields, then
  * fields that require or exclude one another.
  * @param allowsHost whether the operator allows `host:port` over http and on any port.
+ * @param isOwn whether a link or a short form names a stored file of this service
  * @throws ApiError `invalid_input` that names the first wrong field and what is allowed.
  */
-export const checkInput = (model: Model, input: JsonObject, allowsHost: AllowsHost): CheckedInput => {
+export const checkInput = (
+  model: Model,
+  input: JsonObject,
+  allowsHost: AllowsHost,
+  isOwn: (link: string) => boolean = isShortForm,
+): CheckedInput => {
   const rules = rulesOf(model);
   checkNames(model, rules, input);
   const raw: JsonObject = {};
@@ -32,7 +39,7 @@ export const checkInput = (model: Model, input: JsonObject, allowsHost: AllowsHo
     const value = input[name] as Json;
     const fault = fieldFault(name, field, value, rules.offeredBy);
     if (fault) refuse("invalid_input", `input.${name}: ${fault}`);
-    if (isMediaField(name)) links.push(...checkLinks(name, value, allowsHost));
+    if (isMediaField(name)) links.push(...checkLinks(name, value, allowsHost, isOwn));
     raw[name] = value;
   }
   checkRelations(model, rules, raw);
@@ -72,11 +79,12 @@ const checkNames = (model: Model, { names }: Rules, input: JsonObject): void => 
   refuse("invalid_input", `${path}: ${what}; it takes ${[...names].join(", ")}`);
 };
 
-const checkLinks = (name: MediaField, value: Json, allowsHost: AllowsHost): MediaLink[] => {
+const checkLinks = (name: MediaField, value: Json, allowsHost: AllowsHost, isOwn: (link: string) => boolean): MediaLink[] => {
   const { kind, isList } = MEDIA_FIELDS[name];
   const urls: [field: string, url: Json][] =
     isList && Array.isArray(value) ? value.map((url, at) => [`input.${name}[${at}]`, url]) : [[`input.${name}`, value]];
   return urls.map(([field, url]) => {
+    if (typeof url === "string" && isOwn(url)) return { field, url, kind, isOwn: true };
     const fault = linkFault(url, allowsHost);
     return fault || typeof url !== "string" ? refuse("invalid_input", `${field}: ${fault}`) : { field, url, kind };
   });

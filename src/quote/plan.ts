@@ -26,10 +26,10 @@ export type PlanRequest = {
   /** The measured duration of a route, ms; undefined: the catalogue's value applies. */
   expectedMs: (routeId: string) => number | undefined;
   /**
-   * Whether the provider can receive our copy of a pinned input of this size (bytes; undefined: unknown). Absent: every provider
-   * can.
+   * Whether the provider can receive our copy of a pinned input, or a stored file of this service, of this size (bytes;
+   * undefined: unknown). Absent: every provider can.
    */
-  canGive?: (providerId: string, bytes?: number) => boolean;
+  canGive?: (providerId: string, bytes: number | undefined, isStored: boolean) => boolean;
 };
 
 /** A route of the model with its verdict: `planned`, or the reason why it was left out. */
@@ -117,7 +117,7 @@ const skippedOf = (candidates: readonly Candidate[]): readonly SkippedRoute[] =>
 const candidatesOf = (request: PlanRequest): Candidate[] => {
   const { prices, expectedMs: learnt, maxCostCredits, maxWaitMs } = request;
   const narrowed = narrowedFields(request.model);
-  const pins = pinnedIn(request);
+  const given = givenIn(request);
   let priced = 0;
   return request.model.routes.map((route, at): Candidate => {
     // Prices are in the order of the routes; some routes have no price.
@@ -126,7 +126,7 @@ const candidatesOf = (request: PlanRequest): Candidate[] => {
     const candidate: Candidate = { route, priceCredits, expectedMs, stoppedBy: null };
     const state = request.routeState(route.id);
     const lacks =
-      state === "unconfigured" ? undefined : (cannotDo(request, narrowed[at] ?? []) ?? cannotHave(request, route, pins));
+      state === "unconfigured" ? undefined : (cannotDo(request, narrowed[at] ?? []) ?? cannotHave(request, route, given));
     if (state === "unconfigured") candidate.stoppedBy = "unconfigured";
     else if (lacks !== undefined) {
       candidate.stoppedBy = "unable";
@@ -210,21 +210,40 @@ const cannotDo = ({ checked, measured }: PlanRequest, narrowed: Narrowed): strin
   return undefined;
 };
 
-type Pinned = { fields: readonly string[]; bytes: number | undefined };
-/** The clips whose length is billed, and the largest of them as far as their servers gave a size. */
-const pinnedIn = ({ model, checked, measured }: PlanRequest): Pinned => {
-  const fields = billedFields(model, checked.raw);
-  const sizes =
-    fields.length === 0
-      ? []
-      : measured.flatMap(({ field, bytes = 0 }) => (fields.some((name) => field.startsWith(name)) ? bytes : []));
-  return { fields, bytes: sizes.length === 0 ? undefined : Math.max(...sizes) };
+/** Files that a provider receives from this service: their fields, and the largest of them as far as its size is known. */
+type Given = { fields: readonly string[]; bytes: number | undefined; isStored: boolean };
+
+const givenOf = (measured: readonly Measured[], fields: readonly string[], isStored: boolean): Given => {
+  const isIn = (field: string) => fields.some((name) => field === name || field.startsWith(`${name}[`));
+  const sizes = fields.length === 0 ? [] : measured.flatMap(({ field, bytes = 0 }) => (isIn(field) ? bytes : []));
+  return { fields, bytes: sizes.length === 0 ? undefined : Math.max(...sizes), isStored };
 };
 
-/** Why the route's provider can receive no copy of a clip whose length is billed. */
-const cannotHave = ({ canGive }: PlanRequest, { provider }: Route, { fields, bytes }: Pinned): string | undefined => {
-  if (fields.length === 0 || canGive === undefined || canGive(provider, bytes)) return undefined;
-  return `${fields[0]}: its copy cannot be given to the model's provider; the operator may set files.provider_links, or media.unpinned to "trust"`;
+/** The stored files of the input, and the other clips whose length is billed. */
+const givenIn = ({ model, checked, measured }: PlanRequest): Given[] => {
+  const stored = checked.links.flatMap(({ field, isOwn }) => (isOwn ? field : []));
+  const billed = billedFields(model, checked.raw);
+  const others = measured.filter(({ field }) => !stored.includes(field));
+  const pinned = billed.filter((name) =>
+    checked.links.some(({ field, isOwn }) => !isOwn && (field === name || field.startsWith(`${name}[`))),
+  );
+  return [givenOf(measured, stored, true), givenOf(others, pinned, false)];
+};
+
+const REMEDIES = {
+  stored: "the operator may set files.provider_links; media.unpinned applies to links of other servers only",
+  pinned: 'the operator may set files.provider_links, or media.unpinned to "trust"',
+} as const;
+
+/** Why the route's provider can receive no copy of a clip whose length is billed, or of a stored file. */
+const cannotHave = ({ canGive }: PlanRequest, { provider }: Route, given: readonly Given[]): string | undefined => {
+  if (canGive === undefined) return undefined;
+  for (const { fields, bytes, isStored } of given) {
+    if (fields.length === 0 || canGive(provider, bytes, isStored)) continue;
+    const remedy = isStored ? REMEDIES.stored : REMEDIES.pinned;
+    return `${fields[0]}: its ${isStored ? "file" : "copy"} cannot be given to the model's provider; ${remedy}`;
+  }
+  return undefined;
 };
 
 const priceOf = ({ route, priceCredits }: Candidate): Credits => {

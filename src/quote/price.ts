@@ -14,7 +14,7 @@ export type RoutePrice = { routeId: string; credits: Credits };
 type Billed = { atRate: number; atVideoInputRate: number };
 
 /** Thousandths of a unit × micro-USD per credit. */
-const PER_CREDIT = 1_000 * 10_000;
+export const PER_CREDIT = 1_000 * 10_000;
 /** The largest exact integer; a price of 9 million USD exceeds every limit. */
 const DEAREST: Credits = Number.MAX_SAFE_INTEGER;
 

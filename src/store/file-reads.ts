@@ -11,7 +11,7 @@ export interface FileReads {
   pinsOf(seq: number): Promise<Pin[]>;
   /** Ended generations without a watched attempt whose copies of pinned inputs can be deleted. */
   spentPins(limit: number): Promise<{ seq: number; id: string }[]>;
-  /** Generations whose files are past their retention. */
+  /** Generations whose files are past their retention and that no open generation takes as inputs. */
   expiredFiles(nowMs: number, limit: number): Promise<{ seq: number; id: string; files: number }[]>;
   /** Generations after a row number, in order, whose files expire after `untilMs`. */
   keptOutputs(afterSeq: number, untilMs: number, limit: number): Promise<StoredOutput[]>;

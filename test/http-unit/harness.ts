@@ -18,6 +18,7 @@ import { createHttpServer, type Http } from "../../src/http/server.ts";
 import type { EventFields, EventName } from "../../src/logging/events.ts";
 import { createCallbackUrls } from "../../src/providers/callback-urls.ts";
 import { newGenerationSeq } from "../new-generation.ts";
+import { type MemoryUploads, memoryUploads } from "./memory-uploads.ts";
 
 export const START_MS = Date.UTC(2026, 9, 19, 12);
 
@@ -28,6 +29,7 @@ export type Harness = {
   key: string;
   files: Files;
   links: Links;
+  uploads: MemoryUploads;
   /** Submit requests that the server parsed, in order. */
   orders: SubmitRequest[];
   lines: { event: EventName; fields: EventFields }[];
@@ -63,6 +65,8 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
     validS: settings.limits.file_link_ttl_s,
     clock,
   });
+  const uploadedFiles = await createLocalStorage(join(dir, "uploads"));
+  const uploads = memoryUploads(uploadedFiles, clock.nowMs, settings.limits.upload_bytes);
   const callers = new Map<string, Caller>();
   const records = new Map<string, GenerationRecord>();
   const orders: SubmitRequest[] = [];
@@ -139,6 +143,8 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
       },
       generationBySeq: async (seq) => [...records.values()].find((record) => record.seq === seq),
       pinsOf: async () => [],
+      inputFilesOf: async () => [],
+      uploadedFile: async (id) => uploads.any(id),
     },
     submit: async (order, presence) => {
       orders.push(order);
@@ -154,6 +160,9 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
     pages: { console: false, inspector: false },
     onCallback: () => undefined,
     links,
+    uploads,
+    uploadedFiles,
+    serveInput: async () => undefined,
     copies: createInputCopies(await createLocalStorage(join(dir, "pinned")), null, clock.nowMs),
     inputLinks: createSignedInputLinks("cd".repeat(32), clock.nowMs),
     readiness: () => readiness,
@@ -176,6 +185,7 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
     key,
     files,
     links,
+    uploads,
     orders,
     lines,
     advance: (ms) => {

@@ -96,6 +96,37 @@ test("describes every code of the error table with its status on some path", () 
 /** Headers that the runtime adds and that mean nothing to a client. */
 const BY_THE_RUNTIME = ["date", "content-length", "content-type", "transfer-encoding", "connection", "keep-alive"];
 
+type See = (path: string, at: string, init?: Parameters<Harness["call"]>[1]) => Promise<void>;
+
+/** Requests every status of the paths of uploaded files. */
+const seeFiles = async (harness: Harness, see: See): Promise<void> => {
+  const post = (body: string, more: Parameters<Harness["call"]>[1] = {}) =>
+    see("/v1/files", "/v1/files", { method: "POST", body, ...more });
+  await post("bytes");
+  await post("");
+  for (const key of [null, harness.addCaller({ scope: "read" })]) await post("bytes", { key });
+  await see("/v1/files", "/v1/files?limit=1");
+  await see("/v1/files", "/v1/files?limit=0");
+  const { data } = (await (await harness.call("/v1/files")).json()) as { data: { id: string; url: string }[] };
+  const [file] = data;
+  if (!file) throw new Error("no file was uploaded");
+  const one = "/v1/files/{id}";
+  const at = `/v1/files/${file.id}`;
+  await see(one, at);
+  await see(one, "/v1/files/file_x");
+  await see(`${one}/content`, `${at}/content`);
+  await see(`${one}/content`, `${at}/content`, { headers: { range: "bytes=0-1" } });
+  await see(`${one}/content`, `${at}/content`, { headers: { range: "bytes=9-" } });
+  await see("/files/{id}/{n}", file.url.slice(harness.url.length));
+  await see(one, at, { method: "DELETE", key: harness.addCaller({ scope: "read" }) });
+  await see(one, at, { method: "DELETE" });
+  await see(one, at, { method: "DELETE" });
+  await post("bytes");
+  const again = (await (await harness.call("/v1/files")).json()) as { data: { id: string }[] };
+  harness.uploads.use();
+  await see(one, `/v1/files/${again.data[0]?.id}`, { method: "DELETE" });
+};
+
 const seen = async (harness: Harness): Promise<[path: string, method: string, response: Response][]> => {
   const file = { n: 1, sha256: "ab", bytes: 5, mime: "video/mp4" };
   const done = harness.addRecord({
@@ -141,6 +172,7 @@ const seen = async (harness: Harness): Promise<[path: string, method: string, re
     see("/v1/generations", "/v1/generations", { method: "POST", body, key });
   for (const body of ['{"model":"m","input":{}}', '{"model":"unknown","input":{}}', "{", "x".repeat(1_048_577)]) await post(body);
   for (const key of [null, paused, harness.addCaller({ scope: "read" }), burst]) await post("{}", key);
+  await seeFiles(harness, see);
   harness.setReadiness({ ready: false, faults: ["x"] });
   await see("/readyz", "/readyz");
   harness.setStoreOpen(false);
@@ -169,6 +201,6 @@ test("describes every status, content type, error code and header that the serve
       throw new Error(`${place}: code ${error.code} is not described`);
   }
   expect(new Set(list.map(([, , response]) => response.status))).toEqual(
-    new Set([200, 202, 204, 206, 304, 400, 401, 403, 404, 409, 413, 416, 422, 429, 503]),
+    new Set([200, 201, 202, 204, 206, 304, 400, 401, 403, 404, 409, 413, 416, 422, 429, 503]),
   );
 });

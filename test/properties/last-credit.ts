@@ -74,6 +74,7 @@ const openRace = (store: Store, scheduler: fc.Scheduler) => {
     expectedMs: () => undefined,
     allowsHost: () => false,
     measure: async () => [],
+    ownFiles: { isOwn: () => false, find: async () => undefined, open: () => async () => undefined, keepMs: 0 },
     pins: { isTrusting: false, mostBytes: 1 },
     nameGeneration: newGeneration,
     limits: { inProgress: 1000, noWaitMs: 86_400_000 },

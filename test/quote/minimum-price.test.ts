@@ -4,6 +4,9 @@ import { builtInCatalogue } from "../../catalogue/load.ts";
 import { ApiError } from "../../src/domain/api-errors.ts";
 import type { MediaLink } from "../../src/domain/types.ts";
 import { createSubmit, type SubmitDeps, type SubmitRequest } from "../../src/generations/submit.ts";
+import { checkInput } from "../../src/quote/check-input.ts";
+import { cheapestJob, leastReserve } from "../../src/quote/minimum-price.ts";
+import { leastInput } from "../least-input.ts";
 
 const LINK = "https://media.example/frame.png";
 
@@ -25,6 +28,7 @@ const refusalOf = async (provider: string, model: string, input: SubmitRequest["
       opened.push(...links.map(({ url }) => url));
       return links.map(({ field, url, kind }) => ({ field, url, kind, ms: 5000, width: 1280, height: 720 }));
     },
+    ownFiles: { isOwn: () => false, find: async () => undefined },
     ...{ pins: { isTrusting: false, mostBytes: 1e9 }, limits: { inProgress: 100, noWaitMs: 1e8 }, skipped: () => undefined },
   } as unknown as SubmitDeps);
   const caller = { accountSeq: 1, accountId: "acc_1", keySeq: 1, models: null, inProgressLimit: null };
@@ -52,4 +56,18 @@ test("rejects a resolution that no configured route has with invalid_input, and 
 test("rejects a supported request of an account without credits with insufficient_credits, and opens no link", async () => {
   const { code, opened } = await refusalOf("fal", "luma-ray-2", { prompt: "dunes", resolution: "720p", image_url: LINK });
   expect([code, opened]).toEqual(["insufficient_credits", []]);
+});
+
+test("the cheapest job of a model costs at most what its smallest request does, on every route", () => {
+  for (const model of builtInCatalogue().models) {
+    const checked = checkInput(model, leastInput(model, "https://media.example"), () => false);
+    for (const { id } of model.routes) {
+      const isConfigured = (routeId: string) => routeId === id;
+      const least = leastReserve(model, checked, isConfigured);
+      const cheapest = cheapestJob([model], isConfigured) ?? 0;
+      expect(cheapest).toBeGreaterThanOrEqual(1);
+      if (least !== undefined) expect([id, cheapest <= least]).toEqual([id, true]);
+    }
+  }
+  expect(cheapestJob(builtInCatalogue().models, () => false)).toBeUndefined();
 });

@@ -27,6 +27,7 @@ const open = (places: { keep?: () => Promise<string>; write?: () => Promise<void
   const spool: Spool = { keep: places.keep ?? (async () => "spool:a"), open: async () => undefined, sweep: async () => 0 };
   const watched = space.watched({
     files: { receive } as unknown as Files,
+    uploads: { receive } as unknown as Files,
     spool,
     outcomes: { keep: async () => undefined, drop: async () => undefined, read: async () => [], sweep: async () => 0 },
   });
@@ -43,9 +44,9 @@ test("a spool write that fails with ENOSPC marks the disk as full and logs it on
   expect([space.isFull(), events]).toEqual([true, ["disk full"]]);
 });
 
-test("a result file write that fails with ENOSPC marks the disk as full", async () => {
+test.each(["files", "uploads"] as const)("a write of %s that fails with ENOSPC marks the disk as full", async (place) => {
   const { space, watched } = open({ write: full });
-  const incoming = await watched.files.receive("gen_1", 1);
+  const incoming = await watched[place].receive("gen_1", 1);
   await expect(incoming.write(new Uint8Array(1))).rejects.toThrow("ENOSPC");
   expect(space.isFull()).toBe(true);
 });

@@ -17,6 +17,9 @@ const each = <T, Answer>(all: readonly T[], ask: (one: T) => Promise<Answer>): P
 const MANY = 1000;
 const ALL = { accountSeq: null, fromMs: null, toMs: null, status: null, models: null, keyId: null, from: null } as const;
 
+const idsOfFiles = async (reads: StoreReads, { accounts }: Known): Promise<string[]> =>
+  (await each(accounts, ({ seq }) => reads.uploadedFiles(seq, null, MANY))).flat().map(({ id }) => id);
+
 /** One entry for every read: the compiler reports a read that is missing here. */
 const ASKED: Asked = {
   callerByKeyHash: (reads) => reads.callerByKeyHash("0".repeat(64)),
@@ -41,6 +44,18 @@ const ASKED: Asked = {
   providerKeys: (reads) => reads.providerKeys(),
   pinsOf: (reads, { seqs }) => each(seqs, (seq) => reads.pinsOf(seq)),
   spentPins: (reads) => reads.spentPins(MANY),
+  uploadedFile: async (reads, known) => each(await idsOfFiles(reads, known), (id) => reads.uploadedFile(id)),
+  uploadedFiles: (reads, { accounts }) => each(accounts, ({ seq }) => reads.uploadedFiles(seq, null, MANY)),
+  uploadedFileSeq: async (reads, { accounts, ...known }) => {
+    const ids = await idsOfFiles(reads, { accounts, ...known });
+    return each(accounts, ({ seq }) => each(ids, (id) => reads.uploadedFileSeq(id, seq)));
+  },
+  uploadedBytes: (reads, { accounts }) => each(accounts, ({ seq }) => reads.uploadedBytes(seq)),
+  blob: async (reads) => each(await reads.retiredBlobs(MANY), ({ id }) => reads.blob(id)),
+  retiredBlobs: (reads) => reads.retiredBlobs(MANY),
+  leftBlobs: (reads) => reads.leftBlobs(NOW_MS * 2, MANY),
+  expiredUploads: (reads) => reads.expiredUploads(NOW_MS * 2, MANY),
+  inputFilesOf: (reads, { seqs }) => each(seqs, (seq) => reads.inputFilesOf(seq)),
   expiredFiles: (reads) => reads.expiredFiles(NOW_MS * 2, MANY),
   keptOutputs: (reads) => reads.keptOutputs(0, 0, MANY),
   jobOwner: (reads, { seqs }) => each(seqs, (seq) => reads.jobOwner("fal", `job-${seq}-1`)),

@@ -22,6 +22,7 @@ import {
 } from "../store/fixture.ts";
 import { openHere } from "../store/open-store.ts";
 import { BUYER } from "../store/purchases.ts";
+import { deletion, inputOf, upload } from "../store/uploads.ts";
 
 const HOUR_MS = 3_600_000;
 const by = { kind: "command", id: "0", name: "root" } as const;
@@ -80,6 +81,11 @@ export const makeFullWorld = async (dir: string): Promise<Account> => {
   await store.commit([{ mutation: "note-key-network", ...seen, atMs: NOW_MS + 6 }]);
   const pinned = await admit(store, account, { pins: [PIN], labels: { metadata: { order: "7" }, endUser: "ada" } });
   await store.commit([pinnedMutation(pinned.seq, [COPY])]);
+  const file = await upload(store, account.seq, "input");
+  const takes = await admit(store, account, { files: { inputs: [inputOf(file)], expireAtMs: NOW_MS + HOUR_MS } });
+  await store.commit([releasedMutation(takes.seq, 1)]);
+  const deleted = await upload(store, account.seq, "deleted");
+  await store.commit([deletion(account.seq, deleted.id)]);
   const expired = await succeed(store, account);
   await store.commit([{ mutation: "roll-up-usage", limit: 1000 }]);
   await store.commit([{ mutation: "expire-files", seq: expired.seq, atMs: NOW_MS + 1000 * HOUR_MS }]);

@@ -8,6 +8,7 @@ import { debtPromises } from "./contract/debts.ts";
 import { keyPromises } from "./contract/keys.ts";
 import { purchasePromises } from "./contract/purchases.ts";
 import { stepPromises } from "./contract/steps.ts";
+import { uploadPromises } from "./contract/uploads.ts";
 import { usagePromises } from "./contract/usage.ts";
 import { userPromises } from "./contract/users.ts";
 import { type Account, openAccount, violations } from "./fixture.ts";
@@ -55,5 +56,6 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
     purchasePromises(stage);
     debtPromises(stage);
     userPromises(stage);
+    uploadPromises(stage);
   });
 };

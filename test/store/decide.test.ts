@@ -29,10 +29,24 @@ const admissionState = (changes: Partial<AdmissionRows> = {}): AdmissionRows => 
   known: undefined,
   bound: undefined,
   spentSince: () => 0,
+  isFileStored: () => true,
   ...changes,
 });
 
 describe("an admission", () => {
+  test("needs the uploaded files that its input names, unless its key is known", () => {
+    const place = { storageId: "blob_1", fileNo: 1, sha256: "a".repeat(64), bytes: 1, mime: "image/png" };
+    const file = { n: 1, field: "input.image_url", kind: "image", fileSeq: 5, sourceSeq: null, ...place } as const;
+    const result = { ...file, n: 2, fileSeq: null, sourceSeq: 9 };
+    const mutation = admission({ files: { inputs: [file, result], expireAtMs: 0 } });
+    const isFileStored = (seq: number) => seq !== 5;
+    const lost = { result: { kind: "file_deleted", field: "input.image_url" }, writes: null } as const;
+    expect(decideAdmission(mutation, admissionState({ isFileStored }))).toEqual(lost);
+    expect(decideAdmission(mutation, admissionState()).result.kind).toBe("admitted");
+    const known = { record: admittedRecord(mutation), request: { body: mutation.body, fingerprint: null } };
+    expect(decideAdmission(mutation, admissionState({ isFileStored, known })).result.kind).toBe("replayed");
+  });
+
   test("holds the reserve and counts one generation in progress", () => {
     const mutation = admission();
     const { result, writes } = decideAdmission(mutation, admissionState());

@@ -2,6 +2,7 @@
 import type { Store } from "../../src/store/store.ts";
 import { admit, COPY, openAccount, PIN, pinnedMutation, startedMutation, succeed } from "./fixture.ts";
 import { buy, foreignMutation, openPurchaseMutation, reversalMutation } from "./purchases.ts";
+import { beginMutation, contentOf, deletion, inputOf, upload } from "./uploads.ts";
 
 /** The error texts of a driver, and how a guard is dropped. */
 export type Words = {
@@ -17,6 +18,10 @@ export const makeRows = async (store: Store): Promise<void> => {
   await admit(store, account);
   const pinned = await admit(store, account, { pins: [PIN] });
   await store.commit([pinnedMutation(pinned.seq, [COPY])]);
+  const file = await upload(store, account.seq, "input");
+  await admit(store, account, { files: { inputs: [inputOf(file)], expireAtMs: 0 } });
+  const deleted = await upload(store, account.seq, "deleted");
+  await store.commit([deletion(account.seq, deleted.id), beginMutation(account.seq, contentOf("reserved"))]);
   await buy(store, account.seq, "a", 1000);
   await store.commit([
     openPurchaseMutation(account.seq, "b", 2000),
@@ -31,6 +36,7 @@ const TRANSFER =
   "seq, account_seq, transfer_no, previous_seq, after_generation_seq, kind, credits, from_side, to_side, generation_seq, attempt_no, available_after, held_after, at_ms, epoch, hash";
 const RUNNING = "(SELECT seq FROM generation WHERE status = 'running')";
 const ENDED = "(SELECT seq FROM generation WHERE status = 'succeeded')";
+const STORED = "stored_at_ms IS NOT NULL AND retired_at_ms IS NULL";
 /** A transfer appended to the account's chain, with the balance that must follow. */
 const post = (kind: string, credits: number, sides: string, generation: string, available: string, held: string) =>
   `INSERT INTO transfer (${TRANSFER}) SELECT 99, account_seq, last_transfer_no + 1, last_transfer_seq, 0, '${kind}', ${credits}, ${sides}, ${generation}, 1,
@@ -71,6 +77,37 @@ export const guards = (words: Words): [fault: string, sql: string][] => [
     `INSERT INTO pinned_input (generation_seq, input_no, field, kind, measured_ms, frame_ms) VALUES (${RUNNING}, 1, 'input.video_url', 'video', 4000, 42);
      INSERT INTO attempt (generation_seq, attempt_no, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
      SELECT generation_seq, 9, 'other-9', route_id, provider, endpoint, options_seq, kind, price_credits, 'intent' FROM attempt WHERE generation_seq = ${RUNNING}`,
+  ],
+  ["the row of an uploaded file cannot be deleted", "DELETE FROM uploaded_file"],
+  ["a stored blob cannot be deleted", "DELETE FROM upload_blob"],
+  ["the file of an input cannot be deleted", "DELETE FROM input_file"],
+  ["the file of an input is immutable", "UPDATE input_file SET bytes = bytes + 1"],
+  ["the content of a stored blob is immutable", "UPDATE upload_blob SET bytes = bytes + 1"],
+  ["the content of an uploaded file is immutable", "UPDATE uploaded_file SET blob_seq = blob_seq + 1"],
+  ["a deleted file stays deleted", "UPDATE uploaded_file SET deleted_at_ms = NULL WHERE deleted_at_ms IS NOT NULL"],
+  ["an open generation needs the file", "UPDATE uploaded_file SET deleted_at_ms = 1 WHERE deleted_at_ms IS NULL"],
+  ["a file needs the stored blob", `UPDATE upload_blob SET retired_at_ms = 1 WHERE ${STORED}`],
+  ["a retired blob stays retired", "UPDATE upload_blob SET retired_at_ms = NULL WHERE retired_at_ms IS NOT NULL"],
+  [words.check, `UPDATE upload_blob SET removed_at_ms = 1 WHERE ${STORED}`],
+  [words.check, "UPDATE upload_usage SET bytes = -1"],
+  [
+    "an uploaded file has a stored blob of its account",
+    `INSERT INTO uploaded_file (id, account_seq, blob_seq, created_at_ms, last_used_at_ms, expires_at_ms)
+     SELECT 'file_x', account_seq, seq, 0, 0, 0 FROM upload_blob WHERE NOT (${STORED})`,
+  ],
+  [
+    "an open generation takes files that are stored",
+    `INSERT INTO input_file SELECT ${RUNNING}, 1, field, kind, (SELECT seq FROM uploaded_file WHERE deleted_at_ms IS NOT NULL),
+       NULL, storage_id, file_no, object, sha256, bytes, mime FROM input_file`,
+  ],
+  [
+    words.check,
+    `INSERT INTO input_file SELECT ${RUNNING}, 1, field, kind, NULL, NULL, storage_id, file_no, object, sha256, bytes, mime FROM input_file`,
+  ],
+  [
+    words.unique("upload_blob.account_seq, upload_blob.sha256", "upload_blob_content"),
+    `INSERT INTO upload_blob (id, account_seq, sha256, bytes, mime, kind, created_at_ms, stored_at_ms)
+     SELECT 'blob_x', account_seq, sha256, bytes, mime, kind, 0, 0 FROM upload_blob WHERE ${STORED}`,
   ],
   ["the request of an attempt is immutable", "UPDATE attempt_request SET request = ''"],
   ["the request of an attempt cannot be deleted", "DELETE FROM attempt_request"],

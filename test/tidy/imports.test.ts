@@ -80,11 +80,13 @@ const MAY_IMPORT: Record<string, string[]> = {
     "type:src/effects",
     "src/inputs/pinned-links.ts",
     "type:src/logging",
+    "type:src/media",
     "src/quote",
     "type:src/routing",
     "src/store/decide/attempt-writes.ts",
     "type:src/store",
     "type:src/telemetry",
+    "type:src/uploads",
   ],
   "src/http": [
     "catalogue",
@@ -98,6 +100,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "type:src/providers",
     "src/store/errors.ts",
     "type:src/store",
+    "type:src/uploads",
   ],
   "src/inputs": ["catalogue", "src/media/ssrf-guard.ts"],
   "src/inspector": [
@@ -119,7 +122,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "type:src/logging",
     "type:src/store",
   ],
-  "src/quote": ["catalogue", "src/inputs/pinned-links.ts"],
+  "src/quote": ["catalogue", "src/inputs/own-links.ts", "src/inputs/pinned-links.ts"],
   "src/routing": [
     "actors/circuit-breaker/snapshot.ts",
     "type:actors",
@@ -155,6 +158,15 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/store/sqlite/database-id.ts",
     "src/store/sqlite/open.ts",
     "src/store/sqlite/verify/parallel.ts",
+    "type:src/store",
+  ],
+  "src/uploads": [
+    "src/files/port.ts",
+    "type:src/files",
+    "type:src/inputs",
+    "type:src/logging",
+    "src/media/wanted-kinds.ts",
+    "type:src/media",
     "type:src/store",
   ],
   web: [

@@ -153,7 +153,8 @@ const explain = async (
       code: "model_not_available",
     });
   const { readAllowed } = await import("../../media/host-allowlist.ts");
-  const checked = checkInput(model, input, readAllowed(settings.media.allow));
+  // The command reads no stored files, so it takes public links only.
+  const checked = checkInput(model, input, readAllowed(settings.media.allow), () => false);
   const measured = await measure(settings, checked.links);
   checkMeasured(model, checked, measured);
 
@@ -179,7 +180,7 @@ const explain = async (
     maxWaitMs,
     routeState: routes.state,
     expectedMs: routes.expectedMs,
-    ...(giving ? { canGive: (provider: string, bytes?: number) => giving.formFor(provider, bytes) !== null } : {}),
+    ...(giving ? { canGive: (provider: string, bytes?: number) => giving.formFor(provider, bytes, false) !== null } : {}),
   });
   health.stop();
   const isGiven = giving !== null && billedFields(model, checked.raw).length > 0;
@@ -187,7 +188,7 @@ const explain = async (
   const givenBy = (routeId: string): GivenAs | null => {
     const provider = model.routes.find(({ id }) => id === routeId)?.provider;
     return isGiven && provider !== undefined
-      ? giving.formFor(provider, Math.max(0, ...measured.map(({ bytes = 0 }) => bytes)))
+      ? giving.formFor(provider, Math.max(0, ...measured.map(({ bytes = 0 }) => bytes)), false)
       : null;
   };
   return { explanation, filled: checked.filled, measured, simulated, givenBy };

@@ -28,8 +28,10 @@ export type BucketFilesOptions = {
   /** Returns a random number in [0, 1). */
   chance: () => number;
   report: ReportHealth;
-  /** The record of a generation. */
-  recordOf: (id: string) => Promise<GenerationRecord | undefined>;
+  /** The record of a generation, or of what else owns the files. */
+  recordOf: (id: string) => Promise<FileOwner | undefined>;
+  /** What operators read if the bucket is unavailable; absent: the consequence for results. */
+  consequence?: string;
   /** Maximum validity of a link, seconds. */
   linkS: number;
 };
@@ -55,8 +57,11 @@ const MIN_TRIAL_PAUSE_MS = 1_000;
 /** A link created shortly before the expiry of another one remains usable for this time. */
 const MIN_LINK_S = 60;
 
+/** The part of a record that decides about its files. */
+export type FileOwner = Pick<GenerationRecord, "id" | "status" | "filesExpiredAtMs" | "output">;
+
 /** Decides what happens to a local file, by the record of its generation. */
-const fateIn = (record: GenerationRecord | undefined, n: number): Fate => {
+const fateIn = (record: FileOwner | undefined, n: number): Fate => {
   if (record === undefined) return { kind: "leave" };
   if (record.status === "queued" || record.status === "running") return { kind: "wait" };
   if (record.status === "failed" || record.filesExpiredAtMs !== null) return { kind: "remove" };
@@ -78,9 +83,11 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
     report,
     consequence: "files past their retention stay in it for now",
   });
-  const consequence = options.shared
-    ? "results wait for the bucket, and are charged after the upload"
-    : "files stay on disk and are served from there";
+  const consequence =
+    options.consequence ??
+    (options.shared
+      ? "results wait for the bucket, and are charged after the upload"
+      : "files stay on disk and are served from there");
   const bucketHealth = createBucketHealth({ clock, chance, report, consequence });
   let takeBackTrial: (() => void) | null = null;
   const planTrial = () => {

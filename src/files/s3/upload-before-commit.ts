@@ -5,7 +5,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { StoredFile } from "../../domain/types.ts";
 import { onDisk } from "../durable-write.ts";
 import type { LocalFiles } from "../local.ts";
-import { type Incoming, StorageRefused, StorageUnavailable } from "../port.ts";
+import { type Incoming, StillStoring, StorageRefused, StorageUnavailable } from "../port.ts";
 import { dispositionOf, FILE_CACHE_CONTROL, fileName } from "../serve.ts";
 import { BucketError } from "./errors.ts";
 import type { BucketHealth, ReportHealth } from "./health.ts";
@@ -165,7 +165,7 @@ export const createUploadBeforeCommit = ({ local, bucket, standing, clock, repor
       underWay ??= begin(file);
       let takeBack = () => {};
       const late = new Promise<never>((_, stop) => {
-        takeBack = clock.after(PATIENCE_MS, () => stop(new StorageUnavailable("its upload to the bucket is still under way")));
+        takeBack = clock.after(PATIENCE_MS, () => stop(new StillStoring("its upload to the bucket is still under way")));
       });
       await Promise.race([underWay, late]).finally(takeBack);
     };

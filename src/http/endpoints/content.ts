@@ -5,6 +5,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { GenerationRecord } from "../../domain/types.ts";
 import { FileMissing, type Files } from "../../files/port.ts";
 import { dispositionOf, FILE_CACHE_CONTROL, fileName, serveElsewhere, serveFile } from "../../files/serve.ts";
+import type { FilePlace } from "../../files/stored-file.ts";
 import type { Log } from "../../logging/events.ts";
 import type { StoreReads } from "../../store/store.ts";
 import type { AuthenticatedHandler } from "../auth.ts";
@@ -67,28 +68,58 @@ export const answerFile = async (
   const file = record.output.files.find((one) => one.n === n);
   if (file === undefined) return refuse("not_found", `The generation has ${record.output.files.length} files, not ${n}.`);
   if (record.filesExpiredAtMs !== null) return refuse("not_found", "files expired");
-  // A file with an object name was stored in the bucket and never on local disk.
-  const found = file.object === undefined ? await files.open(record.id, n) : undefined;
-  // A truncated file is never served.
-  const blob = found?.size === file.bytes ? found : undefined;
-  const lost = () => {
-    missing(record.id, n, found ? `the stored file has ${found.size} bytes, not ${file.bytes}` : "the stored file is not there");
+  // The file is deleted but may not be marked as expired yet.
+  const lost = (reason: string) => {
+    if (isOver(record)) return refuse("not_found", "files expired");
+    missing(record.id, n, reason);
     return refuse("not_found", "The stored file is missing. The operator has been notified.");
   };
-  // The file is deleted but not marked as expired yet.
-  if (blob === undefined && isOver(record)) return refuse("not_found", "files expired");
-  const { mime, sha256, object } = file;
-  const name = fileName(record.id, n, mime);
+  const { object, sha256, bytes, mime } = file;
+  const place = { storageId: record.id, fileNo: n, object, sha256, bytes, mime };
+  return answerStored(
+    { files, through, lost, isOver: () => isOver(record) },
+    place,
+    fileName(record.id, n, mime),
+    request,
+    requestId,
+    untilMs,
+  );
+};
+
+type StoredAnswerDeps = {
+  through?: StoredResults["through"] | undefined;
+  files: Pick<Files, "open" | "link">;
+  /** Rejects the request for a missing or incomplete file. */
+  lost: (reason: string) => never;
+  /** Whether the retention is over, so that a file that is not on disk is not looked for. */
+  isOver?: () => boolean;
+};
+
+/** Serves a stored file from disk, or redirects to the bucket. @param untilMs as in `answerFile` */
+export const answerStored = async (
+  { files, through, lost, isOver }: StoredAnswerDeps,
+  { storageId, fileNo, object, sha256, bytes, mime }: FilePlace,
+  name: string,
+  request: Request,
+  requestId: string,
+  untilMs?: number,
+): Promise<Response> => {
+  // A file with an object name was stored in the bucket and never on local disk.
+  const found = object === undefined ? await files.open(storageId, fileNo) : undefined;
+  // A truncated file is never served.
+  const blob = found?.size === bytes ? found : undefined;
+  const reason = found ? `the stored file has ${found.size} bytes, not ${bytes}` : "the stored file is not there";
   if (blob === undefined) {
+    if (isOver?.()) return lost(reason);
     const method = request.method === "HEAD" ? "HEAD" : "GET";
     const words = { method, object, mime, disposition: dispositionOf(mime, name), cacheControl: FILE_CACHE_CONTROL } as const;
-    const location = files.link?.(record.id, n, { ...words, ...(untilMs === undefined ? {} : { untilMs }) });
-    if (location === undefined) return lost();
+    const location = files.link?.(storageId, fileNo, { ...words, ...(untilMs === undefined ? {} : { untilMs }) });
+    if (location === undefined) return lost(reason);
     if (!through) return signAnswer(serveElsewhere({ location, sha256, request }), requestId);
     try {
       return signAnswer(await through(location, sha256, request), requestId);
     } catch (fault) {
-      if (fault instanceof FileMissing) return lost();
+      if (fault instanceof FileMissing) return lost(reason);
       throw fault;
     }
   }

@@ -1,13 +1,18 @@
-// Serves results by short-lived signed links without a key: GET /files/{generation}/{n}, outside /v1.
+// Serves results and uploaded files by short-lived signed links without a key: GET /files/{id}/{n}, outside /v1.
 
 import { ApiError, refuse } from "../../domain/api-errors.ts";
+import type { Clock } from "../../domain/clock.ts";
 import { seqOfGenerationId } from "../../domain/ids.ts";
 import type { Links } from "../../files/signed-links.ts";
 import type { StoreReads } from "../../store/store.ts";
 import { type Answer, type PathParams, preflight } from "../response.ts";
 import { answerFile, type StoredResults } from "./content.ts";
+import { answerUpload, type FilesDeps } from "./files.ts";
 
-const POSITION = /^[1-9][0-9]?$/;
+/** The position of a file, and its extension, which means nothing here. */
+const POSITION = /^([1-9][0-9]?)(?:\.[0-9a-z]{1,5})?$/;
+/** The id of an uploaded file. */
+const UPLOAD = /^file_[0-9a-z]{1,76}$/;
 
 /**
  * An expired or altered link is answered 403, because the file may exist and only the signature is invalid. The code is
@@ -50,21 +55,45 @@ export const linkedFile =
   (request, requestId, params) =>
     openLinked(...deps)(request, requestId, params).catch(readable);
 
+export type LinkedFileDeps = {
+  links: Links;
+  reads: Pick<StoreReads, "generationBySeq" | "uploadedFile">;
+  results: StoredResults;
+  /** The storage of uploaded files. */
+  uploads: Pick<FilesDeps, "storage" | "log">;
+  clock: Pick<Clock, "nowMs">;
+  storeOpen: () => boolean;
+};
+
+const noFile = () => refuse("not_found", "No file has this address.");
+
 const openLinked =
-  (links: Links, reads: Pick<StoreReads, "generationBySeq">, results: StoredResults, storeOpen: () => boolean) =>
+  ({ links, reads, results, uploads, clock, storeOpen }: LinkedFileDeps) =>
   async (request: Request, requestId: string, params: PathParams): Promise<Response> => {
     if (!storeOpen()) refuse("restarting", "The service is starting; send the same request again.");
     const { id = "", n = "" } = params;
-    const seq = seqOfGenerationId(id);
-    if (seq === undefined || !POSITION.test(n)) return refuse("not_found", "No file has this address.");
+    const isUpload = UPLOAD.test(id);
+    const seq = isUpload ? undefined : seqOfGenerationId(id);
+    const number = Number(POSITION.exec(n)?.[1]);
+    if ((seq === undefined && !isUpload) || Number.isNaN(number)) return noFile();
     const query = queryOf(request);
     const exp = query.get("exp") ?? "";
-    const verdict = links.check(id, Number(n), exp, query.get("kid") ?? "", query.get("sig") ?? "");
-    if (verdict === "expired") return closed("This link has expired; poll the generation for a new one.");
-    if (verdict === "bad") return closed("This link is not valid; poll the generation for one that is.");
-    const record = await reads.generationBySeq(seq);
-    if (record === undefined || record.id !== id) return refuse("not_found", "No file has this address.");
-    const response = await answerFile(results, record, Number(n), request, requestId, Number(exp) * 1000);
+    const verdict = links.check(id, number, exp, query.get("kid") ?? "", query.get("sig") ?? "");
+    const remedy = isUpload ? "read the file for" : "poll the generation for";
+    if (verdict === "expired") return closed(`This link has expired; ${remedy} a new one.`);
+    if (verdict === "bad") return closed(`This link is not valid; ${remedy} one that is.`);
+    const untilMs = Number(exp) * 1000;
+    const find = async (): Promise<Response> => {
+      if (seq === undefined) {
+        const file = await reads.uploadedFile(id);
+        if (!file || file.expiresAtMs <= clock.nowMs()) return noFile();
+        return answerUpload(uploads, file, request, requestId, untilMs);
+      }
+      const record = await reads.generationBySeq(seq);
+      if (record === undefined || record.id !== id) return noFile();
+      return answerFile(results, record, number, request, requestId, untilMs);
+    };
+    const response = await find();
     for (const [name, value] of Object.entries(READABLE)) response.headers.set(name, value);
     response.headers.set("cross-origin-resource-policy", "cross-origin");
     response.headers.set("referrer-policy", "no-referrer");

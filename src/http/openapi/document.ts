@@ -1,6 +1,16 @@
 // Builds the OpenAPI 3.1 document that is served at /openapi.json and committed as openapi.json.
 import { INTERFACE_VERSION, type JsonObject } from "../../domain/types.ts";
-import { CancelledGeneration, ErrorBody, Generation, GenerationRequest, ModelEntryObject, ModelList } from "../schema.ts";
+import {
+  CancelledGeneration,
+  DeletedFile,
+  ErrorBody,
+  FileList,
+  Generation,
+  GenerationRequest,
+  ModelEntryObject,
+  ModelList,
+  UploadedFileObject,
+} from "../schema.ts";
 import { HEADERS, plain, schemaRef } from "./components.ts";
 import { CommonInput, ExtendedInput } from "./input-schema.ts";
 import { openApiPaths } from "./paths.ts";
@@ -42,9 +52,25 @@ const path = (name: string, description: string, schema: JsonObject): JsonObject
 });
 
 const PARAMETERS: JsonObject = {
+  FileId: path("id", "The file's id.", { type: "string", pattern: "^[A-Za-z0-9_-]{1,80}$" }),
+  Limit: {
+    name: "limit",
+    in: "query",
+    description: "Maximum number of entries.",
+    schema: { type: "integer", minimum: 1, maximum: 100, default: 20 },
+  },
+  After: {
+    name: "after",
+    in: "query",
+    description: "`next` of the previous page; absent: the newest entries.",
+    schema: { type: "string", maxLength: 80 },
+  },
   Id: path("id", "The generation's id.", { type: "string", pattern: "^[A-Za-z0-9_-]{1,80}$" }),
   Position: path("n", "Position in `output.urls`.", { type: "integer", minimum: 2, maximum: 99 }),
-  FilePosition: path("n", "Position in `output.urls`.", { type: "integer", minimum: 1, maximum: 99 }),
+  FilePosition: path("n", "Position in `output.urls`; 1 for an uploaded file. It can end in the extension of the file.", {
+    type: "string",
+    pattern: "^[1-9][0-9]?(\\.[0-9a-z]{1,5})?$",
+  }),
   IdempotencyKey: header(
     "Idempotency-Key",
     "A repeated request with the same key and the same body returns the existing generation (200). With another body it returns 409. Use one key per account and request. Until the response arrives, send nothing after the body and keep the sending side of the connection open. Otherwise the connection may end without a response, or with a 400 without a body. After a lost connection, repeat the request with the same key.",
@@ -90,6 +116,12 @@ const schemas = (): JsonObject => {
     ExtendedInput: plain(ExtendedInput),
     Generation: plain(Generation),
     CancelledGeneration: plain(CancelledGeneration),
+    File: plain(UploadedFileObject),
+    FileList: {
+      ...plain(FileList),
+      properties: { ...(plain(FileList).properties as JsonObject), data: { type: "array", items: schemaRef("File") } },
+    },
+    DeletedFile: plain(DeletedFile),
     Error: plain(ErrorBody),
     ModelEntry: plain(ModelEntryObject),
     ModelList: {
@@ -121,7 +153,7 @@ export const openApiDocument = (): JsonObject => ({
   security: [{ apiKey: [] }],
   tags: [
     { name: "generations", description: "Submit, poll and cancel." },
-    { name: "files", description: "Download results." },
+    { name: "files", description: "Upload media, and download files." },
     { name: "models", description: "Available models and their prices." },
     { name: "service", description: "Status and description of the service." },
     { name: "cors", description: "CORS preflight requests." },

@@ -11,7 +11,7 @@ export const REMEDIES: Readonly<Record<ApiErrorCode, string>> = {
   generation_not_enabled:
     "Use a key with the scope `generate`; a key may be limited to some models, which the message then lists.",
   rate_limited: "Wait the seconds of Retry-After, then send the same request again. Poll at intervals of a few seconds.",
-  body_too_large: "Upload media to a public server and send its https URL instead of its bytes.",
+  body_too_large: "Upload media with `POST /v1/files`, or to a public server, and send its URL instead of its bytes.",
   invalid_request:
     "The message names the field and what is allowed. Fields of a model belong inside `input`. With status 405, use a method of the Allow header. With status 416, request a range inside the file.",
   idempotency_conflict:
@@ -20,7 +20,7 @@ export const REMEDIES: Readonly<Record<ApiErrorCode, string>> = {
   busy: "Wait the seconds of Retry-After, then send the same request with the same Idempotency-Key.",
   model_not_available: "Choose an id of `GET /v1/models`, which lists the models that are available now.",
   invalid_input:
-    "The message names the field and what is allowed; the `options` of the model in `GET /v1/models` list all rules. Media must be public https URLs that download directly.",
+    "The message names the field and what is allowed; the `options` of the model in `GET /v1/models` list all rules. Media are public https URLs that download directly, or files of this service.",
   max_cost_exceeded: "Raise `max_cost_usd`, or request a lower resolution or fewer seconds.",
   model_unavailable:
     "Wait the seconds of Retry-After and send the same request with the same Idempotency-Key, or use another model.",
@@ -28,6 +28,8 @@ export const REMEDIES: Readonly<Record<ApiErrorCode, string>> = {
   insufficient_credits:
     "Add credits, or wait until a generation that holds credits has finished. A lower `max_cost_usd` reduces the hold. Added credits pay a debt first. A key may have a limit per day, week or month; the message names the limit and the time of its reset.",
   already_ended: "Poll the generation: its result is final, and a succeeded generation was charged.",
+  upload_quota_exceeded: "Delete files that are not needed with `DELETE /v1/files/{id}`, or wait until some have expired.",
+  file_in_use: "Wait until the generations that name the file have ended, then delete it.",
   not_ready: "Poll the generation until its `status` is `succeeded`, then download.",
   server_error:
     "Send the same request again with the same Idempotency-Key. Report the X-Request-Id to the operator if it persists.",

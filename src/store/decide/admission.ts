@@ -19,6 +19,8 @@ export type AdmissionRows = {
   bound: Bound | undefined;
   /** Credits that the keys of a spend limit have spent since a day, inclusive. */
   spentSince: (meterSeq: number, day: number) => Credits;
+  /** Whether an uploaded file that the input names is stored; its row is locked. */
+  isFileStored: (fileSeq: number) => boolean;
 };
 
 /** What is written beside the generation: its hold, and the change of the spending of its key. */
@@ -54,6 +56,8 @@ export const decideAdmission = (mutation: PackedAdmit, rows: AdmissionRows): Adm
   const { seq, accountSeq, reservedCredits, createdAtMs } = mutation;
   if (!head) throw new MutationRejected(`there is no account ${accountSeq}`);
   if (known) return { result: replay(known, mutation), writes: null };
+  const lost = mutation.files?.inputs.find(({ fileSeq }) => fileSeq !== null && !rows.isFileStored(fileSeq));
+  if (lost) return { result: { kind: "file_deleted", field: lost.field }, writes: null };
   const refusal = admissionError(mutation, head, rows);
   if (refusal) return { result: refusal, writes: null };
   const held = chain(head, {

@@ -5,6 +5,7 @@
 import type { AdminMutation, MutationResult } from "../../domain/mutations.ts";
 import type { PurchaseMutation } from "../../domain/purchase-mutations.ts";
 import type { Credits } from "../../domain/types.ts";
+import type { UploadMutation } from "../../domain/upload-mutations.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import type { SerializedMutation } from "../sql/serialized-mutations.ts";
 import type { SqlProgram } from "../sql/sql-program.ts";
@@ -20,12 +21,12 @@ import { carryOut } from "./sql-program.ts";
 
 export type BatchDeps = DecideBatchDeps & {
   /** Runs a mutation outside the fast path. */
-  other: (mutation: AdminMutation | PurchaseMutation) => SqlProgram<MutationResult>;
+  other: (mutation: AdminMutation | PurchaseMutation | UploadMutation) => SqlProgram<MutationResult>;
   /** Repays a debt from available credits. @returns the repaid credits. */
   settleDebt: (accountSeq: number, atMs: number) => SqlProgram<Credits>;
 };
 
-/** Frequent mutations that read nothing in order to change it; they take no admin lock. */
+/** Frequent mutations that read nothing in order to change it, or lock the rows that they read; they take no admin lock. */
 export const FREQUENT: ReadonlySet<SerializedMutation["mutation"]> = new Set([
   "note-key-use",
   "note-sessions-seen",
@@ -35,6 +36,11 @@ export const FREQUENT: ReadonlySet<SerializedMutation["mutation"]> = new Set([
   "mark-attempt",
   "expire-files",
   "drop-pins",
+  "begin-upload",
+  "finish-upload",
+  "abandon-upload",
+  "delete-file",
+  "remove-blob",
 ]);
 /**
  * All other mutations run one after another in the whole cluster, so their reads stay valid. The counter signals to other nodes

@@ -35,7 +35,7 @@ export class DebtInTheWay extends Error {
  * @throws DebtInTheWay if it does not.
  */
 export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, minds }: DecideBatchDeps, settlesDebts: boolean) => {
-  const { heads, submissions, generations, attempts, bounds, spent } = loaded;
+  const { heads, submissions, generations, attempts, bounds, spent, storedFiles } = loaded;
   const writes: Writes = emptyWrites();
 
   const moved = (accountSeq: number, before: Head, after: Head, chargedCredits: Credits): void => {
@@ -68,6 +68,7 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
     known: idempotencyKey === null ? undefined : submissions.get(keyName(accountSeq, idempotencyKey)),
     bound: bounds.get(keySeq),
     spentSince,
+    isFileStored: (fileSeq) => storedFiles.has(fileSeq),
   });
   const admit = (mutation: PackedAdmit): AdmitResult => {
     const { seq, accountSeq, idempotencyKey } = mutation;
@@ -76,6 +77,9 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
     const { held } = decided;
     writes.generations.push({ mutation, held, epoch });
     for (const pin of mutation.pins ?? []) writes.pins.push({ seq, pin });
+    const { files } = mutation;
+    for (const file of files?.inputs ?? [])
+      writes.files.push({ seq, file, atMs: mutation.createdAtMs, expireAtMs: files?.expireAtMs ?? 0 });
     moved(accountSeq, held.head, headAfter(held, -seq), 0);
     spend(decided.spend);
     if (idempotencyKey !== null)

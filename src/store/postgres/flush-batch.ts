@@ -1,7 +1,7 @@
 // Writes of a group, sent table by table in the order of their references.
 
 import type { Settlement } from "../../domain/transition.ts";
-import type { Credits, GenerationRecord, PinnedCopy, PinRequest } from "../../domain/types.ts";
+import type { Credits, GenerationRecord, InputFile, PinnedCopy, PinRequest } from "../../domain/types.ts";
 import type { AttemptWrites } from "../decide/attempt-writes.ts";
 import type { Spend } from "../sql/key-policy.ts";
 import type { Chained, Head, Link } from "../sql/ledger.ts";
@@ -13,6 +13,7 @@ import {
   INSERT_ATTEMPTS,
   INSERT_GENERATION_EVENTS,
   INSERT_GENERATIONS,
+  INSERT_INPUT_FILES,
   INSERT_METADATA,
   INSERT_OPTIONS,
   INSERT_PINS,
@@ -27,6 +28,7 @@ import {
   UPDATE_BALANCES,
   UPDATE_GENERATIONS,
   UPDATE_SNAPSHOTS,
+  USE_FILES,
 } from "./statements.ts";
 
 export type Writes = {
@@ -36,6 +38,8 @@ export type Writes = {
   transfers: { seq: number; accountSeq: number; previous: number | null; link: Link; hash: string; epoch: number }[];
   pins: { seq: number; pin: PinRequest }[];
   pinned: { seq: number; copy: PinnedCopy; atMs: number }[];
+  /** Stored files that an input names; `expireAtMs`: the new expiry of an uploaded one. */
+  files: { seq: number; file: InputFile; atMs: number; expireAtMs: number }[];
   /** Ended and continued generations. */
   ended: { record: GenerationRecord; settlement: Settlement }[];
   changed: GenerationRecord[];
@@ -46,7 +50,7 @@ export type Writes = {
 };
 
 export const emptyWrites = (): Writes => ({
-  ...{ generations: [], journal: [], attempts: [], transfers: [], pins: [], pinned: [] },
+  ...{ generations: [], journal: [], attempts: [], transfers: [], pins: [], pinned: [], files: [] },
   ...{ ended: [], changed: [], snapshots: [], spends: [] },
   balances: new Map(),
 });
@@ -123,6 +127,27 @@ const labelled = ({ generations }: Writes): Row[] =>
   generations.flatMap(({ mutation: { seq, accountSeq: account, labels } }) =>
     Object.entries(labels?.metadata ?? {}).map(([name, value]) => ({ account, name, value, seq })),
   );
+const takenFiles = ({ files }: Writes): Row[] =>
+  files.map(({ seq, file: { n, field, kind, fileSeq, sourceSeq, storageId, fileNo, object, sha256, bytes, mime } }) => ({
+    ...{ seq, n, field, kind, file: fileSeq, source: sourceSeq, storage: storageId, file_no: fileNo, object: object ?? null },
+    ...{ sha256, bytes, mime },
+  }));
+
+/** One row for each uploaded file, because a statement can change a row only once. */
+const usedFiles = ({ files }: Writes): Row[] => {
+  const used = new Map<number, { file: number; at: number; expire_at: number }>();
+  for (const { file, atMs, expireAtMs } of files) {
+    const { fileSeq } = file;
+    if (fileSeq === null) continue;
+    const known = used.get(fileSeq);
+    used.set(fileSeq, {
+      file: fileSeq,
+      at: Math.max(atMs, known?.at ?? 0),
+      expire_at: Math.max(expireAtMs, known?.expire_at ?? 0),
+    });
+  }
+  return [...used.values()];
+};
 
 const posted = ({ transfers }: Writes): Row[] =>
   transfers.map(({ seq, accountSeq, previous, link, hash, epoch }) => ({
@@ -214,6 +239,8 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
       PIN_INPUTS,
       writes.pinned.map(({ seq, copy, atMs: at }) => ({ seq, ...copy, at })),
     ),
+    ...send(INSERT_INPUT_FILES, takenFiles(writes)),
+    ...send(USE_FILES, usedFiles(writes)),
     ...send(INSERT_ATTEMPTS, begunAttempts(attempts)),
     ...send(UPDATE_ATTEMPTS, changedAttempts(attempts)),
     ...send(

@@ -33,6 +33,8 @@ export type Loaded = {
    */
   attempts: Map<string, NonNullable<TransitionRows["captured"]>>;
   bounds: Map<number, Bound>;
+  /** Uploaded files that admissions name and that are stored; their rows are locked. */
+  storedFiles: ReadonlySet<number>;
   /** Spending by day since the start of the longest window, by spend limit. */
   spent: Map<number, { day: number; credits: Credits }[]>;
 };
@@ -53,6 +55,10 @@ const SELECT_ATTEMPTS = `SELECT generation_seq AS seq, attempt_no AS n, price_cr
 const SELECT_BOUNDS = `${BOUNDS} AND t.key_seq = ANY(${integers("?1")})`;
 const SELECT_SPENT = `SELECT s.spend_limit_seq AS "meterSeq", s.day, s.credits FROM spend_by_day s WHERE s.day >= ?2 AND s.spend_limit_seq IN
   (SELECT spend_limit_seq FROM api_key_policy WHERE key_seq = ANY(${integers("?1")}))`;
+
+/** In ascending order like accounts, which avoids deadlocks. */
+const LOCK_FILES = `SELECT f.seq FROM uploaded_file f WHERE f.seq = ANY(${integers("?1")}) AND f.deleted_at_ms IS NULL
+  ORDER BY f.seq FOR NO KEY UPDATE`;
 
 const none = Promise.resolve({ rows: [], changes: 0, tag: "" });
 const unless = <Row>(isNone: boolean, send: () => Promise<Sent<Row>>): Promise<Sent<Row>> => (isNone ? none : send());
@@ -75,8 +81,9 @@ export const load = async (connection: Connection, mutations: readonly BatchedMu
     ...admits.flatMap(({ createdAtMs: ms }) => [windowFrom("month", ms), windowFrom("week", ms)]),
     dayOf(8e15),
   );
+  const named = integers.of(admits.flatMap(({ files }) => files?.inputs.flatMap(({ fileSeq }) => fileSeq ?? []) ?? []));
   const hasMoney = admits.length > 0 || ending !== integers.NONE;
-  const [, heads, used, generations, attempts, bounds, spent] = await together([
+  const [, heads, used, generations, attempts, bounds, spent, files] = await together([
     unless(!hasMoney, () => connection.send(LOCK_BALANCES, accounts, ending)),
     unless(!hasMoney, () => connection.send<HeadRow>(SELECT_HEADS, accounts, ending)),
     unless(requested.length === 0, () => connection.send<UsedRow>(SELECT_USED, JSON.stringify(requested))),
@@ -88,6 +95,7 @@ export const load = async (connection: Connection, mutations: readonly BatchedMu
     unless(admits.length === 0, () =>
       connection.send<{ meterSeq: number; day: number; credits: number }>(SELECT_SPENT, keys, fromDay),
     ),
+    unless(named === integers.NONE, () => connection.send<{ seq: number }>(LOCK_FILES, named)),
   ] as const);
   return {
     heads: new Map(heads.rows.map((row) => [row.accountSeq, toHead(row)])),
@@ -116,6 +124,7 @@ export const load = async (connection: Connection, mutations: readonly BatchedMu
       ]),
     ),
     bounds: new Map(bounds.rows.map((row) => [row.keySeq, toBound(row)])),
+    storedFiles: new Set(files.rows.map(({ seq }) => seq)),
     spent: Map.groupBy(spent.rows, ({ meterSeq }) => meterSeq),
   };
 };

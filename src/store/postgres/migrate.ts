@@ -9,6 +9,7 @@ import { COPY_SCHEMA, convertPreRelease, requireNoLease } from "./convert-pre-re
 import { faultText, isCollision, isFull, isLost, stateOf } from "./errors.ts";
 import initial from "./schema/0001.sql" with { type: "text" };
 import labels from "./schema/0002.sql" with { type: "text" };
+import files from "./schema/0003.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /**
@@ -20,6 +21,7 @@ export type Migration = { version: number; sql: string; needs: number };
 export const MIGRATIONS: readonly Migration[] = [
   { version: 10, sql: initial, needs: 10 },
   { version: 11, sql: labels, needs: 10 },
+  { version: 12, sql: files, needs: 10 },
 ];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;

@@ -2,13 +2,16 @@
 
 import type { AdminMutation, AdminResult, MutationResult, RollUpUsage } from "../../domain/mutations.ts";
 import { isPurchaseMutation, type PurchaseMutation } from "../../domain/purchase-mutations.ts";
+
 import type { AttemptChange } from "../../domain/transition.ts";
+import { isUploadMutation, type UploadMutation } from "../../domain/upload-mutations.ts";
 import { attemptWrites } from "../decide/attempt-writes.ts";
 import { prepareAdminMutations } from "../sql/admin-mutations.ts";
 import { prepareCredit } from "../sql/balance-adjustments.ts";
 import { preparePurchases } from "../sql/purchases.ts";
 import { prepareReversals } from "../sql/reversals.ts";
 import { all, change, first, type SqlProgram } from "../sql/sql-program.ts";
+import { prepareUploads } from "../sql/uploads.ts";
 import { prepareUsage } from "../sql/usage.ts";
 import { changedAttempts } from "./flush-batch.ts";
 import { createLedger } from "./ledger.ts";
@@ -78,9 +81,12 @@ export const createSharedMutations = (epoch: number, newTransferSeq: () => numbe
     // No keys are cached between two batches.
     keysChanged: () => undefined,
   });
+  const uploads = prepareUploads(POSTGRES);
   return {
-    other: (mutation: AdminMutation | PurchaseMutation): SqlProgram<MutationResult> =>
-      isPurchaseMutation(mutation) ? purchases(mutation) : admin(mutation),
+    other: (mutation: AdminMutation | PurchaseMutation | UploadMutation): SqlProgram<MutationResult> => {
+      if (isUploadMutation(mutation)) return uploads(mutation);
+      return isPurchaseMutation(mutation) ? purchases(mutation) : admin(mutation);
+    },
     /** Repays a debt from available credits. @returns the repaid credits. */
     settleDebt: crediting.settle,
   };

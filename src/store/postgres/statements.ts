@@ -53,6 +53,19 @@ export const PIN_INPUTS = `UPDATE pinned_input p SET sha256 = x.sha256, bytes = 
     { seq: "bigint", n: "bigint", sha256: "text", bytes: "bigint", mime: "text", ms: "bigint", at: "bigint" },
     "x",
   )} WHERE p.generation_seq = x.seq AND p.input_no = x.n AND p.sha256 IS NULL`;
+export const INSERT_INPUT_FILES = `INSERT INTO input_file (generation_seq, input_no, field, kind, file_seq, source_generation_seq, storage_id,
+    file_no, object, sha256, bytes, mime)
+  SELECT seq, n, field, kind, file, source, storage, file_no, object, sha256, bytes, mime FROM ${rowsOf(
+    "?1",
+    {
+      ...{ seq: "bigint", n: "bigint", field: "text", kind: "text", file: "bigint", source: "bigint", storage: "text" },
+      ...{ file_no: "bigint", object: "text", sha256: "text", bytes: "bigint", mime: "text" },
+    },
+    "x",
+  )}`;
+export const USE_FILES = `UPDATE uploaded_file f SET last_used_at_ms = greatest(f.last_used_at_ms, x.at),
+    expires_at_ms = greatest(f.expires_at_ms, x.expire_at)
+  FROM ${rowsOf("?1", { file: "bigint", at: "bigint", expire_at: "bigint" }, "x")} WHERE f.seq = x.file`;
 export const INSERT_ATTEMPTS = `INSERT INTO attempt (generation_seq, attempt_no, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
   SELECT seq, n, ref, route, provider, endpoint, (SELECT o.seq FROM route_options o WHERE o.hash = x.options_hash), kind, price, 'intent'
   FROM ${rowsOf(

@@ -13,6 +13,7 @@ import { providerReads } from "./queries/providers.ts";
 import { purchaseReads } from "./queries/purchases.ts";
 import { recoveryReads } from "./queries/recovery.ts";
 import { sumReads } from "./queries/totals.ts";
+import { uploadReads } from "./queries/uploads.ts";
 import { usageReads } from "./queries/usage.ts";
 import { userReads } from "./queries/users.ts";
 import type { Query } from "./sql-program.ts";
@@ -43,4 +44,5 @@ export const readsThrough = (
   ...providerReads(query),
   ...userReads(query),
   ...purchaseReads(query, dialect),
+  ...uploadReads(query),
 });

@@ -5,6 +5,7 @@ import type { AdminMutation, AdmitGeneration, Mutation } from "../../domain/muta
 import type { PurchaseMutation } from "../../domain/purchase-mutations.ts";
 import type { ApplyTransition } from "../../domain/transition.ts";
 import type { GenerationRecord } from "../../domain/types.ts";
+import type { UploadMutation } from "../../domain/upload-mutations.ts";
 
 /** An admission with JSON members, which are written to their columns without parsing. */
 export type PackedAdmit = Omit<AdmitGeneration, "added" | "plan" | "ordered"> & {
@@ -14,7 +15,7 @@ export type PackedAdmit = Omit<AdmitGeneration, "added" | "plan" | "ordered"> & 
 };
 /** A transition whose event is JSON as stored. */
 export type PackedStep = Omit<ApplyTransition, "event"> & { eventJson: string };
-export type SerializedMutation = PackedAdmit | PackedStep | AdminMutation | PurchaseMutation;
+export type SerializedMutation = PackedAdmit | PackedStep | AdminMutation | PurchaseMutation | UploadMutation;
 
 /** Plans, defaults and orders are shared by submissions, so each is serialized once. */
 export const printedPlan = memoize((plan: AdmitGeneration["plan"]): string => JSON.stringify(plan));

@@ -30,6 +30,23 @@ export const prepareAdmit = (db: Database, money: Ledger, plans: Interned, limit
   const insertMetadata = db.prepare(
     "INSERT INTO generation_metadata (account_seq, name, value, generation_seq) VALUES (?1, ?2, ?3, ?4)",
   );
+  const selectFile = db.prepare<{ seq: number }, [number]>(
+    "SELECT seq FROM uploaded_file WHERE seq = ?1 AND deleted_at_ms IS NULL",
+  );
+  const insertFile = db.prepare(
+    `INSERT INTO input_file (generation_seq, input_no, field, kind, file_seq, source_generation_seq, storage_id, file_no, object, sha256,
+       bytes, mime) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
+  );
+  const useFile = db.prepare(
+    `UPDATE uploaded_file SET last_used_at_ms = max(last_used_at_ms, ?2), expires_at_ms = max(expires_at_ms, ?3) WHERE seq = ?1`,
+  );
+  const takeFiles = ({ seq, files, createdAtMs }: PackedAdmit): void => {
+    for (const { n, field, kind, fileSeq, sourceSeq, storageId, fileNo, object = null, sha256, bytes, mime } of files?.inputs ??
+      []) {
+      insertFile.run(seq, n, field, kind, fileSeq, sourceSeq, storageId, fileNo, object, sha256, bytes, mime);
+      if (fileSeq !== null) useFile.run(fileSeq, createdAtMs, files?.expireAtMs ?? 0);
+    }
+  };
 
   const submissionOf = ({ accountSeq, idempotencyKey }: PackedAdmit): KnownSubmission | undefined => {
     const row = idempotencyKey === null ? null : selectKey.get(accountSeq, idempotencyKey);
@@ -71,6 +88,7 @@ export const prepareAdmit = (db: Database, money: Ledger, plans: Interned, limit
       known: undefined,
       bound: limits.boundOf(keySeq),
       spentSince: limits.spentSince,
+      isFileStored: (fileSeq: number) => selectFile.get(fileSeq) !== null,
     };
     const { result, writes } = decideAdmission(mutation, state);
     if (!writes || !insert(mutation, writes.held)) {
@@ -82,6 +100,7 @@ export const prepareAdmit = (db: Database, money: Ledger, plans: Interned, limit
     for (const { n, field, kind, measuredMs, frameMs } of mutation.pins ?? [])
       insertPin.run(seq, n, field, kind, measuredMs, frameMs);
     for (const [name, value] of Object.entries(mutation.labels?.metadata ?? {})) insertMetadata.run(accountSeq, name, value, seq);
+    takeFiles(mutation);
     money.hold(accountSeq, writes.held, seq);
     limits.spend(writes.spend);
     return result;

@@ -10,6 +10,7 @@ import { pragma } from "./open.ts";
 import { copyBefore } from "./pre-migration-copy.ts";
 import initial from "./schema/0001.sql" with { type: "text" };
 import labels from "./schema/0002.sql" with { type: "text" };
+import files from "./schema/0003.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /** `version`: the version of the file after the step. */
@@ -17,6 +18,7 @@ export type Migration = { version: number; sql: string };
 export const MIGRATIONS: readonly Migration[] = [
   { version: 10, sql: initial },
   { version: 11, sql: labels },
+  { version: 12, sql: files },
 ];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;
@@ -52,7 +54,7 @@ export const checkSchema = (db: Database, migrations: readonly Migration[] = MIG
 };
 
 /** The oldest schema that the statements of this release can read. */
-const READABLE_VERSION = 11;
+const READABLE_VERSION = 12;
 
 /** Checks a file that is read only. @throws WrongSchema as `checkSchema`, and if the next start would migrate the file before it reads it. */
 export const requireReadable = (db: Database, name: string): void => {

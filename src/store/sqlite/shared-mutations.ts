@@ -2,12 +2,15 @@
 
 import type { AdminMutation, MutationResult } from "../../domain/mutations.ts";
 import { isPurchaseMutation, type PurchaseMutation } from "../../domain/purchase-mutations.ts";
+
+import { isUploadMutation, type UploadMutation } from "../../domain/upload-mutations.ts";
 import { attemptWrites } from "../decide/attempt-writes.ts";
 import { prepareAdminMutations } from "../sql/admin-mutations.ts";
 import { type Crediting, prepareCredit } from "../sql/balance-adjustments.ts";
 import { preparePurchases } from "../sql/purchases.ts";
 import { prepareReversals } from "../sql/reversals.ts";
 import type { SqlProgram } from "../sql/sql-program.ts";
+import { prepareUploads } from "../sql/uploads.ts";
 import { prepareUsage } from "../sql/usage.ts";
 import type { Attempts } from "./attempt.ts";
 import type { Limits } from "./key-limits.ts";
@@ -38,6 +41,9 @@ export const prepareSharedMutations = (crediting: Crediting, attempts: Attempts,
     notAddedUp: `p.seq > coalesce((${SELECT_MARK}), 0)`,
     keysChanged: () => limits.forget(),
   });
-  return (mutation: AdminMutation | PurchaseMutation): SqlProgram<MutationResult> =>
-    isPurchaseMutation(mutation) ? purchases(mutation) : admin(mutation);
+  const uploads = prepareUploads(SQLITE);
+  return (mutation: AdminMutation | PurchaseMutation | UploadMutation): SqlProgram<MutationResult> => {
+    if (isUploadMutation(mutation)) return uploads(mutation);
+    return isPurchaseMutation(mutation) ? purchases(mutation) : admin(mutation);
+  };
 };

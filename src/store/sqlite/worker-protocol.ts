@@ -3,6 +3,7 @@
 import type { AdminMutation, AdmitGeneration, Mutation, MutationResult } from "../../domain/mutations.ts";
 import type { PurchaseMutation } from "../../domain/purchase-mutations.ts";
 import type { Labels, PinRequest } from "../../domain/types.ts";
+import type { UploadMutation } from "../../domain/upload-mutations.ts";
 import {
   admittedRecord,
   type PackedAdmit,
@@ -31,6 +32,7 @@ type AdmitHead = [
   fingerprint: string | null,
   pins: readonly PinRequest[] | 0,
   labels: Labels | 0,
+  files: NonNullable<AdmitGeneration["files"]> | 0,
 ];
 type StepHead = Omit<PackedStep, "eventJson" | "snapshot">;
 
@@ -51,6 +53,7 @@ const admitHead = (mutation: AdmitGeneration): AdmitHead => [
   mutation.fingerprint,
   mutation.pins ?? 0,
   mutation.labels ?? 0,
+  mutation.files ?? 0,
 ];
 
 /**
@@ -58,7 +61,7 @@ const admitHead = (mutation: AdmitGeneration): AdmitHead => [
  * transition. JSON contains no raw line feed, so nothing is escaped. An empty line means the previous plan or a missing order.
  */
 export const toLines = (mutations: readonly Mutation[]): string => {
-  const heads: (AdmitHead | StepHead | AdminMutation | PurchaseMutation)[] = [];
+  const heads: (AdmitHead | StepHead | AdminMutation | PurchaseMutation | UploadMutation)[] = [];
   let parts = "";
   let planBefore = "";
   for (const mutation of mutations) {
@@ -100,6 +103,7 @@ const toAdmit = (
   fingerprint: head[13],
   ...(head[14] === 0 ? {} : { pins: head[14] }),
   ...(head[15] === 0 ? {} : { labels: head[15] }),
+  ...(head[16] === 0 ? {} : { files: head[16] }),
   planJson,
   body,
   addedJson,
@@ -110,7 +114,7 @@ export const fromLines = (text: string): SerializedMutation[] => {
   const lines = text.split("\n");
   let at = 0;
   const next = (): string => lines[at++] ?? "";
-  const heads = JSON.parse(next()) as (AdmitHead | StepHead | AdminMutation | PurchaseMutation)[];
+  const heads = JSON.parse(next()) as (AdmitHead | StepHead | AdminMutation | PurchaseMutation | UploadMutation)[];
   let planJson = "";
   return heads.map((head): SerializedMutation => {
     if (Array.isArray(head)) {

@@ -29,6 +29,9 @@ export const PIN_INPUTS: EngineDeps["inputs"] = {
   giving: { formFor: () => "link", linkBase: () => "https://us.test" },
   signInput: (base, ref, n) => `${base}/inputs/${ref}/${n}?`,
   ...{ isTrusting: false, mostBytes: 1_000_000 },
+  // Clients of a world upload nothing, so no input names a stored file.
+  hasFile: async () => true,
+  ownFiles: { isOwn: () => false, find: async () => undefined, open: () => async () => undefined, keepMs: 0 },
 };
 
 export const createMedia = (

@@ -123,7 +123,7 @@ test("two nodes do not overwrite each other's bytes for one file, and equal byte
       settings,
       clock: nodes.clock,
       log,
-      store: { generationBySeq: async () => undefined, pinsOf: async () => [] },
+      store: { generationBySeq: async () => undefined, pinsOf: async () => [], blob: async () => undefined },
       shared: true,
     });
   };

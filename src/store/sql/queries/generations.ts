@@ -30,6 +30,8 @@ const FOR_OPERATOR = `SELECT ${RECORD_COLUMNS}, ${KEY_COLUMNS}, a.id AS account_
 const expiredBy = ({ json }: Dialect): string =>
   `SELECT seq, id, json_array_length(${json("output")} -> 'files') AS files FROM generation
    WHERE files_expire_at_ms IS NOT NULL AND files_expired_at_ms IS NULL AND files_expire_at_ms <= ?1
+     AND NOT EXISTS (SELECT 1 FROM input_file i JOIN generation u ON u.seq = i.generation_seq
+       WHERE i.source_generation_seq = generation.seq AND u.completed_at_ms IS NULL)
    ORDER BY files_expire_at_ms, seq LIMIT ?2`;
 
 const KEPT = `SELECT seq, id, output FROM generation

@@ -117,6 +117,28 @@ export const namedFiles = (db: Database): NamedFile[] =>
     )
     .all();
 
+/** Bytes of an uploaded file that are on local disk. */
+export type NamedUpload = { seq: number; id: string; sha256: string; bytes: number };
+
+/** A database of an earlier release has no uploaded files. */
+const hasUploads = (db: Database): boolean =>
+  db.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'upload_blob'").get() !== null;
+
+const STORED_UPLOAD = "FROM upload_blob WHERE stored_at_ms IS NOT NULL AND retired_at_ms IS NULL";
+
+/** Bytes of uploaded files on local disk, oldest first, and the number of those in the bucket. */
+export const namedUploads = (db: Database): { onDisk: NamedUpload[]; inBucket: number } => {
+  if (!hasUploads(db)) return { onDisk: [], inBucket: 0 };
+  return {
+    onDisk: db.query<NamedUpload, []>(`SELECT seq, id, sha256, bytes ${STORED_UPLOAD} AND object IS NULL ORDER BY seq`).all(),
+    inBucket: one<{ n: number }>(db, `SELECT count(*) AS n ${STORED_UPLOAD} AND object IS NOT NULL`).n,
+  };
+};
+
+/** Whether the bytes of an uploaded file are still needed. */
+export const isUploadNeeded = (db: Database, seq: number): boolean =>
+  db.query<object, [number]>(`SELECT 1 ${STORED_UPLOAD} AND seq = ?1`).get(seq) !== null;
+
 /** @param scheme URL scheme of spooled files. */
 export const spooledFiles = (db: Database, scheme: string): SpooledFile[] =>
   db

@@ -1,0 +1,117 @@
+// Upload mutations: a blob is stored once for an account, and counts against its quota until it is retired.
+//
+// Every mutation of an account first locks its row of `upload_usage`, so their reads stay valid until the commit. A generation that
+// takes a file locks the row of the file.
+import type { BeginUpload, FinishUpload, UploadContent, UploadMutation, UploadResult } from "../../domain/upload-mutations.ts";
+import type { Dialect } from "./dialect.ts";
+import { change, first, type SqlProgram } from "./sql-program.ts";
+
+const OPEN_USAGE = "INSERT INTO upload_usage (account_seq, bytes) VALUES (?1, 0) ON CONFLICT (account_seq) DO NOTHING";
+const TAKE_QUOTA = "UPDATE upload_usage SET bytes = bytes + ?2 WHERE account_seq = ?1 AND bytes + ?2 <= ?3";
+const GIVE_BACK = "UPDATE upload_usage SET bytes = bytes - ?2 WHERE account_seq = ?1";
+const SAME_CONTENT = `SELECT seq FROM upload_blob
+  WHERE account_seq = ?1 AND sha256 = ?2 AND stored_at_ms IS NOT NULL AND retired_at_ms IS NULL`;
+const RESERVE = `INSERT INTO upload_blob (id, account_seq, sha256, bytes, mime, kind, width, height, duration_ms, picture_ms, created_at_ms)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`;
+const RESERVED = `SELECT seq, sha256, bytes FROM upload_blob
+  WHERE id = ?1 AND account_seq = ?2 AND stored_at_ms IS NULL AND retired_at_ms IS NULL`;
+const STORE = "UPDATE upload_blob SET stored_at_ms = ?2, object = ?3 WHERE seq = ?1";
+const RETIRE = "UPDATE upload_blob SET retired_at_ms = ?2 WHERE seq = ?1";
+const NAME_FILE = `INSERT INTO uploaded_file (id, account_seq, blob_seq, created_at_ms, last_used_at_ms, expires_at_ms)
+  VALUES (?1, ?2, ?3, ?4, ?4, ?5)`;
+const NEEDED = `SELECT 1 AS needed FROM generation g CROSS JOIN input_file i
+  WHERE g.completed_at_ms IS NULL AND i.generation_seq = g.seq AND i.file_seq = ?1 LIMIT 1`;
+const DELETE = "UPDATE uploaded_file SET deleted_at_ms = ?2 WHERE seq = ?1";
+const UNNAMED = `SELECT b.seq, b.bytes FROM upload_blob b WHERE b.seq = ?1
+  AND NOT EXISTS (SELECT 1 FROM uploaded_file f WHERE f.blob_seq = b.seq AND f.deleted_at_ms IS NULL)`;
+const REMOVE = "UPDATE upload_blob SET removed_at_ms = ?2 WHERE id = ?1 AND retired_at_ms IS NOT NULL AND removed_at_ms IS NULL";
+
+type Blob = { seq: number; bytes: number };
+
+const nameFile = function* (
+  { fileId, accountSeq, atMs, expiresAtMs }: BeginUpload | FinishUpload,
+  blobSeq: number,
+): SqlProgram<UploadResult> {
+  yield* change(NAME_FILE, fileId, accountSeq, blobSeq, atMs, expiresAtMs);
+  return { kind: "uploaded" };
+};
+
+const retire = function* (accountSeq: number, { seq, bytes }: Blob, atMs: number): SqlProgram<void> {
+  yield* change(RETIRE, seq, atMs);
+  yield* change(GIVE_BACK, accountSeq, bytes);
+};
+
+const reserve = function* ({ accountSeq, blobId, content, atMs }: BeginUpload): SqlProgram<void> {
+  const { sha256, bytes, mime, kind, width, height, ms, pictureMs }: UploadContent = content;
+  yield* change(
+    ...([RESERVE, blobId, accountSeq, sha256, bytes, mime, kind] as const),
+    ...[width ?? null, height ?? null, ms ?? null, pictureMs ?? null, atMs],
+  );
+};
+
+export const prepareUploads = ({ forUpdate }: Dialect) => {
+  const lockUsage = `SELECT bytes FROM upload_usage WHERE account_seq = ?1 ${forUpdate}`;
+  const lockFile = `SELECT seq, blob_seq AS "blobSeq" FROM uploaded_file
+    WHERE id = ?1 AND account_seq = ?2 AND deleted_at_ms IS NULL AND expires_at_ms <= ?3 ${forUpdate}`;
+
+  /** @returns the bytes that count against the quota of the account */
+  const locked = function* (accountSeq: number): SqlProgram<number> {
+    yield* change(OPEN_USAGE, accountSeq);
+    return (yield* first<{ bytes: number }>(lockUsage, accountSeq))?.bytes ?? 0;
+  };
+
+  const begin = function* (mutation: BeginUpload): SqlProgram<UploadResult> {
+    const { accountSeq, content, quotaBytes } = mutation;
+    const usedBytes = yield* locked(accountSeq);
+    const same = yield* first<{ seq: number }>(SAME_CONTENT, accountSeq, content.sha256);
+    if (same) return yield* nameFile(mutation, same.seq);
+    if ((yield* change(TAKE_QUOTA, accountSeq, content.bytes, quotaBytes)) === 0) return { kind: "quota_exceeded", usedBytes };
+    yield* reserve(mutation);
+    return { kind: "reserved" };
+  };
+
+  const finish = function* (mutation: FinishUpload): SqlProgram<UploadResult> {
+    const { accountSeq, blobId, object, atMs } = mutation;
+    yield* locked(accountSeq);
+    const blob = yield* first<Blob & { sha256: string }>(RESERVED, blobId, accountSeq);
+    if (!blob) return { kind: "gone" };
+    const same = yield* first<{ seq: number }>(SAME_CONTENT, accountSeq, blob.sha256);
+    if (same) {
+      yield* retire(accountSeq, blob, atMs);
+      return yield* nameFile(mutation, same.seq);
+    }
+    yield* change(STORE, blob.seq, atMs, object);
+    return yield* nameFile(mutation, blob.seq);
+  };
+
+  return function* (mutation: UploadMutation): SqlProgram<UploadResult> {
+    switch (mutation.mutation) {
+      case "begin-upload":
+        return yield* begin(mutation);
+      case "finish-upload":
+        return yield* finish(mutation);
+      case "abandon-upload": {
+        const { accountSeq, blobId, atMs } = mutation;
+        yield* locked(accountSeq);
+        const blob = yield* first<Blob>(RESERVED, blobId, accountSeq);
+        if (!blob) return { kind: "gone" };
+        yield* retire(accountSeq, blob, atMs);
+        return { kind: "abandoned" };
+      }
+      case "delete-file": {
+        const { accountSeq, fileId, isExpired, atMs } = mutation;
+        yield* locked(accountSeq);
+        const latestMs = isExpired ? atMs : Number.MAX_SAFE_INTEGER;
+        const file = yield* first<{ seq: number; blobSeq: number }>(lockFile, fileId, accountSeq, latestMs);
+        if (!file) return { kind: "gone" };
+        if (yield* first(NEEDED, file.seq)) return { kind: "in_use" };
+        yield* change(DELETE, file.seq, atMs);
+        const blob = yield* first<Blob>(UNNAMED, file.blobSeq);
+        if (blob) yield* retire(accountSeq, blob, atMs);
+        return { kind: "deleted" };
+      }
+      case "remove-blob":
+        return (yield* change(REMOVE, mutation.blobId, mutation.atMs)) === 0 ? { kind: "gone" } : { kind: "removed" };
+    }
+  };
+};

@@ -1,0 +1,23 @@
+// Reads about uploaded files and the stored files that generations take as inputs.
+import type { InputFile } from "../domain/types.ts";
+import type { StoredBlob, UploadedFile } from "../domain/upload-mutations.ts";
+
+export interface UploadReads {
+  /** A file that is not deleted, of any account. */
+  uploadedFile(id: string): Promise<UploadedFile | undefined>;
+  /** Files of an account before a row number (null: all), newest first; at most `limit`. */
+  uploadedFiles(accountSeq: number, beforeSeq: number | null, limit: number): Promise<UploadedFile[]>;
+  /** The row number of a file of the account, also of a deleted one. */
+  uploadedFileSeq(id: string, accountSeq: number): Promise<number | undefined>;
+  /** Bytes that count against the quota of an account. */
+  uploadedBytes(accountSeq: number): Promise<number>;
+  blob(id: string): Promise<StoredBlob | undefined>;
+  /** Blobs without a file whose bytes are not deleted yet; at most `limit`. */
+  retiredBlobs(limit: number): Promise<StoredBlob[]>;
+  /** Blobs reserved before a time whose bytes were never stored; at most `limit`. */
+  leftBlobs(beforeMs: number, limit: number): Promise<StoredBlob[]>;
+  /** Expired files that no open generation needs; at most `limit`. */
+  expiredUploads(nowMs: number, limit: number): Promise<{ id: string; accountSeq: number }[]>;
+  /** The stored files that a generation takes as inputs, by number. */
+  inputFilesOf(seq: number): Promise<InputFile[]>;
+}

@@ -1,0 +1,62 @@
+// An upload service in memory, for tests of HTTP without a store behind.
+import { refuse } from "../../src/domain/api-errors.ts";
+import { newId } from "../../src/domain/ids.ts";
+import type { UploadedFile } from "../../src/domain/upload-mutations.ts";
+import type { Files } from "../../src/files/port.ts";
+import { receiveUpload } from "../../src/uploads/receive-upload.ts";
+import type { UploadService } from "../../src/uploads/upload-service.ts";
+
+const DAY_MS = 86_400_000;
+
+export type MemoryUploads = UploadService & {
+  /** The next deletion finds the file in use. */
+  use(): void;
+  /** A file of any account. */
+  any(id: string): UploadedFile | undefined;
+};
+
+/** @param mostBytes `limits.upload_bytes` */
+export const memoryUploads = (storage: Files, nowMs: () => number, mostBytes: number): MemoryUploads => {
+  const files = new Map<string, UploadedFile>();
+  let isInUse = false;
+  const find: UploadService["find"] = async (id, { accountSeq }) => {
+    const file = files.get(id);
+    return file?.accountSeq === accountSeq ? file : refuse("not_found", "No file with this id on the account.");
+  };
+  return {
+    create: async (body, { accountSeq }, _signal, onReceived) => {
+      const blobId = newId("blob");
+      const incoming = await storage.receive(blobId, 1);
+      try {
+        const { bytes, sha256 } = await receiveUpload(body, incoming, mostBytes);
+        onReceived();
+        await incoming.keep({ n: 1, sha256, bytes, mime: "image/png" });
+        const id = newId("file");
+        const times = { createdAtMs: nowMs(), expiresAtMs: nowMs() + 7 * DAY_MS };
+        const content = { sha256, bytes, mime: "image/png", kind: "image", width: 2, height: 1 } as const;
+        const file: UploadedFile = { seq: files.size + 1, id, accountSeq, blobId, ...content, ...times };
+        files.set(id, file);
+        return file;
+      } finally {
+        await incoming.discard();
+      }
+    },
+    find,
+    list: async ({ accountSeq }, after, limit) => {
+      const all = [...files.values()].filter((file) => file.accountSeq === accountSeq).reverse();
+      const from = after === null ? 0 : all.findIndex(({ id }) => id === after) + 1;
+      if (after !== null && from === 0) return refuse("invalid_request", "after: no file with this id on the account.");
+      const page = all.slice(from, from + limit);
+      return { files: page, next: from + limit < all.length ? (page.at(-1)?.id ?? null) : null };
+    },
+    remove: async (id, caller) => {
+      await find(id, caller);
+      if (isInUse) refuse("file_in_use", "A generation that has not ended needs the file.");
+      files.delete(id);
+    },
+    use: () => {
+      isInUse = true;
+    },
+    any: (id) => files.get(id),
+  };
+};
