@@ -56,6 +56,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "type:src/logging",
     "type:src/media",
     "type:src/quote",
+    "src/reports",
     "type:src/routing",
     "src/store",
   ],
@@ -119,6 +120,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "type:src/store",
   ],
   "src/quote": ["catalogue", "src/inputs/pinned-links.ts"],
+  "src/reports": ["type:src/store"],
   "src/routing": [
     "actors/circuit-breaker/snapshot.ts",
     "type:actors",
