@@ -14,7 +14,8 @@ import type { Effects } from "../effects/dispatcher.ts";
 import type { OutcomeSpool } from "../files/outcome-spool.ts";
 import type { Files } from "../files/port.ts";
 import type { CommitListener, PostCommitDeps } from "../generations/post-commit.ts";
-import type { Quote } from "../generations/preview.ts";
+import type { Preview } from "../generations/preview.ts";
+import type { Quote } from "../generations/quote.ts";
 import type { RecordCache } from "../generations/record-cache.ts";
 import type { Stuck } from "../generations/stuck.ts";
 import type { Submit, SubmitDeps } from "../generations/submit.ts";
@@ -77,6 +78,7 @@ export type EngineDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged">
 export type Engine = Takeover & {
   submit: Submit;
   quote: Quote;
+  preview: Preview;
   ledger: Ledger;
   supervisor: Supervisor;
   effects: Effects;

@@ -6,6 +6,7 @@ import { createTakeover, type Takeover } from "../cluster/takeover.ts";
 import { createAttemptCache } from "../generations/attempt-cache.ts";
 import { type CommitListener, createPostCommit, type PostCommit } from "../generations/post-commit.ts";
 import { createPreview } from "../generations/preview.ts";
+import { createQuote } from "../generations/quote.ts";
 import { createRecordCache } from "../generations/record-cache.ts";
 import { createRestoredState } from "../generations/restored-state.ts";
 import { createSubmit } from "../generations/submit.ts";
@@ -35,31 +36,29 @@ const readSaved = async (store: Store) => ({
 
 type AdmissionParts = { phases: ServicePhases; ledger: Ledger; post: Ledger["post"]; isDiskFull: () => boolean; routes: Routes };
 
-/** The submission and its preview, which share the catalogue and the state of its routes. */
-const createAdmission = (deps: EngineDeps, parts: AdmissionParts): Pick<Engine, "submit" | "quote"> => {
+/** The submission, its quote and its preview, which share the catalogue and the state of its routes. */
+const createAdmission = (deps: EngineDeps, parts: AdmissionParts): Pick<Engine, "submit" | "quote" | "preview"> => {
   const { limits, log, inputs, media } = deps;
   const { catalogue, state: routeState, expectedMs } = parts.routes;
   const canGive = (provider: string, bytes?: number) => inputs.isTrusting || inputs.giving.formFor(provider, bytes) !== null;
   const planning = { catalogue, routeState, expectedMs, canGive, allowsHost: deps.allowsHost };
+  const admission = createAdmissionGate({
+    phase: parts.phases.current,
+    load: parts.ledger.load,
+    isDiskFull: parts.isDiskFull,
+    isAnotherThere: deps.isAnotherThere,
+    limits,
+  });
+  const checking = { ...planning, reads: deps.store, admission, measure: media.measure, pins: inputs };
   const submit = createSubmit({
-    ...planning,
-    reads: deps.store,
+    ...checking,
     admit: parts.post,
-    admission: createAdmissionGate({
-      phase: parts.phases.current,
-      load: parts.ledger.load,
-      isDiskFull: parts.isDiskFull,
-      isAnotherThere: deps.isAnotherThere,
-      limits,
-    }),
-    measure: media.measure,
-    pins: inputs,
     limits: { inProgress: limits.in_progress, noWaitMs: limits.default_max_wait_s * 1000 },
     skipped: (model, { routeId, outcome }) => log("route skipped", { model, route_id: routeId, outcome }),
     nameGeneration: deps.nameGeneration,
     clock: deps.clock,
   });
-  return { submit, quote: createPreview(planning) };
+  return { submit, quote: createQuote(checking), preview: createPreview(planning) };
 };
 
 type LifecycleParts = EngineGenerations &

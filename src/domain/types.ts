@@ -81,6 +81,10 @@ export type PlannedRoute = {
   onLost: "next" | "hold" | "fail";
 };
 
+/** Why the plan of a quote leaves routes out, for clients. */
+export const SKIP_REASONS = ["unsupported_input", "over_max_cost", "over_max_wait", "unavailable"] as const;
+export type SkipReason = (typeof SKIP_REASONS)[number];
+
 /** Route data of the catalogue that an attempt needs, frozen into its row when it begins. `kind`: the kind of its result. */
 export type RouteSpec = { routeId: string; provider: string; endpoint: string; options: JsonObject; kind: MediaKind };
 
@@ -229,6 +233,8 @@ export type Caller = {
   scope: KeyScope;
   expiresAtMs: number | null;
   models: readonly string[] | null;
+  /** The key has spend limits or a model allowlist. */
+  isLimited: boolean;
   accountSeq: number;
   accountId: string;
   paused: boolean;

@@ -55,7 +55,7 @@ const BLOCKS: Readonly<Record<string, number>> = {
   "console-page": 7,
 };
 /** Tests that the recipes add, or extend by the test with this title. */
-const ADDED_TESTS = ["test/api/model.test.ts", "test/console/orphan-totals.test.ts"];
+const ADDED_TESTS = ["test/api/tasks.test.ts", "test/console/orphan-totals.test.ts"];
 const MUTATION_TEST = "renames an account, and rejects an unknown one";
 
 describe("a copy of the sources after the recipes were followed", () => {

@@ -166,6 +166,7 @@ describe("the rate limit", () => {
     scope: "generate",
     expiresAtMs: null,
     models: null,
+    isLimited: false,
     accountSeq,
     accountId: "acc_1",
     paused: false,

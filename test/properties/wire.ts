@@ -63,7 +63,7 @@ const messages: fc.Arbitrary<Message> = fc.record({
 
 const CALLER: Caller = {
   ...{ keySeq: 1, keyId: "key_1", scope: "generate", accountSeq: 1, accountId: "acc_1", paused: false },
-  ...{ expiresAtMs: null, models: null, burstPerS: null, inProgressLimit: null },
+  ...{ expiresAtMs: null, models: null, isLimited: false, burstPerS: null, inProgressLimit: null },
 };
 
 const same = (what: string, seen: unknown, wanted: unknown): void => {

@@ -1,7 +1,19 @@
 // Builds the OpenAPI 3.1 document that is served at /openapi.json and committed as openapi.json.
 import { INTERFACE_VERSION, type JsonObject } from "../../domain/types.ts";
-import { ErrorBody, Generation, GenerationRequest, ModelEntryObject, ModelList } from "../schema.ts";
-import { HEADERS, plain, schemaRef } from "./components.ts";
+import {
+  BalanceObject,
+  ErrorBody,
+  Generation,
+  GenerationList,
+  GenerationRequest,
+  LedgerEntry,
+  LedgerList,
+  ModelEntryObject,
+  ModelList,
+  QuoteObject,
+  UsageObject,
+} from "../schema.ts";
+import { EXTENSION, HEADERS, plain, schemaRef } from "./components.ts";
 import { CommonInput, ExtendedInput } from "./input-schema.ts";
 import { openApiPaths } from "./paths.ts";
 
@@ -43,6 +55,7 @@ const path = (name: string, description: string, schema: JsonObject): JsonObject
 
 const PARAMETERS: JsonObject = {
   Id: path("id", "The generation's id.", { type: "string", pattern: "^[A-Za-z0-9_-]{1,80}$" }),
+  ModelId: path("id", "The model's id.", { type: "string" }),
   Position: path("n", "Position in `output.urls`.", { type: "integer", minimum: 2, maximum: 99 }),
   FilePosition: path("n", "Position in `output.urls`.", { type: "integer", minimum: 1, maximum: 99 }),
   IdempotencyKey: header(
@@ -50,6 +63,14 @@ const PARAMETERS: JsonObject = {
     "A repeated request with the same key and the same body returns the existing generation (200). With another body it returns 409. Use one key per account and request. Until the response arrives, send nothing after the body and keep the sending side of the connection open. Otherwise the connection may end without a response, or with a 400 without a body. After a lost connection, repeat the request with the same key.",
     { type: "string", minLength: 1, maxLength: 200 },
   ),
+  Prefer: {
+    ...header(
+      "Prefer",
+      "`wait=30` lets the response wait until the generation has ended, at most for this number of seconds and 60. The status stays the same. `Preference-Applied` is absent if the response did not wait because the account has 100 waiting requests or the service stops.",
+      { type: "string", examples: ["wait=30"] },
+    ),
+    ...EXTENSION,
+  },
   RequestId: header("X-Request-Id", "Id of the request. The response returns it, and the log of the service contains it.", {
     type: "string",
     pattern: "^[A-Za-z0-9_-]{1,80}$",
@@ -60,6 +81,12 @@ const PARAMETERS: JsonObject = {
   LinkKeyId: query("kid", "Id of the key that signed the link.", { type: "string" }),
   LinkSignature: query("sig", "Signature of the link.", { type: "string" }),
 };
+
+/** A list whose items are described by another schema. */
+const listOf = (list: JsonObject, item: string): JsonObject => ({
+  ...list,
+  properties: { ...(list.properties as JsonObject), data: { type: "array", items: schemaRef(item) } },
+});
 
 const schemas = (): JsonObject => {
   const request = plain(GenerationRequest);
@@ -85,6 +112,12 @@ const schemas = (): JsonObject => {
       ...plain(ModelList),
       properties: { object: { type: "string", const: "list" }, data: { type: "array", items: schemaRef("ModelEntry") } },
     },
+    GenerationList: listOf(plain(GenerationList), "Generation"),
+    Quote: plain(QuoteObject),
+    Balance: plain(BalanceObject),
+    Usage: plain(UsageObject),
+    LedgerEntry: plain(LedgerEntry),
+    LedgerList: listOf(plain(LedgerList), "LedgerEntry"),
     Health: {
       type: "object",
       properties: {
@@ -112,6 +145,7 @@ export const openApiDocument = (): JsonObject => ({
     { name: "generations", description: "Submit and poll." },
     { name: "files", description: "Download results." },
     { name: "models", description: "Available models and their prices." },
+    { name: "account", description: "Balance, usage and ledger of the account." },
     { name: "service", description: "Status and description of the service." },
     { name: "cors", description: "CORS preflight requests." },
   ],

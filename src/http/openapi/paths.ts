@@ -1,8 +1,10 @@
 // Paths of the OpenAPI document with every status, code and header of each response.
 import { API_ERRORS } from "../../domain/api-errors.ts";
 import type { JsonObject } from "../../domain/types.ts";
-import { EXTENSION, headers, jsonAnswer, type No, noes, parameterRef, schemaRef, WRONG_METHOD } from "./components.ts";
+import { EXTENSION, jsonAnswer, noes, schemaRef } from "./components.ts";
 import { file, READABLE_HEADERS, redirect } from "./file-responses.ts";
+import { KEYED, keyed, OPEN, open, preflight, publicJson, withRequestId } from "./operations.ts";
+import { LIST_GENERATIONS, READING_PATHS } from "./reading-paths.ts";
 
 const ID = "gen_05tk3m9q2r01h8v4w6x7y";
 const REQUEST: JsonObject = {
@@ -49,51 +51,10 @@ const FAILED: JsonObject = {
   completed_at: "2026-10-19T12:00:30.000Z",
 };
 
-const KEYED: readonly No[] = [
-  "unauthorized",
-  "account_disabled",
-  "rate_limited",
-  "restarting",
-  "busy",
-  "server_error",
-  WRONG_METHOD,
-];
-const OPEN: readonly No[] = ["server_error", WRONG_METHOD];
-const keyed = { security: [{ apiKey: [] }] };
-const open = { security: [] };
-const withRequestId = (...names: string[]) => [...names, "RequestId"].map(parameterRef);
-
-const PUBLIC_HEADERS = ["Cache-Control", "ETag", "Vary", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"];
-const publicJson = (description: string, schema: JsonObject): JsonObject => ({
-  "200": jsonAnswer(description, schema, [...PUBLIC_HEADERS, "Content-Encoding"]),
-  "304": { description: "The stored copy of the caller is current.", headers: headers(...PUBLIC_HEADERS) },
-  ...noes(...OPEN),
-});
-const preflight = (operationId: string, summary: string, ...parameters: string[]): JsonObject => ({
-  operationId,
-  summary,
-  tags: ["cors"],
-  ...open,
-  ...EXTENSION,
-  parameters: withRequestId(...parameters),
-  responses: {
-    "204": {
-      description: "Pages of any site may read this path.",
-      headers: headers(
-        "Allow",
-        "Access-Control-Allow-Origin",
-        "Access-Control-Allow-Methods",
-        "Access-Control-Allow-Headers",
-        "Access-Control-Max-Age",
-      ),
-    },
-    ...noes(...OPEN),
-  },
-});
-
 /** Every path of the service. */
 export const openApiPaths = (): JsonObject => ({
   "/v1/generations": {
+    get: LIST_GENERATIONS,
     post: {
       operationId: "submitGeneration",
       summary: "Submit a generation",
@@ -101,7 +62,7 @@ export const openApiPaths = (): JsonObject => ({
         "The generation runs in the background. Poll it until it is finished. The body is read as JSON with any Content-Type.",
       tags: ["generations"],
       ...keyed,
-      parameters: withRequestId("IdempotencyKey"),
+      parameters: withRequestId("IdempotencyKey", "Prefer"),
       requestBody: {
         required: true,
         description: "At most 1 MB (1,048,576 bytes).",
@@ -111,14 +72,19 @@ export const openApiPaths = (): JsonObject => ({
         "200": jsonAnswer(
           "Replay: the existing generation with this Idempotency-Key.",
           schemaRef("Generation"),
-          ["Cache-Control"],
+          ["Cache-Control", "Preference-Applied"],
           {
             replay: { value: QUEUED },
           },
         ),
-        "202": jsonAnswer("Accepted.", schemaRef("Generation"), ["Cache-Control", "Location", "Retry-After"], {
-          queued: { value: QUEUED },
-        }),
+        "202": jsonAnswer(
+          "Accepted.",
+          schemaRef("Generation"),
+          ["Cache-Control", "Location", "Retry-After", "Preference-Applied"],
+          {
+            queued: { value: QUEUED },
+          },
+        ),
         ...noes(
           ...KEYED,
           "generation_not_enabled",
@@ -142,9 +108,9 @@ export const openApiPaths = (): JsonObject => ({
       description: "Poll every few seconds until `status` is `succeeded` or `failed`.",
       tags: ["generations"],
       ...keyed,
-      parameters: withRequestId("Id"),
+      parameters: withRequestId("Id", "Prefer"),
       responses: {
-        "200": jsonAnswer("The generation.", schemaRef("Generation"), ["Cache-Control"], {
+        "200": jsonAnswer("The generation.", schemaRef("Generation"), ["Cache-Control", "Preference-Applied"], {
           queued: { value: QUEUED },
           succeeded: { value: SUCCEEDED },
           failed: { value: FAILED },
@@ -184,6 +150,7 @@ export const openApiPaths = (): JsonObject => ({
     },
     options: preflight("listModelsPreflight", "Preflight of the model list"),
   },
+  ...READING_PATHS,
   "/models.json": {
     get: {
       operationId: "modelsFile",

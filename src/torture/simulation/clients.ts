@@ -112,7 +112,7 @@ export const createClients = (deps: ClientDeps) => {
             ...{ keySeq: planned.account + 1, keyId: `key_${planned.account}`, scope: "generate", paused: false },
             accountSeq: deps.accountSeqs[planned.account] ?? 0,
             accountId: `acc_${planned.account}`,
-            ...{ expiresAtMs: null, models: null, burstPerS: null, inProgressLimit: null },
+            ...{ expiresAtMs: null, models: null, isLimited: false, burstPerS: null, inProgressLimit: null },
           },
           requestId: `req_${planned.name}`,
           model: planned.model,

@@ -72,6 +72,7 @@ export const adminPromises = (stage: Stage): void => {
       scope: "generate",
       expiresAtMs: null,
       models: null,
+      isLimited: false,
       accountSeq: account.seq,
       accountId: account.id,
       paused: false,

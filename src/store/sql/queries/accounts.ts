@@ -21,7 +21,12 @@ const TRANSFER = `SELECT p.seq, a.id, p.transfer_no, p.kind, p.credits, p.from_s
 const OF_TRANSFER = "JOIN account a ON a.seq = p.account_seq LEFT JOIN generation g ON g.seq = p.generation_seq";
 
 export type StoredAccount = Omit<AccountRow, "paused"> & { paused: number };
-type StoredCaller = Omit<Caller, "paused" | "scope" | "models"> & { paused: number; scope: KeyScope; models: string | null };
+type StoredCaller = Omit<Caller, "paused" | "scope" | "models" | "isLimited"> & {
+  paused: number;
+  scope: KeyScope;
+  models: string | null;
+  isLimited: number;
+};
 type StoredTransferRow = Omit<TransferRow, "kind" | "from" | "to"> & { kind: TransferKind; from: LedgerSide; to: LedgerSide };
 
 export const toAccount = (row: StoredAccount): AccountRow => ({ ...row, paused: row.paused === 1 });
@@ -36,8 +41,11 @@ export const previousTo = (link: string): string =>
 const ACCOUNTS = `${ACCOUNT} ORDER BY a.seq`;
 const BY_ID = `${ACCOUNT} WHERE a.id = ?1`;
 const CALLER = `SELECT k.seq AS "keySeq", k.id AS "keyId", k.scope, t.expires_at_ms AS "expiresAtMs", t.models, a.seq AS "accountSeq",
-    a.id AS "accountId", a.paused, a.burst_per_s AS "burstPerS", a.in_progress_limit AS "inProgressLimit"
+    a.id AS "accountId", a.paused, a.burst_per_s AS "burstPerS", a.in_progress_limit AS "inProgressLimit",
+    CASE WHEN t.models IS NULL AND coalesce(m.day_limit_credits, m.week_limit_credits, m.month_limit_credits) IS NULL THEN 0 ELSE 1 END
+      AS "isLimited"
   FROM api_key k JOIN account a ON a.seq = k.account_seq LEFT JOIN api_key_policy t ON t.key_seq = k.seq
+    LEFT JOIN spend_limit m ON m.seq = t.spend_limit_seq
   WHERE k.hash = ?1 AND k.revoked_at_ms IS NULL`;
 const BEFORE = "CAST(?2 AS bigint)";
 // Walks backwards from the last transfer of the account, or from a transfer of the previous page, each by its row number. The `+`
@@ -55,7 +63,9 @@ const TRANSFERS_OF = `${HOLD} FROM generation g JOIN account a ON a.seq = g.acco
 export const accountReads = (query: Query): Reads => ({
   callerByKeyHash: async (hash) => {
     const [row] = await query<StoredCaller>(CALLER, hash);
-    return row ? { ...row, paused: row.paused === 1, models: parsed<string[]>(row.models) } : undefined;
+    return row
+      ? { ...row, paused: row.paused === 1, isLimited: row.isLimited === 1, models: parsed<string[]>(row.models) }
+      : undefined;
   },
   accounts: async () => (await query<StoredAccount>(ACCOUNTS)).map(toAccount),
   account: async (id) => {

@@ -57,7 +57,7 @@ export const userReads = (query: Query): UserReads => ({
   consoleCaller: async (accountSeq) => {
     const [row] = await query<StoredConsole>(CONSOLE_CALLER, accountSeq);
     // A playground key has no policy, because no user can set one.
-    return row ? { ...row, paused: row.paused === 1, expiresAtMs: null, models: null } : undefined;
+    return row ? { ...row, paused: row.paused === 1, expiresAtMs: null, models: null, isLimited: false } : undefined;
   },
   audit: async (beforeSeq, limit, { actor, action, target, fromMs, toMs }) => {
     const filters = [actor ?? null, action ?? null, target ?? null, fromMs ?? null, toMs ?? null];
