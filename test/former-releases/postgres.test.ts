@@ -71,7 +71,7 @@ onPostgres("databases of former releases", () => {
       const url = await formerDatabase(former);
       const reported: Migrated[] = [];
       const store = await open(url, (one) => reported.push(one));
-      expect(reported).toEqual([{ from: former.postgres, to: MIGRATIONS.at(-1)?.version, copy: `schema ${COPY_SCHEMA}` }]);
+      expect(reported).toEqual([{ from: former.postgres, to: MIGRATIONS.at(-1)?.version ?? 0, copy: `schema ${COPY_SCHEMA}` }]);
       const fresh = await ownDatabase();
       await (await open(fresh.url)).close();
       expect(await catalogOf(url)).toEqual(await catalogOf(fresh.url));
