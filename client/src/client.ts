@@ -4,10 +4,12 @@
 import type { components } from "./api.ts";
 import { type Generation, GenerationFailed, GenrouterError, StillRunning } from "./errors.ts";
 import type { OpenFile, SavedFile } from "./files.ts";
+import { createReading, type Quote, type Reading } from "./reading.ts";
 import { asJson, type CallOptions, type ClientEnvironment, sendRequest, sleep } from "./request.ts";
 
 export { type ErrorCode, type Generation, GenerationFailed, GenrouterError, StillRunning } from "./errors.ts";
 export type { SavedFile } from "./files.ts";
+export type { Balance, GenerationFilter, LedgerEntry, LedgerFilter, Quote, Usage, UsageQuery } from "./reading.ts";
 export type { CallOptions, ClientEnvironment } from "./request.ts";
 
 type Schemas = components["schemas"];
@@ -51,7 +53,9 @@ export type SaveOptions = CallOptions & {
   onBytes?: ((n: number, bytes: number) => void) | undefined;
 };
 
-export type Client = {
+export type Client = Reading & {
+  /** Returns the price, the hold and the expected time of an order, which is not submitted. */
+  quote(order: Order, options?: CallOptions): Promise<Quote>;
   /** Submits a generation and returns it as accepted. Retries use the same idempotency key. */
   submit(order: Order, options?: SubmitOptions): Promise<Generation>;
   /** Returns the current state of a generation. */
@@ -132,6 +136,12 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
     }
   };
 
+  const quote: Client["quote"] = async (order, { signal, tries, onRetry } = {}) => {
+    const headers = { ...bearer(), "content-type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify(wireOf(order)) };
+    return sendRequest(world, { url: `${base}/v1/quotes`, init, signal, tries, onRetry }, asJson<Quote>);
+  };
+
   const poll: Client["poll"] = async (id, { signal, tries, onRetry } = {}) =>
     sendRequest(world, { url: pathOf(id), init: { headers: bearer() }, signal, tries, onRetry }, asJson<Generation>);
 
@@ -188,6 +198,8 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
   };
 
   return {
+    ...createReading(world, base, bearer),
+    quote,
     submit,
     poll,
     cancel,

@@ -15,7 +15,8 @@ import type { OutcomeSpool } from "../files/outcome-spool.ts";
 import type { Files } from "../files/port.ts";
 import type { Cancel } from "../generations/cancel.ts";
 import type { CommitListener, PostCommitDeps } from "../generations/post-commit.ts";
-import type { Quote } from "../generations/preview.ts";
+import type { Preview } from "../generations/preview.ts";
+import type { Quote } from "../generations/quote.ts";
 import type { RecordCache } from "../generations/record-cache.ts";
 import type { Stuck } from "../generations/stuck.ts";
 import type { Submit, SubmitDeps } from "../generations/submit.ts";
@@ -85,6 +86,7 @@ export type Engine = Takeover & {
   /** Cancels a generation for its client. */
   cancel: Cancel;
   quote: Quote;
+  preview: Preview;
   ledger: Ledger;
   supervisor: Supervisor;
   effects: Effects;

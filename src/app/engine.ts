@@ -7,6 +7,7 @@ import { createAttemptCache } from "../generations/attempt-cache.ts";
 import { createCancel } from "../generations/cancel.ts";
 import { type CommitListener, createPostCommit, type PostCommit } from "../generations/post-commit.ts";
 import { createPreview } from "../generations/preview.ts";
+import { createQuote } from "../generations/quote.ts";
 import { createRecordCache } from "../generations/record-cache.ts";
 import { createRestoredState } from "../generations/restored-state.ts";
 import { createSubmit } from "../generations/submit.ts";
@@ -36,8 +37,8 @@ const readSaved = async (store: Store) => ({
 
 type AdmissionParts = { phases: ServicePhases; ledger: Ledger; post: Ledger["post"]; isDiskFull: () => boolean; routes: Routes };
 
-/** The submission and its preview, which share the catalogue and the state of its routes. */
-const createAdmission = (deps: EngineDeps, parts: AdmissionParts): Pick<Engine, "admission" | "submit" | "quote"> => {
+/** The submission, its quote and its preview, which share the catalogue and the state of its routes. */
+const createAdmission = (deps: EngineDeps, parts: AdmissionParts): Pick<Engine, "admission" | "submit" | "quote" | "preview"> => {
   const { limits, log, inputs, media } = deps;
   const { catalogue, state: routeState, expectedMs } = parts.routes;
   const canGive = (provider: string, bytes: number | undefined, isStored: boolean) =>
@@ -51,19 +52,16 @@ const createAdmission = (deps: EngineDeps, parts: AdmissionParts): Pick<Engine, 
     isAnotherThere: deps.isAnotherThere,
     limits,
   });
+  const checking = { ...planning, reads: deps.store, admission, measure: media.measure, pins: inputs };
   const submit = createSubmit({
-    ...planning,
-    reads: deps.store,
+    ...checking,
     admit: parts.post,
-    admission,
-    measure: media.measure,
-    pins: inputs,
     limits: { inProgress: limits.in_progress, noWaitMs: limits.default_max_wait_s * 1000 },
     skipped: (model, { routeId, outcome }) => log("route skipped", { model, route_id: routeId, outcome }),
     nameGeneration: deps.nameGeneration,
     clock: deps.clock,
   });
-  return { admission, submit, quote: createPreview(planning) };
+  return { admission, submit, quote: createQuote(checking), preview: createPreview(planning) };
 };
 
 type LifecycleParts = EngineGenerations &

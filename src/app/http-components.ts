@@ -1,13 +1,20 @@
 // Pages and HTTP: sessions, inspector, console, purchases and the HTTP server.
 import { setImmediate } from "node:timers";
+import type { Model } from "../../catalogue/schema.ts";
 import { createCheckout } from "../billing/checkout.ts";
+import { memoize } from "../collections/memoize.ts";
 import { createConsole } from "../console/console.ts";
 import type { GenerationService } from "../console/generations-api.ts";
 import { createSessions, type Sessions } from "../console/sessions.ts";
+import type { JsonObject } from "../domain/types.ts";
 import { serveThrough } from "../files/proxy-download.ts";
 import { createCommitListeners } from "../generations/commit-listeners.ts";
+import { createListGenerations } from "../generations/list.ts";
+import { findRunnableModel } from "../generations/request-checks.ts";
+import { createWaiters } from "../generations/waiters.ts";
 import { createHttpServer, type Http } from "../http/server.ts";
 import { createInspector, type Inspector } from "../inspector/inspector.ts";
+import { inputSchema } from "../quote/input-schema.ts";
 import type { Mode } from "../store/store.ts";
 import { createGaugeSources } from "../telemetry/gauge-sources.ts";
 import type { ComponentList } from "./component-list.ts";
@@ -87,7 +94,7 @@ const createGenerationService = (deps: ComponentsDeps, parts: CommonParts, { htt
     files: storage.files,
     submit: engine.submit,
     cancel: engine.cancel,
-    quote: engine.quote,
+    preview: engine.preview,
     models: engine.routes.models,
     mode: parts.mode,
     through: serveThrough,
@@ -111,9 +118,30 @@ const createOperatorReads = ({ settings, clock, store, storage }: ComponentsDeps
   };
 };
 
-type ServedParts = Pick<HttpComponents, "checkout"> & { inspector: Inspector; answerConsole: ReturnType<typeof createConsole> };
+type ServedParts = Pick<HttpComponents, "checkout"> & {
+  inspector: Inspector;
+  answerConsole: ReturnType<typeof createConsole>;
+  rollUpUsage: () => Promise<void>;
+  closing: AbortSignal;
+};
 
-const createHttp = (deps: ComponentsDeps, parts: CommonParts, { checkout, inspector, answerConsole }: ServedParts): Http => {
+/** Returns the JSON Schema of the input of a model that has a configured route. */
+const inputSchemasOf = (
+  { settings }: Pick<ComponentsDeps, "settings">,
+  { catalogue, state }: CommonParts["engine"]["routes"],
+) => {
+  const schemaOf = memoize((model: Model) => inputSchema(model, settings.media.allow !== ""));
+  return (modelId: string): JsonObject | undefined => {
+    const model = findRunnableModel({ catalogue, routeState: state }, { model: modelId });
+    return model && schemaOf(model);
+  };
+};
+
+const createHttp = (
+  deps: ComponentsDeps,
+  parts: CommonParts,
+  { checkout, inspector, answerConsole, rollUpUsage, closing }: ServedParts,
+): Http => {
   const { settings, clock, log, store, storage, telemetry } = deps;
   const { engine } = parts;
   const { leaseKeeper, alive } = parts.membership;
@@ -130,18 +158,22 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, { checkout, inspec
     settings,
     clock,
     log,
-    reads: {
-      callerByKeyHash: store.callerByKeyHash,
-      recent: engine.records.recent,
-      generationById: engine.records.find,
-      generationBySeq: store.generationBySeq,
-      pinsOf: store.pinsOf,
-      inputFilesOf: store.inputFilesOf,
-      uploadedFile: store.uploadedFile,
-    },
+    reads: { ...store, recent: engine.records.recent, generationById: engine.records.find },
+    cursors: parts.cursors,
+    rollUpUsage,
     submit: engine.submit,
     cancel: engine.cancel,
+    quote: engine.quote,
+    list: createListGenerations({ reads: store, cursors: parts.cursors, breathe }),
+    waitForEnd: createWaiters({
+      watch: parts.listenToCommits(),
+      reads: { generationById: engine.records.find, endedAmong: store.endedAmong },
+      clock,
+      closing,
+      isShared: store.node !== null,
+    }),
     models: engine.routes.models,
+    inputSchemaOf: inputSchemasOf(deps, engine.routes),
     files: storage.files,
     links: parts.links,
     uploads: createUploads(deps, parts),
@@ -211,7 +243,7 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
     isAtHome: inspector.isAtHome,
     passwordCost: deps.passwordCost,
   });
-  const http = createHttp(deps, common, { checkout, inspector, answerConsole });
+  const http = createHttp(deps, common, { checkout, inspector, answerConsole, rollUpUsage, closing: closing.signal });
   httpConnection.connect(http);
   parts.caches.connect({ callersChanged: http.callersChanged, usersChanged: sessions.forget });
   const upkeep = createMaintenance({ reads: store, post, clock, log, keys: http.keyUse, rollUpUsage });

@@ -3,7 +3,7 @@
 // Credits are whole numbers; 1 credit is 0.01 USD.
 
 import type { PurchaseProvider, PurchaseState } from "../domain/purchase-mutations.ts";
-import type { Credits, TransferKind } from "../domain/types.ts";
+import type { Credits } from "../domain/types.ts";
 
 /** `GET /console/api/credits`. */
 export type CreditsView = {
@@ -40,20 +40,5 @@ export type PurchasesPage = { purchases: PurchaseView[]; next: string | null };
 /** `POST /console/api/purchases`: URL of the checkout. */
 export type Bought = { id: string; url: string };
 
-/** `GET /console/api/ledger`. `n` numbers the account's transfers from 1. */
-export type LedgerLine = {
-  seq: number;
-  n: number;
-  atMs: number;
-  kind: TransferKind;
-  credits: Credits;
-  /** Change of the balance: 0 for a hold and its release. */
-  changeCredits: Credits;
-  balanceCredits: Credits;
-  availableCredits: Credits;
-  heldCredits: Credits;
-  generationId: string | null;
-  purchaseId: string | null;
-  note: string | null;
-};
-export type LedgerPage = { lines: LedgerLine[]; next: number | null };
+/** `GET /console/api/ledger`. */
+export type { LedgerLine, LedgerPage } from "../reports/ledger.ts";

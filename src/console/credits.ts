@@ -7,11 +7,11 @@ import type { Clock } from "../domain/clock.ts";
 import type { Mutation, ResultOf } from "../domain/mutations.ts";
 import { MAX_USD, MIN_USD, PACKS_USD } from "../domain/purchase-mutations.ts";
 import { TRANSFER_KINDS, type TransferKind } from "../domain/types.ts";
+import { csvFile } from "../reports/csv.ts";
+import { type LedgerRequest, ledgerCsv, ledgerPage } from "../reports/ledger.ts";
 import type { AccountRow, StoreReads } from "../store/store.ts";
 import { accountOf, type CreditsRequest, ownAccountId } from "./account-scope.ts";
 import type { CreditsView, LedgerPage } from "./credits-dto.ts";
-import { csvFile } from "./csv.ts";
-import { type LedgerRequest, ledgerCsv, ledgerPage } from "./ledger.ts";
 import { actorOf } from "./request-context.ts";
 
 export type CreditsDeps = {

@@ -1,20 +1,15 @@
-// Lists generations by filter and reads the store in bounded steps.
+// Lists generations by the filters of the console.
 //
 // A page ends when it is full or when MAX_EXAMINED rows were read.
 
 import { GENERATION_STATUSES, type GenerationStatus, type MediaKind } from "../domain/types.ts";
-import type { GenerationsQuery, ListedGeneration, StoreReads } from "../store/store.ts";
+import { type ListFilters, type ListPage, readListPage } from "../generations/list.ts";
+import type { StoreReads } from "../store/store.ts";
 import { ConsoleRefused } from "./request-context.ts";
 
 const PAGE = 50;
-/**
- * Rows read without yielding to the event loop (a few ms), and rows read for one page. Rarer matches are searched further on
- * demand.
- */
-const STEP = 500;
+/** Rows read for one page. Rarer matches are searched further on demand. */
 const MAX_EXAMINED = 20_000;
-
-export type Filters = Omit<GenerationsQuery, "limit" | "maxExamined">;
 
 const KINDS: readonly MediaKind[] = ["image", "video", "audio"];
 const oneOf = <T extends string>(query: URLSearchParams, name: string, all: readonly T[]): T | null => {
@@ -37,7 +32,7 @@ export const filtersOf = (
   query: URLSearchParams,
   accountSeq: number | null,
   modelsOf: (kind: MediaKind) => readonly string[],
-): Filters => {
+): ListFilters => {
   const kind = oneOf(query, "kind", KINDS);
   const model = query.get("model") || null;
   const ofKind = kind === null ? null : modelsOf(kind);
@@ -53,22 +48,9 @@ export const filtersOf = (
   };
 };
 
-export type Page = { found: ListedGeneration[]; examined: number; next: number | null };
-
-/** @param breathe yields to the event loop */
-export const listPage = async (
+/** Reads one page of the console. @param breathe yields to the event loop */
+export const listPage = (
   reads: Pick<StoreReads, "generationsStep">,
-  filters: Filters,
+  filters: ListFilters,
   breathe: () => Promise<void>,
-): Promise<Page> => {
-  const found: ListedGeneration[] = [];
-  let [examined, from] = [0, filters.from];
-  for (;;) {
-    const step = await reads.generationsStep({ ...filters, from, limit: PAGE - found.length, maxExamined: STEP });
-    found.push(...step.found);
-    examined += step.examined;
-    from = step.next;
-    if (from === null || found.length >= PAGE || examined >= MAX_EXAMINED) return { found, examined, next: from };
-    await breathe();
-  }
-};
+): Promise<ListPage> => readListPage(reads, filters, { limit: PAGE, maxExamined: MAX_EXAMINED }, breathe);

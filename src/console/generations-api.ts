@@ -4,7 +4,7 @@ import type { ModelEntry } from "../../catalogue/public-model.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Json } from "../domain/types.ts";
 import type { CommitListener } from "../generations/post-commit.ts";
-import type { Quote } from "../generations/preview.ts";
+import type { Preview } from "../generations/preview.ts";
 import { type StoredResults, storedResultsOf } from "../http/endpoints/content.ts";
 import type { Log } from "../logging/events.ts";
 import { createEventStream, EVENT_STREAM_HEADERS, type EventStreamDeps } from "./event-stream.ts";
@@ -22,7 +22,7 @@ export type GenerationService = Pick<GenerationRoutesDeps, "submit" | "cancel" |
   mode: "test" | "live";
   clock: Clock;
   log: Log;
-  quote: Quote;
+  preview: Preview;
   models: () => { entries: readonly ModelEntry[] };
   files: StoredResults["files"];
   through: NonNullable<StoredResults["through"]>;
@@ -42,7 +42,7 @@ const REQUEST = Type.Record(Type.String(), Type.Unknown());
 
 export const submissionRoutes = (deps: GenerationServiceDeps): ConsoleRoute[] => {
   const { sessions } = deps;
-  const { reads, clock, quote, models, keepFilesS } = deps;
+  const { reads, clock, preview, models, keepFilesS } = deps;
   const results = { ...storedResultsOf(deps.files, deps, keepFilesS), through: deps.through };
   const kindOf = (id: string) => models().entries.find((model) => model.id === id)?.kind ?? null;
   const news = createEventStream({
@@ -60,7 +60,7 @@ export const submissionRoutes = (deps: GenerationServiceDeps): ConsoleRoute[] =>
     },
     {
       ...{ method: "POST", path: "/console/api/quote", who: "user", body: REQUEST },
-      answer: async (request: ConsoleRequest) => quoteDto(quote, request.body as Json, seesAll(request)),
+      answer: async (request: ConsoleRequest) => quoteDto(preview, request.body as Json, seesAll(request)),
     },
     {
       ...{ method: "GET", path: "/console/api/events", who: "user" },

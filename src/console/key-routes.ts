@@ -2,11 +2,11 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { refuse } from "../domain/api-errors.ts";
 import type { Principal } from "../domain/mutations.ts";
+import { csvFile } from "../reports/csv.ts";
+import { usageCsv } from "../reports/usage.ts";
 import { USAGE_GROUPINGS, type UsageGrouping } from "../store/store.ts";
-import { csvFile } from "./csv.ts";
 import { createKeyService, type KeyServiceDeps } from "./key-service.ts";
 import { actorOf, type ConsoleRequest, type ConsoleRoute } from "./request-context.ts";
-import { usageCsv } from "./usage.ts";
 
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
 const orNull = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);

@@ -3,12 +3,11 @@
 // Viewers can read all accounts and change nothing.
 
 import { ApiError, refuse } from "../domain/api-errors.ts";
-import { dayOf } from "../domain/calendar.ts";
 import type { Clock } from "../domain/clock.ts";
+import { usageRange, usageView } from "../reports/usage.ts";
 import type { AccountRow, StoreReads, UsageGrouping } from "../store/store.ts";
 import { keyViews } from "./keys.ts";
 import type { CreatedKeyDto, KeyRequest, KeysPage, KeyView, UsageDto } from "./keys-dto.ts";
-import { dayOfText, MAX_DAYS, usageView } from "./usage.ts";
 
 /** The user of a request, from the session. */
 export type Requester = { role: "member" | "viewer" | "operator"; accountId: string | null };
@@ -48,8 +47,6 @@ export type KeyServiceDeps<By> = {
 type Terms = Pick<KeyRequest, "expiresAtMs" | "models" | "limits">;
 
 const READ_ONLY = "Your role has read access only.";
-/** Number of days shown if the request names none. */
-const SHOWN_DAYS = 30;
 
 export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newReference, forbid, clock }: KeyServiceDeps<By>) => {
   const noAccount = (id: string) => new ApiError("not_found", `There is no account ${id}.`);
@@ -121,14 +118,9 @@ export const createKeyService = <By>({ reads, admin, models, rollUpUsage, newRef
       const accountId = isOfAll ? null : (await accountFor(who, request.account)).id;
       if (request.by === "account" && accountId !== null && who.role === "member")
         return refuse("invalid_request", "by: day, model or key.");
-      const toDay = request.to === undefined ? dayOf(clock.nowMs()) : dayOfText(request.to);
-      if (toDay === undefined) return refuse("invalid_request", "to: a day as 2026-10-19.");
-      const fromDay = request.from === undefined ? toDay - SHOWN_DAYS + 1 : dayOfText(request.from);
-      if (fromDay === undefined) return refuse("invalid_request", "from: a day as 2026-10-19.");
-      if (fromDay > toDay || toDay - fromDay >= MAX_DAYS)
-        return refuse("invalid_request", `from: a day before to, and at most ${MAX_DAYS} days in all.`);
+      const range = usageRange(request, clock.nowMs());
       await rollUpUsage();
-      return usageView(reads, { fromDay, toDay, accountId, by: request.by });
+      return usageView(reads, { ...range, accountId, by: request.by });
     },
   };
 };

@@ -3,7 +3,7 @@
 // Credits are whole numbers; 1 credit is 0.01 USD.
 
 import type { Credits, KeyLimits, KeyScope, KeyWindow } from "../domain/types.ts";
-import type { UsageGrouping } from "../store/store.ts";
+import type { UsageView } from "../reports/usage.ts";
 
 /** A limit and its use; `resetsAtMs` is the time when its window resets. */
 export type LimitView = { limitCredits: Credits; spentCredits: Credits; resetsAtMs: number };
@@ -46,17 +46,6 @@ export type KeyRequest = {
 /** A created or rotated key; `key` is returned only once. `fromExpiresAtMs`: time from which the replaced key is rejected. */
 export type CreatedKeyDto = { id: string; key: string; fromExpiresAtMs: number | null };
 
-/** A day (`2026-10-19`), model, account or key, and the generations that ended there. */
-export type UsageLine = {
-  of: string;
-  /** Display name. */
-  name: string;
-  count: number;
-  succeeded: number;
-  failed: number;
-  chargedCredits: Credits;
-  /** Median time from submission to success; null if nothing succeeded. */
-  medianWaitMs: number | null;
-};
-/** `GET /console/api/usage?from=2026-10-01&to=2026-10-31&by=day`. Days are in UTC, and days without generations are included. */
-export type UsageDto = { by: UsageGrouping; from: string; to: string; total: UsageLine; lines: UsageLine[] };
+/** `GET /console/api/usage?from=2026-10-01&to=2026-10-31&by=day`. */
+export type UsageDto = UsageView;
+export type { UsageLine } from "../reports/usage.ts";

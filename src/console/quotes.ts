@@ -4,7 +4,7 @@
 
 import { ApiError } from "../domain/api-errors.ts";
 import type { Json } from "../domain/types.ts";
-import type { Quote } from "../generations/preview.ts";
+import type { Preview } from "../generations/preview.ts";
 import { readEnvelope } from "../http/parse-submission.ts";
 import type { ConsideredRoute } from "../quote/plan.ts";
 import type { QuoteDto, QuoteErrorDto } from "./generations-dto.ts";
@@ -19,9 +19,9 @@ export const quoteErrorDto = ({ code, message }: ApiError): QuoteErrorDto => {
 const skippedFor = ({ verdict }: ConsideredRoute): string | null => (verdict === "not configured" ? null : verdict);
 
 /** @param all true if the user may see the names of routes */
-export const quoteDto = (quote: Quote, body: Json, all: boolean): QuoteDto => {
+export const quoteDto = (preview: Preview, body: Json, all: boolean): QuoteDto => {
   try {
-    const { model, explanation, timedBy } = quote(readEnvelope(body));
+    const { model, explanation, timedBy } = preview(readEnvelope(body));
     if ("refusal" in explanation) return { refusal: quoteErrorDto(explanation.refusal) };
     const { plan, considered } = explanation;
     const isKnown = timedBy.length === 0;

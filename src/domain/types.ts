@@ -88,6 +88,10 @@ export type PlannedRoute = {
   onLost: "next" | "hold" | "fail";
 };
 
+/** Why the plan of a quote leaves routes out, for clients. */
+export const SKIP_REASONS = ["unsupported_input", "over_max_cost", "over_max_wait", "unavailable"] as const;
+export type SkipReason = (typeof SKIP_REASONS)[number];
+
 /** Route data of the catalogue that an attempt needs, frozen into its row when it begins. `kind`: the kind of its result. */
 export type RouteSpec = { routeId: string; provider: string; endpoint: string; options: JsonObject; kind: MediaKind };
 

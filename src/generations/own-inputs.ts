@@ -3,12 +3,16 @@ import type { AdmitGeneration } from "../domain/mutations.ts";
 import type { Caller, InputFile, Measured, MediaLink } from "../domain/types.ts";
 import type { OpenStored } from "../media/port.ts";
 import type { OwnFile, OwnFiles } from "../uploads/own-files.ts";
+import type { SubmitDeps } from "./submit.ts";
 
 /** The stored files of an input, by link. */
 export type FilesByLink = ReadonlyMap<string, OwnFile>;
 
+/** The media of an input: the length and size of each link, and the stored files among the links. */
+export type OpenedInputs = { measured: Measured[]; files: FilesByLink };
+
 /** @throws ApiError `invalid_input` for the first link without a file that the account may use */
-export const findOwnFiles = async (links: readonly MediaLink[], caller: Caller, find: OwnFiles["find"]): Promise<FilesByLink> => {
+const findOwnFiles = async (links: readonly MediaLink[], caller: Caller, find: OwnFiles["find"]): Promise<FilesByLink> => {
   const files = new Map<string, OwnFile>();
   for (const link of links) {
     const found = link.isOwn ? await find(link, caller) : undefined;
@@ -24,7 +28,7 @@ type MeasureDeps = {
 };
 
 /** Measures every link in order. Uploaded files were measured when they were uploaded; result files are read from storage. */
-export const measureInputs = async (
+const measureInputs = async (
   { measure, openStored }: MeasureDeps,
   links: readonly MediaLink[],
   account: string,
@@ -38,6 +42,17 @@ export const measureInputs = async (
     if (uploaded) return { field, url, ...uploaded };
     return read.find((one) => one.field === field) ?? [];
   });
+};
+
+/** Looks up the stored files of an input and measures all its links. @throws ApiError `invalid_input`, `busy` */
+export const openInputs = async (
+  { measure, ownFiles }: Pick<SubmitDeps, "measure" | "ownFiles">,
+  links: readonly MediaLink[],
+  caller: Caller,
+): Promise<OpenedInputs> => {
+  const files = await findOwnFiles(links, caller, ownFiles.find);
+  const measured = await measureInputs({ measure, openStored: ownFiles.open }, links, String(caller.accountSeq), files);
+  return { measured, files };
 };
 
 /** The stored files in order, each once, numbered after the pinned links. */

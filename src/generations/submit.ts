@@ -9,15 +9,15 @@ import { isSameRequest } from "../domain/idempotency.ts";
 import type { NameGeneration } from "../domain/ids.ts";
 import type { AdmitGeneration, AdmitResult } from "../domain/mutations.ts";
 import type { Caller, Credits, GenerationRecord, JsonObject, Labels, Measured, MediaLink, PinRequest } from "../domain/types.ts";
-import { pinsOf } from "../inputs/pinned-links.ts";
 import type { OpenStored } from "../media/port.ts";
-import { type CheckedInput, checkInput, checkMeasured } from "../quote/check-input.ts";
+import type { CheckedInput } from "../quote/check-input.ts";
 import { leastMeasured, leastReserve } from "../quote/minimum-price.ts";
 import type { Plan, RouteState, SkippedRoute } from "../quote/plan.ts";
 import { createPlanner } from "../quote/planner.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { OwnFile, OwnFiles } from "../uploads/own-files.ts";
-import { type FilesByLink, findOwnFiles, inputFiles, measureInputs } from "./own-inputs.ts";
+import { type FilesByLink, inputFiles, type OpenedInputs, openInputs } from "./own-inputs.ts";
+import { checkMedia, checkRequest, OVERLOADED } from "./request-checks.ts";
 
 /** A submission with a valid envelope, not yet checked against the model. */
 export type SubmitRequest = {
@@ -75,27 +75,6 @@ export type SubmitDeps = {
   clock: Clock;
 };
 
-const CLOSED = {
-  restarting: "The service is starting or about to stop; send the same request again with the same Idempotency-Key.",
-  busy: "The service is overloaded; send the same request again with the same Idempotency-Key.",
-} as const;
-
-/** Returns the model if it has a configured route. @throws ApiError `model_not_available` */
-export const runnableModel = (
-  deps: Pick<SubmitDeps, "catalogue" | "routeState">,
-  { model: id, onlyRoute }: Pick<SubmitRequest, "model" | "onlyRoute">,
-): Model => {
-  const whole = deps.catalogue().model(id);
-  const model =
-    whole && onlyRoute !== undefined ? { ...whole, routes: whole.routes.filter((one) => one.id === onlyRoute) } : whole;
-  const isRunnable = model?.routes.some((route) => deps.routeState(route.id) !== "unconfigured");
-  if (model && isRunnable) return model;
-  return refuse(
-    "model_not_available",
-    `model: ${JSON.stringify(id.slice(0, 80))} is not available; GET /v1/models lists those that are.`,
-  );
-};
-
 const conflict = () =>
   refuse("idempotency_conflict", "Idempotency-Key: already used with a different body; use a new key for a new request.");
 
@@ -110,12 +89,6 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
     const made = await deps.reads.generationByKey(caller.accountSeq, idempotencyKey);
     if (!made) return undefined;
     return isSameRequest(made, sent) ? { record: made.record, replayed: true } : conflict();
-  };
-
-  /** A key can be restricted to some models. */
-  const requireAllowedModel = ({ caller: { models }, model }: SubmitRequest): void => {
-    if (models !== null && !models.includes(model))
-      refuse("generation_not_enabled", `model: this key may generate with ${models.join(", ")} only; use another key or model.`);
   };
 
   const plan = createPlanner(deps);
@@ -135,17 +108,6 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
     // The plan rejects a request that no route can run, with the reason.
     if (leastCredits === undefined) plan({ model, checked, measured: leastMeasured(model, checked), maxCostCredits, maxWaitMs });
     else if (availableCredits < leastCredits) tooLittle(`at least ${usd(leastCredits)}`, availableCredits);
-  };
-
-  /** The inputs to pin before the first attempt. @throws ApiError `invalid_input` for a file that is known to be too large */
-  const pinned = (model: Model, { raw }: CheckedInput, measured: readonly Measured[]): PinRequest[] => {
-    if (deps.pins.isTrusting || measured.length === 0) return [];
-    const pins = pinsOf(model, raw, measured);
-    const { mostBytes } = deps.pins;
-    for (const { field, bytes = 0 } of measured)
-      if (bytes > mostBytes && pins.some((pin) => pin.field === field))
-        refuse("invalid_input", `${field}: the file has ${bytes} bytes; at most ${mostBytes} are taken (media.pin_bytes)`);
-    return pins;
   };
 
   type Priced = { plan: Plan; ordered: Ordered; pins: readonly PinRequest[]; files: FilesByLink };
@@ -188,27 +150,16 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
 
   return async (order, presence) => {
     try {
-      const admission = deps.admission();
-      if (admission !== "open") refuse(admission, CLOSED[admission]);
-      requireAllowedModel(order);
-      const model = runnableModel(deps, order);
-      const checked = checkInput(model, order.input, deps.allowsHost, deps.ownFiles.isOwn);
-      let measured: Measured[] = [];
-      let files: FilesByLink = new Map();
+      const { model, checked } = checkRequest(deps, order);
+      let opened: OpenedInputs = { measured: [], files: new Map() };
       if (checked.links.length > 0) {
         const before = await stored(order);
         if (before) return before;
         await requireCreditsAndLimits(order, model, checked);
-        files = await findOwnFiles(checked.links, order.caller, deps.ownFiles.find);
-        const reading = { measure: deps.measure, openStored: deps.ownFiles.open };
-        measured = await measureInputs(reading, checked.links, String(order.caller.accountSeq), files);
+        opened = await openInputs(deps, checked.links, order.caller);
       }
-      checkMeasured(model, checked, measured);
-      const pins = pinned(
-        model,
-        checked,
-        measured.filter(({ url }) => !files.has(url)),
-      );
+      const { measured, files } = opened;
+      const pins = checkMedia(deps, model, checked, { measured, files });
       const { maxCostCredits, maxWaitMs } = order;
       const { plan: planned, ordered } = plan({ model, checked, measured, maxCostCredits, maxWaitMs });
       for (const route of planned.skipped) deps.skipped(model.id, route);
@@ -220,7 +171,7 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
       return answer(outcome, planned.reservedCredits);
     } catch (caught) {
       // A full disk is the only commit error that is certain: nothing was written.
-      const fault = caught instanceof StoreFull ? new ApiError("busy", CLOSED.busy) : caught;
+      const fault = caught instanceof StoreFull ? new ApiError("busy", OVERLOADED) : caught;
       const before = fault instanceof ApiError ? await stored(order) : undefined;
       if (before) return before;
       throw fault;

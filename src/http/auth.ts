@@ -42,6 +42,12 @@ export type AuthenticatedHandler = (
   params: PathParams,
 ) => Response | Promise<Response>;
 
+/** Endpoints about the whole account need a key without limits and models. @throws ApiError `generation_not_enabled` */
+export const requireUnlimitedKey = ({ isLimited }: Pick<Caller, "isLimited">): void => {
+  if (isLimited)
+    refuse("generation_not_enabled", "This key has spend limits or a model allowlist; use a key of the account without them.");
+};
+
 export type AuthenticateDeps = {
   reads: Pick<StoreReads, "callerByKeyHash">;
   clock: Clock;

@@ -14,3 +14,10 @@ export const addLogContext = (request: Request, more: RequestLogContext): void =
 };
 
 export const logContextOf = (request: Request): RequestLogContext => trails.get(request) ?? NONE;
+
+const waited = new WeakMap<Request, number>();
+/** Notes how long a request waited for the end of a generation, ms. It is no part of the duration of the request in metrics. */
+export const addWaitedMs = (request: Request, ms: number): void => {
+  waited.set(request, ms);
+};
+export const waitedMsOf = (request: Request): number => waited.get(request) ?? 0;

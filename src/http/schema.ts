@@ -1,7 +1,14 @@
 // TypeBox schemas of the public API: submissions and all responses.
 import { type TSchema, Type } from "@sinclair/typebox";
 import { API_ERRORS } from "../domain/api-errors.ts";
-import { GENERATION_ERROR_CODES, GENERATION_STATUSES, MEDIA_KINDS } from "../domain/types.ts";
+import {
+  GENERATION_ERROR_CODES,
+  GENERATION_STATUSES,
+  KEY_WINDOWS,
+  MEDIA_KINDS,
+  SKIP_REASONS,
+  TRANSFER_KINDS,
+} from "../domain/types.ts";
 
 const oneOf = (values: readonly string[], description: string) =>
   Type.Union(
@@ -171,3 +178,121 @@ export const ModelEntryObject = Type.Object({
 });
 /** §4.5. */
 export const ModelList = Type.Object({ object: Type.Literal("list"), data: Type.Array(ModelEntryObject) });
+
+/** A page of generations, newest first. */
+export const GenerationList = Type.Object(
+  {
+    object: Type.Literal("list"),
+    data: Type.Array(Generation),
+    has_more: Type.Boolean({ description: "Another page may follow." }),
+    next: orNull(Type.String({ description: "The `after` of the next page; null at the end." })),
+  },
+  { additionalProperties: false },
+);
+
+/** A quote: prices and plan of a request that is not submitted. */
+export const QuoteObject = Type.Object(
+  {
+    object: Type.Literal("quote"),
+    quoted_usd: dollars("Price on the route that is tried first."),
+    reserved_usd: dollars("Credits that a submission would hold."),
+    routes: Type.Integer({ minimum: 1, description: "Number of planned routes." }),
+    expected_s: Type.Integer({ minimum: 0, description: "Expected duration on the route that is tried first, in seconds." }),
+    skipped: Type.Array(
+      Type.Object(
+        {
+          reason: oneOf(SKIP_REASONS, "Why the routes are not planned."),
+          routes: Type.Integer({ minimum: 1, description: "Number of routes." }),
+        },
+        { additionalProperties: false },
+      ),
+      { description: "Routes of the model that are not planned, counted by reason." },
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** The balance of the account, and the limits of the key. */
+export const BalanceObject = Type.Object(
+  {
+    object: Type.Literal("balance"),
+    balance_usd: dollars("Available and held credits."),
+    held_usd: dollars("Credits held for generations in progress."),
+    available_usd: dollars("Credits that new generations can hold."),
+    owed_usd: dollars("Open debt. While it is above 0, submissions are rejected."),
+    limits: Type.Array(
+      Type.Object(
+        {
+          window: oneOf(KEY_WINDOWS, "UTC day, week from Monday, or month."),
+          limit_usd: dollars("The limit."),
+          spent_usd: dollars("Spent or held in the window, also by keys that this key replaces."),
+          left_usd: dollars("What the key may still spend in the window."),
+          resets_at: dateTime("End of the window, UTC."),
+        },
+        { additionalProperties: false },
+      ),
+      { description: "Limits of the key of the request; empty without limits." },
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const usageSums = {
+  generations: Type.Integer({ minimum: 0, description: "Generations that ended." }),
+  succeeded: Type.Integer({ minimum: 0 }),
+  failed: Type.Integer({ minimum: 0 }),
+  charged_usd: dollars("Sum of the charges."),
+  median_wait_s: orNull(Type.Number({ minimum: 0, description: "Median time from submission to success, seconds." })),
+};
+/** Usage of the account. */
+export const UsageObject = Type.Object(
+  {
+    object: Type.Literal("usage"),
+    from: Type.String({ format: "date", description: "First day, UTC." }),
+    to: Type.String({ format: "date", description: "Last day, UTC." }),
+    group_by: oneOf(["day", "model", "key"], "The grouping of `data`."),
+    total: Type.Object(usageSums, { additionalProperties: false }),
+    data: Type.Array(
+      Type.Object(
+        {
+          day: Type.Optional(Type.String({ format: "date" })),
+          model: Type.Optional(Type.String()),
+          key: Type.Optional(Type.String({ description: "The id of a key." })),
+          name: Type.Optional(Type.String({ description: "The name of the key." })),
+          ...usageSums,
+        },
+        { additionalProperties: false },
+      ),
+      { description: "One item for each day of the range, or for each model or key with usage, by charge." },
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** A transfer of the account's ledger. */
+export const LedgerEntry = Type.Object(
+  {
+    number: Type.Integer({ minimum: 1, description: "Numbers the transfers of the account without a gap." }),
+    kind: oneOf(TRANSFER_KINDS, "A hold and its release move credits within the balance."),
+    amount_usd: dollars("Amount of the transfer."),
+    change_usd: Type.Number({ description: "Change of the balance." }),
+    balance_usd: dollars("Balance after it."),
+    available_usd: dollars("Available credits after it."),
+    held_usd: dollars("Held credits after it."),
+    generation: orNull(Type.String({ description: "The id of the generation." })),
+    purchase: orNull(Type.String({ description: "The id of the purchase." })),
+    note: orNull(Type.String()),
+    created_at: dateTime("UTC."),
+  },
+  { additionalProperties: false },
+);
+/** A page of the ledger, newest first. */
+export const LedgerList = Type.Object(
+  {
+    object: Type.Literal("list"),
+    data: Type.Array(LedgerEntry),
+    has_more: Type.Boolean({ description: "Another page may follow." }),
+    next: orNull(Type.String({ description: "The `after` of the next page; null at the end." })),
+  },
+  { additionalProperties: false },
+);

@@ -9,24 +9,32 @@ import type { Files } from "../files/port.ts";
 import type { InputLinks } from "../files/signed-input-links.ts";
 import type { Links } from "../files/signed-links.ts";
 import type { Cancel } from "../generations/cancel.ts";
+import type { ListGenerations } from "../generations/list.ts";
+import type { Quote } from "../generations/quote.ts";
 import type { Submit } from "../generations/submit.ts";
+import type { WaitForEnd } from "../generations/waiters.ts";
 import type { Log } from "../logging/events.ts";
 import type { Callbacks } from "../providers/callback-urls.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { UploadService } from "../uploads/upload-service.ts";
 import { KeyGuard } from "./auth.ts";
 import { hostFault } from "./client-address.ts";
+import { type BalanceReads, balance } from "./endpoints/balance.ts";
 import { cancellation } from "./endpoints/cancel.ts";
 import { content, storedResultsOf } from "./endpoints/content.ts";
 import { filePreflight, linkedFile } from "./endpoints/file-links.ts";
 import { createFile, deleteFile, fileContent, listFiles, readFile } from "./endpoints/files.ts";
+import { generationList } from "./endpoints/generation-list.ts";
 import { poll, type RecentReads, submission } from "./endpoints/generations.ts";
 import { aliveness, type Readiness, readinessAnswer } from "./endpoints/health.ts";
+import { type LedgerDeps, ledger } from "./endpoints/ledger.ts";
 import { metricsAnswer } from "./endpoints/metrics.ts";
-import { type Models, modelList } from "./endpoints/models.ts";
+import { type InputSchemaOf, type Models, modelById, modelList, modelSchema } from "./endpoints/models.ts";
 import { type HandlePaymentEvent, webhook } from "./endpoints/payment-webhook.ts";
 import { type LinkedInputDeps, linkedInput } from "./endpoints/pinned-inputs.ts";
 import { type CallbackReceived, callback } from "./endpoints/provider-callbacks.ts";
+import { quoteRequest } from "./endpoints/quotes.ts";
+import { type UsageDeps, usage } from "./endpoints/usage.ts";
 import { answerFault } from "./errors.ts";
 import { watchDescriptors } from "./file-descriptors.ts";
 import { openListener } from "./listener.ts";
@@ -34,7 +42,7 @@ import { openApiDocument } from "./openapi/document.ts";
 import { type PagesOpen, pagesOf } from "./pages/routes.ts";
 import { createProxies } from "./proxies.ts";
 import { RateLimiter, type SharedRateLimit } from "./rate-limit.ts";
-import { addLogContext, logContextOf } from "./request-log-context.ts";
+import { addLogContext, logContextOf, waitedMsOf } from "./request-log-context.ts";
 import type { LinkTo } from "./resource.ts";
 import {
   type Answer,
@@ -52,10 +60,20 @@ export type HttpDeps = {
   settings: Settings;
   clock: Clock;
   log: Log;
-  reads: Pick<StoreReads, "callerByKeyHash" | "generationBySeq" | "pinsOf" | "inputFilesOf" | "uploadedFile"> & RecentReads;
+  reads: Pick<StoreReads, "callerByKeyHash" | "generationBySeq" | "pinsOf" | "inputFilesOf" | "uploadedFile"> &
+    RecentReads &
+    BalanceReads &
+    UsageDeps["reads"] &
+    LedgerDeps["reads"];
+  cursors: LedgerDeps["cursors"];
+  rollUpUsage: UsageDeps["rollUpUsage"];
   submit: Submit;
   cancel: Cancel;
+  quote: Quote;
+  list: ListGenerations;
+  waitForEnd: WaitForEnd;
   models: Models;
+  inputSchemaOf: InputSchemaOf;
   files: Files;
   links: Links;
   /** Uploaded files of accounts, and the storage of their bytes. */
@@ -112,25 +130,29 @@ export type Route = { path: string; answers: Partial<Record<Method, Answer>> };
  */
 const RUNTIME_BODY_BYTES = 2 ** 34;
 const OPENAPI_MAX_AGE_S = 300;
+/** The longest idle timeout that the runtime takes, s. */
+const MAX_IDLE_S = 255;
 
-/** What the runtime knows of a request. */
-export type RequestDeps = {
+/** What endpoints need of the connection of a request. */
+type Connections = {
+  /** The address of the peer; undefined if unknown. */
   peerOf: (request: Request) => string | undefined;
-  /** Disables the idle timeout of its connection. */
-  keepOpen: (request: Request) => void;
+  /** Sets the idle timeout of a response that is not sent yet, s. */
+  keepOpen: (request: Request, seconds: number) => void;
+  /** Disables the idle timeout of a request whose body arrives slowly. */
+  disableTimeout: (request: Request) => void;
 };
+const NO_CONNECTIONS: Connections = { peerOf: () => undefined, keepOpen: () => undefined, disableTimeout: () => undefined };
 
 /** The table of all API endpoints. Parameters are written `:name`. */
-export const routesOf = (
-  deps: HttpDeps,
-  guard: KeyGuard,
-  { peerOf, keepOpen }: RequestDeps = { peerOf: () => undefined, keepOpen: () => undefined },
-): Route[] => {
+export const routesOf = (deps: HttpDeps, guard: KeyGuard, connections: Connections = NO_CONNECTIONS): Route[] => {
   const { reads, files, links, log, clock, storeOpen } = deps;
+  const { peerOf, keepOpen, disableTimeout } = connections;
   const uploaded = { uploads: deps.uploads, storage: deps.uploadedFiles, links, log };
+  const waiting = { waitForEnd: deps.waitForEnd, keepOpen };
   const linkTo: LinkTo = (id, n) => links.sign(id, n);
   const results = storedResultsOf(files, deps, deps.settings.limits.file_retention_s);
-  const list = modelList(deps.models);
+  const allModels = modelList(deps.models);
   let printed: PublicJson | undefined;
   const document: Answer = (request, requestId) => {
     printed ??= publicJson(openApiDocument(), OPENAPI_MAX_AGE_S);
@@ -139,14 +161,17 @@ export const routesOf = (
   return [
     {
       path: "/v1/generations",
-      answers: { POST: guard.keyed("generate", submission(deps, linkTo)) },
+      answers: {
+        POST: guard.keyed("generate", submission(deps, linkTo, waiting)),
+        GET: guard.keyed("read", generationList(deps.list, linkTo)),
+      },
     },
     {
       path: "/v1/generations/:id",
       answers: {
         GET: guard.keyed(
           "read",
-          poll(reads, linkTo, () => links.age()),
+          poll(reads, linkTo, () => links.age(), waiting),
         ),
       },
     },
@@ -157,7 +182,7 @@ export const routesOf = (
       path: "/v1/files",
       answers: {
         GET: guard.keyed("read", listFiles(uploaded)),
-        POST: guard.keyed("generate", createFile(uploaded, keepOpen)),
+        POST: guard.keyed("generate", createFile(uploaded, disableTimeout)),
       },
     },
     {
@@ -168,8 +193,14 @@ export const routesOf = (
       },
     },
     { path: "/v1/files/:id/content", answers: { GET: guard.keyed("read", fileContent(uploaded)) } },
-    { path: "/v1/models", answers: { GET: list, OPTIONS: answerPreflight } },
-    { path: "/models.json", answers: { GET: list, OPTIONS: answerPreflight } },
+    { path: "/v1/models", answers: { GET: allModels, OPTIONS: answerPreflight } },
+    { path: "/v1/models/:id", answers: { GET: modelById(deps.models, deps.inputSchemaOf), OPTIONS: answerPreflight } },
+    { path: "/v1/models/:id/schema", answers: { GET: modelSchema(deps.inputSchemaOf), OPTIONS: answerPreflight } },
+    { path: "/v1/quotes", answers: { POST: guard.keyed("read", quoteRequest(deps.quote)) } },
+    { path: "/v1/balance", answers: { GET: guard.keyed("read", balance(deps)) } },
+    { path: "/v1/usage", answers: { GET: guard.keyed("read", usage(deps)) } },
+    { path: "/v1/ledger", answers: { GET: guard.keyed("read", ledger(deps)) } },
+    { path: "/models.json", answers: { GET: allModels, OPTIONS: answerPreflight } },
     { path: "/openapi.json", answers: { GET: document, OPTIONS: answerPreflight } },
     {
       path: "/files/:id/:n",
@@ -222,9 +253,9 @@ const entrance = (
     if (isLogged) addLogContext(request, { error_code: fault instanceof ApiError ? fault.code : "server_error" });
     return answerFault(fault, requestId, log, request.method, route);
   };
-  const finishResponse = (request: Request, requestId: string, startedMs: number, response: Response): Response => {
+  const finishResponse = (request: Request, requestId: string, startedMs: number, response: Response, waitedMs = 0): Response => {
     const durMs = performance.now() - startedMs;
-    see(request, requestId, response, durMs);
+    see(request, requestId, response, durMs - waitedMs);
     if (isLogged) {
       const trail = logContextOf(request);
       const address = trail?.address ?? deps.addressOf(request);
@@ -247,7 +278,7 @@ const entrance = (
     }
     if (!(response instanceof Promise)) return finishResponse(request, requestId, startedMs, response);
     return response.then(
-      (made) => finishResponse(request, requestId, startedMs, made),
+      (made) => finishResponse(request, requestId, startedMs, made, waitedMsOf(request)),
       (fault: unknown) => finishResponse(request, requestId, startedMs, failed(fault, request, requestId)),
     );
   };
@@ -297,8 +328,11 @@ export const createHttpServer = (deps: HttpDeps): Http => {
     );
     app.route(method, path, ({ request, params }) => enter(request, params ?? NO_PARAMS), { parse: "none" });
   };
-  const keepOpen = (request: Request) => app.server?.timeout(request, 0);
-  for (const route of routesOf(deps, guard, { peerOf, keepOpen })) {
+  const disableTimeout = (request: Request) => app.server?.timeout(request, 0);
+  // The timeout counts from the last byte, and the answer is written after the wait.
+  const keepOpen = (request: Request, seconds: number) =>
+    app.server?.timeout(request, Math.min(MAX_IDLE_S, seconds + settings.server.keep_alive_s));
+  for (const route of routesOf(deps, guard, { peerOf, keepOpen, disableTimeout })) {
     for (const [method, answer] of Object.entries(route.answers)) add(method, route.path, answer);
     add("ALL", route.path, wrongMethod(route));
   }
@@ -335,7 +369,7 @@ export const createHttpServer = (deps: HttpDeps): Http => {
     stop: (atMostMs = settings.server.drain_s * 1000) => listener.stop(atMostMs),
     handle: async (request) => app.handle(request),
     count: (caller) => rateLimiter.take(caller, clock.nowMs()),
-    keepOpen,
+    keepOpen: disableTimeout,
     callersChanged: () => guard.forget(),
     keyUse: guard,
   };

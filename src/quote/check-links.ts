@@ -25,3 +25,17 @@ export const linkFault = (link: unknown, allowsHost: AllowsHost): string | undef
   if (allowsHost(`${url.hostname}:${port}`)) return undefined;
   return url.protocol === "https:" ? `must use port 443, not ${port}` : "must be a public https URL, not http";
 };
+
+/** A character of a URL that `REWRITTEN` does not match, and one of its host, in the syntax that most engines share. */
+const KEPT = "\\s\\\\\\x00-\\x1f\\x7f-\\x9f";
+const HOST = `(?:\\[[0-9A-Fa-f:.]+\\]|[^${KEPT}@/?#:\\[\\]<>^|.](?:[^${KEPT}@/?#:\\[\\]<>^|]*[^${KEPT}@/?#:\\[\\]<>^|.])?)`;
+const REST = `(?:[/?#][^${KEPT}]*)?$`;
+
+/**
+ * The rules of `linkFault` as a pattern of a JSON Schema. A pattern cannot decide whether the name of a host is valid.
+ * @param hasAllowedHosts whether the operator allows any host; only then http and other ports can be valid
+ */
+export const linkPattern = (hasAllowedHosts: boolean): string =>
+  hasAllowedHosts
+    ? `^[Hh][Tt][Tt][Pp][Ss]?://(?::?@)?${HOST}(?::[0-9]{0,5})?${REST}`
+    : `^[Hh][Tt][Tt][Pp][Ss]://(?::?@)?${HOST}(?::(?:0*443)?)?${REST}`;

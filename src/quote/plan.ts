@@ -33,7 +33,15 @@ export type PlanRequest = {
 };
 
 /** A route of the model with its verdict: `planned`, or the reason why it was left out. */
-export type ConsideredRoute = { routeId: string; priceCredits: Credits | null; expectedMs: number; verdict: string };
+export type ConsideredRoute = {
+  routeId: string;
+  priceCredits: Credits | null;
+  expectedMs: number;
+  /** The filter that left it out; null if it is planned. */
+  stoppedBy: Filter | null;
+  /** In plain words. */
+  verdict: string;
+};
 
 /** A route that the caller's limits left out of a plan: `max_cost_usd` or `max_wait_s`. */
 export type SkippedRoute = { routeId: string; outcome: "skipped_cost" | "skipped_wait" };
@@ -53,7 +61,7 @@ export type Explanation = { considered: ConsideredRoute[] } & ({ plan: Plan } | 
 
 /** The filters in their order. A route takes the name of the first filter that it fails. */
 const FILTERS = ["unconfigured", "unable", "dear", "slow", "down"] as const;
-type Filter = (typeof FILTERS)[number];
+export type Filter = (typeof FILTERS)[number];
 
 /**
  * What a filter needs to know of a route, and the filter that stopped it. `lacks`: what a route that stopped at `unable` cannot
@@ -79,8 +87,8 @@ export const makePlan = (request: PlanRequest): Plan => planOf(request, candidat
 export const explainPlan = (request: PlanRequest): Explanation => {
   const candidates = candidatesOf(request);
   const considered = candidates.map((candidate): ConsideredRoute => {
-    const { route, priceCredits, expectedMs } = candidate;
-    return { routeId: route.id, priceCredits, expectedMs, verdict: verdictOf(candidate) };
+    const { route, priceCredits, expectedMs, stoppedBy } = candidate;
+    return { routeId: route.id, priceCredits, expectedMs, stoppedBy, verdict: verdictOf(candidate) };
   });
   try {
     return { considered, plan: planOf(request, candidates) };

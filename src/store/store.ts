@@ -193,6 +193,10 @@ export type GenerationsQuery = {
   keyId: string | null;
   /** `next` of the previous step; null at the beginning. */
   from: number | null;
+  /** The row number of the generation after which the list begins, if `from` is null. */
+  afterSeq?: number;
+  /** False if the excerpts of the prompts are not read; they are null then. */
+  withPrompts?: boolean;
   /** Maximum number of results, and in `looks` the maximum number of rows to read for them. */
   limit: number;
   maxExamined: number;
@@ -258,6 +262,8 @@ export interface StoreReads extends FileReads, PurchaseReads, UploadReads, UserR
   keys(accountId?: string): Promise<KeyRow[]>;
   /** By key id, for one account or all. */
   keySpend(nowMs: number, accountId?: string): Promise<Map<string, KeySpend>>;
+  /** Spending of one key in the current windows, as in `keySpend`; null without limits. */
+  keyWindows(keyId: string, nowMs: number): Promise<KeySpend["windows"]>;
   /** Usage of generations that ended from `fromDay` to `toDay`, both inclusive, as far as it is rolled up. */
   usage(query: { fromDay: number; toDay: number; accountId: string | null; by: UsageGrouping }): Promise<UsageRow[]>;
   /** Number of transfers that are not rolled up yet. */
@@ -274,6 +280,8 @@ export interface StoreReads extends FileReads, PurchaseReads, UploadReads, UserR
   ledgerTotals(before: LedgerCheckpoint, limit: number): Promise<LedgerTotals>;
   /** One step through a list of generations, newest first. `looks` bounds its cost for any number of rows. */
   generationsStep(query: GenerationsQuery): Promise<GenerationsStep>;
+  /** Row numbers of those of some generations that have ended. */
+  endedAmong(seqs: readonly number[]): Promise<number[]>;
   /** A generation by id for any account; for the operator. */
   findGeneration(
     id: string,

@@ -217,7 +217,7 @@ describe("request errors (§4)", () => {
     for (const path of ["/", "/v1", "/v1/generations/", "/v2/models", "/v1/generations/x/content/2/3"])
       expectNo(await request("GET", path), "not_found");
     for (const [method, path, allow] of [
-      ["GET", "/v1/generations", "POST"],
+      ["DELETE", "/v1/generations", "POST, GET, HEAD"],
       ["DELETE", "/v1/generations/gen_x", "GET, HEAD"],
       ["POST", "/v1/models", "GET, HEAD, OPTIONS"],
     ] as const) {

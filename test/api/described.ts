@@ -3,17 +3,31 @@ import { FormatRegistry, type TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import type { Json, JsonObject } from "../../src/domain/types.ts";
 import { openApiDocument } from "../../src/http/openapi/document.ts";
-import { ErrorBody, Generation, ModelList } from "../../src/http/schema.ts";
+import {
+  BalanceObject,
+  ErrorBody,
+  Generation,
+  GenerationList,
+  LedgerList,
+  ModelEntryObject,
+  ModelList,
+  QuoteObject,
+  UsageObject,
+} from "../../src/http/schema.ts";
 import type { ReceivedResponse } from "../harness.ts";
 
 FormatRegistry.Set(
   "date-time",
   (text) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) && !Number.isNaN(Date.parse(text)),
 );
+FormatRegistry.Set("date", (text) => /^\d{4}-\d\d-\d\d$/.test(text));
 FormatRegistry.Set("uri", (text) => URL.canParse(text));
 
 /** The schemas by their names in the document. */
-const SCHEMAS: Readonly<Record<string, TSchema>> = { Generation, ModelList, Error: ErrorBody };
+const SCHEMAS: Readonly<Record<string, TSchema>> = {
+  ...{ Generation, GenerationList, ModelList, LedgerList, Error: ErrorBody },
+  ...{ ModelEntry: ModelEntryObject, Quote: QuoteObject, Balance: BalanceObject, Usage: UsageObject },
+};
 
 /** Headers of HTTP itself, which the document does not list. */
 const OF_HTTP = new Set(["content-type", "content-length", "date", "connection", "keep-alive", "transfer-encoding"]);

@@ -1,7 +1,7 @@
 // The ledger in the console: order, running balance, filters, pages, and CSV without formulas.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { LedgerPage } from "../../src/console/credits-dto.ts";
-import { csvRow } from "../../src/console/csv.ts";
+import { csvRow } from "../../src/reports/csv.ts";
 import { type Harness, openHarness } from "../harness.ts";
 import { type Account, NOW_MS, openAccount, succeed } from "../store/fixture.ts";
 import { buy } from "../store/purchases.ts";

@@ -1,9 +1,9 @@
 // Usage and keys in the console: every day of a range, names, order by charge, and consistent CSV.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { KeyView, UsageDto } from "../../src/console/keys-dto.ts";
-import { dayOfText, dayText } from "../../src/console/usage.ts";
 import { DAY_MS, dayOf } from "../../src/domain/calendar.ts";
 import { hashApiKey, newApiKey, newId } from "../../src/domain/ids.ts";
+import { dayOfText, dayText } from "../../src/reports/usage.ts";
 import { testClock } from "../clock.ts";
 import { type Harness, openHarness } from "../harness.ts";
 import { type Account, admit, NOW_MS, openAccount, releasedMutation, submittedAt, succeed } from "../store/fixture.ts";

@@ -6,6 +6,7 @@ import type { ModelEntry } from "../../catalogue/public-model.ts";
 import { readSettings } from "../../src/config/load.ts";
 import { refuse } from "../../src/domain/api-errors.ts";
 import type { Clock } from "../../src/domain/clock.ts";
+import { createCursors } from "../../src/domain/cursors.ts";
 import { generationId, hashApiKey, newApiKey } from "../../src/domain/ids.ts";
 import type { Caller, GenerationRecord } from "../../src/domain/types.ts";
 import { createInputCopies } from "../../src/files/input-copies.ts";
@@ -17,10 +18,22 @@ import type { Submit, SubmitRequest } from "../../src/generations/submit.ts";
 import { createHttpServer, type Http } from "../../src/http/server.ts";
 import type { EventFields, EventName } from "../../src/logging/events.ts";
 import { createCallbackUrls } from "../../src/providers/callback-urls.ts";
+import type { AccountRow, TransferRow } from "../../src/store/store.ts";
 import { newGenerationSeq } from "../new-generation.ts";
 import { type MemoryUploads, memoryUploads } from "./memory-uploads.ts";
 
 export const START_MS = Date.UTC(2026, 9, 19, 12);
+
+const ACCOUNT: AccountRow = {
+  ...{ seq: 1, id: "acc_1", name: "Ada", paused: false, createdAtMs: START_MS },
+  ...{ availableCredits: 50, heldCredits: 45, chargedCredits: 0, owedCredits: 0 },
+  ...{ inProgress: 1, burstPerS: null, inProgressLimit: null },
+};
+const TRANSFER: TransferRow = {
+  ...{ seq: 1, accountId: "acc_1", chainSeq: 1, kind: "topup", credits: 95, from: "funding", to: "available" },
+  ...{ generationId: null, attemptN: null, requestId: null, note: "pack", availableAfter: 95, heldAfter: 0 },
+  ...{ hash: "a".repeat(64), atMs: START_MS },
+};
 
 export type Harness = {
   url: string;
@@ -145,14 +158,41 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
       pinsOf: async () => [],
       inputFilesOf: async () => [],
       uploadedFile: async (id) => uploads.any(id),
+      account: async () => ACCOUNT,
+      key: async () => undefined,
+      keyWindows: async () => null,
+      keys: async () => [],
+      accounts: async () => [],
+      usage: async () => [],
+      transfers: async () => [TRANSFER],
+      purchasesOfTransfers: async () => new Map(),
     },
+    cursors: createCursors("ef".repeat(32)),
+    rollUpUsage: async () => undefined,
     submit: async (order, presence) => {
       orders.push(order);
       if (submit) return submit(order, presence);
       if (order.model === "unknown") refuse("model_not_available", "model: is not available");
       return { record: addRecord({ accountSeq: order.caller.accountSeq, model: order.model }), replayed: false };
     },
+    quote: async ({ model }) => {
+      if (model === "unknown") refuse("model_not_available", "model: is not available");
+      return {
+        quotedCredits: 29,
+        reservedCredits: 45,
+        routes: 2,
+        expectedMs: 59_400,
+        skipped: [{ reason: "unavailable", routes: 1 }],
+      };
+    },
+    list: async ({ caller, limit, after }) => {
+      if (after === "unknown") refuse("invalid_request", "after: is not a cursor");
+      const own = [...records.values()].filter(({ accountSeq }) => accountSeq === caller.accountSeq).slice(0, limit);
+      return { records: own, next: own.at(-1)?.id ?? null };
+    },
+    waitForEnd: async (record) => ({ record, isHonoured: true }),
     models: () => models,
+    inputSchemaOf: (id) => (["down", ...models.entries.map((entry) => entry.id)].includes(id) ? { type: "object" } : undefined),
     files,
     callbacks: createCallbackUrls({ secretHex: "ab".repeat(32), publicUrl: "" }),
     webhook: null,

@@ -21,8 +21,7 @@ test("a start that migrates the schema logs one line with both versions and the 
   const [, last] = FORMER;
   const dir = formerDirectory(last);
   const path = join(dir, "genrouter.db");
-  const newest = SCHEMA_VERSION;
-  const converted = MIGRATIONS[0]?.version ?? 0;
+  const [newest, first] = [SCHEMA_VERSION, MIGRATIONS[0]?.version];
   const serve = () => start([...PROGRAM, "serve", "--simulate", "--port", "0", "--data", dir], {});
   const node = serve();
   await node.hears(/^url /m);
@@ -30,12 +29,12 @@ test("a start that migrates the schema logs one line with both versions and the 
   await node.ended;
   const lines = node.output().match(/^.*"schema migrated".*$/gm) ?? [];
   expect(lines).toHaveLength(1);
-  expect(lines[0]).toContain(`from schema ${last.sqlite} to ${newest}; the copy made before is ${path}.before-${converted}`);
+  expect(lines[0]).toContain(`from schema ${last.sqlite} to ${newest}; the copy made before is ${path}.before-${first}`);
   has(
     await doctor(dir, {}),
     "copies",
     "ok",
-    new RegExp(`genrouter\\.db\\.before-${converted}, [\\d.]+ \\w+, made .* can be deleted`),
+    new RegExp(`genrouter\\.db\\.before-${first}, [\\d.]+ \\w+, made .* can be deleted`),
   );
   const again = serve();
   await again.hears(/^url /m);

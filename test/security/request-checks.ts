@@ -9,6 +9,7 @@ const BODY = "http-unit/body.test.ts";
 const CODES = "api/codes.test.ts";
 const LINKS = "files/links.test.ts";
 const ISOLATION = "security/isolation.test.ts";
+const LIST = "api/generation-list.test.ts";
 
 export const REQUEST_CHECKS: readonly Line[] = [
   {
@@ -87,6 +88,32 @@ export const REQUEST_CHECKS: readonly Line[] = [
     line: "no difference in time",
     instead: "tested by equal store reads in equal order, not by time",
     held: [[ISOLATION, "costs the same single store read"]],
+  },
+  {
+    area: "isolation",
+    line: "a list contains generations of the account only, of a limited key its own only",
+    held: [
+      [LIST, "lists the generations of the account as polls show them"],
+      [LIST, "lists for a key with limits or models only what the key made"],
+    ],
+  },
+  {
+    area: "isolation",
+    line: "a cursor that is made up, foreign or of another list: 400 with one message",
+    held: [
+      [LIST, "a cursor that is not of the list is 400"],
+      ["api/account.test.ts", "rejects a cursor that was made up, of another account, or of other filters"],
+    ],
+  },
+  {
+    area: "isolation",
+    line: "usage and ledger with a limited key: 403",
+    held: [["api/account.test.ts", "usage and ledger are 403 for a key with limits or models"]],
+  },
+  {
+    area: "isolation",
+    line: "a quote names no route and no provider",
+    held: [["api/quotes.test.ts", "counts the routes that are not planned by reason"]],
   },
 
   {

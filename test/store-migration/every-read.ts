@@ -75,6 +75,11 @@ const ASKED: Asked = {
     ),
   keys: (reads) => reads.keys(),
   keySpend: (reads) => reads.keySpend(NOW_MS + 5000),
+  keyWindows: async (reads) =>
+    each(
+      (await reads.keys()).map(({ id }) => id),
+      (id) => reads.keyWindows(id, NOW_MS + 5000),
+    ),
   usage: (reads) =>
     each(["day", "model", "account", "key"] as const, (by) => reads.usage({ fromDay: 0, toDay: 99_999, accountId: null, by })),
   usageBehind: (reads) => reads.usageBehind(),
@@ -84,6 +89,7 @@ const ASKED: Asked = {
   ledgerTotals: (reads) => reads.ledgerTotals({ upToSeq: 0, putCredits: 0, capturedCredits: 0 }, MANY),
   keptFiles: (reads) => reads.keptFiles({ expireAtMs: 0, seq: 0 }, MANY),
   generationsStep: (reads) => reads.generationsStep({ ...ALL, limit: MANY, maxExamined: MANY }),
+  endedAmong: (reads, { seqs }) => reads.endedAmong(seqs),
   findGeneration: (reads, { ids }) => each(ids, (id) => reads.findGeneration(id)),
   lastSeenMs: (reads) => reads.lastSeenMs(),
   restored: (reads) => reads.restored(),

@@ -6,6 +6,7 @@ import { admissionPromises } from "./contract/admission.ts";
 import { attemptPromises } from "./contract/attempts.ts";
 import { debtPromises } from "./contract/debts.ts";
 import { keyPromises } from "./contract/keys.ts";
+import { listPromises } from "./contract/lists.ts";
 import { purchasePromises } from "./contract/purchases.ts";
 import { stepPromises } from "./contract/steps.ts";
 import { uploadPromises } from "./contract/uploads.ts";
@@ -53,6 +54,7 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
     adminPromises(stage);
     keyPromises(stage);
     usagePromises(stage);
+    listPromises(stage);
     purchasePromises(stage);
     debtPromises(stage);
     userPromises(stage);

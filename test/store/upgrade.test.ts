@@ -18,9 +18,8 @@ afterAll(dropDirs);
 const [, LAST] = FORMER;
 const NEWEST = SCHEMA_VERSION;
 const BEFORE = LAST.sqlite;
-/** The first step of a conversion; a copy has its number. */
-const [{ version: CONVERTED } = { version: 0 }] = MIGRATIONS;
-const COPY = `genrouter.db.before-${CONVERTED}`;
+/** A copy has the version of the first step that it was made before. */
+const COPY = `genrouter.db.before-${MIGRATIONS[0]?.version}`;
 
 const objects = (db: Database) =>
   db.query<{ name: string; sql: string | null }, []>("SELECT name, sql FROM sqlite_schema ORDER BY name").all();

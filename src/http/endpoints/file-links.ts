@@ -5,6 +5,7 @@ import type { Clock } from "../../domain/clock.ts";
 import { seqOfGenerationId } from "../../domain/ids.ts";
 import type { Links } from "../../files/signed-links.ts";
 import type { StoreReads } from "../../store/store.ts";
+import { queryOf } from "../query.ts";
 import { type Answer, type PathParams, preflight } from "../response.ts";
 import { answerFile, type StoredResults } from "./content.ts";
 import { answerUpload, type FilesDeps } from "./files.ts";
@@ -19,12 +20,6 @@ const UPLOAD = /^file_[0-9a-z]{1,76}$/;
  * `not_found`, not `unauthorized`, because no API key is at fault and a client must not replace its key.
  */
 const closed = (message: string) => refuse("not_found", message, { status: 403 });
-
-/** Parses the query alone. Over HTTP/1.0 without a Host the URL of the runtime has no origin and cannot be parsed. */
-const queryOf = (request: Request): URLSearchParams => {
-  const at = request.url.indexOf("?");
-  return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1));
-};
 
 /**
  * A valid link authorizes any reader, including pages of other sites, because no cookie or key is involved. Apart from public

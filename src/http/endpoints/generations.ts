@@ -8,6 +8,7 @@ import type { StoreReads } from "../../store/store.ts";
 import type { AuthenticatedHandler } from "../auth.ts";
 import { readBody } from "../body.ts";
 import { parseSubmission } from "../parse-submission.ts";
+import { preferredWaitS, type WaitingDeps, waitAsPreferred } from "../prefer.ts";
 import { addLogContext } from "../request-log-context.ts";
 import { type LinkTo, resourceJson } from "../resource.ts";
 import { answerJson, commonHeaders } from "../response.ts";
@@ -30,9 +31,9 @@ export const findGeneration = async (reads: Reads, id: string | undefined, calle
 };
 
 const ACCEPTED = commonHeaders({ "retry-after": FIRST_POLL_S });
-const answerAccepted = (json: string, id: string, requestId: string): Response => {
-  ACCEPTED.set("location", `/v1/generations/${id}`);
-  return answerJson(202, json, requestId, ACCEPTED);
+const answerAccepted = (json: string, id: string, requestId: string, headers = ACCEPTED): Response => {
+  headers.set("location", `/v1/generations/${id}`);
+  return answerJson(202, json, requestId, headers);
 };
 
 let turning: Promise<void> | undefined;
@@ -57,30 +58,38 @@ const nextTurn = (): Promise<void> => {
  */
 const presenceOf = (request: Request): Presence => ({ heard: nextTurn, isGone: () => request.signal.aborted });
 
+type SubmissionDeps = { submit: Submit; log: Log; settings: Pick<Settings, "log"> };
+
 /**
  * §4.1: returns 202 for a new generation, 200 for the generation that an earlier request with the same Idempotency-Key created.
+ * With `Prefer: wait`, the answer waits for the end of the generation, and its status stays the same.
  */
 export const submission =
-  (deps: { submit: Submit; log: Log; settings: Pick<Settings, "log"> }, linkTo: LinkTo): AuthenticatedHandler =>
+  ({ submit, log, settings }: SubmissionDeps, linkTo: LinkTo, waiting: WaitingDeps): AuthenticatedHandler =>
   async (request, requestId, caller) => {
     const bytes = await readBody(request);
     const order = parseSubmission(bytes, request, requestId, caller);
-    const { submit, log, settings } = deps;
     if (settings.log.prompts)
       log("input measured", { request_id: requestId, model: order.model, input: JSON.stringify(order.input) });
     const { record, replayed } = await submit(order, presenceOf(request));
     addLogContext(request, { generation_id: record.id });
-    const json = resourceJson(record, linkTo);
-    if (!replayed) return answerAccepted(json, record.id, requestId);
-    log("submission replayed", { request_id: requestId, generation_id: record.id });
-    return answerJson(200, json, requestId);
+    if (replayed) log("submission replayed", { request_id: requestId, generation_id: record.id });
+    const waitS = preferredWaitS(request);
+    if (waitS === null) {
+      const json = resourceJson(record, linkTo);
+      return replayed ? answerJson(200, json, requestId) : answerAccepted(json, record.id, requestId);
+    }
+    const { record: latest, headers } = await waitAsPreferred(waiting, request, record, waitS);
+    const json = resourceJson(latest, linkTo);
+    if (replayed) return answerJson(200, json, requestId, commonHeaders(headers));
+    return answerAccepted(json, record.id, requestId, commonHeaders({ "retry-after": FIRST_POLL_S, ...headers }));
   };
 
 /**
  * §4.2. Reads the record and writes nothing. The response for a record in memory is serialized once and sent without a turn of
  * the event loop.
  */
-export const poll = (reads: RecentReads, linkTo: LinkTo, linksAge: () => string): AuthenticatedHandler => {
+export const poll = (reads: RecentReads, linkTo: LinkTo, linksAge: () => string, waiting: WaitingDeps): AuthenticatedHandler => {
   const shown = (kept: CachedRecord): string => {
     const age = kept.record.status === "succeeded" ? linksAge() : "";
     if (kept.shown?.age === age) return kept.shown.json;
@@ -88,9 +97,22 @@ export const poll = (reads: RecentReads, linkTo: LinkTo, linksAge: () => string)
     kept.shown = { json, age };
     return json;
   };
-  return (_request, requestId, caller, params) => {
+  const afterWaiting = async (
+    request: Request,
+    requestId: string,
+    record: GenerationRecord,
+    waitS: number,
+  ): Promise<Response> => {
+    const { record: latest, headers } = await waitAsPreferred(waiting, request, record, waitS);
+    return answerJson(200, resourceJson(latest, linkTo), requestId, commonHeaders(headers));
+  };
+  return (request, requestId, caller, params) => {
     const kept = params.id === undefined ? undefined : reads.recent(params.id, caller.accountSeq);
-    if (kept) return answerJson(200, shown(kept), requestId);
-    return findGeneration(reads, params.id, caller).then((found) => answerJson(200, resourceJson(found, linkTo), requestId));
+    const waitS = preferredWaitS(request);
+    if (kept)
+      return waitS === null ? answerJson(200, shown(kept), requestId) : afterWaiting(request, requestId, kept.record, waitS);
+    return findGeneration(reads, params.id, caller).then((found) =>
+      waitS === null ? answerJson(200, resourceJson(found, linkTo), requestId) : afterWaiting(request, requestId, found, waitS),
+    );
   };
 };

@@ -18,6 +18,7 @@ export const HEADERS: JsonObject = {
   "X-Content-Type-Options": text("Always `nosniff`.", "nosniff"),
   "Retry-After": { description: "Seconds to wait before the next request.", schema: { type: "integer", minimum: 0 }, example: 2 },
   Location: text("Address of the generation, or of the file.", "/v1/generations/gen_0a1b2c"),
+  "Preference-Applied": text("The preference of the request that was applied; absent if none was.", "wait=30"),
   Allow: text("Methods that the path supports.", "GET, HEAD"),
   "WWW-Authenticate": text("How to authenticate.", 'Bearer realm="genrouter"'),
   Vary: text("Request headers that determine the response.", "Accept-Encoding"),

@@ -1,17 +1,23 @@
 // Builds the OpenAPI 3.1 document that is served at /openapi.json and committed as openapi.json.
 import { INTERFACE_VERSION, type JsonObject } from "../../domain/types.ts";
 import {
+  BalanceObject,
   CancelledGeneration,
   DeletedFile,
   ErrorBody,
   FileList,
   Generation,
+  GenerationList,
   GenerationRequest,
+  LedgerEntry,
+  LedgerList,
   ModelEntryObject,
   ModelList,
+  QuoteObject,
   UploadedFileObject,
+  UsageObject,
 } from "../schema.ts";
-import { HEADERS, plain, schemaRef } from "./components.ts";
+import { EXTENSION, HEADERS, plain, schemaRef } from "./components.ts";
 import { CommonInput, ExtendedInput } from "./input-schema.ts";
 import { openApiPaths } from "./paths.ts";
 
@@ -66,6 +72,7 @@ const PARAMETERS: JsonObject = {
     schema: { type: "string", maxLength: 80 },
   },
   Id: path("id", "The generation's id.", { type: "string", pattern: "^[A-Za-z0-9_-]{1,80}$" }),
+  ModelId: path("id", "The model's id.", { type: "string" }),
   Position: path("n", "Position in `output.urls`.", { type: "integer", minimum: 2, maximum: 99 }),
   FilePosition: path("n", "Position in `output.urls`; 1 for an uploaded file. It can end in the extension of the file.", {
     type: "string",
@@ -86,6 +93,14 @@ const PARAMETERS: JsonObject = {
     minLength: 1,
     maxLength: 120,
   }),
+  Prefer: {
+    ...header(
+      "Prefer",
+      "`wait=30` lets the response wait until the generation has ended, at most for this number of seconds and 60. The status stays the same. `Preference-Applied` is absent if the response did not wait because the account has 100 waiting requests or the service stops.",
+      { type: "string", examples: ["wait=30"] },
+    ),
+    ...EXTENSION,
+  },
   RequestId: header("X-Request-Id", "Id of the request. The response returns it, and the log of the service contains it.", {
     type: "string",
     pattern: "^[A-Za-z0-9_-]{1,80}$",
@@ -96,6 +111,12 @@ const PARAMETERS: JsonObject = {
   LinkKeyId: query("kid", "Id of the key that signed the link.", { type: "string" }),
   LinkSignature: query("sig", "Signature of the link.", { type: "string" }),
 };
+
+/** A list whose items are described by another schema. */
+const listOf = (list: JsonObject, item: string): JsonObject => ({
+  ...list,
+  properties: { ...(list.properties as JsonObject), data: { type: "array", items: schemaRef(item) } },
+});
 
 const schemas = (): JsonObject => {
   const request = plain(GenerationRequest);
@@ -128,6 +149,12 @@ const schemas = (): JsonObject => {
       ...plain(ModelList),
       properties: { object: { type: "string", const: "list" }, data: { type: "array", items: schemaRef("ModelEntry") } },
     },
+    GenerationList: listOf(plain(GenerationList), "Generation"),
+    Quote: plain(QuoteObject),
+    Balance: plain(BalanceObject),
+    Usage: plain(UsageObject),
+    LedgerEntry: plain(LedgerEntry),
+    LedgerList: listOf(plain(LedgerList), "LedgerEntry"),
     Health: {
       type: "object",
       properties: {
@@ -155,6 +182,7 @@ export const openApiDocument = (): JsonObject => ({
     { name: "generations", description: "Submit, poll and cancel." },
     { name: "files", description: "Upload media, and download files." },
     { name: "models", description: "Available models and their prices." },
+    { name: "account", description: "Balance, usage and ledger of the account." },
     { name: "service", description: "Status and description of the service." },
     { name: "cors", description: "CORS preflight requests." },
   ],

@@ -1,8 +1,11 @@
 // Paths of the OpenAPI document with every status, code and header of each response.
 import { API_ERRORS } from "../../domain/api-errors.ts";
 import type { JsonObject } from "../../domain/types.ts";
-import { EXTENSION, headers, jsonAnswer, type No, noes, parameterRef, schemaRef, WRONG_METHOD } from "./components.ts";
+import { EXTENSION, jsonAnswer, noes, schemaRef } from "./components.ts";
+import { FILE_PATHS } from "./file-paths.ts";
 import { file, READABLE_HEADERS, redirect } from "./file-responses.ts";
+import { KEYED, keyed, OPEN, open, preflight, publicJson, withRequestId } from "./operations.ts";
+import { LIST_GENERATIONS, READING_PATHS } from "./reading-paths.ts";
 
 const ID = "gen_05tk3m9q2r01h8v4w6x7y";
 const REQUEST: JsonObject = {
@@ -60,160 +63,10 @@ const CANCELLED: JsonObject = {
   error: { code: "cancelled", message: "The generation was cancelled on request. Nothing was charged." },
 };
 
-const KEYED: readonly No[] = [
-  "unauthorized",
-  "account_disabled",
-  "rate_limited",
-  "restarting",
-  "busy",
-  "server_error",
-  WRONG_METHOD,
-];
-const OPEN: readonly No[] = ["server_error", WRONG_METHOD];
-const keyed = { security: [{ apiKey: [] }] };
-const open = { security: [] };
-const withRequestId = (...names: string[]) => [...names, "RequestId"].map(parameterRef);
-
-const PUBLIC_HEADERS = ["Cache-Control", "ETag", "Vary", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"];
-const publicJson = (description: string, schema: JsonObject): JsonObject => ({
-  "200": jsonAnswer(description, schema, [...PUBLIC_HEADERS, "Content-Encoding"]),
-  "304": { description: "The stored copy of the caller is current.", headers: headers(...PUBLIC_HEADERS) },
-  ...noes(...OPEN),
-});
-const preflight = (operationId: string, summary: string, ...parameters: string[]): JsonObject => ({
-  operationId,
-  summary,
-  tags: ["cors"],
-  ...open,
-  ...EXTENSION,
-  parameters: withRequestId(...parameters),
-  responses: {
-    "204": {
-      description: "Pages of any site may read this path.",
-      headers: headers(
-        "Allow",
-        "Access-Control-Allow-Origin",
-        "Access-Control-Allow-Methods",
-        "Access-Control-Allow-Headers",
-        "Access-Control-Max-Age",
-      ),
-    },
-    ...noes(...OPEN),
-  },
-});
-
-const FILE_ID = "file_06cq2v8k3mh7x1n5s9t0w4b6yz";
-const FILE: JsonObject = {
-  id: FILE_ID,
-  object: "file",
-  kind: "image",
-  content_type: "image/png",
-  bytes: 71_319,
-  sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-  width: 1024,
-  height: 768,
-  duration_s: null,
-  url: `https://api.example.org/files/${FILE_ID}/1.png?exp=1792414800&kid=1&sig=c2lnbmF0dXJl`,
-  created_at: "2026-10-19T12:00:00.000Z",
-  expires_at: "2026-10-26T12:00:00.000Z",
-};
-const BINARY: JsonObject = { schema: { type: "string", format: "binary" } };
-
-/** The paths of uploaded files. */
-const filePaths = (): JsonObject => ({
-  "/v1/files": {
-    post: {
-      operationId: "uploadFile",
-      summary: "Upload a picture, a clip or sound",
-      description:
-        "Any media field of `input` then takes the `id` or the `url` of the file. Identical bytes of an account are stored once.",
-      tags: ["files"],
-      ...keyed,
-      ...EXTENSION,
-      parameters: withRequestId(),
-      requestBody: {
-        required: true,
-        description: "A form with the part `file`, or the bytes themselves. At most `limits.upload_bytes` (512 MiB by default).",
-        content: {
-          "multipart/form-data": {
-            schema: { type: "object", properties: { file: { type: "string", format: "binary" } }, required: ["file"] },
-          },
-          "application/octet-stream": BINARY,
-        },
-      },
-      responses: {
-        "201": jsonAnswer("The file.", schemaRef("File"), ["Cache-Control", "Location"], { picture: { value: FILE } }),
-        ...noes(
-          ...KEYED,
-          "generation_not_enabled",
-          "body_too_large",
-          "invalid_request",
-          "invalid_input",
-          "concurrency_limit",
-          "insufficient_credits",
-          "upload_quota_exceeded",
-        ),
-      },
-    },
-    get: {
-      operationId: "listFiles",
-      summary: "List the uploaded files of the account, newest first",
-      tags: ["files"],
-      ...keyed,
-      ...EXTENSION,
-      parameters: withRequestId("Limit", "After"),
-      responses: {
-        "200": jsonAnswer("A page of files.", schemaRef("FileList"), ["Cache-Control"], {
-          page: { value: { object: "list", data: [FILE], has_more: false, next: null } },
-        }),
-        ...noes(...KEYED, "invalid_request"),
-      },
-    },
-  },
-  "/v1/files/{id}": {
-    get: {
-      operationId: "readUploadedFile",
-      summary: "Read an uploaded file, with a new link",
-      tags: ["files"],
-      ...keyed,
-      ...EXTENSION,
-      parameters: withRequestId("FileId"),
-      responses: {
-        "200": jsonAnswer("The file.", schemaRef("File"), ["Cache-Control"], { picture: { value: FILE } }),
-        ...noes(...KEYED, "not_found"),
-      },
-    },
-    delete: {
-      operationId: "deleteUploadedFile",
-      summary: "Delete an uploaded file",
-      tags: ["files"],
-      ...keyed,
-      ...EXTENSION,
-      parameters: withRequestId("FileId"),
-      responses: {
-        "200": jsonAnswer("The file is deleted.", schemaRef("DeletedFile"), ["Cache-Control"], {
-          deleted: { value: { id: FILE_ID, object: "file", deleted: true } },
-        }),
-        ...noes(...KEYED, "generation_not_enabled", "not_found", "file_in_use"),
-      },
-    },
-  },
-  "/v1/files/{id}/content": {
-    get: {
-      operationId: "downloadUploadedFile",
-      summary: "Download an uploaded file",
-      tags: ["files"],
-      ...keyed,
-      ...EXTENSION,
-      parameters: withRequestId("FileId", "Range", "IfNoneMatch"),
-      responses: { ...file([], ...KEYED, "not_found"), ...redirect() },
-    },
-  },
-});
-
 /** Every path of the service. */
 export const openApiPaths = (): JsonObject => ({
   "/v1/generations": {
+    get: LIST_GENERATIONS,
     post: {
       operationId: "submitGeneration",
       summary: "Submit a generation",
@@ -221,7 +74,7 @@ export const openApiPaths = (): JsonObject => ({
         "The generation runs in the background. Poll it until it is finished. The body is read as JSON with any Content-Type.",
       tags: ["generations"],
       ...keyed,
-      parameters: withRequestId("IdempotencyKey", "Metadata", "EndUser"),
+      parameters: withRequestId("IdempotencyKey", "Metadata", "EndUser", "Prefer"),
       requestBody: {
         required: true,
         description: "At most 1 MB (1,048,576 bytes).",
@@ -231,14 +84,19 @@ export const openApiPaths = (): JsonObject => ({
         "200": jsonAnswer(
           "Replay: the existing generation with this Idempotency-Key.",
           schemaRef("Generation"),
-          ["Cache-Control"],
+          ["Cache-Control", "Preference-Applied"],
           {
             replay: { value: QUEUED },
           },
         ),
-        "202": jsonAnswer("Accepted.", schemaRef("Generation"), ["Cache-Control", "Location", "Retry-After"], {
-          queued: { value: QUEUED },
-        }),
+        "202": jsonAnswer(
+          "Accepted.",
+          schemaRef("Generation"),
+          ["Cache-Control", "Location", "Retry-After", "Preference-Applied"],
+          {
+            queued: { value: QUEUED },
+          },
+        ),
         ...noes(
           ...KEYED,
           "generation_not_enabled",
@@ -262,9 +120,9 @@ export const openApiPaths = (): JsonObject => ({
       description: "Poll every few seconds until `status` is `succeeded` or `failed`.",
       tags: ["generations"],
       ...keyed,
-      parameters: withRequestId("Id"),
+      parameters: withRequestId("Id", "Prefer"),
       responses: {
-        "200": jsonAnswer("The generation.", schemaRef("Generation"), ["Cache-Control"], {
+        "200": jsonAnswer("The generation.", schemaRef("Generation"), ["Cache-Control", "Preference-Applied"], {
           queued: { value: QUEUED },
           succeeded: { value: SUCCEEDED },
           failed: { value: FAILED },
@@ -314,7 +172,7 @@ export const openApiPaths = (): JsonObject => ({
       responses: { ...file([], ...KEYED, "not_found", "not_ready"), ...redirect() },
     },
   },
-  ...filePaths(),
+  ...FILE_PATHS,
   "/v1/models": {
     get: {
       operationId: "listModels",
@@ -326,6 +184,7 @@ export const openApiPaths = (): JsonObject => ({
     },
     options: preflight("listModelsPreflight", "Preflight of the model list"),
   },
+  ...READING_PATHS,
   "/models.json": {
     get: {
       operationId: "modelsFile",

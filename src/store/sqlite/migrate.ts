@@ -11,6 +11,7 @@ import { copyBefore } from "./pre-migration-copy.ts";
 import initial from "./schema/0001.sql" with { type: "text" };
 import labels from "./schema/0002.sql" with { type: "text" };
 import files from "./schema/0003.sql" with { type: "text" };
+import generationLists from "./schema/0005.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /** `version`: the version of the file after the step. */
@@ -19,6 +20,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 10, sql: initial },
   { version: 11, sql: labels },
   { version: 12, sql: files },
+  { version: 14, sql: generationLists },
 ];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;
@@ -54,7 +56,7 @@ export const checkSchema = (db: Database, migrations: readonly Migration[] = MIG
 };
 
 /** The oldest schema that the statements of this release can read. */
-const READABLE_VERSION = 12;
+const READABLE_VERSION = 14;
 
 /** Checks a file that is read only. @throws WrongSchema as `checkSchema`, and if the next start would migrate the file before it reads it. */
 export const requireReadable = (db: Database, name: string): void => {

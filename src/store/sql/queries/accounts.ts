@@ -1,5 +1,5 @@
 // Queries of accounts, of callers by key, and of transfers.
-import type { Caller, Credits, KeyScope, LedgerSide, TransferKind } from "../../../domain/types.ts";
+import type { Caller, KeyScope, LedgerSide, TransferKind } from "../../../domain/types.ts";
 import type { AccountRow, StoreReads, TransferRow } from "../../store.ts";
 import type { Query } from "../sql-program.ts";
 import { parsed } from "./record.ts";
@@ -25,7 +25,7 @@ type StoredCaller = Omit<Caller, "paused" | "scope" | "models" | "isLimited"> & 
   paused: number;
   scope: KeyScope;
   models: string | null;
-  someLimit: Credits | null;
+  isLimited: number;
 };
 type StoredTransferRow = Omit<TransferRow, "kind" | "from" | "to"> & { kind: TransferKind; from: LedgerSide; to: LedgerSide };
 
@@ -40,11 +40,12 @@ export const previousTo = (link: string): string =>
 
 const ACCOUNTS = `${ACCOUNT} ORDER BY a.seq`;
 const BY_ID = `${ACCOUNT} WHERE a.id = ?1`;
-const CALLER = `SELECT k.seq AS "keySeq", k.id AS "keyId", k.scope, t.expires_at_ms AS "expiresAtMs", t.models,
-    coalesce(l.day_limit_credits, l.week_limit_credits, l.month_limit_credits) AS "someLimit", a.seq AS "accountSeq",
-    a.id AS "accountId", a.paused, a.burst_per_s AS "burstPerS", a.in_progress_limit AS "inProgressLimit"
+const CALLER = `SELECT k.seq AS "keySeq", k.id AS "keyId", k.scope, t.expires_at_ms AS "expiresAtMs", t.models, a.seq AS "accountSeq",
+    a.id AS "accountId", a.paused, a.burst_per_s AS "burstPerS", a.in_progress_limit AS "inProgressLimit",
+    CASE WHEN t.models IS NULL AND coalesce(m.day_limit_credits, m.week_limit_credits, m.month_limit_credits) IS NULL THEN 0 ELSE 1 END
+      AS "isLimited"
   FROM api_key k JOIN account a ON a.seq = k.account_seq LEFT JOIN api_key_policy t ON t.key_seq = k.seq
-    LEFT JOIN spend_limit l ON l.seq = t.spend_limit_seq
+    LEFT JOIN spend_limit m ON m.seq = t.spend_limit_seq
   WHERE k.hash = ?1 AND k.revoked_at_ms IS NULL`;
 const BEFORE = "CAST(?2 AS bigint)";
 // Walks backwards from the last transfer of the account, or from a transfer of the previous page, each by its row number. The `+`
@@ -62,10 +63,9 @@ const TRANSFERS_OF = `${HOLD} FROM generation g JOIN account a ON a.seq = g.acco
 export const accountReads = (query: Query): Reads => ({
   callerByKeyHash: async (hash) => {
     const [row] = await query<StoredCaller>(CALLER, hash);
-    if (!row) return undefined;
-    const { someLimit, models, ...caller } = row;
-    const isLimited = someLimit !== null || models !== null;
-    return { ...caller, paused: row.paused === 1, models: parsed<string[]>(models), isLimited };
+    return row
+      ? { ...row, paused: row.paused === 1, isLimited: row.isLimited === 1, models: parsed<string[]>(row.models) }
+      : undefined;
   },
   accounts: async () => (await query<StoredAccount>(ACCOUNTS)).map(toAccount),
   account: async (id) => {

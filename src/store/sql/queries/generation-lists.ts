@@ -2,7 +2,7 @@
 import { generationSeqAt } from "../../../domain/ids.ts";
 import type { GenerationsQuery, ListedGeneration, StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
-import type { Query } from "../sql-program.ts";
+import type { Query, Value } from "../sql-program.ts";
 import { previousTo } from "./accounts.ts";
 import { KEY_COLUMNS, type KeyColumns, RECORD_COLUMNS, type RecordRow, toRecord, toSubmittingKey } from "./record.ts";
 
@@ -20,12 +20,22 @@ const READ_AT_LEAST = 50;
 const EVERYBODYS = "SELECT -seq AS link FROM generation WHERE seq <= ?1 ORDER BY seq DESC LIMIT ?2";
 const OPEN = `SELECT -seq AS link FROM generation INDEXED BY generation_open WHERE completed_at_ms IS NULL AND seq <= ?1
   ORDER BY seq DESC LIMIT ?2`;
-// Each transfer names the previous one (see 0001.sql). The generations of an account are found by their holds. An index on
-// generation would cost every submission a write at a random place.
+// Ends when every open generation of the account is found.
+const OPEN_OF = `SELECT -seq AS link FROM generation INDEXED BY generation_open WHERE completed_at_ms IS NULL AND seq <= ?1
+  AND account_seq = ?3 ORDER BY seq DESC LIMIT (SELECT CASE WHEN in_progress < ?2 THEN in_progress ELSE ?2 END FROM balance WHERE account_seq = ?3)`;
+const FAILED_OF = `SELECT -seq AS link FROM generation INDEXED BY generation_failed WHERE account_seq = ?3 AND error IS NOT NULL
+  AND seq <= ?1 ORDER BY seq DESC LIMIT ?2`;
+const SUCCEEDED_OF = `SELECT -seq AS link FROM generation INDEXED BY generation_succeeded WHERE account_seq = ?3
+  AND files_expire_at_ms IS NOT NULL AND seq <= ?1 ORDER BY seq DESC LIMIT ?2`;
+const MODEL_OF = `SELECT -seq AS link FROM generation INDEXED BY generation_model WHERE account_seq = ?3 AND model = ?4 AND seq <= ?1
+  ORDER BY seq DESC LIMIT ?2`;
+// Each transfer names the previous one (see 0001.sql). The generations of an account are found by their holds, in the order of
+// their commits, without an index.
 const CHAINED = `WITH RECURSIVE walk (link, remaining) AS (
     SELECT CAST(?1 AS bigint), CAST(?2 AS bigint)
     UNION ALL SELECT ${previousTo("walk.link")}, remaining - 1 FROM walk WHERE remaining > 1 AND walk.link IS NOT NULL)
   SELECT link FROM walk WHERE link IS NOT NULL`;
+const BEFORE = `SELECT ${previousTo("CAST(?1 AS bigint)")} AS link`;
 const END = "SELECT last_transfer_seq AS link FROM balance WHERE account_seq = ?1";
 // An account with a long chain owns a large share of all rows, so one of them is near any time. A short chain is walked quickly.
 const NEAR = `SELECT seq FROM (SELECT seq, account_seq FROM generation WHERE seq < ?1 ORDER BY seq DESC LIMIT ${PROBED}) g
@@ -39,36 +49,57 @@ const excerptsIn = ({ items, json }: Dialect): string =>
   `SELECT g.seq, substr(${json("replace(g.body, '\\u0000', '\\ufffd')")} -> 'input' ->> 'prompt', 1, ${EXCERPT}) AS prompt FROM generation g
    WHERE g.seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")})`;
 
+/** Times of creation are in the order of the rows, or of the commits, but for this period: nodes have different clocks. */
+const UNORDERED_MS = 60_000;
+
 const isOpen = ({ status }: GenerationsQuery): boolean => status === "queued" || status === "running";
 const isOfKey = (keyId: string, row: Row): boolean =>
   keyId === "playground" ? toSubmittingKey(row).isPlayground : row.key_id === keyId;
 const isWanted = (query: GenerationsQuery, row: Row): boolean =>
   (query.accountSeq === null || row.account_seq === query.accountSeq) &&
+  (query.fromMs === null || row.created_at_ms >= query.fromMs) &&
   (query.toMs === null || row.created_at_ms < query.toMs) &&
   (query.status === null || row.status === query.status) &&
   (query.models === null || query.models.includes(row.model)) &&
   (query.keyId === null || isOfKey(query.keyId, row));
 
+/** The index with the generations of an account that a query can match; null if none is better than the chain. */
+const indexFor = ({ accountSeq, status, models }: GenerationsQuery): { sql: string; values: Value[] } | null => {
+  if (accountSeq === null) return null;
+  if (status === "queued" || status === "running") return { sql: OPEN_OF, values: [accountSeq] };
+  const [model, ...others] = models ?? [];
+  if (model !== undefined && others.length === 0) return { sql: MODEL_OF, values: [accountSeq, model] };
+  if (status === null) return null;
+  return { sql: status === "failed" ? FAILED_OF : SUCCEEDED_OF, values: [accountSeq] };
+};
+
 const openFinding = (query: Query) => {
-  const startOf = async ({ accountSeq, from, toMs }: GenerationsQuery): Promise<number | null> => {
+  const chainStart = async ({ from, afterSeq, toMs }: GenerationsQuery, accountSeq: number): Promise<number | null> => {
     if (from !== null) return from;
-    if (accountSeq === null) return 1 - (toMs === null ? Number.MAX_SAFE_INTEGER : generationSeqAt(toMs));
-    const [found] = toMs === null ? [] : await query<{ seq: number }>(NEAR, generationSeqAt(toMs), accountSeq);
+    if (afterSeq !== undefined) return (await query<{ link: number | null }>(BEFORE, -afterSeq))[0]?.link ?? null;
+    const [found] = toMs === null ? [] : await query<{ seq: number }>(NEAR, generationSeqAt(toMs + UNORDERED_MS), accountSeq);
     return found ? -found.seq : ((await query<{ link: number | null }>(END, accountSeq))[0]?.link ?? null);
+  };
+  /** The highest row number that can match, for lists in the order of row numbers. */
+  const newestIn = ({ from, afterSeq, toMs }: GenerationsQuery): number => {
+    if (from !== null) return -from;
+    return (afterSeq ?? (toMs === null ? Number.MAX_SAFE_INTEGER : generationSeqAt(toMs + UNORDERED_MS))) - 1;
   };
   /**
    * Row numbers of the ledger, where a generation is negative. The list has one row more than `looks`, which is the start of the
    * next step.
    */
   return async (request: GenerationsQuery): Promise<number[]> => {
-    const start = await startOf(isOpen(request) ? { ...request, accountSeq: null } : request);
-    if (start === null) return [];
+    const { accountSeq } = request;
     const take = request.maxExamined + 1;
-    const isChained = !isOpen(request) && request.accountSeq !== null;
-    const found = isChained
-      ? await query<{ link: number }>(CHAINED, start, take)
-      : await query<{ link: number }>(isOpen(request) ? OPEN : EVERYBODYS, -start, take);
-    return found.map(({ link }) => link);
+    const index = indexFor(request);
+    const find = async () => {
+      if (index) return query<{ link: number }>(index.sql, newestIn(request), take, ...index.values);
+      if (accountSeq === null) return query<{ link: number }>(isOpen(request) ? OPEN : EVERYBODYS, newestIn(request), take);
+      const start = await chainStart(request, accountSeq);
+      return start === null ? [] : query<{ link: number }>(CHAINED, start, take);
+    };
+    return (await find()).map(({ link }) => link);
   };
 };
 
@@ -80,10 +111,10 @@ export const listedReads = (query: Query, dialect: Dialect): Reads => {
     const rows = seqs.length === 0 ? [] : await query<Row>(listed, JSON.stringify(seqs));
     return new Map(rows.map((row) => [row.seq, row]));
   };
-  const reported = async (rows: readonly Row[]): Promise<ListedGeneration[]> => {
-    if (rows.length === 0) return [];
+  const reported = async (rows: readonly Row[], withPrompts: boolean): Promise<ListedGeneration[]> => {
     const seqs = JSON.stringify(rows.map(({ seq }) => seq));
-    const found = await query<{ seq: number; prompt: string | null }>(excerpts, seqs);
+    const isRead = withPrompts && rows.length > 0;
+    const found = isRead ? await query<{ seq: number; prompt: string | null }>(excerpts, seqs) : [];
     const prompts = new Map(found.map(({ seq, prompt }) => [seq, prompt]));
     return rows.map((row) => ({
       record: toRecord(row),
@@ -107,7 +138,7 @@ export const listedReads = (query: Query, dialect: Dialect): Reads => {
       examined += 1;
       const seen = rows.get(-link);
       if (!seen) continue;
-      if (request.fromMs !== null && seen.created_at_ms < request.fromMs) return { wanted, examined, next: null };
+      if (request.fromMs !== null && seen.created_at_ms < request.fromMs - UNORDERED_MS) return { wanted, examined, next: null };
       if (isWanted(request, seen)) wanted.push(seen);
     }
     return { wanted, examined, next: null };
@@ -115,7 +146,7 @@ export const listedReads = (query: Query, dialect: Dialect): Reads => {
   return {
     generationsStep: async (request) => {
       const { wanted, examined, next } = await look(request);
-      return { found: await reported(wanted), examined, next };
+      return { found: await reported(wanted, request.withPrompts ?? true), examined, next };
     },
   };
 };

@@ -14,6 +14,7 @@ type Reads = Pick<
   | "generationById"
   | "generationByKey"
   | "generationBySeq"
+  | "endedAmong"
   | "findGeneration"
   | "inputOf"
   | "orderedOf"
@@ -34,11 +35,15 @@ const expiredBy = ({ json }: Dialect): string =>
        WHERE i.source_generation_seq = generation.seq AND u.completed_at_ms IS NULL)
    ORDER BY files_expire_at_ms, seq LIMIT ?2`;
 
+const endedIn = ({ items, json }: Dialect): string =>
+  `SELECT seq FROM generation WHERE completed_at_ms IS NOT NULL
+   AND seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")})`;
+
 const KEPT = `SELECT seq, id, output FROM generation
   WHERE seq > ?1 AND files_expire_at_ms > ?2 AND files_expired_at_ms IS NULL ORDER BY seq LIMIT ?3`;
 
 export const generationReads = (query: Query, dialect: Dialect): Reads => {
-  const expired = expiredBy(dialect);
+  const [expired, ended] = [expiredBy(dialect), endedIn(dialect)];
   const bySeq = async (seq: number): Promise<RecordRow | undefined> => (await query<RecordRow>(BY_SEQ, seq))[0];
 
   return {
@@ -78,6 +83,10 @@ export const generationReads = (query: Query, dialect: Dialect): Reads => {
         seq,
       );
       return parsed<Ordered>(row?.expected_delivery ?? null);
+    },
+    endedAmong: async (seqs) => {
+      if (seqs.length === 0) return [];
+      return (await query<{ seq: number }>(ended, JSON.stringify(seqs))).map(({ seq }) => seq);
     },
     keptOutputs: async (afterSeq, untilMs, limit) => {
       const rows = await query<{ seq: number; id: string; output: string }>(KEPT, afterSeq, untilMs, limit);

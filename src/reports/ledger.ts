@@ -1,13 +1,31 @@
 // Lists the transfers of an account with the resulting balance, in pages or as CSV.
 
-import type { TransferKind } from "../domain/types.ts";
+import type { Credits, TransferKind } from "../domain/types.ts";
 import type { StoreReads, TransferRow } from "../store/store.ts";
-import type { LedgerLine, LedgerPage } from "./credits-dto.ts";
 import { csvRow } from "./csv.ts";
+
+/** A transfer with the balance after it. `n` numbers the account's transfers from 1. */
+export type LedgerLine = {
+  seq: number;
+  n: number;
+  atMs: number;
+  kind: TransferKind;
+  credits: Credits;
+  /** Change of the balance: 0 for a hold and its release. */
+  changeCredits: Credits;
+  balanceCredits: Credits;
+  availableCredits: Credits;
+  heldCredits: Credits;
+  generationId: string | null;
+  purchaseId: string | null;
+  note: string | null;
+};
+/** `next`: where the next page begins; null if there is none. */
+export type LedgerPage = { lines: LedgerLine[]; next: number | null };
 
 /** Selects transfers of one account: of one kind or all, from a time (inclusive) to a time (exclusive), ms since 1970. */
 export type LedgerRequest = { accountId: string; kind: TransferKind | null; fromMs: number | null; toMs: number | null };
-type Reads = Pick<StoreReads, "transfers" | "purchasesOfTransfers">;
+export type LedgerReads = Pick<StoreReads, "transfers" | "purchasesOfTransfers">;
 
 /** Number of transfers per read. */
 const STEP = 500;
@@ -42,19 +60,27 @@ const toLine = (row: TransferRow, purchaseId: string | undefined): LedgerLine =>
 const matchesFilter = ({ kind, fromMs, toMs }: LedgerRequest, row: TransferRow): boolean =>
   (kind === null || row.kind === kind) && (fromMs === null || row.atMs >= fromMs) && (toMs === null || row.atMs < toMs);
 
-/** Yields transfers in steps, from the newest or from before the given one, until no further transfer can match. */
-const stepsOf = async function* (reads: Reads, request: LedgerRequest, beforeSeq: number | null): AsyncGenerator<TransferRow[]> {
-  for (let before = beforeSeq; ; ) {
-    const rows = await reads.transfers(request.accountId, before, STEP);
+/**
+ * Yields transfers in steps, from the newest or from before the given one, until no further transfer can match.
+ * @param firstStep number of transfers in the first step
+ */
+const stepsOf = async function* (
+  reads: LedgerReads,
+  request: LedgerRequest,
+  beforeSeq: number | null,
+  firstStep = STEP,
+): AsyncGenerator<TransferRow[]> {
+  for (let [before, size] = [beforeSeq, firstStep]; ; size = STEP) {
+    const rows = await reads.transfers(request.accountId, before, size);
     const last = rows.at(-1);
     if (!last) return;
     yield rows;
-    if (rows.length < STEP || (request.fromMs !== null && last.atMs < request.fromMs - UNORDERED_MS)) return;
+    if (rows.length < size || (request.fromMs !== null && last.atMs < request.fromMs - UNORDERED_MS)) return;
     before = last.seq;
   }
 };
 
-const toLines = async (reads: Reads, rows: readonly TransferRow[]): Promise<LedgerLine[]> => {
+const toLines = async (reads: LedgerReads, rows: readonly TransferRow[]): Promise<LedgerLine[]> => {
   const outside = rows.filter(({ kind }) => kind === "topup" || kind === "adjust").map(({ seq }) => seq);
   const purchases = outside.length === 0 ? new Map<number, string>() : await reads.purchasesOfTransfers(outside);
   return rows.map((row) => toLine(row, purchases.get(row.seq)));
@@ -62,14 +88,15 @@ const toLines = async (reads: Reads, rows: readonly TransferRow[]): Promise<Ledg
 
 /** A page, newest first. `next` is the position of the next page, which may be empty; null if there is none. */
 export const ledgerPage = async (
-  reads: Reads,
+  reads: LedgerReads,
   request: LedgerRequest,
   beforeSeq: number | null,
   limit: number,
 ): Promise<LedgerPage> => {
   const found: TransferRow[] = [];
   let looked = 0;
-  for await (const rows of stepsOf(reads, request, beforeSeq)) {
+  const isFiltered = request.kind !== null || request.fromMs !== null || request.toMs !== null;
+  for await (const rows of stepsOf(reads, request, beforeSeq, isFiltered ? STEP : Math.min(STEP, limit))) {
     for (const row of rows) {
       looked += 1;
       if (matchesFilter(request, row)) found.push(row);
@@ -99,7 +126,7 @@ const toCsv = (line: LedgerLine): string =>
   ]);
 
 /** All matching transfers as CSV, newest first. The file is streamed and never in memory as a whole. */
-export const ledgerCsv = (reads: Reads, request: LedgerRequest): ReadableStream<Uint8Array> => {
+export const ledgerCsv = (reads: LedgerReads, request: LedgerRequest): ReadableStream<Uint8Array> => {
   const encoder = new TextEncoder();
   const steps = stepsOf(reads, request, null);
   return new ReadableStream({

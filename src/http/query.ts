@@ -1,0 +1,62 @@
+// Reads the query of a request: known members, each once, with clear errors.
+import { refuse } from "../domain/api-errors.ts";
+
+/** Parses the query alone. Over HTTP/1.0 without a Host the URL of the runtime has no origin and cannot be parsed. */
+export const queryOf = (request: Request): URLSearchParams => {
+  const at = request.url.indexOf("?");
+  return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1));
+};
+
+/** The `limit` of lists. */
+export const LIST_LIMIT = { min: 1, max: 100, byDefault: 20 } as const;
+
+/** The members of a query by name. @throws ApiError `invalid_request` for an unknown and for a repeated member */
+export const readQuery = <Name extends string>(request: Request, names: readonly Name[]): { [name in Name]?: string } => {
+  const members: { [name in Name]?: string } = {};
+  for (const [sent, value] of queryOf(request)) {
+    const name = names.find((one) => one === sent);
+    if (name === undefined)
+      return refuse(
+        "invalid_request",
+        `${JSON.stringify(sent.slice(0, 80))}: unknown; the query takes ${names.join(", ") || "nothing"}.`,
+      );
+    if (members[name] !== undefined) refuse("invalid_request", `${name}: is given twice; send it once.`);
+    members[name] = value;
+  }
+  return members;
+};
+
+/** A member that is one of some words; null if absent. */
+export const wordIn = <Word extends string>(name: string, value: string | undefined, words: readonly Word[]): Word | null => {
+  if (value === undefined) return null;
+  return (
+    words.find((word) => word === value) ??
+    refuse("invalid_request", `${name}: must be ${words.slice(0, -1).join(", ")} or ${words.at(-1)}.`)
+  );
+};
+
+/** A whole number in a range. */
+export const integerIn = (
+  name: string,
+  value: string | undefined,
+  { min, max, byDefault }: { min: number; max: number; byDefault: number },
+): number => {
+  if (value === undefined) return byDefault;
+  const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+  return number >= min && number <= max
+    ? number
+    : refuse("invalid_request", `${name}: must be a whole number from ${min} to ${max}.`);
+};
+
+const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
+
+/** A time in milliseconds since 1970; null if absent. */
+export const timeIn = (name: string, value: string | undefined): number | null => {
+  if (value === undefined) return null;
+  const [, year, month, day] = DATE_TIME.exec(value) ?? [];
+  const isDay = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
+  const ms = isDay ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(ms)
+    ? refuse("invalid_request", `${name}: must be a date and time as 2026-10-19T12:00:00Z; write + as %2B in a query.`)
+    : ms;
+};

@@ -1,0 +1,65 @@
+// The reads of the client package against the service: models, quotes, lists, balance, usage and ledger.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createClient, GenrouterError } from "../../client/src/client.ts";
+import { type Harness, openHarness, type Tenant } from "../harness.ts";
+import { type Bed, bedIn, faultOf } from "./fixture.ts";
+
+const PICTURES = { model: "sim-image-1", input: { prompt: "a tin robot" } };
+let harness: Harness;
+let tenant: Tenant;
+let bed: Bed;
+const ids: string[] = [];
+beforeAll(async () => {
+  harness = await openHarness();
+  tenant = await harness.newTenant(10_000);
+  bed = bedIn(harness, { key: tenant.key });
+  for (let n = 0; n < 5; n += 1) ids.unshift((await bed.client.submit(PICTURES)).id);
+  for (const id of ids) await harness.until(id, undefined, tenant.key);
+});
+afterAll(() => harness.close());
+
+const all = async <Item>(items: AsyncIterable<Item>): Promise<Item[]> => {
+  const found: Item[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+};
+
+test("returns one model and the schema of its input without a key", async () => {
+  const { model, modelSchema } = createClient({ url: harness.url });
+  expect((await model("sim-image-1")).id).toBe("sim-image-1");
+  expect(await modelSchema("sim-image-1")).toMatchObject({ type: "object", required: ["prompt"] });
+  expect(await faultOf(model("unknown"), GenrouterError)).toMatchObject({ code: "not_found", status: 404 });
+});
+
+test("quotes an order at the price of its submission", async () => {
+  const quoted = await bed.client.quote({ ...PICTURES, maxCostUsd: 5 });
+  const [last] = await all(bed.client.list({ limit: 1 }));
+  expect(quoted).toMatchObject({ object: "quote", quoted_usd: last?.quoted_usd ?? 0 });
+});
+
+test("iterates over all generations, one request for each page, and stops when the loop ends", async () => {
+  const before = bed.sent.length;
+  expect((await all(bed.client.list({ limit: 2 }))).map(({ id }) => id)).toEqual(ids);
+  expect(bed.sent.length - before).toBe(3);
+  for await (const { id } of bed.client.list({ limit: 2, status: "succeeded" })) {
+    expect(id).toBe(ids[0] ?? "");
+    break;
+  }
+  expect(bed.sent.length - before).toBe(4);
+});
+
+test("returns balance, usage and ledger of the account", async () => {
+  const { available, charged } = await harness.balance(tenant);
+  expect(await bed.client.balance()).toMatchObject({ available_usd: available / 100, limits: [] });
+  expect((await bed.client.usage({ group_by: "model" })).data).toMatchObject([
+    { model: "sim-image-1", charged_usd: charged / 100 },
+  ]);
+  const kinds = (await all(bed.client.ledger({ limit: 3 }))).map(({ kind }) => kind);
+  expect(kinds.filter((kind) => kind === "hold")).toHaveLength(ids.length);
+  expect(kinds.at(-1)).toBe("topup");
+});
+
+test("rejects a list without a key before anything is sent", async () => {
+  const { list } = createClient({ url: harness.url });
+  expect(await faultOf(all(list()), GenrouterError)).toMatchObject({ code: "no_key" });
+});

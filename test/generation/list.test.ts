@@ -1,0 +1,59 @@
+// Pages of a list whose filter matches few rows: bounded searches, and cursors that continue them.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createCursors } from "../../src/domain/cursors.ts";
+import { createListGenerations, type ListRequest } from "../../src/generations/list.ts";
+import type { GenerationsQuery, Store } from "../../src/store/store.ts";
+import { type Account, admitMutation, NOW_MS, openAccount, submittedAt, topUp } from "../store/fixture.ts";
+import { openHere } from "../store/open-store.ts";
+
+const COUNT = 10_500;
+let store: Store;
+let account: Account;
+let oldest = "";
+beforeAll(async () => {
+  store = await openHere({ path: ":memory:", mode: "test", nowMs: NOW_MS, pragmas: {}, isVerified: () => true });
+  account = await openAccount(store, 0);
+  await topUp(store, account.seq, 10_000_000);
+  const all = Array.from({ length: COUNT }, (_, n) =>
+    admitMutation(account, { ...submittedAt(NOW_MS + n), inProgressLimit: COUNT }),
+  );
+  oldest = all[0]?.id ?? "";
+  for (let at = 0; at < COUNT; at += 500)
+    for (const { kind } of await store.commit(all.slice(at, at + 500))) expect(kind).toBe("admitted");
+});
+afterAll(() => store.close());
+
+const callerOf = (more: Partial<ListRequest["caller"]> = {}): ListRequest["caller"] => ({
+  ...{ keySeq: account.keySeq, keyId: "key_none", scope: "read", expiresAtMs: null, models: null, isLimited: true },
+  ...{ accountSeq: account.seq, accountId: account.id, paused: false, burstPerS: null, inProgressLimit: null },
+  ...more,
+});
+const request = (more: Partial<ListRequest> = {}): ListRequest => ({
+  ...{ caller: callerOf(), limit: 20, after: null, status: null, model: null, createdAfterMs: null, createdBeforeMs: null },
+  ...more,
+});
+
+test("examines at most 10,000 rows for a page, and continues behind them with a cursor that only this list accepts", async () => {
+  const queries: GenerationsQuery[] = [];
+  let examined = 0;
+  const reads = {
+    findGeneration: store.findGeneration,
+    generationsStep: async (query: GenerationsQuery) => {
+      queries.push(query);
+      const step = await store.generationsStep(query);
+      examined += step.examined;
+      return step;
+    },
+  };
+  const list = createListGenerations({ reads, cursors: createCursors("ab".repeat(32)), breathe: async () => undefined });
+  const first = await list(request());
+  expect([first.records, examined]).toEqual([[], 10_000]);
+  expect(first.next).toStartWith("cur_");
+  const second = await list(request({ after: first.next }));
+  expect([second.records, second.next]).toEqual([[], null]);
+  for (const other of [request({ status: "failed" }), request({ caller: callerOf({ keySeq: 7 }) })])
+    expect(list({ ...other, after: first.next })).rejects.toThrow("after: must be");
+  // The same search without the restriction to one key finds the oldest generation by its model.
+  const whole = request({ caller: callerOf({ isLimited: false }), createdBeforeMs: NOW_MS + 1 });
+  expect((await list(whole)).records.map(({ id }) => id)).toEqual([oldest]);
+});
