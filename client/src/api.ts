@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * List the generations of the account, newest first
-         * @description A key with limits or models lists the generations that it made. Without filter, or with `status` or `model` alone, every page is full while items are left. With other filters a page examines at most 10,000 rows; it may have fewer items, and `next` continues.
+         * @description A key with limits or models lists the generations that it made. Without filter, or with `status`, `model` or one member of `metadata` alone, every page is full while items are left. With other filters a page examines at most 10,000 rows; it may have fewer items, and `next` continues.
          */
         get: operations["listGenerations"];
         put?: never;
@@ -709,7 +709,7 @@ export interface components {
         GenerationList: {
             /** @constant */
             object: "list";
-            data: components["schemas"]["Generation"][];
+            data: components["schemas"]["CancelledGeneration"][];
             /** @description Another page may follow. */
             has_more: boolean;
             next: string | null;
@@ -1027,6 +1027,10 @@ export interface operations {
                 created_after?: string;
                 /** @description Only earlier than this time. */
                 created_before?: string;
+                /** @description Only with this metadata, as in `metadata[order]=1207`. */
+                metadata?: {
+                    [key: string]: string;
+                };
             };
             header?: {
                 /** @description Id of the request. The response returns it, and the log of the service contains it. */

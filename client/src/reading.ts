@@ -30,15 +30,20 @@ export type Reading = {
 };
 
 type Page<Item> = { data: Item[]; next: string | null };
-type Query = Readonly<Record<string, string | number | undefined>>;
+type Query = Readonly<Record<string, string | number | Readonly<Record<string, string>> | undefined>>;
+
+/** A member of a query; an object becomes a member for each of its own, such as `metadata[order]`. */
+const membersOf = (name: string, value: Query[string]): [name: string, value: string][] => {
+  if (value === undefined) return [];
+  if (typeof value !== "object") return [[name, String(value)]];
+  return Object.entries(value).map(([inner, text]) => [`${name}[${inner}]`, text]);
+};
 
 /** @param bearer the headers that authorize a call. @throws GenrouterError `no_key` without a key */
 export const createReading = (world: ClientEnvironment, base: string, bearer: () => Record<string, string>): Reading => {
   const read = <T>(path: string, query: Query, headers: Record<string, string>, options: CallOptions): Promise<T> => {
     const { signal, tries, onRetry } = options;
-    const sent = Object.entries(query).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, String(value)] as [string, string]],
-    );
+    const sent = Object.entries(query).flatMap(([name, value]) => membersOf(name, value));
     const url = `${base}/v1/${path}${sent.length === 0 ? "" : `?${new URLSearchParams(sent)}`}`;
     return sendRequest(world, { url, init: { headers }, signal, tries, onRetry }, asJson<T>);
   };

@@ -1,6 +1,6 @@
 // Lists the generations of an account, newest first, at a bounded cost for each page.
 //
-// The store finds a list without filter, by status or by model without examining other rows. Any other filter examines at most
+// The store finds a list without filter, by status, by model or by one metadata name without examining other rows. Any other filter examines at most
 // MAX_EXAMINED rows for one page and returns a cursor to the position where it stopped.
 //
 // Generations are in the order of their admission, or with a status or a model in the order of their row numbers. A generation that was
@@ -9,8 +9,9 @@
 // both happen.
 import { refuse } from "../domain/api-errors.ts";
 import type { Cursors } from "../domain/cursors.ts";
-import type { Caller, GenerationRecord, GenerationStatus } from "../domain/types.ts";
+import type { Caller, GenerationStatus } from "../domain/types.ts";
 import type { GenerationsQuery, ListedGeneration, StoreReads } from "../store/store.ts";
+import { type Cancellation, pendingSinceMs } from "./cancel.ts";
 
 /** Rows examined without yielding to the event loop (a few ms). */
 const STEP = 500;
@@ -57,22 +58,24 @@ export type ListRequest = {
   /** Exclusive bounds of the creation time, ms. */
   createdAfterMs: number | null;
   createdBeforeMs: number | null;
+  /** Metadata that each generation has, as `[name, value]`. */
+  metadata: readonly (readonly [name: string, value: string])[];
 };
 /** `next`: the `after` of the next page; null at the end. */
-export type ListResult = { records: GenerationRecord[]; next: string | null };
+export type ListResult = { generations: Cancellation[]; next: string | null };
 /** @throws ApiError `invalid_request` for an invalid `after` */
 export type ListGenerations = (request: ListRequest) => Promise<ListResult>;
 
 export type ListDeps = {
-  reads: Pick<StoreReads, "generationsStep" | "findGeneration">;
+  reads: Pick<StoreReads, "generationsStep" | "findGeneration" | "snapshotOf">;
   cursors: Cursors;
   breathe: () => Promise<void>;
 };
 
-const scopeOf = ({ caller, status, model, createdAfterMs, createdBeforeMs }: ListRequest): string =>
-  ["generations", caller.accountSeq, caller.isLimited ? caller.keySeq : "", status, model, createdAfterMs, createdBeforeMs].join(
-    "|",
-  );
+const scopeOf = ({ caller, status, model, createdAfterMs, createdBeforeMs, metadata }: ListRequest): string => {
+  const filters = [status, model, createdAfterMs, createdBeforeMs, ...(metadata.length === 0 ? [] : [JSON.stringify(metadata)])];
+  return ["generations", caller.accountSeq, caller.isLimited ? caller.keySeq : "", ...filters].join("|");
+};
 
 export const createListGenerations = ({ reads, cursors, breathe }: ListDeps): ListGenerations => {
   /** The start of a page. An id of another account or key is answered like one that does not exist. */
@@ -90,7 +93,7 @@ export const createListGenerations = ({ reads, cursors, breathe }: ListDeps): Li
     );
   };
   return async (request) => {
-    const { caller, limit, status, model, createdAfterMs, createdBeforeMs } = request;
+    const { caller, limit, status, model, createdAfterMs, createdBeforeMs, metadata } = request;
     const filters: ListFilters = {
       accountSeq: caller.accountSeq,
       // A limited key lists only the generations that it made.
@@ -99,13 +102,17 @@ export const createListGenerations = ({ reads, cursors, breathe }: ListDeps): Li
       models: model === null ? null : [model],
       fromMs: createdAfterMs === null ? null : createdAfterMs + 1,
       toMs: createdBeforeMs,
+      metadata,
       withPrompts: false,
       ...(await startOf(request)),
     };
     // One more than the page, which decides whether there is a next one.
     const page = await readListPage(reads, filters, { limit: limit + 1, maxExamined: MAX_EXAMINED }, breathe);
     const records = page.found.slice(0, limit).map(({ record }) => record);
-    if (page.found.length > limit) return { records, next: records.at(-1)?.id ?? null };
-    return { records, next: page.next === null ? null : cursors.sign(scopeOf(request), page.next) };
+    const generations = await Promise.all(
+      records.map(async (record) => ({ record, requestedAtMs: await pendingSinceMs(reads, record) })),
+    );
+    if (page.found.length > limit) return { generations, next: records.at(-1)?.id ?? null };
+    return { generations, next: page.next === null ? null : cursors.sign(scopeOf(request), page.next) };
   };
 };

@@ -55,6 +55,28 @@ const endUserOf = (raw: string): string => {
   return name;
 };
 
+const MEMBER = /^metadata\[(.*)\]$/s;
+/** Whether a member of a query is a filter by metadata, such as `metadata[order]`. */
+export const isMetadataMember = (name: string): boolean => MEMBER.test(name);
+
+/** The metadata that a query requires, as `[name, value]`. @throws ApiError `invalid_request` */
+export const metadataIn = (query: URLSearchParams): [name: string, value: string][] => {
+  const wanted = new Map<string, string>();
+  for (const [member, value] of query) {
+    const name = MEMBER.exec(member)?.[1];
+    if (name === undefined) continue;
+    const shown = member.slice(0, NAME_AT_MOST + 12);
+    if (name === "" || lengthOf(name) > NAME_AT_MOST)
+      refuse("invalid_request", `${shown}: the name must have 1 to ${NAME_AT_MOST} characters.`);
+    if (lengthOf(value) > VALUE_AT_MOST || !isStorable(name) || !isStorable(value))
+      refuse("invalid_request", `${shown}: must have at most ${VALUE_AT_MOST} characters without NUL.`);
+    if (wanted.has(name)) refuse("invalid_request", `${shown}: is given twice; send it once.`);
+    wanted.set(name, value);
+  }
+  if (wanted.size > MEMBERS_AT_MOST) refuse("invalid_request", `metadata: at most ${MEMBERS_AT_MOST} names are allowed.`);
+  return [...wanted];
+};
+
 /** Metadata and end user of a request; undefined without both. @throws ApiError `invalid_request` for a malformed or long header */
 export const labelsOf = ({ headers }: Request): Labels | undefined => {
   const metadata = headers.get(METADATA);

@@ -10,10 +10,18 @@ export const queryOf = (request: Request): URLSearchParams => {
 /** The `limit` of lists. */
 export const LIST_LIMIT = { min: 1, max: 100, byDefault: 20 } as const;
 
-/** The members of a query by name. @throws ApiError `invalid_request` for an unknown and for a repeated member */
-export const readQuery = <Name extends string>(request: Request, names: readonly Name[]): { [name in Name]?: string } => {
+/**
+ * The members of a query by name.
+ * @param isOther whether a member is read elsewhere, such as `metadata[order]`
+ * @throws ApiError `invalid_request` for an unknown and for a repeated member */
+export const readQuery = <Name extends string>(
+  request: Request,
+  names: readonly Name[],
+  isOther: (name: string) => boolean = () => false,
+): { [name in Name]?: string } => {
   const members: { [name in Name]?: string } = {};
   for (const [sent, value] of queryOf(request)) {
+    if (isOther(sent)) continue;
     const name = names.find((one) => one === sent);
     if (name === undefined)
       return refuse(

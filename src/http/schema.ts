@@ -183,7 +183,7 @@ export const ModelList = Type.Object({ object: Type.Literal("list"), data: Type.
 export const GenerationList = Type.Object(
   {
     object: Type.Literal("list"),
-    data: Type.Array(Generation),
+    data: Type.Array(CancelledGeneration),
     has_more: Type.Boolean({ description: "Another page may follow." }),
     next: orNull(Type.String({ description: "The `after` of the next page; null at the end." })),
   },

@@ -191,6 +191,8 @@ export type GenerationsQuery = {
   models: readonly string[] | null;
   /** The id of a key; `playground`: the playground keys. */
   keyId: string | null;
+  /** Metadata that a generation must have, as `[name, value]`; absent: any. */
+  metadata?: readonly (readonly [name: string, value: string])[];
   /** `next` of the previous step; null at the beginning. */
   from: number | null;
   /** The row number of the generation after which the list begins, if `from` is null. */

@@ -55,6 +55,8 @@ describe("a generation whose job runs", () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({ status: "running", cost_usd: null, cancel_requested_at: expect.any(String) });
     expect(await harness.show(id)).not.toHaveProperty("cancel_requested_at");
+    const { data } = (await harness.request("GET", "/v1/generations?status=running")).body as { data: { id: string }[] };
+    expect(data.find((one) => one.id === id)).toHaveProperty("cancel_requested_at");
     expect(await untilEnded(id)).toMatchObject({ status: "failed", attempts: 1, cost_usd: 0, error: { code: "cancelled" } });
     expect(await harness.balance()).toEqual(before);
   });

@@ -95,3 +95,50 @@ describe("Genrouter-End-User", () => {
     }
   });
 });
+
+describe("GET /v1/generations?metadata[name]=", () => {
+  const list = (query: string, key = harness.rich.key) => harness.request("GET", `/v1/generations?${query}`, { key });
+  const idsOf = ({ body }: Awaited<ReturnType<typeof list>>) => (body.data as { id: string }[]).map(({ id }) => id);
+  const made: string[] = [];
+  beforeAll(async () => {
+    for (const [shop, order] of [
+      ["north", "1"],
+      ["south", "1"],
+      ["north", "2"],
+      ["north", "1"],
+    ])
+      made.unshift(String((await post(metadata({ shop, order, note: "a b&c" }))).body.id));
+  });
+
+  test("finds the generations with one value, with several, and together with a status, newest first", async () => {
+    expect(idsOf(await list("metadata[shop]=north"))).toEqual([made[0], made[1], made[3]].map(String));
+    expect(idsOf(await list("metadata[shop]=north&metadata[order]=1"))).toEqual([made[0], made[3]].map(String));
+    expect(idsOf(await list("metadata%5Bnote%5D=a%20b%26c&status=queued"))).toEqual(made);
+    expect(idsOf(await list("metadata[shop]=north&status=failed"))).toEqual([]);
+    expect(idsOf(await list("metadata[shop]=west"))).toEqual([]);
+    expect(idsOf(await list("metadata[__proto__]=y"))).toEqual([]);
+  });
+
+  test("continues at its cursor, and shows no other account anything", async () => {
+    const first = await list("metadata[shop]=north&limit=2");
+    expect([idsOf(first), first.body.has_more]).toEqual([[made[0], made[1]].map(String), true]);
+    const second = await list(`metadata[shop]=north&limit=2&after=${first.body.next}`);
+    expect([idsOf(second), second.body.next]).toEqual([[made[3]].map(String), null]);
+    const { key } = await harness.newTenant();
+    expect(idsOf(await list("metadata[shop]=north", key))).toEqual([]);
+  });
+
+  test.each([
+    ["metadata[]=x", "metadata[]"],
+    ["metadata=x", "metadata"],
+    ["metadata[shop]=a&metadata[shop]=b", "twice"],
+    [`metadata[${"n".repeat(41)}]=x`, "40 characters"],
+    [`metadata[shop]=${"v".repeat(501)}`, "500 characters"],
+    ["metadata[shop]=%00", "NUL"],
+    [Array.from({ length: 17 }, (_, at) => `metadata[m${at}]=x`).join("&"), "16"],
+  ])("rejects %s", async (query, named) => {
+    const answer = await list(query);
+    expect([answer.status, codeOf(answer)]).toEqual([400, "invalid_request"]);
+    expect(messageOf(answer)).toContain(named);
+  });
+});

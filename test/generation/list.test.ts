@@ -30,6 +30,7 @@ const callerOf = (more: Partial<ListRequest["caller"]> = {}): ListRequest["calle
 });
 const request = (more: Partial<ListRequest> = {}): ListRequest => ({
   ...{ caller: callerOf(), limit: 20, after: null, status: null, model: null, createdAfterMs: null, createdBeforeMs: null },
+  metadata: [],
   ...more,
 });
 
@@ -38,6 +39,7 @@ test("examines at most 10,000 rows for a page, and continues behind them with a 
   let examined = 0;
   const reads = {
     findGeneration: store.findGeneration,
+    snapshotOf: store.snapshotOf,
     generationsStep: async (query: GenerationsQuery) => {
       queries.push(query);
       const step = await store.generationsStep(query);
@@ -47,13 +49,13 @@ test("examines at most 10,000 rows for a page, and continues behind them with a 
   };
   const list = createListGenerations({ reads, cursors: createCursors("ab".repeat(32)), breathe: async () => undefined });
   const first = await list(request());
-  expect([first.records, examined]).toEqual([[], 10_000]);
+  expect([first.generations, examined]).toEqual([[], 10_000]);
   expect(first.next).toStartWith("cur_");
   const second = await list(request({ after: first.next }));
-  expect([second.records, second.next]).toEqual([[], null]);
+  expect([second.generations, second.next]).toEqual([[], null]);
   for (const other of [request({ status: "failed" }), request({ caller: callerOf({ keySeq: 7 }) })])
     expect(list({ ...other, after: first.next })).rejects.toThrow("after: must be");
   // The same search without the restriction to one key finds the oldest generation by its model.
   const whole = request({ caller: callerOf({ isLimited: false }), createdBeforeMs: NOW_MS + 1 });
-  expect((await list(whole)).records.map(({ id }) => id)).toEqual([oldest]);
+  expect((await list(whole)).generations.map(({ record }) => record.id)).toEqual([oldest]);
 });

@@ -188,7 +188,7 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
     list: async ({ caller, limit, after }) => {
       if (after === "unknown") refuse("invalid_request", "after: is not a cursor");
       const own = [...records.values()].filter(({ accountSeq }) => accountSeq === caller.accountSeq).slice(0, limit);
-      return { records: own, next: own.at(-1)?.id ?? null };
+      return { generations: own.map((record) => ({ record, requestedAtMs: null })), next: own.at(-1)?.id ?? null };
     },
     waitForEnd: async (record) => ({ record, isHonoured: true }),
     models: () => models,

@@ -3,8 +3,9 @@ import { refuse } from "../../domain/api-errors.ts";
 import { GENERATION_STATUSES } from "../../domain/types.ts";
 import type { ListGenerations } from "../../generations/list.ts";
 import type { AuthenticatedHandler } from "../auth.ts";
-import { integerIn, LIST_LIMIT, readQuery, timeIn, wordIn } from "../query.ts";
-import { type LinkTo, resourceJson } from "../resource.ts";
+import { isMetadataMember, metadataIn } from "../labels.ts";
+import { integerIn, LIST_LIMIT, queryOf, readQuery, timeIn, wordIn } from "../query.ts";
+import { cancellationJson, type LinkTo } from "../resource.ts";
 import { answerJson } from "../response.ts";
 
 const MEMBERS = ["limit", "after", "status", "model", "created_after", "created_before"] as const;
@@ -19,8 +20,8 @@ const modelIn = (value: string | undefined): string | null => {
 export const generationList =
   (list: ListGenerations, linkTo: LinkTo): AuthenticatedHandler =>
   async (request, requestId, caller) => {
-    const members = readQuery(request, MEMBERS);
-    const { records, next } = await list({
+    const members = readQuery(request, MEMBERS, isMetadataMember);
+    const { generations, next } = await list({
       caller,
       limit: integerIn("limit", members.limit, LIST_LIMIT),
       after: members.after ?? null,
@@ -28,8 +29,9 @@ export const generationList =
       model: modelIn(members.model),
       createdAfterMs: timeIn("created_after", members.created_after),
       createdBeforeMs: timeIn("created_before", members.created_before),
+      metadata: metadataIn(queryOf(request)),
     });
-    const data = records.map((record) => resourceJson(record, linkTo)).join(",");
+    const data = generations.map((one) => cancellationJson(one, linkTo)).join(",");
     const json = `{"object":"list","data":[${data}],"has_more":${next !== null},"next":${JSON.stringify(next)}}`;
     return answerJson(200, json, requestId);
   };

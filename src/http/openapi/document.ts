@@ -149,7 +149,7 @@ const schemas = (): JsonObject => {
       ...plain(ModelList),
       properties: { object: { type: "string", const: "list" }, data: { type: "array", items: schemaRef("ModelEntry") } },
     },
-    GenerationList: listOf(plain(GenerationList), "Generation"),
+    GenerationList: listOf(plain(GenerationList), "CancelledGeneration"),
     Quote: plain(QuoteObject),
     Balance: plain(BalanceObject),
     Usage: plain(UsageObject),

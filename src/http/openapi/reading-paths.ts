@@ -29,7 +29,7 @@ export const LIST_GENERATIONS: JsonObject = {
   operationId: "listGenerations",
   summary: "List the generations of the account, newest first",
   description:
-    "A key with limits or models lists the generations that it made. Without filter, or with `status` or `model` alone, every page is full while items are left. With other filters a page examines at most 10,000 rows; it may have fewer items, and `next` continues.",
+    "A key with limits or models lists the generations that it made. Without filter, or with `status`, `model` or one member of `metadata` alone, every page is full while items are left. With other filters a page examines at most 10,000 rows; it may have fewer items, and `next` continues.",
   tags: ["generations"],
   ...keyed,
   ...EXTENSION,
@@ -40,6 +40,14 @@ export const LIST_GENERATIONS: JsonObject = {
     query("model", "Only this model.", { type: "string" }),
     timeQuery("created_after", "Only later than this time."),
     timeQuery("created_before", "Only earlier than this time."),
+    {
+      ...query("metadata", "Only with this metadata, as in `metadata[order]=1207`.", {
+        type: "object",
+        additionalProperties: { type: "string", maxLength: 500 },
+        maxProperties: 16,
+      }),
+      ...{ style: "deepObject", explode: true },
+    },
     ...withRequestId(),
   ],
   responses: {

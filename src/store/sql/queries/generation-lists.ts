@@ -1,10 +1,11 @@
 // Queries of generation lists, newest first in bounded steps, by account or for all.
 import { generationSeqAt } from "../../../domain/ids.ts";
+import type { Labels } from "../../../domain/types.ts";
 import type { GenerationsQuery, ListedGeneration, StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Query, Value } from "../sql-program.ts";
 import { previousTo } from "./accounts.ts";
-import { KEY_COLUMNS, type KeyColumns, RECORD_COLUMNS, type RecordRow, toRecord, toSubmittingKey } from "./record.ts";
+import { KEY_COLUMNS, type KeyColumns, parsed, RECORD_COLUMNS, type RecordRow, toRecord, toSubmittingKey } from "./record.ts";
 
 type Reads = Pick<StoreReads, "generationsStep">;
 type Row = RecordRow & KeyColumns & { accountId: string };
@@ -29,6 +30,8 @@ const SUCCEEDED_OF = `SELECT -seq AS link FROM generation INDEXED BY generation_
   AND files_expire_at_ms IS NOT NULL AND seq <= ?1 ORDER BY seq DESC LIMIT ?2`;
 const MODEL_OF = `SELECT -seq AS link FROM generation INDEXED BY generation_model WHERE account_seq = ?3 AND model = ?4 AND seq <= ?1
   ORDER BY seq DESC LIMIT ?2`;
+const METADATA_OF = `SELECT -generation_seq AS link FROM generation_metadata WHERE account_seq = ?3 AND name = ?4 AND value = ?5
+  AND generation_seq <= ?1 ORDER BY generation_seq DESC LIMIT ?2`;
 // Each transfer names the previous one (see 0001.sql). The generations of an account are found by their holds, in the order of
 // their commits, without an index.
 const CHAINED = `WITH RECURSIVE walk (link, remaining) AS (
@@ -55,17 +58,25 @@ const UNORDERED_MS = 60_000;
 const isOpen = ({ status }: GenerationsQuery): boolean => status === "queued" || status === "running";
 const isOfKey = (keyId: string, row: Row): boolean =>
   keyId === "playground" ? toSubmittingKey(row).isPlayground : row.key_id === keyId;
+const hasMetadata = (wanted: NonNullable<GenerationsQuery["metadata"]>, { labels }: Row): boolean => {
+  if (wanted.length === 0) return true;
+  const metadata = new Map(Object.entries(parsed<Labels>(labels)?.metadata ?? {}));
+  return wanted.every(([name, value]) => metadata.get(name) === value);
+};
 const isWanted = (query: GenerationsQuery, row: Row): boolean =>
   (query.accountSeq === null || row.account_seq === query.accountSeq) &&
   (query.fromMs === null || row.created_at_ms >= query.fromMs) &&
   (query.toMs === null || row.created_at_ms < query.toMs) &&
   (query.status === null || row.status === query.status) &&
   (query.models === null || query.models.includes(row.model)) &&
-  (query.keyId === null || isOfKey(query.keyId, row));
+  (query.keyId === null || isOfKey(query.keyId, row)) &&
+  hasMetadata(query.metadata ?? [], row);
 
 /** The index with the generations of an account that a query can match; null if none is better than the chain. */
-const indexFor = ({ accountSeq, status, models }: GenerationsQuery): { sql: string; values: Value[] } | null => {
+const indexFor = ({ accountSeq, status, models, metadata }: GenerationsQuery): { sql: string; values: Value[] } | null => {
   if (accountSeq === null) return null;
+  const [label] = metadata ?? [];
+  if (label !== undefined) return { sql: METADATA_OF, values: [accountSeq, ...label] };
   if (status === "queued" || status === "running") return { sql: OPEN_OF, values: [accountSeq] };
   const [model, ...others] = models ?? [];
   if (model !== undefined && others.length === 0) return { sql: MODEL_OF, values: [accountSeq, model] };
