@@ -1,6 +1,7 @@
 // Pages of a list whose filter matches few rows: bounded searches, and cursors that continue them.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createCursors } from "../../src/domain/cursors.ts";
+import { generationId, generationSeqAt } from "../../src/domain/ids.ts";
 import { createListGenerations, type ListRequest } from "../../src/generations/list.ts";
 import type { GenerationsQuery, Store } from "../../src/store/store.ts";
 import { type Account, admitMutation, NOW_MS, openAccount, submittedAt, topUp } from "../store/fixture.ts";
@@ -14,9 +15,12 @@ beforeAll(async () => {
   store = await openHere({ path: ":memory:", mode: "test", nowMs: NOW_MS, pragmas: {}, isVerified: () => true });
   account = await openAccount(store, 0);
   await topUp(store, account.seq, 10_000_000);
-  const all = Array.from({ length: COUNT }, (_, n) =>
-    admitMutation(account, { ...submittedAt(NOW_MS + n), inProgressLimit: COUNT }),
-  );
+  // One in a second, numbered by its time.
+  const all = Array.from({ length: COUNT }, (_, n) => {
+    const createdAtMs = NOW_MS + n * 1000;
+    const seq = generationSeqAt(createdAtMs);
+    return admitMutation(account, { ...submittedAt(createdAtMs), seq, id: generationId(seq), inProgressLimit: COUNT });
+  });
   oldest = all[0]?.id ?? "";
   for (let at = 0; at < COUNT; at += 500)
     for (const { kind } of await store.commit(all.slice(at, at + 500))) expect(kind).toBe("admitted");
@@ -55,7 +59,7 @@ test("examines at most 10,000 rows for a page, and continues behind them with a 
   expect([second.generations, second.next]).toEqual([[], null]);
   for (const other of [request({ status: "failed" }), request({ caller: callerOf({ keySeq: 7 }) })])
     expect(list({ ...other, after: first.next })).rejects.toThrow("after: must be");
-  // The same search without the restriction to one key finds the oldest generation by its model.
+  // A bound of the time is found without examining later rows.
   const whole = request({ caller: callerOf({ isLimited: false }), createdBeforeMs: NOW_MS + 1 });
   expect((await list(whole)).generations.map(({ record }) => record.id)).toEqual([oldest]);
 });

@@ -27,6 +27,8 @@ const print = (): string => `# genrouter
    Body: {"model": id, "input": {fields of the model's options}, "max_cost_usd"?: up to 100, "max_wait_s"?: 1 to 86400}. Unknown fields are rejected.
    Response: 202 and the generation. On a lost connection, 429, 500 or 503 send the same body with the same key again, after Retry-After.
 3. GET /v1/generations/{id} every 2 to 10 seconds until status is succeeded or failed (${GENERATION_STATUSES.join(", ")}).
+   With the header \`Prefer: wait=30\` the response of 2 and 3 waits until the generation has ended, at most 60 seconds.
+   POST /v1/quotes with the body of 2 returns price and expected time, and submits nothing.
 4. GET /v1/generations/{id}/content for the first file, /content/2, /content/3 … for further ones (output.urls lists all).
    Follow a redirect without the key. output.urls are links that need no key and expire soon; pages of any site may fetch them.
    Content-Type is the type of a file: usually video/mp4, image/png, image/jpeg, image/webp, audio/mpeg or audio/wav. A file in another format
