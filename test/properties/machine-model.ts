@@ -27,7 +27,7 @@ const BY: Readonly<Record<string, readonly string[]>> = {
   absent: ["provedAbsent"],
   lost: ["meansExhausted", "attemptTimeEnded", ...DECIDED],
   capped: ["attemptTimeEnded"],
-  rejected: ["rejected", "attemptTimeEnded"],
+  rejected: ["rejected", "attemptTimeEnded", "cancelRequested"],
   failed: ["jobFailed", "resultLost", "collectTimeEnded"],
   superseded: ["collected"],
   mismatched: ["mismatched"],
@@ -130,7 +130,8 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
         sentAtMs.set(n, event.atMs);
         endsAtMs.set(n, event.atMs + timeoutMs);
       }
-      if (isDecided && sentAtMs.has(n) && !leafAfter.startsWith("running.submitting")) endsAtMs.set(n, event.atMs + timeoutMs);
+      // The time of an attempt that was sent begins again, also if it was rejected and is sent again.
+      if (isDecided && sentAtMs.has(n)) endsAtMs.set(n, event.atMs + timeoutMs);
       if (event.type === "mismatched") mismatches += 1;
       const isEnough = event.type === "mismatched" && event.atMost !== undefined && mismatches >= event.atMost;
       if (isEnough && event.n !== n && leafAfter === "running.awaitingSlot" && leaf !== leafAfter)
