@@ -36,7 +36,9 @@ type Query = Readonly<Record<string, string | number | undefined>>;
 export const createReading = (world: ClientEnvironment, base: string, bearer: () => Record<string, string>): Reading => {
   const read = <T>(path: string, query: Query, headers: Record<string, string>, options: CallOptions): Promise<T> => {
     const { signal, tries, onRetry } = options;
-    const sent = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as [string, string]]));
+    const sent = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)] as [string, string]],
+    );
     const url = `${base}/v1/${path}${sent.length === 0 ? "" : `?${new URLSearchParams(sent)}`}`;
     return sendRequest(world, { url, init: { headers }, signal, tries, onRetry }, asJson<T>);
   };
