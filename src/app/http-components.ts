@@ -18,10 +18,11 @@ import { createMaintenance, createUsageRollUp } from "./maintenance.ts";
 import type { ProviderComponents } from "./provider-components.ts";
 import type { ServiceAddress } from "./service-address.ts";
 import type { Components, ComponentsDeps } from "./service-types.ts";
+import { createWebhookComponent, type WebhookComponents } from "./webhook-component.ts";
 
 export type HttpComponents = Pick<
   Components,
-  "http" | "issueToken" | "checkout" | "operating" | "generationService" | "upkeep"
+  "http" | "issueToken" | "checkout" | "operating" | "generationService" | "upkeep" | "webhooks"
 > & {
   /** Ends the streams of the console; other responses have `longestMs` to end. */
   beginDrain: (longestMs: number) => void;
@@ -106,9 +107,11 @@ const createOperatorReads = ({ settings, clock, store, storage }: ComponentsDeps
   };
 };
 
-type ServedParts = Pick<HttpComponents, "checkout"> & { inspector: Inspector; answerConsole: ReturnType<typeof createConsole> };
+type ServedParts = Pick<HttpComponents, "checkout"> &
+  WebhookComponents & { inspector: Inspector; answerConsole: ReturnType<typeof createConsole> };
 
-const createHttp = (deps: ComponentsDeps, parts: CommonParts, { checkout, inspector, answerConsole }: ServedParts): Http => {
+const createHttp = (deps: ComponentsDeps, parts: CommonParts, served: ServedParts): Http => {
+  const { checkout, inspector, answerConsole, webhooks, webhookService } = served;
   const { settings, clock, log, store, storage, telemetry } = deps;
   const { engine } = parts;
   const { leaseKeeper, alive } = parts.membership;
@@ -120,6 +123,7 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, { checkout, inspec
     reads: store,
     waiting: storage.waiting,
     isUnavailable: leaseKeeper?.isUnavailable,
+    webhooks: webhooks.load,
   });
   return createHttpServer({
     settings,
@@ -131,6 +135,7 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, { checkout, inspec
       generationById: engine.records.find,
       generationBySeq: store.generationBySeq,
       pinsOf: store.pinsOf,
+      key: store.key,
     },
     submit: engine.submit,
     models: engine.routes.models,
@@ -139,6 +144,7 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, { checkout, inspec
     copies: storage.copies,
     inputLinks: parts.inputLinks,
     callbacks: parts.callbacks,
+    webhooks: webhookService,
     webhook: checkout.webhook,
     console: answerConsole,
     pages: { console: settings.console.enabled, inspector: inspector.issueToken !== null },
@@ -200,10 +206,14 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
     isAtHome: inspector.isAtHome,
     passwordCost: deps.passwordCost,
   });
-  const http = createHttp(deps, common, { checkout, inspector, answerConsole });
+  const webhooks = createWebhookComponent(list, deps, common);
+  const http = createHttp(deps, common, { checkout, inspector, answerConsole, ...webhooks });
   httpConnection.connect(http);
   parts.caches.connect({ callersChanged: http.callersChanged, usersChanged: sessions.forget });
   const upkeep = createMaintenance({ reads: store, post, clock, log, keys: http.keyUse, rollUpUsage });
   const beginDrain = addHttp(list, deps, parts, { http, inspector, closing });
-  return { http, issueToken: inspector.issueToken, checkout, operating, generationService, upkeep, beginDrain };
+  return {
+    ...{ http, issueToken: inspector.issueToken, checkout, operating, generationService, upkeep, beginDrain },
+    webhooks: webhooks.webhooks,
+  };
 };

@@ -1,10 +1,11 @@
-// Signed links of the service: to result files for clients, and to pinned inputs for providers.
+// Signed links of the service, to result files for clients and to pinned inputs for providers, and webhook secrets.
 import { createSignedInputLinks, type InputLinks } from "../files/signed-input-links.ts";
 import { createSignedLinks, type Links } from "../files/signed-links.ts";
+import { createWebhookSecrets, type WebhookSecrets } from "../webhooks/secrets.ts";
 import type { ServiceAddress } from "./service-address.ts";
 import type { ComponentsDeps } from "./service-types.ts";
 
-export type LinkComponents = { links: Links; inputLinks: InputLinks };
+export type LinkComponents = { links: Links; inputLinks: InputLinks; webhookSecrets: WebhookSecrets };
 
 export const createLinkComponents = async (
   { settings, clock, store }: ComponentsDeps,
@@ -17,4 +18,5 @@ export const createLinkComponents = async (
     clock,
   }),
   inputLinks: createSignedInputLinks(await store.secret("inputs"), clock.nowMs),
+  webhookSecrets: createWebhookSecrets(await store.secret("webhooks")),
 });

@@ -24,6 +24,7 @@ import { createServiceAddress } from "./service-address.ts";
 import type { Components, ComponentsDeps, ServerOptions, Service } from "./service-types.ts";
 import { addStartup } from "./startup.ts";
 import { openStorage, type StorageComponents } from "./storage-components.ts";
+import { drainWebhooks } from "./webhook-component.ts";
 
 /** Exit code after an unknown commit outcome; recovery decides after the restart. */
 const EXIT_UNKNOWN_OUTCOME = 70;
@@ -71,9 +72,14 @@ export const createComponents = async (list: ComponentList, deps: ComponentsDeps
     providers,
     rekeyed,
     rekeyedAll,
+    recover: async () => {
+      await engine.recover();
+      await served.webhooks.begin();
+    },
     drain: async (longestMs) => {
       served.beginDrain(longestMs);
-      await Promise.all([engine.drain(longestMs), membership.leave(Math.min(longestMs, noticeMs))]);
+      const leaving = membership.leave(Math.min(longestMs, noticeMs));
+      await Promise.all([engine.drain(longestMs), leaving, drainWebhooks(served, deps, longestMs)]);
     },
   };
 };

@@ -33,6 +33,8 @@ export type SubmitRequest = {
   fingerprint: string | null;
   /** The only route that may run it, for a route test. */
   onlyRoute?: string;
+  /** Address for the events of the generation; absent: none. */
+  webhookUrl?: string | undefined;
 };
 /** `replayed`: an earlier request with the same Idempotency-Key created the generation (200 instead of 202). */
 export type SubmitResult = { record: GenerationRecord; replayed: boolean };
@@ -173,6 +175,7 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
       requestId: order.requestId,
     };
     if (pins.length > 0) mutation.pins = pins;
+    if (order.webhookUrl !== undefined) mutation.webhookUrl = order.webhookUrl;
     return mutation;
   };
 

@@ -12,7 +12,8 @@ import type { Submit } from "../generations/submit.ts";
 import type { Log } from "../logging/events.ts";
 import type { Callbacks } from "../providers/callback-urls.ts";
 import type { StoreReads } from "../store/store.ts";
-import { KeyGuard } from "./auth.ts";
+import type { WebhookService } from "../webhooks/service.ts";
+import { type AuthenticatedHandler, KeyGuard } from "./auth.ts";
 import { hostFault } from "./client-address.ts";
 import { content, storedResultsOf } from "./endpoints/content.ts";
 import { filePreflight, linkedFile } from "./endpoints/file-links.ts";
@@ -23,6 +24,21 @@ import { type Models, modelList } from "./endpoints/models.ts";
 import { type HandlePaymentEvent, webhook } from "./endpoints/payment-webhook.ts";
 import { linkedInput } from "./endpoints/pinned-inputs.ts";
 import { type CallbackReceived, callback } from "./endpoints/provider-callbacks.ts";
+import {
+  changeEndpoint,
+  createEndpoint,
+  deleteEndpoint,
+  listDeliveries,
+  listEndpoints,
+  readDefaultSecret,
+  readEndpoint,
+  recoverEndpoint,
+  redeliver,
+  rotateDefaultSecret,
+  rotateEndpointSecret,
+  testEndpoint,
+  type WebhookEndpointsDeps,
+} from "./endpoints/webhooks.ts";
 import { answerFault } from "./errors.ts";
 import { watchDescriptors } from "./file-descriptors.ts";
 import { openListener } from "./listener.ts";
@@ -48,7 +64,7 @@ export type HttpDeps = {
   settings: Settings;
   clock: Clock;
   log: Log;
-  reads: Pick<StoreReads, "callerByKeyHash" | "generationBySeq" | "pinsOf"> & RecentReads;
+  reads: Pick<StoreReads, "callerByKeyHash" | "generationBySeq" | "pinsOf" | "key"> & RecentReads;
   submit: Submit;
   models: Models;
   files: Files;
@@ -57,6 +73,7 @@ export type HttpDeps = {
   copies: Copies;
   inputLinks: InputLinks;
   callbacks: Callbacks;
+  webhooks: WebhookService;
   /** Handles payment events; null if no payment service is configured. */
   webhook: HandlePaymentEvent | null;
   onCallback: CallbackReceived;
@@ -93,7 +110,7 @@ export type Http = {
   keyUse: Pick<KeyGuard, "unnotedUses" | "noted" | "unnotedNetworks" | "networkNoted">;
 };
 
-type Method = "GET" | "POST" | "OPTIONS";
+type Method = "GET" | "POST" | "PATCH" | "DELETE" | "OPTIONS";
 /** A path and its handlers by method. HEAD is answered wherever GET is; every other method is answered 405. */
 export type Route = { path: string; answers: Partial<Record<Method, Answer>> };
 
@@ -135,6 +152,7 @@ export const routesOf = (
     },
     { path: "/v1/generations/:id/content", answers: { GET: guard.keyed("read", content(reads, results)) } },
     { path: "/v1/generations/:id/content/:n", answers: { GET: guard.keyed("read", content(reads, results)) } },
+    ...webhookRoutes({ webhooks: deps.webhooks, keyOf: (id) => deps.reads.key(id) }, guard),
     { path: "/v1/models", answers: { GET: list, OPTIONS: answerPreflight } },
     { path: "/models.json", answers: { GET: list, OPTIONS: answerPreflight } },
     { path: "/openapi.json", answers: { GET: document, OPTIONS: answerPreflight } },
@@ -145,6 +163,28 @@ export const routesOf = (
     { path: "/healthz", answers: { GET: aliveness } },
     { path: "/readyz", answers: { GET: readinessAnswer(deps.readiness) } },
     { path: "/metrics", answers: { GET: metricsAnswer(deps, peerOf) } },
+  ];
+};
+
+/** Webhook endpoints, secrets and deliveries. */
+const webhookRoutes = (deps: WebhookEndpointsDeps, guard: KeyGuard): Route[] => {
+  const keyed = (work: AuthenticatedHandler) => guard.keyed("generate", work);
+  return [
+    { path: "/v1/webhook_endpoints", answers: { GET: keyed(listEndpoints(deps)), POST: keyed(createEndpoint(deps)) } },
+    {
+      path: "/v1/webhook_endpoints/:id",
+      answers: {
+        GET: keyed(readEndpoint(deps)),
+        PATCH: keyed(changeEndpoint(deps)),
+        DELETE: keyed(deleteEndpoint(deps)),
+      },
+    },
+    { path: "/v1/webhook_endpoints/:id/rotate_secret", answers: { POST: keyed(rotateEndpointSecret(deps)) } },
+    { path: "/v1/webhook_endpoints/:id/recover", answers: { POST: keyed(recoverEndpoint(deps)) } },
+    { path: "/v1/webhook_endpoints/:id/test", answers: { POST: keyed(testEndpoint(deps)) } },
+    { path: "/v1/webhook_secret", answers: { GET: keyed(readDefaultSecret(deps)), POST: keyed(rotateDefaultSecret(deps)) } },
+    { path: "/v1/webhook_deliveries", answers: { GET: keyed(listDeliveries(deps)) } },
+    { path: "/v1/webhook_deliveries/:id/redeliver", answers: { POST: keyed(redeliver(deps)) } },
   ];
 };
 
@@ -212,6 +252,8 @@ const entrance = (
   };
 };
 
+/** Methods whose requests are logged above level `debug`. */
+const CHANGING = new Set(["POST", "PATCH", "DELETE"]);
 /** The label of unknown paths in metrics and logs. */
 const NO_ROUTE = "/*";
 
@@ -252,7 +294,7 @@ export const createHttpServer = (deps: HttpDeps): Http => {
       { ...deps, addressOf },
       path === "/" ? NO_ROUTE : path,
       answer,
-      method === "POST" ? "request completed" : "read completed",
+      CHANGING.has(method) ? "request completed" : "read completed",
     );
     app.route(method, path, ({ request, params }) => enter(request, params ?? NO_PARAMS), { parse: "none" });
   };

@@ -17,7 +17,22 @@ import type { Submit, SubmitRequest } from "../../src/generations/submit.ts";
 import { createHttpServer, type Http } from "../../src/http/server.ts";
 import type { EventFields, EventName } from "../../src/logging/events.ts";
 import { createCallbackUrls } from "../../src/providers/callback-urls.ts";
+import type { WebhookReads } from "../../src/store/webhook-reads.ts";
+import { readWebhookHosts } from "../../src/webhooks/hosts.ts";
+import { createWebhookSecrets } from "../../src/webhooks/secrets.ts";
+import { createWebhookService } from "../../src/webhooks/service.ts";
 import { newGenerationSeq } from "../new-generation.ts";
+
+/** No account has a webhook endpoint. */
+const noReads: WebhookReads = {
+  webhookEndpoints: async () => [],
+  webhookEndpoint: async () => undefined,
+  defaultWebhookSecret: async () => undefined,
+  webhookLanes: async () => [],
+  nextWebhooks: async () => [],
+  webhookDeliveries: async () => [],
+  webhookDelivery: async () => undefined,
+};
 
 export const START_MS = Date.UTC(2026, 9, 19, 12);
 
@@ -136,7 +151,15 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
       },
       generationBySeq: async (seq) => [...records.values()].find((record) => record.seq === seq),
       pinsOf: async () => [],
+      key: async () => undefined,
     },
+    webhooks: createWebhookService({
+      clock,
+      reads: noReads,
+      post: () => Promise.reject(new Error("nothing is posted here")),
+      secrets: createWebhookSecrets("cd".repeat(32)),
+      allowsFor: readWebhookHosts("", false),
+    }),
     submit: async (order, presence) => {
       orders.push(order);
       if (submit) return submit(order, presence);

@@ -10,6 +10,7 @@ import { purchasePromises } from "./contract/purchases.ts";
 import { stepPromises } from "./contract/steps.ts";
 import { usagePromises } from "./contract/usage.ts";
 import { userPromises } from "./contract/users.ts";
+import { webhookPromises } from "./contract/webhooks.ts";
 import { type Account, openAccount, violations } from "./fixture.ts";
 
 /** Fixture of each test: a new store with one account of 1,000 credits. Destructure it inside a test, never before. */
@@ -55,5 +56,6 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
     purchasePromises(stage);
     debtPromises(stage);
     userPromises(stage);
+    webhookPromises(stage);
   });
 };

@@ -5,9 +5,11 @@ import type { CachedRecord, Caller, GenerationRecord } from "../../domain/types.
 import type { Presence, Submit } from "../../generations/submit.ts";
 import type { Log } from "../../logging/events.ts";
 import type { StoreReads } from "../../store/store.ts";
+import type { WebhookService } from "../../webhooks/service.ts";
 import type { AuthenticatedHandler } from "../auth.ts";
 import { readBody } from "../body.ts";
 import { parseSubmission } from "../parse-submission.ts";
+import { webhookUrlOf } from "../parse-webhook.ts";
 import { addLogContext } from "../request-log-context.ts";
 import { type LinkTo, resourceJson } from "../resource.ts";
 import { answerJson, commonHeaders } from "../response.ts";
@@ -61,14 +63,18 @@ const presenceOf = (request: Request): Presence => ({ heard: nextTurn, isGone: (
  * §4.1: returns 202 for a new generation, 200 for the generation that an earlier request with the same Idempotency-Key created.
  */
 export const submission =
-  (deps: { submit: Submit; log: Log; settings: Pick<Settings, "log"> }, linkTo: LinkTo): AuthenticatedHandler =>
+  (
+    deps: { submit: Submit; log: Log; settings: Pick<Settings, "log">; webhooks: Pick<WebhookService, "addressFault"> },
+    linkTo: LinkTo,
+  ): AuthenticatedHandler =>
   async (request, requestId, caller) => {
     const bytes = await readBody(request);
     const order = parseSubmission(bytes, request, requestId, caller);
+    const webhookUrl = webhookUrlOf(request, caller, deps.webhooks);
     const { submit, log, settings } = deps;
     if (settings.log.prompts)
       log("input measured", { request_id: requestId, model: order.model, input: JSON.stringify(order.input) });
-    const { record, replayed } = await submit(order, presenceOf(request));
+    const { record, replayed } = await submit({ ...order, webhookUrl }, presenceOf(request));
     addLogContext(request, { generation_id: record.id });
     const json = resourceJson(record, linkTo);
     if (!replayed) return answerAccepted(json, record.id, requestId);

@@ -105,3 +105,17 @@ export const WRONG_METHOD: No = {
   status: 405,
   when: "The path does not support the method; `Allow` lists the supported methods.",
 };
+
+/** Errors that every operation with a key may return. */
+export const KEYED: readonly No[] = [
+  "unauthorized",
+  "account_disabled",
+  "rate_limited",
+  "restarting",
+  "busy",
+  "server_error",
+  WRONG_METHOD,
+];
+export const keyed = { security: [{ apiKey: [] }] };
+/** Parameters by name, and the request id. */
+export const withRequestId = (...names: string[]): JsonObject[] => [...names, "RequestId"].map(parameterRef);

@@ -1,8 +1,20 @@
 // Paths of the OpenAPI document with every status, code and header of each response.
 import { API_ERRORS } from "../../domain/api-errors.ts";
 import type { JsonObject } from "../../domain/types.ts";
-import { EXTENSION, headers, jsonAnswer, type No, noes, parameterRef, schemaRef, WRONG_METHOD } from "./components.ts";
+import {
+  EXTENSION,
+  headers,
+  jsonAnswer,
+  KEYED,
+  keyed,
+  type No,
+  noes,
+  schemaRef,
+  WRONG_METHOD,
+  withRequestId,
+} from "./components.ts";
 import { file, READABLE_HEADERS, redirect } from "./file-responses.ts";
+import { webhookPaths } from "./webhook-paths.ts";
 
 const ID = "gen_05tk3m9q2r01h8v4w6x7y";
 const REQUEST: JsonObject = {
@@ -49,19 +61,8 @@ const FAILED: JsonObject = {
   completed_at: "2026-10-19T12:00:30.000Z",
 };
 
-const KEYED: readonly No[] = [
-  "unauthorized",
-  "account_disabled",
-  "rate_limited",
-  "restarting",
-  "busy",
-  "server_error",
-  WRONG_METHOD,
-];
 const OPEN: readonly No[] = ["server_error", WRONG_METHOD];
-const keyed = { security: [{ apiKey: [] }] };
 const open = { security: [] };
-const withRequestId = (...names: string[]) => [...names, "RequestId"].map(parameterRef);
 
 const PUBLIC_HEADERS = ["Cache-Control", "ETag", "Vary", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"];
 const publicJson = (description: string, schema: JsonObject): JsonObject => ({
@@ -101,7 +102,7 @@ export const openApiPaths = (): JsonObject => ({
         "The generation runs in the background. Poll it until it is finished. The body is read as JSON with any Content-Type.",
       tags: ["generations"],
       ...keyed,
-      parameters: withRequestId("IdempotencyKey"),
+      parameters: withRequestId("IdempotencyKey", "Webhook"),
       requestBody: {
         required: true,
         description: "At most 1 MB (1,048,576 bytes).",
@@ -173,6 +174,7 @@ export const openApiPaths = (): JsonObject => ({
       responses: { ...file([], ...KEYED, "not_found", "not_ready"), ...redirect() },
     },
   },
+  ...webhookPaths(),
   "/v1/models": {
     get: {
       operationId: "listModels",

@@ -35,6 +35,10 @@ export const FREQUENT: ReadonlySet<SerializedMutation["mutation"]> = new Set([
   "mark-attempt",
   "expire-files",
   "drop-pins",
+  "record-webhook-tries",
+  "requeue-webhooks",
+  "send-test-webhook",
+  "sweep-webhooks",
 ]);
 /**
  * All other mutations run one after another in the whole cluster, so their reads stay valid. The counter signals to other nodes

@@ -3,6 +3,7 @@
 import type { Settlement } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord, PinnedCopy, PinRequest } from "../../domain/types.ts";
 import type { AttemptWrites } from "../decide/attempt-writes.ts";
+import type { NewDelivery } from "../decide/deliveries.ts";
 import type { Spend } from "../sql/key-policy.ts";
 import type { Chained, Head, Link } from "../sql/ledger.ts";
 import type { PackedAdmit, PackedStep } from "../sql/serialized-mutations.ts";
@@ -11,6 +12,7 @@ import {
   DROP_SNAPSHOTS,
   END_GENERATIONS,
   INSERT_ATTEMPTS,
+  INSERT_DELIVERIES,
   INSERT_GENERATION_EVENTS,
   INSERT_GENERATIONS,
   INSERT_OPTIONS,
@@ -19,6 +21,7 @@ import {
   INSERT_REQUESTS,
   INSERT_SNAPSHOTS,
   INSERT_TRANSFERS,
+  INSERT_WEBHOOK_URLS,
   PIN_INPUTS,
   SPEND,
   TAKE_BACK,
@@ -42,11 +45,14 @@ export type Writes = {
   balances: Map<number, { from: number; head: Head; chargedCredits: Credits }>;
   snapshots: PackedStep[];
   spends: Spend[];
+  /** Addresses that submissions name, and rows of the outbox. */
+  webhookUrls: { seq: number; url: string }[];
+  deliveries: { delivery: NewDelivery; epoch: number }[];
 };
 
 export const emptyWrites = (): Writes => ({
   ...{ generations: [], journal: [], attempts: [], transfers: [], pins: [], pinned: [] },
-  ...{ ended: [], changed: [], snapshots: [], spends: [] },
+  ...{ ended: [], changed: [], snapshots: [], spends: [], webhookUrls: [], deliveries: [] },
   balances: new Map(),
 });
 
@@ -155,6 +161,14 @@ const kept = (steps: readonly PackedStep[]): Row[] =>
     }),
   );
 
+const outboxRows = ({ deliveries }: Writes): Row[] =>
+  deliveries.map(
+    ({ delivery: { seq, token, accountSeq, endpointSeq, type, generationSeq, data, sequence, createdAtMs }, epoch }) => ({
+      ...{ seq, token, account: accountSeq, endpoint: endpointSeq, type, generation: generationSeq, data, sequence },
+      ...{ at: createdAtMs, epoch },
+    }),
+  );
+
 /** Sums the changes of spend limits by day. */
 const spent = (spends: Writes["spends"]): { added: Row[]; back: Row[] } => {
   const sums = new Map<string, { meter: number; day: number; credits: number }>();
@@ -206,6 +220,7 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
       PIN_INPUTS,
       writes.pinned.map(({ seq, copy, atMs: at }) => ({ seq, ...copy, at })),
     ),
+    ...send(INSERT_WEBHOOK_URLS, writes.webhookUrls),
     ...send(INSERT_ATTEMPTS, begunAttempts(attempts)),
     ...send(UPDATE_ATTEMPTS, changedAttempts(attempts)),
     ...send(
@@ -226,6 +241,7 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
       DROP_SNAPSHOTS,
       snapshots.flatMap(({ seq, version, snapshot }) => (snapshot === null && version > 1 ? [{ seq, version }] : [])),
     ),
+    ...send(INSERT_DELIVERIES, outboxRows(writes)),
     ...send(SPEND, added),
     ...send(TAKE_BACK, back),
   ];

@@ -8,6 +8,7 @@ import type { Connection } from "./connections.ts";
 import { COPY_SCHEMA, convertPreRelease, requireNoLease } from "./convert-pre-release.ts";
 import { faultText, isCollision, isFull, isLost, stateOf } from "./errors.ts";
 import initial from "./schema/0001.sql" with { type: "text" };
+import webhooks from "./schema/0004.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /**
@@ -16,7 +17,10 @@ import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-releas
  * A step that removes something waits for the next release.
  */
 export type Migration = { version: number; sql: string; needs: number };
-export const MIGRATIONS: readonly Migration[] = [{ version: 10, sql: initial, needs: 10 }];
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 10, sql: initial, needs: 10 },
+  { version: 13, sql: webhooks, needs: 10 },
+];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;
 const checksum = (sql: string): string => Bun.CryptoHasher.hash("sha256", sql, "hex");

@@ -10,6 +10,7 @@ import { preparePurchases } from "../sql/purchases.ts";
 import { prepareReversals } from "../sql/reversals.ts";
 import { all, change, first, type SqlProgram } from "../sql/sql-program.ts";
 import { prepareUsage } from "../sql/usage.ts";
+import type { DecideBatchDeps } from "./decide-batch.ts";
 import { changedAttempts } from "./flush-batch.ts";
 import { createLedger } from "./ledger.ts";
 import { POSTGRES } from "./sql-program.ts";
@@ -67,7 +68,12 @@ const changeAttempt = function* (seq: number, change: AttemptChange, atMs: numbe
   yield* all(UPDATE_ATTEMPTS, JSON.stringify(rows), rows.length);
 };
 
-export const createSharedMutations = (epoch: number, newTransferSeq: () => number, passed: () => number) => {
+export type SharedMutationsDeps = Pick<DecideBatchDeps, "epoch" | "newTransferSeq" | "newDeliverySeq"> & {
+  /** Returns the number up to which the transfers of this owner are written. */
+  passed: () => number;
+};
+
+export const createSharedMutations = ({ epoch, newTransferSeq, newDeliverySeq, passed }: SharedMutationsDeps) => {
   const crediting = prepareCredit(createLedger(epoch, newTransferSeq));
   const reversals = prepareReversals(POSTGRES, crediting);
   const purchases = preparePurchases(POSTGRES, crediting, reversals);
@@ -77,6 +83,7 @@ export const createSharedMutations = (epoch: number, newTransferSeq: () => numbe
     notAddedUp: NOT_ADDED_UP,
     // No keys are cached between two batches.
     keysChanged: () => undefined,
+    webhooks: { epoch, newDeliverySeq, endpointsChanged: () => undefined },
   });
   return {
     other: (mutation: AdminMutation | PurchaseMutation): SqlProgram<MutationResult> =>

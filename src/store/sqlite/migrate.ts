@@ -9,11 +9,15 @@ import { convertPreRelease } from "./convert-pre-release.ts";
 import { pragma } from "./open.ts";
 import { copyBefore } from "./pre-migration-copy.ts";
 import initial from "./schema/0001.sql" with { type: "text" };
+import webhooks from "./schema/0004.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /** `version`: the version of the file after the step. */
 export type Migration = { version: number; sql: string };
-export const MIGRATIONS: readonly Migration[] = [{ version: 10, sql: initial }];
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 10, sql: initial },
+  { version: 13, sql: webhooks },
+];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;
 /** The schema version of this release. */

@@ -12,6 +12,7 @@ import { prepareUsage } from "../sql/usage.ts";
 import type { Attempts } from "./attempt.ts";
 import type { Limits } from "./key-limits.ts";
 import type { Ledger } from "./ledger.ts";
+import type { Outbox } from "./outbox.ts";
 import { known, SQLITE } from "./sql-program.ts";
 
 /** Transfers are numbered in commit order, so one mark covers all of them. */
@@ -27,7 +28,7 @@ export const prepareCrediting = (money: Ledger): Crediting =>
     owe: (accountSeq, head, credits) => known(money.owe(accountSeq, head, credits)),
   });
 
-export const prepareSharedMutations = (crediting: Crediting, attempts: Attempts, limits: Limits) => {
+export const prepareSharedMutations = (crediting: Crediting, attempts: Attempts, limits: Limits, outbox: Outbox) => {
   const reversals = prepareReversals(SQLITE, crediting);
   const purchases = preparePurchases(SQLITE, crediting, reversals);
   const admin = prepareAdminMutations({
@@ -37,6 +38,7 @@ export const prepareSharedMutations = (crediting: Crediting, attempts: Attempts,
     rollUpUsage: prepareUsage(SQLITE, { select: SELECT_MARK, set: SET_MARK, where: "true" }),
     notAddedUp: `p.seq > coalesce((${SELECT_MARK}), 0)`,
     keysChanged: () => limits.forget(),
+    webhooks: { epoch: outbox.epoch, newDeliverySeq: outbox.newSeq, endpointsChanged: outbox.forget },
   });
   return (mutation: AdminMutation | PurchaseMutation): SqlProgram<MutationResult> =>
     isPurchaseMutation(mutation) ? purchases(mutation) : admin(mutation);

@@ -30,6 +30,7 @@ type AdmitHead = [
   requestId: string,
   fingerprint: string | null,
   pins: readonly PinRequest[] | 0,
+  webhookUrl: string | 0,
 ];
 type StepHead = Omit<PackedStep, "eventJson" | "snapshot">;
 
@@ -49,6 +50,7 @@ const admitHead = (mutation: AdmitGeneration): AdmitHead => [
   mutation.requestId,
   mutation.fingerprint,
   mutation.pins ?? 0,
+  mutation.webhookUrl ?? 0,
 ];
 
 /**
@@ -97,6 +99,7 @@ const toAdmit = (
   requestId: head[12],
   fingerprint: head[13],
   ...(head[14] === 0 ? {} : { pins: head[14] }),
+  ...(head[15] === 0 ? {} : { webhookUrl: head[15] }),
   planJson,
   body,
   addedJson,

@@ -1,0 +1,23 @@
+// Body and id of a webhook request.
+import type { GenerationRecord } from "../domain/types.ts";
+import { isSubscribed, type PendingDelivery } from "../domain/webhooks.ts";
+
+/** The same for every try and every endpoint of an event, so that a receiver recognizes repeats. */
+export const eventId = ({ sequence, seq }: PendingDelivery, record: GenerationRecord | undefined): string =>
+  record ? `evt_${record.id.slice("gen_".length)}_${sequence}` : `evt_test_${seq}`;
+
+/** Whether a `running` event is outdated, because its receiver also gets the event of the end. @param events of its endpoint */
+export const isOutdated = ({ type }: PendingDelivery, { status }: GenerationRecord, events: string): boolean =>
+  type === "generation.running" &&
+  (status === "succeeded" || status === "failed") &&
+  isSubscribed(events, `generation.${status}`);
+
+/** The generation at the time of the event. An ended generation is the one that a poll returns. */
+export const recordAt = ({ type }: PendingDelivery, record: GenerationRecord): GenerationRecord =>
+  type !== "generation.running"
+    ? record
+    : { ...record, status: "running", message: null, costCredits: null, error: null, output: null, completedAtMs: null };
+
+/** @param data JSON of the event's object */
+export const bodyOf = ({ type, createdAtMs, sequence }: PendingDelivery, data: string): string =>
+  `{"type":"${type}","timestamp":"${new Date(createdAtMs).toISOString()}","sequence":${sequence},"data":${data}}`;
