@@ -6,7 +6,7 @@ export type AddressOwner = { accountId: string; isOperatorMade: boolean };
 /** The hosts that an owner may use beside public https hosts. */
 export type AllowsFor = (owner: AddressOwner) => AllowsHost;
 
-const OF_ACCOUNT = /^(acc_[0-9a-z]+)@(.*)$/;
+const OF_ACCOUNT = /^(acc_[0-9a-z]+)@(.+)$/;
 
 /**
  * Parses comma-separated entries. `host` or `host:port` is for endpoints that an operator creates, and with the simulator for all
