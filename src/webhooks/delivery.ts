@@ -116,6 +116,11 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
     failed,
   });
   const scan = () => void lanes.scan().catch(failed);
+  const takeOver = async (): Promise<void> => {
+    while (node !== null && (await node.takeOverWebhooks(CLAIM_LIMIT)) === CLAIM_LIMIT);
+    targets.forget();
+    await lanes.scan();
+  };
 
   return {
     committed: (mutation, outcome) => {
@@ -134,13 +139,8 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
           if (outcome.delivery) lanes.add(outcome.delivery);
       }
     },
-    begin: lanes.scan,
-    takeOver: async () => {
-      if (node === null) return;
-      while ((await node.takeOverWebhooks(CLAIM_LIMIT)) === CLAIM_LIMIT);
-      targets.forget();
-      await lanes.scan();
-    },
+    begin: takeOver,
+    takeOver,
     sweep: createSweep(deps),
     load: lanes.load,
     drain: lanes.drain,
