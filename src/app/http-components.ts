@@ -209,7 +209,11 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
   const webhooks = createWebhookComponent(list, deps, common);
   const http = createHttp(deps, common, { checkout, inspector, answerConsole, ...webhooks });
   httpConnection.connect(http);
-  parts.caches.connect({ callersChanged: http.callersChanged, usersChanged: sessions.forget });
+  parts.caches.connect({
+    callersChanged: http.callersChanged,
+    usersChanged: sessions.forget,
+    webhooksChanged: webhooks.webhooks.committed,
+  });
   const upkeep = createMaintenance({ reads: store, post, clock, log, keys: http.keyUse, rollUpUsage });
   const beginDrain = addHttp(list, deps, parts, { http, inspector, closing });
   return {

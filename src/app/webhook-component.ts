@@ -1,5 +1,4 @@
 // Webhooks: endpoints of accounts, and the delivery of events after their commit.
-import type { createCommitListeners } from "../generations/commit-listeners.ts";
 import { resourceJson } from "../http/resource.ts";
 import { createWebhookDelivery, type WebhookDelivery } from "../webhooks/delivery.ts";
 import { readWebhookHosts } from "../webhooks/hosts.ts";
@@ -15,7 +14,6 @@ export type WebhookComponents = { webhooks: WebhookDelivery; webhookService: Web
 type WebhookParts = Pick<EngineComponent, "engine"> &
   LinkComponents & {
     mode: "test" | "live";
-    listenToCommits: ReturnType<typeof createCommitListeners>;
   };
 
 /** Maximum time of a try in milliseconds. */
@@ -24,7 +22,7 @@ const TRY_MS = 10_000;
 export const createWebhookComponent = (
   list: ComponentList,
   deps: ComponentsDeps,
-  { engine, links, webhookSecrets: secrets, mode, listenToCommits }: WebhookParts,
+  { engine, links, webhookSecrets: secrets, mode }: WebhookParts,
 ): WebhookComponents => {
   const { settings, clock, log, store } = deps;
   const { post } = engine;
@@ -37,7 +35,6 @@ export const createWebhookComponent = (
     timeoutMs: deps.webhooks?.timeoutMs ?? TRY_MS,
     ...(deps.webhooks?.fetch ? { fetch: deps.webhooks.fetch } : {}),
   });
-  listenToCommits().committed = webhooks.committed;
   list.add({ name: "webhooks", stop: webhooks.stop });
   return { webhooks, webhookService: createWebhookService({ clock, reads: store, post, secrets, allowsFor }) };
 };

@@ -24,7 +24,7 @@ export type DeliveryDeps = Omit<SendDeps, "targetOf"> & {
 };
 
 export type WebhookDelivery = {
-  /** Called for each mutation after its commit. */
+  /** Called after the commit of a mutation that changes endpoints, secrets or deliveries. */
   committed: (mutation: Mutation, outcome: MutationResult) => void;
   /** Sends what a former process left. */
   begin: () => Promise<void>;
