@@ -113,3 +113,22 @@ test("sends each due delivery once when the clock jumps over all of their retrie
   expect((await scene.settled()).map(({ state }) => state)).toEqual(Array(5).fill("delivered"));
   expect(receiver.received).toHaveLength(10);
 });
+
+test("a drain begins no new try, and waits for the tries in flight", async () => {
+  receiver = openReceiver();
+  scene = await openWebhooks({}, receiver);
+  const { id } = await scene.endpoint();
+  const { promise, resolve } = Promise.withResolvers<Response>();
+  receiver.answer(() => promise);
+  await scene.post(`/v1/webhook_endpoints/${id}/test`);
+  await scene.eventually(() => receiver.received.length === 1);
+  const drained = scene.components.webhooks.drain();
+  await scene.post(`/v1/webhook_endpoints/${id}/test`);
+  resolve(new Response("ok"));
+  await drained;
+  expect((await scene.deliveries()).map(({ state, tries }) => [state, tries.length])).toEqual([
+    ["pending", 0],
+    ["delivered", 1],
+  ]);
+  expect(receiver.received).toHaveLength(1);
+});
