@@ -579,7 +579,7 @@ export interface components {
              *       "*"
              *     ]
              */
-            events?: ("generation.running" | "generation.succeeded" | "generation.failed" | "*")[];
+            events?: ("generation.running" | "generation.succeeded" | "generation.failed" | "purchase.completed" | "*")[];
             /** @description For the account only. */
             description?: string;
             /** @description A disabled endpoint gets no new events. Pending deliveries continue when it is enabled. */
@@ -588,7 +588,7 @@ export interface components {
         ChangedWebhookEndpoint: {
             /** @description A public https URL on port 443. It is checked again at every try, and redirects are not followed. */
             url?: string;
-            events?: ("generation.running" | "generation.succeeded" | "generation.failed" | "*")[];
+            events?: ("generation.running" | "generation.succeeded" | "generation.failed" | "purchase.completed" | "*")[];
             /** @description For the account only. */
             description?: string;
             /** @description A disabled endpoint gets no new events. Pending deliveries continue when it is enabled. */
@@ -607,7 +607,7 @@ export interface components {
             object: "webhook_endpoint";
             /** @description A public https URL on port 443. It is checked again at every try, and redirects are not followed. */
             url: string;
-            events: ("generation.running" | "generation.succeeded" | "generation.failed" | "*")[];
+            events: ("generation.running" | "generation.succeeded" | "generation.failed" | "purchase.completed" | "*")[];
             /** @description For the account only. */
             description: string;
             /** @description A disabled endpoint gets no new events. Pending deliveries continue when it is enabled. */
@@ -654,7 +654,7 @@ export interface components {
              * @description Event type.
              * @enum {string}
              */
-            type: "generation.running" | "generation.succeeded" | "generation.failed" | "webhook.test";
+            type: "generation.running" | "generation.succeeded" | "generation.failed" | "purchase.completed" | "webhook.test";
             generation: string | null;
             /** @description Rises with each event about the same object. */
             sequence: number;

@@ -1,7 +1,7 @@
 // Webhook events, deliveries and their mutations.
 
 /** Event types that an endpoint can subscribe to. */
-export const WEBHOOK_EVENTS = ["generation.running", "generation.succeeded", "generation.failed"] as const;
+export const WEBHOOK_EVENTS = ["generation.running", "generation.succeeded", "generation.failed", "purchase.completed"] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 /** `webhook.test`: sent on request of the account, to one endpoint. */
 export type DeliveryType = WebhookEvent | "webhook.test";

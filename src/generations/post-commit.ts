@@ -85,6 +85,7 @@ export const createPostCommit = (deps: PostCommitDeps): PostCommit => {
       deps.supervisor.routesChanged([mutation.routeId]);
     } else if (isPurchaseMutation(mutation)) {
       if (outcome.kind !== "purchase" || !outcome.changed) return;
+      if (outcome.deliveries !== undefined) deps.webhooksChanged(mutation, outcome);
       // A reversal pauses the account even if nothing was withdrawn, and a payment may end the pause.
       if (MAY_PAUSE.has(mutation.mutation)) deps.callersChanged();
       if (outcome.transferredCredits !== 0)

@@ -124,7 +124,8 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
 
   return {
     committed: (mutation, outcome) => {
-      if (outcome.kind === "stepped") for (const delivery of outcome.deliveries ?? []) lanes.add(delivery);
+      if (outcome.kind === "stepped" || outcome.kind === "purchase")
+        for (const delivery of outcome.deliveries ?? []) lanes.add(delivery);
       if (outcome.kind !== "done") return;
       switch (mutation.mutation) {
         case "set-webhook-endpoint":

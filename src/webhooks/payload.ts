@@ -2,9 +2,14 @@
 import type { GenerationRecord } from "../domain/types.ts";
 import { isSubscribed, type PendingDelivery } from "../domain/webhooks.ts";
 
+/** Length of the prefix of an id, such as `gen_`. */
+const PREFIX_CHARS = 4;
+
 /** The same for every try and every endpoint of an event, so that a receiver recognizes repeats. */
-export const eventId = ({ sequence, seq }: PendingDelivery, record: GenerationRecord | undefined): string =>
-  record ? `evt_${record.id.slice("gen_".length)}_${sequence}` : `evt_test_${seq}`;
+export const eventId = ({ sequence, seq, data }: PendingDelivery, record: GenerationRecord | undefined): string => {
+  const id = record?.id ?? (JSON.parse(data ?? "{}") as { id?: string }).id;
+  return id === undefined ? `evt_test_${seq}` : `evt_${id.slice(PREFIX_CHARS)}_${sequence}`;
+};
 
 /** Whether a `running` event is outdated, because its receiver also gets the event of the end. @param events of its endpoint */
 export const isOutdated = ({ type }: PendingDelivery, { status }: GenerationRecord, events: string): boolean =>

@@ -40,6 +40,22 @@ test("delivers only the events that an endpoint subscribes to, with a sequence t
   await other.stop();
 });
 
+test("delivers a paid purchase with its amount", async () => {
+  scene = await openWebhooks();
+  const { secret } = await scene.endpoint({ events: ["purchase.completed"] });
+  const by = { kind: "command", id: "0", name: "root" } as const;
+  const { purchaseId } = await scene.components.checkout.buy({ accountId: scene.tenant.accountId, by, usd: 25 });
+  await scene.components.checkout.endTest(purchaseId, "pay", by);
+  await scene.settled();
+  const [received] = scene.receiver.received;
+  if (!received) throw new Error("nothing was delivered");
+  expect(received.body).toMatchObject({
+    ...{ type: "purchase.completed", sequence: 1 },
+    data: { id: purchaseId, object: "purchase", amount_usd: 25, paid_at: received.body.timestamp },
+  });
+  expect([isVerified(received, secret), received.id]).toEqual([true, `evt_${purchaseId.slice(4)}_1`]);
+});
+
 test("delivers nothing of another account, and stores nothing for an account without endpoints", async () => {
   scene = await openWebhooks();
   await scene.endpoint();

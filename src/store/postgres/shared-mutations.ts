@@ -10,6 +10,7 @@ import { preparePurchases } from "../sql/purchases.ts";
 import { prepareReversals } from "../sql/reversals.ts";
 import { all, change, first, type SqlProgram } from "../sql/sql-program.ts";
 import { prepareUsage } from "../sql/usage.ts";
+import { prepareAddEvent } from "../sql/webhooks.ts";
 import type { DecideBatchDeps } from "./decide-batch.ts";
 import { changedAttempts } from "./flush-batch.ts";
 import { createLedger } from "./ledger.ts";
@@ -76,14 +77,15 @@ export type SharedMutationsDeps = Pick<DecideBatchDeps, "epoch" | "newTransferSe
 export const createSharedMutations = ({ epoch, newTransferSeq, newDeliverySeq, passed }: SharedMutationsDeps) => {
   const crediting = prepareCredit(createLedger(epoch, newTransferSeq));
   const reversals = prepareReversals(POSTGRES, crediting);
-  const purchases = preparePurchases(POSTGRES, crediting, reversals);
+  const webhooks = { epoch, newDeliverySeq, endpointsChanged: () => undefined };
+  const purchases = preparePurchases(POSTGRES, crediting, reversals, prepareAddEvent(webhooks));
   const admin = prepareAdminMutations({
     ...{ dialect: POSTGRES, crediting, reversals, changeAttempt },
     rollUpUsage: prepareRollUp(epoch, passed),
     notAddedUp: NOT_ADDED_UP,
     // No keys are cached between two batches.
     keysChanged: () => undefined,
-    webhooks: { epoch, newDeliverySeq, endpointsChanged: () => undefined },
+    webhooks,
   });
   return {
     other: (mutation: AdminMutation | PurchaseMutation): SqlProgram<MutationResult> =>

@@ -1,6 +1,7 @@
 // Webhook mutations: endpoints, secrets, results of tries, redeliveries and retention.
 import { newDeliveryToken } from "../../domain/ids.ts";
 import type { AdminResult } from "../../domain/mutations.ts";
+import type { JsonObject } from "../../domain/types.ts";
 import {
   type CreateWebhookEndpoint,
   type DeleteWebhookEndpoint,
@@ -14,9 +15,10 @@ import {
   type UpdateWebhookEndpoint,
   type WebhookMutation,
 } from "../../domain/webhooks.ts";
+import { deliveriesOf, type OutboxEvent, pendingOf, type Subscriber } from "../decide/deliveries.ts";
 import type { Dialect } from "./dialect.ts";
 import { MutationRejected } from "./mutation-rejected.ts";
-import { change, first, insert, type SqlProgram } from "./sql-program.ts";
+import { all, change, first, insert, type SqlProgram } from "./sql-program.ts";
 
 /** Functions of the driver that webhook mutations use. */
 export type WebhooksDeps = {
@@ -31,6 +33,8 @@ export type WebhooksDeps = {
 /** Enabled endpoints of all accounts. */
 export const SUBSCRIBERS =
   'SELECT account_seq AS "accountSeq", seq, events FROM webhook_endpoint WHERE deleted_at_ms IS NULL AND is_enabled = 1 ORDER BY seq';
+const SUBSCRIBERS_OF =
+  "SELECT seq, events FROM webhook_endpoint WHERE account_seq = ?1 AND deleted_at_ms IS NULL AND is_enabled = 1 ORDER BY seq";
 export const INSERT_DELIVERY = `INSERT INTO webhook_delivery
     (seq, token, account_seq, endpoint_seq, type, generation_seq, data, sequence, created_at_ms, state, due_at_ms, epoch)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?9, ?10)`;
@@ -89,6 +93,21 @@ export const testDelivery = ({ accountSeq, endpointSeq, atMs }: SendTestWebhook,
   ...{ seq, accountSeq, endpointSeq, url: null, type: "webhook.test", generationSeq: null, data: "{}", sequence: 1 },
   ...{ createdAtMs: atMs, tries: 0, retryNo: 0, dueAtMs: atMs },
 });
+
+/** An event without a generation. */
+export type PlainEvent = Pick<OutboxEvent, "accountSeq" | "sequence" | "type" | "atMs"> & { data: JsonObject };
+/** Adds an event to the outbox. @returns its deliveries */
+export type AddEvent = (event: PlainEvent) => SqlProgram<readonly PendingDelivery[]>;
+
+export const prepareAddEvent = ({ epoch, newDeliverySeq }: WebhooksDeps): AddEvent =>
+  function* (event) {
+    const subscribers = yield* all<Subscriber>(SUBSCRIBERS_OF, event.accountSeq);
+    const whole = { ...event, data: JSON.stringify(event.data), generationSeq: null, url: null };
+    const deliveries = deliveriesOf(whole, subscribers, () => newDeliverySeq(event.atMs));
+    for (const { seq, token, accountSeq, endpointSeq, type, data, sequence, createdAtMs } of deliveries)
+      yield* change(INSERT_DELIVERY, seq, token, accountSeq, endpointSeq, type, null, data, sequence, createdAtMs, epoch);
+    return deliveries.map(pendingOf);
+  };
 
 const DONE: AdminResult = { kind: "done" };
 const missing = (id: string) => new MutationRejected(`there is no webhook endpoint ${id}`);

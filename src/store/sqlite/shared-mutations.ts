@@ -9,6 +9,7 @@ import { preparePurchases } from "../sql/purchases.ts";
 import { prepareReversals } from "../sql/reversals.ts";
 import type { SqlProgram } from "../sql/sql-program.ts";
 import { prepareUsage } from "../sql/usage.ts";
+import { prepareAddEvent } from "../sql/webhooks.ts";
 import type { Attempts } from "./attempt.ts";
 import type { Limits } from "./key-limits.ts";
 import type { Ledger } from "./ledger.ts";
@@ -30,7 +31,8 @@ export const prepareCrediting = (money: Ledger): Crediting =>
 
 export const prepareSharedMutations = (crediting: Crediting, attempts: Attempts, limits: Limits, outbox: Outbox) => {
   const reversals = prepareReversals(SQLITE, crediting);
-  const purchases = preparePurchases(SQLITE, crediting, reversals);
+  const webhooks = { epoch: outbox.epoch, newDeliverySeq: outbox.newSeq, endpointsChanged: outbox.forget };
+  const purchases = preparePurchases(SQLITE, crediting, reversals, prepareAddEvent(webhooks));
   const admin = prepareAdminMutations({
     dialect: SQLITE,
     ...{ crediting, reversals },
@@ -38,7 +40,7 @@ export const prepareSharedMutations = (crediting: Crediting, attempts: Attempts,
     rollUpUsage: prepareUsage(SQLITE, { select: SELECT_MARK, set: SET_MARK, where: "true" }),
     notAddedUp: `p.seq > coalesce((${SELECT_MARK}), 0)`,
     keysChanged: () => limits.forget(),
-    webhooks: { epoch: outbox.epoch, newDeliverySeq: outbox.newSeq, endpointsChanged: outbox.forget },
+    webhooks,
   });
   return (mutation: AdminMutation | PurchaseMutation): SqlProgram<MutationResult> =>
     isPurchaseMutation(mutation) ? purchases(mutation) : admin(mutation);

@@ -16,6 +16,7 @@ import {
   startedMutation,
   stepMutation,
 } from "../fixture.ts";
+import { buy, payMutation } from "../purchases.ts";
 
 export const endpointMutation = (account: Account, more: Partial<CreateWebhookEndpoint> = {}): CreateWebhookEndpoint => ({
   ...{ mutation: "create-webhook-endpoint", id: newId("whe"), accountSeq: account.seq, keySeq: account.keySeq },
@@ -99,6 +100,18 @@ const outboxPromises = (stage: Stage): void => {
       ["generation.running", url],
     ]);
     expect((await store.webhookLanes()).map(({ lane }) => lane)).toEqual([-account.seq, endpointSeq]);
+  });
+
+  test("adds a delivery for a paid purchase, and none for the same payment again", async () => {
+    const { store, account } = stage;
+    await buy(store, account.seq, "before", 1000);
+    const endpointSeq = await openEndpoint(store, account, "purchase.completed generation.failed");
+    const bought = await buy(store, account.seq, "a", 2500);
+    expect(bought).toMatchObject({ kind: "purchase", deliveries: [{ endpointSeq, type: "purchase.completed", sequence: 1 }] });
+    expect(await commitOne(store, payMutation("a", 2500))).not.toHaveProperty("deliveries");
+    const [delivery, ...others] = await store.nextWebhooks(endpointSeq, 10);
+    expect(JSON.parse(delivery?.data ?? "")).toMatchObject({ id: "pur_a", object: "purchase", amount_usd: 25 });
+    expect(others).toEqual([]);
   });
 
   test("adds nothing after an endpoint is disabled or deleted", async () => {
