@@ -66,7 +66,7 @@ export type LedgerDeps = {
 type PendingWrite = { mutation: Mutation; resolve: (outcome: MutationResult) => void; reject: (fault: unknown) => void };
 
 /** Mutations that are independent of the time of their commit and whose posters do not retry. */
-const AGELESS: ReadonlySet<Mutation["mutation"]> = new Set(["mark-attempt", "save-route-health"]);
+const AGELESS: ReadonlySet<Mutation["mutation"]> = new Set(["mark-attempt", "save-route-health", "record-webhook-tries"]);
 /** Maximum mutations per transaction. Above it, the first mutation waits longer than the shared commit saves. */
 const BATCH_LIMIT = 1000;
 const FIRST_RETRY_MS = 250;

@@ -85,6 +85,8 @@ export type HarnessOptions = {
   shared?: boolean;
   /** Replaces dependencies for media. */
   media?: ComponentsDeps["media"];
+  /** Replaces dependencies of webhook tries. */
+  webhooks?: ComponentsDeps["webhooks"];
   /** Cost of password hashes, cheap unless given. */
   passwordCost?: { memoryCost: number; timeCost: number };
   /** Receives every response. */
@@ -205,6 +207,7 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
     unknownOutcome: () => lines.push({ event: "commit outcome unknown", fields: {} }),
     ...(options.callTimes ? { callTimes: options.callTimes } : {}),
     media: { sandbox: sandboxUnder(clock), ...media },
+    ...(options.webhooks ? { webhooks: options.webhooks } : {}),
     passwordCost: options.passwordCost ?? CHEAP_PASSWORDS,
   });
   const listening = await components.http.listen({ host: "127.0.0.1", port: 0 });

@@ -14,8 +14,8 @@ import type { ServiceAddress } from "./service-address.ts";
 import type { Components, ComponentsDeps } from "./service-types.ts";
 import type { InputFiles } from "./upload-components.ts";
 
-/** Caches outside the engine that committed mutations of any node invalidate. */
-export type CallerCaches = Pick<EngineDeps, "callersChanged" | "usersChanged">;
+/** Caches and queues outside the engine that committed mutations change, those of callers and users also on other nodes. */
+export type CallerCaches = Pick<EngineDeps, "callersChanged" | "usersChanged" | "webhooksChanged">;
 
 export type EngineComponent = Pick<Components, "rekeyed" | "rekeyedAll"> & {
   engine: Engine;
@@ -123,6 +123,7 @@ export const createEngineComponent = async (
     takingUp: deps.takingUp,
     callersChanged: () => parts.caches.target().callersChanged(),
     usersChanged: () => parts.caches.target().usersChanged(),
+    webhooksChanged: (mutation, outcome) => parts.caches.target().webhooksChanged(mutation, outcome),
   });
   engineConnection.connect(engine);
   // Work that waits for the lease is stopped with it, because an unavailable store must not delay the exit.

@@ -106,7 +106,7 @@ const createLifecycle = (deps: EngineDeps, parts: LifecycleParts): Pick<Engine, 
 };
 
 export const createEngine = async (deps: EngineDeps): Promise<Engine> => {
-  const { clock, log, store, stuck, callersChanged, usersChanged } = deps;
+  const { clock, log, store, stuck, callersChanged, usersChanged, webhooksChanged } = deps;
   const phases = createServicePhases();
   // The ledger is constructed first, and everything that its commits are reported to needs it.
   const postCommit = createConnection<PostCommit>("post-commit");
@@ -137,7 +137,10 @@ export const createEngine = async (deps: EngineDeps): Promise<Engine> => {
   stateChanged.connect(changes.stateChanged);
   const watch: CommitListener = { committed: null };
   postCommit.connect(
-    createPostCommit({ records, attempts, routes, health, facts, watch, supervisor, callersChanged, usersChanged }),
+    createPostCommit({
+      ...{ records, attempts, routes, health, facts, watch, supervisor },
+      ...{ callersChanged, usersChanged, webhooksChanged },
+    }),
   );
   const takeover = createTakeover({ store, supervisor, late, effects, health, routes, clock, isOver: phases.isStopped });
   return {

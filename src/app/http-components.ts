@@ -26,10 +26,11 @@ import type { ProviderComponents } from "./provider-components.ts";
 import type { ServiceAddress } from "./service-address.ts";
 import type { Components, ComponentsDeps } from "./service-types.ts";
 import { createUploads, type InputFiles } from "./upload-components.ts";
+import { createWebhookComponent, type WebhookComponents } from "./webhook-component.ts";
 
 export type HttpComponents = Pick<
   Components,
-  "http" | "issueToken" | "checkout" | "operating" | "generationService" | "upkeep"
+  "http" | "issueToken" | "checkout" | "operating" | "generationService" | "upkeep" | "webhooks"
 > & {
   /** Ends the streams of the console; other responses have `longestMs` to end. */
   beginDrain: (longestMs: number) => void;
@@ -118,12 +119,13 @@ const createOperatorReads = ({ settings, clock, store, storage }: ComponentsDeps
   };
 };
 
-type ServedParts = Pick<HttpComponents, "checkout"> & {
-  inspector: Inspector;
-  answerConsole: ReturnType<typeof createConsole>;
-  rollUpUsage: () => Promise<void>;
-  closing: AbortSignal;
-};
+type ServedParts = Pick<HttpComponents, "checkout"> &
+  WebhookComponents & {
+    inspector: Inspector;
+    answerConsole: ReturnType<typeof createConsole>;
+    rollUpUsage: () => Promise<void>;
+    closing: AbortSignal;
+  };
 
 /** Returns the JSON Schema of the input of a model that has a configured route. */
 const inputSchemasOf = (
@@ -137,11 +139,8 @@ const inputSchemasOf = (
   };
 };
 
-const createHttp = (
-  deps: ComponentsDeps,
-  parts: CommonParts,
-  { checkout, inspector, answerConsole, rollUpUsage, closing }: ServedParts,
-): Http => {
+const createHttp = (deps: ComponentsDeps, parts: CommonParts, served: ServedParts): Http => {
+  const { checkout, inspector, answerConsole, rollUpUsage, closing, webhooks, webhookService } = served;
   const { settings, clock, log, store, storage, telemetry } = deps;
   const { engine } = parts;
   const { leaseKeeper, alive } = parts.membership;
@@ -153,6 +152,7 @@ const createHttp = (
     reads: store,
     waiting: storage.waiting,
     isUnavailable: leaseKeeper?.isUnavailable,
+    webhooks: webhooks.load,
   });
   return createHttpServer({
     settings,
@@ -182,6 +182,7 @@ const createHttp = (
     serveInput: parts.inputFiles.serveFile,
     inputLinks: parts.inputLinks,
     callbacks: parts.callbacks,
+    webhooks: webhookService,
     webhook: checkout.webhook,
     console: answerConsole,
     pages: { console: settings.console.enabled, inspector: inspector.issueToken !== null },
@@ -243,10 +244,19 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
     isAtHome: inspector.isAtHome,
     passwordCost: deps.passwordCost,
   });
-  const http = createHttp(deps, common, { checkout, inspector, answerConsole, rollUpUsage, closing: closing.signal });
+  const webhooks = createWebhookComponent(list, deps, common);
+  const served = { checkout, inspector, answerConsole, rollUpUsage, closing: closing.signal, ...webhooks };
+  const http = createHttp(deps, common, served);
   httpConnection.connect(http);
-  parts.caches.connect({ callersChanged: http.callersChanged, usersChanged: sessions.forget });
+  parts.caches.connect({
+    callersChanged: http.callersChanged,
+    usersChanged: sessions.forget,
+    webhooksChanged: webhooks.webhooks.committed,
+  });
   const upkeep = createMaintenance({ reads: store, post, clock, log, keys: http.keyUse, rollUpUsage });
   const beginDrain = addHttp(list, deps, parts, { http, inspector, closing });
-  return { http, issueToken: inspector.issueToken, checkout, operating, generationService, upkeep, beginDrain };
+  return {
+    ...{ http, issueToken: inspector.issueToken, checkout, operating, generationService, upkeep, beginDrain },
+    webhooks: webhooks.webhooks,
+  };
 };

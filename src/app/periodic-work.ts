@@ -17,6 +17,8 @@ const BEAT_MS = 10_000;
 const UPKEEP_MS = 60_000;
 /** Maximum time that a file outlives its retention. */
 const SWEEP_MS = 60_000;
+/** Interval at which webhook deliveries of ended nodes are taken over. */
+const TAKE_OVER_MS = 10_000;
 /** Interval at which pending purchases are queried. */
 const ROUNDS_MS = 300_000;
 
@@ -39,7 +41,7 @@ export type PeriodicWorkDeps = {
   clock: Clock;
   log: Log;
   store: Pick<Store, "secret">;
-  components: Pick<Components, "post" | "sweep" | "upkeep" | "checkout" | "leaseKeeper">;
+  components: Pick<Components, "post" | "sweep" | "upkeep" | "checkout" | "leaseKeeper" | "webhooks">;
 };
 export type PeriodicWork = Pick<ComponentList, "start" | "stop"> & {
   /** Started with the other work; a drain stops it, because its end can take a while. */
@@ -56,7 +58,7 @@ const createHeartbeat = ({ clock, log, components }: PeriodicWorkDeps): Work => 
 
 export const createPeriodicWork = async (deps: PeriodicWorkDeps): Promise<PeriodicWork> => {
   const { settings, clock, log, store, components } = deps;
-  const { sweep, upkeep, checkout, leaseKeeper } = components;
+  const { sweep, upkeep, checkout, leaseKeeper, webhooks } = components;
   const failed = logMaintenanceFailure(log);
   const list = createComponentList();
   const add = (name: string, everyMs: number, work: Work) => list.add(repeated(clock, failed, name, everyMs, work));
@@ -69,6 +71,10 @@ export const createPeriodicWork = async (deps: PeriodicWorkDeps): Promise<Period
     await upkeep.noteKeyUse();
     await upkeep.rollUpUsage();
     await upkeep.settleDebts();
+  });
+  if (leaseKeeper) add("webhooks of other nodes", TAKE_OVER_MS, webhooks.takeOver);
+  add("retention of webhooks", UPKEEP_MS, async () => {
+    if (leaseKeeper?.isFirst() ?? true) await webhooks.sweep();
   });
   /** One node of a cluster does this for all. */
   const reconcilePurchases = async () => {

@@ -7,6 +7,7 @@ import { readAllowed } from "../media/host-allowlist.ts";
 import { catalogueOf, dialectsOf, requireKnownProviders } from "../routing/load-catalogue.ts";
 import { requireNoBackupDir } from "../store/create-store.ts";
 import type { Mode } from "../store/store.ts";
+import { readWebhookHosts } from "../webhooks/hosts.ts";
 
 /** Wildcard addresses in parsed form; no link can lead to one. */
 const ANY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "[::]", "[::ffff:0:0]"]);
@@ -48,6 +49,7 @@ export const startChecks = (
   () => requireKnownProviders(settings, dialectsOf(settings), origins),
   () => requireReachableUrl(settings),
   () => void readAllowed(settings.media.allow, origins?.get("media.allow")),
+  () => void readWebhookHosts(settings.webhooks.allow, mode === "test", origins?.get("webhooks.allow")),
   () => requireBucket(settings, settings.store.url !== ""),
   () => requireNoBackupDir(settings),
   () => requireStripeSettings(settings, mode),

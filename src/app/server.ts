@@ -25,6 +25,7 @@ import type { Components, ComponentsDeps, ServerOptions, Service } from "./servi
 import { addStartup } from "./startup.ts";
 import { openStorage, type StorageComponents } from "./storage-components.ts";
 import { createInputFiles } from "./upload-components.ts";
+import { drainWebhooks } from "./webhook-component.ts";
 
 /** Exit code after an unknown commit outcome; recovery decides after the restart. */
 const EXIT_UNKNOWN_OUTCOME = 70;
@@ -74,9 +75,14 @@ export const createComponents = async (list: ComponentList, deps: ComponentsDeps
     providers,
     rekeyed,
     rekeyedAll,
+    recover: async () => {
+      await engine.recover();
+      await served.webhooks.begin();
+    },
     drain: async (longestMs) => {
       served.beginDrain(longestMs);
-      await Promise.all([engine.drain(longestMs), membership.leave(Math.min(longestMs, noticeMs))]);
+      const leaving = membership.leave(Math.min(longestMs, noticeMs));
+      await Promise.all([engine.drain(longestMs), leaving, drainWebhooks(served, deps, longestMs)]);
     },
   };
 };

@@ -22,6 +22,8 @@ import type { Vault } from "../providers/vault.ts";
 import type { Inventory } from "../routing/inventory.ts";
 import type { Store } from "../store/store.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { WebhookDelivery } from "../webhooks/delivery.ts";
+import type { SendDeps } from "../webhooks/send.ts";
 import type { Engine, EngineDeps } from "./engine-types.ts";
 import type { Maintenance } from "./maintenance.ts";
 import type { MediaComponentOptions } from "./media-component.ts";
@@ -51,6 +53,8 @@ export type ComponentsDeps = Pick<EngineDeps, "stuck" | "takingUp" | "unknownOut
   callTimes?: Partial<CallTimes>;
   /** Media options of tests, and the switch of the SSRF guard's test. */
   media?: MediaComponentOptions;
+  /** Overrides time limit, name lookup and certificate authority of webhook tries, set by tests only. */
+  webhooks?: Partial<Pick<SendDeps, "timeoutMs" | "fetch">>;
   /** Cost of the hashes of console passwords, set by tests only. */
   passwordCost?: PasswordCost;
 };
@@ -71,6 +75,8 @@ export type Components = Omit<Engine, "rekeyed" | "drain" | "close" | "stop"> & 
   operating: () => Promise<OperatorServiceDeps>;
   /** The purchase of credits. */
   checkout: Checkout;
+  /** Delivery of webhooks. */
+  webhooks: WebhookDelivery;
   /** Generations of the console. */
   generationService: GenerationService;
   providers: Providers;

@@ -264,6 +264,16 @@ export const SettingsSchema = Type.Object(
       { default: {}, additionalProperties: false },
     ),
     media: MediaSettings,
+    webhooks: Type.Object(
+      {
+        allow: Type.String({
+          default: "",
+          description:
+            "hosts (host or host:port, comma separated) that webhook endpoints may have over http, on any port and at private addresses: acc_…@host for one account, host alone for endpoints of operators and, with the simulator, of all accounts",
+        }),
+      },
+      { default: {}, additionalProperties: false },
+    ),
     simulator: Type.Object(
       {
         speed: Type.Number({

@@ -71,18 +71,23 @@ const beginningOf = (high: number): string => {
 let pool = new Uint16Array(0);
 let poolAt = 0;
 
-/**
- * A new id for a row number: `gen_`, the number as 11 characters, and 10 random characters (50 bits) that make it unguessable.
- */
-export const generationId = (seq: number): string => {
+/** `RANDOM_CHARS` random characters (50 bits). */
+const randomText = (): string => {
   if (poolAt + RANDOM_CHARS / 2 > pool.length) {
     pool = crypto.getRandomValues(new Uint16Array(2045));
     poolAt = 0;
   }
+  let text = "";
+  for (let i = 0; i < RANDOM_CHARS; i += 2) text += PAIRS[(pool[poolAt++] ?? 0) & 1023];
+  return text;
+};
+
+/**
+ * A new id for a row number: `gen_`, the number as 11 characters, and 10 random characters (50 bits) that make it unguessable.
+ */
+export const generationId = (seq: number): string => {
   const last = seq % LAST;
-  let id = `${beginningOf((seq - last) / LAST)}${PAIRS[last >> 10]}${PAIRS[last & 1023]}`;
-  for (let i = 0; i < RANDOM_CHARS; i += 2) id += PAIRS[(pool[poolAt++] ?? 0) & 1023];
-  return id;
+  return `${beginningOf((seq - last) / LAST)}${PAIRS[last >> 10]}${PAIRS[last & 1023]}${randomText()}`;
 };
 
 export type NameGeneration = (nowMs: number) => { seq: number; id: string };
@@ -117,11 +122,36 @@ export const seqOfGenerationId = (id: string): number | undefined => {
   return Number.isSafeInteger(seq) ? seq : undefined;
 };
 
+const DELIVERY_ID = new RegExp(`^whd_([${BASE32}]{${SEQ_CHARS}})([${BASE32}]{${RANDOM_CHARS}})$`);
+
+/** The random end of a delivery's id, which makes it unguessable. */
+export const newDeliveryToken = randomText;
+
+/** The id of a webhook delivery: its row number and its token. */
+export const deliveryId = (seq: number, token: string): string => {
+  let text = "";
+  let rest = seq;
+  for (let i = 0; i < SEQ_CHARS; i++) {
+    text = BASE32.charAt(rest % 32) + text;
+    rest = Math.floor(rest / 32);
+  }
+  return `whd_${text}${token}`;
+};
+
+/** Row number and token of the id of a webhook delivery; undefined if malformed. */
+export const readDeliveryId = (id: string): { seq: number; token: string } | undefined => {
+  const [, digits, token] = DELIVERY_ID.exec(id) ?? [];
+  if (digits === undefined || token === undefined) return undefined;
+  let seq = 0;
+  for (const char of digits) seq = seq * 32 + BASE32.indexOf(char);
+  return Number.isSafeInteger(seq) ? { seq, token } : undefined;
+};
+
 /**
- * A new id of an account, key, request, ledger line, user, session, invitation, purchase, uploaded file or stored blob: a UUIDv7 as 26 characters, so ids
- * sort by time.
+ * A new id of an account, key, request, ledger line, user, session, invitation, purchase, uploaded file, stored blob or webhook
+ * endpoint: a UUIDv7 as 26 characters, so ids sort by time.
  */
-export const newId = (kind: "acc" | "key" | "req" | "led" | "per" | "ses" | "inv" | "pur" | "file" | "blob"): string => {
+export const newId = (kind: "acc" | "key" | "req" | "led" | "per" | "ses" | "inv" | "pur" | "file" | "blob" | "whe"): string => {
   let bits = 0n;
   for (const byte of Bun.randomUUIDv7("buffer")) bits = (bits << 8n) | BigInt(byte);
   let text = "";

@@ -22,6 +22,7 @@ import type {
 } from "./types.ts";
 import type { UploadMutation, UploadResult } from "./upload-mutations.ts";
 import type { UserMutation } from "./user-mutations.ts";
+import type { PendingDelivery, WebhookMutation } from "./webhooks.ts";
 
 /**
  * Accepts a submission. Key, limits and balance are checked in that order, then the hold, the row and the `start` deadline are
@@ -59,6 +60,8 @@ export type AdmitGeneration = {
   pins?: readonly PinRequest[];
   /** Stored files that the input names, and the new expiry of the uploaded ones; absent: none. */
   files?: { inputs: readonly InputFile[]; expireAtMs: number };
+  /** Address for the events of this generation; absent: none. */
+  webhookUrl?: string;
 };
 export type AdmitResult =
   | { kind: "admitted"; record: GenerationRecord }
@@ -206,10 +209,14 @@ export type AdminMutation = { by?: Principal; atMs?: number } & (
   | RecordRecovery
   | SettleRestored
   | UserMutation
+  | WebhookMutation
 );
 export type AdminResult =
-  /** `credits`: credits that were actually transferred. `of`: id of the key that was used from a network for the first time. */
-  | { kind: "done"; seq?: number; credits?: Credits; of?: string }
+  /**
+   * `credits`: credits that were actually transferred. `of`: id of the key that was used from a network for the first time.
+   * `count`: number of changed rows. `delivery`: a delivery that was added to the outbox.
+   */
+  | { kind: "done"; seq?: number; credits?: Credits; of?: string; count?: number; delivery?: PendingDelivery }
   /** Nothing was written; `reason` is a sentence for the operator. */
   | { kind: "refused"; reason: string };
 

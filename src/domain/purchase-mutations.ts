@@ -2,6 +2,7 @@
 
 import type { Principal } from "./mutations.ts";
 import type { Credits } from "./types.ts";
+import type { PendingDelivery } from "./webhooks.ts";
 
 /** Offered packs in USD (§1). A purchase can also be any whole amount between the limits. */
 export const PACKS_USD = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000] as const;
@@ -138,6 +139,8 @@ export type PurchaseResult =
       purchase: { id: string; accountId: string; state: PurchaseState; owedCredits: Credits } | null;
       /** Number of its refunds and disputes that an operator must decide; absent: none. */
       undecided?: number;
+      /** What was added to the outbox of webhooks; absent: nothing. */
+      deliveries?: readonly PendingDelivery[];
     }
   /** Nothing was written; `reason` is a sentence for the operator. */
   | { kind: "refused"; reason: string };

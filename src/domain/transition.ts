@@ -16,6 +16,7 @@ import type {
   ResultFile,
   RouteSpec,
 } from "./types.ts";
+import type { PendingDelivery } from "./webhooks.ts";
 
 /** A change of one attempt row. `begin` inserts it in state `intent`; otherwise only the present members change. */
 export type AttemptChange = {
@@ -66,8 +67,11 @@ export type ApplyTransition = {
   deadline?: Deadline | null;
 };
 export type TransitionResult =
-  /** `settledCredits`: part of a debt that the released credits repaid; absent: no debt. */
-  | { kind: "stepped"; record: GenerationRecord; settledCredits?: Credits }
+  /**
+   * `settledCredits`: part of a debt that the released credits repaid; absent: no debt. `deliveries`: what was added to the outbox
+   * of webhooks; absent: nothing.
+   */
+  | { kind: "stepped"; record: GenerationRecord; settledCredits?: Credits; deliveries?: readonly PendingDelivery[] }
   /** The stored version differs: another writer continued it, or it has ended. Nothing was written. */
   | { kind: "stale" }
   /** A constraint rejected it, which is a defect. Nothing was written. */

@@ -22,6 +22,8 @@ export type PostCommitDeps = {
   callersChanged: () => void;
   /** Called when users or sessions may have changed. */
   usersChanged: () => void;
+  /** Called for mutations of webhooks, and for steps that added deliveries to the outbox. */
+  webhooksChanged: PostCommit;
   watch: CommitListener;
 };
 
@@ -45,6 +47,15 @@ const MAY_PAUSE: ReadonlySet<Mutation["mutation"]> = new Set(["pay-purchase", "n
 /** Mutations that change the permissions of a session. */
 const CHANGES_USERS: ReadonlySet<Mutation["mutation"]> = new Set(["accept-invitation", "end-sessions", "set-user"]);
 
+/** Mutations that change endpoints, secrets or deliveries of webhooks. */
+const CHANGES_WEBHOOKS: ReadonlySet<Mutation["mutation"]> = new Set([
+  "set-webhook-endpoint",
+  "delete-webhook-endpoint",
+  "rotate-webhook-secret",
+  "requeue-webhooks",
+  "send-test-webhook",
+]);
+
 /** The supervisor learns of new generations only through this hook. */
 export const createPostCommit = (deps: PostCommitDeps): PostCommit => {
   const { records, attempts, routes, health, facts, watch } = deps;
@@ -63,6 +74,7 @@ export const createPostCommit = (deps: PostCommitDeps): PostCommit => {
         deps.callersChanged();
       }
       attempts.stepped(mutation, outcome.record.requestId);
+      if (outcome.deliveries !== undefined) deps.webhooksChanged(mutation, outcome);
     } else if (mutation.mutation === "mark-attempt") {
       attempts.forget(mutation.seq, mutation.change.n);
       if (outcome.kind === "done") facts.marked(mutation);
@@ -73,11 +85,13 @@ export const createPostCommit = (deps: PostCommitDeps): PostCommit => {
       deps.supervisor.routesChanged([mutation.routeId]);
     } else if (isPurchaseMutation(mutation)) {
       if (outcome.kind !== "purchase" || !outcome.changed) return;
+      if (outcome.deliveries !== undefined) deps.webhooksChanged(mutation, outcome);
       // A reversal pauses the account even if nothing was withdrawn, and a payment may end the pause.
       if (MAY_PAUSE.has(mutation.mutation)) deps.callersChanged();
       if (outcome.transferredCredits !== 0)
         facts.credited(mutation.mutation === "pay-purchase" ? "topup" : "adjust", outcome.transferredCredits);
     } else if (CHANGES_USERS.has(mutation.mutation)) deps.usersChanged();
+    else if (CHANGES_WEBHOOKS.has(mutation.mutation)) deps.webhooksChanged(mutation, outcome);
     else if (CHANGES_CALLERS.has(mutation.mutation)) {
       deps.callersChanged();
       if (outcome.kind !== "done") return;

@@ -10,6 +10,8 @@ export type RecordCache = {
   recent(id: string, accountSeq: number): CachedRecord | undefined;
   /** Returns the generation from the cache, else from the store, if it belongs to the account. */
   find(id: string, accountSeq: number): Promise<GenerationRecord | undefined>;
+  /** Returns the cached generation with this row number. */
+  newest(seq: number): GenerationRecord | undefined;
   /** Stores the record of a committed transition. */
   keep(record: GenerationRecord): void;
   drop(seq: number): void;
@@ -43,6 +45,7 @@ export const createRecordCache = (
     keep,
     drop: (seq) => bySeq.delete(seq),
     recent,
+    newest: (seq) => (isSure() ? bySeq.get(seq)?.record : undefined),
     find: async (id, accountSeq) => {
       const known = recent(id, accountSeq);
       if (known) return known.record;

@@ -38,6 +38,8 @@ export type SubmitRequest = {
   fingerprint: string | null;
   /** The only route that may run it, for a route test. */
   onlyRoute?: string;
+  /** Address for the events of the generation; absent: none. */
+  webhookUrl?: string | undefined;
 };
 /** `replayed`: an earlier request with the same Idempotency-Key created the generation (200 instead of 202). */
 export type SubmitResult = { record: GenerationRecord; replayed: boolean };
@@ -145,6 +147,7 @@ export const createSubmit = (deps: SubmitDeps): Submit => {
     if (order.labels) mutation.labels = order.labels;
     const stored = inputFiles(links, files, pins.length, nowMs + deps.ownFiles.keepMs);
     if (stored) mutation.files = stored;
+    if (order.webhookUrl !== undefined) mutation.webhookUrl = order.webhookUrl;
     return mutation;
   };
 

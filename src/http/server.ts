@@ -17,7 +17,8 @@ import type { Log } from "../logging/events.ts";
 import type { Callbacks } from "../providers/callback-urls.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { UploadService } from "../uploads/upload-service.ts";
-import { KeyGuard } from "./auth.ts";
+import type { WebhookService } from "../webhooks/service.ts";
+import { type AuthenticatedHandler, KeyGuard } from "./auth.ts";
 import { hostFault } from "./client-address.ts";
 import { type BalanceReads, balance } from "./endpoints/balance.ts";
 import { cancellation } from "./endpoints/cancel.ts";
@@ -35,6 +36,21 @@ import { type LinkedInputDeps, linkedInput } from "./endpoints/pinned-inputs.ts"
 import { type CallbackReceived, callback } from "./endpoints/provider-callbacks.ts";
 import { quoteRequest } from "./endpoints/quotes.ts";
 import { type UsageDeps, usage } from "./endpoints/usage.ts";
+import {
+  changeEndpoint,
+  createEndpoint,
+  deleteEndpoint,
+  listDeliveries,
+  listEndpoints,
+  readDefaultSecret,
+  readEndpoint,
+  recoverEndpoint,
+  redeliver,
+  rotateDefaultSecret,
+  rotateEndpointSecret,
+  testEndpoint,
+  type WebhookEndpointsDeps,
+} from "./endpoints/webhooks.ts";
 import { answerFault } from "./errors.ts";
 import { watchDescriptors } from "./file-descriptors.ts";
 import { openListener } from "./listener.ts";
@@ -84,6 +100,7 @@ export type HttpDeps = {
   serveInput: LinkedInputDeps["serveFile"];
   inputLinks: InputLinks;
   callbacks: Callbacks;
+  webhooks: WebhookService;
   /** Handles payment events; null if no payment service is configured. */
   webhook: HandlePaymentEvent | null;
   onCallback: CallbackReceived;
@@ -120,7 +137,7 @@ export type Http = {
   keyUse: Pick<KeyGuard, "unnotedUses" | "noted" | "unnotedNetworks" | "networkNoted">;
 };
 
-type Method = "GET" | "POST" | "DELETE" | "OPTIONS";
+type Method = "GET" | "POST" | "PATCH" | "DELETE" | "OPTIONS";
 /** A path and its handlers by method. HEAD is answered wherever GET is; every other method is answered 405. */
 export type Route = { path: string; answers: Partial<Record<Method, Answer>> };
 
@@ -193,6 +210,7 @@ export const routesOf = (deps: HttpDeps, guard: KeyGuard, connections: Connectio
       },
     },
     { path: "/v1/files/:id/content", answers: { GET: guard.keyed("read", fileContent(uploaded)) } },
+    ...webhookRoutes({ webhooks: deps.webhooks }, guard),
     { path: "/v1/models", answers: { GET: allModels, OPTIONS: answerPreflight } },
     { path: "/v1/models/:id", answers: { GET: modelById(deps.models, deps.inputSchemaOf), OPTIONS: answerPreflight } },
     { path: "/v1/models/:id/schema", answers: { GET: modelSchema(deps.inputSchemaOf), OPTIONS: answerPreflight } },
@@ -217,6 +235,28 @@ export const routesOf = (deps: HttpDeps, guard: KeyGuard, connections: Connectio
     { path: "/healthz", answers: { GET: aliveness } },
     { path: "/readyz", answers: { GET: readinessAnswer(deps.readiness) } },
     { path: "/metrics", answers: { GET: metricsAnswer(deps, peerOf) } },
+  ];
+};
+
+/** Webhook endpoints, secrets and deliveries. */
+const webhookRoutes = (deps: WebhookEndpointsDeps, guard: KeyGuard): Route[] => {
+  const keyed = (work: AuthenticatedHandler) => guard.keyed("generate", work);
+  return [
+    { path: "/v1/webhook_endpoints", answers: { GET: keyed(listEndpoints(deps)), POST: keyed(createEndpoint(deps)) } },
+    {
+      path: "/v1/webhook_endpoints/:id",
+      answers: {
+        GET: keyed(readEndpoint(deps)),
+        PATCH: keyed(changeEndpoint(deps)),
+        DELETE: keyed(deleteEndpoint(deps)),
+      },
+    },
+    { path: "/v1/webhook_endpoints/:id/rotate_secret", answers: { POST: keyed(rotateEndpointSecret(deps)) } },
+    { path: "/v1/webhook_endpoints/:id/recover", answers: { POST: keyed(recoverEndpoint(deps)) } },
+    { path: "/v1/webhook_endpoints/:id/test", answers: { POST: keyed(testEndpoint(deps)) } },
+    { path: "/v1/webhook_secret", answers: { GET: keyed(readDefaultSecret(deps)), POST: keyed(rotateDefaultSecret(deps)) } },
+    { path: "/v1/webhook_deliveries", answers: { GET: keyed(listDeliveries(deps)) } },
+    { path: "/v1/webhook_deliveries/:id/redeliver", answers: { POST: keyed(redeliver(deps)) } },
   ];
 };
 
@@ -284,6 +324,8 @@ const entrance = (
   };
 };
 
+/** Methods whose requests are logged above level `debug`. */
+const CHANGING = new Set(["POST", "PATCH", "DELETE"]);
 /** The label of unknown paths in metrics and logs. */
 const NO_ROUTE = "/*";
 
@@ -324,7 +366,7 @@ export const createHttpServer = (deps: HttpDeps): Http => {
       { ...deps, addressOf },
       path === "/" ? NO_ROUTE : path,
       answer,
-      method === "POST" || method === "DELETE" ? "request completed" : "read completed",
+      CHANGING.has(method) ? "request completed" : "read completed",
     );
     app.route(method, path, ({ request, params }) => enter(request, params ?? NO_PARAMS), { parse: "none" });
   };

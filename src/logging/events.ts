@@ -81,6 +81,8 @@ export const EVENTS = {
   "payment provider unavailable": "warn",
   "payment provider recovered": "info",
   "webhook rejected": "warn",
+  "webhook endpoint disabled": "warn",
+  "webhook sending failed": "error",
   "control request": "info",
   "file descriptor limit low": "warn",
   "file descriptors exhausted": "error",
@@ -104,6 +106,8 @@ export const EVENTS = {
   "credits added": "debug",
   "provider call completed": "debug",
   "signed in": "debug",
+  "webhook delivered": "debug",
+  "webhook try failed": "debug",
   "trace export failed": "warn",
   "trace export recovered": "info",
 } as const satisfies Record<string, "debug" | "info" | "warn" | "error" | "fatal">;
@@ -129,7 +133,13 @@ export const DEFECT_EVENTS: ReadonlySet<EventName> = new Set([
     "generation restore failed",
     "late result watch failed",
   ] as const),
-  ...(["outcome spool failed", "maintenance failed", "takeover failed", "cluster task failed"] as const),
+  ...([
+    "outcome spool failed",
+    "maintenance failed",
+    "takeover failed",
+    "cluster task failed",
+    "webhook sending failed",
+  ] as const),
   ...(["credential decryption failed", "inspector failed", "telemetry failed", "commit outcome unknown"] as const),
 ]);
 
@@ -190,6 +200,7 @@ export type EventFields = Partial<{
   /** The client address by which sign-in attempts are counted: an IPv4 address or the /64 of an IPv6 address. */
   address: string;
   user_id: string;
+  webhook_endpoint_id: string;
 }>;
 
 /** Writes one event. */

@@ -1,7 +1,7 @@
 // Fetches external URLs with SSRF protection: every redirect is vetted before the connection.
 //
-// The request connects to the vetted address itself, so a second DNS response cannot change the target. Every media download uses
-// this function.
+// The request connects to the vetted address itself, so a second DNS response cannot change the target. Every media download and
+// every webhook delivery uses this function.
 import type { AllowsHost } from "./host-allowlist.ts";
 import { literalAddress, type Resolve, systemResolve, type Vetted, vetAddresses, vetUrl } from "./ssrf-guard.ts";
 
@@ -12,6 +12,12 @@ export type FetchOptions = {
    * credential along.
    */
   keyFor?: (address: string) => Record<string, string>;
+  /** Sends this body with POST; absent: a GET. */
+  body?: string;
+  /** False: a redirect is returned as the response. */
+  followsRedirects?: boolean;
+  /** Whether the connection may stay open for later requests to the same server. */
+  keepsConnection?: boolean;
   /** Aborts the name lookup, the connection and the body. */
   signal: AbortSignal;
   allows: AllowsHost;
@@ -57,9 +63,10 @@ const connect = (vetted: Vetted, address: string, options: FetchOptions): Promis
       ...key,
       Host: url.host,
     },
+    ...(options.body === undefined ? {} : { method: "POST", body: options.body }),
     redirect: "manual",
     signal: options.signal,
-    keepalive: false,
+    keepalive: options.keepsConnection ?? false,
     decompress: false,
     // Only `false` disables a proxy that is set in the environment; Bun's types do not declare this value yet.
     proxy: false,
@@ -102,7 +109,8 @@ export const guardedFetch = async (text: string, options: FetchOptions): Promise
     const vetted = vetUrl(next, allows);
     if (vetted.kind === "forbidden") return vetted;
     const fetched = await hop(vetted, options);
-    if (fetched.kind !== "answered" || !REDIRECTS.has(fetched.response.status)) return fetched;
+    if (fetched.kind !== "answered" || options.followsRedirects === false || !REDIRECTS.has(fetched.response.status))
+      return fetched;
     const location = fetched.response.headers.get("location");
     await fetched.response.body?.cancel().catch(() => {});
     if (location === null || !URL.canParse(location, vetted.url.href))

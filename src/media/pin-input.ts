@@ -2,6 +2,7 @@
 //
 // The file that is measured is therefore the file that is sent.
 
+import { createFairQueue } from "../collections/fair-queue.ts";
 import type { PinRequest } from "../domain/types.ts";
 import { type Files, type Incoming, StorageRefused } from "../files/port.ts";
 import { giveBack, Unreadable } from "./byte-source.ts";
@@ -9,7 +10,6 @@ import { gathering } from "./chunked-writer.ts";
 import type { Inspection } from "./formats/inspect.ts";
 import { type FetchOptions, guardedFetch } from "./guarded-fetch.ts";
 import type { Media, PinOutcome, PinTarget } from "./port.ts";
-import { createFairQueue } from "./sandbox/fair-queue.ts";
 import { Busy, onDisk, type Sandbox } from "./sandbox/sandbox.ts";
 
 export type PinOptions = {

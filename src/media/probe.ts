@@ -2,6 +2,7 @@
 //
 // Media that cannot be read is rejected.
 
+import { type Claimant, createFairQueue } from "../collections/fair-queue.ts";
 import { refuse } from "../domain/api-errors.ts";
 import type { Measured, MediaLink } from "../domain/types.ts";
 import { type Files, StorageRefused } from "../files/port.ts";
@@ -14,7 +15,6 @@ import type { OpenStored } from "./port.ts";
 import { createRangeReader, Missing, type ReadBudget, type Remote } from "./range-reader.ts";
 import { createReadDeadline, type ReadingClock } from "./read-deadline.ts";
 import { kindOfHeader } from "./result-kinds.ts";
-import { type Claimant, createFairQueue } from "./sandbox/fair-queue.ts";
 import { Busy, type Sandbox } from "./sandbox/sandbox.ts";
 import { sniff } from "./sniff.ts";
 import { wrongKind } from "./wanted-kinds.ts";

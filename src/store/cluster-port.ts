@@ -25,6 +25,8 @@ export type Node = {
   renewLease(isLeaving: boolean): Promise<ClusterState | null>;
   /** Reclaims at most `limit` generations of ended nodes. @returns their row numbers. */
   takeOver(limit: number): Promise<number[]>;
+  /** Takes over at most `limit` pending webhook deliveries of ended nodes. @returns their number. */
+  takeOverWebhooks(limit: number): Promise<number>;
   /**
    * Takes one of at most `most` requests that all nodes accept for an account in a second since 1970. A crash may lose the count,
    * which is useless afterwards. @returns whether one was left.

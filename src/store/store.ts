@@ -28,6 +28,7 @@ import type { FileReads } from "./file-reads.ts";
 import type { PurchaseReads } from "./purchase-reads.ts";
 import type { UploadReads } from "./upload-reads.ts";
 import type { UserReads } from "./user-reads.ts";
+import type { WebhookReads } from "./webhook-reads.ts";
 /** The purpose of a store: simulated (`test`) or real (`live`) providers. */
 export type Mode = "test" | "live";
 
@@ -212,7 +213,7 @@ export type ListedGeneration = { record: GenerationRecord; accountId: string; ke
 export type GenerationsStep = { found: ListedGeneration[]; examined: number; next: number | null };
 
 /** All reads of the store. Every method can be called while another process writes. */
-export interface StoreReads extends FileReads, PurchaseReads, UploadReads, UserReads {
+export interface StoreReads extends FileReads, PurchaseReads, UploadReads, UserReads, WebhookReads {
   /** Reads about the nodes of a shared store; null with a single writing process. */
   nodes: NodeReads | null;
   callerByKeyHash(hash: string): Promise<Caller | undefined>;

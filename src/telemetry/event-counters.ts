@@ -32,6 +32,8 @@ const COUNTED: ReadonlySet<EventName> = new Set<EventName>([
   "generations reclaimed",
   "signed in",
   "sign-in rejected",
+  "webhook delivered",
+  "webhook try failed",
 ]);
 /** Events that start a lasting fault, and events that end it. */
 const FAULTS: ReadonlyMap<EventName, readonly [fault: string, isActive: 0 | 1]> = new Map([
@@ -63,6 +65,7 @@ const beginAtZero = ({ count }: Registered): void => {
   for (const [event, level] of TROUBLES) count("genrouter_log_events_total", { event, level }, 0);
   for (const outcome of SIGN_INS) count("genrouter_sign_ins_total", { outcome }, 0);
   for (const result of ["replayed", "conflict"]) count("genrouter_idempotency_replays_total", { result }, 0);
+  for (const result of ["delivered", "failed"]) count("genrouter_webhook_tries_total", { result }, 0);
   for (const source of ["topup", "adjust"]) count("genrouter_credits_added_total", { source }, 0);
 };
 
@@ -149,6 +152,10 @@ export const createEventCounters = (registered: Registered): CountEvent => {
       case "signed in":
       case "sign-in rejected":
         return count("genrouter_sign_ins_total", { outcome: word(fields.outcome) });
+      case "webhook delivered":
+        return count("genrouter_webhook_tries_total", { result: "delivered" });
+      case "webhook try failed":
+        return count("genrouter_webhook_tries_total", { result: "failed" });
       case "submission replayed":
         return count("genrouter_idempotency_replays_total", { result: "replayed" });
     }

@@ -25,6 +25,8 @@ export type GaugeReadings = {
   bucket: () => { isAvailable: boolean; waiting: number; setAside: number };
   /** Attempts that may have been billed although no customer was charged. A long read. */
   orphans: () => Promise<readonly Pick<OrphanRow, "fate" | "priceCredits">[]>;
+  /** How long the oldest webhook delivery to a healthy endpoint has been due, s; 0 if none is. */
+  webhookDelayS: () => number;
   /** How far the service clock is ahead of the machine's clock, s. */
   clockAheadS: () => number;
   /** Whether the database responds. */

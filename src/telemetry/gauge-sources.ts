@@ -43,6 +43,8 @@ export type GaugeSourcesDeps = {
   waiting: ResultStorage["waiting"];
   /** Whether the shared database is unavailable; absent with a data directory. */
   isUnavailable?: (() => boolean) | undefined;
+  /** Tries in flight, and since when the oldest delivery to a healthy endpoint is due. */
+  webhooks: () => { dueSinceMs: number | null };
   reads: GaugeReadings["reads"] & Pick<StoreReads, "secret" | "orphans">;
 };
 
@@ -57,6 +59,7 @@ export const createGaugeSources = ({
   reads,
   waiting,
   isUnavailable,
+  webhooks,
 }: GaugeSourcesDeps): GaugeReadings => {
   const isFile = settings.store.url === "";
   const path = join(settings.data.dir, DATABASE_FILE);
@@ -86,6 +89,10 @@ export const createGaugeSources = ({
     bucket: () => {
       const now = waiting();
       return { isAvailable: now?.reason == null, waiting: now?.files ?? 0, setAside: now?.setAside ?? 0 };
+    },
+    webhookDelayS: () => {
+      const { dueSinceMs } = webhooks();
+      return dueSinceMs === null ? 0 : Math.max(0, clock.nowMs() - dueSinceMs) / 1000;
     },
     clockAheadS: () => Math.round(clock.aheadMs?.() ?? 0) / 1000,
     isStoreAvailable: () => !isUnavailable?.(),

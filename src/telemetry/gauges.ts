@@ -96,6 +96,7 @@ export const createGauges = (registered: Registered, about: About, standing: Gau
     set("genrouter_object_storage_available", one(Number(bucket.isAvailable)));
     set("genrouter_object_storage_files_pending", one(bucket.waiting));
     set("genrouter_object_storage_files_rejected", one(bucket.setAside));
+    set("genrouter_webhook_delay_seconds", one(standing.webhookDelayS()));
     set("genrouter_clock_offset_seconds", one(standing.clockAheadS()));
     set("genrouter_database_available", one(Number(standing.isStoreAvailable())));
     set("genrouter_database_size_bytes", one(standing.databaseBytes()));

@@ -172,6 +172,16 @@ export const METRICS = {
     labels: [],
     help: "1 while the database is a restored backup whose gap no operator has settled (genrouter backup settle); otherwise 0.",
   },
+  genrouter_webhook_tries_total: {
+    type: "counter",
+    labels: ["result"],
+    help: "Tries of webhook deliveries by result: delivered or failed.",
+  },
+  genrouter_webhook_delay_seconds: {
+    type: "gauge",
+    labels: [],
+    help: "How long the oldest webhook delivery to a healthy endpoint has been due; 0 if none waits.",
+  },
   genrouter_fault_active: {
     type: "gauge",
     labels: ["fault"],

@@ -19,8 +19,23 @@ import { createHttpServer, type Http } from "../../src/http/server.ts";
 import type { EventFields, EventName } from "../../src/logging/events.ts";
 import { createCallbackUrls } from "../../src/providers/callback-urls.ts";
 import type { AccountRow, TransferRow } from "../../src/store/store.ts";
+import type { WebhookReads } from "../../src/store/webhook-reads.ts";
+import { readWebhookHosts } from "../../src/webhooks/hosts.ts";
+import { createWebhookSecrets } from "../../src/webhooks/secrets.ts";
+import { createWebhookService } from "../../src/webhooks/service.ts";
 import { newGenerationSeq } from "../new-generation.ts";
 import { type MemoryUploads, memoryUploads } from "./memory-uploads.ts";
+
+/** No account has a webhook endpoint. */
+const noReads: WebhookReads = {
+  webhookEndpoints: async () => [],
+  webhookEndpoint: async () => undefined,
+  defaultWebhookSecret: async () => undefined,
+  webhookLanes: async () => [],
+  nextWebhooks: async () => [],
+  webhookDeliveries: async () => [],
+  webhookDelivery: async () => undefined,
+};
 
 export const START_MS = Date.UTC(2026, 9, 19, 12);
 
@@ -169,6 +184,13 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
     },
     cursors: createCursors("ef".repeat(32)),
     rollUpUsage: async () => undefined,
+    webhooks: createWebhookService({
+      clock,
+      reads: noReads,
+      post: () => Promise.reject(new Error("nothing is posted here")),
+      secrets: createWebhookSecrets("cd".repeat(32)),
+      allowsFor: readWebhookHosts("", false),
+    }),
     submit: async (order, presence) => {
       orders.push(order);
       if (submit) return submit(order, presence);

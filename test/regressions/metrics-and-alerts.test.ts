@@ -97,6 +97,7 @@ test("genrouter_fault_active is 1 from the event that reports a fault until the 
 });
 const standing: GaugeReadings = {
   ...{ nowMs: () => 0, isReady: () => true, routes: () => [], stuck: () => 0, nodes: () => 1, clockAheadS: () => 0 },
+  webhookDelayS: () => 0,
   ...{
     disk: async () => undefined,
     isDiskFull: () => false,

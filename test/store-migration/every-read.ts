@@ -114,6 +114,16 @@ const ASKED: Asked = {
   uninvoicedPurchases: (reads) => reads.uninvoicedPurchases(0, MANY),
   purchasesOfTransfers: (reads) => reads.purchasesOfTransfers(Array.from({ length: MANY }, (_, n) => n)),
   countOpenPurchases: (reads, { accounts }) => each(accounts, ({ seq }) => reads.countOpenPurchases(seq, NOW_MS)),
+  webhookEndpoints: (reads, { accounts }) => each(accounts, ({ seq }) => reads.webhookEndpoints(seq)),
+  webhookEndpoint: (reads) => each([1, 2], (seq) => reads.webhookEndpoint(seq)),
+  defaultWebhookSecret: (reads, { accounts }) => each(accounts, ({ seq }) => reads.defaultWebhookSecret(seq)),
+  webhookLanes: (reads) => reads.webhookLanes(),
+  nextWebhooks: (reads) => reads.nextWebhooks(1, MANY),
+  webhookDeliveries: (reads, { accounts }) => each(accounts, ({ seq }) => reads.webhookDeliveries(seq, null, MANY)),
+  webhookDelivery: (reads, { accounts }) =>
+    each(accounts, async ({ seq }) =>
+      each(await reads.webhookDeliveries(seq, null, MANY), (row) => reads.webhookDelivery(seq, row.seq)),
+    ),
   lowBalance: (reads, { accounts }) => each(accounts, ({ seq }) => reads.lowBalance(seq)),
 };
 

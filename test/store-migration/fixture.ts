@@ -6,6 +6,7 @@ import { hashApiKey, newId } from "../../src/domain/ids.ts";
 import { MIGRATED_TABLES } from "../../src/store/migrate-to-postgres/tables.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
+import { endpointMutation, failedTry } from "../store/contract/webhooks.ts";
 import { makeWorld } from "../store/every-row-fixture.ts";
 import {
   type Account,
@@ -53,6 +54,21 @@ const users = async (store: Store, accountSeq: number): Promise<void> => {
   expect(outcomes.filter(({ kind }) => kind === "refused")).toEqual([]);
 };
 
+/** An endpoint whose secrets were rotated, a delivery that was tried, and a submission with an address of its own. */
+const webhooks = async (store: Store, account: Account): Promise<void> => {
+  const endpoint = endpointMutation(account, { url: "https://example.com/\t\\N" });
+  const rotate = { mutation: "rotate-webhook-secret", accountSeq: account.seq, overlapMs: HOUR_MS, atMs: NOW_MS } as const;
+  await store.commit([endpoint, { ...rotate, endpointId: endpoint.id }, { ...rotate, endpointId: null }]);
+  await succeed(store, account, { webhookUrl: "https://example.com/once" });
+  const [last] = await store.webhookDeliveries(account.seq, null, 1);
+  await store.commit([{ mutation: "record-webhook-tries", results: [failedTry(last?.seq ?? 0)], endpoints: [] }]);
+  // No node sends the others, so that both databases return the same.
+  const all = await store.webhookDeliveries(account.seq, null, 100);
+  const ended = all.map(({ seq, tries }) => ({ ...failedTry(seq, tries.length), state: "failed", dueAtMs: null }) as const);
+  await store.commit([{ mutation: "record-webhook-tries", results: ended, endpoints: [] }]);
+  await store.commit([{ mutation: "delete-webhook-endpoint", id: endpoint.id, accountSeq: account.seq, atMs: NOW_MS + 1 }]);
+};
+
 /** Fails a generation with a provider text that PostgreSQL cannot store as JSON. */
 const failBadly = async (store: Store, account: Account): Promise<void> => {
   const prompt = `a fox\0 in the "snow"\t\\N \u{1f98a}\r\n`;
@@ -76,6 +92,7 @@ export const makeFullWorld = async (dir: string): Promise<Account> => {
   const account = await openAccount(store, 50_000);
   await users(store, account.seq);
   await failBadly(store, account);
+  await webhooks(store, account);
   await store.commit([{ mutation: "note-key-use", uses: [[account.keySeq, NOW_MS + 5]] }]);
   const seen = { keySeq: account.keySeq, network: "192.0.2.0/24", address: "192.0.2.7" };
   await store.commit([{ mutation: "note-key-network", ...seen, atMs: NOW_MS + 6 }]);

@@ -12,6 +12,7 @@ import { stepPromises } from "./contract/steps.ts";
 import { uploadPromises } from "./contract/uploads.ts";
 import { usagePromises } from "./contract/usage.ts";
 import { userPromises } from "./contract/users.ts";
+import { webhookPromises } from "./contract/webhooks.ts";
 import { type Account, openAccount, violations } from "./fixture.ts";
 
 /** Fixture of each test: a new store with one account of 1,000 credits. Destructure it inside a test, never before. */
@@ -59,5 +60,6 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
     debtPromises(stage);
     userPromises(stage);
     uploadPromises(stage);
+    webhookPromises(stage);
   });
 };

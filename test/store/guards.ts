@@ -1,5 +1,6 @@
 // Guards of the schema: rows of every kind, and SQL that every driver must reject.
 import type { Store } from "../../src/store/store.ts";
+import { endpointMutation } from "./contract/webhooks.ts";
 import { admit, COPY, openAccount, PIN, pinnedMutation, startedMutation, succeed } from "./fixture.ts";
 import { buy, foreignMutation, openPurchaseMutation, reversalMutation } from "./purchases.ts";
 import { beginMutation, contentOf, deletion, inputOf, upload } from "./uploads.ts";
@@ -13,6 +14,15 @@ export type Words = {
 
 export const makeRows = async (store: Store): Promise<void> => {
   const account = await openAccount(store, 1000);
+  await store.commit([endpointMutation(account, { events: "generation.failed" })]);
+  await store.commit([
+    {
+      mutation: "send-test-webhook",
+      accountSeq: account.seq,
+      endpointSeq: (await store.webhookEndpoints(account.seq))[0]?.seq ?? 0,
+      atMs: 0,
+    },
+  ]);
   await succeed(store, account, { idempotencyKey: "k" });
   await store.commit([startedMutation(await admit(store, account))]);
   await admit(store, account);
@@ -145,6 +155,15 @@ export const guards = (words: Words): [fault: string, sql: string][] => [
   ["a reversal keeps its payment, and its state changes in one direction", "UPDATE foreign_reversal SET amount = 4"],
   [words.check, "UPDATE foreign_reversal SET decided_amount = 5"],
   [words.check, "UPDATE foreign_reversal SET decided_amount = 6, decided_credits = 1, decided_at_ms = 1"],
+  ["the event of a delivery is immutable", "UPDATE webhook_delivery SET type = 'other'"],
+  ["the event of a delivery is immutable", "UPDATE webhook_delivery SET sequence = sequence + 1"],
+  [words.check, "UPDATE webhook_delivery SET due_at_ms = NULL"],
+  [words.check, "UPDATE webhook_delivery SET state = 'delivered'"],
+  [words.check, "UPDATE webhook_endpoint SET disabled_reason = 'x'"],
+  [words.check, "UPDATE webhook_endpoint SET deleted_at_ms = 1"],
+  [words.check, "UPDATE webhook_endpoint SET failing_since_ms = 1"],
+  [words.check, "INSERT INTO webhook_try SELECT seq, 1, 0, NULL, NULL, NULL, 1 FROM webhook_delivery"],
+  [words.check, "INSERT INTO webhook_secret SELECT seq, 1, 0 FROM account"],
   ["a generation cannot be deleted", `DELETE FROM generation WHERE seq = ${ENDED}`],
   ["an attempt cannot be deleted", "DELETE FROM attempt"],
   ["a balance changes only with the next transfer of its chain", "UPDATE balance SET available_credits = available_credits + 1"],

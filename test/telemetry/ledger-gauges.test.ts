@@ -12,6 +12,7 @@ import { openHarness } from "../harness.ts";
 const standingOver = (reads: GaugeReadings["reads"]): GaugeReadings => ({
   ...{ reads, nowMs: () => 0, isReady: () => true, routes: () => [] },
   ...{ databaseBytes: () => 0, lastBackupS: async () => 0, nodes: () => 1, stuck: () => 0, clockAheadS: () => 0 },
+  webhookDelayS: () => 0,
   ...{
     disk: async () => undefined,
     bucket: () => ({ isAvailable: true, waiting: 0, setAside: 0 }),

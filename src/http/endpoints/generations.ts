@@ -5,9 +5,11 @@ import type { CachedRecord, Caller, GenerationRecord } from "../../domain/types.
 import type { Presence, Submit } from "../../generations/submit.ts";
 import type { Log } from "../../logging/events.ts";
 import type { StoreReads } from "../../store/store.ts";
+import type { WebhookService } from "../../webhooks/service.ts";
 import type { AuthenticatedHandler } from "../auth.ts";
 import { readBody } from "../body.ts";
 import { parseSubmission } from "../parse-submission.ts";
+import { webhookUrlOf } from "../parse-webhook.ts";
 import { preferredWaitS, type WaitingDeps, waitAsPreferred } from "../prefer.ts";
 import { addLogContext } from "../request-log-context.ts";
 import { type LinkTo, resourceJson } from "../resource.ts";
@@ -58,20 +60,26 @@ const nextTurn = (): Promise<void> => {
  */
 const presenceOf = (request: Request): Presence => ({ heard: nextTurn, isGone: () => request.signal.aborted });
 
-type SubmissionDeps = { submit: Submit; log: Log; settings: Pick<Settings, "log"> };
+type SubmissionDeps = {
+  submit: Submit;
+  log: Log;
+  settings: Pick<Settings, "log">;
+  webhooks: Pick<WebhookService, "addressFault">;
+};
 
 /**
  * §4.1: returns 202 for a new generation, 200 for the generation that an earlier request with the same Idempotency-Key created.
  * With `Prefer: wait`, the answer waits for the end of the generation, and its status stays the same.
  */
 export const submission =
-  ({ submit, log, settings }: SubmissionDeps, linkTo: LinkTo, waiting: WaitingDeps): AuthenticatedHandler =>
+  ({ submit, log, settings, webhooks }: SubmissionDeps, linkTo: LinkTo, waiting: WaitingDeps): AuthenticatedHandler =>
   async (request, requestId, caller) => {
     const bytes = await readBody(request);
     const order = parseSubmission(bytes, request, requestId, caller);
+    const webhookUrl = webhookUrlOf(request, caller, webhooks);
     if (settings.log.prompts)
       log("input measured", { request_id: requestId, model: order.model, input: JSON.stringify(order.input) });
-    const { record, replayed } = await submit(order, presenceOf(request));
+    const { record, replayed } = await submit({ ...order, webhookUrl }, presenceOf(request));
     addLogContext(request, { generation_id: record.id });
     if (replayed) log("submission replayed", { request_id: requestId, generation_id: record.id });
     const waitS = preferredWaitS(request);

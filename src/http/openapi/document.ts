@@ -20,6 +20,7 @@ import {
 import { EXTENSION, HEADERS, plain, schemaRef } from "./components.ts";
 import { CommonInput, ExtendedInput } from "./input-schema.ts";
 import { openApiPaths } from "./paths.ts";
+import { webhookParameters, webhookSchemas } from "./webhook-paths.ts";
 
 const DESCRIPTION = `One key and one request shape for image, video and audio generation, paid from prepaid credits (100 credits = 1 USD).
 A client submits a generation, polls it until it is finished, and downloads its files. The cheapest route is tried first. If it fails, the
@@ -105,6 +106,7 @@ const PARAMETERS: JsonObject = {
     type: "string",
     pattern: "^[A-Za-z0-9_-]{1,80}$",
   }),
+  ...webhookParameters(),
   Range: header("Range", "One range of bytes.", { type: "string", examples: ["bytes=0-1023"] }),
   IfNoneMatch: header("If-None-Match", "ETags that the caller has stored.", { type: "string" }),
   LinkExpiry: query("exp", "Expiry of the link.", { type: "string" }),
@@ -155,6 +157,7 @@ const schemas = (): JsonObject => {
     Usage: plain(UsageObject),
     LedgerEntry: plain(LedgerEntry),
     LedgerList: listOf(plain(LedgerList), "LedgerEntry"),
+    ...webhookSchemas(),
     Health: {
       type: "object",
       properties: {
@@ -183,6 +186,7 @@ export const openApiDocument = (): JsonObject => ({
     { name: "files", description: "Upload media, and download files." },
     { name: "models", description: "Available models and their prices." },
     { name: "account", description: "Balance, usage and ledger of the account." },
+    { name: "webhooks", description: "Events sent to the account's own servers." },
     { name: "service", description: "Status and description of the service." },
     { name: "cors", description: "CORS preflight requests." },
   ],

@@ -6,6 +6,7 @@ import { FILE_PATHS } from "./file-paths.ts";
 import { file, READABLE_HEADERS, redirect } from "./file-responses.ts";
 import { KEYED, keyed, OPEN, open, preflight, publicJson, withRequestId } from "./operations.ts";
 import { LIST_GENERATIONS, READING_PATHS } from "./reading-paths.ts";
+import { webhookPaths } from "./webhook-paths.ts";
 
 const ID = "gen_05tk3m9q2r01h8v4w6x7y";
 const REQUEST: JsonObject = {
@@ -74,7 +75,7 @@ export const openApiPaths = (): JsonObject => ({
         "The generation runs in the background. Poll it until it is finished. The body is read as JSON with any Content-Type.",
       tags: ["generations"],
       ...keyed,
-      parameters: withRequestId("IdempotencyKey", "Metadata", "EndUser", "Prefer"),
+      parameters: withRequestId("IdempotencyKey", "Metadata", "EndUser", "Webhook", "Prefer"),
       requestBody: {
         required: true,
         description: "At most 1 MB (1,048,576 bytes).",
@@ -173,6 +174,7 @@ export const openApiPaths = (): JsonObject => ({
     },
   },
   ...FILE_PATHS,
+  ...webhookPaths(),
   "/v1/models": {
     get: {
       operationId: "listModels",

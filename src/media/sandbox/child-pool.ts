@@ -1,10 +1,10 @@
 // Pool of sandbox children: started on demand, reused, and replaced when spent.
 import { setPriority } from "node:os";
+import { type Claimant, createFairQueue, type FairQueue } from "../../collections/fair-queue.ts";
 import { createBatchResolve } from "./batch-resolve.ts";
 import { type Child, type ChildJob, type Ending, startChild, type WatchBounds } from "./child-process.ts";
 import { CHILD_ENV, childCommand } from "./command.ts";
 import type { Bounds, ConfinementReport } from "./confine.ts";
-import { type Claimant, createFairQueue, type FairQueue } from "./fair-queue.ts";
 
 export type ChildrenOptions = {
   /** Maximum number of concurrent children. */

@@ -2,11 +2,13 @@
 
 import type { ApplyTransition, Settlement, TransitionResult } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
+import type { WebhookEvent } from "../../domain/webhooks.ts";
 import { type Spend, spendOf } from "../sql/key-policy.ts";
 import type { Head, Transfer } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import type { PackedStep } from "../sql/serialized-mutations.ts";
 import { type AttemptWrites, attemptWrites } from "./attempt-writes.ts";
+import { eventOfTransition } from "./deliveries.ts";
 
 /** The stored rows that a transition depends on. */
 export type TransitionRows = {
@@ -37,6 +39,8 @@ export type TransitionWrites = {
    * the same transaction.
    */
   repaysDebt: boolean;
+  /** The event for webhooks; null: none. */
+  event: WebhookEvent | null;
 };
 export type TransitionDecision =
   | { result: Extract<TransitionResult, { kind: "stepped" }>; writes: TransitionWrites }
@@ -72,6 +76,7 @@ export const decideTransition = (mutation: PackedStep, rows: TransitionRows): Tr
     transfers: settlement ? settlementTransfers(record, settlement, atMs) : [],
     spend: settlement ? returnedSpend(record, rows) : null,
     repaysDebt: settlement !== undefined && (head?.owedCredits ?? 0) > 0,
+    event: eventOfTransition(before, record),
   };
   return { result: { kind: "stepped", record }, writes };
 };

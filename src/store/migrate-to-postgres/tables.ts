@@ -55,6 +55,11 @@ export const MIGRATED_TABLES: readonly MigratedTable[] = [
   { name: "purchase_adjustment" },
   { name: "reversal" },
   { name: "foreign_reversal" },
+  { name: "webhook_endpoint" },
+  { name: "webhook_secret" },
+  { name: "generation_webhook" },
+  { name: "webhook_delivery" },
+  { name: "webhook_try" },
 ];
 
 /** The name of a table in PostgreSQL. */

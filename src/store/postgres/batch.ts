@@ -41,6 +41,10 @@ export const FREQUENT: ReadonlySet<SerializedMutation["mutation"]> = new Set([
   "abandon-upload",
   "delete-file",
   "remove-blob",
+  "record-webhook-tries",
+  "requeue-webhooks",
+  "send-test-webhook",
+  "sweep-webhooks",
 ]);
 /**
  * All other mutations run one after another in the whole cluster, so their reads stay valid. The counter signals to other nodes

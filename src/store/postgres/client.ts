@@ -16,7 +16,16 @@ import { DebtInTheWay } from "./decide-batch.ts";
 import { faultText, isOwn } from "./errors.ts";
 import { createFencedTransactions } from "./fenced-transactions.ts";
 import { readableJson } from "./flush-batch.ts";
-import { acquireLease, claim, createRenewalStreak, type Opening, renewalTimeoutMs, renewLease, resign } from "./node-lease.ts";
+import {
+  acquireLease,
+  claim,
+  claimWebhooks,
+  createRenewalStreak,
+  type Opening,
+  renewalTimeoutMs,
+  renewLease,
+  resign,
+} from "./node-lease.ts";
 import { createNodeReads } from "./node-reads.ts";
 import { ownerOf } from "./ownership.ts";
 import { noteFormer, readFormer } from "./previous-lease.ts";
@@ -90,7 +99,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   const address = { url: options.url, prepare: options.prepare };
   const claimed = home ? claimDirectory(home.dir, { networkDisk: home.allowNetworkDisk, creation: true }) : null;
   const former = home && readFormer(home.dir);
-  const { epoch, slot, newestGeneration, newestTransfer, migrated } = await openEpoch(
+  const { epoch, slot, newestGeneration, newestTransfer, newestDelivery, migrated } = await openEpoch(
     address,
     // On a network disk the former process may still run.
     { mode, nowMs, leaseMs, former: home?.allowNetworkDisk ? undefined : former, isVisit: options.isVisit },
@@ -108,12 +117,18 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
     lastTransfer = transfers.next(Date.now());
     return lastTransfer;
   };
+  const deliveries = createSequence(slot);
+  deliveries.continueAfter(newestDelivery);
   const longestMs = Math.min(MAX_MS, leaseMs);
   const writer = createFencedTransactions({ address, epoch, longestMs, patienceMs: options.patienceMs ?? PATIENCE_MS, minds });
   const pool = createPool(address, options.readers ?? READERS, options.longestReadMs ?? MAX_MS);
-  const others = createSharedMutations(epoch, newTransferSeq, () => lastTransfer);
-  const parts = { epoch, newTransferSeq, minds, ...others };
-  const reads = readsThrough(pool.query, POSTGRES, { owned: `${ownerOf("g")} = ${epoch}`, usageBehind: USAGE_BEHIND });
+  const others = createSharedMutations({ epoch, newTransferSeq, newDeliverySeq: deliveries.next, passed: () => lastTransfer });
+  const parts = { epoch, newTransferSeq, newDeliverySeq: deliveries.next, minds, ...others };
+  const reads = readsThrough(pool.query, POSTGRES, {
+    owned: `${ownerOf("g")} = ${epoch}`,
+    delivers: `d.epoch = ${epoch}`,
+    usageBehind: USAGE_BEHIND,
+  });
 
   /** Whole seconds by which the database's clock is ahead; rate limit windows of all nodes use it. */
   let apartS = 0;
@@ -174,6 +189,11 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
         writer.transact(async (open, begun) => {
           await begun;
           return { value: await claim(open, epoch, limit), sent: [] };
+        }),
+      takeOverWebhooks: (limit) =>
+        writer.transact(async (open, begun) => {
+          await begun;
+          return { value: await claimWebhooks(open, epoch, limit), sent: [] };
         }),
       takeFromRateLimit: (accountSeq, second, most) => takeFromRateLimit(pool.query, accountSeq, second + apartS, most),
       ...createCallbackInbox(pool.query, epoch),

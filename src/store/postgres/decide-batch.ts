@@ -2,8 +2,10 @@
 
 import type { AdmitResult, MutationResult } from "../../domain/mutations.ts";
 import type { TransitionResult } from "../../domain/transition.ts";
-import type { Credits } from "../../domain/types.ts";
+import type { Credits, GenerationRecord } from "../../domain/types.ts";
+import type { WebhookEvent } from "../../domain/webhooks.ts";
 import { type AdmissionRows, decideAdmission } from "../decide/admission.ts";
+import { deliveriesOf, pendingOf } from "../decide/deliveries.ts";
 import { decideTransition, type TransitionRows } from "../decide/transition.ts";
 import type { Spend } from "../sql/key-policy.ts";
 import { chain, type Head, headAfter, type Transfer } from "../sql/ledger.ts";
@@ -17,6 +19,8 @@ export type DecideBatchDeps = {
   epoch: number;
   /** Returns the next transfer number. */
   newTransferSeq: () => number;
+  /** Returns the next row number of a webhook delivery. */
+  newDeliverySeq: (atMs: number) => number;
   /** Whether writes are fenced; false only in a test. */
   minds: boolean;
 };
@@ -34,7 +38,11 @@ export class DebtInTheWay extends Error {
  * after the writes.
  * @throws DebtInTheWay if it does not.
  */
-export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, minds }: DecideBatchDeps, settlesDebts: boolean) => {
+export const createBatchDecider = (
+  loaded: Loaded,
+  { epoch, newTransferSeq, newDeliverySeq, minds }: DecideBatchDeps,
+  settlesDebts: boolean,
+) => {
   const { heads, submissions, generations, attempts, bounds, spent, storedFiles } = loaded;
   const writes: Writes = emptyWrites();
 
@@ -80,6 +88,7 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
     const { files } = mutation;
     for (const file of files?.inputs ?? [])
       writes.files.push({ seq, file, atMs: mutation.createdAtMs, expireAtMs: files?.expireAtMs ?? 0 });
+    if (mutation.webhookUrl !== undefined) writes.webhookUrls.push({ seq, url: mutation.webhookUrl });
     moved(accountSeq, held.head, headAfter(held, -seq), 0);
     spend(decided.spend);
     if (idempotencyKey !== null)
@@ -97,6 +106,13 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
       meterOf: () => current?.meter ?? null,
     };
   };
+  const addToOutbox = ({ seq, version, atMs }: PackedStep, { accountSeq }: GenerationRecord, type: WebhookEvent) => {
+    const { subscribers, webhookUrl: url } = generations.get(seq) ?? { subscribers: [], webhookUrl: null };
+    const event = { accountSeq, generationSeq: seq, data: null, sequence: version, type, atMs, url };
+    const added = deliveriesOf(event, subscribers, () => newDeliverySeq(atMs));
+    for (const delivery of added) writes.deliveries.push({ delivery, epoch });
+    return added.map(pendingOf);
+  };
   const step = (mutation: PackedStep): TransitionResult => {
     const { seq, version, atMs, stateAfter, eventJson, settlement } = mutation;
     const state = transitionState(mutation);
@@ -113,7 +129,8 @@ export const createBatchDecider = (loaded: Loaded, { epoch, newTransferSeq, mind
     if (decided.isOpenRecordChanged) writes.changed.push(record);
     spend(decided.spend);
     writes.snapshots.push(mutation);
-    return result;
+    const deliveries = decided.event === null ? [] : addToOutbox(mutation, record, decided.event);
+    return deliveries.length === 0 ? result : { ...result, deliveries };
   };
 
   const decide = (mutation: BatchedMutation): MutationResult => {

@@ -3,6 +3,7 @@
 import type { Settlement } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord, InputFile, PinnedCopy, PinRequest } from "../../domain/types.ts";
 import type { AttemptWrites } from "../decide/attempt-writes.ts";
+import type { NewDelivery } from "../decide/deliveries.ts";
 import type { Spend } from "../sql/key-policy.ts";
 import type { Chained, Head, Link } from "../sql/ledger.ts";
 import type { PackedAdmit, PackedStep } from "../sql/serialized-mutations.ts";
@@ -11,6 +12,7 @@ import {
   DROP_SNAPSHOTS,
   END_GENERATIONS,
   INSERT_ATTEMPTS,
+  INSERT_DELIVERIES,
   INSERT_GENERATION_EVENTS,
   INSERT_GENERATIONS,
   INSERT_INPUT_FILES,
@@ -21,6 +23,7 @@ import {
   INSERT_REQUESTS,
   INSERT_SNAPSHOTS,
   INSERT_TRANSFERS,
+  INSERT_WEBHOOK_URLS,
   PIN_INPUTS,
   SPEND,
   TAKE_BACK,
@@ -47,11 +50,14 @@ export type Writes = {
   balances: Map<number, { from: number; head: Head; chargedCredits: Credits }>;
   snapshots: PackedStep[];
   spends: Spend[];
+  /** Addresses that submissions name, and rows of the outbox. */
+  webhookUrls: { seq: number; url: string }[];
+  deliveries: { delivery: NewDelivery; epoch: number }[];
 };
 
 export const emptyWrites = (): Writes => ({
   ...{ generations: [], journal: [], attempts: [], transfers: [], pins: [], pinned: [], files: [] },
-  ...{ ended: [], changed: [], snapshots: [], spends: [] },
+  ...{ ended: [], changed: [], snapshots: [], spends: [], webhookUrls: [], deliveries: [] },
   balances: new Map(),
 });
 
@@ -123,6 +129,11 @@ const admitted = ({ generations }: Writes): Row[] =>
     labels: json(mutation.labels),
   }));
 
+const journaled = ({ journal }: Writes): Row[] =>
+  journal.map(({ seq, version, atMs: at, epoch, stateAfter: state, eventJson: event }) => ({
+    ...{ seq, version, at, epoch, state, event },
+  }));
+
 const labelled = ({ generations }: Writes): Row[] =>
   generations.flatMap(({ mutation: { seq, accountSeq: account, labels } }) =>
     Object.entries(labels?.metadata ?? {}).map(([name, value]) => ({ account, name, value, seq })),
@@ -187,6 +198,14 @@ const kept = (steps: readonly PackedStep[]): Row[] =>
     }),
   );
 
+const outboxRows = ({ deliveries }: Writes): Row[] =>
+  deliveries.map(
+    ({ delivery: { seq, token, accountSeq, endpointSeq, type, generationSeq, data, sequence, createdAtMs }, epoch }) => ({
+      ...{ seq, token, account: accountSeq, endpoint: endpointSeq, type, generation: generationSeq, data, sequence },
+      ...{ at: createdAtMs, epoch },
+    }),
+  );
+
 /** Sums the changes of spend limits by day. */
 const spent = (spends: Writes["spends"]): { added: Row[]; back: Row[] } => {
   const sums = new Map<string, { meter: number; day: number; credits: number }>();
@@ -203,7 +222,7 @@ const spent = (spends: Writes["spends"]): { added: Row[]; back: Row[] } => {
 
 /** Sends the writes one after another without waiting. */
 export const sendWrites = (connection: Connection, writes: Writes): Promise<unknown>[] => {
-  const { generations, journal, attempts, changed, snapshots, spends } = writes;
+  const { generations, attempts, changed, snapshots, spends } = writes;
   const send = (sql: string, rows: readonly Row[]): Promise<unknown>[] =>
     rows.length === 0 ? [] : [connection.send(sql, JSON.stringify(rows), ...(sql.includes("?2") ? [rows.length] : []))];
   const texts = (all: readonly string[]): Row[] => [...new Set(all)].map((text) => ({ hash: sha256(text), text }));
@@ -216,17 +235,7 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
       texts(attempts.flatMap(({ row: { begin } }) => (begin ? [JSON.stringify(begin.route.options)] : []))),
     ),
     ...send(INSERT_GENERATIONS, admitted(writes)),
-    ...send(
-      INSERT_GENERATION_EVENTS,
-      journal.map(({ seq, version, atMs: at, epoch, stateAfter: state, eventJson: event }) => ({
-        seq,
-        version,
-        at,
-        epoch,
-        state,
-        event,
-      })),
-    ),
+    ...send(INSERT_GENERATION_EVENTS, journaled(writes)),
     ...send(INSERT_METADATA, labelled(writes)),
     ...send(
       INSERT_PINS,
@@ -241,6 +250,7 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
     ),
     ...send(INSERT_INPUT_FILES, takenFiles(writes)),
     ...send(USE_FILES, usedFiles(writes)),
+    ...send(INSERT_WEBHOOK_URLS, writes.webhookUrls),
     ...send(INSERT_ATTEMPTS, begunAttempts(attempts)),
     ...send(UPDATE_ATTEMPTS, changedAttempts(attempts)),
     ...send(
@@ -261,6 +271,7 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
       DROP_SNAPSHOTS,
       snapshots.flatMap(({ seq, version, snapshot }) => (snapshot === null && version > 1 ? [{ seq, version }] : [])),
     ),
+    ...send(INSERT_DELIVERIES, outboxRows(writes)),
     ...send(SPEND, added),
     ...send(TAKE_BACK, back),
   ];

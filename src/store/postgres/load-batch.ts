@@ -3,6 +3,7 @@ import { dayOf, windowFrom } from "../../domain/calendar.ts";
 import type { FingerprintedRequest } from "../../domain/idempotency.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
 import type { KnownSubmission } from "../decide/admission.ts";
+import type { Subscriber } from "../decide/deliveries.ts";
 import type { TransitionRows } from "../decide/transition.ts";
 import { BOUNDS, type Bound, type BoundRow, toBound } from "../sql/key-policy.ts";
 import type { Head } from "../sql/ledger.ts";
@@ -21,6 +22,9 @@ export type LoadedGeneration = {
   version: number;
   epoch: number;
   meter: { seq: number; fromDay: number } | null;
+  /** Enabled endpoints of its account, and the address for its events. */
+  subscribers: readonly Subscriber[];
+  webhookUrl: string | null;
 };
 export type Loaded = {
   heads: Map<number, Head>;
@@ -43,11 +47,22 @@ export const keyName = (accountSeq: number, key: string): string => `${accountSe
 export const attemptName = (seq: number, n: number): string => `${seq} ${n}`;
 
 type UsedRow = RecordRow & FingerprintedRequest & { idempotency_key: string };
-type CurrentRow = RecordRow & { version: number | null; epoch: number; spend_limit_seq: number | null; from_day: number | null };
+type CurrentRow = RecordRow & {
+  version: number | null;
+  epoch: number;
+  spend_limit_seq: number | null;
+  from_day: number | null;
+  /** JSON of its subscribers; null: none. */
+  subscribers: string | null;
+  webhook_url: string | null;
+};
 
 const SELECT_USED = `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint, g.idempotency_key FROM ${rowsOf("?1", { account: "bigint", key: "text" }, "x")}
   JOIN generation g ON g.account_seq = x.account AND g.idempotency_key = x.key`;
-const SELECT_GENERATIONS = `SELECT ${RECORD_COLUMNS}, s.version, ${ownerOf("g")} AS epoch, m.seq AS spend_limit_seq, m.from_day FROM generation g
+const SELECT_GENERATIONS = `SELECT ${RECORD_COLUMNS}, s.version, ${ownerOf("g")} AS epoch, m.seq AS spend_limit_seq, m.from_day, w.url AS webhook_url,
+    (SELECT CAST(json_agg(json_build_object('seq', e.seq, 'events', e.events) ORDER BY e.seq) AS text) FROM webhook_endpoint e
+      WHERE e.account_seq = g.account_seq AND e.deleted_at_ms IS NULL AND e.is_enabled = 1) AS subscribers
+  FROM generation g LEFT JOIN generation_webhook w ON w.generation_seq = g.seq
   LEFT JOIN snapshot s ON s.generation_seq = g.seq LEFT JOIN api_key_policy t ON t.key_seq = g.key_seq LEFT JOIN spend_limit m ON m.seq = t.spend_limit_seq
   WHERE g.seq = ANY(${integers("?1")})`;
 const SELECT_ATTEMPTS = `SELECT generation_seq AS seq, attempt_no AS n, price_credits AS "priceCredits", CASE state WHEN 'delivered' THEN 1 ELSE 0 END AS "isDelivered"
@@ -114,6 +129,8 @@ export const load = async (connection: Connection, mutations: readonly BatchedMu
           epoch: row.epoch,
           meter:
             row.spend_limit_seq === null || row.from_day === null ? null : { seq: row.spend_limit_seq, fromDay: row.from_day },
+          subscribers: row.subscribers === null ? [] : (JSON.parse(row.subscribers) as Subscriber[]),
+          webhookUrl: row.webhook_url,
         },
       ]),
     ),

@@ -10,6 +10,7 @@ import { faultText, isCollision, isFull, isLost, stateOf } from "./errors.ts";
 import initial from "./schema/0001.sql" with { type: "text" };
 import labels from "./schema/0002.sql" with { type: "text" };
 import files from "./schema/0003.sql" with { type: "text" };
+import webhooks from "./schema/0004.sql" with { type: "text" };
 import generationLists from "./schema/0005.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
@@ -23,6 +24,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 10, sql: initial, needs: 10 },
   { version: 11, sql: labels, needs: 10 },
   { version: 12, sql: files, needs: 10 },
+  { version: 13, sql: webhooks, needs: 10 },
   { version: 14, sql: generationLists, needs: 10 },
 ];
 

@@ -20,6 +20,7 @@ export type Opening = {
   slot: number;
   newestGeneration: number;
   newestTransfer: number;
+  newestDelivery: number;
   /** Set if the schema was migrated to this release. */
   migrated?: Migrated | undefined;
 };
@@ -109,14 +110,18 @@ export const acquireLease = async (
   for (const one of dead) await line.send(ENDED_BY, epoch, one);
   // Reclaims the generations of the former process in the same transaction, because its responses are on this node's disk.
   if (former) await line.send(CLAIM_FORMER, epoch, ALL, former.epoch);
-  const newest = await line.send<{ generation: number | null; transfer: number | null }>(
-    "SELECT (SELECT max(seq) FROM generation) AS generation, (SELECT max(seq) FROM transfer) AS transfer",
+  const newest = await line.send<{ generation: number | null; transfer: number | null; delivery: number | null }>(
+    `SELECT (SELECT max(seq) FROM generation) AS generation, (SELECT max(seq) FROM transfer) AS transfer,
+      (SELECT max(seq) FROM webhook_delivery) AS delivery`,
   );
   // Its own transfers have higher numbers.
   await line.send("INSERT INTO usage_progress (epoch, up_to_seq) VALUES (?1, ?2)", epoch, newest.rows[0]?.transfer ?? 0);
   await line.script("COMMIT");
-  const { generation, transfer } = newest.rows[0] ?? { generation: null, transfer: null };
-  return { epoch, slot, newestGeneration: generation ?? 0, newestTransfer: transfer ?? 0, migrated };
+  const { generation, transfer, delivery } = newest.rows[0] ?? { generation: null, transfer: null, delivery: null };
+  return {
+    ...{ epoch, slot, newestGeneration: generation ?? 0, newestTransfer: transfer ?? 0, newestDelivery: delivery ?? 0 },
+    migrated,
+  };
 };
 
 const RENEW = "UPDATE lease SET ends_at_ms = now_ms() + CAST(?2 AS bigint), is_draining = ?3 WHERE epoch = ?1";
@@ -233,4 +238,14 @@ export const claim = async (line: Connection, epoch: number, limit: number): Pro
   // Generations that other nodes are reclaiming now are checked again later.
   if (rows.length === 0) await line.send(SETTLE);
   return rows.map(({ seq }) => seq);
+};
+
+/** Takes over pending webhook deliveries of ended nodes. @returns their number. */
+export const claimWebhooks = async (line: Connection, epoch: number, limit: number): Promise<number> => {
+  const { changes } = await line.send(
+    `UPDATE webhook_delivery SET epoch = ?1 WHERE seq IN (SELECT d.seq FROM node n JOIN webhook_delivery d ON d.epoch = n.epoch
+      WHERE n.ended_at_ms IS NOT NULL AND d.state = 'pending' ORDER BY d.seq LIMIT ?2 FOR NO KEY UPDATE OF d SKIP LOCKED)`,
+    ...[epoch, limit],
+  );
+  return changes;
 };

@@ -13,6 +13,8 @@ import { prepareReversals } from "../sql/reversals.ts";
 import { all, change, first, type SqlProgram } from "../sql/sql-program.ts";
 import { prepareUploads } from "../sql/uploads.ts";
 import { prepareUsage } from "../sql/usage.ts";
+import { prepareAddEvent } from "../sql/webhooks.ts";
+import type { DecideBatchDeps } from "./decide-batch.ts";
 import { changedAttempts } from "./flush-batch.ts";
 import { createLedger } from "./ledger.ts";
 import { POSTGRES } from "./sql-program.ts";
@@ -70,16 +72,23 @@ const changeAttempt = function* (seq: number, change: AttemptChange, atMs: numbe
   yield* all(UPDATE_ATTEMPTS, JSON.stringify(rows), rows.length);
 };
 
-export const createSharedMutations = (epoch: number, newTransferSeq: () => number, passed: () => number) => {
+export type SharedMutationsDeps = Pick<DecideBatchDeps, "epoch" | "newTransferSeq" | "newDeliverySeq"> & {
+  /** Returns the number up to which the transfers of this owner are written. */
+  passed: () => number;
+};
+
+export const createSharedMutations = ({ epoch, newTransferSeq, newDeliverySeq, passed }: SharedMutationsDeps) => {
   const crediting = prepareCredit(createLedger(epoch, newTransferSeq));
   const reversals = prepareReversals(POSTGRES, crediting);
-  const purchases = preparePurchases(POSTGRES, crediting, reversals);
+  const webhooks = { epoch, newDeliverySeq, endpointsChanged: () => undefined };
+  const purchases = preparePurchases(POSTGRES, crediting, reversals, prepareAddEvent(webhooks));
   const admin = prepareAdminMutations({
     ...{ dialect: POSTGRES, crediting, reversals, changeAttempt },
     rollUpUsage: prepareRollUp(epoch, passed),
     notAddedUp: NOT_ADDED_UP,
     // No keys are cached between two batches.
     keysChanged: () => undefined,
+    webhooks,
   });
   const uploads = prepareUploads(POSTGRES);
   return {

@@ -66,6 +66,25 @@ export const INSERT_INPUT_FILES = `INSERT INTO input_file (generation_seq, input
 export const USE_FILES = `UPDATE uploaded_file f SET last_used_at_ms = greatest(f.last_used_at_ms, x.at),
     expires_at_ms = greatest(f.expires_at_ms, x.expire_at)
   FROM ${rowsOf("?1", { file: "bigint", at: "bigint", expire_at: "bigint" }, "x")} WHERE f.seq = x.file`;
+export const INSERT_WEBHOOK_URLS = `INSERT INTO generation_webhook (generation_seq, url) SELECT seq, url FROM ${rowsOf("?1", { seq: "bigint", url: "text" }, "x")}`;
+export const INSERT_DELIVERIES = `INSERT INTO webhook_delivery (seq, token, account_seq, endpoint_seq, type, generation_seq, data, sequence,
+    created_at_ms, state, due_at_ms, epoch)
+  SELECT seq, token, account, endpoint, type, generation, data, sequence, at, 'pending', at, epoch FROM ${rowsOf(
+    "?1",
+    {
+      ...{
+        seq: "bigint",
+        token: "text",
+        account: "bigint",
+        endpoint: "bigint",
+        type: "text",
+        generation: "bigint",
+        data: "text",
+      },
+      ...{ sequence: "bigint", at: "bigint", epoch: "bigint" },
+    },
+    "x",
+  )}`;
 export const INSERT_ATTEMPTS = `INSERT INTO attempt (generation_seq, attempt_no, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
   SELECT seq, n, ref, route, provider, endpoint, (SELECT o.seq FROM route_options o WHERE o.hash = x.options_hash), kind, price, 'intent'
   FROM ${rowsOf(

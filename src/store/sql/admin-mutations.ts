@@ -10,6 +10,7 @@ import { MutationRejected } from "./mutation-rejected.ts";
 import type { Reversals } from "./reversals.ts";
 import { change, first, insert, type SqlProgram } from "./sql-program.ts";
 import { prepareUsers } from "./user-mutations.ts";
+import { prepareWebhooks, type WebhooksDeps } from "./webhooks.ts";
 
 /** Functions of the driver that admin mutations use. */
 export type AdminMutationsDeps = {
@@ -22,6 +23,7 @@ export type AdminMutationsDeps = {
   notAddedUp: string;
   /** Called before known key policies change. */
   keysChanged(): void;
+  webhooks: WebhooksDeps;
 };
 
 const DONE: AdminResult = { kind: "done" };
@@ -68,6 +70,7 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
   const { crediting } = deps;
   const keys = prepareKeys(deps.dialect, deps.notAddedUp, deps.keysChanged);
   const users = prepareUsers(makeAccount);
+  const webhooks = prepareWebhooks(deps.dialect, deps.webhooks);
 
   const execute = function* (mutation: AdminMutation): SqlProgram<AdminResult> {
     switch (mutation.mutation) {
@@ -144,6 +147,15 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
       case "settle-restored":
         yield* settlingRestored(mutation.atMs);
         return DONE;
+      case "create-webhook-endpoint":
+      case "set-webhook-endpoint":
+      case "delete-webhook-endpoint":
+      case "rotate-webhook-secret":
+      case "record-webhook-tries":
+      case "requeue-webhooks":
+      case "send-test-webhook":
+      case "sweep-webhooks":
+        return yield* webhooks(mutation);
       default:
         return yield* users(mutation, mutation.by);
     }

@@ -61,6 +61,17 @@ const AUDITED: { [K in AdminMutation["mutation"]]: AuditRule<Extract<AdminMutati
   "note-look": { target: ({ of }) => of, members: ["what"] },
   "note-inspector-token": { target: () => null, members: ["role"] },
   "set-user": { target: ({ userId }) => userId, members: ["name", "role", "disabled"] },
+  "create-webhook-endpoint": { target: ({ id }) => id, members: ["url", "events", "description", "enabled"] },
+  "set-webhook-endpoint": { target: ({ id }) => id, members: ["url", "events", "description", "enabled"] },
+  "delete-webhook-endpoint": { target: ({ id }) => id, members: [] },
+  "rotate-webhook-secret": {
+    target: ({ endpointId, accountSeq }) => endpointId ?? accountOf(accountSeq),
+    members: ["overlapMs"],
+  },
+  "record-webhook-tries": nothing,
+  "requeue-webhooks": nothing,
+  "send-test-webhook": nothing,
+  "sweep-webhooks": nothing,
   "make-console-key": { target: ({ accountSeq }) => accountOf(accountSeq), members: [] },
 };
 

@@ -14,6 +14,7 @@ import type { Dialect } from "./dialect.ts";
 import { MutationRejected } from "./mutation-rejected.ts";
 import type { Reversals, Reversed } from "./reversals.ts";
 import { change, first, type SqlProgram } from "./sql-program.ts";
+import type { AddEvent } from "./webhooks.ts";
 
 type Stored = {
   seq: number;
@@ -50,7 +51,7 @@ const DROP_LOW_BALANCE = "DELETE FROM balance_alert WHERE account_seq = ?1";
 type Came = Omit<Reversed, "changed">;
 const NOTHING: Came = { transferredCredits: 0, undecided: 0 };
 
-export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, reversals: Reversals) => {
+export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, reversals: Reversals, addEvent: AddEvent) => {
   const selectById = `SELECT ${COLUMNS} FROM purchase WHERE id = ?1 ${forUpdate}`;
   const selectByPayment = `SELECT ${COLUMNS} FROM purchase WHERE payment_intent = ?1 ${forUpdate}`;
 
@@ -105,7 +106,12 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
     yield* change(SET_PAID, bought.seq, sessionId, paymentIntent, atMs);
     yield* change(INSERT_LINK, seq, bought.seq, "paid");
     const came = yield* reversals.review(yield* named(id), atMs);
-    return yield* answer(bought, true, { ...came, transferredCredits: transferredCredits + came.transferredCredits });
+    const paid = yield* answer(bought, true, { ...came, transferredCredits: transferredCredits + came.transferredCredits });
+    const deliveries = yield* addEvent({
+      ...{ accountSeq: bought.account_seq, type: "purchase.completed", sequence: 1, atMs },
+      data: { id: bought.id, object: "purchase", amount_usd: bought.credits / 100, paid_at: new Date(atMs).toISOString() },
+    });
+    return deliveries.length === 0 || paid.kind === "refused" ? paid : { ...paid, deliveries };
   };
 
   const reversed = function* (paymentIntent: string, came: Reversed): SqlProgram<PurchaseResult> {

@@ -16,11 +16,14 @@ import { sumReads } from "./queries/totals.ts";
 import { uploadReads } from "./queries/uploads.ts";
 import { usageReads } from "./queries/usage.ts";
 import { userReads } from "./queries/users.ts";
+import { webhookReads } from "./queries/webhooks.ts";
 import type { Query } from "./sql-program.ts";
 
 export type ReadsDeps = {
   /** Condition on `generation g`: it belongs to this node. */
   owned?: string;
+  /** Condition on `webhook_delivery d`: this node delivers it. */
+  delivers?: string;
   /** Statement that selects the number of transfers that usage lacks as `behind`. */
   usageBehind: string;
 };
@@ -28,7 +31,7 @@ export type ReadsDeps = {
 export const readsThrough = (
   query: Query,
   dialect: Dialect,
-  { owned = "true", usageBehind }: ReadsDeps,
+  { owned = "true", delivers = "true", usageBehind }: ReadsDeps,
 ): Omit<StoreReads, "verify" | "close" | "nodes"> => ({
   ...generationReads(query, dialect),
   ...attemptReads(query, owned),
@@ -45,4 +48,5 @@ export const readsThrough = (
   ...userReads(query),
   ...purchaseReads(query, dialect),
   ...uploadReads(query),
+  ...webhookReads(query, dialect, delivers),
 });

@@ -10,8 +10,11 @@ import type { PackedAdmit } from "../sql/serialized-mutations.ts";
 import type { Interned } from "./interned-strings.ts";
 import type { Limits } from "./key-limits.ts";
 import type { Ledger } from "./ledger.ts";
+import type { Outbox } from "./outbox.ts";
 
-export const prepareAdmit = (db: Database, money: Ledger, plans: Interned, limits: Limits) => {
+type AdmitDeps = { money: Ledger; plans: Interned; limits: Limits; outbox: Outbox };
+
+export const prepareAdmit = (db: Database, { money, plans, limits, outbox }: AdmitDeps) => {
   const selectKey = db.prepare<RecordRow & FingerprintedRequest, [number, string]>(
     `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
   );
@@ -101,6 +104,7 @@ export const prepareAdmit = (db: Database, money: Ledger, plans: Interned, limit
       insertPin.run(seq, n, field, kind, measuredMs, frameMs);
     for (const [name, value] of Object.entries(mutation.labels?.metadata ?? {})) insertMetadata.run(accountSeq, name, value, seq);
     takeFiles(mutation);
+    if (mutation.webhookUrl !== undefined) outbox.name(seq, mutation.webhookUrl);
     money.hold(accountSeq, writes.held, seq);
     limits.spend(writes.spend);
     return result;

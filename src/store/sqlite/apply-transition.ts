@@ -3,6 +3,7 @@ import type { Database } from "bun:sqlite";
 import { ClockCache } from "../../collections/clock-cache.ts";
 import type { Settlement, TransitionResult } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
+import type { WebhookEvent } from "../../domain/webhooks.ts";
 import { decideTransition, type TransitionRows, type TransitionWrites } from "../decide/transition.ts";
 import type { Head } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
@@ -11,9 +12,10 @@ import type { PackedStep } from "../sql/serialized-mutations.ts";
 import type { Attempts } from "./attempt.ts";
 import type { Limits } from "./key-limits.ts";
 import type { Ledger } from "./ledger.ts";
+import type { Outbox } from "./outbox.ts";
 
-/** The cached state of a generation: its record and the version of its last transition. */
-type CurrentState = { record: GenerationRecord; version: number };
+/** The cached state of a generation: its record, the version of its last transition, and the address for its events. */
+type CurrentState = { record: GenerationRecord; version: number; webhookUrl: string | null };
 
 /** Minimum number of cached generations, which is more than change at a time. */
 const GENERATIONS_AT_LEAST = 1_000;
@@ -23,13 +25,15 @@ export type ApplyTransitionDeps = {
   money: Ledger;
   attempts: Attempts;
   limits: Limits;
+  outbox: Outbox;
   /** Repays a debt from available credits. @returns the repaid credits. */
   settleDebt: (accountSeq: number, atMs: number) => Credits;
 };
 
-export const prepareStep = (db: Database, { epoch, money, attempts, limits, settleDebt }: ApplyTransitionDeps) => {
-  const select = db.prepare<RecordRow & { version: number | null }, [number]>(
-    `SELECT ${RECORD_COLUMNS}, s.version FROM generation g LEFT JOIN snapshot s ON s.generation_seq = g.seq WHERE g.seq = ?1`,
+export const prepareStep = (db: Database, { epoch, money, attempts, limits, outbox, settleDebt }: ApplyTransitionDeps) => {
+  const select = db.prepare<RecordRow & { version: number | null; webhook_url: string | null }, [number]>(
+    `SELECT ${RECORD_COLUMNS}, s.version, w.url AS webhook_url FROM generation g LEFT JOIN snapshot s ON s.generation_seq = g.seq
+     LEFT JOIN generation_webhook w ON w.generation_seq = g.seq WHERE g.seq = ?1`,
   );
   const insertGenerationEvent = db.prepare(
     `INSERT INTO generation_event (generation_seq, version, at_ms, epoch, state_after, event) VALUES (?1, ?2, ?3, ${epoch}, ?4, ?5)`,
@@ -61,7 +65,7 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
     const before = known.get(seq);
     if (before) return before;
     const row = select.get(seq);
-    return row ? { record: toRecord(row), version: row.version ?? 0 } : undefined;
+    return row ? { record: toRecord(row), version: row.version ?? 0, webhookUrl: row.webhook_url } : undefined;
   };
 
   const end = ({ seq, status, attempts: tried, costCredits, completedAtMs }: GenerationRecord, settlement: Settlement): void => {
@@ -91,16 +95,13 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
     return updateWithDeadline.run(seq, version, stateAfter, snapshot, ...due).changes === 1;
   };
 
-  const stateFor = ({ seq, settlement }: PackedStep): TransitionRows => {
-    const current = generationOf(seq);
-    return {
-      generation: current,
-      isOwned: true,
-      head: settlement && current && money.head(current.record.accountSeq),
-      captured: settlement?.kind === "capture" ? attempts.find(seq, settlement.n) : undefined,
-      meterOf: limits.meterOf,
-    };
-  };
+  const stateFor = ({ seq, settlement }: PackedStep, current: CurrentState | undefined): TransitionRows => ({
+    generation: current,
+    isOwned: true,
+    head: settlement && current && money.head(current.record.accountSeq),
+    captured: settlement?.kind === "capture" ? attempts.find(seq, settlement.n) : undefined,
+    meterOf: limits.meterOf,
+  });
 
   /** Writes a settlement. @param before the balance before it. */
   const settle = (mutation: PackedStep, writes: TransitionWrites, before: Head): void => {
@@ -111,9 +112,13 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
     limits.spend(spend);
   };
 
+  const addToOutbox = ({ version, atMs }: PackedStep, record: GenerationRecord, type: WebhookEvent, url: string | null) =>
+    outbox.add({ accountSeq: record.accountSeq, generationSeq: record.seq, data: null, sequence: version, type, atMs, url });
+
   const execute = (mutation: PackedStep): TransitionResult => {
     const { seq, version, atMs } = mutation;
-    const state = stateFor(mutation);
+    const current = generationOf(seq);
+    const state = stateFor(mutation, current);
     const { result, writes } = decideTransition(mutation, state);
     if (!writes) return result;
     const { record } = writes;
@@ -123,10 +128,16 @@ export const prepareStep = (db: Database, { epoch, money, attempts, limits, sett
     if (writes.isOpenRecordChanged) updateGeneration.run(seq, record.status, record.message, record.attempts);
     if (state.head) settle(mutation, writes, state.head);
     if (!keepSnapshot(mutation)) throw new MutationRejected("the snapshot is of another version");
+    const webhookUrl = current?.webhookUrl ?? null;
+    const deliveries = writes.event === null ? undefined : addToOutbox(mutation, record, writes.event, webhookUrl);
     if (mutation.settlement) known.delete(seq);
-    else known.set(seq, { record, version });
+    else known.set(seq, { record, version, webhookUrl });
     const settledCredits = writes.repaysDebt ? settleDebt(record.accountSeq, atMs) : 0;
-    return settledCredits > 0 ? { ...result, settledCredits } : result;
+    return {
+      ...result,
+      ...(settledCredits > 0 ? { settledCredits } : {}),
+      ...(deliveries === undefined ? {} : { deliveries }),
+    };
   };
   return {
     carryOut: execute,

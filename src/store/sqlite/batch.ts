@@ -10,6 +10,7 @@ import { faultCode, faultText } from "./errors.ts";
 import { prepareInterned } from "./interned-strings.ts";
 import { prepareLimits } from "./key-limits.ts";
 import { prepareLedger } from "./ledger.ts";
+import { prepareOutbox } from "./outbox.ts";
 import { prepareCrediting, prepareSharedMutations } from "./shared-mutations.ts";
 import { createSqlProgram } from "./sql-program.ts";
 
@@ -35,12 +36,13 @@ export const createBatchRunner = (db: Database, epoch: number): Batch => {
   const attempts = prepareAttempts(db);
   const plans = prepareInterned(db, "plan", "routes");
   const limits = prepareLimits(db);
-  const admit = prepareAdmit(db, money, plans, limits);
+  const outbox = prepareOutbox(db, epoch);
+  const admit = prepareAdmit(db, { money, plans, limits, outbox });
   const answer = createSqlProgram(db);
   const crediting = prepareCrediting(money);
   const settleDebt = (accountSeq: number, atMs: number) => answer(crediting.settle(accountSeq, atMs));
-  const step = prepareStep(db, { epoch, money, attempts, limits, settleDebt });
-  const requested = prepareSharedMutations(crediting, attempts, limits);
+  const step = prepareStep(db, { epoch, money, attempts, limits, outbox, settleDebt });
+  const requested = prepareSharedMutations(crediting, attempts, limits, outbox);
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
   const savepoint = db.prepare("SAVEPOINT mutation");
@@ -63,6 +65,7 @@ export const createBatchRunner = (db: Database, epoch: number): Batch => {
     plans.forget();
     step.forget();
     limits.forget();
+    outbox.forget();
   };
   const executeSeparately = (mutation: SerializedMutation): MutationResult => {
     savepoint.run();

@@ -11,6 +11,7 @@ import { copyBefore } from "./pre-migration-copy.ts";
 import initial from "./schema/0001.sql" with { type: "text" };
 import labels from "./schema/0002.sql" with { type: "text" };
 import files from "./schema/0003.sql" with { type: "text" };
+import webhooks from "./schema/0004.sql" with { type: "text" };
 import generationLists from "./schema/0005.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
@@ -20,6 +21,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 10, sql: initial },
   { version: 11, sql: labels },
   { version: 12, sql: files },
+  { version: 13, sql: webhooks },
   { version: 14, sql: generationLists },
 ];
 

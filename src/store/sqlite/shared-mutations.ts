@@ -12,9 +12,11 @@ import { prepareReversals } from "../sql/reversals.ts";
 import type { SqlProgram } from "../sql/sql-program.ts";
 import { prepareUploads } from "../sql/uploads.ts";
 import { prepareUsage } from "../sql/usage.ts";
+import { prepareAddEvent } from "../sql/webhooks.ts";
 import type { Attempts } from "./attempt.ts";
 import type { Limits } from "./key-limits.ts";
 import type { Ledger } from "./ledger.ts";
+import type { Outbox } from "./outbox.ts";
 import { known, SQLITE } from "./sql-program.ts";
 
 /** Transfers are numbered in commit order, so one mark covers all of them. */
@@ -30,9 +32,10 @@ export const prepareCrediting = (money: Ledger): Crediting =>
     owe: (accountSeq, head, credits) => known(money.owe(accountSeq, head, credits)),
   });
 
-export const prepareSharedMutations = (crediting: Crediting, attempts: Attempts, limits: Limits) => {
+export const prepareSharedMutations = (crediting: Crediting, attempts: Attempts, limits: Limits, outbox: Outbox) => {
   const reversals = prepareReversals(SQLITE, crediting);
-  const purchases = preparePurchases(SQLITE, crediting, reversals);
+  const webhooks = { epoch: outbox.epoch, newDeliverySeq: outbox.newSeq, endpointsChanged: outbox.forget };
+  const purchases = preparePurchases(SQLITE, crediting, reversals, prepareAddEvent(webhooks));
   const admin = prepareAdminMutations({
     dialect: SQLITE,
     ...{ crediting, reversals },
@@ -40,6 +43,7 @@ export const prepareSharedMutations = (crediting: Crediting, attempts: Attempts,
     rollUpUsage: prepareUsage(SQLITE, { select: SELECT_MARK, set: SET_MARK, where: "true" }),
     notAddedUp: `p.seq > coalesce((${SELECT_MARK}), 0)`,
     keysChanged: () => limits.forget(),
+    webhooks,
   });
   const uploads = prepareUploads(SQLITE);
   return (mutation: AdminMutation | PurchaseMutation | UploadMutation): SqlProgram<MutationResult> => {

@@ -33,6 +33,7 @@ type AdmitHead = [
   pins: readonly PinRequest[] | 0,
   labels: Labels | 0,
   files: NonNullable<AdmitGeneration["files"]> | 0,
+  webhookUrl: string | 0,
 ];
 type StepHead = Omit<PackedStep, "eventJson" | "snapshot">;
 
@@ -54,6 +55,7 @@ const admitHead = (mutation: AdmitGeneration): AdmitHead => [
   mutation.pins ?? 0,
   mutation.labels ?? 0,
   mutation.files ?? 0,
+  mutation.webhookUrl ?? 0,
 ];
 
 /**
@@ -104,6 +106,7 @@ const toAdmit = (
   ...(head[14] === 0 ? {} : { pins: head[14] }),
   ...(head[15] === 0 ? {} : { labels: head[15] }),
   ...(head[16] === 0 ? {} : { files: head[16] }),
+  ...(head[17] === 0 ? {} : { webhookUrl: head[17] }),
   planJson,
   body,
   addedJson,

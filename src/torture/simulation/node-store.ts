@@ -176,6 +176,8 @@ export const createNodeStore = async (deps: NodeStoreDeps): Promise<Store> => {
         await life.cross("claim: written, not taken up");
         return seqs;
       },
+      // No account of a simulated world has a webhook endpoint.
+      takeOverWebhooks: () => Promise.resolve(0),
       leaveHint: async (hint) => {
         await reachToRead();
         shared.leaveHint(hint);

@@ -185,6 +185,7 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       unknownOutcome: () => kill("commit in doubt"),
       callersChanged: () => undefined,
       usersChanged: () => undefined,
+      webhooksChanged: () => undefined,
     });
     engineConnection.connect(joined);
     await crashLoop?.begin();

@@ -172,7 +172,7 @@ export const createSharedDatabase = (of: {
       alive.push(owner);
       ownership.joined(epoch, name);
       const { newest } = database.query(NEWEST).get() as { newest: number | null };
-      return { epoch, slot, newestGeneration: newest ?? 0, newestTransfer: 0 };
+      return { epoch, slot, newestGeneration: newest ?? 0, newestTransfer: 0, newestDelivery: 0 };
     },
     renewLease: (epoch, leaseMs, isLeaving, endsOthers) => {
       const me = ownerAt(epoch);

@@ -1,6 +1,6 @@
 // Fair queue: the least recent usage goes first, within a number of places for each account.
 import { expect, test } from "bun:test";
-import { createFairQueue, type Release } from "../../../src/media/sandbox/fair-queue.ts";
+import { createFairQueue, type Release } from "../../src/collections/fair-queue.ts";
 
 const NEVER = new AbortController().signal;
 

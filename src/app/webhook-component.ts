@@ -1,0 +1,47 @@
+// Webhooks: endpoints of accounts, and the delivery of events after their commit.
+import { resourceJson } from "../http/resource.ts";
+import { createWebhookDelivery, type WebhookDelivery } from "../webhooks/delivery.ts";
+import { readWebhookHosts } from "../webhooks/hosts.ts";
+import { createWebhookService, type WebhookService } from "../webhooks/service.ts";
+import { createTargets } from "../webhooks/targets.ts";
+import type { ComponentList } from "./component-list.ts";
+import type { EngineComponent } from "./engine-component.ts";
+import type { LinkComponents } from "./link-components.ts";
+import type { Components, ComponentsDeps } from "./service-types.ts";
+
+export type WebhookComponents = { webhooks: WebhookDelivery; webhookService: WebhookService };
+
+type WebhookParts = Pick<EngineComponent, "engine"> &
+  LinkComponents & {
+    mode: "test" | "live";
+  };
+
+/** Maximum time of a try in milliseconds. */
+const TRY_MS = 10_000;
+
+export const createWebhookComponent = (
+  list: ComponentList,
+  deps: ComponentsDeps,
+  { engine, links, webhookSecrets: secrets, mode }: WebhookParts,
+): WebhookComponents => {
+  const { settings, clock, log, store } = deps;
+  const { post } = engine;
+  const allowsFor = readWebhookHosts(settings.webhooks.allow, mode === "test");
+  const targets = createTargets({ reads: store, clock, secrets, allowsFor, isAlone: store.node === null });
+  const webhooks = createWebhookDelivery({
+    ...{ clock, log, reads: store, post, targets, node: store.node },
+    recordOf: async (seq) => engine.records.newest(seq) ?? (await store.generationBySeq(seq)),
+    resourceOf: (record) => resourceJson(record, (id, n) => links.sign(id, n)),
+    timeoutMs: deps.webhooks?.timeoutMs ?? TRY_MS,
+    ...(deps.webhooks?.fetch ? { fetch: deps.webhooks.fetch } : {}),
+  });
+  list.add({ name: "webhooks", stop: webhooks.stop });
+  return { webhooks, webhookService: createWebhookService({ clock, reads: store, post, secrets, allowsFor }) };
+};
+
+/** Waits for tries in flight; the store keeps what is left. */
+export const drainWebhooks = (
+  { webhooks }: Pick<Components, "webhooks">,
+  { clock }: Pick<ComponentsDeps, "clock">,
+  longestMs: number,
+): Promise<void> => Promise.race([webhooks.drain(), new Promise<void>((over) => clock.after(longestMs, over))]);

@@ -1,0 +1,28 @@
+// Body and id of a webhook request.
+import type { GenerationRecord } from "../domain/types.ts";
+import { isSubscribed, type PendingDelivery } from "../domain/webhooks.ts";
+
+/** Length of the prefix of an id, such as `gen_`. */
+const PREFIX_CHARS = 4;
+
+/** The same for every try and every endpoint of an event, so that a receiver recognizes repeats. */
+export const eventId = ({ sequence, seq, data }: PendingDelivery, record: GenerationRecord | undefined): string => {
+  const id = record?.id ?? (JSON.parse(data ?? "{}") as { id?: string }).id;
+  return id === undefined ? `evt_test_${seq}` : `evt_${id.slice(PREFIX_CHARS)}_${sequence}`;
+};
+
+/** Whether a `running` event is outdated, because its receiver also gets the event of the end. @param events of its endpoint */
+export const isOutdated = ({ type }: PendingDelivery, { status }: GenerationRecord, events: string): boolean =>
+  type === "generation.running" &&
+  (status === "succeeded" || status === "failed") &&
+  isSubscribed(events, `generation.${status}`);
+
+/** The generation at the time of the event. An ended generation is the one that a poll returns. */
+export const recordAt = ({ type }: PendingDelivery, record: GenerationRecord): GenerationRecord =>
+  type !== "generation.running"
+    ? record
+    : { ...record, status: "running", message: null, costCredits: null, error: null, output: null, completedAtMs: null };
+
+/** @param data JSON of the event's object */
+export const bodyOf = ({ type, createdAtMs, sequence }: PendingDelivery, data: string): string =>
+  `{"type":"${type}","timestamp":"${new Date(createdAtMs).toISOString()}","sequence":${sequence},"data":${data}}`;

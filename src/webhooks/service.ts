@@ -1,0 +1,185 @@
+// Webhook endpoints and deliveries of an account, for the API.
+import { refuse } from "../domain/api-errors.ts";
+import type { Clock } from "../domain/clock.ts";
+import { leastSeqAt, newId } from "../domain/ids.ts";
+import type { AdminResult, Mutation, ResultOf } from "../domain/mutations.ts";
+import type { Caller } from "../domain/types.ts";
+import { vetUrl } from "../media/ssrf-guard.ts";
+import type { DeliveryRow, EndpointRow, WebhookReads } from "../store/webhook-reads.ts";
+import type { AllowsFor } from "./hosts.ts";
+import type { WebhookSecrets } from "./secrets.ts";
+
+export type WebhookServiceDeps = {
+  clock: Clock;
+  reads: WebhookReads;
+  post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
+  secrets: Pick<WebhookSecrets, "current">;
+  allowsFor: AllowsFor;
+};
+
+/** The members of an endpoint that its account sets. `events`: separated by spaces. */
+export type EndpointFields = { url: string; events: string; description: string; enabled: boolean };
+export type Owner = Pick<Caller, "accountSeq" | "accountId" | "keySeq">;
+export type RotatedSecret = { secret: string; previousUntilMs: number | null };
+
+export type WebhookService = {
+  /** Why an address is refused; undefined if it may be used. */
+  addressFault(owner: Pick<Owner, "accountId">, url: string): string | undefined;
+  create(owner: Owner, fields: EndpointFields): Promise<{ endpoint: EndpointRow; secret: string }>;
+  list(owner: Owner): Promise<EndpointRow[]>;
+  /** @throws ApiError `not_found` */
+  find(owner: Owner, id: string): Promise<EndpointRow>;
+  update(owner: Owner, id: string, fields: Partial<EndpointFields>): Promise<EndpointRow>;
+  remove(owner: Owner, id: string): Promise<void>;
+  rotate(owner: Owner, id: string, overlapMs: number): Promise<{ endpoint: EndpointRow } & RotatedSecret>;
+  defaultSecret(owner: Owner): Promise<RotatedSecret>;
+  rotateDefault(owner: Owner, overlapMs: number): Promise<RotatedSecret>;
+  deliveries(owner: Owner, beforeSeq: number | null, limit: number): Promise<DeliveryRow[]>;
+  delivery(owner: Owner, seq: number): Promise<DeliveryRow | undefined>;
+  redeliver(owner: Owner, delivery: DeliveryRow): Promise<DeliveryRow>;
+  /** Makes all deliveries of an endpoint since a time due that did not succeed. @returns their number. */
+  recover(owner: Owner, id: string, sinceMs: number): Promise<number>;
+  sendTest(owner: Owner, id: string): Promise<DeliveryRow>;
+};
+
+const PAGE = 1000;
+/** Redeliveries, recoveries and tests of an account in a minute. */
+const PER_MINUTE = 10;
+const MINUTE_MS = 60_000;
+
+const noEndpoint = () => refuse("not_found", "No webhook endpoint with this id on the account.");
+
+/** Counts requests of an account in windows of one minute. */
+const createLimit = (clock: Clock) => {
+  const windows = new Map<number, { startedAtMs: number; taken: number }>();
+  return (accountSeq: number): void => {
+    const nowMs = clock.nowMs();
+    for (const [seq, { startedAtMs }] of windows) if (nowMs - startedAtMs >= MINUTE_MS) windows.delete(seq);
+    const window = windows.get(accountSeq) ?? { startedAtMs: nowMs, taken: 0 };
+    windows.set(accountSeq, window);
+    const retryAfterS = Math.ceil((window.startedAtMs + MINUTE_MS - nowMs) / 1000);
+    if (window.taken >= PER_MINUTE)
+      refuse("rate_limited", `More than ${PER_MINUTE} redeliveries, recoveries and tests in one minute.`, { retryAfterS });
+    window.taken += 1;
+  };
+};
+
+/** @throws ApiError `invalid_request` with status 409 for a change that the present state does not allow */
+const requireDone = (outcome: AdminResult): Extract<AdminResult, { kind: "done" }> =>
+  outcome.kind === "done" ? outcome : refuse("invalid_request", `${outcome.reason}.`, { status: 409 });
+
+type EndpointService = Omit<WebhookService, "deliveries" | "delivery" | "redeliver" | "recover" | "sendTest">;
+
+const createEndpointService = ({ clock, reads, post, secrets, allowsFor }: WebhookServiceDeps): EndpointService => {
+  const find = async ({ accountSeq }: Owner, id: string): Promise<EndpointRow> =>
+    (await reads.webhookEndpoints(accountSeq)).find((row) => row.id === id) ?? noEndpoint();
+  const secretOf = ({ id, secretVersion: version, previousSecretUntilMs }: EndpointRow): RotatedSecret => ({
+    secret: secrets.current(id, { version, previousUntilMs: previousSecretUntilMs }),
+    previousUntilMs: previousSecretUntilMs,
+  });
+  const addressFault: WebhookService["addressFault"] = ({ accountId }, url) => {
+    const vetted = vetUrl(url, allowsFor({ accountId, isOperatorMade: false }));
+    return vetted.kind === "forbidden" ? vetted.why : undefined;
+  };
+  const requireAddress = (owner: Owner, url: string): void => {
+    const fault = addressFault(owner, url);
+    if (fault !== undefined) refuse("invalid_request", `url: ${fault}; send a public https URL.`);
+  };
+  const defaultSecret = async ({ accountSeq, accountId }: Owner): Promise<RotatedSecret> => {
+    const state = (await reads.defaultWebhookSecret(accountSeq)) ?? { version: 1, previousUntilMs: null };
+    return { secret: secrets.current(accountId, state), previousUntilMs: state.previousUntilMs };
+  };
+  return {
+    addressFault,
+    create: async (owner, fields) => {
+      requireAddress(owner, fields.url);
+      const { accountSeq, keySeq } = owner;
+      const id = newId("whe");
+      requireDone(await post({ mutation: "create-webhook-endpoint", id, accountSeq, keySeq, ...fields, atMs: clock.nowMs() }));
+      const endpoint = await find(owner, id);
+      return { endpoint, secret: secretOf(endpoint).secret };
+    },
+    list: ({ accountSeq }) => reads.webhookEndpoints(accountSeq),
+    find,
+    update: async (owner, id, fields) => {
+      await find(owner, id);
+      if (fields.url !== undefined) requireAddress(owner, fields.url);
+      const { accountSeq } = owner;
+      requireDone(await post({ mutation: "set-webhook-endpoint", id, accountSeq, ...fields, atMs: clock.nowMs() }));
+      return await find(owner, id);
+    },
+    remove: async (owner, id) => {
+      await find(owner, id);
+      await post({ mutation: "delete-webhook-endpoint", id, accountSeq: owner.accountSeq, atMs: clock.nowMs() });
+    },
+    rotate: async (owner, id, overlapMs) => {
+      await find(owner, id);
+      const atMs = clock.nowMs();
+      const { accountSeq } = owner;
+      requireDone(await post({ mutation: "rotate-webhook-secret", accountSeq, endpointId: id, overlapMs, atMs }));
+      const endpoint = await find(owner, id);
+      return { endpoint, ...secretOf(endpoint) };
+    },
+    defaultSecret,
+    rotateDefault: async (owner, overlapMs) => {
+      const { accountSeq } = owner;
+      await post({ mutation: "rotate-webhook-secret", accountSeq, endpointId: null, overlapMs, atMs: clock.nowMs() });
+      return await defaultSecret(owner);
+    },
+  };
+};
+
+const createDeliveryService = (
+  { clock, reads, post }: WebhookServiceDeps,
+  { find }: Pick<EndpointService, "find">,
+): Omit<WebhookService, keyof EndpointService> => {
+  const takeOne = createLimit(clock);
+  const reread = async ({ accountSeq }: Owner, seq: number): Promise<DeliveryRow> => {
+    const row = await reads.webhookDelivery(accountSeq, seq);
+    if (row === undefined) throw new Error(`there is no webhook delivery ${seq}`);
+    return row;
+  };
+  const requireEnabled = async (owner: Owner, id: string): Promise<EndpointRow> => {
+    const endpoint = await find(owner, id);
+    if (!endpoint.enabled) refuse("invalid_request", "The endpoint is disabled; enable it first.", { status: 409 });
+    return endpoint;
+  };
+
+  return {
+    deliveries: ({ accountSeq }, beforeSeq, limit) => reads.webhookDeliveries(accountSeq, beforeSeq, limit),
+    delivery: ({ accountSeq }, seq) => reads.webhookDelivery(accountSeq, seq),
+    redeliver: async (owner, { seq, endpointId }) => {
+      takeOne(owner.accountSeq);
+      const endpointSeq = endpointId === null ? null : (await requireEnabled(owner, endpointId)).seq;
+      const { accountSeq } = owner;
+      requireDone(await post({ mutation: "requeue-webhooks", accountSeq, deliverySeq: seq, endpointSeq, atMs: clock.nowMs() }));
+      return await reread(owner, seq);
+    },
+    recover: async (owner, id, sinceMs) => {
+      takeOne(owner.accountSeq);
+      const { seq: endpointSeq, accountSeq } = await requireEnabled(owner, id);
+      let afterSeq = leastSeqAt(sinceMs) - 1;
+      let recovered = 0;
+      for (;;) {
+        const requeued = { accountSeq, endpointSeq, afterSeq, limit: PAGE, atMs: clock.nowMs() };
+        const { seq, count = 0 } = requireDone(await post({ mutation: "requeue-webhooks", ...requeued }));
+        if (seq === undefined) return recovered;
+        recovered += count;
+        afterSeq = seq;
+      }
+    },
+    sendTest: async (owner, id) => {
+      takeOne(owner.accountSeq);
+      const { seq: endpointSeq, accountSeq } = await requireEnabled(owner, id);
+      const { seq = 0 } = requireDone(
+        await post({ mutation: "send-test-webhook", accountSeq, endpointSeq, atMs: clock.nowMs() }),
+      );
+      return await reread(owner, seq);
+    },
+  };
+};
+
+export const createWebhookService = (deps: WebhookServiceDeps): WebhookService => {
+  const endpoints = createEndpointService(deps);
+  return { ...endpoints, ...createDeliveryService(deps, endpoints) };
+};

@@ -1,0 +1,252 @@
+// Store contract of webhooks: the outbox is written with the event, and results, redeliveries and retention change it.
+import { expect, test } from "bun:test";
+import { newId } from "../../../src/domain/ids.ts";
+import type { CreateWebhookEndpoint, TryResult, WebhookTry } from "../../../src/domain/webhooks.ts";
+import type { Store } from "../../../src/store/store.ts";
+import type { Stage } from "../conformance.ts";
+import {
+  type Account,
+  admit,
+  admitMutation,
+  capturedMutation,
+  commitOne,
+  NOW_MS,
+  openAccount,
+  releasedMutation,
+  startedMutation,
+  stepMutation,
+} from "../fixture.ts";
+import { buy, payMutation } from "../purchases.ts";
+
+export const endpointMutation = (account: Account, more: Partial<CreateWebhookEndpoint> = {}): CreateWebhookEndpoint => ({
+  ...{ mutation: "create-webhook-endpoint", id: newId("whe"), accountSeq: account.seq, keySeq: account.keySeq },
+  ...{ url: "https://example.com/hook", events: "*", description: "", enabled: true, atMs: NOW_MS, ...more },
+});
+const openEndpoint = async (store: Store, account: Account, events = "*"): Promise<number> => {
+  const outcome = await commitOne(store, endpointMutation(account, { events }));
+  if (outcome.kind !== "done" || outcome.seq === undefined) throw new Error(JSON.stringify(outcome));
+  return outcome.seq;
+};
+
+export const MADE: WebhookTry = { atMs: NOW_MS + 5000, status: 500, answer: "no", error: null, durationMs: 12 };
+export const failedTry = (seq: number, triesBefore = 0): TryResult => ({
+  ...{ seq, triesBefore, made: MADE, state: "pending", retryNo: triesBefore + 1, dueAtMs: NOW_MS + 10_000 },
+});
+const record = (store: Store, results: TryResult[], endpoints: Parameters<typeof recordMutation>[1] = []) =>
+  commitOne(store, recordMutation(results, endpoints));
+const recordMutation = (
+  results: TryResult[],
+  endpoints: {
+    endpointSeq: number;
+    failingSinceMs: number | null;
+    lastFailureAtMs: number | null;
+    disabledReason: string | null;
+  }[],
+) => ({ mutation: "record-webhook-tries", results, endpoints }) as const;
+
+/** The step after the first that fails its attempt and ends the generation. */
+const failedMutation = (seq: number) => releasedMutation(seq, 2, { attemptChanges: [{ n: 1, state: "failed" }] });
+
+const types = async (store: Store, { seq }: Account) =>
+  (await store.webhookDeliveries(seq, null, 100)).map(({ type, state }) => `${type} ${state}`);
+
+const outboxPromises = (stage: Stage): void => {
+  test("adds a delivery for each event of a generation, in the transaction of its step", async () => {
+    const { store, account } = stage;
+    const endpointSeq = await openEndpoint(store, account);
+    const mutation = await admit(store, account);
+    const started = await commitOne(store, startedMutation(mutation));
+    expect(started).toMatchObject({
+      deliveries: [{ endpointSeq, url: null, type: "generation.running", generationSeq: mutation.seq, sequence: 1, tries: 0 }],
+    });
+    expect(await commitOne(store, stepMutation(mutation.seq, 2))).not.toHaveProperty("deliveries");
+    await store.commit([capturedMutation(mutation.seq, 3, 1, 75)]);
+    expect(await types(store, account)).toEqual(["generation.succeeded pending", "generation.running pending"]);
+    expect(await store.nextWebhooks(endpointSeq, 10)).toMatchObject([
+      { sequence: 1 },
+      { sequence: 3, createdAtMs: NOW_MS + 3000 },
+    ]);
+    expect(await store.webhookLanes()).toEqual([{ lane: endpointSeq, accountSeq: account.seq }]);
+  });
+
+  test("adds nothing for a rejected step, for other accounts, and for events that no endpoint subscribes to", async () => {
+    const { store, account } = stage;
+    await openEndpoint(store, account, "generation.failed");
+    const other = await openAccount(store, 1000);
+    const mutation = await admit(store, account);
+    const foreign = await admit(store, other);
+    await store.commit([startedMutation(mutation), startedMutation(foreign)]);
+    const refused = await commitOne(store, capturedMutation(mutation.seq, 2, 1, 76));
+    expect(refused.kind).toBe("refused");
+    expect(await types(store, account)).toEqual([]);
+    await store.commit([failedMutation(mutation.seq), failedMutation(foreign.seq)]);
+    expect(await types(store, account)).toEqual(["generation.failed pending"]);
+    expect(await types(store, other)).toEqual([]);
+  });
+
+  test("adds a delivery for the address of a submission, beside those of endpoints", async () => {
+    const { store, account } = stage;
+    const url = "https://example.com/once?job=7";
+    const named = admitMutation(account, { webhookUrl: url });
+    const plain = admitMutation(account);
+    await store.commit([named, plain]);
+    await store.commit([startedMutation(named), startedMutation(plain)]);
+    expect(await store.nextWebhooks(-account.seq, 10)).toMatchObject([{ endpointSeq: null, url, generationSeq: named.seq }]);
+    const endpointSeq = await openEndpoint(store, account);
+    await store.commit([failedMutation(named.seq)]);
+    expect((await store.webhookDeliveries(account.seq, null, 10)).map((row) => [row.type, row.url])).toEqual([
+      ["generation.failed", url],
+      ["generation.failed", "https://example.com/hook"],
+      ["generation.running", url],
+    ]);
+    expect((await store.webhookLanes()).map(({ lane }) => lane)).toEqual([-account.seq, endpointSeq]);
+  });
+
+  test("adds a delivery for a paid purchase, and none for the same payment again", async () => {
+    const { store, account } = stage;
+    await buy(store, account.seq, "before", 1000);
+    const endpointSeq = await openEndpoint(store, account, "purchase.completed generation.failed");
+    const bought = await buy(store, account.seq, "a", 2500);
+    expect(bought).toMatchObject({ kind: "purchase", deliveries: [{ endpointSeq, type: "purchase.completed", sequence: 1 }] });
+    expect(await commitOne(store, payMutation("a", 2500))).not.toHaveProperty("deliveries");
+    const [delivery, ...others] = await store.nextWebhooks(endpointSeq, 10);
+    expect(JSON.parse(delivery?.data ?? "")).toMatchObject({ id: "pur_a", object: "purchase", amount_usd: 25 });
+    expect(others).toEqual([]);
+  });
+
+  test("adds nothing after an endpoint is disabled or deleted", async () => {
+    const { store, account } = stage;
+    const [first, second] = [endpointMutation(account), endpointMutation(account)];
+    await store.commit([first, second]);
+    const atMs = NOW_MS + 1;
+    await store.commit([
+      { mutation: "set-webhook-endpoint", id: first.id, accountSeq: account.seq, enabled: false, atMs },
+      { mutation: "delete-webhook-endpoint", id: second.id, accountSeq: account.seq, atMs },
+    ]);
+    const mutation = await admit(store, account);
+    await store.commit([startedMutation(mutation)]);
+    expect(await types(store, account)).toEqual([]);
+    expect((await store.webhookEndpoints(account.seq)).map(({ id, enabled }) => [id, enabled])).toEqual([[first.id, false]]);
+  });
+};
+
+const resultPromises = (stage: Stage): void => {
+  test("records tries once, and leaves a delivery that another result has changed", async () => {
+    const { store, account } = stage;
+    const endpointSeq = await openEndpoint(store, account);
+    await store.commit([startedMutation(await admit(store, account))]);
+    const [delivery] = await store.nextWebhooks(endpointSeq, 1);
+    const seq = delivery?.seq ?? 0;
+    const condition = { endpointSeq, failingSinceMs: MADE.atMs, lastFailureAtMs: MADE.atMs, disabledReason: null };
+    await record(store, [failedTry(seq)], [condition]);
+    await record(store, [{ ...failedTry(seq), state: "delivered", dueAtMs: null }]);
+    expect(await store.nextWebhooks(endpointSeq, 1)).toMatchObject([{ seq, tries: 1, retryNo: 1, dueAtMs: NOW_MS + 10_000 }]);
+    expect((await store.webhookDelivery(account.seq, seq))?.tries).toEqual([MADE]);
+    expect(await store.webhookEndpoint(endpointSeq)).toMatchObject({ failingSinceMs: MADE.atMs, enabled: true });
+    const made = { ...MADE, status: null, answer: null, error: "it took too long" };
+    const last: TryResult = { seq, triesBefore: 1, made, state: "failed", retryNo: 1, dueAtMs: null };
+    await record(store, [last], [{ ...condition, disabledReason: "gone" }]);
+    expect((await store.webhookDelivery(account.seq, seq))?.tries).toEqual([MADE, made]);
+    expect(await types(store, account)).toEqual(["generation.running failed"]);
+    expect(await store.webhookEndpoint(endpointSeq)).toMatchObject({ enabled: false, disabledReason: "gone" });
+    await store.commit([startedMutation(await admit(store, account))]);
+    expect(await types(store, account)).toHaveLength(1);
+  });
+
+  test("makes deliveries due again that did not succeed, one or those since a time", async () => {
+    const { store, account } = stage;
+    const endpointSeq = await openEndpoint(store, account);
+    for (let n = 0; n < 3; n += 1) await store.commit([startedMutation(await admit(store, account))]);
+    const seqs = (await store.nextWebhooks(endpointSeq, 10)).map(({ seq }) => seq);
+    const states = ["delivered", "failed", "failed"] as const;
+    await record(
+      store,
+      seqs.map((seq, at) => ({ ...failedTry(seq), state: states[at] ?? "failed", dueAtMs: null })),
+    );
+    expect(await store.webhookLanes()).toEqual([]);
+    const requeue = { mutation: "requeue-webhooks", accountSeq: account.seq, atMs: NOW_MS + 99 } as const;
+    expect(await commitOne(store, { ...requeue, endpointSeq, afterSeq: 0, limit: 2 })).toEqual({
+      ...{ kind: "done", count: 1, seq: seqs[1] ?? 0 },
+    });
+    expect(await commitOne(store, { ...requeue, endpointSeq, afterSeq: seqs[2] ?? 0, limit: 2 })).toEqual({
+      kind: "done",
+      count: 0,
+    });
+    await store.commit([{ ...requeue, endpointSeq, deliverySeq: seqs[0] ?? 0 }]);
+    expect(await store.nextWebhooks(endpointSeq, 10)).toMatchObject([
+      { seq: seqs[0], tries: 1, retryNo: 0, dueAtMs: NOW_MS + 99 },
+      { seq: seqs[1], tries: 1, retryNo: 0, dueAtMs: NOW_MS + 99 },
+    ]);
+    expect((await commitOne(store, { ...requeue, accountSeq: 999, endpointSeq, deliverySeq: seqs[0] ?? 0 })).kind).toBe(
+      "refused",
+    );
+  });
+
+  test("adds a test event for one endpoint", async () => {
+    const { store, account } = stage;
+    const endpointSeq = await openEndpoint(store, account, "generation.failed");
+    await openEndpoint(store, account);
+    const send = { mutation: "send-test-webhook", accountSeq: account.seq, endpointSeq, atMs: NOW_MS } as const;
+    const sent = await commitOne(store, send);
+    expect(sent).toMatchObject({ kind: "done", delivery: { endpointSeq, type: "webhook.test", data: "{}" } });
+    expect(await store.nextWebhooks(endpointSeq, 10)).toEqual(sent.kind === "done" && sent.delivery ? [sent.delivery] : []);
+    expect(await types(store, account)).toHaveLength(1);
+  });
+
+  test("deletes old deliveries with their tries and addresses, and keeps newer ones", async () => {
+    const { store, account } = stage;
+    const named = admitMutation(account, { webhookUrl: "https://example.com/once" });
+    await store.commit([named, startedMutation(named), failedMutation(named.seq)]);
+    const [newest, oldest] = await store.webhookDeliveries(account.seq, null, 10);
+    await record(store, [failedTry(oldest?.seq ?? 0)]);
+    const sweep = { mutation: "sweep-webhooks", limit: 10 } as const;
+    expect(await commitOne(store, { ...sweep, beforeSeq: newest?.seq ?? 0 })).toEqual({ kind: "done", count: 1 });
+    expect(await types(store, account)).toEqual(["generation.failed pending"]);
+    expect((await store.nextWebhooks(-account.seq, 10))[0]?.url).toBe("https://example.com/once");
+    expect(await commitOne(store, { ...sweep, beforeSeq: (newest?.seq ?? 0) + 1 })).toEqual({ kind: "done", count: 1 });
+    expect(await commitOne(store, { ...sweep, beforeSeq: (newest?.seq ?? 0) + 1 })).toEqual({ kind: "done", count: 0 });
+  });
+};
+
+const endpointPromises = (stage: Stage): void => {
+  test("creates at most 20 endpoints of an account, and again after one was deleted", async () => {
+    const { store, account } = stage;
+    const first = endpointMutation(account);
+    const made = await store.commit([first, ...Array.from({ length: 19 }, () => endpointMutation(account))]);
+    expect(made.map(({ kind }) => kind)).toEqual(Array(20).fill("done"));
+    expect(await commitOne(store, endpointMutation(account))).toMatchObject({
+      ...{ kind: "refused", reason: "an account has at most 20 webhook endpoints; delete one first" },
+    });
+    await store.commit([{ mutation: "delete-webhook-endpoint", id: first.id, accountSeq: account.seq, atMs: NOW_MS }]);
+    expect((await commitOne(store, endpointMutation(account))).kind).toBe("done");
+  });
+
+  test("rotates the secret of an endpoint and of an account, and rejects an endpoint of another account", async () => {
+    const { store, account } = stage;
+    const other = await openAccount(store, 0);
+    const endpoint = endpointMutation(account);
+    await store.commit([endpoint]);
+    const rotate = { mutation: "rotate-webhook-secret", accountSeq: account.seq, overlapMs: 500, atMs: NOW_MS } as const;
+    expect(await store.defaultWebhookSecret(account.seq)).toEqual({ accountId: account.id, version: 1, previousUntilMs: null });
+    expect(await commitOne(store, { ...rotate, endpointId: endpoint.id })).toMatchObject({ kind: "done", seq: 2 });
+    expect(await commitOne(store, { ...rotate, endpointId: null })).toMatchObject({ kind: "done", seq: 2 });
+    expect(await commitOne(store, { ...rotate, endpointId: null })).toMatchObject({ kind: "done", seq: 3 });
+    expect(await store.defaultWebhookSecret(account.seq)).toMatchObject({ version: 3, previousUntilMs: NOW_MS + 500 });
+    expect((await store.webhookEndpoints(account.seq))[0]).toMatchObject({
+      secretVersion: 2,
+      previousSecretUntilMs: NOW_MS + 500,
+    });
+    const foreign = await store.commit([
+      { ...rotate, accountSeq: other.seq, endpointId: endpoint.id },
+      { mutation: "set-webhook-endpoint", id: endpoint.id, accountSeq: other.seq, enabled: false, atMs: NOW_MS },
+      { mutation: "delete-webhook-endpoint", id: endpoint.id, accountSeq: other.seq, atMs: NOW_MS },
+    ]);
+    expect(foreign.map(({ kind }) => kind)).toEqual(["refused", "refused", "refused"]);
+  });
+};
+
+export const webhookPromises = (stage: Stage): void => {
+  outboxPromises(stage);
+  resultPromises(stage);
+  endpointPromises(stage);
+};

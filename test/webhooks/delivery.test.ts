@@ -1,0 +1,200 @@
+// Delivery of webhooks over real HTTP: events, signatures, retries and hostile receivers.
+import { afterEach, expect, test } from "bun:test";
+import { openWebhooks, PROMPT, type WebhookScene } from "./fixture.ts";
+import { isVerified, openReceiver } from "./receiver.ts";
+
+let scene: WebhookScene;
+afterEach(async () => {
+  await scene.receiver.stop();
+  await scene.close();
+});
+
+test("delivers the events of a generation with the resource of a poll, signed for the official library", async () => {
+  scene = await openWebhooks();
+  const { secret } = await scene.endpoint();
+  const id = await scene.generate();
+  await scene.settled();
+  const { received } = scene.receiver;
+  const ended = received.find(({ body }) => body.type === "generation.succeeded");
+  if (!ended) throw new Error("no event of the end was delivered");
+  const shown = await scene.show(id);
+  expect(ended.body.data).toEqual({ ...shown, output: { ...shown.output, urls: expect.any(Array) } } as never);
+  expect(ended.body.timestamp).toBe(shown.completed_at ?? "");
+  expect(received.every((one) => isVerified(one, secret))).toBe(true);
+  expect(isVerified(ended, "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")).toBe(false);
+  expect(isVerified({ ...ended, text: ended.text.replace("succeeded", "failed") }, secret)).toBe(false);
+});
+
+test("delivers only the events that an endpoint subscribes to, with a sequence that rises", async () => {
+  scene = await openWebhooks();
+  const other = openReceiver();
+  await scene.endpoint({ events: ["generation.failed"] });
+  await scene.endpoint({ url: `${other.url}/all`, events: ["generation.running", "generation.failed"] });
+  await scene.generate("[sim:fail]");
+  await scene.settled();
+  expect(scene.receiver.types()).toEqual(["generation.failed"]);
+  const sequences = other.received.map(({ body }) => body.sequence);
+  expect(sequences).toEqual([...sequences].sort((a, b) => a - b));
+  expect(new Set(sequences).size).toBe(sequences.length);
+  expect(other.received.at(-1)?.id).toBe(scene.receiver.received[0]?.id ?? "");
+  await other.stop();
+});
+
+test("delivers a paid purchase with its amount", async () => {
+  scene = await openWebhooks();
+  const { secret } = await scene.endpoint({ events: ["purchase.completed"] });
+  const by = { kind: "command", id: "0", name: "root" } as const;
+  const { purchaseId } = await scene.components.checkout.buy({ accountId: scene.tenant.accountId, by, usd: 25 });
+  await scene.components.checkout.endTest(purchaseId, "pay", by);
+  await scene.settled();
+  const [received] = scene.receiver.received;
+  if (!received) throw new Error("nothing was delivered");
+  expect(received.body).toMatchObject({
+    ...{ type: "purchase.completed", sequence: 1 },
+    data: { id: purchaseId, object: "purchase", amount_usd: 25, paid_at: received.body.timestamp },
+  });
+  expect([isVerified(received, secret), received.id]).toEqual([true, `evt_${purchaseId.slice(4)}_1`]);
+});
+
+test("delivers nothing of another account, and stores nothing for an account without endpoints", async () => {
+  scene = await openWebhooks();
+  await scene.endpoint();
+  const other = await scene.newTenant();
+  await scene.generate(PROMPT, other);
+  expect(await scene.deliveries(other)).toEqual([]);
+  expect(scene.receiver.received).toEqual([]);
+});
+
+test("retries after 5 s and 1 min until a receiver accepts, with the same id and a new signature", async () => {
+  scene = await openWebhooks({ factor: 0 });
+  const { secret } = await scene.endpoint();
+  scene.receiver.answer(() => new Response("down", { status: 503 }));
+  const { id } = (await scene.post(`/v1/webhook_endpoints/${(await scene.endpoints())[0]?.id}/test`)).body;
+  const tries = async () => (await scene.deliveries()).find((one) => one.id === id)?.tries.length;
+  await scene.eventually(async () => (await tries()) === 1);
+  scene.clock.skip(4_000);
+  expect(scene.receiver.received).toHaveLength(1);
+  scene.clock.skip(1_000);
+  await scene.eventually(async () => (await tries()) === 2);
+  scene.receiver.answer(() => new Response("ok"));
+  scene.clock.skip(60_000);
+  const [delivery] = await scene.settled();
+  expect(delivery?.state).toBe("delivered");
+  expect(delivery?.tries.map(({ status }) => status)).toEqual([503, 503, 200]);
+  const { received } = scene.receiver;
+  expect(new Set(received.map((one) => one.id)).size).toBe(1);
+  expect(new Set(received.map(({ timestamp }) => timestamp)).size).toBe(3);
+  expect(received.every((one) => isVerified(one, secret))).toBe(true);
+});
+
+test("drops an undelivered running event when the generation has ended", async () => {
+  scene = await openWebhooks();
+  await scene.endpoint();
+  scene.receiver.answer(({ body }) => new Response("", { status: body.type === "generation.running" ? 500 : 200 }));
+  await scene.generate();
+  const all = await scene.settled();
+  expect(all.map(({ type, state }) => [type, state])).toEqual([
+    ["generation.succeeded", "delivered"],
+    ["generation.running", "dropped"],
+  ]);
+});
+
+test("disables an endpoint that returns 410, logs it, and sends and stores nothing until it is enabled", async () => {
+  scene = await openWebhooks();
+  const { id } = await scene.endpoint({ events: ["generation.succeeded"] });
+  scene.receiver.answer(() => new Response("", { status: 410 }));
+  await scene.generate();
+  await scene.eventually(async () => (await scene.endpoints())[0]?.enabled === false);
+  expect((await scene.endpoints())[0]?.disabled_reason).toContain("410");
+  expect(scene.lines.filter(({ event }) => event === "webhook endpoint disabled").map(({ fields }) => fields)).toMatchObject([
+    { account_id: scene.tenant.accountId, webhook_endpoint_id: id },
+  ]);
+  await scene.generate();
+  expect(scene.receiver.received).toHaveLength(1);
+  expect(await scene.deliveries()).toHaveLength(1);
+
+  scene.receiver.answer(() => new Response("ok"));
+  const changed = await scene.request("PATCH", `/v1/webhook_endpoints/${id}`, { body: { enabled: true } });
+  expect(changed.body).toMatchObject({ enabled: true, disabled_reason: null });
+  await scene.generate();
+  expect((await scene.settled()).map(({ state }) => state)).toEqual(["delivered", "failed"]);
+});
+
+test("does not follow a redirect", async () => {
+  scene = await openWebhooks();
+  const elsewhere = openReceiver();
+  await scene.endpoint({ events: ["generation.succeeded"] });
+  scene.receiver.answer(() => Response.redirect(elsewhere.url, 307));
+  await scene.generate();
+  await scene.eventually(async () => (await scene.deliveries())[0]?.tries[0]?.status === 307);
+  expect(elsewhere.received).toEqual([]);
+  await elsewhere.stop();
+});
+
+test.each([
+  ["hangs", () => new Promise<Response>(() => undefined), "it took too long"],
+  [
+    "sends an endless response",
+    () => new Response(new ReadableStream({ pull: (to) => to.enqueue(new Uint8Array(65_536).fill(97)) })),
+    null,
+  ],
+])("ends a try whose receiver %s", async (_name, answer, error) => {
+  scene = await openWebhooks({ webhooks: { timeoutMs: 300 } });
+  await scene.endpoint({ events: ["generation.succeeded"] });
+  scene.receiver.answer(answer);
+  await scene.generate();
+  const [made] = await scene.eventually(async () => {
+    const [delivery] = await scene.deliveries();
+    return delivery && delivery.tries.length > 0 && delivery.tries;
+  });
+  expect(made).toMatchObject(error === null ? { status: 200 } : { status: null, error });
+});
+
+test("keeps the first 1,024 bytes of a response, and nothing of a response of a private host", async () => {
+  scene = await openWebhooks();
+  await scene.endpoint({ events: ["generation.succeeded"] });
+  scene.receiver.answer(() => new Response("internal secret"));
+  await scene.generate();
+  const [delivery] = await scene.settled();
+  expect(delivery?.tries).toMatchObject([{ status: 200, answer: null }]);
+});
+
+test("records a refused connection as a failed try", async () => {
+  scene = await openWebhooks();
+  await scene.receiver.stop();
+  await scene.endpoint({ events: ["generation.succeeded"] });
+  await scene.generate();
+  const [made] = await scene.eventually(async () => {
+    const [delivery] = await scene.deliveries();
+    return delivery && delivery.tries.length > 0 && delivery.tries;
+  });
+  expect(made).toMatchObject({ status: null, error: "its server could not be reached" });
+});
+
+test("delays no other account when the receivers of one account hang", async () => {
+  scene = await openWebhooks({ webhooks: { timeoutMs: 60_000 } });
+  const slow = openReceiver();
+  slow.answer(() => new Promise<Response>(() => undefined));
+  const other = await scene.newTenant();
+  for (let n = 0; n < 20; n += 1) await scene.endpoint({ url: `${slow.url}/${n}` }, other);
+  await scene.endpoint({ events: ["generation.succeeded"] });
+  for (let n = 0; n < 5; n += 1) await scene.generate(PROMPT, other);
+  await scene.generate();
+  expect((await scene.settled()).map(({ state }) => state)).toEqual(["delivered"]);
+  await slow.stop();
+});
+
+test("signs events for the address of a submission with the default secret of the account", async () => {
+  scene = await openWebhooks();
+  const headers = { "genrouter-webhook": `${scene.receiver.url}/job?n=7` };
+  const id = await scene.generate(PROMPT, scene.tenant, headers);
+  const all = await scene.settled();
+  expect(all.find(({ type }) => type === "generation.succeeded")).toMatchObject({
+    generation: id,
+    endpoint: null,
+    state: "delivered",
+  });
+  const { secret } = (await scene.request("GET", "/v1/webhook_secret")).body;
+  expect(scene.receiver.received.every((one) => isVerified(one, String(secret)))).toBe(true);
+  expect(scene.receiver.received.at(-1)?.path).toBe("/job");
+});
