@@ -5,10 +5,12 @@ import type { components } from "./api.ts";
 import { type Generation, GenerationFailed, GenrouterError, StillRunning } from "./errors.ts";
 import type { OpenFile, SavedFile } from "./files.ts";
 import { asJson, type CallOptions, type ClientEnvironment, sendRequest, sleep } from "./request.ts";
+import { type FilePage, type ListOptions, listFiles, type UploadedFile, type UploadOptions, uploadFile } from "./uploads.ts";
 
 export { type ErrorCode, type Generation, GenerationFailed, GenrouterError, StillRunning } from "./errors.ts";
 export type { SavedFile } from "./files.ts";
 export type { CallOptions, ClientEnvironment } from "./request.ts";
+export type { FilePage, ListOptions, UploadedFile, UploadOptions } from "./uploads.ts";
 
 type Schemas = components["schemas"];
 export type Model = Schemas["ModelEntry"];
@@ -58,6 +60,10 @@ export type Client = {
   wait(of: string | Generation, options?: WaitOptions): Promise<Succeeded>;
   /** Lists the models that are available now. Needs no key. */
   models(options?: CallOptions): Promise<Model[]>;
+  /** Uploads a picture, a clip or sound. Any media field of an input then takes the `id` of the file. */
+  upload(file: Blob, options?: UploadOptions): Promise<UploadedFile>;
+  /** Lists the uploaded files of the account, newest first. */
+  files(options?: ListOptions): Promise<FilePage>;
   /** Saves every file of a succeeded generation. A repeated call resumes an interrupted download. */
   download(of: string | Generation, options?: SaveOptions): Promise<SavedFile[]>;
   /** Submits, waits and saves. */
@@ -183,6 +189,8 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
     poll,
     wait,
     download,
+    upload: async (file, options = {}) => uploadFile(world, { url: `${base}/v1/files`, headers: bearer() }, file, options),
+    files: async (options = {}) => listFiles(world, { url: `${base}/v1/files`, headers: bearer() }, options),
     models: async ({ signal, tries, onRetry } = {}) =>
       (await sendRequest(world, { url: `${base}/v1/models`, init: {}, signal, tries, onRetry }, asJson<Schemas["ModelList"]>))
         .data,

@@ -28,7 +28,12 @@ export type UploadedFile = UploadContent & {
   expiresAtMs: number;
 };
 /** The bytes of a blob in storage. `object` as in `UploadedFile`. */
-export type StoredBlob = { id: string; accountSeq: number; object?: string };
+export type StoredBlob = Pick<UploadContent, "sha256" | "bytes" | "mime"> & {
+  id: string;
+  accountSeq: number;
+  object?: string;
+  life: "reserved" | "stored" | "retired";
+};
 
 /**
  * Names a new file of bytes that the account has stored already, or reserves a blob for them within the quota. The file is named
