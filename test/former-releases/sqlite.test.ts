@@ -8,7 +8,7 @@ import { MANIFEST_FILE, printManifest } from "../../src/backup/manifest.ts";
 import { openDirectory as openArchive } from "../../src/store/archive/archive-storage.ts";
 import { checkArchive } from "../../src/store/archive/check.ts";
 import { manifestsIn } from "../../src/store/archive/format.ts";
-import { SCHEMA_VERSION } from "../../src/store/sqlite/migrate.ts";
+import { MIGRATIONS, SCHEMA_VERSION } from "../../src/store/sqlite/migrate.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openDirectory } from "../store/open-store.ts";
@@ -42,7 +42,7 @@ describe.each(FORMER)("a directory of $release", (former) => {
     const dir = formerDirectory(former);
     const path = await converted(dir);
     expect(versionOf(path)).toBe(SCHEMA_VERSION);
-    expect(versionOf(`${path}.before-${SCHEMA_VERSION}`)).toBe(former.sqlite);
+    expect(versionOf(`${path}.before-${MIGRATIONS[0]?.version}`)).toBe(former.sqlite);
     expect(readdirSync(dir).filter((name) => name.endsWith(".new"))).toEqual([]);
     expect(objectsIn(path)).toEqual(objectsIn(await converted(freshDir())));
   });

@@ -41,7 +41,11 @@ export const PIN_MUTANTS: readonly Mutant[] = [
     breaks: "The provider receives the client's link although a copy exists.",
     standsFor: OTHER_CLIP,
     patches: [
-      { file: PINNING, find: "if (pins.length === 0) return undefined;", put: "if (pins.length >= 0) return undefined;" },
+      {
+        file: PINNING,
+        find: "if (pins.length + files.length === 0) return undefined;",
+        put: "if (pins.length + files.length >= 0) return undefined;",
+      },
     ],
     killer: "simulation",
   },

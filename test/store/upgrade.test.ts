@@ -18,7 +18,7 @@ afterAll(dropDirs);
 const [, LAST] = FORMER;
 const NEWEST = SCHEMA_VERSION;
 const BEFORE = LAST.sqlite;
-const COPY = `genrouter.db.before-${NEWEST}`;
+const COPY = `genrouter.db.before-${MIGRATIONS[0]?.version}`;
 
 const objects = (db: Database) =>
   db.query<{ name: string; sql: string | null }, []>("SELECT name, sql FROM sqlite_schema ORDER BY name").all();
