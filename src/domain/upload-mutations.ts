@@ -45,6 +45,8 @@ export type BeginUpload = {
   fileId: string;
   blobId: string;
   content: UploadContent;
+  /** The name that the bytes will have in the bucket, so that they are found after a crash; null: local disk. */
+  object: string | null;
   quotaBytes: number;
   atMs: number;
   expiresAtMs: number;
@@ -58,7 +60,6 @@ export type FinishUpload = {
   accountSeq: number;
   fileId: string;
   blobId: string;
-  object: string | null;
   atMs: number;
   expiresAtMs: number;
 };

@@ -323,7 +323,7 @@ test("an upload that a crash interrupted is given up after an hour, with its byt
   const blobId = newId("blob");
   const atMs = harness.clock.nowMs();
   const ids = { accountSeq, fileId: newId("file"), blobId };
-  const begun = { mutation: "begin-upload", ...ids, content, quotaBytes: 10, atMs, expiresAtMs: atMs + 1 } as const;
+  const begun = { mutation: "begin-upload", ...ids, content, object: null, quotaBytes: 10, atMs, expiresAtMs: atMs + 1 } as const;
   expect(await harness.components.post(begun)).toEqual({ kind: "reserved" });
   // The process ended after the bytes got their name and before the file was named.
   const path = join(dir, "uploads", pathOfFile(blobId, 1));
@@ -334,7 +334,7 @@ test("an upload that a crash interrupted is given up after an hour, with its byt
   harness.clock.skip(3_700_000);
   await harness.components.sweep();
   expect([existsSync(path), await harness.store.uploadedBytes(accountSeq)]).toEqual([false, 0]);
-  const late = { mutation: "finish-upload", ...ids, object: null, atMs, expiresAtMs: atMs + 1 } as const;
+  const late = { mutation: "finish-upload", ...ids, atMs, expiresAtMs: atMs + 1 } as const;
   expect(await harness.components.post(late)).toEqual({ kind: "gone" });
 });
 

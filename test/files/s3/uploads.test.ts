@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { newId } from "../../../src/domain/ids.ts";
 import { messageOf } from "../../api/harness.ts";
 import { sampleBytes, sendFile, uploaded } from "../../api/upload-requests.ts";
 import { type Nodes, openNodes } from "./nodes.ts";
@@ -77,6 +78,25 @@ test("a file that the bucket refuses is answered 503, leaves nothing and counts 
   expect(onDisk()).toEqual([]);
   nodes.clock.skip(120_000);
   await harness.eventually(async () => (await sendFile(harness, { body: bytes })).status === 201, "an accepted upload");
+});
+
+test("the bytes of an upload that a crash interrupted are deleted from the bucket, although the key may not list it", async () => {
+  const harness = await nodes.open();
+  const kept = nodes.bucket.objects;
+  const file = await uploaded(harness, await sampleBytes(nodes, "picture.png?width=30&height=30"));
+  const { accountSeq } = harness.tenant;
+  const content = { sha256: "c".repeat(64), bytes: 4, mime: "image/png", kind: "image" } as const;
+  const [atMs, blobId, object] = [nodes.clock.nowMs(), newId("blob"), "1-cccc"];
+  const begun = { accountSeq, fileId: newId("file"), blobId, content, object, quotaBytes: 1e9, atMs, expiresAtMs: atMs + 1 };
+  expect(await harness.components.post({ mutation: "begin-upload", ...begun })).toEqual({ kind: "reserved" });
+  const [stored = ""] = objects();
+  kept.set(`uploads/${blobId}/${object}`, kept.get(stored) as never);
+  nodes.bucket.fail = ({ method, query }) =>
+    method === "GET" && query.has("list-type") ? { status: 403, code: "AccessDenied" } : undefined;
+  nodes.clock.skip(3_700_000);
+  await harness.components.sweep();
+  expect(objects()).toEqual([stored]);
+  expect((await harness.request("GET", `/v1/files/${file.id}`)).status).toBe(200);
 });
 
 test("files of a node without a bucket are moved when it gets one", async () => {

@@ -9,11 +9,11 @@ export const uploadPromises = (stage: Stage): void => {
   test("reads back every stored field of an uploaded file, and no file before its bytes are stored", async () => {
     const { store, account } = stage;
     const content = contentOf("clip", { pictureMs: 3900 });
-    const begin = beginMutation(account.seq, content);
+    const begin = beginMutation(account.seq, content, { object: "1-abc" });
     expect(await commitOne(store, begin)).toEqual({ kind: "reserved" });
     expect(await store.uploadedFile(begin.fileId)).toBeUndefined();
     expect(await store.uploadedBytes(account.seq)).toBe(100);
-    expect(await commitOne(store, finishOf(begin, "1-abc"))).toEqual({ kind: "uploaded" });
+    expect(await commitOne(store, finishOf(begin))).toEqual({ kind: "uploaded" });
     expect(await store.uploadedFile(begin.fileId)).toEqual({
       ...content,
       seq: expect.any(Number),
