@@ -6,11 +6,13 @@ import { type Generation, GenerationFailed, GenrouterError, StillRunning } from 
 import type { OpenFile, SavedFile } from "./files.ts";
 import { createReading, type Quote, type Reading } from "./reading.ts";
 import { asJson, type CallOptions, type ClientEnvironment, sendRequest, sleep } from "./request.ts";
+import { type FilePage, type ListOptions, listFiles, type UploadedFile, type UploadOptions, uploadFile } from "./uploads.ts";
 
 export { type ErrorCode, type Generation, GenerationFailed, GenrouterError, StillRunning } from "./errors.ts";
 export type { SavedFile } from "./files.ts";
 export type { Balance, GenerationFilter, LedgerEntry, LedgerFilter, Quote, Usage, UsageQuery } from "./reading.ts";
 export type { CallOptions, ClientEnvironment } from "./request.ts";
+export type { FilePage, ListOptions, UploadedFile, UploadOptions } from "./uploads.ts";
 
 type Schemas = components["schemas"];
 export type Model = Schemas["ModelEntry"];
@@ -66,6 +68,10 @@ export type Client = Reading & {
   wait(of: string | Generation, options?: WaitOptions): Promise<Succeeded>;
   /** Lists the models that are available now. Needs no key. */
   models(options?: CallOptions): Promise<Model[]>;
+  /** Uploads a picture, a clip or sound. Any media field of an input then takes the `id` of the file. */
+  upload(file: Blob, options?: UploadOptions): Promise<UploadedFile>;
+  /** Lists the uploaded files of the account, newest first. */
+  files(options?: ListOptions): Promise<FilePage>;
   /** Saves every file of a succeeded generation. A repeated call resumes an interrupted download. */
   download(of: string | Generation, options?: SaveOptions): Promise<SavedFile[]>;
   /** Submits, waits and saves. */
@@ -205,6 +211,8 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
     cancel,
     wait,
     download,
+    upload: async (file, options = {}) => uploadFile(world, { url: `${base}/v1/files`, headers: bearer() }, file, options),
+    files: async (options = {}) => listFiles(world, { url: `${base}/v1/files`, headers: bearer() }, options),
     models: async ({ signal, tries, onRetry } = {}) =>
       (await sendRequest(world, { url: `${base}/v1/models`, init: {}, signal, tries, onRetry }, asJson<Schemas["ModelList"]>))
         .data,

@@ -23,7 +23,8 @@ export type CallOptions = {
   onRetry?: ((error: GenrouterError, pauseMs: number) => void) | undefined;
 };
 
-type RequestPlan = CallOptions & { url: string; init: RequestInit; longestMs?: number };
+/** `init`: a function creates it again for each try, for a body that can be read once. */
+type RequestPlan = CallOptions & { url: string; init: RequestInit | (() => RequestInit); longestMs?: number };
 
 const TRIES = 10;
 const MAX_ANSWER_MS = 60_000;
@@ -63,7 +64,7 @@ const once = async <T>(world: ClientEnvironment, plan: RequestPlan, read: (respo
   try {
     const response = await world.fetch(url, {
       redirect: "manual",
-      ...init,
+      ...(typeof init === "function" ? init() : init),
       signal: signal ? AbortSignal.any([signal, late]) : late,
     });
     if (response.status >= 400) throw await errorOf(response, world.nowMs());

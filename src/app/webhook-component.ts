@@ -1,4 +1,5 @@
 // Webhooks: endpoints of accounts, and the delivery of events after their commit.
+import { extensionOf } from "../files/serve.ts";
 import { resourceJson } from "../http/resource.ts";
 import { createWebhookDelivery, type WebhookDelivery } from "../webhooks/delivery.ts";
 import { readWebhookHosts } from "../webhooks/hosts.ts";
@@ -31,7 +32,7 @@ export const createWebhookComponent = (
   const webhooks = createWebhookDelivery({
     ...{ clock, log, reads: store, post, targets, node: store.node },
     recordOf: async (seq) => engine.records.newest(seq) ?? (await store.generationBySeq(seq)),
-    resourceOf: (record) => resourceJson(record, (id, n) => links.sign(id, n)),
+    resourceOf: (record) => resourceJson(record, (id, n, mime) => links.sign(id, n, extensionOf(mime))),
     timeoutMs: deps.webhooks?.timeoutMs ?? TRY_MS,
     ...(deps.webhooks?.fetch ? { fetch: deps.webhooks.fetch } : {}),
   });

@@ -28,7 +28,12 @@ export type UploadedFile = UploadContent & {
   expiresAtMs: number;
 };
 /** The bytes of a blob in storage. `object` as in `UploadedFile`. */
-export type StoredBlob = { id: string; accountSeq: number; object?: string };
+export type StoredBlob = Pick<UploadContent, "sha256" | "bytes" | "mime"> & {
+  id: string;
+  accountSeq: number;
+  object?: string;
+  life: "reserved" | "stored" | "retired";
+};
 
 /**
  * Names a new file of bytes that the account has stored already, or reserves a blob for them within the quota. The file is named
@@ -40,6 +45,8 @@ export type BeginUpload = {
   fileId: string;
   blobId: string;
   content: UploadContent;
+  /** The name that the bytes will have in the bucket, so that they are found after a crash; null: local disk. */
+  object: string | null;
   quotaBytes: number;
   atMs: number;
   expiresAtMs: number;
@@ -53,7 +60,6 @@ export type FinishUpload = {
   accountSeq: number;
   fileId: string;
   blobId: string;
-  object: string | null;
   atMs: number;
   expiresAtMs: number;
 };

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { BadSetting, type Settings } from "../config/schema.ts";
 import type { Clock } from "../domain/clock.ts";
 import { seqOfGenerationId } from "../domain/ids.ts";
+import type { StoredBlob } from "../domain/upload-mutations.ts";
 import type { Log } from "../logging/events.ts";
 import type { StoreReads } from "../store/store.ts";
 import { createDiskSpace } from "./disk-space.ts";
@@ -15,6 +16,7 @@ import { type Copies, createInputCopies } from "./input-copies.ts";
 import { createLocalStorage } from "./local.ts";
 import { createOutcomeSpool, type OutcomeSpool } from "./outcome-spool.ts";
 import type { Files } from "./port.ts";
+import type { FileOwner } from "./s3/s3-storage.ts";
 
 export type ResultStorage = {
   files: Files;
@@ -56,8 +58,12 @@ type Mark = { endpoint: string; bucket: string; prefix: string };
 const filesIn = (settings: Settings): string => join(settings.data.dir, "files");
 const markOf = ({ s3: { endpoint, bucket, prefix } }: Settings): Mark => ({ endpoint, bucket, prefix });
 
-/** A blob has one file. */
-export const UPLOADED_NO = 1;
+/** The state of a blob, as that of a generation with one file decides about its bytes on disk and in the bucket. */
+const ownerOf = ({ id, object, life, sha256, bytes, mime }: StoredBlob): FileOwner => {
+  const file = { n: 1, sha256, bytes, mime, ...(object === undefined ? {} : { object }) };
+  const status = ({ reserved: "running", stored: "succeeded", retired: "failed" } as const)[life];
+  return { id, status, filesExpiredAtMs: null, output: { kind: "image", files: [file] } };
+};
 
 /** The bucket is used if new files are stored there, or if earlier files are in it. */
 const usesBucket = ({ files, s3 }: Settings): boolean => files.store === "s3" || s3.bucket !== "";
@@ -140,18 +146,21 @@ export const createResultStorage = async ({
   const kept = createS3Storage({ ...bucket, settings: settings.s3, moves, local, recordOf });
   // With a bucket, an upload is complete when its bytes are in it, whatever the number of nodes.
   const uploads = createS3Storage({
-    ...{ ...bucket, shared: moves, moves: false, local: uploaded, consequence: "uploads of files are rejected for now" },
+    ...{ ...bucket, shared: moves, moves, local: uploaded, consequence: "uploads of files are rejected for now" },
     settings: { ...settings.s3, prefix: `${settings.s3.prefix}uploads/` },
     recordOf: async (id) => {
       const blob = await store.blob(id);
-      const file = { n: UPLOADED_NO, sha256: "", bytes: 0, mime: "", ...(blob?.object ? { object: blob.object } : {}) };
-      return blob && { id, status: "succeeded", filesExpiredAtMs: null, output: { kind: "image", files: [file] } };
+      return blob && ownerOf(blob);
     },
   });
+  const begin = () => {
+    kept.begin();
+    uploads.begin();
+  };
   if (!shared) {
     const copies = createInputCopies(pinned, null, clock.nowMs);
     const stop = async () => void (await Promise.all([kept.stop(), uploads.stop()]));
-    return { ...kept, copies, uploads: uploads.files, stop };
+    return { ...kept, copies, uploads: uploads.files, begin, stop };
   }
   const outcomes = await createOutcomeSpool(join(settings.data.dir, "outcomes"), clock.nowMs);
   // Any node may continue a generation, so every node has to find each pinned input.
@@ -168,5 +177,5 @@ export const createResultStorage = async ({
   const stop = async () => void (await Promise.all([kept.stop(), inputs.stop(), uploads.stop()]));
   const space = createDiskSpace({ dir: settings.data.dir, clock, log });
   const watched = space.watched({ ...kept, outcomes, uploads: uploads.files });
-  return { ...watched, copies, stop, isDiskFull: space.isFull, isBucketDown: kept.isDown };
+  return { ...watched, copies, begin, stop, isDiskFull: space.isFull, isBucketDown: kept.isDown };
 };

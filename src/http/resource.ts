@@ -5,8 +5,8 @@ import type { Credits, GenerationRecord, Labels, Output } from "../domain/types.
 import type { UploadedFile } from "../domain/upload-mutations.ts";
 import type { Cancellation } from "../generations/cancel.ts";
 
-/** Creates the absolute link of file `n` of a generation. */
-export type LinkTo = (generationId: string, n: number) => string;
+/** Creates the absolute link of file `n` of a generation. Its path ends in the extension of the type. */
+export type LinkTo = (generationId: string, n: number, mime: string) => string;
 
 /** §1: 100 credits = 1 USD. Up to 2^53 credits, the quotient of a whole number prints with at most two decimals. */
 export const usd = (credits: Credits): number => credits / 100;
@@ -23,7 +23,7 @@ const iso = (ms: number): string => {
 };
 
 const outputJson = (id: string, output: Output, linkTo: LinkTo): string => {
-  const urls = output.files.map((file) => JSON.stringify(linkTo(id, file.n)));
+  const urls = output.files.map((file) => JSON.stringify(linkTo(id, file.n, file.mime)));
   let json = `{"urls":[${urls.join(",")}]`;
   if (output.kind !== "audio") {
     if (output.width !== undefined) json += `,"width":${output.width}`;

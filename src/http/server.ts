@@ -6,6 +6,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { Caller } from "../domain/types.ts";
 import type { Copies } from "../files/input-copies.ts";
 import type { Files } from "../files/port.ts";
+import { extensionOf } from "../files/serve.ts";
 import type { InputLinks } from "../files/signed-input-links.ts";
 import type { Links } from "../files/signed-links.ts";
 import type { Cancel } from "../generations/cancel.ts";
@@ -167,7 +168,7 @@ export const routesOf = (deps: HttpDeps, guard: KeyGuard, connections: Connectio
   const { peerOf, keepOpen, disableTimeout } = connections;
   const uploaded = { uploads: deps.uploads, storage: deps.uploadedFiles, links, log };
   const waiting = { waitForEnd: deps.waitForEnd, keepOpen };
-  const linkTo: LinkTo = (id, n) => links.sign(id, n);
+  const linkTo: LinkTo = (id, n, mime) => links.sign(id, n, extensionOf(mime));
   const results = storedResultsOf(files, deps, deps.settings.limits.file_retention_s);
   const allModels = modelList(deps.models);
   let printed: PublicJson | undefined;

@@ -1,7 +1,7 @@
 // Event counters: map each log event to the metrics that it changes.
 
 import { API_ERRORS } from "../domain/api-errors.ts";
-import { GENERATION_ERROR_CODES } from "../domain/types.ts";
+import { GENERATION_ERROR_CODES, MEDIA_KINDS } from "../domain/types.ts";
 import { EVENTS, type EventFields, type EventName } from "../logging/events.ts";
 import { createLabelCap } from "./label-cap.ts";
 import type { Registered } from "./registry.ts";
@@ -25,6 +25,7 @@ const COUNTED: ReadonlySet<EventName> = new Set<EventName>([
   "attempt unclear",
   "route skipped",
   "credits added",
+  "file uploaded",
   "provider call completed",
   "request rejected",
   "request failed",
@@ -66,6 +67,8 @@ const beginAtZero = ({ count }: Registered): void => {
   for (const outcome of SIGN_INS) count("genrouter_sign_ins_total", { outcome }, 0);
   for (const result of ["replayed", "conflict"]) count("genrouter_idempotency_replays_total", { result }, 0);
   for (const result of ["delivered", "failed"]) count("genrouter_webhook_tries_total", { result }, 0);
+  for (const name of ["genrouter_uploads_total", "genrouter_upload_bytes_total"] as const)
+    for (const kind of MEDIA_KINDS) count(name, { kind }, 0);
   for (const source of ["topup", "adjust"]) count("genrouter_credits_added_total", { source }, 0);
 };
 
@@ -142,6 +145,9 @@ export const createEventCounters = (registered: Registered): CountEvent => {
         });
       case "credits added":
         return count("genrouter_credits_added_total", { source: word(fields.source) }, Math.max(0, fields.credits ?? 0));
+      case "file uploaded":
+        count("genrouter_uploads_total", { kind: word(fields.kind) });
+        return count("genrouter_upload_bytes_total", { kind: word(fields.kind) }, fields.bytes ?? 0);
       case "provider call completed":
         return called(fields);
       case "request rejected":

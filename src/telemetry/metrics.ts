@@ -97,6 +97,16 @@ export const METRICS = {
     labels: ["model"],
     help: "Credits released at the completion of generations.",
   },
+  genrouter_uploads_total: {
+    type: "counter",
+    labels: ["kind"],
+    help: "Files that accounts have uploaded, by kind: image, video or audio.",
+  },
+  genrouter_upload_bytes_total: {
+    type: "counter",
+    labels: ["kind"],
+    help: "Bytes of the files that accounts have uploaded, by kind.",
+  },
   genrouter_credits_added_total: {
     type: "counter",
     labels: ["source"],

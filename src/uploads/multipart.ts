@@ -33,8 +33,13 @@ const consume = async (part: Readable, sink: Sink): Promise<void> => {
 /** Resolves when the parser accepts further bytes, or has been destroyed. */
 const drained = (parser: Busboy): Promise<void> =>
   new Promise((resolve) => {
-    parser.once("drain", resolve);
-    parser.once("close", resolve);
+    const done = () => {
+      parser.off("drain", done);
+      parser.off("close", done);
+      resolve();
+    };
+    parser.on("drain", done);
+    parser.on("close", done);
   });
 
 /**

@@ -143,7 +143,8 @@ const createStore = ({ post, clock, storage, limits }: UploadServiceDeps) => {
     const { blobId, content } = received;
     const fileId = newId("file");
     const ids = { accountSeq, fileId, blobId };
-    const begun = await post({ mutation: "begin-upload", ...ids, content, quotaBytes, ...times() });
+    const object = storage.objectOf?.({ n: FILE_NO, sha256: content.sha256 }) ?? null;
+    const begun = await post({ mutation: "begin-upload", ...ids, content, object, quotaBytes, ...times() });
     if (begun.kind === "uploaded") return fileId;
     if (begun.kind === "quota_exceeded")
       refuse(
@@ -151,14 +152,13 @@ const createStore = ({ post, clock, storage, limits }: UploadServiceDeps) => {
         `The account stores ${begun.usedBytes} bytes and this file has ${content.bytes}; limits.upload_quota_bytes is ${quotaBytes}. Delete files that are not needed.`,
       );
     if (begun.kind !== "reserved") return unexpected(begun);
-    const object = storage.objectOf?.({ n: FILE_NO, sha256: content.sha256 });
     try {
-      await keep(received, object, signal);
+      await keep(received, object ?? undefined, signal);
     } catch (fault) {
       await post({ mutation: "abandon-upload", accountSeq, blobId, atMs: clock.nowMs() });
       throw fault;
     }
-    const finished = await post({ mutation: "finish-upload", ...ids, object: object ?? null, ...times() });
+    const finished = await post({ mutation: "finish-upload", ...ids, ...times() });
     if (finished.kind === "gone") refuse("busy", BUSY);
     return finished.kind === "uploaded" ? fileId : unexpected(finished);
   };

@@ -87,10 +87,11 @@ describe("a stored file in `input`", () => {
   test.each([
     ["by its short form", (_: string, id: string) => `${id}/1`],
     ["by its link", (url: string) => url],
-    ["by its link with an extension", (url: string) => url.replace("/1?", "/1.png?")],
+    ["by its link without the extension", (url: string) => url.replace("/1.png?", "/1?")],
   ])("is a result of the service %s", async (_, form) => {
     const { id } = await harness.submit("sim-image-1", { prompt: "a robot" });
     const { output } = await harness.until(id);
+    expect(output?.urls[0]).toContain(`/files/${id}/1.png?exp=`);
     const { status, body } = await edit(form(output?.urls[0] ?? "", id));
     expect(status).toBe(202);
     expect((await harness.until(String(body.id))).status).toBe("succeeded");
@@ -151,6 +152,20 @@ test("a file is not deleted while a generation that takes it is open, and can be
   expect((await harness.request("DELETE", `/v1/files/${file.id}`)).status).toBe(200);
   const again = await edit(file.id);
   expect([again.status, codeOf(again)]).toEqual([422, "invalid_input"]);
+});
+
+test("a deletion beside submissions of the same file leaves no accepted generation without its file", async () => {
+  for (let seed = 0; seed < 6; seed += 1) {
+    const file = await uploaded(harness, await sampleBytes(harness, `picture.png?width=24&height=24&seed=${seed}`));
+    const remove = () => harness.request("DELETE", `/v1/files/${file.id}`);
+    const [first, removed, second] = await Promise.all([edit(file.id), remove(), edit(file.id)]);
+    expect([200, 409]).toContain(removed.status);
+    for (const { status, body } of [first, second]) {
+      expect([202, 422]).toContain(status);
+      if (status === 202) expect((await harness.until(String(body.id))).status).toBe("succeeded");
+    }
+    if (removed.status === 200) expect((await edit(file.id)).status).toBe(422);
+  }
 });
 
 test("a repeated request with an Idempotency-Key is answered although its file was deleted", async () => {

@@ -1,8 +1,10 @@
 // Uploaded files over real HTTP: upload, list, read, download and delete; bodies that break off or lie; limits.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { newId } from "../../src/domain/ids.ts";
+import { pathOfFile } from "../../src/files/local.ts";
 import type { Harness } from "../harness.ts";
 import { codeOf, messageOf, openApiHarness } from "./harness.ts";
 import { beginUpload, FILE_PART, type FileResource, FORM, formOf, sampleBytes, sendFile, uploaded } from "./upload-requests.ts";
@@ -313,6 +315,27 @@ test("a file expires after its retention, and its bytes are deleted", async () =
     await short.close();
     rmSync(home, { recursive: true, force: true });
   }
+});
+
+test("an upload that a crash interrupted is given up after an hour, with its bytes and its share of the quota", async () => {
+  const { accountSeq } = await harness.newTenant();
+  const content = { sha256: "c".repeat(64), bytes: 4, mime: "image/png", kind: "image" } as const;
+  const blobId = newId("blob");
+  const atMs = harness.clock.nowMs();
+  const ids = { accountSeq, fileId: newId("file"), blobId };
+  const begun = { mutation: "begin-upload", ...ids, content, object: null, quotaBytes: 10, atMs, expiresAtMs: atMs + 1 } as const;
+  expect(await harness.components.post(begun)).toEqual({ kind: "reserved" });
+  // The process ended after the bytes got their name and before the file was named.
+  const path = join(dir, "uploads", pathOfFile(blobId, 1));
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, "left");
+  await harness.components.sweep();
+  expect([existsSync(path), await harness.store.uploadedBytes(accountSeq)]).toEqual([true, 4]);
+  harness.clock.skip(3_700_000);
+  await harness.components.sweep();
+  expect([existsSync(path), await harness.store.uploadedBytes(accountSeq)]).toEqual([false, 0]);
+  const late = { mutation: "finish-upload", ...ids, atMs, expiresAtMs: atMs + 1 } as const;
+  expect(await harness.components.post(late)).toEqual({ kind: "gone" });
 });
 
 test("a stored file that the disk has lost is answered 404 and logged", async () => {

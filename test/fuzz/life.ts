@@ -99,7 +99,7 @@ export const playLife = async (lane: Lane, life: Life): Promise<string[]> => {
         good.status === 200 && good.text === own.text,
         `a link answered ${good.status}, the key ${own.status}, or with other bytes`,
       );
-      const spoiled = await ask("GET", `${url.pathname.replace(/\/1$/, "/2")}${url.search}`, { key: null });
+      const spoiled = await ask("GET", `${url.pathname.replace(/\/1(\.\w+)$/, "/2$1")}${url.search}`, { key: null });
       must(spoiled.status === 403, `the link of file 1 opened file 2 with ${spoiled.status}`);
       const other = await ask("GET", `/files/${world.done}/1${url.search}`, { key: null });
       must(other.status === 403, `the link of one generation opened another with ${other.status}`);

@@ -179,7 +179,7 @@ describe("a signed link", () => {
 
   test("equals the link that a poll returns", async () => {
     const polled = (await (await harness.call(`/v1/generations/${done.id}`)).json()) as { output: { urls: string[] } };
-    expect(polled.output.urls[1]).toBe(link());
+    expect(polled.output.urls[1]).toBe(harness.links.sign(done.id, 2, ".png"));
   });
 
   const ALTERED: [name: string, of: (url: string) => string][] = [
@@ -193,6 +193,11 @@ describe("a signed link", () => {
   ];
   test.each(ALTERED)("with %s returns 403 with the specified error body", async (_name, of) => {
     expect(await errorOf(await open(of(link())))).toMatchObject({ status: 403, code: "not_found" });
+  });
+
+  test("opens a link whose path ends in any extension, which the signature does not cover", async () => {
+    for (const ending of [".mp4", ".png", ""]) expect((await open(harness.links.sign(done.id, 2, ending))).status).toBe(200);
+    expect((await open(harness.links.sign(done.id, 2, ".mp4").replace("/2.mp4", "/1.mp4"))).status).toBe(403);
   });
 
   test.each(["/files/x/1", `/files/gen_00000000000000000000z/0`, "/files/gen_00000000000000000000z/100", "/files/..%2f/1"])(

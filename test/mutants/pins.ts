@@ -44,7 +44,7 @@ export const PIN_MUTANTS: readonly Mutant[] = [
       {
         file: PINNING,
         find: "if (pins.length + files.length === 0) return undefined;",
-        put: "if (pins.length >= 0) return undefined;",
+        put: "if (pins.length + files.length >= 0) return undefined;",
       },
     ],
     killer: "simulation",

@@ -9,6 +9,7 @@ import { openTestBucket, type TestBucket } from "../files/s3/bucket.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { admit, capturedMutation, openAccount, PRICES, startedMutation, submittedAt } from "../store/fixture.ts";
 import { openDirectory } from "../store/open-store.ts";
+import { deletion, upload } from "../store/uploads.ts";
 import { makeDatabase, type TestDatabase } from "./database.ts";
 
 const moving = test.skipIf(postgresReason !== undefined);
@@ -82,6 +83,28 @@ moving("uploads stored files with their headers, leaves out expired ones, and ke
     headers: { "content-type": "video/mp4", "content-disposition": expect.stringContaining(`${ids[0]}`) },
   });
   for (const id of ids) expect(existsSync(join(dir, "files", pathOfFile(id, 1)))).toBe(true);
+});
+
+moving("uploads the stored bytes of uploaded files, and leaves out those of deleted files", async () => {
+  const dir = freshDir();
+  const store = await openDirectory({ dir, mode: "test" });
+  const account = await openAccount(store, 0);
+  const local = await createLocalStorage(join(dir, "uploads"));
+  const blobs: string[] = [];
+  for (const name of ["kept", "deleted"]) {
+    const bytes = new TextEncoder().encode(name);
+    const content = { sha256: Bun.SHA256.hash(bytes, "hex"), bytes: bytes.length, mime: "image/png" };
+    const { id, blobId } = await upload(store, account.seq, name, content);
+    const file = await local.receive(blobId, 1);
+    await file.write(bytes);
+    await file.keep();
+    if (name === "deleted") await store.commit([deletion(account.seq, id)]);
+    blobs.push(blobId);
+  }
+  await store.close();
+  expect(await migrate(dir)).toMatchObject({ exit: 0, reported: { moved: true, files: { in_bucket: 1, missing: [] } } });
+  expect([...bucket.objects.keys()]).toEqual([`uploads/${blobs[0]}/1`]);
+  expect(bucket.objects.get(`uploads/${blobs[0]}/1`)?.bytes).toEqual(Buffer.from("kept"));
 });
 
 moving("stops before the end when the bucket rejects a file, and sends only missing files when it is resumed", async () => {

@@ -27,6 +27,7 @@ export const beginMutation = (accountSeq: number, content: UploadContent, change
   fileId: newId("file"),
   blobId: newId("blob"),
   content,
+  object: null,
   quotaBytes: QUOTA,
   atMs: NOW_MS,
   expiresAtMs: NOW_MS + 7 * DAY_MS,
@@ -34,8 +35,8 @@ export const beginMutation = (accountSeq: number, content: UploadContent, change
 });
 
 /** The second half of an upload that was reserved. */
-export const finishOf = ({ accountSeq, fileId, blobId, atMs, expiresAtMs }: BeginUpload, object: string | null = null) =>
-  ({ mutation: "finish-upload", accountSeq, fileId, blobId, object, atMs: atMs + 10, expiresAtMs: expiresAtMs + 10 }) as const;
+export const finishOf = ({ accountSeq, fileId, blobId, atMs, expiresAtMs }: BeginUpload) =>
+  ({ mutation: "finish-upload", accountSeq, fileId, blobId, atMs: atMs + 10, expiresAtMs: expiresAtMs + 10 }) as const;
 
 /** Uploads a file, and expects that its bytes are new. */
 export const upload = async (

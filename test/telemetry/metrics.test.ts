@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { METRICS } from "../../src/telemetry/metrics.ts";
+import { sampleBytes, uploaded } from "../api/upload-requests.ts";
 import { backUp } from "../backup/fixture.ts";
 import { type Harness, openHarness } from "../harness.ts";
 import { hasPromtool, promtool } from "../promtool.ts";
@@ -19,6 +20,7 @@ const DIR = mkdtempSync(join(tmpdir(), "metered-"));
 
 let harness: Harness;
 let seen: Scraped;
+let uploadBytes = 0;
 /** The balance at the moment of the scrape. */
 let balance: Awaited<ReturnType<Harness["balance"]>>;
 let backedUp = "";
@@ -72,6 +74,7 @@ beforeAll(async () => {
   expect((await harness.request("GET", "/v1/generations/x", { key: "gr_test_none" })).status).toBe(401);
   for (const path of ["/a", "/b/c?d=e", "/"]) expect((await harness.request("GET", path)).status).toBe(404);
   await harness.request("PROPFIND", "/v1/models");
+  uploadBytes = (await uploaded(harness, await sampleBytes(harness, "picture.png?width=20&height=20"))).bytes;
   await credit("topup", 500);
   await credit("adjust", 30);
   await credit("adjust", -40);
@@ -197,6 +200,11 @@ test("exports charged, released, held and added credits as in the ledger", async
   expect(seen.value("genrouter_credits_added_total", { source: "topup" })).toBe(100_000 + 500);
   expect(seen.value("genrouter_credits_added_total", { source: "adjust" })).toBe(30);
   expect(seen.value("genrouter_ledger_imbalance_credits")).toBe(0);
+});
+
+test("exports uploaded files and their bytes by kind", () => {
+  expect(seen.value("genrouter_uploads_total", { kind: "image" })).toBe(1);
+  expect(seen.value("genrouter_upload_bytes_total", { kind: "image" })).toBe(uploadBytes);
 });
 
 test("exports the state of routes, queue, database, backup and build", () => {

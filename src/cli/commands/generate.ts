@@ -8,8 +8,10 @@ import {
   type Order,
   type SavedFile,
 } from "../../../client/src/client.ts";
+import type { JsonObject } from "../../domain/types.ts";
 import { CommandError, EXITS } from "../exit-codes.ts";
 import { inputOf, withFields } from "../input-flags.ts";
+import { localPathsIn, uploadPaths } from "../local-media.ts";
 import { checkOutput, namesOf, OUTPUT_HELP, outputPathOf, printFiles, takesStdout } from "../output-paths.ts";
 import {
   type ClientFlags,
@@ -166,7 +168,10 @@ export const addGenerate = (program: Command, session: Session): void => {
         checkIdempotencyKey(flags.idempotencyKey);
         checkNoWait(flags);
         const wait = flags.wait ? await waitOf(flags) : undefined;
+        const paths = localPathsIn(order.input as JsonObject);
         const client = await clientOf(session, flags);
+        if (paths.length > 0)
+          order.input = (await uploadPaths(order.input as JsonObject, paths, { client, terminal, signal })) as Input;
         const first = await client.submit(order, { idempotencyKey: flags.idempotencyKey, signal, tries: SUBMIT_TRIES });
         if (!wait) return terminal.print(flags.json ? JSON.stringify(first) : first.id);
         terminal.note(`${first.id}  quoted $${first.quoted_usd.toFixed(2)}`);
@@ -181,7 +186,7 @@ export const addGenerate = (program: Command, session: Session): void => {
   withExamples(
     withJson(withClient(withFields(generate))),
     'generate vidmodel-2.0-fast --prompt "a red kite over dunes" --resolution 480p --duration 4 -o kite.mp4',
-    'generate vidmodel-2.0 --prompt "she turns" --image-url https://example.com/first.jpg -o turn.mp4',
+    'generate vidmodel-2.0 --prompt "she turns" --image-url ./first.jpg -o turn.mp4',
     `generate vidmodel-2.5 --input '{"prompt":"a tin robot","duration":8}' --json | jq .status`,
   );
 };

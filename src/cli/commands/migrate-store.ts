@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { databaseFault } from "../../config/database-url.ts";
 import type { Settings } from "../../config/schema.ts";
-import type { MigrateRequest, Outcome, StoredFileCopy } from "../../store/migrate-to-postgres/migrate.ts";
+import type { MigrateRequest, Outcome } from "../../store/migrate-to-postgres/migrate.ts";
 import { chownTree } from "../chown-files.ts";
 import { CommandError, EXITS } from "../exit-codes.ts";
 import { createProgressText, type MigrationStep, outcomeLines } from "../migration-text.ts";
@@ -45,10 +45,10 @@ const addressOf = (flags: Flags, settings: Settings): string => {
   });
 };
 
-/** Uploads result files to the configured bucket. @throws CommandError if the bucket is not available. */
+/** Uploads result files and uploaded files to the configured bucket. @throws CommandError if the bucket is not available. */
 const createFileCopy =
   (settings: Settings, signal: AbortSignal, report: (going: MigrationStep) => void): NonNullable<MigrateRequest["bringFiles"]> =>
-  async ({ before, of, next, brought }: StoredFileCopy) => {
+  async ({ before, of, next, brought }, place) => {
     const [{ bulkUpload }, { BucketError }, { systemClock }] = await Promise.all([
       import("../../files/s3/bulk-upload.ts"),
       import("../../files/s3/errors.ts"),
@@ -56,7 +56,8 @@ const createFileCopy =
     ]);
     try {
       return await bulkUpload({
-        ...{ settings: settings.s3, dir: join(settings.data.dir, "files"), clock: systemClock(), signal, next, brought },
+        settings: place === "files" ? settings.s3 : { ...settings.s3, prefix: `${settings.s3.prefix}uploads/` },
+        ...{ dir: join(settings.data.dir, place), clock: systemClock(), signal, next, brought },
         report: (files, bytes) => report({ step: "files", done: before + files, of, bytes }),
       });
     } catch (fault) {

@@ -32,7 +32,7 @@ const SUCCEEDED: JsonObject = {
   ...QUEUED,
   status: "succeeded",
   output: {
-    urls: [`https://api.example.org/files/${ID}/1?exp=1792414800&kid=1&sig=c2lnbmF0dXJl`],
+    urls: [`https://api.example.org/files/${ID}/1.mp4?exp=1792414800&kid=1&sig=c2lnbmF0dXJl`],
     width: 864,
     height: 496,
     duration_s: 4,

@@ -6,19 +6,19 @@ import { asMigrationError, MigrationError, shownAddress } from "./errors.ts";
 import { PAGE_ROWS, pagesOf } from "./rows.ts";
 import { openSource, type Source, type StoredFile } from "./source.ts";
 import { MIGRATED_TABLES, type Sums } from "./tables.ts";
-import { FILES, type Found, type Mark, type MigrationTarget, openTarget, TAKEN_BACK, type Target } from "./target.ts";
+import { FILES, type Found, type Mark, type MigrationTarget, openTarget, TAKEN_BACK, type Target, UPLOADS } from "./target.ts";
 
 export type MigrateRequest = {
   dir: string;
   networkDisk: boolean;
   url: string;
   signal: AbortSignal;
-  /** Uploads result files to shared storage; null: they stay in the directory. */
-  bringFiles: ((kept: StoredFileCopy) => Promise<MigratedRows>) | null;
+  /** Uploads result files, and then uploaded files, to shared storage; null: they stay in the directory. */
+  bringFiles: ((kept: StoredFileCopy, place: "files" | "uploads") => Promise<MigratedRows>) | null;
   /** Maximum rows of a page; tests reduce it to get several pages. */
   pageRows?: number;
 };
-/** Result files of a directory in batches of generations, from the last stopped run. */
+/** Files of a directory in batches of generations or blobs, from the last stopped run. */
 export type StoredFileCopy = {
   /** Number of files that earlier runs uploaded, and total number of stored files. */
   before: number;
@@ -129,18 +129,39 @@ const loadAll = async (
   }
 };
 
-const keptFilesOf = ({ source, target }: Ends, mark: Mark | undefined): StoredFileCopy => {
+type Kept = { name: typeof FILES | typeof UPLOADS; of: number; page: (afterSeq: number, limit: number) => StoredFile[] };
+
+const keptOf = ({ target }: Ends, { name, of, page }: Kept, mark: Mark | undefined): StoredFileCopy => {
   let last = Number(mark?.last?.[0] ?? 0);
   return {
     before: mark?.rows ?? 0,
-    of: source.keptCount(Date.now()),
+    of,
     next: (limit) => {
-      const files = source.keptFiles(last, Date.now(), limit);
+      const files = page(last, limit);
       last = files.at(-1)?.seq ?? last;
       return files;
     },
-    brought: (count) => target.markFiles(last, count),
+    brought: (count) => target.markFiles(name, last, count),
   };
+};
+
+/** Brings the result files, then the uploaded files. */
+const bringAll = async (
+  ends: Ends,
+  bring: NonNullable<MigrateRequest["bringFiles"]>,
+  marks: ReadonlyMap<string, Mark>,
+): Promise<MigratedRows> => {
+  const { source, signal } = ends;
+  const results: Kept = {
+    ...{ name: FILES, of: source.keptCount(Date.now()) },
+    page: (afterSeq, limit) => source.keptFiles(afterSeq, Date.now(), limit),
+  };
+  const uploads: Kept = { name: UPLOADS, of: source.keptUploadsCount(), page: source.keptUploads };
+  const first = await bring(keptOf(ends, results, marks.get(FILES)), "files");
+  signal.throwIfAborted();
+  if (uploads.of === 0) return first;
+  const second = await bring(keptOf(ends, uploads, marks.get(UPLOADS)), "uploads");
+  return { files: first.files + second.files, missing: [...first.missing, ...second.missing] };
 };
 
 type Ends = { source: Source; target: Target; signal: AbortSignal };
@@ -204,7 +225,7 @@ const carryOut = async (ends: Ends, query: MigrateRequest, report: (progress: Pr
     await target.note("verified");
   }
   signal.throwIfAborted();
-  if (query.bringFiles) outcome.files = await query.bringFiles(keptFilesOf(ends, marks.get(FILES)));
+  if (query.bringFiles) outcome.files = await bringAll(ends, query.bringFiles, marks);
   signal.throwIfAborted();
   // In this order: between the two writes no service can open either end, and the same command completes the migration.
   source.mark(shown, Date.now());

@@ -34,6 +34,9 @@ export type Source = {
   /** Unexpired result files after a generation; the files of one generation are never split. */
   keptFiles(afterSeq: number, nowMs: number, limit: number): StoredFile[];
   keptCount(nowMs: number): number;
+  /** Stored bytes of uploaded files after a blob, as far as they are on local disk. */
+  keptUploads(afterSeq: number, limit: number): StoredFile[];
+  keptUploadsCount(): number;
   /** Data of the directory that is still needed besides the database and the result files. */
   leftHere(): { spooled: number; sealedKeys: number };
   mark(to: string, nowMs: number): void;
@@ -66,6 +69,8 @@ const KEPT = `SELECT g.seq, g.id, f.value ->> 'n' AS n, f.value ->> 'sha256' AS 
     ORDER BY seq LIMIT ?3) g, json_each(g.output, '$.files') f ORDER BY g.seq, f.key`;
 const KEPT_COUNT = `SELECT coalesce(sum(json_array_length(output, '$.files')), 0) AS n FROM generation
   WHERE files_expire_at_ms > ?1 AND files_expired_at_ms IS NULL`;
+const UPLOADS = "FROM upload_blob WHERE stored_at_ms IS NOT NULL AND retired_at_ms IS NULL AND object IS NULL";
+const KEPT_UPLOADS = `SELECT seq, id, 1 AS n, sha256, bytes, mime ${UPLOADS} AND seq > ?1 ORDER BY seq LIMIT ?2`;
 const SPOOLED = `SELECT count(*) AS n FROM attempt a JOIN generation g ON g.seq = a.generation_seq, json_each(a.results) r
   WHERE g.completed_at_ms IS NULL AND a.results IS NOT NULL AND r.value ->> 'url' LIKE 'spool:%'`;
 
@@ -127,6 +132,8 @@ export const openSource = (dir: string, networkDisk: boolean): Source => {
       },
       keptFiles: (afterSeq, nowMs, limit) => open.query<StoredFile, [number, number, number]>(KEPT).all(afterSeq, nowMs, limit),
       keptCount: (nowMs) => open.query<{ n: number }, [number]>(KEPT_COUNT).get(nowMs)?.n ?? 0,
+      keptUploads: (afterSeq, limit) => open.query<StoredFile, [number, number]>(KEPT_UPLOADS).all(afterSeq, limit),
+      keptUploadsCount: () => one<{ n: number }>(`SELECT count(*) AS n ${UPLOADS}`).n,
       leftHere: () => ({
         spooled: one<{ n: number }>(SPOOLED).n,
         sealedKeys: one<{ n: number }>("SELECT count(*) AS n FROM provider_credential").n,

@@ -35,8 +35,9 @@ export type Found =
 
 /** Table of progress marks, which is dropped at the end. */
 const TABLE = "move";
-/** Name of the mark for result files, beside those of the tables. */
+/** Names of the marks for result files and for uploaded files, beside those of the tables. */
 export const FILES = "files";
+export const UPLOADS = "uploads";
 /** Fingerprint of an undone migration, which cannot be resumed. */
 export const TAKEN_BACK = "taken back";
 
@@ -51,7 +52,7 @@ export type Target = {
   marks(): Promise<Map<string, Mark>>;
   /** Writes the page after `before`. @returns the mark after it. */
   load(table: MigratedTable, page: Page, before: Mark | undefined): Promise<Mark>;
-  markFiles(seq: number, files: number): Promise<void>;
+  markFiles(name: typeof FILES | typeof UPLOADS, seq: number, files: number): Promise<void>;
   /** Writes the rows that depend on all others, and enables the triggers. */
   settle(about: { meta: ReadonlyMap<string, string>; newestEpoch: number; usageUpTo: number }): Promise<void>;
   analyze(): Promise<void>;
@@ -192,10 +193,10 @@ export const openTarget = async (url: string): Promise<Target> => {
         await setMark(table.name, before, after);
         return after;
       }),
-    markFiles: (seq, files) =>
+    markFiles: (name, seq, files) =>
       within(async () => {
-        const before = (await marks()).get(FILES) ?? NOTHING;
-        await setMark(FILES, before, { ...before, last: [seq], rows: before.rows + files });
+        const before = (await marks()).get(name) ?? NOTHING;
+        await setMark(name, before, { ...before, last: [seq], rows: before.rows + files });
       }),
     settle: ({ meta, newestEpoch, usageUpTo }) =>
       within(async () => {

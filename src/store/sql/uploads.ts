@@ -11,11 +11,11 @@ const TAKE_QUOTA = "UPDATE upload_usage SET bytes = bytes + ?2 WHERE account_seq
 const GIVE_BACK = "UPDATE upload_usage SET bytes = bytes - ?2 WHERE account_seq = ?1";
 const SAME_CONTENT = `SELECT seq FROM upload_blob
   WHERE account_seq = ?1 AND sha256 = ?2 AND stored_at_ms IS NOT NULL AND retired_at_ms IS NULL`;
-const RESERVE = `INSERT INTO upload_blob (id, account_seq, sha256, bytes, mime, kind, width, height, duration_ms, picture_ms, created_at_ms)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`;
+const RESERVE = `INSERT INTO upload_blob (id, account_seq, sha256, bytes, mime, kind, width, height, duration_ms, picture_ms, created_at_ms,
+    object) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`;
 const RESERVED = `SELECT seq, sha256, bytes FROM upload_blob
   WHERE id = ?1 AND account_seq = ?2 AND stored_at_ms IS NULL AND retired_at_ms IS NULL`;
-const STORE = "UPDATE upload_blob SET stored_at_ms = ?2, object = ?3 WHERE seq = ?1";
+const STORE = "UPDATE upload_blob SET stored_at_ms = ?2 WHERE seq = ?1";
 const RETIRE = "UPDATE upload_blob SET retired_at_ms = ?2 WHERE seq = ?1";
 const NAME_FILE = `INSERT INTO uploaded_file (id, account_seq, blob_seq, created_at_ms, last_used_at_ms, expires_at_ms)
   VALUES (?1, ?2, ?3, ?4, ?4, ?5)`;
@@ -41,11 +41,11 @@ const retire = function* (accountSeq: number, { seq, bytes }: Blob, atMs: number
   yield* change(GIVE_BACK, accountSeq, bytes);
 };
 
-const reserve = function* ({ accountSeq, blobId, content, atMs }: BeginUpload): SqlProgram<void> {
+const reserve = function* ({ accountSeq, blobId, content, object, atMs }: BeginUpload): SqlProgram<void> {
   const { sha256, bytes, mime, kind, width, height, ms, pictureMs }: UploadContent = content;
   yield* change(
     ...([RESERVE, blobId, accountSeq, sha256, bytes, mime, kind] as const),
-    ...[width ?? null, height ?? null, ms ?? null, pictureMs ?? null, atMs],
+    ...[width ?? null, height ?? null, ms ?? null, pictureMs ?? null, atMs, object],
   );
 };
 
@@ -71,7 +71,7 @@ export const prepareUploads = ({ forUpdate }: Dialect) => {
   };
 
   const finish = function* (mutation: FinishUpload): SqlProgram<UploadResult> {
-    const { accountSeq, blobId, object, atMs } = mutation;
+    const { accountSeq, blobId, atMs } = mutation;
     yield* locked(accountSeq);
     const blob = yield* first<Blob & { sha256: string }>(RESERVED, blobId, accountSeq);
     if (!blob) return { kind: "gone" };
@@ -80,7 +80,7 @@ export const prepareUploads = ({ forUpdate }: Dialect) => {
       yield* retire(accountSeq, blob, atMs);
       return yield* nameFile(mutation, same.seq);
     }
-    yield* change(STORE, blob.seq, atMs, object);
+    yield* change(STORE, blob.seq, atMs);
     return yield* nameFile(mutation, blob.seq);
   };
 

@@ -11,6 +11,9 @@ import { createSpool } from "../../../src/files/inline-spool.ts";
 import { createLocalStorage, pathOfFile } from "../../../src/files/local.ts";
 import { createS3Storage } from "../../../src/files/s3/s3-storage.ts";
 import { type Child, freePort, start } from "../../../src/torture/crash/processes.ts";
+import { uploaded } from "../../api/upload-requests.ts";
+import { testClock } from "../../clock.ts";
+import { openHarness } from "../../harness.ts";
 import { newGenerationSeq } from "../../new-generation.ts";
 
 /** s3rver runs in Node. */
@@ -148,3 +151,46 @@ test("uploads files of nodes that share a bucket immediately and unchanged, and 
   await node.stop();
   await other.stop();
 }, 60_000);
+
+test("an uploaded file of several parts is stored in the bucket, served in ranges and deleted", async () => {
+  const env = {
+    ...{ GENROUTER_FILES__STORE: "s3", GENROUTER_S3__ENDPOINT: endpoint, GENROUTER_S3__BUCKET: "results" },
+    ...{ GENROUTER_S3__ACCESS_KEY: "S3RVER", GENROUTER_S3__SECRET_KEY: "S3RVER", GENROUTER_S3__PREFIX: "own/" },
+  };
+  // s3rver checks the time of a signature, so the clock is that of the system.
+  const clock = testClock(1, Date.now());
+  const harness = await openHarness({ env, clock });
+  const wav = wavOf(20_000_000);
+  const file = await uploaded(harness, wav);
+  expect([file.kind, file.bytes]).toEqual(["audio", wav.length]);
+  const content = `/v1/files/${file.id}/content`;
+  const { status, headers } = await harness.request("GET", content);
+  expect(status).toBe(302);
+  const location = headers.get("location") ?? "";
+  expect(Bun.SHA256.hash(await (await fetch(location)).bytes(), "hex")).toBe(file.sha256);
+  const part = await fetch(location, { headers: { range: "bytes=19999990-20000009" } });
+  expect([part.status, (await part.bytes()).length]).toEqual([206, 20]);
+  expect((await harness.request("DELETE", `/v1/files/${file.id}`)).status).toBe(200);
+  await harness.components.sweep();
+  expect((await fetch(location)).status).toBe(404);
+  await harness.close();
+  clock.stop();
+}, 60_000);
+
+/** Silence of that many bytes behind its header. */
+const wavOf = (bytes: number): Uint8Array => {
+  const head = Buffer.alloc(44);
+  head.write("RIFF", 0);
+  head.writeUInt32LE(36 + bytes, 4);
+  head.write("WAVEfmt ", 8);
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(2, 22);
+  head.writeUInt32LE(48_000, 24);
+  head.writeUInt32LE(192_000, 28);
+  head.writeUInt16LE(4, 32);
+  head.writeUInt16LE(16, 34);
+  head.write("data", 36);
+  head.writeUInt32LE(bytes, 40);
+  return Buffer.concat([head, Buffer.alloc(bytes)]);
+};

@@ -9,11 +9,11 @@ export const uploadPromises = (stage: Stage): void => {
   test("reads back every stored field of an uploaded file, and no file before its bytes are stored", async () => {
     const { store, account } = stage;
     const content = contentOf("clip", { pictureMs: 3900 });
-    const begin = beginMutation(account.seq, content);
+    const begin = beginMutation(account.seq, content, { object: "1-abc" });
     expect(await commitOne(store, begin)).toEqual({ kind: "reserved" });
     expect(await store.uploadedFile(begin.fileId)).toBeUndefined();
     expect(await store.uploadedBytes(account.seq)).toBe(100);
-    expect(await commitOne(store, finishOf(begin, "1-abc"))).toEqual({ kind: "uploaded" });
+    expect(await commitOne(store, finishOf(begin))).toEqual({ kind: "uploaded" });
     expect(await store.uploadedFile(begin.fileId)).toEqual({
       ...content,
       seq: expect.any(Number),
@@ -24,7 +24,9 @@ export const uploadPromises = (stage: Stage): void => {
       createdAtMs: NOW_MS + 10,
       expiresAtMs: NOW_MS + 7 * DAY_MS + 10,
     });
-    expect(await store.blob(begin.blobId)).toEqual({ id: begin.blobId, accountSeq: account.seq, object: "1-abc" });
+    const { sha256, bytes, mime } = content;
+    const blob = { id: begin.blobId, accountSeq: account.seq, sha256, bytes, mime, object: "1-abc", life: "stored" } as const;
+    expect(await store.blob(begin.blobId)).toEqual(blob);
     const picture = await upload(store, account.seq, "picture", { kind: "image", mime: "image/png", ms: undefined } as never);
     expect(picture).not.toHaveProperty("ms");
     expect(picture).not.toHaveProperty("object");
@@ -51,7 +53,7 @@ export const uploadPromises = (stage: Stage): void => {
     expect(await commitOne(store, finishOf(one))).toEqual({ kind: "uploaded" });
     expect((await store.uploadedFile(one.fileId))?.blobId).toBe(two.blobId);
     expect(await store.uploadedBytes(account.seq)).toBe(100);
-    expect(await store.retiredBlobs(10)).toEqual([{ id: one.blobId, accountSeq: account.seq }]);
+    expect(await store.retiredBlobs(10)).toMatchObject([{ id: one.blobId, accountSeq: account.seq, life: "retired" }]);
     expect(await commitOne(store, { mutation: "remove-blob", blobId: one.blobId, atMs: NOW_MS })).toEqual({ kind: "removed" });
     expect(await commitOne(store, { mutation: "remove-blob", blobId: one.blobId, atMs: NOW_MS })).toEqual({ kind: "gone" });
     expect(await store.retiredBlobs(10)).toEqual([]);
@@ -89,7 +91,7 @@ export const uploadPromises = (stage: Stage): void => {
     const begin = beginMutation(account.seq, contentOf("left"));
     await store.commit([begin]);
     expect(await store.leftBlobs(NOW_MS, 10)).toEqual([]);
-    expect(await store.leftBlobs(NOW_MS + 1, 10)).toEqual([{ id: begin.blobId, accountSeq: account.seq }]);
+    expect(await store.leftBlobs(NOW_MS + 1, 10)).toMatchObject([{ id: begin.blobId, life: "reserved" }]);
     const abandon = { mutation: "abandon-upload", accountSeq: account.seq, blobId: begin.blobId, atMs: NOW_MS + 5 } as const;
     expect(await commitOne(store, abandon)).toEqual({ kind: "abandoned" });
     expect(await commitOne(store, abandon)).toEqual({ kind: "gone" });

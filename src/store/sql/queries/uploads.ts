@@ -23,7 +23,9 @@ const BY_ID = `${FILE} AND f.id = ?1`;
 const OF_ACCOUNT = `${FILE} AND f.account_seq = ?1 AND f.seq < ?2 ORDER BY f.seq DESC LIMIT ?3`;
 const SEQ = "SELECT seq FROM uploaded_file WHERE id = ?1 AND account_seq = ?2";
 const USED = "SELECT bytes FROM upload_usage WHERE account_seq = ?1";
-const BLOB = 'SELECT id, account_seq AS "accountSeq", object FROM upload_blob';
+const BLOB = `SELECT id, account_seq AS "accountSeq", sha256, bytes, mime, object,
+    CASE WHEN retired_at_ms IS NOT NULL THEN 'retired' WHEN stored_at_ms IS NOT NULL THEN 'stored' ELSE 'reserved' END AS life
+  FROM upload_blob`;
 const BLOB_BY_ID = `${BLOB} WHERE id = ?1`;
 const RETIRED = `${BLOB} WHERE retired_at_ms IS NOT NULL AND removed_at_ms IS NULL ORDER BY seq LIMIT ?1`;
 const LEFT = `${BLOB} WHERE stored_at_ms IS NULL AND retired_at_ms IS NULL AND created_at_ms < ?1 ORDER BY created_at_ms LIMIT ?2`;
