@@ -1,125 +1,19 @@
-// HTTP server: the table of all endpoints, served by Elysia, and the request pipeline.
+// HTTP server: serves the table of endpoints with Elysia, and runs the request pipeline.
 import { Elysia } from "elysia";
-import type { Settings } from "../config/schema.ts";
 import { ApiError, refuse } from "../domain/api-errors.ts";
-import type { Clock } from "../domain/clock.ts";
 import type { Caller } from "../domain/types.ts";
-import type { Copies } from "../files/input-copies.ts";
-import type { Files } from "../files/port.ts";
-import { extensionOf } from "../files/serve.ts";
-import type { InputLinks } from "../files/signed-input-links.ts";
-import type { Links } from "../files/signed-links.ts";
-import type { Cancel } from "../generations/cancel.ts";
-import type { ListGenerations } from "../generations/list.ts";
-import type { Quote } from "../generations/quote.ts";
-import type { Submit } from "../generations/submit.ts";
-import type { WaitForEnd } from "../generations/waiters.ts";
-import type { Log } from "../logging/events.ts";
-import type { Callbacks } from "../providers/callback-urls.ts";
-import type { StoreReads } from "../store/store.ts";
-import type { UploadService } from "../uploads/upload-service.ts";
-import type { WebhookService } from "../webhooks/service.ts";
-import { type AuthenticatedHandler, KeyGuard } from "./auth.ts";
+import { KeyGuard } from "./auth.ts";
 import { hostFault } from "./client-address.ts";
-import { type BalanceReads, balance } from "./endpoints/balance.ts";
-import { cancellation } from "./endpoints/cancel.ts";
-import { content, storedResultsOf } from "./endpoints/content.ts";
-import { filePreflight, linkedFile } from "./endpoints/file-links.ts";
-import { createFile, deleteFile, fileContent, listFiles, readFile } from "./endpoints/files.ts";
-import { generationList } from "./endpoints/generation-list.ts";
-import { poll, type RecentReads, submission } from "./endpoints/generations.ts";
-import { aliveness, type Readiness, readinessAnswer } from "./endpoints/health.ts";
-import { type LedgerDeps, ledger } from "./endpoints/ledger.ts";
-import { metricsAnswer } from "./endpoints/metrics.ts";
-import { type InputSchemaOf, type Models, modelById, modelList, modelSchema } from "./endpoints/models.ts";
-import { type HandlePaymentEvent, webhook } from "./endpoints/payment-webhook.ts";
-import { type LinkedInputDeps, linkedInput } from "./endpoints/pinned-inputs.ts";
-import { type CallbackReceived, callback } from "./endpoints/provider-callbacks.ts";
-import { quoteRequest } from "./endpoints/quotes.ts";
-import { type UsageDeps, usage } from "./endpoints/usage.ts";
-import {
-  changeEndpoint,
-  createEndpoint,
-  deleteEndpoint,
-  listDeliveries,
-  listEndpoints,
-  readDefaultSecret,
-  readEndpoint,
-  recoverEndpoint,
-  redeliver,
-  rotateDefaultSecret,
-  rotateEndpointSecret,
-  testEndpoint,
-  type WebhookEndpointsDeps,
-} from "./endpoints/webhooks.ts";
 import { answerFault } from "./errors.ts";
 import { watchDescriptors } from "./file-descriptors.ts";
 import { openListener } from "./listener.ts";
-import { openApiDocument } from "./openapi/document.ts";
-import { type PagesOpen, pagesOf } from "./pages/routes.ts";
+import { pagesOf } from "./pages/routes.ts";
 import { createProxies } from "./proxies.ts";
-import { RateLimiter, type SharedRateLimit } from "./rate-limit.ts";
+import { RateLimiter } from "./rate-limit.ts";
 import { addLogContext, logContextOf, waitedMsOf } from "./request-log-context.ts";
-import type { LinkTo } from "./resource.ts";
-import {
-  type Answer,
-  answerPreflight,
-  answerPublic,
-  type PathParams,
-  type PublicJson,
-  publicJson,
-  requestIdOf,
-} from "./response.ts";
-import { type Admit, openSocket, SOCKET_LIMITS } from "./websocket-upgrade.ts";
-
-/** Components that the HTTP server depends on. */
-export type HttpDeps = {
-  settings: Settings;
-  clock: Clock;
-  log: Log;
-  reads: Pick<StoreReads, "callerByKeyHash" | "generationBySeq" | "pinsOf" | "inputFilesOf" | "uploadedFile"> &
-    RecentReads &
-    BalanceReads &
-    UsageDeps["reads"] &
-    LedgerDeps["reads"];
-  cursors: LedgerDeps["cursors"];
-  rollUpUsage: UsageDeps["rollUpUsage"];
-  submit: Submit;
-  cancel: Cancel;
-  quote: Quote;
-  list: ListGenerations;
-  waitForEnd: WaitForEnd;
-  models: Models;
-  inputSchemaOf: InputSchemaOf;
-  files: Files;
-  links: Links;
-  /** Uploaded files of accounts, and the storage of their bytes. */
-  uploads: UploadService;
-  uploadedFiles: Files;
-  /** Copies of pinned inputs and stored files, and the links that authorize providers to read them. */
-  copies: Copies;
-  serveInput: LinkedInputDeps["serveFile"];
-  inputLinks: InputLinks;
-  callbacks: Callbacks;
-  webhooks: WebhookService;
-  /** Handles payment events; null if no payment service is configured. */
-  webhook: HandlePaymentEvent | null;
-  onCallback: CallbackReceived;
-  readiness: Readiness;
-  /** Called once per path. The returned function receives each response and its duration. */
-  observe: (route: string) => (request: Request, requestId: string, response: Response, durMs: number) => void;
-  /** Returns the metrics in Prometheus text format. */
-  metrics: () => Promise<string>;
-  /** Serves the API of the console and the inspector; null if both are off. */
-  console: ((request: Request, requestId: string, address: string, peer: string | undefined) => Promise<Response>) | null;
-  pages: PagesOpen;
-  /** Paths that accept WebSockets. */
-  sockets: readonly { path: string; admit: Admit }[];
-  /** The burst limit that the nodes of a cluster share; null for a single node. */
-  sharedRateLimit: SharedRateLimit | null;
-  /** True if the store is open. Until then every keyed request is answered 503 `restarting`. */
-  storeOpen: () => boolean;
-};
+import { type Answer, type PathParams, requestIdOf } from "./response.ts";
+import { type HttpDeps, type Route, routesOf } from "./routes.ts";
+import { openSocket, SOCKET_LIMITS } from "./websocket-upgrade.ts";
 
 export type Http = {
   /** Starts listening. Rejects if the address is not available. `url` has no trailing slash. */
@@ -138,128 +32,13 @@ export type Http = {
   keyUse: Pick<KeyGuard, "unnotedUses" | "noted" | "unnotedNetworks" | "networkNoted">;
 };
 
-type Method = "GET" | "POST" | "PATCH" | "DELETE" | "OPTIONS";
-/** A path and its handlers by method. HEAD is answered wherever GET is; every other method is answered 405. */
-export type Route = { path: string; answers: Partial<Record<Method, Answer>> };
-
 /**
  * The runtime's own limit answers without a body. It is therefore far above the limit of body.ts, which answers with an error
  * body.
  */
 const RUNTIME_BODY_BYTES = 2 ** 34;
-const OPENAPI_MAX_AGE_S = 300;
 /** The longest idle timeout that the runtime takes, s. */
 const MAX_IDLE_S = 255;
-
-/** What endpoints need of the connection of a request. */
-type Connections = {
-  /** The address of the peer; undefined if unknown. */
-  peerOf: (request: Request) => string | undefined;
-  /** Sets the idle timeout of a response that is not sent yet, s. */
-  keepOpen: (request: Request, seconds: number) => void;
-  /** Disables the idle timeout of a request whose body arrives slowly. */
-  disableTimeout: (request: Request) => void;
-};
-const NO_CONNECTIONS: Connections = { peerOf: () => undefined, keepOpen: () => undefined, disableTimeout: () => undefined };
-
-/** The table of all API endpoints. Parameters are written `:name`. */
-export const routesOf = (deps: HttpDeps, guard: KeyGuard, connections: Connections = NO_CONNECTIONS): Route[] => {
-  const { reads, files, links, log, clock, storeOpen } = deps;
-  const { peerOf, keepOpen, disableTimeout } = connections;
-  const uploaded = { uploads: deps.uploads, storage: deps.uploadedFiles, links, log };
-  const waiting = { waitForEnd: deps.waitForEnd, keepOpen };
-  const linkTo: LinkTo = (id, n, mime) => links.sign(id, n, extensionOf(mime));
-  const results = storedResultsOf(files, deps, deps.settings.limits.file_retention_s);
-  const allModels = modelList(deps.models);
-  let printed: PublicJson | undefined;
-  const document: Answer = (request, requestId) => {
-    printed ??= publicJson(openApiDocument(), OPENAPI_MAX_AGE_S);
-    return answerPublic(printed, request, requestId);
-  };
-  return [
-    {
-      path: "/v1/generations",
-      answers: {
-        POST: guard.keyed("generate", submission(deps, linkTo, waiting)),
-        GET: guard.keyed("read", generationList(deps.list, linkTo)),
-      },
-    },
-    {
-      path: "/v1/generations/:id",
-      answers: {
-        GET: guard.keyed(
-          "read",
-          poll(reads, linkTo, () => links.age(), waiting),
-        ),
-      },
-    },
-    { path: "/v1/generations/:id/cancel", answers: { POST: guard.keyed("generate", cancellation(deps.cancel, linkTo)) } },
-    { path: "/v1/generations/:id/content", answers: { GET: guard.keyed("read", content(reads, results)) } },
-    { path: "/v1/generations/:id/content/:n", answers: { GET: guard.keyed("read", content(reads, results)) } },
-    {
-      path: "/v1/files",
-      answers: {
-        GET: guard.keyed("read", listFiles(uploaded)),
-        POST: guard.keyed("generate", createFile(uploaded, disableTimeout)),
-      },
-    },
-    {
-      path: "/v1/files/:id",
-      answers: {
-        GET: guard.keyed("read", readFile(uploaded)),
-        DELETE: guard.keyed("generate", deleteFile(uploaded)),
-      },
-    },
-    { path: "/v1/files/:id/content", answers: { GET: guard.keyed("read", fileContent(uploaded)) } },
-    ...webhookRoutes({ webhooks: deps.webhooks }, guard),
-    { path: "/v1/models", answers: { GET: allModels, OPTIONS: answerPreflight } },
-    { path: "/v1/models/:id", answers: { GET: modelById(deps.models, deps.inputSchemaOf), OPTIONS: answerPreflight } },
-    { path: "/v1/models/:id/schema", answers: { GET: modelSchema(deps.inputSchemaOf), OPTIONS: answerPreflight } },
-    { path: "/v1/quotes", answers: { POST: guard.keyed("read", quoteRequest(deps.quote)) } },
-    { path: "/v1/balance", answers: { GET: guard.keyed("read", balance(deps)) } },
-    { path: "/v1/usage", answers: { GET: guard.keyed("read", usage(deps)) } },
-    { path: "/v1/ledger", answers: { GET: guard.keyed("read", ledger(deps)) } },
-    { path: "/models.json", answers: { GET: allModels, OPTIONS: answerPreflight } },
-    { path: "/openapi.json", answers: { GET: document, OPTIONS: answerPreflight } },
-    {
-      path: "/files/:id/:n",
-      answers: { GET: linkedFile({ links, reads, results, uploads: uploaded, clock, storeOpen }), OPTIONS: filePreflight },
-    },
-    {
-      path: "/inputs/:ref/:n",
-      answers: {
-        GET: linkedInput({ links: deps.inputLinks, reads, copies: deps.copies, serveFile: deps.serveInput, storeOpen }),
-      },
-    },
-    { path: "/callbacks/:ref/:mac", answers: { POST: callback(deps.callbacks, deps.onCallback) } },
-    ...(deps.webhook ? [{ path: "/webhooks/stripe", answers: { POST: webhook(deps.webhook) } }] : []),
-    { path: "/healthz", answers: { GET: aliveness } },
-    { path: "/readyz", answers: { GET: readinessAnswer(deps.readiness) } },
-    { path: "/metrics", answers: { GET: metricsAnswer(deps, peerOf) } },
-  ];
-};
-
-/** Webhook endpoints, secrets and deliveries. */
-const webhookRoutes = (deps: WebhookEndpointsDeps, guard: KeyGuard): Route[] => {
-  const keyed = (work: AuthenticatedHandler) => guard.keyed("generate", work);
-  return [
-    { path: "/v1/webhook_endpoints", answers: { GET: keyed(listEndpoints(deps)), POST: keyed(createEndpoint(deps)) } },
-    {
-      path: "/v1/webhook_endpoints/:id",
-      answers: {
-        GET: keyed(readEndpoint(deps)),
-        PATCH: keyed(changeEndpoint(deps)),
-        DELETE: keyed(deleteEndpoint(deps)),
-      },
-    },
-    { path: "/v1/webhook_endpoints/:id/rotate_secret", answers: { POST: keyed(rotateEndpointSecret(deps)) } },
-    { path: "/v1/webhook_endpoints/:id/recover", answers: { POST: keyed(recoverEndpoint(deps)) } },
-    { path: "/v1/webhook_endpoints/:id/test", answers: { POST: keyed(testEndpoint(deps)) } },
-    { path: "/v1/webhook_secret", answers: { GET: keyed(readDefaultSecret(deps)), POST: keyed(rotateDefaultSecret(deps)) } },
-    { path: "/v1/webhook_deliveries", answers: { GET: keyed(listDeliveries(deps)) } },
-    { path: "/v1/webhook_deliveries/:id/redeliver", answers: { POST: keyed(redeliver(deps)) } },
-  ];
-};
 
 const NO_PARAMS: PathParams = {};
 const unknownPath: Answer = () => {

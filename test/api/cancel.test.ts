@@ -54,9 +54,6 @@ describe("a generation whose job runs", () => {
     const { status, body } = await cancel(id);
     expect(status).toBe(200);
     expect(body).toMatchObject({ status: "running", cost_usd: null, cancel_requested_at: expect.any(String) });
-    expect(await harness.show(id)).not.toHaveProperty("cancel_requested_at");
-    const { data } = (await harness.request("GET", "/v1/generations?status=running")).body as { data: { id: string }[] };
-    expect(data.find((one) => one.id === id)).toHaveProperty("cancel_requested_at");
     expect(await untilEnded(id)).toMatchObject({ status: "failed", attempts: 1, cost_usd: 0, error: { code: "cancelled" } });
     expect(await harness.balance()).toEqual(before);
   });
@@ -67,6 +64,9 @@ describe("a generation whose job runs", () => {
     simulator.script({ fault: "cancel-ignored" });
     const id = await submitRunning();
     expect((await cancel(id)).body).toMatchObject({ status: "running" });
+    expect(await harness.show(id)).not.toHaveProperty("cancel_requested_at");
+    const { data } = (await harness.request("GET", "/v1/generations?status=running")).body as { data: { id: string }[] };
+    expect(data.find((one) => one.id === id)).toHaveProperty("cancel_requested_at");
     expect(await untilEnded(id)).toMatchObject({ status: "succeeded", attempts: 1, cost_usd: 0.2 });
     const again = await cancel(id);
     expect([again.status, codeOf(again)]).toEqual([409, "already_ended"]);

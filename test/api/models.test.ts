@@ -1,14 +1,14 @@
 // One model by its id, and the JSON Schema of its input, over HTTP.
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
 import Ajv2020 from "ajv/dist/2020";
 import type { Harness } from "../harness.ts";
 import { codeOf, openApiHarness } from "./harness.ts";
 
 let harness: Harness;
-beforeAll(async () => {
+beforeEach(async () => {
   harness = await openApiHarness();
 });
-afterAll(() => harness.close());
+afterEach(() => harness.close());
 
 const read = (path: string, headers: Record<string, string> = {}) => harness.request("GET", path, { key: null, headers });
 

@@ -8,7 +8,7 @@ import type { ModelEntry } from "../../catalogue/public-model.ts";
 import { API_ERRORS } from "../../src/domain/api-errors.ts";
 import type { JsonObject } from "../../src/domain/types.ts";
 import { openApiDocument } from "../../src/http/openapi/document.ts";
-import { type createHttpServer, type Route, routesOf } from "../../src/http/server.ts";
+import { type HttpDeps, type Route, routesOf } from "../../src/http/routes.ts";
 import { type Harness, keepFile, openHarness } from "./harness.ts";
 
 FormatRegistry.Set("uri", (text) => URL.canParse(text));
@@ -50,7 +50,7 @@ test("openapi.json passes the linter with its recommended rules", () => {
 
 test("describes exactly the endpoints of the server, without callbacks, inputs and metrics", async () => {
   const all: Route[] = routesOf(
-    { settings: { limits: {} } } as unknown as Parameters<typeof createHttpServer>[0],
+    { settings: { limits: {} } } as unknown as HttpDeps,
     { keyed: () => () => new Response() } as never,
   );
   const isOwn = (path: string) => path.startsWith("/callbacks/") || path.startsWith("/inputs/") || path === "/metrics";
