@@ -7,7 +7,7 @@ import type { UndecidedReversal } from "../domain/purchase-mutations.ts";
 import type { Credits } from "../domain/types.ts";
 import type { Submit } from "../generations/submit.ts";
 import type { AccountRow, StoreReads, TransferRow } from "../store/store.ts";
-import { createGenerationAdmin, type GenerationAdmin } from "./generations.ts";
+import { createGenerationAdmin, type GenerationAdmin, type GenerationAdminDeps } from "./generations.ts";
 import { createKeyAdmin, type KeyAdmin, missing, requireDone } from "./keys.ts";
 import { type WithPrincipal, withPrincipal } from "./principal.ts";
 import { createProviderAdmin, type ProviderAdmin, type ProviderAdminDeps } from "./providers.ts";
@@ -68,6 +68,7 @@ export type AdminServiceDeps = {
   submit: Submit | null;
   /** Passes a decision to the actor host of a generation; null if no service runs. */
   decide: Decide | null;
+  isReachable?: GenerationAdminDeps["isReachable"];
 } & Omit<ProviderAdminDeps, "post" | "clock" | "kept" | "nodes">;
 
 /** More than any operator leaves undecided. */
@@ -91,6 +92,7 @@ const openMethods = ({
   clock,
   submit,
   decide,
+  isReachable,
   by,
   ...providerDeps
 }: AdminServiceDeps & { by: Principal | null }): Methods => {
@@ -119,7 +121,7 @@ const openMethods = ({
   const admin: Omit<Methods, keyof RouteTrials> = {
     ...createProviderAdmin({ ...providerDeps, post, clock, kept: () => reads.providerKeys(), nodes: reads.nodes }),
     ...createUserAdmin({ reads, post, clock }),
-    ...createGenerationAdmin({ reads, post, decide, by, clock }),
+    ...createGenerationAdmin({ reads, post, decide, isReachable, by, clock }),
     createAccount: async ({ reference, name, creditCredits }) => {
       const id = idFor("acc", reference);
       if (!(await reads.account(id))) {

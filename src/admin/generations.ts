@@ -30,6 +30,8 @@ export type GenerationAdminDeps = {
   post: (mutation: AdminMutation) => Promise<AdminResult>;
   /** Sends a decision to the statechart of a generation; null if no service runs. */
   decide: Decide | null;
+  /** Whether a decision reaches the generation now; absent: always. */
+  isReachable?: ((seq: number) => Promise<boolean>) | undefined;
   /** The principal of the decision; null if unknown. */
   by: Principal | null;
   clock: Clock;
@@ -69,7 +71,7 @@ const deliveredOf = (id: string, attempts: readonly Attempt[], n: number | null)
   return found;
 };
 
-export const createGenerationAdmin = ({ reads, post, decide, by, clock }: GenerationAdminDeps): GenerationAdmin => {
+export const createGenerationAdmin = ({ reads, post, decide, isReachable, by, clock }: GenerationAdminDeps): GenerationAdmin => {
   const pause = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
   const stateOf = async (seq: number, decision?: OperatorDecision): Promise<{ state: string; isTaken: boolean }> => {
     const events = await reads.eventsOf(seq);
@@ -109,6 +111,11 @@ export const createGenerationAdmin = ({ reads, post, decide, by, clock }: Genera
         throw new AdminError("tryAgain", "the decision requires a running service, and no service is running here", {
           fix: "start genrouter serve, then repeat the command",
           code: "not_running",
+        });
+      if (isReachable && !(await isReachable(seq)))
+        throw new AdminError("tryAgain", `${id} is being restored after a restart`, {
+          fix: "repeat the command in a minute",
+          code: "restoring",
         });
       const atMs = clock.nowMs();
       const reported = await decisionOf(request, seq, (await stateOf(seq)).state, atMs);

@@ -34,7 +34,8 @@ type AdminParts = EngineComponent & Pick<Components, "providers"> & { mode: Mode
 
 /** Creates the function that loads and creates the admin service. */
 const createAdmin = ({ store, clock, vault, inventory }: ComponentsDeps, { engine, rekeyed, providers, mode }: AdminParts) => {
-  const deps = { reads: store, post: engine.post, mode, clock, submit: engine.submit, decide: engine.decide };
+  const { post, submit, decide, isReachable } = engine;
+  const deps = { reads: store, post, mode, clock, submit, decide, isReachable };
   return async (): Promise<AdminService> => {
     const { createAdminService } = await import("../admin/admin-service.ts");
     return createAdminService({ ...deps, inventory, vault, rekeyed, providers: () => Promise.resolve(providers) });

@@ -28,6 +28,11 @@ export const forwardDecision =
 
 export type Takeover = {
   decide: Decide;
+  /**
+   * Whether a decision reaches the statechart of an open generation. A single process stores no decision, and after crashed starts
+   * it restores generations one by one; until then a decision would be lost.
+   */
+  isReachable: (seq: number) => Promise<boolean>;
   /** Restores generations that another node left. */
   takeUp: (seqs: readonly number[]) => Promise<void>;
   /** Handles a provider callback for the attempt with this reference. */
@@ -74,6 +79,12 @@ export const createTakeover = (deps: TakeoverDeps): Takeover => {
         if (watchUntilMs !== null) effects.perform(seq, { type: "effect.watch", n });
   };
 
+  const isReachable: Takeover["isReachable"] = async (seq) => {
+    if (store.node !== null || supervisor.has(seq)) return true;
+    // The generation had stopped in this process.
+    await resume([seq]);
+    return supervisor.has(seq);
+  };
   const hasEnded = async (seq: number) => ((await store.generationBySeq(seq))?.completedAtMs ?? null) !== null;
   /** This node owns the generation. */
   const deliverHere = async (seq: number, forwarded: ForOwner): Promise<void> => {
@@ -140,6 +151,7 @@ export const createTakeover = (deps: TakeoverDeps): Takeover => {
   return {
     takeUp: resume,
     takeHints,
+    isReachable,
     decide: async (seq, decision) => {
       if (store.node === null) return await deliverHere(seq, decision);
       // Stored so that it survives this process; the owner of the generation finds it.

@@ -72,11 +72,12 @@ export const createNode = (name: string, environment: NodeEnvironment): Node => 
       },
       parkingOf,
     });
-  const openAdminOf = (mine: NodeLife, store: Store, { post, decide }: Engine): WithPrincipal<GenerationAdmin> =>
+  const openAdminOf = (mine: NodeLife, store: Store, { post, decide, isReachable }: Engine): WithPrincipal<GenerationAdmin> =>
     withPrincipal(
       (transfer, by) =>
         createGenerationAdmin({
           ...{ reads: store, post: transfer, by, clock: mine.clock },
+          isReachable,
           decide: async (seq, decision) => {
             await mine.cross("decision: stored, not delivered");
             await decide(seq, decision);
