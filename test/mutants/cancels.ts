@@ -4,7 +4,6 @@ import type { Mutant } from "./mutant.ts";
 const ACTIONS = "actors/generation/actions.ts";
 const GUARDS = "actors/generation/guards.ts";
 const SNAPSHOT = "actors/generation/snapshot.ts";
-const POLL = "src/effects/poll.ts";
 const CANCEL = "src/generations/cancel.ts";
 
 export const CANCEL_MUTANTS: readonly Mutant[] = [
@@ -33,16 +32,7 @@ export const CANCEL_MUTANTS: readonly Mutant[] = [
     breaks: "An attempt that its provider rejected for its rate is sent again after a cancel request.",
     standsFor: "from the cancel request on, nothing is sent",
     patches: [{ file: GUARDS, find: "!isCancelRequested(args) && backOffUntilMs", put: "backOffUntilMs" }],
-    killer: "simulation",
-  },
-  {
-    name: "cancelled-and-bought-by-key",
-    breaks: "A cancelled submission without a response is repeated with its idempotency key, which may buy the job.",
-    standsFor: "a look-up by key is a submission",
-    patches: [
-      { file: POLL, find: 'if (isCancelRequested && traits.recovery === "key")', put: "if (isCancelRequested && seq < 0)" },
-    ],
-    killer: "simulation",
+    killer: "machine",
   },
   {
     name: "cancel-forgotten",

@@ -18,6 +18,8 @@ const BECOMES: Readonly<Record<string, readonly string[]>> = {
   failed: ["accepted"],
 };
 
+/** States in which something is begun or sent next. */
+const UNSENT: ReadonlySet<string> = new Set(["running.awaitingSlot", "running.submitting.intent", "running.backingOff"]);
 /** Operator decisions that give an attempt up. */
 const DECIDED = ["failedByOperator", "settledByOperator"];
 
@@ -49,6 +51,7 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
   const sentAtMs = new Map<number, number>();
   /** Counted from the first sending, or from an operator's retry or settlement. */
   const endsAtMs = new Map<number, number>();
+  let isCancelRequested = false;
   const states = new Map<number, string>();
   let collectEndsAtMs = 0;
   let inHand = 0;
@@ -132,6 +135,8 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
       }
       // The time of an attempt that was sent begins again, also if it was rejected and is sent again.
       if (isDecided && sentAtMs.has(n)) endsAtMs.set(n, event.atMs + timeoutMs);
+      if (isCancelRequested && UNSENT.has(leafAfter)) faults.push(`${leafAfter} after a cancel request`);
+      isCancelRequested ||= event.type === "cancelRequested";
       if (event.type === "mismatched") mismatches += 1;
       const isEnough = event.type === "mismatched" && event.atMost !== undefined && mismatches >= event.atMost;
       if (isEnough && event.n !== n && leafAfter === "running.awaitingSlot" && leaf !== leafAfter)

@@ -21,8 +21,9 @@ export type CancelEvidence = {
 const BEGINS: ReadonlySet<string> = new Set(["begun", "slotTaken", "woken"]);
 /** The longest delay before an owner learns of a request, if it is cut off, stopped or dead and clocks differ. */
 const MAX_UNHEARD_MS = 45 * 60_000;
-/** The longest time that a submission of before takes to arrive. */
+/** The longest time that a submission of before takes to arrive, and a look-up by idempotency key. */
 const MAX_TRAVEL_MS = 15 * 60_000;
+const MAX_QUESTION_MS = 5_000;
 
 const isCancelled = ({ status, error }: GenerationRecord): boolean => status === "failed" && error?.code === "cancelled";
 
@@ -54,7 +55,10 @@ const auditAnswer = (
   if (!isOnDisk && (!isShared || endedLate)) return [`${end.id}: a cancellation was acknowledged, and is not on disk`];
   const body = end.id.slice("gen_".length);
   const bought = upstream.arrivals.filter(
-    ({ ref, atMs, verdict }) => ref.startsWith(`${body}-`) && verdict === "accepted" && atMs > receivedAtMs + MAX_TRAVEL_MS,
+    ({ ref, atMs, verdict, isQuestion }) =>
+      ref.startsWith(`${body}-`) &&
+      verdict === "accepted" &&
+      atMs > receivedAtMs + (isQuestion ? MAX_QUESTION_MS : MAX_TRAVEL_MS),
   );
   return isOnDisk ? bought.map(({ ref }) => `${ref}: bought after its cancellation`) : [];
 };
