@@ -48,11 +48,13 @@ const importsOf = (path: string): string[] => {
  * Files about the core stay in the quick set, however long they take.
  */
 export const LONG_FILES: readonly string[] = [
+  "test/api/idle-waiting.test.ts",
   "test/archive/bucket.test.ts",
   "test/backup/create.test.ts",
   "test/backup/load.test.ts",
   "test/backup/nightly.test.ts",
   "test/backup/restore.test.ts",
+  "test/billing/rounds.test.ts",
   "test/build/binary.test.ts",
   "test/capacity/capacity.test.ts",
   "test/cli/archive-bucket.test.ts",
@@ -82,7 +84,9 @@ export const LONG_FILES: readonly string[] = [
   "test/hardening/poll-lag.test.ts",
   "test/hardening/poll-outage.test.ts",
   "test/hardening/unknown-poll.test.ts",
+  "test/machine/cancel.test.ts",
   "test/media/sandbox/child-pool.test.ts",
+  "test/providers/dialects/mutants.test.ts",
   "test/quote/input-schema.test.ts",
   "test/regressions/bucket-outage-events.test.ts",
   "test/regressions/delivery-check.test.ts",
@@ -97,6 +101,7 @@ export const LONG_FILES: readonly string[] = [
   "test/store/upgrade.test.ts",
   "test/telemetry/deploy.test.ts",
   "test/telemetry/traces.test.ts",
+  "test/webhooks/delivery.test.ts",
 ];
 
 /** Needs of a test file, from all modules that it loads. */
