@@ -10,13 +10,13 @@ import {
   TRANSFER_KINDS,
 } from "../domain/types.ts";
 
-const oneOf = (values: readonly string[], description: string) =>
+export const oneOf = (values: readonly string[], description: string) =>
   Type.Union(
     values.map((value) => Type.Literal(value)),
     { description },
   );
-const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-const dateTime = (description: string) => Type.String({ format: "date-time", description });
+export const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+export const dateTime = (description: string) => Type.String({ format: "date-time", description });
 const dollars = (description: string) => Type.Number({ minimum: 0, description });
 
 /** The envelope of §2.5. The content of `input` is validated against the model, not here. */

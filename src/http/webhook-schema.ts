@@ -1,14 +1,7 @@
 // TypeBox schemas of webhook endpoints, secrets and deliveries.
-import { type TSchema, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import { DELIVERY_STATES, WEBHOOK_EVENTS } from "../domain/webhooks.ts";
-
-const oneOf = (values: readonly string[], description: string) =>
-  Type.Union(
-    values.map((value) => Type.Literal(value)),
-    { description },
-  );
-const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-const dateTime = (description: string) => Type.String({ format: "date-time", description });
+import { dateTime, oneOf, orNull } from "./schema.ts";
 
 const url = Type.String({
   minLength: 1,
