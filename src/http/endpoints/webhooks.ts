@@ -7,12 +7,10 @@ import type { WebhookService } from "../../webhooks/service.ts";
 import { type AuthenticatedHandler, requireUnlimitedKey } from "../auth.ts";
 import { readBody } from "../body.ts";
 import { parseChangedEndpoint, parseNewEndpoint, parseOverlap } from "../parse-webhook.ts";
+import { integerIn, LIST_LIMIT, readQuery, timeIn } from "../query.ts";
 import { answerJson, type PathParams } from "../response.ts";
 
 export type WebhookEndpointsDeps = { webhooks: WebhookService };
-
-const MAX_LIMIT = 100;
-const DEFAULT_LIMIT = 20;
 
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
@@ -70,22 +68,15 @@ const findDelivery = async ({ webhooks }: WebhookEndpointsDeps, caller: Caller, 
 
 /** The query of a list. @throws ApiError `invalid_request` */
 const pageOf = (request: Request): { limit: number; afterSeq: number | null } => {
-  const query = new URL(request.url).searchParams;
-  const limit = query.get("limit") ?? String(DEFAULT_LIMIT);
-  if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > MAX_LIMIT)
-    refuse("invalid_request", `limit: must be a whole number from 1 to ${MAX_LIMIT}.`);
-  const after = query.get("after");
-  const afterSeq = after === null ? null : readDeliveryId(after)?.seq;
+  const { limit, after } = readQuery(request, ["limit", "after"]);
+  const afterSeq = after === undefined ? null : readDeliveryId(after)?.seq;
   if (afterSeq === undefined) return refuse("invalid_request", "after: must be the id of a webhook delivery.");
-  return { limit: Number(limit), afterSeq };
+  return { limit: integerIn("limit", limit, LIST_LIMIT), afterSeq };
 };
 
-const sinceOf = (request: Request): number => {
-  const text = new URL(request.url).searchParams.get("since") ?? "";
-  const sinceMs = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(sinceMs)) refuse("invalid_request", "since: must be a time such as 2026-10-19T12:00:00Z.");
-  return sinceMs;
-};
+const sinceOf = (request: Request): number =>
+  timeIn("since", readQuery(request, ["since"]).since) ??
+  refuse("invalid_request", "since: is required; send a time such as 2026-10-19T12:00:00Z.");
 
 export const createEndpoint = (deps: WebhookEndpointsDeps): AuthenticatedHandler =>
   full(async (request, requestId, caller) => {
