@@ -83,6 +83,13 @@ describe("the limit and the meaning of headers", () => {
     const { statuses } = await talk(harness.url, [`GET ${link.replace(/sig=.*/, "sig=x")} HTTP/1.0\r\n\r\n`]);
     expect(statuses).toEqual([403]);
   });
+
+  test.each(["generations", "webhook_deliveries"])("reads the query of /v1/%s over HTTP/1.0 without a Host", async (list) => {
+    const head = `GET /v1/${list}?limit=0 HTTP/1.0\r\nAuthorization: Bearer ${harness.key}\r\n\r\n`;
+    const { statuses, text } = await talk(harness.url, [head]);
+    expect(statuses).toEqual([400]);
+    expect(text).toContain("limit: must be a whole number from 1 to 100.");
+  });
 });
 
 test.each([
