@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { Submission } from "../../src/simulator/log.ts";
 import type { Stored } from "../../src/torture/crash/read-store.ts";
 import { judgeAtOnce } from "./at-once.ts";
-import { busyMsOf } from "./machine-load.ts";
+import { idleUntilMs } from "./machine-load.ts";
 
 const AT_MS = Date.parse("2026-11-28T12:00:00.000Z");
 const PID = 7;
@@ -36,7 +36,7 @@ const faultsOf = (
   one: Stored[],
   harmedAtMs = Number.POSITIVE_INFINITY,
   announcedMs: number | null = AT_MS + 100,
-  busyMs = 0,
+  idleFromMs = 0,
 ) =>
   judgeAtOnce({
     evidence: { submissions, stored: one },
@@ -44,7 +44,7 @@ const faultsOf = (
     lives: [{ pid: PID, fromMs: AT_MS - 1000, toMs: harmedAtMs }],
     announcedAtMs: new Map(announcedMs === null ? [] : [["job-1", announcedMs]]),
     confirmMs: 1000,
-    busyMs: () => busyMs,
+    idleUntilMs: (fromMs, idleMs) => Math.max(fromMs, idleFromMs) + idleMs,
   }).checks.map(({ faults }) => faults.length);
 
 const ANSWERED = submission("together", "job-1", AT_MS);
@@ -62,20 +62,22 @@ test("excuses a lost response when its process was harmed during or just after i
 
 test("allows a process on a crowded machine the time in which no processor was idle", () => {
   const lost = stored(attempt(1, "together", null));
-  expect(faultsOf([ANSWERED], lost, AT_MS + 1500, undefined, 0)).toEqual([1, 0]);
-  expect(faultsOf([ANSWERED], lost, AT_MS + 1500, undefined, 600)).toEqual([0, 0]);
+  expect(faultsOf([ANSWERED], lost, AT_MS + 1500, undefined, AT_MS)).toEqual([1, 0]);
+  expect(faultsOf([ANSWERED], lost, AT_MS + 1500, undefined, AT_MS + 700)).toEqual([0, 0]);
 });
 
-test("computes the part of a span without an idle processor", () => {
+test("computes the moment at which a processor has been idle for a time", () => {
   const samples = [
     { atMs: 0, idleMs: 0 },
     { atMs: 100, idleMs: 150 },
     { atMs: 200, idleMs: 150 },
     { atMs: 300, idleMs: 200 },
   ];
-  expect(busyMsOf(samples, 0, 300)).toBe(150);
-  expect(busyMsOf(samples, 150, 250)).toBe(75);
-  expect(busyMsOf(samples, 400, 500)).toBe(0);
+  expect(idleUntilMs(samples, 0, 100)).toBe(100);
+  expect(idleUntilMs(samples, 50, 50)).toBe(100);
+  expect(idleUntilMs(samples, 50, 75)).toBe(250);
+  expect(idleUntilMs(samples, 150, 50)).toBe(300);
+  expect(idleUntilMs(samples, 150, 51)).toBe(Infinity);
 });
 
 test("ignores a response that never left the provider", () => {

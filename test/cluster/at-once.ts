@@ -14,8 +14,8 @@ export type AtOnce = {
   announcedAtMs: ReadonlyMap<string, number>;
   /** How long the service waits for a lost response, from its submission. */
   confirmMs: number;
-  /** The part of a span in which this machine had no idle processor, ms. */
-  busyMs: (fromMs: number, toMs: number) => number;
+  /** The moment at which this machine has had an idle processor for `idleMs` since `fromMs`; Infinity if that is not known. */
+  idleUntilMs: (fromMs: number, idleMs: number) => number;
 };
 
 /** A response is on the disk of its node, or in the store, within this time in which a processor was idle. */
@@ -26,8 +26,8 @@ export const judgeAtOnce = ({
   lives,
   announcedAtMs,
   confirmMs,
-  busyMs,
-}: AtOnce): { checks: Check[]; answers: number; boughtAgain: number } => {
+  idleUntilMs,
+}: AtOnce): { checks: Check[]; answers: number; judged: number; boughtAgain: number } => {
   const pids = new Map(sent.map(({ id, n, pid }) => [`${id} ${n}`, pid]));
   /** Whether the process that sent an attempt was unharmed between two moments. */
   const wasLeftAlone = (name: string, fromMs: number, toMs: number): boolean =>
@@ -40,12 +40,11 @@ export const judgeAtOnce = ({
       sentMs: Math.min(Date.parse(one.line.at), one.attempt.sentAtMs ?? Infinity),
     }));
   const atOnce = bought.filter(({ line }) => line.provider === AT_ONCE && line.answer === 200);
-  const dropped = atOnce.filter(({ line, attempt, name, sentMs }) => {
+  const judged = atOnce.filter(({ line, name, sentMs }) => {
     const announcedMs = announcedAtMs.get(line.job_id ?? "");
-    if (attempt.job?.jobId === line.job_id || announcedMs === undefined) return false;
-    const waitedMs = busyMs(announcedMs, announcedMs + KEPT_WITHIN_MS);
-    return wasLeftAlone(name, sentMs, announcedMs + KEPT_WITHIN_MS + waitedMs);
+    return announcedMs !== undefined && wasLeftAlone(name, sentMs, idleUntilMs(announcedMs, KEPT_WITHIN_MS));
   });
+  const dropped = judged.filter(({ line, attempt }) => attempt.job?.jobId !== line.job_id);
   const again = atOnce.flatMap(({ line, one, name, sentMs }) => {
     const next = bought.find((other) => other.one.id === one.id && other.line.job_id !== line.job_id && other.sentMs > sentMs);
     return next === undefined ? [] : [{ name, sentMs, afterMs: next.sentMs - sentMs }];
@@ -68,6 +67,7 @@ export const judgeAtOnce = ({
       },
     ],
     answers: atOnce.length,
+    judged: judged.length,
     boughtAgain: again.length,
   };
 };

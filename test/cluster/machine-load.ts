@@ -7,17 +7,23 @@ type Sample = { atMs: number; idleMs: number };
 
 const sampled = (): Sample => ({ atMs: Date.now(), idleMs: cpus().reduce((sum, { times }) => sum + times.idle, 0) });
 
-/** The part of a span in which no processor was idle, ms. @param samples in the order of time */
-export const busyMsOf = (samples: readonly Sample[], fromMs: number, toMs: number): number => {
-  let busyMs = 0;
-  for (const [at, { atMs, idleMs }] of samples.entries()) {
+/**
+ * The moment at which a processor has been idle for `idleMs` since `fromMs`, in ms; Infinity if that moment is not in the samples.
+ * @param samples in the order of time
+ */
+export const idleUntilMs = (samples: readonly Sample[], fromMs: number, idleMs: number): number => {
+  let leftMs = idleMs;
+  for (const [at, sample] of samples.entries()) {
     const before = samples[at - 1];
-    if (!before || atMs <= fromMs || before.atMs >= toMs) continue;
-    const spanMs = atMs - before.atMs;
-    const share = Math.max(0, spanMs - (idleMs - before.idleMs)) / spanMs;
-    busyMs += share * (Math.min(atMs, toMs) - Math.max(before.atMs, fromMs));
+    if (!before || sample.atMs <= fromMs) continue;
+    const spanMs = sample.atMs - before.atMs;
+    const idleShare = Math.min(1, (sample.idleMs - before.idleMs) / spanMs);
+    const beginMs = Math.max(before.atMs, fromMs);
+    const foundMs = idleShare * (sample.atMs - beginMs);
+    if (foundMs >= leftMs) return beginMs + leftMs / idleShare;
+    leftMs -= foundMs;
   }
-  return busyMs;
+  return Infinity;
 };
 
 /** Samples until `stop`. */
@@ -25,7 +31,7 @@ export const openMachineLoad = () => {
   const samples: Sample[] = [sampled()];
   const timer = setInterval(() => samples.push(sampled()), EVERY_MS);
   return {
-    busyMs: (fromMs: number, toMs: number): number => busyMsOf(samples, fromMs, toMs),
+    idleUntilMs: (fromMs: number, idleMs: number): number => idleUntilMs(samples, fromMs, idleMs),
     stop: (): void => clearInterval(timer),
   };
 };

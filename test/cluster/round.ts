@@ -259,7 +259,7 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
     lives,
     announcedAtMs: submissions.announcedAtMs(),
     confirmMs: (CONFIRM_S * 1000) / SPEED,
-    busyMs: machineLoad.busyMs,
+    idleUntilMs: machineLoad.idleUntilMs,
   });
   const checks = [...owners.checks, ...atOnce.checks, ...auditAll(evidence), ...peace.checks];
   await world.close();
@@ -271,7 +271,7 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
       ...harmed,
       ...owners.figures,
       sentAfterTheirEnd: sentAfterTheEnd(sent, evidence),
-      ...{ answersAtOnce: atOnce.answers, boughtAgain: atOnce.boughtAgain },
+      ...{ answersAtOnce: atOnce.answers, answersJudged: atOnce.judged, boughtAgain: atOnce.boughtAgain },
       files,
       retried: peace.retried,
       settleMs: peace.settleMs,
