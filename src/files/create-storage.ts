@@ -142,7 +142,8 @@ export const createResultStorage = async ({
     const record = seq === undefined ? undefined : await store.generationBySeq(seq);
     return record?.id === id ? record : undefined;
   };
-  const bucket = { shared, spool, clock, chance, report: log, linkS: settings.limits.file_link_ttl_s };
+  const reports = { report: log, reportedFaults: new Set<symbol>() };
+  const bucket = { shared, spool, clock, chance, ...reports, linkS: settings.limits.file_link_ttl_s };
   const kept = createS3Storage({ ...bucket, settings: settings.s3, moves, local, recordOf });
   // With a bucket, an upload is complete when its bytes are in it, whatever the number of nodes.
   const uploads = createS3Storage({

@@ -224,7 +224,12 @@ describe("verification of an archive in a bucket", () => {
     const whole = bytesIn(storage);
     const kept = createS3Storage({
       ...{ settings: settingsOf(), moves: true, shared: true, local: await createLocalStorage(freshDir()), clock, linkS: 600 },
-      ...{ spool: await createSpool(freshDir(), clock.nowMs), chance: () => 0.5, report: () => undefined },
+      ...{
+        spool: await createSpool(freshDir(), clock.nowMs),
+        chance: () => 0.5,
+        report: () => undefined,
+        reportedFaults: new Set(),
+      },
       recordOf: async () => undefined,
     });
     const results = ["1", "1-aa"].map((object) => `${PREFIX}gen_1/${object}`);

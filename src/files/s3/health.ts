@@ -39,9 +39,12 @@ export type BucketHealthOptions = {
   report: ReportHealth;
   /** The consequence of an unavailable bucket, as the second half of a sentence. */
   consequence: string;
+  /** The trackers of the same bucket that have reported a fault. The last one that recovers reports that the bucket has recovered. */
+  reportedFaults: Set<symbol>;
 };
 
-export const createBucketHealth = ({ clock, chance, report, consequence }: BucketHealthOptions): BucketHealth => {
+export const createBucketHealth = ({ clock, chance, report, consequence, reportedFaults }: BucketHealthOptions): BucketHealth => {
+  const self = Symbol(consequence);
   let fault: BucketError | null = null;
   let times = 0;
   let againAtMs = 0;
@@ -60,6 +63,7 @@ export const createBucketHealth = ({ clock, chance, report, consequence }: Bucke
       const sinceMs = clock.nowMs() - (reportedAtMs[next.kind] ?? Number.NEGATIVE_INFINITY);
       if (sinceMs >= 0 && sinceMs < REPORT_EVERY_MS) return;
       reported = next.kind;
+      reportedFaults.add(self);
       reportedAtMs[next.kind] = clock.nowMs();
       const event = next.kind === "refused" ? "object storage access denied" : "object storage unavailable";
       const action = next.kind === "refused" ? { action: CORRECT_AND_RESTART } : {};
@@ -69,7 +73,7 @@ export const createBucketHealth = ({ clock, chance, report, consequence }: Bucke
       fault = null;
       times = 0;
       againAtMs = 0;
-      if (reported !== null) report("object storage recovered", {});
+      if (reportedFaults.delete(self) && reportedFaults.size === 0) report("object storage recovered", {});
       reported = null;
     },
     fault: () => fault,

@@ -28,6 +28,8 @@ export type BucketFilesOptions = {
   /** Returns a random number in [0, 1). */
   chance: () => number;
   report: ReportHealth;
+  /** Shared by all storages in the same bucket (see `BucketHealthOptions`). */
+  reportedFaults: Set<symbol>;
   /** The record of a generation, or of what else owns the files. */
   recordOf: (id: string) => Promise<FileOwner | undefined>;
   /** What operators read if the bucket is unavailable; absent: the consequence for results. */
@@ -74,13 +76,14 @@ const fateIn = (record: FileOwner | undefined, n: number): Fate => {
 
 /** Creates the storage; `begin` sends the first request to the bucket. @throws BucketConfigError */
 export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
-  const { local, clock, chance, report, recordOf, linkS } = options;
+  const { local, clock, chance, report, reportedFaults, recordOf, linkS } = options;
   const bucket = createS3Client(options.settings, clock);
   const ending = new AbortController();
   const deleting = createBucketHealth({
     clock,
     chance,
     report,
+    reportedFaults,
     consequence: "files past their retention stay in it for now",
   });
   const consequence =
@@ -88,7 +91,7 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
     (options.shared
       ? "results wait for the bucket, and are charged after the upload"
       : "files stay on disk and are served from there");
-  const bucketHealth = createBucketHealth({ clock, chance, report, consequence });
+  const bucketHealth = createBucketHealth({ clock, chance, report, reportedFaults, consequence });
   let takeBackTrial: (() => void) | null = null;
   const planTrial = () => {
     const pauseMs = Math.max(MIN_TRIAL_PAUSE_MS, bucketHealth.againAtMs() - clock.nowMs());

@@ -3,20 +3,20 @@ import { describe, expect, test } from "bun:test";
 import { BucketError } from "../../../src/files/s3/errors.ts";
 import { createBucketHealth } from "../../../src/files/s3/health.ts";
 
-const scene = () => {
-  const reported: string[] = [];
+const scene = (reportedFaults = new Set<symbol>(), reported: string[] = []) => {
   let nowMs = Date.UTC(2026, 0, 1);
   const standing = createBucketHealth({
     clock: { nowMs: () => nowMs },
     chance: () => 0,
     report: (event) => reported.push(event),
     consequence: "nothing is lost",
+    reportedFaults,
   });
   const fail = (kind: "unavailable" | "refused") => {
     standing.failed(new BucketError(kind, "SlowDown", "the bucket answers 503"));
     nowMs = Math.max(nowMs, standing.againAtMs());
   };
-  return { reported, standing, fail, wait: (ms: number) => (nowMs += ms) };
+  return { reported, reportedFaults, standing, fail, wait: (ms: number) => (nowMs += ms) };
 };
 
 describe("bucket health", () => {
@@ -28,6 +28,18 @@ describe("bucket health", () => {
     expect(reported).toEqual(["object storage unavailable"]);
     for (let n = 0; n < 5; n++) standing.worked();
     expect(reported).toEqual(["object storage unavailable", "object storage recovered"]);
+  });
+
+  test("reports recovered once, after the last tracker of the bucket has recovered", () => {
+    const results = scene();
+    const uploads = scene(results.reportedFaults, results.reported);
+    for (const { fail } of [results, uploads]) for (let n = 0; n < 3; n++) fail("unavailable");
+    const both = ["object storage unavailable", "object storage unavailable"];
+    uploads.standing.worked();
+    expect(results.reported).toEqual(both);
+    results.standing.worked();
+    uploads.standing.worked();
+    expect(results.reported).toEqual([...both, "object storage recovered"]);
   });
 
   test("reports access denied at the first rejection", () => {

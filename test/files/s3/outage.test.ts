@@ -54,6 +54,7 @@ const openStore = async (records = new Map<string, GenerationRecord>()) => {
     clock,
     chance: () => 0.5,
     report: (event, fields) => void lines.push({ event, fields }),
+    reportedFaults: new Set(),
     recordOf: async (id) => records.get(id),
     linkS: 3600,
   });

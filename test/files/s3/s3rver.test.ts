@@ -63,6 +63,7 @@ const open = async (shared = false) => {
     clock: { ...clock, after: (ms, then) => clock.after(ms === 30_000 ? 0 : ms, then) },
     chance: () => 0.5,
     report: (event, { reason = "" }) => void lines.push(`${event}: ${reason}`),
+    reportedFaults: new Set(),
     recordOf: async (id) => records.get(id),
     linkS: 600,
   });
