@@ -78,7 +78,7 @@ export const createComponents = async (list: ComponentList, deps: ComponentsDeps
     rekeyedAll,
     recover: async () => {
       await engine.recover();
-      await served.webhooks.begin();
+      served.webhooks.begin();
     },
     drain: async (longestMs) => {
       served.beginDrain(longestMs);

@@ -26,8 +26,8 @@ export type DeliveryDeps = Omit<SendDeps, "targetOf"> & {
 export type WebhookDelivery = {
   /** Called after the commit of a mutation that changes endpoints, secrets or deliveries. */
   committed: (mutation: Mutation, outcome: MutationResult) => void;
-  /** Sends what a former process left. */
-  begin: () => Promise<void>;
+  /** Sends what a former process left, in the background; repeated until the store answers. */
+  begin: () => void;
   /** Takes over deliveries of ended nodes, and reads what other nodes changed. */
   takeOver: () => Promise<void>;
   /** Deletes deliveries past their retention. */
@@ -47,6 +47,7 @@ const SLOW = { places: 128, perAccount: 16, cost: 1 };
 const CLAIM_LIMIT = 1000;
 const SWEEP_LIMIT = 1000;
 const SWEEP_ROUNDS = 20;
+const BEGIN_AGAIN_MS = 1000;
 /** Retention of deliveries and their tries. */
 const KEPT_MS = 30 * 86_400_000;
 
@@ -121,6 +122,15 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
     targets.forget();
     await lanes.scan();
   };
+  let isStopped = false;
+  let takeBack = (): void => undefined;
+  const begin = (): void => {
+    takeOver().catch((fault: unknown) => {
+      if (isStopped) return;
+      failed(fault);
+      takeBack = clock.after(BEGIN_AGAIN_MS, begin);
+    });
+  };
 
   return {
     committed: (mutation, outcome) => {
@@ -140,11 +150,15 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
           if (outcome.delivery) lanes.add(outcome.delivery);
       }
     },
-    begin: takeOver,
+    begin,
     takeOver,
     sweep: createSweep(deps),
     load: lanes.load,
     drain: lanes.drain,
-    stop: lanes.stop,
+    stop: () => {
+      isStopped = true;
+      takeBack();
+      lanes.stop();
+    },
   };
 };
