@@ -92,6 +92,7 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
       ? "results wait for the bucket, and are charged after the upload"
       : "files stay on disk and are served from there");
   const bucketHealth = createBucketHealth({ clock, chance, report, reportedFaults, consequence });
+  const trial = `${options.settings.prefix}${TRIAL}`;
   let takeBackTrial: (() => void) | null = null;
   const planTrial = () => {
     const pauseMs = Math.max(MIN_TRIAL_PAUSE_MS, bucketHealth.againAtMs() - clock.nowMs());
@@ -105,7 +106,19 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
     // A node accepts no work while the bucket is unavailable, so only this trial detects its recovery.
     if (options.shared && !ending.signal.aborted) planTrial();
   };
-  const moving = { ...bucketHealth, failed };
+  let isTryingDeletion = false;
+  /** A bucket that accepts files again may still refuse deletions, and the next expired file may be days away. */
+  const worked = () => {
+    bucketHealth.worked();
+    if (isTryingDeletion || deleting.fault() === null || clock.nowMs() < deleting.againAtMs()) return;
+    isTryingDeletion = true;
+    void drop(trial)
+      .catch(() => undefined)
+      .finally(() => {
+        isTryingDeletion = false;
+      });
+  };
+  const moving = { ...bucketHealth, failed, worked };
   const mover = options.moves
     ? createBackgroundUploader({
         local,
@@ -140,7 +153,6 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
       throw new StorageUnavailable(fault instanceof BucketError ? fault.message : "the service is stopping");
     }
   };
-  const trial = `${options.settings.prefix}${TRIAL}`;
   const putTrial = async (): Promise<void> => {
     const bytes = new TextEncoder().encode("written and deleted by genrouter to see whether the bucket takes files\n");
     const words = { mime: "text/plain", disposition: "inline", cacheControl: "no-store" };

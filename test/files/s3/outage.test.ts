@@ -92,8 +92,11 @@ describe("two minutes of bucket failures while generations succeed", () => {
     "status 200 without storing the object": () => "lose",
     "status 403 AccessDenied": () => ({ status: 403, code: "AccessDenied" }),
   };
-  /** The service deletes the object of its start check. A failure during that check would be reported separately. */
-  const isTried = () => bucket.seen.some(({ method }) => method === "DELETE");
+  /**
+   * The service deletes the objects of its start checks: one of results, one of uploads. A failure during a check would be reported
+   * separately.
+   */
+  const isTried = () => new Set(bucket.seen.flatMap(({ method, key }) => (method === "DELETE" ? [key] : []))).size === 2;
   const lived = async (harness: Harness, begin: () => void | Promise<void>, end: () => void | Promise<void>) => {
     await begin();
     const fromMs = clock.nowMs();
