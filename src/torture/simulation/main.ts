@@ -30,7 +30,7 @@ const HELP = `Runs the real engine, ledger, statecharts and store in virtual tim
 Faults: ${FAULT_NAMES.map((name) => `\n  ${name.padEnd(18)} ${FAULTS[name].means}`).join("")}
 `;
 /** This many seeds end processes at every crossing; fewer may miss one. */
-const ENOUGH_FOR_ALL_CROSSINGS = 500;
+const ENOUGH_FOR_ALL_CROSSINGS = 800;
 /** This many seeds reach every situation of the coverage counters. */
 const ENOUGH_FOR_ALL_SITUATIONS = 2_000;
 const PROGRESS_MS = 5_000;

@@ -42,7 +42,7 @@ export type Crossing = (typeof CROSSINGS)[number];
 
 /**
  * Relative probability of an end at a crossing. Rare crossings have higher values, so that 800 seeds end processes at each at
- * least ten times on average. A lease renewal is the most frequent crossing.
+ * least seven times on average. A lease renewal is the most frequent crossing.
  */
 const LIKELIER: Partial<Record<Crossing, number>> = {
   "boot: recovered": 8,
@@ -50,10 +50,10 @@ const LIKELIER: Partial<Record<Crossing, number>> = {
   "pin: kept": 3,
   "cancel: before": 16,
   "cancel: answered": 24,
-  "drain: lease not given back": 48,
-  "lease: renewed": 0.02,
+  "drain: lease not given back": 160,
+  "lease: renewed": 0.03,
   "decision: stored, not delivered": 8,
-  "answer: on disk": 16,
+  "answer: on disk": 80,
   "decision: left for its owner": 32,
   "decision: taken, not dropped": 32,
 };
