@@ -107,7 +107,7 @@ export const createS3Storage = (options: BucketFilesOptions): BucketFiles => {
     if (options.shared && !ending.signal.aborted) planTrial();
   };
   let isTryingDeletion = false;
-  /** A bucket that accepts files again may still refuse deletions, and the next expired file may expire days later. */
+  /** A bucket that accepts files again may still refuse deletions, and the next file may expire days later. */
   const worked = () => {
     bucketHealth.worked();
     if (isTryingDeletion || deleting.fault() === null || clock.nowMs() < deleting.againAtMs()) return;
