@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { casesOfShare, SHARE_VARIABLE } from "../test/case-share.ts";
 import { BOUND_MS } from "../test/stall/meter.ts";
 import { type Ended, type Job, runJobs } from "./job-pool.ts";
-import { SET_VARIABLE, setOf, type TestSet, testFiles } from "./test-sets.ts";
+import { LONG_FILES, needsOf, SET_VARIABLE, setOf, type TestSet, testFiles } from "./test-sets.ts";
 
 const root = join(import.meta.dir, "..");
 const bin = (name: string) => join(root, "node_modules", ".bin", name);
@@ -77,14 +77,22 @@ const groupsOf = (files: readonly string[], size: number): string[][] =>
 
 /** Runs scenarios of the API, which the other set tests on one node, on three nodes. */
 const isRepeated = (file: string): boolean => readFileSync(join(root, file), "utf8").includes("onThreeNodes(");
-/** The files that repeat scenarios: all, or a part of them with `--share`. */
-const repeatedFiles = (files: readonly string[]): readonly string[] =>
-  casesOfShare("files of scenarios on three nodes", files, (file) => file, share);
+/** Takes long, and needs no other program. */
+const isLong = (file: string): boolean => LONG_FILES.includes(file) && needsOf(file).length === 0;
+/** All files of a set; with `--share`, a part of those that repeat scenarios and of the long ones. */
+const filesOf = (set: TestSet): readonly string[] => {
+  const all = testFiles().filter((file) => setOf(file) === set);
+  const part = (what: string, files: readonly string[]) => casesOfShare(what, files, (file) => file, share);
+  return [
+    ...all.filter((file) => !isRepeated(file) && !isLong(file)),
+    ...part("files of scenarios on three nodes", all.filter(isRepeated)),
+    ...part("long files", all.filter(isLong)),
+  ];
+};
 
 const testJobs = (set: TestSet): Job[] => {
   const times = readTimes();
-  const all = testFiles().filter((file) => setOf(file) === set);
-  const files = [...all.filter((file) => !isRepeated(file)), ...repeatedFiles(all.filter(isRepeated))];
+  const files = filesOf(set);
   const isSlow = (file: string) => (times[file] ?? 0) >= SLOW_S;
   // With --record each file runs separately, so that its duration is measured.
   const quick = groupsOf(
