@@ -64,6 +64,8 @@ test("allows a process on a crowded machine the time in which no processor was i
   const lost = stored(attempt(1, "together", null));
   expect(faultsOf([ANSWERED], lost, AT_MS + 1500, undefined, AT_MS)).toEqual([1, 0]);
   expect(faultsOf([ANSWERED], lost, AT_MS + 1500, undefined, AT_MS + 700)).toEqual([0, 0]);
+  expect(faultsOf([ANSWERED], lost, AT_MS + 5000, undefined, Infinity)).toEqual([0, 0]);
+  expect(faultsOf([ANSWERED], lost, AT_MS + 5200, undefined, Infinity)).toEqual([1, 0]);
 });
 
 test("computes the moment at which a processor has been idle for a time", () => {

@@ -18,8 +18,12 @@ export type AtOnce = {
   idleUntilMs: (fromMs: number, idleMs: number) => number;
 };
 
-/** A response is on the disk of its node, or in the store, within this time in which a processor was idle. */
+/**
+ * A response is on the disk of its node, or in the store, within this time in which a processor was idle, and on a machine without
+ * idle processors within five times as long.
+ */
 const KEPT_WITHIN_MS = 1000;
+const CROWDED_MS = 5 * KEPT_WITHIN_MS;
 export const judgeAtOnce = ({
   evidence,
   sent,
@@ -42,7 +46,9 @@ export const judgeAtOnce = ({
   const atOnce = bought.filter(({ line }) => line.provider === AT_ONCE && line.answer === 200);
   const judged = atOnce.filter(({ line, name, sentMs }) => {
     const announcedMs = announcedAtMs.get(line.job_id ?? "");
-    return announcedMs !== undefined && wasLeftAlone(name, sentMs, idleUntilMs(announcedMs, KEPT_WITHIN_MS));
+    if (announcedMs === undefined) return false;
+    const keptByMs = Math.min(idleUntilMs(announcedMs, KEPT_WITHIN_MS), announcedMs + CROWDED_MS);
+    return wasLeftAlone(name, sentMs, keptByMs);
   });
   const dropped = judged.filter(({ line, attempt }) => attempt.job?.jobId !== line.job_id);
   const again = atOnce.flatMap(({ line, one, name, sentMs }) => {
