@@ -74,6 +74,7 @@ export const LONG_FILES: readonly string[] = [
   "test/deliveries/deliveries.test.ts",
   "test/docs/examples.test.ts",
   "test/docs/followed-recipes.test.ts",
+  "test/docs/guides.test.ts",
   "test/docs/walkthrough.test.ts",
   "test/files/s3/background-uploader.test.ts",
   "test/files/s3/process.test.ts",

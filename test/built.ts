@@ -11,6 +11,7 @@ const SOURCES = [
   "client/src/**/*.ts",
   "web/**/*.{ts,tsx,css}",
   "deploy/**/*",
+  "docs/guides/*.md",
   "scripts/{build,compile}.mjs",
   "scripts/web-files.ts",
   "package-lock.json",

@@ -44,10 +44,12 @@ const SCREENS = [
 /** Checks each page in both sizes and both colour schemes, and the long page once in each. */
 const ALL_LOOKS = SCREENS.flatMap((viewport) =>
   (["light", "dark"] as const).flatMap((colorScheme) =>
-    ["/docs/errors", ...((viewport.width === 360) === (colorScheme === "dark") ? ["/docs"] : [])].map((path) => ({
-      path,
-      look: { viewport, colorScheme },
-    })),
+    ["/docs/errors", "/docs/guides/webhooks", ...((viewport.width === 360) === (colorScheme === "dark") ? ["/docs"] : [])].map(
+      (path) => ({
+        path,
+        look: { viewport, colorScheme },
+      }),
+    ),
   ),
 );
 const LOOKS = casesOfShare("looks of the documentation", ALL_LOOKS, (look) => JSON.stringify(look));
@@ -79,7 +81,31 @@ test("prints the address of the documentation at the start", async () => {
 });
 
 here("the documentation pages", () => {
-  test.each(["/docs", "/docs/errors"])(
+  test("a guide puts the reader's address and key into its programs, and sends them nowhere", async () => {
+    const { page, asked, complaints, close } = await visit("/docs/guides/quick-start");
+    const program = page.locator("pre").first();
+    expect(await program.textContent()).toContain(`GENROUTER_URL=${url}\n`);
+    const before = asked.length;
+    await page.getByLabel("API key").fill("gr_test_mine");
+    await page.getByLabel("Service").fill("https://api.example.org/");
+    expect(await program.textContent()).toBe(
+      "export GENROUTER_URL=https://api.example.org\nexport GENROUTER_API_KEY=gr_test_mine\n",
+    );
+    await page.getByLabel("API key").press("Enter");
+    expect([asked.length, complaints, new URL(page.url()).search]).toEqual([before, [], ""]);
+    await close();
+  }, 60_000);
+
+  test("the API reference is readable without scripts", async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`${url}/docs`);
+    await page.getByRole("heading", { name: "POST /v1/generations Submit" }).first().waitFor();
+    expect(await page.getByRole("link", { name: "Quick start" }).getAttribute("href")).toBe("/docs/guides/quick-start");
+    await context.close();
+  }, 60_000);
+
+  test.each(["/docs", "/docs/errors", "/docs/guides/files"])(
     "%s requests no other host and logs no error or policy violation",
     async (path) => {
       const { page, asked, complaints, close } = await visit(path);

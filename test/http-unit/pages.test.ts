@@ -4,9 +4,10 @@ import { gunzipSync } from "node:zlib";
 import { API_ERRORS } from "../../src/domain/api-errors.ts";
 import { GENERATION_ERROR_CODES } from "../../src/domain/types.ts";
 import origin from "../../src/http/pages/assets/scalar.json";
+import { GUIDES } from "../../src/http/pages/guides.ts";
 import { openHarness } from "./harness.ts";
 
-const PAGES = ["/docs", "/docs/errors"] as const;
+const PAGES = ["/docs", "/docs/errors", ...Object.keys(GUIDES).map((name) => `/docs/guides/${name}`)];
 const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 const open = { key: null } as const;
 /** Keeps the body encoded as it was sent. */
@@ -38,7 +39,7 @@ test.each(PAGES)("%s loads nothing from another host and runs no inline script",
   expect(response.headers.has("strict-transport-security")).toBe(false);
   const html = await response.text();
   expect(html).toContain('<html lang="en">');
-  expect(html).not.toMatch(/<script(?![^>]*\bsrc="\/)|\son\w+=|style=|https?:\/\//);
+  expect(html).not.toMatch(/<script(?![^>]*\bsrc="\/)|<[^>]*\s(on\w+|style|src="https?)=|<(link|img|form)[^>]*https?:\/\//);
   const parts = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((match) => match[1] ?? "");
   expect(parts.length).toBeGreaterThan(0);
   for (const part of parts) expect([part, (await harness.call(part, open)).status]).toEqual([part, 200]);
@@ -86,6 +87,37 @@ test("/docs/errors has one section for every code, with status, cause, remedy an
     expect(section).toContain(`<dt>When</dt><dd>${rule.when}</dd>`);
     expect(section).toMatch(/<dt>What to do<\/dt><dd>.{20,}<\/dd>/);
     expect(section.includes("Retry-After</dt>")).toBe("retryAfterS" in rule);
+  }
+});
+
+test("/docs shows every operation with its summary before any script has run", async () => {
+  await using harness = await openHarness();
+  const response = await harness.call("/docs", open);
+  const html = await response.text();
+  const { paths } = (await (await harness.call("/openapi.json", open)).json()) as {
+    paths: Record<string, Record<string, { summary: string }>>;
+  };
+  for (const [path, item] of Object.entries(paths))
+    for (const [method, { summary }] of Object.entries(item)) {
+      if (method === "options") continue;
+      const heading = `<h3><code>${method.toUpperCase()} ${path}</code> ${Bun.escapeHTML(summary).replaceAll("&#x27;", "'")}</h3>`;
+      expect(html).toContain(heading);
+    }
+  expect(html).not.toContain("[object Object]");
+});
+
+test("guides link to one another, and an unknown guide is 404 with the names of all", async () => {
+  await using harness = await openHarness();
+  for (const name of Object.keys(GUIDES)) {
+    const html = await (await harness.call(`/docs/guides/${name}`, open)).text();
+    expect([...html.matchAll(/<h1\b/g)].length).toBe(1);
+    expect(html).not.toMatch(/href="[^"]*\.md[#"]/);
+    for (const other of Object.keys(GUIDES)) expect(html).toContain(`href="/docs/guides/${other}"`);
+  }
+  for (const name of ["none", "constructor", "quick-start.md"]) {
+    const refused = await harness.call(`/docs/guides/${name}`, open);
+    expect(refused.status).toBe(404);
+    expect(await refused.text()).toContain("quick-start");
   }
 });
 

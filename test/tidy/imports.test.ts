@@ -92,6 +92,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   ],
   "src/http": [
     "catalogue",
+    "docs/guides",
     "src/config/cidr-list.ts",
     "type:src/config",
     "src/files/port.ts",

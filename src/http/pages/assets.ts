@@ -6,6 +6,8 @@ import { takes } from "../accept-encoding.ts";
 import { signAnswer } from "../response.ts";
 import before from "./assets/before.js" with { type: "text" };
 import errorsCss from "./assets/errors.css" with { type: "text" };
+import guidesCss from "./assets/guides.css" with { type: "text" };
+import guides from "./assets/guides.js" with { type: "text" };
 import referenceCss from "./assets/reference.css" with { type: "text" };
 import reference from "./assets/reference.js" with { type: "text" };
 import scalar from "./assets/scalar.js.gz" with { type: "file" };
@@ -22,6 +24,8 @@ const ASSETS = {
   "reference.js": plain(SCRIPT, reference),
   "reference.css": plain(STYLE, referenceCss),
   "errors.css": plain(STYLE, errorsCss),
+  "guides.css": plain(STYLE, guidesCss),
+  "guides.js": plain(SCRIPT, guides),
   /** Stored compressed and served as stored. Decompressed once for clients that do not accept the coding. */
   "scalar.js": { type: SCRIPT, text: "", path: scalar, hash: origin.gzip_sha256 },
 };

@@ -4,6 +4,7 @@ import { GENERATION_ERROR_CODES, GENERATION_STATUSES, INTERFACE_VERSION, type Js
 import { openApiPaths } from "../openapi/paths.ts";
 import { signAnswer } from "../response.ts";
 import { FAILURES, REMEDIES } from "./error-remedies.ts";
+import { GUIDES, titleOf } from "./guides.ts";
 
 const endpoints = (): string[] =>
   Object.entries(openApiPaths() as Record<string, Record<string, JsonObject>>).flatMap(([path, item]) =>
@@ -57,6 +58,9 @@ ${GENERATION_ERROR_CODES.map((code) => `- ${code}: ${FAILURES[code].when} ${FAIL
 
 - [OpenAPI 3.1](/openapi.json): every field, status and header
 - [Reference](/docs) and [error catalogue](/docs/errors) for people
+${Object.entries(GUIDES)
+  .map(([name, text]) => `- [${titleOf(text)}](/docs/guides/${name})`)
+  .join("\n")}
 - [Model list as a file](/models.json)
 `;
 

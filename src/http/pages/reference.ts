@@ -1,8 +1,10 @@
 // Renders the API reference page: Scalar for /openapi.json, served entirely by this service.
 //
-// Scalar provides samples, search and request execution, which smaller viewers do not have.
+// Scalar provides samples, search and request execution, which smaller viewers do not have. It is a large script, so the page
+// contains the reference as plain HTML until the script has loaded.
 import { assetPath } from "./assets.ts";
 import { answerPage, htmlDocument } from "./page.ts";
+import { staticReference } from "./static-reference.ts";
 
 /** Sources that Scalar needs in addition to those of every page. */
 const SOURCES = {
@@ -16,15 +18,13 @@ const SOURCES = {
 };
 
 const SCRIPTS = (["before.js", "scalar.js", "reference.js"] as const)
-  .map((name) => `<script src="${assetPath(name)}"></script>`)
+  .map((name) => `<script defer src="${assetPath(name)}"></script>`)
   .join("\n");
 const PAGE = htmlDocument(
   "genrouter API reference",
   `<link rel="stylesheet" href="${assetPath("reference.css")}">`,
   `<div id="reference"></div>
-<noscript><main><h1>genrouter API reference</h1><p>This page needs JavaScript. OpenAPI document:
-<a href="/openapi.json">/openapi.json</a>; error catalogue: <a href="/docs/errors">/docs/errors</a>;
-summary: <a href="/llms.txt">/llms.txt</a>.</p></main></noscript>
+${staticReference()}
 ${SCRIPTS}`,
 );
 

@@ -5,6 +5,7 @@ import { ApiError } from "../../domain/api-errors.ts";
 import type { Answer } from "../response.ts";
 
 const reference = () => import("./reference.ts");
+const guides = () => import("./guides.ts");
 const catalogue = () => import("./errors-page.ts");
 const assets = () => import("./assets.ts");
 const summary = () => import("./llms.ts");
@@ -42,6 +43,10 @@ export const pagesOf = (isBehindTls: boolean, open: PagesOpen): readonly { path:
     answer: async (request, requestId, { name = "" }) => (await web()).webAsset(request, requestId, name),
   },
   { path: "/docs", answer: async (_, requestId) => (await reference()).referencePage(requestId, isBehindTls) },
+  {
+    path: "/docs/guides/:name",
+    answer: async (_, requestId, { name = "" }) => (await guides()).guidePage(name, requestId, isBehindTls),
+  },
   { path: "/docs/errors", answer: async (_, requestId) => (await catalogue()).errorsPage(requestId, isBehindTls) },
   {
     path: "/docs/assets/:name",

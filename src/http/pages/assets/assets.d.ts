@@ -14,6 +14,16 @@ declare module "*/reference.js" {
   // biome-ignore lint/style/noDefaultExport: a file imported as text has no other name.
   export default text;
 }
+declare module "*/guides.js" {
+  const text: string;
+  // biome-ignore lint/style/noDefaultExport: a file imported as text has no other name.
+  export default text;
+}
+declare module "*.md" {
+  const text: string;
+  // biome-ignore lint/style/noDefaultExport: a file imported as text has no other name.
+  export default text;
+}
 declare module "*.js.gz" {
   const path: string;
   // biome-ignore lint/style/noDefaultExport: a file imported as a path has no other name.

@@ -1,4 +1,5 @@
-// Starts Scalar without features that contact other hosts and fixes its keyboard accessibility.
+// Replaces the plain reference by Scalar, without features that contact other hosts, and fixes its keyboard accessibility.
+document.querySelector(".static").remove();
 Scalar.createApiReference("#reference", {
   url: "/openapi.json",
   withDefaultFonts: false,

@@ -1,0 +1,39 @@
+// Puts the reader's own address and key into the programs of a guide. Nothing is stored or sent.
+const URL_PLACEHOLDER = "http://127.0.0.1:8080";
+const KEY_PLACEHOLDER = "gr_test_…";
+const url = document.getElementById("reader-url");
+const key = document.getElementById("reader-key");
+const programs = [...document.querySelectorAll("pre code")].map((element) => ({ element, text: element.textContent }));
+
+const show = () => {
+  for (const { element, text } of programs)
+    element.textContent = text
+      .replaceAll(URL_PLACEHOLDER, url.value.trim().replace(/\/+$/, "") || URL_PLACEHOLDER)
+      .replaceAll(KEY_PLACEHOLDER, key.value.trim() || KEY_PLACEHOLDER);
+};
+url.value = location.origin;
+url.addEventListener("input", show);
+key.addEventListener("input", show);
+key.form.addEventListener("submit", (event) => event.preventDefault());
+show();
+
+for (const { element } of programs) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(element.textContent);
+      button.textContent = "Copied";
+    } catch {
+      // Without https, browsers offer no clipboard; the text is selected instead.
+      getSelection().selectAllChildren(element);
+      button.textContent = "Selected";
+    }
+    setTimeout(() => {
+      button.textContent = "Copy";
+    }, 2000);
+  });
+  element.parentElement.before(button);
+}
