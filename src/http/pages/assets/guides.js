@@ -35,5 +35,8 @@ for (const { element } of programs) {
       button.textContent = "Copy";
     }, 2000);
   });
-  element.parentElement.before(button);
+  const frame = document.createElement("div");
+  frame.className = "program";
+  element.parentElement.replaceWith(frame);
+  frame.append(button, element.parentElement);
 }
