@@ -6,13 +6,23 @@ import { type Generation, GenerationFailed, GenrouterError, StillRunning } from 
 import type { OpenFile, SavedFile } from "./files.ts";
 import { createReading, type Quote, type Reading } from "./reading.ts";
 import { asJson, type CallOptions, type ClientEnvironment, sendRequest, sleep } from "./request.ts";
-import { type FilePage, type ListOptions, listFiles, type UploadedFile, type UploadOptions, uploadFile } from "./uploads.ts";
+import {
+  type DeletedFile,
+  deleteFile,
+  type FilePage,
+  type ListOptions,
+  listFiles,
+  readFile,
+  type UploadedFile,
+  type UploadOptions,
+  uploadFile,
+} from "./uploads.ts";
 
 export { type ErrorCode, type Generation, GenerationFailed, GenrouterError, StillRunning } from "./errors.ts";
 export type { SavedFile } from "./files.ts";
 export type { Balance, GenerationFilter, LedgerEntry, LedgerFilter, Quote, Usage, UsageQuery } from "./reading.ts";
 export type { CallOptions, ClientEnvironment } from "./request.ts";
-export type { FilePage, ListOptions, UploadedFile, UploadOptions } from "./uploads.ts";
+export type { DeletedFile, FilePage, ListOptions, UploadedFile, UploadOptions } from "./uploads.ts";
 
 type Schemas = components["schemas"];
 export type Model = Schemas["ModelEntry"];
@@ -72,6 +82,10 @@ export type Client = Reading & {
   upload(file: Blob, options?: UploadOptions): Promise<UploadedFile>;
   /** Lists the uploaded files of the account, newest first. */
   files(options?: ListOptions): Promise<FilePage>;
+  /** Returns an uploaded file with a new link. */
+  file(id: string, options?: CallOptions): Promise<UploadedFile>;
+  /** Deletes an uploaded file. @throws GenrouterError `file_in_use` while a generation that has not ended needs it */
+  deleteFile(id: string, options?: CallOptions): Promise<DeletedFile>;
   /** Saves every file of a succeeded generation. A repeated call resumes an interrupted download. */
   download(of: string | Generation, options?: SaveOptions): Promise<SavedFile[]>;
   /** Submits, waits and saves. */
@@ -129,6 +143,7 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
     return { authorization: `Bearer ${key}` };
   };
   const pathOf = (id: string) => `${base}/v1/generations/${encodeURIComponent(id)}`;
+  const fileAt = (id: string) => `${base}/v1/files/${encodeURIComponent(id)}`;
 
   const submit: Client["submit"] = async (order, { idempotencyKey = crypto.randomUUID(), signal, tries, onRetry } = {}) => {
     const headers = { ...bearer(), "content-type": "application/json", "idempotency-key": idempotencyKey };
@@ -213,6 +228,8 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
     download,
     upload: async (file, options = {}) => uploadFile(world, { url: `${base}/v1/files`, headers: bearer() }, file, options),
     files: async (options = {}) => listFiles(world, { url: `${base}/v1/files`, headers: bearer() }, options),
+    file: async (id, options = {}) => readFile(world, { url: fileAt(id), headers: bearer() }, options),
+    deleteFile: async (id, options = {}) => deleteFile(world, { url: fileAt(id), headers: bearer() }, options),
     models: async ({ signal, tries, onRetry } = {}) =>
       (await sendRequest(world, { url: `${base}/v1/models`, init: {}, signal, tries, onRetry }, asJson<Schemas["ModelList"]>))
         .data,

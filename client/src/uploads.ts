@@ -5,6 +5,7 @@ import { asJson, type CallOptions, type ClientEnvironment, sendRequest } from ".
 type Schemas = components["schemas"];
 /** A file that was uploaded. Any media field of an input takes its `id` or its `url`. */
 export type UploadedFile = Schemas["File"];
+export type DeletedFile = Schemas["DeletedFile"];
 export type UploadOptions = CallOptions & {
   /** Called with the number of bytes that were sent; a retry begins at 0 again. */
   onBytes?: ((bytes: number) => void) | undefined;
@@ -61,3 +62,18 @@ export const listFiles = (
   const at = query.size === 0 ? url : `${url}?${query}`;
   return sendRequest(world, { url: at, init: { headers }, signal, tries, onRetry }, asJson<FilePage>);
 };
+
+type FileCall = { url: string; headers: Record<string, string> };
+
+export const readFile = (
+  world: ClientEnvironment,
+  { url, headers }: FileCall,
+  { signal, tries, onRetry }: CallOptions,
+): Promise<UploadedFile> => sendRequest(world, { url, init: { headers }, signal, tries, onRetry }, asJson<UploadedFile>);
+
+export const deleteFile = (
+  world: ClientEnvironment,
+  { url, headers }: FileCall,
+  { signal, tries, onRetry }: CallOptions,
+): Promise<DeletedFile> =>
+  sendRequest(world, { url, init: { method: "DELETE", headers }, signal, tries, onRetry }, asJson<DeletedFile>);

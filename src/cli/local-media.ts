@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
 import { MEDIA_FIELDS } from "../../catalogue/fields.ts";
-import type { Client } from "../../client/src/client.ts";
+import type { Client, UploadedFile } from "../../client/src/client.ts";
 import type { Json, JsonObject } from "../domain/types.ts";
 import { isShortForm } from "../inputs/own-links.ts";
 import { CommandError, EXITS } from "./exit-codes.ts";
@@ -49,16 +49,24 @@ const sha256Of = async (file: Blob): Promise<string> => {
   return hash.digest("hex");
 };
 
-type UploadDeps = { client: Pick<Client, "upload" | "files">; terminal: Terminal; signal: AbortSignal };
+type UploadDeps = { client: Pick<Client, "upload">; terminal: Terminal; signal: AbortSignal };
 
-const uploadOne = async (path: string, { client, terminal, signal }: UploadDeps): Promise<string> => {
+type InputDeps = UploadDeps & { client: Pick<Client, "files"> };
+
+/** Uploads a local file and shows the progress. */
+export const uploadFile = async (path: string, { client, terminal, signal }: UploadDeps): Promise<UploadedFile> => {
   const file = Bun.file(path);
-  const name = basename(path);
   const totalMb = (file.size / MEGABYTE).toFixed(1);
-  const onBytes = (bytes: number) => terminal.progress(`uploading ${name}  ${(bytes / MEGABYTE).toFixed(1)} of ${totalMb} MB`);
-  const { id } = await client.upload(file, { signal, ...(terminal.isLive ? { onBytes } : {}) });
+  const onBytes = (bytes: number) =>
+    terminal.progress(`uploading ${basename(path)}  ${(bytes / MEGABYTE).toFixed(1)} of ${totalMb} MB`);
+  const uploaded = await client.upload(file, { signal, ...(terminal.isLive ? { onBytes } : {}) });
   terminal.progress(null);
-  terminal.note(`${id}  uploaded ${name}`);
+  return uploaded;
+};
+
+const uploadInput = async (path: string, deps: UploadDeps): Promise<string> => {
+  const { id } = await uploadFile(path, deps);
+  deps.terminal.note(`${id}  uploaded ${basename(path)}`);
   return id;
 };
 
@@ -67,12 +75,12 @@ const uploadOne = async (path: string, { client, terminal, signal }: UploadDeps)
  * idempotency key sends the same request.
  * @returns the input with the ids of the files
  */
-export const uploadPaths = async (input: JsonObject, paths: readonly string[], deps: UploadDeps): Promise<JsonObject> => {
+export const uploadPaths = async (input: JsonObject, paths: readonly string[], deps: InputDeps): Promise<JsonObject> => {
   const { data } = await deps.client.files({ limit: KNOWN_FILES, signal: deps.signal });
   // The oldest of several, which stays the same while newer ones are added.
   const known = new Map(data.map(({ sha256, id }) => [sha256, id]));
   const ids = new Map<string, string>();
-  for (const path of paths) ids.set(path, known.get(await sha256Of(Bun.file(path))) ?? (await uploadOne(path, deps)));
+  for (const path of paths) ids.set(path, known.get(await sha256Of(Bun.file(path))) ?? (await uploadInput(path, deps)));
   const replaced = (value: Json): Json => (typeof value === "string" ? (ids.get(value) ?? value) : value);
   return Object.fromEntries(
     Object.entries(input).map(([name, value]) => {

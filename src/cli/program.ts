@@ -10,6 +10,7 @@ import { addConfig } from "./commands/config.ts";
 import { addCredits } from "./commands/credits.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addExplain } from "./commands/explain.ts";
+import { addFiles } from "./commands/files.ts";
 import { addGenerate } from "./commands/generate.ts";
 import { addGenerations } from "./commands/generations.ts";
 import { addHealthcheck } from "./commands/healthcheck.ts";
@@ -53,6 +54,7 @@ const ADDITIONS = [
   addExplain,
   addGenerate,
   addResults,
+  addFiles,
   addTrace,
   addGenerations,
   addMachine,
