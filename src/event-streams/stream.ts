@@ -8,8 +8,8 @@ export const EVENT_STREAM_HEADERS = {
 };
 const PING_MS = 15_000;
 const RECONNECT_MS = 1000;
-/** Replaces an absent text of `ping`. */
-const COMMENT = ": \n\n";
+/** A line that clients ignore. */
+export const COMMENT = ": \n\n";
 
 /** One event. `id`: what a client sends as Last-Event-ID to resume after it. `data` has no line break. */
 export const sseEvent = ({ id, type, data }: { id?: string; type: string; data: string }): string =>
