@@ -1,7 +1,8 @@
 // Events of an account in the form of its webhooks, read from what is stored.
 //
 // Every end of a generation and every paid purchase is a transfer, and the transfers of an account are one chain. They are sent
-// in its order, exactly once. The start of a generation is no transfer; it is sent once, before the end at the latest.
+// in its order, exactly once. The start of a generation is no transfer; it is sent before the end at the latest, and a client
+// resumes after it by its time.
 import type { Caller } from "../domain/types.ts";
 import { purchaseData, type WebhookEvent } from "../domain/webhooks.ts";
 import type { StoreReads, TransferRow } from "../store/store.ts";
@@ -15,6 +16,8 @@ export type AccountEventsDeps = GenerationEventsDeps & {
   reads: Pick<StoreReads, "transfers" | "generationsStep" | "generationById" | "purchasesOfTransfers" | "purchase">;
   positions: Positions;
   nowMs: () => number;
+  /** Other nodes may commit a start after later ones were sent. */
+  isShared: boolean;
 };
 type Account = Pick<Caller, "accountId" | "accountSeq">;
 
@@ -26,6 +29,8 @@ const PAGE = 500;
 /** Transfers that are sent together. */
 const AT_ONCE = 100;
 const MAX_RUNNING = 1_000;
+/** Starts of this time before a position are sent again where nodes share the store: clocks differ, and commits take time. */
+const OVERLAP_MS = 10_000;
 const NEVER: Start = { atMs: 0, seq: 0 };
 
 type Entry = Pick<TransferRow, "seq" | "chainSeq" | "kind" | "generationId">;
@@ -136,7 +141,15 @@ class AccountEvents {
   ping(): string {
     if (!this.isMoved) return COMMENT;
     this.isMoved = false;
-    return `id: ${this.deps.positions.idOf(this.account.accountId, null, this.position)}\n\n`;
+    return `id: ${this.idOf(null)}\n\n`;
+  }
+
+  private idOf(eventId: string | null): string {
+    const { positions, nowMs, isShared } = this.deps;
+    const { transferNo, start } = this.position;
+    const certain = { atMs: nowMs() - OVERLAP_MS, seq: 0 };
+    const resumed = isShared && isAfter(start, certain) ? certain : start;
+    return positions.idOf(this.account.accountId, eventId, { transferNo, start: resumed });
   }
 
   private moveTo(transferNo: number | undefined): void {
@@ -153,9 +166,11 @@ class AccountEvents {
     }
     if (!this.types.has(type)) return "";
     this.isMoved = false;
-    const eventId = eventIdOf(objectId, sequence);
-    const id = this.deps.positions.idOf(this.account.accountId, eventId, this.position);
-    return sseEvent({ id, type, data: bodyOf({ type, createdAtMs: atMs, sequence }, data) });
+    return sseEvent({
+      id: this.idOf(eventIdOf(objectId, sequence)),
+      type,
+      data: bodyOf({ type, createdAtMs: atMs, sequence }, data),
+    });
   }
 
   private startOf({ sequence, atMs, record }: HistoryEvent): Pending {

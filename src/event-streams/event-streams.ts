@@ -170,7 +170,7 @@ export const createEventStreams = (deps: EventStreamsDeps): EventStreams => {
   const { reads, resourceOf, clock } = deps;
   const prepare = createOpening(deps);
   const positions = createPositions(deps.cursors);
-  const accountDeps: AccountEventsDeps = { reads, resourceOf, positions, nowMs: clock.nowMs };
+  const accountDeps: AccountEventsDeps = { reads, resourceOf, positions, nowMs: clock.nowMs, isShared: deps.isShared };
 
   const positionOf = async (accountId: string, lastEventId: string): Promise<Position> => {
     const position = positions.read(accountId, lastEventId) ?? refuse("invalid_request", UNKNOWN_OF_ACCOUNT);
