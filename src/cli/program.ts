@@ -17,6 +17,7 @@ import { addInspector } from "./commands/inspector.ts";
 import { addInstall } from "./commands/install.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addLicenses } from "./commands/licenses.ts";
+import { addListen } from "./commands/listen.ts";
 import { addMigrateStore } from "./commands/migrate-store.ts";
 import { addModels } from "./commands/models.ts";
 import { addNodes } from "./commands/nodes.ts";
@@ -53,6 +54,7 @@ const ADDITIONS = [
   addExplain,
   addGenerate,
   addResults,
+  addListen,
   addTrace,
   addGenerations,
   addMachine,
