@@ -594,7 +594,28 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An event of the account
+         * @description Signed as Standard Webhooks defines. Events repeat their `webhook-id`.
+         */
+        post: operations["receiveWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /** @description A generation request. Unknown fields are rejected. */
@@ -1291,7 +1312,7 @@ export interface components {
          */
         "Cache-Control": string;
         /**
-         * @description Tells proxies to pass on each event at once.
+         * @description Proxies pass on each event at once.
          * @example no
          */
         "X-Accel-Buffering": string;
@@ -6940,6 +6961,42 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
+            };
+        };
+    };
+    receiveWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same for every try. */
+                "webhook-id": string;
+                /** @description The time of the try in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and the signature; during a rotation one for each secret, separated by spaces. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookEvent"];
+            };
+        };
+        responses: {
+            /** @description The event is delivered. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The event is delivered again later; 410 disables the endpoint. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

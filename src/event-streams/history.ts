@@ -1,20 +1,11 @@
 // History of a generation as its client sees it, derived from its stored events.
 import { messageOf } from "../../actors/generation/snapshot.ts";
 import type { GenerationRecord, GenerationStatus } from "../domain/types.ts";
+import type { GenerationEventType } from "../domain/webhooks.ts";
 import type { StoredEvent } from "../store/store.ts";
 
-/** `generation.updated`: another attempt began, or the message changed. The status is the same. */
-export const HISTORY_EVENTS = [
-  "generation.queued",
-  "generation.running",
-  "generation.updated",
-  "generation.succeeded",
-  "generation.failed",
-] as const;
-export type HistoryEventType = (typeof HISTORY_EVENTS)[number];
-
 /** A change that a poll shows. `sequence`: the version of the generation, 0 for its admission. `record`: the state after it. */
-export type HistoryEvent = { sequence: number; type: HistoryEventType; atMs: number; record: GenerationRecord };
+export type HistoryEvent = { sequence: number; type: GenerationEventType; atMs: number; record: GenerationRecord };
 
 /** What changes for a client while a generation is open. */
 type Shown = Pick<GenerationRecord, "status" | "message" | "attempts">;

@@ -3,7 +3,7 @@
 // An id is the id of the event, if there is one, and the position after it. The position is signed for the account.
 import type { Cursors } from "../domain/cursors.ts";
 
-/** A time, and the row number of the generation that tells equal times apart. */
+/** A time, and the row number of the generation, which orders equal times. */
 export type Start = { atMs: number; seq: number };
 /**
  * What a client has: everything up to a transfer of the account, and the starts of generations up to a time. `transferNo`: the

@@ -18,7 +18,7 @@ import {
   UsageObject,
 } from "../schema.ts";
 import { EXTENSION, HEADERS, plain, schemaRef } from "./components.ts";
-import { EVENT_PARAMETERS, EVENT_SCHEMAS } from "./event-paths.ts";
+import { EVENT_PARAMETERS, EVENT_SCHEMAS, WEBHOOKS } from "./event-paths.ts";
 import { CommonInput, ExtendedInput } from "./input-schema.ts";
 import { openApiPaths } from "./paths.ts";
 import { webhookParameters, webhookSchemas } from "./webhook-paths.ts";
@@ -194,6 +194,7 @@ export const openApiDocument = (): JsonObject => ({
     { name: "cors", description: "CORS preflight requests." },
   ],
   paths: openApiPaths(),
+  webhooks: WEBHOOKS,
   components: {
     securitySchemes: {
       apiKey: { type: "http", scheme: "bearer", description: "An API key, `gr_live_…` or `gr_test_…`. Use it on servers only." },

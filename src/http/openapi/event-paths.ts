@@ -1,7 +1,6 @@
 // OpenAPI paths of the event streams: the events of one generation, and the events of an account.
 import type { JsonObject } from "../../domain/types.ts";
-import { WEBHOOK_EVENTS } from "../../domain/webhooks.ts";
-import { HISTORY_EVENTS } from "../../event-streams/history.ts";
+import { GENERATION_EVENTS, WEBHOOK_EVENTS } from "../../domain/webhooks.ts";
 import { EXTENSION, headers, type No, noes, schemaRef } from "./components.ts";
 import { KEYED, keyed, withRequestId } from "./operations.ts";
 
@@ -46,7 +45,10 @@ export const EVENT_PATHS: JsonObject = {
       ...EXTENSION,
       parameters: withRequestId("Id", "LastEventId"),
       responses: {
-        "200": stream(`The events, of the types ${HISTORY_EVENTS.map((type) => `\`${type}\``).join(", ")}.`, GENERATION_STREAM),
+        "200": stream(
+          `The events, of the types ${GENERATION_EVENTS.map((type) => `\`${type}\``).join(", ")}.`,
+          GENERATION_STREAM,
+        ),
         "204": {
           description: "No event follows: `Last-Event-ID` is the end of the generation. A browser stops connecting.",
           headers: headers("Cache-Control"),
@@ -123,5 +125,36 @@ export const EVENT_SCHEMAS: JsonObject = {
       ),
       eventSchema(["purchase.completed"], schemaRef("Purchase")),
     ],
+  },
+};
+
+const signatureHeader = (name: string, description: string): JsonObject => ({
+  ...{ name, in: "header", required: true, description, schema: { type: "string" } },
+});
+
+/** The request that an endpoint of the account receives. */
+export const WEBHOOKS: JsonObject = {
+  event: {
+    post: {
+      operationId: "receiveWebhook",
+      summary: "An event of the account",
+      description: "Signed as Standard Webhooks defines. Events repeat their `webhook-id`.",
+      tags: ["webhooks"],
+      security: [],
+      ...EXTENSION,
+      parameters: [
+        signatureHeader("webhook-id", "The id of the event, the same for every try."),
+        signatureHeader("webhook-timestamp", "The time of the try in seconds since 1970."),
+        signatureHeader(
+          "webhook-signature",
+          "`v1,` and the signature; during a rotation one for each secret, separated by spaces.",
+        ),
+      ],
+      requestBody: { required: true, content: { "application/json": { schema: schemaRef("WebhookEvent") } } },
+      responses: {
+        "2XX": { description: "The event is delivered." },
+        "4XX": { description: "The event is delivered again later; 410 disables the endpoint." },
+      },
+    },
   },
 };
