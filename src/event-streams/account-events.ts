@@ -97,6 +97,7 @@ class AccountEvents {
   private readonly deps: AccountEventsDeps;
   private readonly account: Account;
   private readonly types: ReadonlySet<WebhookEvent>;
+  private readonly wantsGenerations: boolean;
   /** Everything up to here was sent before this stream, or is not wanted. */
   private readonly from: Start;
   private position: Position;
@@ -116,6 +117,7 @@ class AccountEvents {
     this.deps = deps;
     this.account = account;
     this.types = types;
+    this.wantsGenerations = [...types].some((type) => type !== "purchase.completed");
     this.from = from;
     this.position = position;
     this.known = new Set(known);
@@ -207,7 +209,7 @@ class AccountEvents {
     for (const { seq, chainSeq, kind, generationId } of entries) {
       const purchaseId = purchases.get(seq);
       if (purchaseId !== undefined) ends.push(...(await this.purchaseEvent(purchaseId, chainSeq)));
-      if (generationId === null || (kind !== "capture" && kind !== "release")) continue;
+      if (generationId === null || !this.wantsGenerations || (kind !== "capture" && kind !== "release")) continue;
       const { start, end } = await this.endOf(generationId, kind);
       if (start) starts.push(this.startOf(start));
       if (!end) continue;
