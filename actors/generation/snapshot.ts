@@ -154,7 +154,7 @@ export const isStaleDeadline = (snapshot: GenerationSnapshot, event: GenerationE
 };
 
 /** The customer message of a state (§2.1), set only while a result is confirmed. */
-export const messageOf = (leaf: Leaf): string | null => {
+export const messageOf = (leaf: Leaf | string): string | null => {
   if (leaf.startsWith("running.confirming")) return CONFIRMING_MESSAGE;
   return leaf === "running.parked" ? PARKED_MESSAGE : null;
 };

@@ -3,6 +3,7 @@
 // The documentation is served by the service at /docs.
 import type { components } from "./api.ts";
 import { type Generation, GenerationFailed, GenrouterError, StillRunning } from "./errors.ts";
+import { createEvents, type Events } from "./events.ts";
 import type { OpenFile, SavedFile } from "./files.ts";
 import { createReading, type Quote, type Reading } from "./reading.ts";
 import { asJson, type CallOptions, type ClientEnvironment, sendRequest, sleep } from "./request.ts";
@@ -19,6 +20,7 @@ import {
 } from "./uploads.ts";
 
 export { type ErrorCode, type Generation, GenerationFailed, GenrouterError, StillRunning } from "./errors.ts";
+export type { AccountEvent, EventsOptions, GenerationEvent, ListenOptions, WebhookEvent } from "./events.ts";
 export type { SavedFile } from "./files.ts";
 export type { Balance, GenerationFilter, LedgerEntry, LedgerFilter, Quote, Usage, UsageQuery } from "./reading.ts";
 export type { CallOptions, ClientEnvironment } from "./request.ts";
@@ -65,7 +67,8 @@ export type SaveOptions = CallOptions & {
   onBytes?: ((n: number, bytes: number) => void) | undefined;
 };
 
-export type Client = Reading & {
+type Reads = Reading & Events;
+export type Client = Reads & {
   /** Returns the price, the hold and the expected time of an order, which is not submitted. */
   quote(order: Order, options?: CallOptions): Promise<Quote>;
   /** Submits a generation and returns it as accepted. Retries use the same idempotency key. */
@@ -220,6 +223,7 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
 
   return {
     ...createReading(world, base, bearer),
+    ...createEvents(world, base, bearer),
     quote,
     submit,
     poll,

@@ -7,6 +7,7 @@ import { createConsole } from "../console/console.ts";
 import type { GenerationService } from "../console/generations-api.ts";
 import { createSessions, type Sessions } from "../console/sessions.ts";
 import type { JsonObject } from "../domain/types.ts";
+import { createEventStreams } from "../event-streams/event-streams.ts";
 import { serveThrough } from "../files/proxy-download.ts";
 import { createCommitListeners } from "../generations/commit-listeners.ts";
 import { createListGenerations } from "../generations/list.ts";
@@ -26,7 +27,7 @@ import type { ProviderComponents } from "./provider-components.ts";
 import type { ServiceAddress } from "./service-address.ts";
 import type { Components, ComponentsDeps } from "./service-types.ts";
 import { createUploads, type InputFiles } from "./upload-components.ts";
-import { createWebhookComponent, type WebhookComponents } from "./webhook-component.ts";
+import { createResourceOf, createWebhookComponent, type WebhookComponents } from "./webhook-component.ts";
 
 export type HttpComponents = Pick<
   Components,
@@ -169,6 +170,16 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, served: ServedPart
       watch: parts.listenToCommits(),
       reads: { generationById: engine.records.find, endedAmong: store.endedAmong },
       clock,
+      closing,
+      isShared: store.node !== null,
+    }),
+    eventStreams: createEventStreams({
+      watch: parts.listenToCommits(),
+      reads: store,
+      resourceOf: createResourceOf(parts.links),
+      cursors: parts.cursors,
+      clock,
+      soon: setImmediate,
       closing,
       isShared: store.node !== null,
     }),

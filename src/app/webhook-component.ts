@@ -1,4 +1,5 @@
 // Webhooks: endpoints of accounts, and the delivery of events after their commit.
+import type { GenerationRecord } from "../domain/types.ts";
 import { extensionOf } from "../files/serve.ts";
 import { resourceJson } from "../http/resource.ts";
 import { createWebhookDelivery, type WebhookDelivery } from "../webhooks/delivery.ts";
@@ -17,6 +18,12 @@ type WebhookParts = Pick<EngineComponent, "engine"> &
     mode: "test" | "live";
   };
 
+/** Creates the JSON of a generation for an event, as a poll shows it. */
+export const createResourceOf =
+  (links: LinkComponents["links"]) =>
+  (record: GenerationRecord): string =>
+    resourceJson(record, (id, n, mime) => links.sign(id, n, extensionOf(mime)));
+
 /** Maximum time of a try in milliseconds. */
 const TRY_MS = 10_000;
 
@@ -32,7 +39,7 @@ export const createWebhookComponent = (
   const webhooks = createWebhookDelivery({
     ...{ clock, log, reads: store, post, targets, node: store.node },
     recordOf: async (seq) => engine.records.newest(seq) ?? (await store.generationBySeq(seq)),
-    resourceOf: (record) => resourceJson(record, (id, n, mime) => links.sign(id, n, extensionOf(mime))),
+    resourceOf: createResourceOf(links),
     timeoutMs: deps.webhooks?.timeoutMs ?? TRY_MS,
     ...(deps.webhooks?.fetch ? { fetch: deps.webhooks.fetch } : {}),
   });

@@ -18,6 +18,7 @@ import { addInspector } from "./commands/inspector.ts";
 import { addInstall } from "./commands/install.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addLicenses } from "./commands/licenses.ts";
+import { addListen } from "./commands/listen.ts";
 import { addMigrateStore } from "./commands/migrate-store.ts";
 import { addModels } from "./commands/models.ts";
 import { addNodes } from "./commands/nodes.ts";
@@ -55,6 +56,7 @@ const ADDITIONS = [
   addGenerate,
   addResults,
   addFiles,
+  addListen,
   addTrace,
   addGenerations,
   addMachine,

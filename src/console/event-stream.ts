@@ -4,6 +4,8 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Mutation, MutationResult } from "../domain/mutations.ts";
 import type { GenerationRecord } from "../domain/types.ts";
+import { createPlaces } from "../event-streams/places.ts";
+import { EVENT_STREAM_HEADERS, EventStream, sseEvent, type Taken } from "../event-streams/stream.ts";
 import type { CommitListener } from "../generations/post-commit.ts";
 import type { AccountRow, StoreReads } from "../store/store.ts";
 import type { BalanceUpdate, GenerationUpdate, PurchaseUpdate } from "./generations-dto.ts";
@@ -32,13 +34,6 @@ export type Listening = {
   isStillIn: () => Promise<boolean>;
 };
 
-export const EVENT_STREAM_HEADERS = {
-  "content-type": "text/event-stream",
-  "cache-control": "no-store",
-  "x-accel-buffering": "no",
-};
-const PING_MS = 15_000;
-const RECONNECT_MS = 1000;
 /** Each page has one stream. A user who opens more pages gets an error that requests closing some. */
 const MAX_OF_A_USER = 30;
 const MAX_STREAMS = 1000;
@@ -46,7 +41,7 @@ const FULL_RETRY_S = 5;
 /** Pending generation updates of a client that does not read. Beyond this number the client must reload everything. */
 const MAX_WAITING = 500;
 
-const message = (event: string, data: object): string => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+const message = (type: string, data: object): string => sseEvent({ type, data: JSON.stringify(data) });
 
 const updateOf = (record: GenerationRecord): GenerationUpdate => {
   const { id, model, status, attempts, costCredits, completedAtMs } = record;
@@ -60,26 +55,20 @@ const balanceOf = ({ id, availableCredits, heldCredits, owedCredits, paused }: A
 
 /** The stream of one client. Only the last update of each generation is queued. */
 class Listener {
-  readonly userId: string;
+  readonly stream: EventStream;
   readonly account: AccountListener | null;
   private readonly balances: readonly AccountListener[];
   private readonly deps: EventStreamDeps;
   private readonly waiting = new Map<string, string>();
-  private controller: ReadableStreamDefaultController<Uint8Array> | null = null;
-  private isDue = false;
   /** Accounts whose balance has changed since it was sent. */
   private readonly moved = new Set<string>();
 
-  constructor(deps: EventStreamDeps, { account, own, userId }: Pick<Listening, "account" | "own" | "userId">) {
+  /** @param onEnd called when the stream has ended */
+  constructor(deps: EventStreamDeps, { account, own, isStillIn }: Listening, signal: AbortSignal, onEnd: () => void) {
     this.deps = deps;
-    this.userId = userId;
     this.account = account;
     this.balances = [...(account ? [account] : []), ...(own && own.id !== account?.id ? [own] : [])];
-  }
-
-  begin(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    this.controller = controller;
-    controller.enqueue(encoder.encode(`retry: ${RECONNECT_MS}\n\n`));
+    this.stream = new EventStream(deps, { take: () => this.take(), isAllowed: isStillIn, onEnd }, signal);
   }
 
   onChange({ of, record, purchase, moves }: Change): void {
@@ -96,7 +85,7 @@ class Listener {
     }
     if (isMeant && purchase) this.waiting.set(purchase.id, message("purchase", purchase));
     if (moves) for (const one of this.balances) if (isOf(one)) this.moved.add(one.id);
-    if (this.waiting.size > 0 || this.moved.size > 0) this.due();
+    if (this.waiting.size > 0 || this.moved.size > 0) this.stream.changed();
   }
 
   /** True if changes of the account are sent on this stream. */
@@ -107,49 +96,21 @@ class Listener {
   /** Marks the balances of this stream as possibly changed. */
   refresh(): void {
     for (const { id } of this.balances) this.moved.add(id);
-    if (this.moved.size > 0) this.due();
+    if (this.moved.size > 0) this.stream.changed();
   }
 
-  ping(): void {
-    if (this.waiting.size === 0) this.send(": \n\n");
-  }
-
-  end(): void {
-    try {
-      this.controller?.close();
-    } catch {
-      // The client has already closed the stream.
-    }
-    this.controller = null;
-  }
-
-  /** Schedules one flush, so that the changes of one commit are sent together. */
-  due(): void {
-    if (this.isDue) return;
-    this.isDue = true;
-    this.deps.soon(() => void this.flush());
-  }
-
-  private async flush(): Promise<void> {
+  private async take(): Promise<Taken> {
     // An account whose balance changes during the read is read again.
     for (const accountId of this.moved) {
       this.moved.delete(accountId);
       const account = await this.deps.reads.account(accountId).catch(() => undefined);
       if (account) this.waiting.set(accountId, message("balance", balanceOf(account)));
     }
-    this.isDue = false;
-    // If the client does not read, `pull` flushes again as soon as it does.
-    if (this.waiting.size === 0 || (this.controller?.desiredSize ?? 0) <= 0) return;
     const text = [...this.waiting.values()].join("");
     this.waiting.clear();
-    this.send(text);
-  }
-
-  private send(text: string): void {
-    if (this.controller !== null && (this.controller.desiredSize ?? 0) > 0) this.controller.enqueue(encoder.encode(text));
+    return { text };
   }
 }
-const encoder = new TextEncoder();
 
 /** `of`: the account, by row or id. `moves`: its balance or its pause has changed. */
 type Change = { of: number | string; record?: GenerationRecord; purchase?: PurchaseUpdate; moves: boolean };
@@ -172,7 +133,7 @@ const changeOf = (mutation: Mutation, outcome: MutationResult): Change | undefin
 
 export const createEventStream = (deps: EventStreamDeps) => {
   const listeners = new Set<Listener>();
-  const ofUser = new Map<string, number>();
+  const places = createPlaces<string>({ ofOwner: MAX_OF_A_USER, inAll: MAX_STREAMS });
   const report = (change: Change) => {
     for (const listener of listeners) listener.onChange(change);
   };
@@ -197,69 +158,44 @@ export const createEventStream = (deps: EventStreamDeps) => {
           wants: (accountSeq) => [...listeners].some((listener) => listener.isAbout(accountSeq)),
           accounts: () => new Set([...listeners].map(({ account }) => account?.id ?? null)),
         });
-  const left = (listener: Listener) => {
-    if (!listeners.delete(listener)) return;
-    const others = (ofUser.get(listener.userId) ?? 1) - 1;
-    if (others > 0) ofUser.set(listener.userId, others);
-    else ofUser.delete(listener.userId);
-    // Without streams, commits are not observed.
-    if (listeners.size === 0) {
-      deps.watch.committed = null;
-      elsewhere?.end();
-    }
-    listener.end();
-  };
   deps.closing.addEventListener("abort", () => {
-    for (const listener of [...listeners]) left(listener);
+    for (const { stream } of [...listeners]) stream.end();
   });
 
   /** @throws ConsoleRefused `throttled` */
   const takePlace = (userId: string): void => {
-    const taken = ofUser.get(userId) ?? 0;
-    if (taken >= MAX_OF_A_USER)
+    const full = places.take(userId);
+    if (full === "owner")
       throw new ConsoleRefused("throttled", "Too many pages of yours are open at once; close some of them.", FULL_RETRY_S);
-    if (listeners.size >= MAX_STREAMS)
+    if (full === "all")
       throw new ConsoleRefused("throttled", "Too many pages are open at this moment; try again in a while.", FULL_RETRY_S);
-    ofUser.set(userId, taken + 1);
+  };
+  const open = (listening: Listening, signal: AbortSignal): Listener => {
+    const listener = new Listener(deps, listening, signal, () => {
+      listeners.delete(listener);
+      places.release(listening.userId);
+      // Without streams, commits are not observed.
+      if (listeners.size > 0) return;
+      deps.watch.committed = null;
+      elsewhere?.end();
+    });
+    listeners.add(listener);
+    deps.watch.committed = look;
+    return listener;
   };
 
   /** @throws ConsoleRefused `throttled` if too many streams are open */
-  return async (request: Request, { isStillIn, ...whose }: Listening): Promise<Response> => {
-    takePlace(whose.userId);
+  return async (request: Request, listening: Listening): Promise<Response> => {
+    takePlace(listening.userId);
     // The page loads everything once it is connected, so all later changes must be sent.
-    await elsewhere?.begin(whose.account?.id ?? null);
-    const listener = new Listener(deps, whose);
-    let takeBack: () => void = () => undefined;
-    const leave = () => {
-      takeBack();
-      left(listener);
-    };
-    const arm = () => {
-      takeBack = deps.clock.after(PING_MS, () => {
-        isStillIn().then(
-          (isIn) => {
-            if (!isIn || !listeners.has(listener)) return leave();
-            listener.ping();
-            arm();
-          },
-          () => leave(),
-        );
-      });
-    };
-    const body = new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        listeners.add(listener);
-        deps.watch.committed = look;
-        // The last other stream may have closed in the meantime and ended the subscription.
-        void elsewhere?.begin(whose.account?.id ?? null);
-        listener.begin(controller);
-        arm();
-        if (deps.closing.aborted || request.signal.aborted) leave();
-      },
-      pull: () => listener.due(),
-      cancel: leave,
+    await elsewhere?.begin(listening.account?.id ?? null).catch((fault: unknown) => {
+      places.release(listening.userId);
+      throw fault;
     });
-    request.signal.addEventListener("abort", leave);
-    return new Response(body, { headers: EVENT_STREAM_HEADERS });
+    const { stream } = open(listening, request.signal);
+    // The last other stream may have closed in the meantime and ended the subscription.
+    void elsewhere?.begin(listening.account?.id ?? null);
+    if (deps.closing.aborted) stream.end();
+    return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
   };
 };

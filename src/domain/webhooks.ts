@@ -1,10 +1,29 @@
 // Webhook events, deliveries and their mutations.
+import type { Credits, JsonObject } from "./types.ts";
 
 /** Event types that an endpoint can subscribe to. */
 export const WEBHOOK_EVENTS = ["generation.running", "generation.succeeded", "generation.failed", "purchase.completed"] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 /** `webhook.test`: sent on request of the account, to one endpoint. */
 export type DeliveryType = WebhookEvent | "webhook.test";
+
+/**
+ * Event types of the stream of one generation. `generation.updated`: another attempt began, or the message changed, and the status
+ * is the same.
+ */
+export const GENERATION_EVENTS = [
+  "generation.queued",
+  "generation.running",
+  "generation.updated",
+  "generation.succeeded",
+  "generation.failed",
+] as const;
+export type GenerationEventType = (typeof GENERATION_EVENTS)[number];
+
+/** The data of `purchase.completed`. */
+export const purchaseData = ({ id, credits, paidAtMs }: { id: string; credits: Credits; paidAtMs: number }): JsonObject => ({
+  ...{ id, object: "purchase", amount_usd: credits / 100, paid_at: new Date(paidAtMs).toISOString() },
+});
 
 /** Whether an endpoint receives an event. @param events stored types, separated by spaces; `*` for all */
 export const isSubscribed = (events: string, type: DeliveryType): boolean => events === "*" || events.split(" ").includes(type);

@@ -1,6 +1,7 @@
 // The table of all API endpoints: paths, methods and handlers.
 import type { Settings } from "../config/schema.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { EventStreams } from "../event-streams/event-streams.ts";
 import type { Copies } from "../files/input-copies.ts";
 import type { Files } from "../files/port.ts";
 import { extensionOf } from "../files/serve.ts";
@@ -20,6 +21,7 @@ import type { AuthenticatedHandler, KeyGuard } from "./auth.ts";
 import { type BalanceReads, balance } from "./endpoints/balance.ts";
 import { cancellation } from "./endpoints/cancel.ts";
 import { content, storedResultsOf } from "./endpoints/content.ts";
+import { accountEvents, generationEvents } from "./endpoints/events.ts";
 import { filePreflight, linkedFile } from "./endpoints/file-links.ts";
 import { createFile, deleteFile, fileContent, listFiles, readFile } from "./endpoints/files.ts";
 import { generationList } from "./endpoints/generation-list.ts";
@@ -72,6 +74,7 @@ export type HttpDeps = {
   quote: Quote;
   list: ListGenerations;
   waitForEnd: WaitForEnd;
+  eventStreams: EventStreams;
   models: Models;
   inputSchemaOf: InputSchemaOf;
   files: Files;
@@ -127,6 +130,7 @@ export const routesOf = (deps: HttpDeps, guard: KeyGuard, connections: Connectio
   const { peerOf, keepOpen, disableTimeout } = connections;
   const uploaded = { uploads: deps.uploads, storage: deps.uploadedFiles, links, log };
   const waiting = { waitForEnd: deps.waitForEnd, keepOpen };
+  const events = { reads, eventStreams: deps.eventStreams, disableTimeout };
   const linkTo: LinkTo = (id, n, mime) => links.sign(id, n, extensionOf(mime));
   const results = storedResultsOf(files, deps, deps.settings.limits.file_retention_s);
   const allModels = modelList(deps.models);
@@ -153,6 +157,8 @@ export const routesOf = (deps: HttpDeps, guard: KeyGuard, connections: Connectio
       },
     },
     { path: "/v1/generations/:id/cancel", answers: { POST: guard.keyed("generate", cancellation(deps.cancel, linkTo)) } },
+    { path: "/v1/generations/:id/events", answers: { GET: guard.keyed("read", generationEvents(events)) } },
+    { path: "/v1/events", answers: { GET: guard.keyed("read", accountEvents(events)) } },
     { path: "/v1/generations/:id/content", answers: { GET: guard.keyed("read", content(reads, results)) } },
     { path: "/v1/generations/:id/content/:n", answers: { GET: guard.keyed("read", content(reads, results)) } },
     {

@@ -285,6 +285,8 @@ export interface StoreReads extends FileReads, PurchaseReads, UploadReads, UserR
   generationsStep(query: GenerationsQuery): Promise<GenerationsStep>;
   /** Row numbers of those of some generations that have ended. */
   endedAmong(seqs: readonly number[]): Promise<number[]>;
+  /** The versions of some generations: the number of their stored events, by row number. */
+  versionsAmong(seqs: readonly number[]): Promise<Map<number, number>>;
   /** A generation by id for any account; for the operator. */
   findGeneration(
     id: string,

@@ -5,10 +5,13 @@ import { isSubscribed, type PendingDelivery } from "../domain/webhooks.ts";
 /** Length of the prefix of an id, such as `gen_`. */
 const PREFIX_CHARS = 4;
 
+/** The id of an event about an object, such as a generation or a purchase. */
+export const eventIdOf = (objectId: string, sequence: number): string => `evt_${objectId.slice(PREFIX_CHARS)}_${sequence}`;
+
 /** The same for every try and every endpoint of an event, so that a receiver recognizes repeats. */
 export const eventId = ({ sequence, seq, data }: PendingDelivery, record: GenerationRecord | undefined): string => {
   const id = record?.id ?? (JSON.parse(data ?? "{}") as { id?: string }).id;
-  return id === undefined ? `evt_test_${seq}` : `evt_${id.slice(PREFIX_CHARS)}_${sequence}`;
+  return id === undefined ? `evt_test_${seq}` : eventIdOf(id, sequence);
 };
 
 /** Whether a `running` event is outdated, because its receiver also gets the event of the end. @param events of its endpoint */
@@ -24,5 +27,7 @@ export const recordAt = ({ type }: PendingDelivery, record: GenerationRecord): G
     : { ...record, status: "running", message: null, costCredits: null, error: null, output: null, completedAtMs: null };
 
 /** @param data JSON of the event's object */
-export const bodyOf = ({ type, createdAtMs, sequence }: PendingDelivery, data: string): string =>
-  `{"type":"${type}","timestamp":"${new Date(createdAtMs).toISOString()}","sequence":${sequence},"data":${data}}`;
+export const bodyOf = (
+  { type, createdAtMs, sequence }: Pick<PendingDelivery, "type" | "createdAtMs" | "sequence">,
+  data: string,
+): string => `{"type":"${type}","timestamp":"${new Date(createdAtMs).toISOString()}","sequence":${sequence},"data":${data}}`;

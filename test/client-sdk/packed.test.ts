@@ -51,7 +51,19 @@ test("the committed types match openapi.json (UPDATE=1 rewrites them)", async ()
 test("the package contains its modules, their types, a README and a licence, and has no dependencies", () => {
   const files = [...new Bun.Glob("**/*").scanSync(installed)].sort();
   const modules = [
-    ...["api", "client", "destinations", "errors", "extensions", "files", "part-files", "reading", "request", "uploads"],
+    ...[
+      "api",
+      "client",
+      "destinations",
+      "errors",
+      "events",
+      "extensions",
+      "files",
+      "part-files",
+      "reading",
+      "request",
+      "uploads",
+    ],
   ].flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
   expect(files).toEqual(["LICENSE", "README.md", ...modules, "package.json"].sort());
   const about = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));

@@ -9,6 +9,7 @@ import type { Clock } from "../../src/domain/clock.ts";
 import { createCursors } from "../../src/domain/cursors.ts";
 import { generationId, hashApiKey, newApiKey } from "../../src/domain/ids.ts";
 import type { Caller, GenerationRecord } from "../../src/domain/types.ts";
+import type { Prepared } from "../../src/event-streams/event-streams.ts";
 import { createInputCopies } from "../../src/files/input-copies.ts";
 import { createLocalStorage } from "../../src/files/local.ts";
 import type { Files } from "../../src/files/port.ts";
@@ -78,6 +79,9 @@ export type Harness = {
   submit(body: string | Uint8Array | ReadableStream, headers?: Record<string, string>): Promise<Response>;
   [Symbol.asyncDispose](): Promise<void>;
 };
+
+/** A stream that ends after its first line. */
+const ENDED_STREAM: Prepared = { open: () => new Blob(["retry: 1000\n\n"]).stream() };
 
 /** Opens a harness. `env` sets settings as the environment would. */
 export const openHarness = async (env: Record<string, string> = {}): Promise<Harness> => {
@@ -211,6 +215,14 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
       if (after === "unknown") refuse("invalid_request", "after: is not a cursor");
       const own = [...records.values()].filter(({ accountSeq }) => accountSeq === caller.accountSeq).slice(0, limit);
       return { generations: own.map((record) => ({ record, requestedAtMs: null })), next: own.at(-1)?.id ?? null };
+    },
+    eventStreams: {
+      ofGeneration: async (_caller, { completedAtMs }, lastEventId) => {
+        if (lastEventId === "unknown") refuse("invalid_request", "Last-Event-ID: is unknown");
+        return completedAtMs !== null && lastEventId !== null ? null : ENDED_STREAM;
+      },
+      ofAccount: async () => ENDED_STREAM,
+      isOfKey: async () => true,
     },
     waitForEnd: async (record) => ({ record, isHonoured: true }),
     models: () => models,

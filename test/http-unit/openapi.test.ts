@@ -128,6 +128,26 @@ const seeFiles = async (harness: Harness, see: See): Promise<void> => {
   await see(one, `/v1/files/${again.data[0]?.id}`, { method: "DELETE" });
 };
 
+/** Requests the event streams: their beginning, an end, positions and errors. */
+const seeStreams = async (
+  harness: Harness,
+  see: See,
+  [done, queued]: readonly [string, string],
+  others: readonly (string | null)[],
+): Promise<void> => {
+  const stream = "/v1/generations/{id}/events";
+  for (const id of [done, queued, "gen_x"])
+    for (const last of ["", "evt_x_1", "unknown"])
+      await see(stream, `/v1/generations/${id}/events`, { headers: { "last-event-id": last } });
+  await see(stream, `/v1/generations/${queued}/events`, { method: "HEAD" });
+  for (const key of [harness.key, ...others]) {
+    await see(stream, `/v1/generations/${queued}/events`, { key });
+    await see("/v1/events", "/v1/events", { key });
+  }
+  for (const query of ["?types=generation.failed", "?types=generation.lost", "?kind=x"])
+    await see("/v1/events", `/v1/events${query}`);
+};
+
 const seen = async (harness: Harness): Promise<[path: string, method: string, response: Response][]> => {
   const file = { n: 1, sha256: "ab", bytes: 5, mime: "video/mp4" };
   const done = harness.addRecord({
@@ -142,7 +162,7 @@ const seen = async (harness: Harness): Promise<[path: string, method: string, re
   const burst = harness.addCaller({ burstPerS: 1 });
   const list: [string, string, Response][] = [];
   const see = async (path: string, at: string, init: Parameters<Harness["call"]>[1] = {}) => {
-    list.push([path, (init.method ?? "GET").toLowerCase(), await harness.call(at, init)]);
+    list.push([path, (init.method ?? "GET").toLowerCase().replace("head", "get"), await harness.call(at, init)]);
   };
   const link = harness.links.sign(done.id, 1).slice(harness.url.length);
   const gen = "/v1/generations/{id}";
@@ -184,6 +204,7 @@ const seen = async (harness: Harness): Promise<[path: string, method: string, re
     for (const key of [harness.key, limited, null, paused]) await see(path, path, { key });
     await see(path, `${path}?colour=red`);
   }
+  await seeStreams(harness, see, [done.id, queued.id], [limited, null, paused]);
   await see("/v1/ledger", "/v1/ledger", { headers: { accept: "text/csv" } });
   for (const body of ['{"model":"m","input":{}}', '{"model":"unknown","input":{}}', "{"])
     await see("/v1/quotes", "/v1/quotes", { method: "POST", body, key: harness.addCaller({ scope: "read" }) });

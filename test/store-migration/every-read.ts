@@ -90,6 +90,7 @@ const ASKED: Asked = {
   keptFiles: (reads) => reads.keptFiles({ expireAtMs: 0, seq: 0 }, MANY),
   generationsStep: (reads) => reads.generationsStep({ ...ALL, limit: MANY, maxExamined: MANY }),
   endedAmong: (reads, { seqs }) => reads.endedAmong(seqs),
+  versionsAmong: (reads, { seqs }) => reads.versionsAmong(seqs),
   findGeneration: (reads, { ids }) => each(ids, (id) => reads.findGeneration(id)),
   lastSeenMs: (reads) => reads.lastSeenMs(),
   restored: (reads) => reads.restored(),

@@ -15,6 +15,7 @@ export const HEADERS: JsonObject = {
   ),
   "Genrouter-Version": text("Version of the interface.", INTERFACE_VERSION),
   "Cache-Control": text("Caching rules of the response.", "no-store"),
+  "X-Accel-Buffering": text("Proxies pass on each event at once.", "no"),
   "X-Content-Type-Options": text("Always `nosniff`.", "nosniff"),
   "Retry-After": { description: "Seconds to wait before the next request.", schema: { type: "integer", minimum: 0 }, example: 2 },
   Location: text("Address of the generation, or of the file.", "/v1/generations/gen_0a1b2c"),

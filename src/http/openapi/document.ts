@@ -18,6 +18,7 @@ import {
   UsageObject,
 } from "../schema.ts";
 import { EXTENSION, HEADERS, plain, schemaRef } from "./components.ts";
+import { EVENT_PARAMETERS, EVENT_SCHEMAS, WEBHOOKS } from "./event-paths.ts";
 import { CommonInput, ExtendedInput } from "./input-schema.ts";
 import { openApiPaths } from "./paths.ts";
 import { webhookParameters, webhookSchemas } from "./webhook-paths.ts";
@@ -107,6 +108,7 @@ const PARAMETERS: JsonObject = {
     pattern: "^[A-Za-z0-9_-]{1,80}$",
   }),
   ...webhookParameters(),
+  ...EVENT_PARAMETERS,
   Range: header("Range", "One range of bytes.", { type: "string", examples: ["bytes=0-1023"] }),
   IfNoneMatch: header("If-None-Match", "ETags that the caller has stored.", { type: "string" }),
   LinkExpiry: query("exp", "Expiry of the link.", { type: "string" }),
@@ -158,6 +160,7 @@ const schemas = (): JsonObject => {
     LedgerEntry: plain(LedgerEntry),
     LedgerList: listOf(plain(LedgerList), "LedgerEntry"),
     ...webhookSchemas(),
+    ...EVENT_SCHEMAS,
     Health: {
       type: "object",
       properties: {
@@ -191,6 +194,7 @@ export const openApiDocument = (): JsonObject => ({
     { name: "cors", description: "CORS preflight requests." },
   ],
   paths: openApiPaths(),
+  webhooks: WEBHOOKS,
   components: {
     securitySchemes: {
       apiKey: { type: "http", scheme: "bearer", description: "An API key, `gr_live_…` or `gr_test_…`. Use it on servers only." },

@@ -2,6 +2,7 @@
 import { API_ERRORS } from "../../domain/api-errors.ts";
 import type { JsonObject } from "../../domain/types.ts";
 import { EXTENSION, jsonAnswer, noes, schemaRef } from "./components.ts";
+import { EVENT_PATHS } from "./event-paths.ts";
 import { FILE_PATHS } from "./file-paths.ts";
 import { file, READABLE_HEADERS, redirect } from "./file-responses.ts";
 import { KEYED, keyed, OPEN, open, preflight, publicJson, withRequestId } from "./operations.ts";
@@ -187,6 +188,7 @@ export const openApiPaths = (): JsonObject => ({
     options: preflight("listModelsPreflight", "Preflight of the model list"),
   },
   ...READING_PATHS,
+  ...EVENT_PATHS,
   "/models.json": {
     get: {
       operationId: "modelsFile",

@@ -8,6 +8,7 @@ import type {
   PurchaseState,
 } from "../../domain/purchase-mutations.ts";
 import type { Credits } from "../../domain/types.ts";
+import { purchaseData } from "../../domain/webhooks.ts";
 import { auditPurchase } from "./audit-purchases.ts";
 import type { Crediting } from "./balance-adjustments.ts";
 import type { Dialect } from "./dialect.ts";
@@ -109,7 +110,7 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, 
     const paid = yield* answer(bought, true, { ...came, transferredCredits: transferredCredits + came.transferredCredits });
     const deliveries = yield* addEvent({
       ...{ accountSeq: bought.account_seq, type: "purchase.completed", sequence: 1, atMs },
-      data: { id: bought.id, object: "purchase", amount_usd: bought.credits / 100, paid_at: new Date(atMs).toISOString() },
+      data: purchaseData({ id: bought.id, credits: bought.credits, paidAtMs: atMs }),
     });
     return deliveries.length === 0 || paid.kind === "refused" ? paid : { ...paid, deliveries };
   };

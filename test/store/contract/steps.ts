@@ -90,6 +90,21 @@ export const stepPromises = (stage: Stage): void => {
     expect(await balance()).toEqual([925, 0, 75, 0]);
   });
 
+  test("reads the versions of some generations: 0 for one without a step, and none is lost by its end", async () => {
+    const { store, account } = stage;
+    const [ended, queued] = [await admit(store, account), await admit(store, account)];
+    await store.commit([startedMutation(ended), capturedMutation(ended.seq, 2, 1, 75)]);
+    const versions = await store.versionsAmong([queued.seq, ended.seq, 12345]);
+    expect([...versions].sort()).toEqual(
+      [
+        [queued.seq, 0],
+        [ended.seq, 2],
+        [12345, 0],
+      ].sort() as never,
+    );
+    expect(await store.versionsAmong([])).toEqual(new Map());
+  });
+
   test("applies the first of two ending steps in one batch", async () => {
     const { store, account, balance } = stage;
     const mutation = await admit(store, account);

@@ -15,6 +15,7 @@ type Reads = Pick<
   | "generationByKey"
   | "generationBySeq"
   | "endedAmong"
+  | "versionsAmong"
   | "findGeneration"
   | "inputOf"
   | "orderedOf"
@@ -39,11 +40,16 @@ const endedIn = ({ items, json }: Dialect): string =>
   `SELECT seq FROM generation WHERE completed_at_ms IS NOT NULL
    AND seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")})`;
 
+const versionsIn = ({ items, json }: Dialect): string =>
+  `SELECT CAST(j.value AS bigint) AS seq,
+     (SELECT coalesce(max(e.version), 0) FROM generation_event e WHERE e.generation_seq = CAST(j.value AS bigint)) AS version
+   FROM ${items(json("CAST(?1 AS text)"), "j")}`;
+
 const KEPT = `SELECT seq, id, output FROM generation
   WHERE seq > ?1 AND files_expire_at_ms > ?2 AND files_expired_at_ms IS NULL ORDER BY seq LIMIT ?3`;
 
 export const generationReads = (query: Query, dialect: Dialect): Reads => {
-  const [expired, ended] = [expiredBy(dialect), endedIn(dialect)];
+  const [expired, ended, versions] = [expiredBy(dialect), endedIn(dialect), versionsIn(dialect)];
   const bySeq = async (seq: number): Promise<RecordRow | undefined> => (await query<RecordRow>(BY_SEQ, seq))[0];
 
   return {
@@ -87,6 +93,11 @@ export const generationReads = (query: Query, dialect: Dialect): Reads => {
     endedAmong: async (seqs) => {
       if (seqs.length === 0) return [];
       return (await query<{ seq: number }>(ended, JSON.stringify(seqs))).map(({ seq }) => seq);
+    },
+    versionsAmong: async (seqs) => {
+      if (seqs.length === 0) return new Map();
+      const rows = await query<{ seq: number; version: number }>(versions, JSON.stringify(seqs));
+      return new Map(rows.map(({ seq, version }) => [seq, version]));
     },
     keptOutputs: async (afterSeq, untilMs, limit) => {
       const rows = await query<{ seq: number; id: string; output: string }>(KEPT, afterSeq, untilMs, limit);
