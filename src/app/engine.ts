@@ -17,6 +17,7 @@ import { createAttemptEvents } from "../telemetry/attempt-events.ts";
 import { createAdmissionGate, createServicePhases, type ServicePhases } from "./admission-gate.ts";
 import { createConnection } from "./connection.ts";
 import { createEngineGenerations, type EngineGenerations } from "./engine-generations.ts";
+import { createCannotGive } from "../inputs/cannot-give.ts";
 import { createEngineLedger } from "./engine-ledger.ts";
 import { createEngineRoutes, createRouteChanges, readDeliveries } from "./engine-routes.ts";
 import type { Engine, EngineDeps } from "./engine-types.ts";
@@ -41,10 +42,9 @@ type AdmissionParts = { phases: ServicePhases; ledger: Ledger; post: Ledger["pos
 const createAdmission = (deps: EngineDeps, parts: AdmissionParts): Pick<Engine, "admission" | "submit" | "quote" | "preview"> => {
   const { limits, log, inputs, media } = deps;
   const { catalogue, state: routeState, expectedMs } = parts.routes;
-  const canGive = (provider: string, bytes: number | undefined, isStored: boolean) =>
-    (inputs.isTrusting && !isStored) || inputs.giving.formFor(provider, bytes, isStored) !== null;
+  const cannotGive = createCannotGive(inputs.giving, inputs.isTrusting);
   const { ownFiles } = inputs;
-  const planning = { catalogue, routeState, expectedMs, canGive, allowsHost: deps.allowsHost, ownFiles };
+  const planning = { catalogue, routeState, expectedMs, cannotGive, allowsHost: deps.allowsHost, ownFiles };
   const admission = createAdmissionGate({
     phase: parts.phases.current,
     load: parts.ledger.load,

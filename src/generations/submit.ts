@@ -12,7 +12,7 @@ import type { Caller, Credits, GenerationRecord, JsonObject, Labels, Measured, M
 import type { OpenStored } from "../media/port.ts";
 import type { CheckedInput } from "../quote/check-input.ts";
 import { leastMeasured, leastReserve } from "../quote/minimum-price.ts";
-import type { Plan, RouteState, SkippedRoute } from "../quote/plan.ts";
+import type { CannotGive, Plan, RouteState, SkippedRoute } from "../quote/plan.ts";
 import { createPlanner } from "../quote/planner.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { OwnFile, OwnFiles } from "../uploads/own-files.ts";
@@ -65,8 +65,8 @@ export type SubmitDeps = {
   measure: (links: readonly MediaLink[], account: string, stored?: ReadonlyMap<string, OpenStored>) => Promise<Measured[]>;
   /** Stored files of this service that an input names, and their retention after the last use, ms. */
   ownFiles: OwnFiles & { open: (file: OwnFile["file"]) => OpenStored; keepMs: number };
-  /** Whether a provider can receive a pinned input, or a stored file, of this size (undefined: unknown size). */
-  canGive?: (providerId: string, bytes: number | undefined, isStored: boolean) => boolean;
+  /** The file of an input that a provider cannot receive, if any. */
+  cannotGive?: CannotGive;
   /** `isTrusting`: providers open links whose length is billed themselves. `mostBytes`: maximum size of a pinned input. */
   pins: { isTrusting: boolean; mostBytes: number };
   limits: { inProgress: number; noWaitMs: number };

@@ -163,14 +163,16 @@ export const replicate: Adapter = {
   resultTtlMs: KEPT_MS,
 
   auth: (secret) => ({ authorization: `Bearer ${secret}` }),
-  upload: {
-    ...{ as: "upload", mostBytes: MAX_UPLOAD_BYTES },
-    request: ({ file, mime, name }, baseUrl) => ({
-      ...{ method: "POST", url: `${baseUrl}/files`, headers: {}, form: {} },
-      file: { field: "content", name, mime, bytes: file },
-    }),
-    read: (r) => (stored.Check(r.json) ? { url: r.json.urls.get } : undefined),
-  },
+  uploads: [
+    {
+      ...{ as: "upload", mostBytes: MAX_UPLOAD_BYTES },
+      request: ({ file, mime, name }, baseUrl) => ({
+        ...{ method: "POST", url: `${baseUrl}/files`, headers: {}, form: {} },
+        file: { field: "content", name, mime, bytes: file },
+      }),
+      read: (r) => (stored.Check(r.json) ? { value: r.json.urls.get } : undefined),
+    },
+  ],
 
   submit(c) {
     const { model, version } = partsOf(c);
