@@ -152,7 +152,12 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
       const sent = { file: bytes, mime, name: fileNameOf(`${ref}-${file.n}`, mime), ref };
       const done = await providers.upload(provider, form, sent, task.signal);
       if ("value" in done || round >= UPLOAD_TRIES || !mayRepeat(done) || task.signal.aborted) return done;
-      deps.log("unrecognized provider response", { ...namesOf(attempt), route_id: routeId, provider, detail: done.failure.detail });
+      deps.log("unrecognized provider response", {
+        ...namesOf(attempt),
+        route_id: routeId,
+        provider,
+        detail: done.failure.detail,
+      });
       await task.pause(AGAIN_MS / deps.pace);
       if (task.signal.aborted) return done;
     }
@@ -167,8 +172,7 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
   const signed = async ({ attempt: { seq, ref, route } }: Work) => {
     const planned = (await reads.planOf(seq))?.plan.find(({ routeId }) => routeId === route.routeId);
     const base = giving.linkBase(route.provider);
-    return ({ n, linkMime }: GivenFile) =>
-      deps.signInput(base, ref, n, clock.nowMs() + (planned?.timeoutMs ?? 0), linkMime);
+    return ({ n, linkMime }: GivenFile) => deps.signInput(base, ref, n, clock.nowMs() + (planned?.timeoutMs ?? 0), linkMime);
   };
 
   /** Uploads the files that the provider receives in its storage; null after it reported a failure. */

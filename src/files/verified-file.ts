@@ -21,7 +21,8 @@ export const verifiedFile = (file: FileBytes, sha256: string): FileBytes => ({
       if (held) yield held;
       held = piece;
     }
-    if (bytes !== file.size || hash.digest("hex") !== sha256) throw new StorageUnavailable("a stored file is not the recorded one");
+    if (bytes !== file.size || hash.digest("hex") !== sha256)
+      throw new StorageUnavailable("a stored file is not the recorded one");
     if (held) yield held;
   },
 });

@@ -21,8 +21,7 @@ export type InlineText = "data_uri" | "base64" | "part";
 export type Placeholder = { n: number; sha256: string; text: InlineText; mime: string };
 
 /** The placeholder for a file in a stored request: the identity of the file, and its encoding. */
-export const placeholderOf = ({ n, sha256, text, mime }: Placeholder): string =>
-  `genrouter-input:${n}:${sha256}:${text}:${mime}`;
+export const placeholderOf = ({ n, sha256, text, mime }: Placeholder): string => `genrouter-input:${n}:${sha256}:${text}:${mime}`;
 
 /** Reads such a placeholder; undefined for any other text. */
 export const readPlaceholder = (written: string): Placeholder | undefined => {
@@ -109,7 +108,8 @@ const partsOf = ({ form = {}, file, files }: ProviderRequest): { texts: [string,
   for (const [name, value] of Object.entries(form)) {
     const place = files?.has(value) ? readPlaceholder(value) : undefined;
     if (!place) texts.push([name, value]);
-    else inserted.push({ name, fileName: fileNameOf(`input-${place.n}`, place.mime), mime: place.mime, file: fileOf(files, value) });
+    else
+      inserted.push({ name, fileName: fileNameOf(`input-${place.n}`, place.mime), mime: place.mime, file: fileOf(files, value) });
   }
   if (typeof file?.field === "string")
     inserted.push({ name: file.field, fileName: file.name, mime: file.mime, file: file.bytes });
@@ -137,7 +137,8 @@ export const bodyOf = (request: ProviderRequest, signal: AbortSignal): RequestBo
   if (form !== undefined || file !== undefined) {
     const { pieces, type } = formPieces(request);
     const texts = pieces.filter((piece) => typeof piece === "string");
-    if (texts.length === pieces.length) return { body: texts.join(""), headers: { "content-type": type }, isUnreadable: readable };
+    if (texts.length === pieces.length)
+      return { body: texts.join(""), headers: { "content-type": type }, isUnreadable: readable };
     return streamed(pieces, { "content-type": type }, signal);
   }
   if (body === undefined) return { headers: {}, isUnreadable: readable };

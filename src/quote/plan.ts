@@ -224,7 +224,11 @@ const cannotDo = ({ checked, measured }: PlanRequest, narrowed: Narrowed): strin
 };
 
 /** The files of the input, each once, in the order of its links. */
-export const plannedFiles = ({ model, checked, measured }: Pick<PlanRequest, "model" | "checked" | "measured">): PlannedFile[] => {
+export const plannedFiles = ({
+  model,
+  checked,
+  measured,
+}: Pick<PlanRequest, "model" | "checked" | "measured">): PlannedFile[] => {
   if (checked.links.length === 0) return [];
   const billed = billedFields(model, checked.raw);
   const isBilled = (field: string) => billed.some((name) => field === name || field.startsWith(`${name}[`));

@@ -2,8 +2,8 @@
 //
 // A successful check of one route reopens all of them.
 import { afterEach, expect, test } from "bun:test";
-import type { CallProvider } from "../../src/providers/http-call.ts";
 import { blobFile } from "../../src/files/verified-file.ts";
+import type { CallProvider } from "../../src/providers/http-call.ts";
 import { createProviders } from "../../src/providers/providers.ts";
 import type { FaultName } from "../../src/simulator/faults.ts";
 import type { Harness } from "../harness.ts";

@@ -220,9 +220,7 @@ const explain = async (
     cannotGive: createCannotGive(giving, isTrusting),
   });
   health.stop();
-  const own = plannedFiles({ model, checked, measured }).filter(
-    ({ of }) => of === "stored" || (of === "pinned" && !isTrusting),
-  );
+  const own = plannedFiles({ model, checked, measured }).filter(({ of }) => of === "stored" || (of === "pinned" && !isTrusting));
   /** How the provider of a route receives the files that it gets from this service; empty if there are none. */
   const givenBy = (routeId: string): GivenAs[] => {
     const provider = model.routes.find(({ id }) => id === routeId)?.provider;
@@ -295,7 +293,9 @@ export const addExplain = (program: Command, session: Session): void => {
         route.routeId,
         route.priceCredits === null ? "–" : showUsd(route.priceCredits),
         `${Math.round(route.expectedMs / 1000)} s`,
-        givenBy(route.routeId).length === 0 ? route.verdict : `${route.verdict}; its files by ${givenBy(route.routeId).join(", ")}`,
+        givenBy(route.routeId).length === 0
+          ? route.verdict
+          : `${route.verdict}; its files by ${givenBy(route.routeId).join(", ")}`,
       ]);
       for (const line of table(["TRY", "ROUTE", "PRICE", "EXPECTED", "VERDICT"], cells, [0, 2, 3])) terminal.print(line);
       if ("plan" in explanation)

@@ -202,11 +202,15 @@ const StorageSchema = Type.Object(
     path: Type.String({ pattern: "^/", description: "path below the base URL" }),
     query: Type.Optional(Type.Record(Type.String(), Template)),
     headers: Type.Optional(Texts),
-    field: Type.Optional(Type.String({ minLength: 1, description: "name of the part of a multipart/form-data body that is the file" })),
+    field: Type.Optional(
+      Type.String({ minLength: 1, description: "name of the part of a multipart/form-data body that is the file" }),
+    ),
     form: Type.Optional(Type.Record(Type.String(), Template, { description: "further parts of that form" })),
     body: Type.Optional(
       Type.Unsafe<Json>(
-        Type.Unknown({ description: "JSON with placeholders such as {file.name}, {file.mime}, {file.data_uri}, {file.base64}, {new_uuid}" }),
+        Type.Unknown({
+          description: "JSON with placeholders such as {file.name}, {file.mime}, {file.data_uri}, {file.base64}, {new_uuid}",
+        }),
       ),
     ),
     value: Pointer,
@@ -237,7 +241,8 @@ const StorageSchema = Type.Object(
 /** The way files reach a provider that cannot download them from this service. */
 const UploadSchema = Type.Union([InlineSchema, StorageSchema]);
 const UploadsSchema = Type.Union([UploadSchema, Type.Array(UploadSchema, { minItems: 1 })], {
-  description: "how the provider receives files of genrouter where links cannot be used; of a list, a file takes the first form that is for it",
+  description:
+    "how the provider receives files of genrouter where links cannot be used; of a list, a file takes the first form that is for it",
 });
 
 export const DialectSchema = Type.Object(

@@ -4,7 +4,7 @@ import { isGivenUrl } from "../parse-response.ts";
 import type { ProviderRequest, ProviderResponse, StorageUpload, UploadForm } from "../port.ts";
 import { placeholderOf } from "../request-body.ts";
 import type { UploadFile } from "../uploads.ts";
-import { type Scope, DialectError } from "./placeholders.ts";
+import { DialectError, type Scope } from "./placeholders.ts";
 import { seekOf, textAt } from "./pointers.ts";
 import { requestOf } from "./requests.ts";
 import type { StorageTemplate, UploadTemplate } from "./schema.ts";
@@ -17,8 +17,7 @@ const ID = /^[\x21-\x7e]{1,500}$/;
 
 /** The file of an upload request has no number, and no one reads its hash. */
 const NO_HASH = "0".repeat(64);
-const placeOf = (text: "data_uri" | "base64", mime: string): string =>
-  placeholderOf({ n: 0, sha256: NO_HASH, text, mime });
+const placeOf = (text: "data_uri" | "base64", mime: string): string => placeholderOf({ n: 0, sha256: NO_HASH, text, mime });
 
 /** The values of an upload's templates. `data_uri` and `base64` become the encoded file when the request is sent. */
 const scopeOf = ({ file, mime, name, ref }: UploadFile): Scope => ({
@@ -56,8 +55,7 @@ const sendingOf = (template: NonNullable<StorageTemplate["send_to"]>) => {
     const texts = form === undefined ? {} : textsOf(form(r)[0]);
     if (!isGivenUrl(address) || texts === undefined) return undefined;
     const part = { name, mime, bytes: file };
-    if (method === "PUT")
-      return { method, url: address, headers: { "content-type": mime }, file: { field: null, ...part } };
+    if (method === "PUT") return { method, url: address, headers: { "content-type": mime }, file: { field: null, ...part } };
     return { method, url: address, headers: {}, form: texts, file: { field: field ?? null, ...part } };
   };
 };
@@ -77,7 +75,10 @@ const readingOf = (template: StorageTemplate): Reading => {
 };
 
 /** @throws DialectError */
-const storageOf = (template: StorageTemplate, shared: Readonly<Record<string, string>>): Pick<StorageUpload, "request" | "read"> => {
+const storageOf = (
+  template: StorageTemplate,
+  shared: Readonly<Record<string, string>>,
+): Pick<StorageUpload, "request" | "read"> => {
   const { path, query, headers, body, form, field, send_to: sendTo } = template;
   const holdsFile = JSON.stringify(body ?? null).match(/\{file\.(data_uri|base64)\}/) !== null;
   if ([field !== undefined, sendTo !== undefined, holdsFile].filter(Boolean).length !== 1)
