@@ -8,8 +8,7 @@ import type { ChosenForm } from "../inputs/provider-inputs.ts";
 import type { PinOutcome } from "../media/port.ts";
 import type { Work } from "../providers/port.ts";
 import type { InputSource } from "../providers/prepared-request.ts";
-import { fileNameOf } from "../providers/request-body.ts";
-import { mayRepeat, type Uploaded } from "../providers/uploads.ts";
+import type { Uploaded } from "../providers/uploads.ts";
 import { type EffectsDeps, namesOf, STORAGE_PAUSE_MS, spreadMs } from "./deps.ts";
 import type { Task, TaskRunner } from "./task-runner.ts";
 
@@ -147,11 +146,10 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
     const { provider, routeId } = attempt.route;
     for (let round = 1; ; round += 1) {
       const bytes = await deps.openInput(file.source);
-      if (!bytes) return { failure: { class: "input_unreachable", detail: "the file of an input is deleted" } };
-      const { mime } = file;
-      const sent = { file: bytes, mime, name: fileNameOf(`${ref}-${file.n}`, mime), ref };
+      if (!bytes) return { failure: { class: "input_unreachable", detail: "the file of an input is deleted" }, mayPass: false };
+      const sent = { file: bytes, mime: file.mime, ref, n: file.n };
       const done = await providers.upload(provider, form, sent, task.signal);
-      if ("value" in done || round >= UPLOAD_TRIES || !mayRepeat(done) || task.signal.aborted) return done;
+      if ("value" in done || round >= UPLOAD_TRIES || !done.mayPass || task.signal.aborted) return done;
       deps.log("unrecognized provider response", {
         ...namesOf(attempt),
         route_id: routeId,

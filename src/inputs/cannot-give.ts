@@ -1,6 +1,13 @@
 // Decides before pricing whether a provider can receive the files of an input.
-import type { CannotGive, PlannedFile } from "../quote/plan.ts";
-import type { Giving } from "./provider-inputs.ts";
+import type { FileToGive, Giving } from "./provider-inputs.ts";
+
+/**
+ * A file of an input. `stored`: a stored file of this service; `pinned`: a link whose length is billed; `foreign`: any other link,
+ * which is sent as it is.
+ */
+export type PlannedFile = FileToGive & { field: string; of: "stored" | "pinned" | "foreign" };
+/** @returns the first file that the provider cannot receive, and the reason */
+export type CannotGive = (providerId: string, files: readonly PlannedFile[]) => { file: PlannedFile; why: string } | undefined;
 
 const NO_LINKS = "it downloads no links";
 

@@ -201,7 +201,7 @@ export const fal: Adapter = {
   auth: (secret) => ({ authorization: `Key ${secret}` }),
   uploads: [
     {
-      ...{ as: "upload", mostBytes: MAX_UPLOAD_BYTES },
+      ...{ as: "upload", mostBytes: MAX_UPLOAD_BYTES, keptMs: UPLOAD_KEPT_S * 1000 },
       request: ({ mime, name }, baseUrl) => ({
         method: "POST",
         url: `${baseUrl === FAL_BASE_URL ? FAL_STORAGE_URL : baseUrl}/storage/upload/initiate?storage_type=fal-cdn-v3`,

@@ -14,7 +14,7 @@ import type {
   ResultFile,
 } from "../domain/types.ts";
 import type { InlineText } from "./request-body.ts";
-import type { Uploaded, UploadFile } from "./uploads.ts";
+import type { InputUpload, Uploaded, UploadFile } from "./uploads.ts";
 
 /** A long string in pieces, and its possible encodings; see `large-strings.ts`. */
 type LongText = { pieces: readonly string[]; isBase64: boolean; isHex: boolean };
@@ -41,6 +41,8 @@ export type InlineForm = FormBounds & { as: "inline"; text: InlineText };
 /** A file is stored at the provider before the submission, which contains its URL or id. */
 export type StorageUpload = FormBounds & {
   as: "upload";
+  /** When the provider deletes the file, ms after its upload; absent: unknown. */
+  keptMs?: number;
   request(upload: UploadFile, baseUrl: string): ProviderRequest;
   /**
    * The URL or id of the stored file, and the request with its bytes if the first one did not carry them. Undefined if the
@@ -280,7 +282,7 @@ export interface Providers {
   /** How files reach the provider. */
   fileTraits(providerId: string): FileTraits;
   /** Uploads a file in a form of the dialect, by its position. An upload buys nothing and may be repeated. */
-  upload(providerId: string, form: number, upload: UploadFile, signal: AbortSignal): Promise<Uploaded>;
+  upload(providerId: string, form: number, upload: InputUpload, signal: AbortSignal): Promise<Uploaded>;
   /** The placeholder in a request for a file whose bytes are inserted in a form of the dialect when the request is sent. */
   placeOf(providerId: string, form: number, file: Pick<PinnedCopy, "n" | "sha256" | "mime">): string;
   /**

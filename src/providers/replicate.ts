@@ -21,6 +21,8 @@ export const REPLICATE_KNOWN = {
  * Replicate cancels a prediction after this time. It is the longest route time, so no prediction outlives its attempt for long.
  */
 const CANCEL_AFTER = "40m";
+/** Replicate deletes uploaded files after a day. */
+const UPLOAD_KEPT_MS = 86_400_000;
 /** Replicate removes input, output and files this long after the end. */
 const KEPT_MS = 3_600_000;
 /** A submission whose response was lost was created within its own deadline; the rest is tolerance for clock differences. */
@@ -165,7 +167,7 @@ export const replicate: Adapter = {
   auth: (secret) => ({ authorization: `Bearer ${secret}` }),
   uploads: [
     {
-      ...{ as: "upload", mostBytes: MAX_UPLOAD_BYTES },
+      ...{ as: "upload", mostBytes: MAX_UPLOAD_BYTES, keptMs: UPLOAD_KEPT_MS },
       request: ({ file, mime, name }, baseUrl) => ({
         ...{ method: "POST", url: `${baseUrl}/files`, headers: {}, form: {} },
         file: { field: "content", name, mime, bytes: file },

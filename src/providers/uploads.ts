@@ -7,11 +7,18 @@ import type { Called } from "./http-call.ts";
 import { detailOf, readNoJob } from "./parse-response.ts";
 import type { ProviderRequest, ProviderResponse, StorageUpload } from "./port.ts";
 import type { ProviderClient } from "./provider-client.ts";
+import { fileNameOf } from "./request-body.ts";
 
-/** A file to upload to a provider's storage. `ref`: the reference of its attempt. */
-export type UploadFile = { file: FileBytes; mime: string; name: string; ref: string };
-/** `value`: the URL or the id that stands in the submission. */
-export type Uploaded = { value: string } | { failure: Failure; isOfAccount?: boolean };
+/** A file to upload to a provider's storage: the reference of its attempt, and its number in the generation. */
+export type InputUpload = { file: FileBytes; mime: string; ref: string; n: number };
+export type UploadFile = InputUpload & { name: string };
+/**
+ * `value`: the URL or the id that stands in the submission. `mayPass`: the same upload may succeed now, because neither the file
+ * nor the credential was refused.
+ */
+export type Uploaded = { value: string } | { failure: Failure; mayPass: boolean; isOfAccount?: boolean };
+
+const PASSING: readonly FailureClass[] = ["not_sent", "overloaded", "rate_limited"];
 
 const DETAIL = "upload";
 
@@ -28,12 +35,14 @@ const classOf = ({ adapter }: ProviderClient, response: ProviderResponse, isRequ
  * responded; a storage host receives no credential and has no codes of the provider
  */
 const failed = (client: ProviderClient, called: Called, isRequested: boolean): Exclude<Uploaded, { value: string }> => {
-  if (called.kind !== "answered") return { failure: { class: "not_sent", detail: detailOf(DETAIL, called.detail) } };
+  if (called.kind !== "answered")
+    return { failure: { class: "not_sent", detail: detailOf(DETAIL, called.detail) }, mayPass: true };
   const { response } = called;
   const failureClass = classOf(client, response, isRequested);
   const failure: Failure = { class: failureClass, detail: detailOf(DETAIL, response.status) };
+  const mayPass = PASSING.includes(failureClass);
   const blames = isRequested && isOfAccount(client.adapter, response, "submitting", failureClass);
-  return blames ? { failure, isOfAccount: true } : { failure };
+  return { failure, mayPass, ...(blames ? { isOfAccount: true } : {}) };
 };
 
 const isOk = (called: Called): called is Extract<Called, { kind: "answered" }> =>
@@ -43,10 +52,11 @@ const isOk = (called: Called): called is Extract<Called, { kind: "answered" }> =
 export const uploadTo = async (
   client: ProviderClient,
   form: StorageUpload,
-  upload: UploadFile,
+  input: InputUpload,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<Uploaded> => {
+  const upload = { ...input, name: fileNameOf(`${input.ref}-${input.n}`, input.mime) };
   const begun = await client.request(form.request(upload, client.baseUrl), timeoutMs, signal, { ref: upload.ref });
   if (!isOk(begun)) return failed(client, begun, true);
   const read = form.read(begun.response, upload);
@@ -55,7 +65,3 @@ export const uploadTo = async (
   const sent = await client.requestPlain(read.send satisfies ProviderRequest, timeoutMs, signal);
   return isOk(sent) ? { value: read.value } : failed(client, sent, false);
 };
-
-/** Whether the same upload may succeed now: a refusal of the file or of the credential stays. */
-export const mayRepeat = ({ failure }: Exclude<Uploaded, { value: string }>): boolean =>
-  ["not_sent", "overloaded", "rate_limited"].includes(failure.class);

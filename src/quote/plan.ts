@@ -4,7 +4,8 @@ import { fieldsOf, isLink, routeField } from "../../catalogue/capabilities.ts";
 import type { Model, Route } from "../../catalogue/schema.ts";
 import { memoize } from "../collections/memoize.ts";
 import { ApiError, type ApiErrorCode } from "../domain/api-errors.ts";
-import type { Credits, Measured, MediaKind, PlannedRoute } from "../domain/types.ts";
+import type { Credits, Measured, PlannedRoute } from "../domain/types.ts";
+import type { CannotGive, PlannedFile } from "../inputs/cannot-give.ts";
 import { billedFields } from "../inputs/pinned-links.ts";
 import { clipFault, fieldFault, measuredOf } from "./check-field.ts";
 import type { CheckedInput } from "./check-input.ts";
@@ -28,14 +29,6 @@ export type PlanRequest = {
   /** The file of the input that the provider cannot receive, if any. Absent: every provider can receive all. */
   cannotGive?: CannotGive;
 };
-
-/**
- * A file of an input. `stored`: a stored file of this service; `pinned`: a link whose length is billed; `foreign`: any other link,
- * which is sent as it is.
- */
-export type PlannedFile = { field: string; kind: MediaKind; bytes: number | undefined; of: "stored" | "pinned" | "foreign" };
-/** @returns the first file that the provider cannot receive, and the reason */
-export type CannotGive = (providerId: string, files: readonly PlannedFile[]) => { file: PlannedFile; why: string } | undefined;
 
 /** A route of the model with its verdict: `planned`, or the reason why it was left out. */
 export type ConsideredRoute = {

@@ -65,7 +65,7 @@ test("a 401 response to a file upload counts as a fault of the provider account"
   const call: CallProvider = async () => ({ kind: "answered", response: answer(401, { detail: "no such key" }) });
   const settings = { fal: { base_url: "https://provider.example", key: "s3cr3t-0123456789" } };
   const providers = createProviders({ settings, isOwned: async () => false, call });
-  const upload = { file: blobFile(new Blob(["a clip"])), mime: "video/mp4", name: "clip.mp4", ref: "0k3v9x2m-1" };
+  const upload = { file: blobFile(new Blob(["a clip"])), mime: "video/mp4", ref: "0k3v9x2m-1", n: 1 };
   expect(await providers.upload("fal", 0, upload, new AbortController().signal)).toMatchObject({
     failure: { class: "config_fault" },
     isOfAccount: true,

@@ -112,7 +112,9 @@ const formOf = (template: UploadTemplate, shared: Readonly<Record<string, string
     ...(kinds === undefined ? {} : { kinds }),
   };
   if ("inline" in template) return { as: "inline", text: template.inline, ...bounds };
-  return { as: "upload", ...bounds, ...storageOf(template, shared) };
+  const { kept_s: keptS } = template;
+  const kept = keptS === undefined ? {} : { keptMs: keptS * 1000 };
+  return { as: "upload", ...bounds, ...kept, ...storageOf(template, shared) };
 };
 
 /** The forms of a dialect, in order of preference. @throws DialectError */

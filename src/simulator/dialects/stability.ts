@@ -51,7 +51,7 @@ const invalid = (problems: readonly Problem[]): Reply =>
     }),
   );
 
-/** An image is a file of the form, with a strength; `sd3` must also be told to use it, and `core` takes none. */
+/** An image is a file of the form, with a strength; `sd3` also requires a mode, and `core` takes none. */
 const imageProblems = (endpoint: string, { image, strength, mode, aspect_ratio }: JsonObject): Problem[] => {
   const wrong = (field: string, message: string): Problem[] => [{ field, message, type: "value_error" }];
   const isEdit = mode === "image-to-image";
