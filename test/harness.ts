@@ -68,7 +68,7 @@ export type HarnessOptions = {
   simulator?: Simulator;
   simulate?: SimulatorOptions;
   clock?: TestClock;
-  callTimes?: { submitMs?: number; pollMs?: number; findMs?: number; cancelMs?: number };
+  callTimes?: { submitMs?: number; pollMs?: number; findMs?: number; cancelMs?: number; uploadMs?: number };
   /** Stops before recovery, so that the service is still `restarting`. */
   unrecovered?: true;
   /** Wraps the store, e.g. to delay its commits. */

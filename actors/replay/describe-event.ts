@@ -6,9 +6,9 @@ import type { GenerationEvent } from "../generation/types.ts";
 export type Scene = { from: string; to: string; routeName: (routeId: string) => string; resent: boolean };
 
 const GIVEN: Readonly<Record<NonNullable<Extract<GenerationEvent, { type: "slotTaken" }>["givenAs"]>, string>> = {
-  link: "with signed links to the pinned inputs",
-  upload: "with the pinned inputs in its provider's own storage",
-  inline: "with the pinned inputs inside the request",
+  link: "with signed links to its input files",
+  upload: "with its input files in the provider's own storage",
+  inline: "with its input files inside the request",
 };
 
 const attempt = (n: number) => `attempt ${n}`;
@@ -52,7 +52,7 @@ export const describeEvent = (event: GenerationEvent, scene: Scene): string => {
     case "pinLost":
       return `${attempt(event.n)} was not sent: the pinned input is missing and its link returns a different file`;
     case "unsendable":
-      return `${attempt(event.n)} was not sent: the pinned input cannot be transferred to its provider${after(scene)}`;
+      return `${attempt(event.n)} was not sent: an input file cannot be transferred to its provider${after(scene)}`;
     case "skipped":
       return "no remaining route can run the generation";
     case "slotTaken":

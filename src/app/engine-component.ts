@@ -52,7 +52,7 @@ const createRemoteChange = (
 
 const inputsOf = (
   { settings }: ComponentsDeps,
-  { providers, address, inputLinks, inputFiles: { ownFiles, hasFile } }: EngineParts,
+  { providers, address, inputLinks, inputFiles: { ownFiles, hasFile, openInput } }: EngineParts,
 ): EngineDeps["inputs"] => ({
   giving: createProviderInputs({
     links: settings.files.provider_links,
@@ -63,6 +63,7 @@ const inputsOf = (
   signInput: inputLinks.sign,
   ownFiles,
   hasFile,
+  openInput,
   isTrusting: settings.media.unpinned === "trust",
   mostBytes: settings.media.pin_bytes,
 });

@@ -68,6 +68,7 @@ const createEffects = (
     giving: inputs.giving,
     signInput: inputs.signInput,
     hasFile: inputs.hasFile,
+    openInput: inputs.openInput,
     isStorageUnavailable: () => (files.isUnavailable?.() ?? false) || deps.isDiskFull(),
     report,
     judge: deps.accountFaults.judge,

@@ -40,7 +40,7 @@ export type EngineDeps = Pick<PostCommitDeps, "callersChanged" | "usersChanged" 
    * How providers receive pinned inputs and stored files, and which stored files an input can name; `isTrusting`, `mostBytes`:
    * `media.unpinned` and `media.pin_bytes`.
    */
-  inputs: Pick<EffectsDeps, "giving" | "signInput" | "hasFile"> & SubmitDeps["pins"] & Pick<SubmitDeps, "ownFiles">;
+  inputs: Pick<EffectsDeps, "giving" | "signInput" | "hasFile" | "openInput"> & SubmitDeps["pins"] & Pick<SubmitDeps, "ownFiles">;
   allowsHost: (host: string) => boolean;
   catalogue: Catalogue;
   /** Maximum mismatched deliveries of one generation before it fails; absent or 0: try every route. */

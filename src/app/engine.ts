@@ -11,6 +11,7 @@ import { createQuote } from "../generations/quote.ts";
 import { createRecordCache } from "../generations/record-cache.ts";
 import { createRestoredState } from "../generations/restored-state.ts";
 import { createSubmit } from "../generations/submit.ts";
+import { createCannotGive } from "../inputs/cannot-give.ts";
 import type { Routes } from "../routing/route-table.ts";
 import type { Store } from "../store/store.ts";
 import { createAttemptEvents } from "../telemetry/attempt-events.ts";
@@ -41,10 +42,9 @@ type AdmissionParts = { phases: ServicePhases; ledger: Ledger; post: Ledger["pos
 const createAdmission = (deps: EngineDeps, parts: AdmissionParts): Pick<Engine, "admission" | "submit" | "quote" | "preview"> => {
   const { limits, log, inputs, media } = deps;
   const { catalogue, state: routeState, expectedMs } = parts.routes;
-  const canGive = (provider: string, bytes: number | undefined, isStored: boolean) =>
-    (inputs.isTrusting && !isStored) || inputs.giving.formFor(provider, bytes, isStored) !== null;
+  const cannotGive = createCannotGive(inputs.giving, inputs.isTrusting);
   const { ownFiles } = inputs;
-  const planning = { catalogue, routeState, expectedMs, canGive, allowsHost: deps.allowsHost, ownFiles };
+  const planning = { catalogue, routeState, expectedMs, cannotGive, allowsHost: deps.allowsHost, ownFiles };
   const admission = createAdmissionGate({
     phase: parts.phases.current,
     load: parts.ledger.load,

@@ -9,6 +9,7 @@ import { createProviders } from "../providers/providers.ts";
 import type { ComponentList } from "./component-list.ts";
 import { createMediaComponent, type MediaComponent } from "./media-component.ts";
 import type { ComponentsDeps } from "./service-types.ts";
+import type { InputFiles } from "./upload-components.ts";
 
 export type ProviderComponents = Pick<MediaComponent, "media" | "thumbnail" | "measureUpload"> & {
   callbacks: Callbacks;
@@ -19,14 +20,15 @@ export type ProviderComponents = Pick<MediaComponent, "media" | "thumbnail" | "m
 
 /** Creates the provider clients of the configuration. @throws BadSetting for a credential that cannot be sent. */
 const createClients = (
-  { settings, clock, log, store, storage, callTimes, dialects }: ComponentsDeps,
+  { settings, clock, log, store, callTimes, dialects }: ComponentsDeps,
   callbacks: Callbacks,
+  { openInput }: Pick<InputFiles, "openInput">,
 ): Providers => {
   try {
     return createProviders({
       settings: settings.providers,
       nowMs: clock.nowMs,
-      copyOf: storage.copies.open,
+      openInput,
       isOwned: async (provider, jobId) => (await store.jobOwner(provider, jobId)) !== undefined,
       callbackUrl: callbacks.urlFor,
       call: logCalls(callProvider, log),
@@ -38,10 +40,14 @@ const createClients = (
   }
 };
 
-export const createProviderComponents = async (list: ComponentList, deps: ComponentsDeps): Promise<ProviderComponents> => {
+export const createProviderComponents = async (
+  list: ComponentList,
+  deps: ComponentsDeps,
+  inputFiles: Pick<InputFiles, "openInput">,
+): Promise<ProviderComponents> => {
   const { settings, store, storage } = deps;
   const callbacks = createCallbackUrls({ secretHex: await store.secret("callbacks"), publicUrl: settings.server.public_url });
-  const providers = createClients(deps, callbacks);
+  const providers = createClients(deps, callbacks, inputFiles);
   const named = readAllowed(settings.media.allow);
   const allowsHost: AllowsHost = deps.media?.guard === "off" ? () => true : named;
   const { files, spool, copies } = storage;

@@ -50,9 +50,9 @@ export const createComponents = async (list: ComponentList, deps: ComponentsDeps
   const links = await createLinkComponents(deps, address);
   // Commits invalidate caches of the HTTP server and of the console, which in turn need the engine.
   const caches = createConnection<CallerCaches>("caches of callers and users");
-  const provided = await createProviderComponents(list, deps);
-  const { providers } = provided;
   const inputFiles = createInputFiles(deps, links, address);
+  const provided = await createProviderComponents(list, deps, inputFiles);
+  const { providers } = provided;
   const parts = { ...provided, ...links, address, caches, mode, inputFiles };
   const engineComponent = await createEngineComponent(list, deps, parts);
   const { engine, membership, rekeyed, rekeyedAll } = engineComponent;

@@ -4,7 +4,9 @@ import type { Mutation, ResultOf } from "../domain/mutations.ts";
 import type { InputFile } from "../domain/types.ts";
 import { extensionOf } from "../files/serve.ts";
 import { createStoredFiles, type StoredFiles } from "../files/stored-file.ts";
+import { blobFile, verifiedFile } from "../files/verified-file.ts";
 import { createOwnLinks } from "../inputs/own-links.ts";
+import type { OpenInput } from "../providers/prepared-request.ts";
 import { cheapestJob } from "../quote/minimum-price.ts";
 import { createOwnFiles } from "../uploads/own-files.ts";
 import { createUploadService, type UploadService } from "../uploads/upload-service.ts";
@@ -20,6 +22,8 @@ export type InputFiles = {
   /** Which stored files an input can name, and how their bytes are opened. */
   ownFiles: EngineDeps["inputs"]["ownFiles"];
   hasFile: (file: Place) => Promise<boolean>;
+  /** Opens a stored file, or our copy of a pinned input, for a provider. */
+  openInput: OpenInput;
   /** Serves a stored file that an input names; undefined if it is missing. */
   serveFile: (file: Place, name: string, request: Request) => Promise<Response | undefined>;
 };
@@ -48,6 +52,14 @@ export const createInputFiles = (
       keepMs: settings.limits.upload_retention_s * 1000,
     },
     hasFile: (file) => storageOf(file).has(file),
+    openInput: async (source) => {
+      if ("file" in source) {
+        const file = await storageOf(source.file).bytes(source.file);
+        return file && verifiedFile(file, source.file.sha256);
+      }
+      const copy = await storage.copies.open(source.generationId, source.copy);
+      return copy && verifiedFile(blobFile(copy), source.copy.sha256);
+    },
     serveFile: (file, name, request) => serve(file, `${name}${extensionOf(file.mime)}`, request),
   };
 };

@@ -142,7 +142,7 @@ export const SettingsSchema = Type.Object(
         provider_links: Type.Union([Type.Literal("auto"), Type.Literal("on"), Type.Literal("off")], {
           default: "auto",
           description:
-            "whether providers receive signed links of this service to pinned inputs and stored files. auto: if server.public_url is a public https address, or if the provider's base_url is a loopback or private address. Other providers receive a pinned input by upload or inline, and routes that need a stored file are skipped",
+            "whether providers receive signed links of this service to pinned inputs and stored files. auto: if server.public_url is a public https address, or if the provider's base_url is a loopback or private address. Other providers receive these files by upload or inside the request, as their dialects state, and routes without such a form are skipped",
         }),
       },
       { default: {}, additionalProperties: false },

@@ -178,6 +178,8 @@ export type InputFile = {
   bytes: number;
   mime: string;
 };
+/** A file whose bytes can be read from the beginning as often as required. */
+export type FileBytes = { size: number; read(signal?: AbortSignal): AsyncIterable<Uint8Array> };
 /**
  * How a provider receives it. `link`: a signed link of ours. `upload`: in the provider's storage. `inline`: inside the request.
  */

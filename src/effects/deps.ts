@@ -9,6 +9,7 @@ import type { Giving } from "../inputs/provider-inputs.ts";
 import type { Log } from "../logging/events.ts";
 import type { Media } from "../media/port.ts";
 import type { Providers, Work } from "../providers/port.ts";
+import type { OpenInput } from "../providers/prepared-request.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { PendingOutcomes } from "./pending-outcomes.ts";
 
@@ -27,6 +28,8 @@ export type EffectsDeps = {
   /** How providers receive pinned inputs and stored files, and the signed links to them. */
   giving: Giving;
   signInput: (base: string, ref: string, n: number, untilMs: number, mime?: string) => string;
+  /** Opens a file of an input; undefined if it is deleted. @throws StorageRefused */
+  openInput: OpenInput;
   /** Reports whether a stored file that an input names exists. @throws StorageUnavailable */
   hasFile: (file: InputFile) => Promise<boolean>;
   /** Receives outcomes as events; the statechart decides whether they still matter. */

@@ -4,8 +4,10 @@
 import { verdictOf } from "../../actors/circuit-breaker/machine.ts";
 import type { Failure, GivenAs, InputFile, Pin, PinnedCopy } from "../domain/types.ts";
 import { linkAt } from "../inputs/pinned-links.ts";
+import type { ChosenForm } from "../inputs/provider-inputs.ts";
 import type { PinOutcome } from "../media/port.ts";
 import type { Work } from "../providers/port.ts";
+import type { InputSource } from "../providers/prepared-request.ts";
 import type { Uploaded } from "../providers/uploads.ts";
 import { type EffectsDeps, namesOf, STORAGE_PAUSE_MS, spreadMs } from "./deps.ts";
 import type { Task, TaskRunner } from "./task-runner.ts";
@@ -23,8 +25,35 @@ const UPLOAD_TRIES = 3;
  */
 export type Given = { as: GivenAs; links: () => Record<string, string> };
 
-/** A pinned copy or a stored file. */
-type GivenFile = Pick<PinnedCopy, "n" | "sha256" | "bytes" | "mime">;
+/**
+ * A pinned copy or a stored file of an attempt's input: the link that it replaces, its properties, and how its bytes are opened.
+ * `linkMime`: the path of a link to it ends in the extension of this type, because some providers detect the format by it.
+ */
+type GivenFile = Pick<PinnedCopy, "n" | "sha256" | "bytes" | "mime"> & {
+  link: string;
+  kind: InputFile["kind"];
+  source: InputSource;
+  linkMime?: string;
+};
+
+const givenFiles = ({ pins = [], files = [], attempt, input }: Work): GivenFile[] => [
+  ...pins.flatMap(({ field, kind, copy }): GivenFile[] => {
+    const link = linkAt(input.raw, field);
+    if (!copy || link === undefined) return [];
+    const { n, sha256, bytes, mime } = copy;
+    return [{ link, kind, n, sha256, bytes, mime, source: { generationId: namesOf(attempt).generation_id, copy } }];
+  }),
+  ...files.flatMap((file): GivenFile[] => {
+    const link = linkAt(input.raw, file.field);
+    if (link === undefined) return [];
+    const { kind, n, sha256, bytes, mime } = file;
+    return [{ link, kind, n, sha256, bytes, mime, source: { file }, linkMime: mime }];
+  }),
+];
+
+/** The form to report for an attempt whose files have several. */
+const reportedForm = (forms: readonly ChosenForm[]): GivenAs =>
+  (["upload", "inline"] as const).find((as) => forms.some((form) => form.as === as)) ?? "link";
 
 export type Pinning = {
   pin(seq: number): void;
@@ -111,25 +140,24 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
     return true;
   };
 
-  const upload = async (task: Task, work: Work, copy: PinnedCopy): Promise<Uploaded> => {
-    const { provider, routeId } = work.attempt.route;
-    const { generation_id: id } = namesOf(work.attempt);
+  /** Uploads a file for one attempt. A second copy at the provider costs nothing. */
+  const upload = async (task: Task, { attempt }: Work, file: GivenFile, form: number): Promise<Uploaded> => {
+    const { ref } = attempt;
+    const { provider, routeId } = attempt.route;
     for (let round = 1; ; round += 1) {
-      const file = await media.copyOf(id, copy);
-      if (!file) return { failure: { class: "not_sent", detail: "our copy of an input is not there" } };
-      const done = await providers.upload(
-        provider,
-        { file, mime: copy.mime, name: `${work.attempt.ref}-${copy.n}` },
-        task.signal,
-      );
-      if ("url" in done || round >= UPLOAD_TRIES || task.signal.aborted) return done;
+      const bytes = await deps.openInput(file.source);
+      if (!bytes) return { failure: { class: "input_unreachable", detail: "the file of an input is deleted" }, mayPass: false };
+      const sent = { file: bytes, mime: file.mime, ref, n: file.n };
+      const done = await providers.upload(provider, form, sent, task.signal);
+      if ("value" in done || round >= UPLOAD_TRIES || !done.mayPass || task.signal.aborted) return done;
       deps.log("unrecognized provider response", {
-        ...namesOf(work.attempt),
+        ...namesOf(attempt),
         route_id: routeId,
         provider,
         detail: done.failure.detail,
       });
       await task.pause(AGAIN_MS / deps.pace);
+      if (task.signal.aborted) return done;
     }
   };
 
@@ -142,54 +170,61 @@ export const createPinInputs = (deps: EffectsDeps, tasks: TaskRunner): Pinning =
   const signed = async ({ attempt: { seq, ref, route } }: Work) => {
     const planned = (await reads.planOf(seq))?.plan.find(({ routeId }) => routeId === route.routeId);
     const base = giving.linkBase(route.provider);
-    return ({ n }: GivenFile, mime?: string) => deps.signInput(base, ref, n, clock.nowMs() + (planned?.timeoutMs ?? 0), mime);
+    return ({ n, linkMime }: GivenFile) => deps.signInput(base, ref, n, clock.nowMs() + (planned?.timeoutMs ?? 0), linkMime);
   };
-  /** The replacement of each link in the request; null after it reported why there is none. */
-  const placed = async (task: Task, work: Work, copies: readonly PinnedCopy[], as: GivenAs) => {
-    const { provider, routeId } = work.attempt.route;
-    if (as === "link") return signed(work);
-    // The bytes are inserted on sending; the written request names them.
-    if (as === "inline") return (copy: GivenFile) => providers.placeOf(provider, copy);
-    const urls = new Map<number, string>();
-    for (const copy of copies) {
-      const done = await upload(task, work, copy);
+
+  /** Uploads the files that the provider receives in its storage; null after it reported a failure. */
+  const uploadAll = async (task: Task, work: Work, files: readonly GivenFile[], forms: readonly ChosenForm[]) => {
+    const values = new Map<GivenFile, string>();
+    for (const [at, file] of files.entries()) {
+      const form = forms[at];
+      if (form?.as !== "upload") continue;
+      const done = await upload(task, work, file, form.form);
       if (task.signal.aborted) return null;
       if ("failure" in done) {
         const verdict = verdictOf(done.failure.class);
-        if (verdict) deps.judge(routeId, verdict, done.failure, done.isOfAccount);
+        if (verdict) deps.judge(work.attempt.route.routeId, verdict, done.failure, done.isOfAccount);
         return unsendable(task, done.failure);
       }
-      urls.set(copy.n, done.url);
+      values.set(file, done.value);
     }
-    return ({ n }: GivenFile) => urls.get(n) ?? "";
+    return values;
+  };
+
+  /** The replacement of each link in the request; null after it reported why there is none. */
+  const placed = async (task: Task, work: Work, files: readonly GivenFile[], forms: readonly ChosenForm[]) => {
+    const sign = await signed(work);
+    const uploaded = await uploadAll(task, work, files, forms);
+    if (uploaded === null) return null;
+    const { provider } = work.attempt.route;
+    return (file: GivenFile, form: ChosenForm): string => {
+      if (form.as === "link") return sign(file);
+      // The bytes are inserted on sending; the written request names them.
+      return form.as === "inline" ? providers.placeOf(provider, form.form, file) : (uploaded.get(file) ?? "");
+    };
   };
 
   return {
     pin: (seq) => tasks.run(seq, 0, "pin", pinAll),
     ended: (seq) => tasks.letGo(seq, 0),
     give: async (task, work) => {
-      const { pins = [], files = [], attempt, input } = work;
+      const { pins = [], files = [], attempt } = work;
       if (pins.length + files.length === 0) return undefined;
       if (!(await restore(task, pins, namesOf(attempt).generation_id)) || task.signal.aborted) return null;
       if (!(await requireFiles(task, files)) || task.signal.aborted) return null;
-      const copies = pins.flatMap(({ copy }) => copy ?? []);
-      const mostBytes = Math.max(0, ...[...copies, ...files].map(({ bytes }) => bytes));
-      const as = giving.formFor(attempt.route.provider, mostBytes, files.length > 0);
-      if (as === null)
+      const given = givenFiles(work);
+      const choice = giving.choose(attempt.route.provider, given);
+      if (!("forms" in choice))
         return unsendable(task, {
           class: "invalid_for_route",
-          detail: "its provider can be given no copy of the input: see files.provider_links and media.unpinned",
+          detail: `${choice.why}: see files.provider_links and media.unpinned`,
         });
-      const place = await placed(task, work, copies, as);
+      const { forms } = choice;
+      const place = await placed(task, work, given, forms);
       if (place === null) return null;
-      const linked = [
-        ...pins.map(({ field, copy }) => [linkAt(input.raw, field), copy, undefined] as const),
-        // Some providers detect the format by the extension of the path.
-        ...files.map((file) => [linkAt(input.raw, file.field), file, file.mime] as const),
-      ];
       const links = () =>
-        Object.fromEntries(linked.flatMap(([link, file, mime]) => (link && file ? [[link, place(file, mime)]] : [])));
-      return { as, links };
+        Object.fromEntries(given.flatMap((file, at) => (forms[at] ? [[file.link, place(file, forms[at])]] : [])));
+      return { as: reportedForm(forms), links };
     },
   };
 };

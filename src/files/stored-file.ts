@@ -1,7 +1,9 @@
 // Reads a stored file from the place that its row names: the disk of this node, or the bucket.
+import type { FileBytes } from "../domain/types.ts";
 import { FileMissing, type Files } from "./port.ts";
 import { serveThrough } from "./proxy-download.ts";
 import { dispositionOf, serveFile } from "./serve.ts";
+import { blobFile } from "./verified-file.ts";
 
 /** A stored file: its place in storage, and its recorded properties. `object`: its name in the bucket. */
 export type FilePlace = {
@@ -21,6 +23,8 @@ export interface StoredFiles {
    * @throws StorageUnavailable if the bucket cannot be reached
    */
   serve(place: FilePlace, name: string, request: Request): Promise<Response | undefined>;
+  /** The bytes of the file, wherever it is; undefined if it is missing. @throws StorageUnavailable, also while streaming */
+  bytes(place: FilePlace): Promise<FileBytes | undefined>;
   /** Reports whether the file exists. @throws StorageUnavailable if this cannot be determined now */
   has(place: FilePlace): Promise<boolean>;
 }
@@ -56,13 +60,24 @@ export const createStoredFiles = (files: Pick<Files, "open" | "link">, nowMs: ()
     if (blob) return serveFile({ blob, mime, sha256, name, request, cacheControl: CACHE_CONTROL });
     return requestBucket(place, name, request);
   };
+  const isInBucket = async (place: FilePlace): Promise<boolean> => {
+    const response = await requestBucket(place, "", new Request("http://stored.invalid/", { method: "HEAD" }));
+    return response?.status === 200;
+  };
+  const streamFromBucket = async function* (place: FilePlace, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+    const response = await requestBucket(place, "", new Request("http://stored.invalid/", signal ? { signal } : {}));
+    if (!response?.body) throw new FileMissing("the bucket has no such file");
+    yield* response.body;
+  };
   return {
     open,
     serve,
-    has: async (place) => {
-      if (await open(place)) return true;
-      const response = await requestBucket(place, "", new Request("http://stored.invalid/", { method: "HEAD" }));
-      return response?.status === 200;
+    bytes: async (place) => {
+      const local = await open(place);
+      if (local) return blobFile(local);
+      if (!(await isInBucket(place))) return undefined;
+      return { size: place.bytes, read: (signal) => streamFromBucket(place, signal) };
     },
+    has: async (place) => (await open(place)) !== undefined || isInBucket(place),
   };
 };

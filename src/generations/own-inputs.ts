@@ -40,7 +40,9 @@ const measureInputs = async (
   return links.flatMap(({ field, url }) => {
     const uploaded = files.get(url)?.measured;
     if (uploaded) return { field, url, ...uploaded };
-    return read.find((one) => one.field === field) ?? [];
+    const found = read.find((one) => one.field === field);
+    const bytes = files.get(url)?.file.bytes;
+    return found ? { ...found, ...(bytes === undefined ? {} : { bytes }) } : [];
   });
 };
 

@@ -16,7 +16,7 @@ export type Preview = (order: Pick<SubmitRequest, "model" | "input" | "maxCostCr
 
 export const createPreview =
   (
-    deps: Pick<SubmitDeps, "catalogue" | "routeState" | "expectedMs" | "allowsHost" | "canGive"> & {
+    deps: Pick<SubmitDeps, "catalogue" | "routeState" | "expectedMs" | "allowsHost" | "cannotGive"> & {
       ownFiles: Pick<SubmitDeps["ownFiles"], "isOwn">;
     },
   ): Preview =>

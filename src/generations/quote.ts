@@ -24,7 +24,16 @@ export type Quote = (request: QuoteRequest) => Promise<Quoted>;
 
 export type QuoteDeps = Pick<
   SubmitDeps,
-  "reads" | "admission" | "catalogue" | "routeState" | "expectedMs" | "allowsHost" | "canGive" | "measure" | "ownFiles" | "pins"
+  | "reads"
+  | "admission"
+  | "catalogue"
+  | "routeState"
+  | "expectedMs"
+  | "allowsHost"
+  | "cannotGive"
+  | "measure"
+  | "ownFiles"
+  | "pins"
 >;
 
 const REASON_OF: Readonly<Record<Filter, SkipReason | null>> = {

@@ -86,12 +86,12 @@ export const checkMedia = (
 
 /** Prices and plans a checked request. @returns the verdict on every route, with the plan or its refusal */
 export const explainRequest = (
-  { routeState, expectedMs, canGive }: Pick<SubmitDeps, "routeState" | "expectedMs" | "canGive">,
+  { routeState, expectedMs, cannotGive }: Pick<SubmitDeps, "routeState" | "expectedMs" | "cannotGive">,
   { maxCostCredits, maxWaitMs }: Pick<SubmitRequest, "maxCostCredits" | "maxWaitMs">,
   model: Model,
   checked: CheckedInput,
   measured: readonly Measured[],
 ): Explanation => {
-  const limits = { maxCostCredits, maxWaitMs, routeState, expectedMs, ...(canGive ? { canGive } : {}) };
+  const limits = { maxCostCredits, maxWaitMs, routeState, expectedMs, ...(cannotGive ? { cannotGive } : {}) };
   return explainPlan({ model, checked, measured, prices: priceRoutes(model, checked, measured), ...limits });
 };

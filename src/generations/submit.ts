@@ -9,6 +9,7 @@ import { isSameRequest } from "../domain/idempotency.ts";
 import type { NameGeneration } from "../domain/ids.ts";
 import type { AdmitGeneration, AdmitResult } from "../domain/mutations.ts";
 import type { Caller, Credits, GenerationRecord, JsonObject, Labels, Measured, MediaLink, PinRequest } from "../domain/types.ts";
+import type { CannotGive } from "../inputs/cannot-give.ts";
 import type { OpenStored } from "../media/port.ts";
 import type { CheckedInput } from "../quote/check-input.ts";
 import { leastMeasured, leastReserve } from "../quote/minimum-price.ts";
@@ -65,8 +66,8 @@ export type SubmitDeps = {
   measure: (links: readonly MediaLink[], account: string, stored?: ReadonlyMap<string, OpenStored>) => Promise<Measured[]>;
   /** Stored files of this service that an input names, and their retention after the last use, ms. */
   ownFiles: OwnFiles & { open: (file: OwnFile["file"]) => OpenStored; keepMs: number };
-  /** Whether a provider can receive a pinned input, or a stored file, of this size (undefined: unknown size). */
-  canGive?: (providerId: string, bytes: number | undefined, isStored: boolean) => boolean;
+  /** The file of an input that a provider cannot receive, if any. */
+  cannotGive?: CannotGive;
   /** `isTrusting`: providers open links whose length is billed themselves. `mostBytes`: maximum size of a pinned input. */
   pins: { isTrusting: boolean; mostBytes: number };
   limits: { inProgress: number; noWaitMs: number };

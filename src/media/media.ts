@@ -87,7 +87,6 @@ export const createMedia = (options: MediaOptions): Media => {
       placesPerAccount: PLACES_PER_ACCOUNT,
     }),
     pin: pins ? createPinInput({ ...pins, sandbox, fetch: { allows, ...how } }) : noPins,
-    copyOf: async (generationId, copy) => pins?.copies.open(generationId, copy),
     hasCopy: async (generationId, copy) => (await pins?.copies.has(generationId, copy)) ?? false,
     keepInline: keepBy(spool.keep),
     ...(spool.keepHere ? { keepHere: keepBy(spool.keepHere) } : {}),

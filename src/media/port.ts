@@ -72,8 +72,6 @@ export interface Media {
    * account are limited. Idempotent.
    */
   pin(wanted: PinTarget, signal: AbortSignal): Promise<PinOutcome>;
-  /** Opens a pinned copy; undefined if it does not exist or no longer exists. */
-  copyOf(generationId: string, copy: PinnedCopy): Promise<Blob | undefined>;
   /** Reports whether a pinned copy exists. @throws StorageRefused */
   hasCopy(generationId: string, copy: PinnedCopy): Promise<boolean>;
   /**

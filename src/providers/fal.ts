@@ -20,6 +20,8 @@ export const FAL_ORIGINS = [FAL_LIST_URL, "https://queue.falrun.com", "https://r
 const FAL_STORAGE_URL = "https://rest.fal.ai";
 /** The largest upload in one request; fal's own client splits larger files. */
 const MAX_UPLOAD_BYTES = 90 * 1_048_576;
+/** Longer than the longest job, so that a job that waits in the queue still finds its input. */
+const UPLOAD_KEPT_S = 86_400;
 
 export const FAL_KNOWN = {
   as_of: "2026-11-21",
@@ -197,16 +199,27 @@ export const fal: Adapter = {
   resultTtlMs: 3_600_000,
 
   auth: (secret) => ({ authorization: `Key ${secret}` }),
-  upload: {
-    ...{ as: "upload", mostBytes: MAX_UPLOAD_BYTES },
-    request: ({ mime, name }, baseUrl) => ({
-      method: "POST",
-      url: `${baseUrl === FAL_BASE_URL ? FAL_STORAGE_URL : baseUrl}/storage/upload/initiate?storage_type=fal-cdn-v3`,
-      headers: { "content-type": "application/json" },
-      body: { content_type: mime, file_name: name },
-    }),
-    read: (r) => (stored.Check(r.json) ? { url: r.json.file_url, putAt: r.json.upload_url } : undefined),
-  },
+  uploads: [
+    {
+      ...{ as: "upload", mostBytes: MAX_UPLOAD_BYTES, keptMs: UPLOAD_KEPT_S * 1000 },
+      request: ({ mime, name }, baseUrl) => ({
+        method: "POST",
+        url: `${baseUrl === FAL_BASE_URL ? FAL_STORAGE_URL : baseUrl}/storage/upload/initiate?storage_type=fal-cdn-v3`,
+        headers: {
+          "content-type": "application/json",
+          // Without it, fal keeps the file.
+          "x-fal-object-lifecycle": JSON.stringify({ expiration_duration_seconds: UPLOAD_KEPT_S }),
+        },
+        body: { content_type: mime, file_name: name },
+      }),
+      read: (r, { file, mime, name }) => {
+        if (!stored.Check(r.json)) return undefined;
+        const { file_url: value, upload_url: url } = r.json;
+        const part = { field: null, name, mime, bytes: file };
+        return { value, send: { method: "PUT", url, headers: { "content-type": mime }, file: part } };
+      },
+    },
+  ],
 
   submit: (c) => ({
     method: "POST",

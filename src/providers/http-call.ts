@@ -5,6 +5,7 @@ import { decoded, Undecodable } from "../http-client/content-encoding.ts";
 import { KEEPS_CONNECTIONS } from "../http-client/keep-alive.ts";
 import { MAX_LEFT_BYTES, sift } from "./large-strings.ts";
 import type { ProviderRequest, ProviderResponse } from "./port.ts";
+import { bodyOf } from "./request-body.ts";
 
 /**
  * The result of a call. `not_sent` proves that no byte of the request was received. `broken` proves nothing: the provider may
@@ -166,15 +167,6 @@ const readBounded = async (answer: Response, maxBytes: number): Promise<Body | u
   return isFile(answer, whole) ? { bytes: whole } : { text: utf8.decode(whole) };
 };
 
-const bodyOf = ({ body, form, file }: ProviderRequest): { body?: string | FormData | Blob } => {
-  if (file?.field === null) return { body: file.bytes };
-  if (form === undefined && file === undefined) return body === undefined ? {} : { body: JSON.stringify(body) };
-  const parts = new FormData();
-  for (const [name, value] of Object.entries(form ?? {})) parts.append(name, value);
-  if (typeof file?.field === "string") parts.append(file.field, new Blob([file.bytes], { type: file.mime }), file.name);
-  return { body: parts };
-};
-
 /**
  * Makes one call. Network and provider errors never throw. Redirects are returned, not followed: a followed 307 would send the
  * body a second time, to another host. A call is never retried here.
@@ -192,11 +184,12 @@ export const callProvider: CallProvider = async (request, rules) => {
   rules.signal.addEventListener("abort", giveUp, { once: true });
   let begun = "";
   let isWhole = false;
+  const { body, headers, isUnreadable } = bodyOf(request, stop.signal);
   try {
     const answer = await fetch(request.url, {
       method: request.method,
-      headers: { accept: "application/json", ...request.headers, ...rules.headers, "accept-encoding": "identity" },
-      ...bodyOf(request),
+      headers: { accept: "application/json", ...headers, ...request.headers, ...rules.headers, "accept-encoding": "identity" },
+      ...(body === undefined ? {} : { body }),
       redirect: "manual",
       keepalive: KEEPS_CONNECTIONS,
       decompress: false,
@@ -215,6 +208,8 @@ export const callProvider: CallProvider = async (request, rules) => {
     return { kind: "answered", response: { ...head, json: readJson(text), text, ...aside } };
   } catch (error) {
     const code = codeOf(error);
+    // A request whose body ends before its announced length is none, so the provider has received nothing that it can accept.
+    if (stopped === "" && begun === "" && isUnreadable()) return { kind: "not_sent", detail: "an input file cannot be read" };
     if (stopped === "" && begun === "" && provesNotSent(code)) return { kind: "not_sent", detail: code };
     return { kind: "broken", detail: begun + (stopped || code) };
   } finally {

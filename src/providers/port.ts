@@ -3,15 +3,18 @@ import type {
   Attempt,
   Failure,
   FailureClass,
+  FileBytes,
   InputFile,
   Job,
   Json,
   JsonObject,
+  MediaKind,
   Pin,
   PinnedCopy,
   ResultFile,
 } from "../domain/types.ts";
-import type { Uploaded, UploadFile } from "./uploads.ts";
+import type { InlineText } from "./request-body.ts";
+import type { InputUpload, Uploaded, UploadFile } from "./uploads.ts";
 
 /** A long string in pieces, and its possible encodings; see `large-strings.ts`. */
 type LongText = { pieces: readonly string[]; isBase64: boolean; isHex: boolean };
@@ -26,22 +29,35 @@ export type ProviderRequest = {
   /** Sent as `multipart/form-data` instead of a body. */
   form?: Record<string, string>;
   /** A file: one more part of the form, or the whole body if it has no field. It is never part of the stored request. */
-  file?: { field: string | null; name: string; mime: string; bytes: Blob };
+  file?: { field: string | null; name: string; mime: string; bytes: FileBytes };
+  /** The files at the placeholders of the body or the form. They are never part of the stored request. */
+  files?: ReadonlyMap<string, FileBytes>;
 };
-/** The way a provider receives a file that it cannot download from this service, and the largest such file in bytes. */
-export type Upload = { mostBytes: number } & (
-  | { as: "inline"; text: "data_uri" | "base64" }
-  | {
-      as: "upload";
-      request(upload: UploadFile, baseUrl: string): ProviderRequest;
-      /**
-       * The URL of the stored file, and the upload address if the request did not carry the file. Undefined if the response
-       * contains neither.
-       */
-      read(r: ProviderResponse): { url: string; putAt?: string } | undefined;
-    }
-);
-export type UploadTraits = Pick<Upload, "as" | "mostBytes">;
+
+/** Which files a form is for: their kinds (absent: all), and the largest of them and of all in one request together, in bytes. */
+type FormBounds = { kinds?: readonly MediaKind[]; mostBytes: number; totalBytes?: number };
+/** A request contains the encoded file instead of a link. */
+export type InlineForm = FormBounds & { as: "inline"; text: InlineText };
+/** A file is stored at the provider before the submission, which contains its URL or id. */
+export type StorageUpload = FormBounds & {
+  as: "upload";
+  /** When the provider deletes the file, ms after its upload; absent: unknown. */
+  keptMs?: number;
+  request(upload: UploadFile, baseUrl: string): ProviderRequest;
+  /**
+   * The URL or id of the stored file, and the request with its bytes if the first one did not carry them. Undefined if the
+   * response does not contain them.
+   */
+  read(r: ProviderResponse, upload: UploadFile): { value: string; send?: ProviderRequest } | undefined;
+};
+/** The way a provider receives a file that it cannot download from this service. */
+export type UploadForm = InlineForm | StorageUpload;
+/** How files reach a provider. */
+export type FileTraits = {
+  takesLinks: boolean;
+  /** In order of preference; a file takes the first form that is for it. */
+  forms: readonly (FormBounds & Pick<UploadForm, "as">)[];
+};
 /**
  * A complete response: headers in lower case, `json` undefined if the body is not JSON. A response that is itself a file has
  * `bytes` and an empty `text`.
@@ -162,7 +178,9 @@ export interface Adapter {
   /** Files on the provider's own hosts require its credential. */
   readonly filesNeedKey?: boolean;
   /** Absent: the provider accepts files only as links. */
-  readonly upload?: Upload;
+  readonly uploads?: readonly UploadForm[];
+  /** The provider downloads no links; it accepts files only in the forms of `uploads`. */
+  readonly takesNoLinks?: true;
   /** The provider's states in which a job may be cancelled; absent: in all. The job is polled first. */
   readonly cancelOnlyIn?: readonly string[];
   /** The header that carries the credential. */
@@ -261,12 +279,12 @@ export interface Providers {
   traits(providerId: string): ProviderTraits;
   /** The provider's base URL. */
   baseUrlOf(providerId: string): string;
-  /** How the provider receives files that it cannot download from this service; null: not at all. */
-  uploadOf(providerId: string): UploadTraits | null;
-  /** Uploads a file to the provider's own storage. An upload buys nothing and may be repeated. */
-  upload(providerId: string, upload: UploadFile, signal: AbortSignal): Promise<Uploaded>;
-  /** The placeholder in a request for a file whose bytes are inserted when the request is sent. */
-  placeOf(providerId: string, copy: Pick<PinnedCopy, "n" | "sha256" | "mime">): string;
+  /** How files reach the provider. */
+  fileTraits(providerId: string): FileTraits;
+  /** Uploads a file in a form of the dialect, by its position. An upload buys nothing and may be repeated. */
+  upload(providerId: string, form: number, upload: InputUpload, signal: AbortSignal): Promise<Uploaded>;
+  /** The placeholder in a request for a file whose bytes are inserted in a form of the dialect when the request is sent. */
+  placeOf(providerId: string, form: number, file: Pick<PinnedCopy, "n" | "sha256" | "mime">): string;
   /**
    * Headers that a download of a result file needs. Empty unless the provider's files need its credential and the address is on
    * its own hosts.

@@ -1,15 +1,17 @@
-// Composed requests: reads them back byte for byte and inserts pinned inputs.
+// Composed requests: reads them back byte for byte and opens the files that they contain.
 import { ok } from "node:assert/strict";
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import type { Json } from "../domain/types.ts";
+import type { FileBytes, InputFile, Json, PinnedCopy } from "../domain/types.ts";
 import { linkAt, withLinks } from "../inputs/pinned-links.ts";
 import { unknownCopy } from "./list-match.ts";
 import type { ProviderRequest, Work } from "./port.ts";
-import { fill, isUploadUrl, type OpenCopy } from "./uploads.ts";
+import { type Placeholder, readPlaceholder } from "./request-body.ts";
 
-/** Opens a file that is inserted into a request of a generation when it is sent; undefined if the file is deleted. */
-export type CopyOf = (generationId: string, copy: Parameters<OpenCopy>[0]) => ReturnType<OpenCopy>;
+/** A file that a provider receives: our copy of a pinned input, or a stored file that the input names. */
+export type InputSource = { generationId: string; copy: PinnedCopy } | { file: InputFile };
+/** Opens such a file; undefined if it is deleted. @throws StorageRefused */
+export type OpenInput = (source: InputSource) => Promise<FileBytes | undefined>;
 
 const composedRequest = Type.Object(
   {
@@ -18,7 +20,7 @@ const composedRequest = Type.Object(
     headers: Type.Record(Type.String(), Type.String()),
     body: Type.Optional(Type.Unsafe<Json>(Type.Unknown())),
     form: Type.Optional(Type.Record(Type.String(), Type.String())),
-    /** The replacements of pinned inputs in the request, by link. */
+    /** The replacements of pinned inputs and stored files in the request, by link. */
     given: Type.Optional(Type.Record(Type.String(), Type.String())),
   },
   { additionalProperties: false },
@@ -52,13 +54,29 @@ export const readComposed = (text: string | null, ref: string): Composed => {
   return request;
 };
 
-/** The request as it is sent, with its files inserted; undefined if a file is deleted. */
-export const wholeRequest = async (
-  text: string | null,
-  ref: string,
-  copyOf: CopyOf | undefined,
-): Promise<ProviderRequest | undefined> => {
-  const { given, ...request } = readComposed(text, ref);
-  if (given === undefined) return request;
-  return fill(request, Object.values(given).filter(isUploadUrl), async (copy) => copyOf?.(generationOf(ref), copy));
+/** The file that a placeholder names by number and hash; undefined if the generation has no such file. */
+const sourceOf = ({ attempt, pins = [], files = [] }: Work, { n, sha256 }: Placeholder): InputSource | undefined => {
+  const file = files.find((one) => one.n === n && one.sha256 === sha256);
+  if (file) return { file };
+  const copy = pins.find((pin) => pin.n === n)?.copy;
+  return copy?.sha256 === sha256 ? { generationId: generationOf(attempt.ref), copy } : undefined;
+};
+
+/**
+ * The request as it is sent, with the files that it contains opened; undefined if one of them is deleted. The bytes are the same
+ * each time, because a placeholder identifies its file by hash.
+ */
+export const wholeRequest = async (task: Work, open: OpenInput | undefined): Promise<ProviderRequest | undefined> => {
+  const { ref, request: text } = task.attempt;
+  const { given = {}, ...request } = readComposed(text, ref);
+  const files = new Map<string, FileBytes>();
+  for (const place of Object.values(given)) {
+    const named = readPlaceholder(place);
+    if (named === undefined) continue;
+    const source = sourceOf(task, named);
+    const file = source && (await open?.(source));
+    if (!file) return undefined;
+    files.set(place, file);
+  }
+  return files.size === 0 ? request : { ...request, files };
 };

@@ -10,12 +10,13 @@ import { createJobClaims } from "./job-claims.ts";
 import { lookUpJob } from "./job-lookup.ts";
 import { listAllPages } from "./list-all-pages.ts";
 import { detailOf } from "./parse-response.ts";
-import type { Adapter, AdapterContext, FindOutcome, PollOutcome, Providers, ProviderTraits, Work } from "./port.ts";
-import { type CopyOf, givenInput, wholeRequest } from "./prepared-request.ts";
+import type { Adapter, AdapterContext, FileTraits, FindOutcome, PollOutcome, Providers, ProviderTraits, Work } from "./port.ts";
+import { givenInput, type OpenInput, wholeRequest } from "./prepared-request.ts";
 import { createProviderClient, type ProviderClient, type Slots } from "./provider-client.ts";
 import { REPLICATE_BASE_URL, REPLICATE_KNOWN, replicate } from "./replicate.ts";
+import { placeholderOf } from "./request-body.ts";
 import { requestLimit } from "./request-limit.ts";
-import { uploadTo, uploadUrlOf } from "./uploads.ts";
+import { uploadTo } from "./uploads.ts";
 
 /** Total time of each call, ms. `findMs` covers all pages of a lookup together. */
 export type CallTimes = { submitMs: number; pollMs: number; findMs: number; cancelMs: number; uploadMs: number };
@@ -76,6 +77,12 @@ export const knownDialects = (dialects: Dialects): [string, KnownDialect][] => [
   ]),
 ];
 
+/** How files reach the provider of an adapter. */
+export const fileTraitsOf = ({ uploads = [], takesNoLinks }: Adapter): FileTraits => ({
+  takesLinks: takesNoLinks !== true,
+  forms: uploads,
+});
+
 /** Every provider that has a dialect, with its account. */
 export const knownProviders = (dialects: Dialects): ReadonlyMap<string, { account: string }> =>
   new Map(knownDialects(dialects).map(([id, { account }]) => [id, { account }]));
@@ -103,7 +110,8 @@ export type ProvidersOptions = {
   callbackUrl?: (ref: string) => string | undefined;
   /** Whether an attempt already owns the job, which excludes it from a lookup. */
   isOwned: (providerId: string, jobId: string) => Promise<boolean>;
-  copyOf?: CopyOf;
+  /** Opens a file that a request contains. */
+  openInput?: OpenInput;
   /** The service clock, which a lookup compares with the provider's; the machine's clock if absent. */
   nowMs?: () => number;
   timeouts?: Partial<CallTimes>;
@@ -168,10 +176,10 @@ export const createProviders = (options: ProvidersOptions): Providers => {
    * key, and refuse an expired link or a used key.
    */
   const sendAgain = async (client: ProviderClient, task: Work, sentAtMs: number, signal: AbortSignal): Promise<FindOutcome> => {
-    const { ref, request: text, route } = task.attempt;
+    const { ref, route } = task.attempt;
     if (nowMs() - sentAtMs >= client.traits.findWindowMs)
       return { kind: "unclear", detail: "the time is over in which its key is known" };
-    const request = await wholeRequest(text, ref, options.copyOf);
+    const request = await wholeRequest(task, options.openInput);
     if (request === undefined) return { kind: "unclear", detail: "our copy of its input is gone" };
     const called = await client.request(request, submitMsOf(client), signal, task.attempt);
     if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
@@ -223,12 +231,17 @@ export const createProviders = (options: ProvidersOptions): Providers => {
     list: (id, routes, sinceMs, signal) => listAllPages(clientOf(id), routes, { sinceMs, timeoutMs: times.findMs }, signal),
     fileHeaders: (id, address) => clientOf(id).fileHeaders(address),
     baseUrlOf: (id) => clientOf(id).baseUrl,
-    uploadOf: (id) => clientOf(id).adapter.upload ?? null,
-    upload: (id, upload, signal) => uploadTo(clientOf(id), upload, times.uploadMs, signal),
-    placeOf: (id, copy) => {
-      const { upload } = clientOf(id).adapter;
-      ok(upload?.as === "inline", `${id} takes no files inside requests`);
-      return uploadUrlOf(upload.text, copy);
+    fileTraits: (id) => fileTraitsOf(clientOf(id).adapter),
+    upload: (id, form, upload, signal) => {
+      const client = clientOf(id);
+      const chosen = client.adapter.uploads?.[form];
+      ok(chosen?.as === "upload", `${id} has no storage for files`);
+      return uploadTo(client, chosen, upload, times.uploadMs, signal);
+    },
+    placeOf: (id, form, { n, sha256, mime }) => {
+      const chosen = clientOf(id).adapter.uploads?.[form];
+      ok(chosen?.as === "inline", `${id} takes no files inside requests`);
+      return placeholderOf({ n, sha256, text: chosen.text, mime });
     },
     slot: (id, signal) => clientOf(id).submits.take(signal),
 
@@ -239,9 +252,9 @@ export const createProviders = (options: ProvidersOptions): Providers => {
     },
 
     async submit(task, signal) {
-      const { ref, request: text, route } = task.attempt;
+      const { ref, route } = task.attempt;
       const client = clientOf(route.provider);
-      const request = await wholeRequest(text, ref, options.copyOf);
+      const request = await wholeRequest(task, options.openInput);
       if (request === undefined)
         return { kind: "rejected", failure: { class: "input_unreachable", detail: "our copy of its input is gone" } };
       // The configuration has changed since the request was composed, so neither the request nor the credential is sent.

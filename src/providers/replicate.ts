@@ -21,6 +21,8 @@ export const REPLICATE_KNOWN = {
  * Replicate cancels a prediction after this time. It is the longest route time, so no prediction outlives its attempt for long.
  */
 const CANCEL_AFTER = "40m";
+/** Replicate deletes uploaded files after a day. */
+const UPLOAD_KEPT_MS = 86_400_000;
 /** Replicate removes input, output and files this long after the end. */
 const KEPT_MS = 3_600_000;
 /** A submission whose response was lost was created within its own deadline; the rest is tolerance for clock differences. */
@@ -163,14 +165,16 @@ export const replicate: Adapter = {
   resultTtlMs: KEPT_MS,
 
   auth: (secret) => ({ authorization: `Bearer ${secret}` }),
-  upload: {
-    ...{ as: "upload", mostBytes: MAX_UPLOAD_BYTES },
-    request: ({ file, mime, name }, baseUrl) => ({
-      ...{ method: "POST", url: `${baseUrl}/files`, headers: {}, form: {} },
-      file: { field: "content", name, mime, bytes: file },
-    }),
-    read: (r) => (stored.Check(r.json) ? { url: r.json.urls.get } : undefined),
-  },
+  uploads: [
+    {
+      ...{ as: "upload", mostBytes: MAX_UPLOAD_BYTES, keptMs: UPLOAD_KEPT_MS },
+      request: ({ file, mime, name }, baseUrl) => ({
+        ...{ method: "POST", url: `${baseUrl}/files`, headers: {}, form: {} },
+        file: { field: "content", name, mime, bytes: file },
+      }),
+      read: (r) => (stored.Check(r.json) ? { value: r.json.urls.get } : undefined),
+    },
+  ],
 
   submit(c) {
     const { model, version } = partsOf(c);

@@ -5,6 +5,7 @@ import type { Model, Route } from "../../catalogue/schema.ts";
 import { memoize } from "../collections/memoize.ts";
 import { ApiError, type ApiErrorCode } from "../domain/api-errors.ts";
 import type { Credits, Measured, PlannedRoute } from "../domain/types.ts";
+import type { CannotGive, PlannedFile } from "../inputs/cannot-give.ts";
 import { billedFields } from "../inputs/pinned-links.ts";
 import { clipFault, fieldFault, measuredOf } from "./check-field.ts";
 import type { CheckedInput } from "./check-input.ts";
@@ -25,11 +26,8 @@ export type PlanRequest = {
   routeState: (routeId: string) => RouteState;
   /** The measured duration of a route, ms; undefined: the catalogue's value applies. */
   expectedMs: (routeId: string) => number | undefined;
-  /**
-   * Whether the provider can receive our copy of a pinned input, or a stored file of this service, of this size (bytes;
-   * undefined: unknown). Absent: every provider can.
-   */
-  canGive?: (providerId: string, bytes: number | undefined, isStored: boolean) => boolean;
+  /** The file of the input that the provider cannot receive, if any. Absent: every provider can receive all. */
+  cannotGive?: CannotGive;
 };
 
 /** A route of the model with its verdict: `planned`, or the reason why it was left out. */
@@ -125,7 +123,7 @@ const skippedOf = (candidates: readonly Candidate[]): readonly SkippedRoute[] =>
 const candidatesOf = (request: PlanRequest): Candidate[] => {
   const { prices, expectedMs: learnt, maxCostCredits, maxWaitMs } = request;
   const narrowed = narrowedFields(request.model);
-  const given = givenIn(request);
+  const files = plannedFiles(request);
   let priced = 0;
   return request.model.routes.map((route, at): Candidate => {
     // Prices are in the order of the routes; some routes have no price.
@@ -134,7 +132,7 @@ const candidatesOf = (request: PlanRequest): Candidate[] => {
     const candidate: Candidate = { route, priceCredits, expectedMs, stoppedBy: null };
     const state = request.routeState(route.id);
     const lacks =
-      state === "unconfigured" ? undefined : (cannotDo(request, narrowed[at] ?? []) ?? cannotHave(request, route, given));
+      state === "unconfigured" ? undefined : (cannotDo(request, narrowed[at] ?? []) ?? cannotHave(request, route, files));
     if (state === "unconfigured") candidate.stoppedBy = "unconfigured";
     else if (lacks !== undefined) {
       candidate.stoppedBy = "unable";
@@ -218,40 +216,36 @@ const cannotDo = ({ checked, measured }: PlanRequest, narrowed: Narrowed): strin
   return undefined;
 };
 
-/** Files that a provider receives from this service: their fields, and the largest of them as far as its size is known. */
-type Given = { fields: readonly string[]; bytes: number | undefined; isStored: boolean };
-
-const givenOf = (measured: readonly Measured[], fields: readonly string[], isStored: boolean): Given => {
-  const isIn = (field: string) => fields.some((name) => field === name || field.startsWith(`${name}[`));
-  const sizes = fields.length === 0 ? [] : measured.flatMap(({ field, bytes = 0 }) => (isIn(field) ? bytes : []));
-  return { fields, bytes: sizes.length === 0 ? undefined : Math.max(...sizes), isStored };
-};
-
-/** The stored files of the input, and the other clips whose length is billed. */
-const givenIn = ({ model, checked, measured }: PlanRequest): Given[] => {
-  const stored = checked.links.flatMap(({ field, isOwn }) => (isOwn ? field : []));
+/** The files of the input, each once, in the order of its links. */
+export const plannedFiles = ({
+  model,
+  checked,
+  measured,
+}: Pick<PlanRequest, "model" | "checked" | "measured">): PlannedFile[] => {
+  if (checked.links.length === 0) return [];
   const billed = billedFields(model, checked.raw);
-  const others = measured.filter(({ field }) => !stored.includes(field));
-  const pinned = billed.filter((name) =>
-    checked.links.some(({ field, isOwn }) => !isOwn && (field === name || field.startsWith(`${name}[`))),
-  );
-  return [givenOf(measured, stored, true), givenOf(others, pinned, false)];
+  const isBilled = (field: string) => billed.some((name) => field === name || field.startsWith(`${name}[`));
+  const first = new Map<string, PlannedFile>();
+  for (const { field, url, kind, isOwn } of checked.links) {
+    const of = isOwn ? "stored" : isBilled(field) ? "pinned" : "foreign";
+    const bytes = measured.find((one) => one.field === field)?.bytes;
+    if (!first.has(url)) first.set(url, { field, kind, bytes, of });
+  }
+  return [...first.values()];
 };
 
 const REMEDIES = {
   stored: "the operator may set files.provider_links; media.unpinned applies to links of other servers only",
   pinned: 'the operator may set files.provider_links, or media.unpinned to "trust"',
+  foreign: "upload the file with POST /v1/files",
 } as const;
 
-/** Why the route's provider can receive no copy of a clip whose length is billed, or of a stored file. */
-const cannotHave = ({ canGive }: PlanRequest, { provider }: Route, given: readonly Given[]): string | undefined => {
-  if (canGive === undefined) return undefined;
-  for (const { fields, bytes, isStored } of given) {
-    if (fields.length === 0 || canGive(provider, bytes, isStored)) continue;
-    const remedy = isStored ? REMEDIES.stored : REMEDIES.pinned;
-    return `${fields[0]}: its ${isStored ? "file" : "copy"} cannot be given to the model's provider; ${remedy}`;
-  }
-  return undefined;
+/** Why the route's provider cannot receive a file of the input. */
+const cannotHave = ({ cannotGive }: PlanRequest, { provider }: Route, files: readonly PlannedFile[]): string | undefined => {
+  const found = files.length === 0 ? undefined : cannotGive?.(provider, files);
+  if (!found) return undefined;
+  const { field, of } = found.file;
+  return `${field}: its ${of === "pinned" ? "copy" : "file"} cannot be given to the model's provider: ${found.why}; ${REMEDIES[of]}`;
 };
 
 const priceOf = ({ route, priceCredits }: Candidate): Credits => {

@@ -9,7 +9,7 @@ import { orderedOf } from "./expected-delivery.ts";
 import { makePlan, type Plan, type PlanRequest, type RouteState } from "./plan.ts";
 import { priceRoutes } from "./price.ts";
 
-export type PlannerDeps = Pick<PlanRequest, "routeState" | "expectedMs" | "canGive">;
+export type PlannerDeps = Pick<PlanRequest, "routeState" | "expectedMs" | "cannotGive">;
 /** A plan, and the deliverable that it orders. */
 export type Planned = { plan: Plan; ordered: Ordered };
 export type Planner = (request: Omit<PlanRequest, "prices" | keyof PlannerDeps>) => Planned;

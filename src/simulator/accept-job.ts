@@ -202,6 +202,7 @@ export const takeIn = async (
     announced: false,
     fetched: false,
     received: null,
+    inputs: null,
   };
   const answer = distort(await words.accepted(job, query), submit, words);
   await bench.log.append(line(answer, faults, job));
@@ -210,6 +211,9 @@ export const takeIn = async (
   void bench.results.parsedRequestOf(job);
   void bench.results.receivedOf(job).then((received) => {
     job.received = received;
+  });
+  void bench.results.inputsOf(job).then((inputs) => {
+    job.inputs = inputs;
   });
   return answer;
 };
@@ -253,6 +257,42 @@ export const troubleOf = (job: Job, done: boolean): Trouble => {
       return job.polls > 1 && job.polls <= 1 + numberOf(fault, "polls") ? "says-running" : undefined;
     default:
       return undefined;
+  }
+};
+
+/**
+ * Handles an upload to a provider's storage, with the effect of a scripted fault. @param refused the provider's response to a
+ * wrong credential
+ */
+export const takeUpload = (
+  bench: Bench,
+  provider: Provider,
+  credential: string | undefined,
+  refused: () => Reply,
+  take: () => Reply,
+): Answer => {
+  if (credential === undefined) return refused();
+  const { upload } = bench.script.choose({ provider, endpoint: "", prompt: "" }, ["upload"]);
+  switch (upload?.name) {
+    case "upload-401":
+      return refused();
+    case "upload-413":
+      return page(413, "Request Entity Too Large");
+    case "upload-5xx":
+      return page(numberOf(upload, "status"), "Internal Server Error");
+    case "upload-drop":
+      return { kind: "drop" };
+    case "upload-hang":
+      return { kind: "hang" };
+    case "upload-slow":
+      return { ...take(), delayMs: numberOf(upload, "ms") };
+    case "upload-cut":
+      return { ...take(), cutAt: 12 };
+    case "upload-no-id":
+      take();
+      return text(200, "{}", "application/json");
+    default:
+      return take();
   }
 };
 

@@ -1,11 +1,20 @@
 // Simulates fal as documented: queue submission, status, result and cancel.
 
-import { type Bench, cancelJob, credentialOf, type DialectResponses, noteOnce, takeIn, troubleOf } from "./accept-job.ts";
+import {
+  type Bench,
+  cancelJob,
+  credentialOf,
+  type DialectResponses,
+  noteOnce,
+  takeIn,
+  takeUpload,
+  troubleOf,
+} from "./accept-job.ts";
 import { listFal } from "./fal-list.ts";
 import { isNoPath } from "./fal-paths.ts";
 import { falResult, invalid, refused, requestError } from "./fal-result.ts";
 import { isFault, makeFault, numberOf } from "./faults.ts";
-import { type Answer, bodyObject, json, page, type SimulatorRequest } from "./http-server.ts";
+import { type Answer, bodyObject, json, page, type Reply, type SimulatorRequest } from "./http-server.ts";
 import { endsAtMs, type Job, RESULT_RETENTION_MS } from "./jobs.ts";
 
 /** Status and result addresses contain owner and app only, never the rest of the endpoint. */
@@ -73,17 +82,22 @@ const result = async (bench: Bench, job: Job, request: SimulatorRequest): Promis
   return answer;
 };
 
+/** Reserves the address of a file, for a PUT without a credential. */
+const initiate = (bench: Bench, request: SimulatorRequest): Reply => {
+  const { content_type: mime, file_name: name } = bodyObject(request) ?? {};
+  if (typeof mime !== "string" || typeof name !== "string")
+    return json(422, { detail: "content_type and file_name are required" });
+  const { url } = bench.uploads.reserve(request.origin, mime);
+  return json(200, { upload_url: url, file_url: url });
+};
+
 /** Handles a request below `/fal`. `path` is the part after it, e.g. `/bytedance/seedance-2.0/requests/ID/status`. */
 export const answerFal = async (bench: Bench, request: SimulatorRequest, path: string): Promise<Answer> => {
   const credential = credentialOf(request, "Key");
   if (path === "/v1/models/requests/by-endpoint") return listFal(bench, request, credential);
   if (path === "/storage/upload/initiate" && request.method === "POST") {
-    if (credential === undefined) return refused(makeFault("401"));
-    const { content_type: mime, file_name: name } = bodyObject(request) ?? {};
-    if (typeof mime !== "string" || typeof name !== "string")
-      return json(422, { detail: "content_type and file_name are required" });
-    const url = bench.uploads.reserve(request.origin, mime);
-    return json(200, { upload_url: url, file_url: url });
+    const refuse = () => refused(makeFault("401"));
+    return takeUpload(bench, "fal", credential, refuse, () => initiate(bench, request));
   }
   const about = /^\/([^/]+\/[^/]+)\/requests\/([^/]+)(\/status|\/cancel)?$/.exec(path);
   if (about && request.method !== "POST") {

@@ -6,10 +6,10 @@ import { OTHER_KINDS, type OtherKind } from "./rare-formats.ts";
 
 /**
  * `submit` faults affect the response to a submission, `run` the job, `poll` the responses to polls, `file` the result, `list`
- * the list, `cancel` the cancellation. `kind` delivers another kind of file, `transfer` changes the way the file is sent. Faults of different stages can be
+ * the list, `cancel` the cancellation, `upload` the uploads of input files. `kind` delivers another kind of file, `transfer` changes the way the file is sent. Faults of different stages can be
  * combined.
  */
-export const STAGES = ["submit", "run", "poll", "file", "kind", "transfer", "list", "cancel"] as const;
+export const STAGES = ["submit", "run", "poll", "file", "kind", "transfer", "list", "cancel", "upload"] as const;
 export type Stage = (typeof STAGES)[number];
 
 type FaultRule = {
@@ -116,6 +116,20 @@ export const FAULTS = {
   "slow-file": { stage: "transfer", says: "sends the file after a while", number: ["ms", 1000] },
 
   "cancel-ignored": { stage: "cancel", says: "confirms the cancellation, and completes the job all the same" },
+
+  "upload-401": { stage: "upload", says: "does not know the credential of an upload" },
+  "upload-413": { stage: "upload", says: "answers that an uploaded file is too large" },
+  "upload-5xx": { stage: "upload", says: "answers an upload with a server error", number: ["status", 500] },
+  "upload-drop": { stage: "upload", says: "breaks the connection of an upload" },
+  "upload-hang": { stage: "upload", says: "never answers an upload" },
+  "upload-slow": { stage: "upload", says: "answers an upload after a while", number: ["ms", 1000] },
+  "upload-cut": { stage: "upload", says: "breaks off in the middle of the answer to an upload" },
+  "upload-no-id": { stage: "upload", says: "stores an upload and answers without its address or id" },
+  "storage-5xx": {
+    stage: "upload",
+    says: "answers the second request of an upload, to the storage host, with a server error",
+    number: ["status", 503],
+  },
 
   "list-5xx": { stage: "list", says: "answers the listing with a server error", number: ["status", 503] },
   "list-hang": { stage: "list", says: "never answers the listing" },

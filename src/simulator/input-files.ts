@@ -21,6 +21,9 @@ const onThisMachine = (link: string): boolean => {
 /** A received clip or sound, with the values that a provider would bill. */
 export type Received = { link: string; kind: "video" | "audio"; ms: number; bytes: number; sha256: string };
 
+/** The size and hash of an input file, of any kind. */
+export type InputBytes = { bytes: number; sha256: string };
+
 export type ClipFacts = { ms: number; sound: boolean } & Partial<Size>;
 
 /** The files of one job. Each link is opened once, so that the result and all measurements use the same bytes. */
@@ -31,6 +34,8 @@ export type Sources = {
   clip(link: string): Promise<ClipFacts | undefined>;
   /** Received clips and sounds, from links and data URIs. */
   received(): Promise<Received[]>;
+  /** All files, from links and data URIs, in the order of the input. */
+  inputs(): Promise<InputBytes[]>;
 };
 
 const inline = (link: string): Uint8Array | undefined => {
@@ -58,8 +63,10 @@ const download = async (link: string): Promise<Uint8Array | undefined> => {
   }
 };
 
-/** The measurements of a file, without its bytes. */
-type Found = SecondReading & { bytes: number; sha256: string };
+const sha256Of = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+/** The measurements of a file, as far as it can be measured, without its bytes. */
+type Found = Partial<SecondReading> & InputBytes;
 
 /** All strings of a request that may refer to a file. */
 const linksIn = (value: Json): string[] => {
@@ -82,7 +89,7 @@ const measureIn =
       signal: AbortSignal.timeout(READ_MS),
     };
     const reading = await sandbox.run("readAgain", {}, requested).catch(() => undefined);
-    return reading && { ...reading, bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
+    return { ...reading, bytes: bytes.length, sha256: sha256Of(bytes) };
   };
 
 /** @param input the model's input, as received */
@@ -108,6 +115,10 @@ export const createInputFiles = (input: JsonObject, sandbox: Pick<Sandbox, "run"
       const { width, height, ms, hasAudio = false } = (await measureOnce(link)) ?? {};
       if (ms === undefined) return undefined;
       return { ms, sound: hasAudio, ...(width && height ? { width, height } : {}) };
+    },
+    inputs: async () => {
+      const read = await Promise.all([...new Set(linksIn(input))].map(measureOnce));
+      return read.flatMap((found) => (found ? [{ bytes: found.bytes, sha256: found.sha256 }] : []));
     },
     received: async () => (await Promise.all([...new Set(linksIn(input))].map(receive))).flat(),
   };

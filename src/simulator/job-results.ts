@@ -5,7 +5,7 @@ import type { Sandbox } from "../media/sandbox/sandbox.ts";
 import { type Fault, isFault, numberOf } from "./faults.ts";
 import type { Answer, Reply, SimulatorRequest } from "./http-server.ts";
 import { json, page, ranged, text } from "./http-server.ts";
-import { createInputFiles, type Received, type Sources } from "./input-files.ts";
+import { createInputFiles, type InputBytes, type Received, type Sources } from "./input-files.ts";
 import { endsAtMs, type Job, RESULT_RETENTION_MS, stateAt } from "./jobs.ts";
 import type { MediaFactory } from "./media-factory.ts";
 import { type DefaultsOf, type KindOf, type ParsedRequest, parseRequest } from "./parse-request.ts";
@@ -51,6 +51,9 @@ export const createJobResults = ({ kindOf, mediaFactory, sandbox, nowMs, unsaid 
     receipts.set(job, known);
     return known;
   };
+
+  /** The bytes of all files that a job's input names or contains. */
+  const inputsOf = (job: Job): Promise<InputBytes[]> => sourcesOf(job).inputs();
 
   /** The parsed request of a job after all its input was measured, because a provider bills only then. */
   const measuredRequestOf = async (job: Job): Promise<ParsedRequest> => {
@@ -130,7 +133,7 @@ export const createJobResults = ({ kindOf, mediaFactory, sandbox, nowMs, unsaid 
     });
   };
 
-  return { parsedRequestOf, receivedOf, announce, deliver, hand };
+  return { parsedRequestOf, receivedOf, inputsOf, announce, deliver, hand };
 };
 export type JobResults = ReturnType<typeof createJobResults>;
 

@@ -5,7 +5,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { JsonObject, MediaKind } from "../domain/types.ts";
 import { chance } from "./fault-script.ts";
 import { type Faults, isFault, numberOf } from "./faults.ts";
-import type { Received } from "./input-files.ts";
+import type { InputBytes, Received } from "./input-files.ts";
 import type { LogLine } from "./log.ts";
 
 /** The id of a dialect, e.g. `fal`. */
@@ -28,6 +28,8 @@ export type Job = {
   fetched: boolean;
   /** The received clips and sounds; null until they are measured, and in a later process. */
   received: Received[] | null;
+  /** All files that the job's input names or contains; null until they are read, and in a later process. */
+  inputs: InputBytes[] | null;
 };
 export type JobState = "queued" | "running" | "done" | "cancelled";
 
@@ -95,6 +97,7 @@ export const createJobs = (clock: Clock, former: readonly LogLine[]) => {
         announced: false,
         fetched: false,
         received: null,
+        inputs: null,
       });
       continue;
     }

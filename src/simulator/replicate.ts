@@ -9,12 +9,15 @@ import {
   noteOnce,
   type Problem,
   takeIn,
+  takeUpload,
   troubleOf,
 } from "./accept-job.ts";
 import { type Fault, isFault, makeFault, numberOf } from "./faults.ts";
 import { type Answer, bodyObject, json, page, type Reply, type SimulatorRequest } from "./http-server.ts";
 import { endsAtMs, type Job, RESULT_RETENTION_MS } from "./jobs.ts";
 
+/** Uploaded files expire after a day. */
+const FILE_KEPT_MS = 86_400_000;
 const PER_PAGE = 100;
 const MAX_HELD_S = 60;
 const ALPHABET = "abcdefghjkmnpqrstvwxyz0123456789";
@@ -206,6 +209,15 @@ const held = async (bench: Bench, request: SimulatorRequest, taken: Answer): Pro
   return { ...taken, body: JSON.stringify(await prediction(bench, job, request.origin)) };
 };
 
+/** `POST /files`: the file and optional metadata as parts of a form. */
+const createFile = (bench: Bench, request: SimulatorRequest): Reply => {
+  const taken = bench.uploads.takePart(request, "content");
+  if (!taken) return problem(400, "Bad request", "content is required");
+  const { id, mime, bytes, url } = taken;
+  const expires_at = new Date(bench.clock.nowMs() + FILE_KEPT_MS).toISOString();
+  return json(201, { id, content_type: mime, size: bytes, metadata: {}, expires_at, urls: { get: url } });
+};
+
 /** Handles a request below `/replicate/v1`; `path` is the part after it, e.g. `/predictions/ID`. */
 export const answerReplicate = async (bench: Bench, request: SimulatorRequest, path: string): Promise<Answer> => {
   const credential = credentialOf(request, "Bearer");
@@ -220,12 +232,15 @@ export const answerReplicate = async (bench: Bench, request: SimulatorRequest, p
     const name = typeof version === "string" ? (version.split(":")[0] ?? "") : "";
     return held(bench, request, await takeIn(bench, words, request, name, credential));
   }
+  if (path === "/files" && request.method === "POST")
+    return takeUpload(
+      bench,
+      "replicate",
+      credential,
+      () => refused(makeFault("401")),
+      () => createFile(bench, request),
+    );
   if (credential === undefined) return refused(makeFault("401"));
-  if (path === "/files" && request.method === "POST") {
-    const taken = bench.uploads.takePart(request, "content");
-    if (!taken) return problem(400, "Bad request", "content is required");
-    return json(201, { id: crypto.randomUUID(), content_type: taken.mime, size: taken.bytes, urls: { get: taken.url } });
-  }
   if (path === "/predictions" && request.method === "GET") return list(bench, request);
   const [, id = "", verb] = /^\/predictions\/([^/]+)(\/cancel)?$/.exec(path) ?? [];
   const job = bench.jobs.find("replicate", id);

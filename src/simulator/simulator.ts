@@ -4,8 +4,8 @@ import { createSandbox, type Sandbox } from "../media/sandbox/sandbox.ts";
 import { type Bench, noteOnce } from "./accept-job.ts";
 import { baseUrlsAt, SIMULATED_DIALECTS } from "./dialect-registry.ts";
 import { type ActiveRule, createFaultScript, type Rule, readRule } from "./fault-script.ts";
-import { FAULTS } from "./faults.ts";
-import { type Answer, json, listen, type SimulatorRequest, text } from "./http-server.ts";
+import { FAULTS, isFault, numberOf } from "./faults.ts";
+import { type Answer, json, listen, page, type SimulatorRequest, text } from "./http-server.ts";
 import { createJobResults } from "./job-results.ts";
 import { createJobs, endsAtMs, type Job, type JobState } from "./jobs.ts";
 import { openLog, type Submission } from "./log.ts";
@@ -40,7 +40,7 @@ export type SimulatorOptions = {
 /** The public view of a job. Times in ms since 1970; `endsAtMs` is null if the job never ends. */
 export type JobView = Pick<
   Job,
-  "id" | "provider" | "endpoint" | "ref" | "acceptedAtMs" | "polls" | "fetches" | "faults" | "received"
+  "id" | "provider" | "endpoint" | "ref" | "acceptedAtMs" | "polls" | "fetches" | "faults" | "received" | "inputs"
 > & {
   state: JobState;
   endsAtMs: number | null;
@@ -65,7 +65,7 @@ export type Simulator = {
 };
 
 const viewOf = (bench: Bench, job: Job): JobView => {
-  const { id, provider, endpoint, ref, acceptedAtMs, polls, fetches, faults, received } = job;
+  const { id, provider, endpoint, ref, acceptedAtMs, polls, fetches, faults, received, inputs } = job;
   const end = endsAtMs(job);
   const state = bench.jobs.state(job);
   return {
@@ -78,6 +78,7 @@ const viewOf = (bench: Bench, job: Job): JobView => {
     fetches,
     faults,
     received,
+    inputs,
     state,
     endsAtMs: Number.isFinite(end) ? end : null,
   };
@@ -116,6 +117,14 @@ const answerScript = (bench: Bench, request: SimulatorRequest): Answer => {
   const wrong = rules.find((rule) => typeof rule === "string");
   if (wrong !== undefined) return json(422, { error: wrong });
   return json(201, { rules: rules.filter((rule) => typeof rule !== "string").map((rule) => bench.script.add(rule)) });
+};
+
+/** A request to the storage host of all providers. */
+const answerUpload = (bench: Bench, request: SimulatorRequest, path: string): Answer => {
+  const isSent = request.method === "PUT" || request.method === "POST";
+  const { upload } = isSent ? bench.script.choose({ provider: "storage", endpoint: "", prompt: "" }, ["upload"]) : {};
+  if (isFault(upload, "storage-5xx")) return page(numberOf(upload, "status"), "Service Unavailable");
+  return bench.uploads.answer(request, path);
 };
 
 /** Starts a simulator. @throws the system's error if the address or the log file cannot be opened. */
@@ -158,7 +167,7 @@ export const createSimulator = async (options: SimulatorOptions = {}): Promise<S
     const handler = handlers.find(({ place }) => path.startsWith(`${place}/`) || path === place);
     if (handler) return handler.speak(bench, request, path.slice(handler.place.length) || "/");
     if (path.startsWith("/files/")) return answerFile(request, path.slice("/files".length));
-    if (path.startsWith("/uploads/")) return bench.uploads.answer(request, path.slice("/uploads".length));
+    if (path.startsWith("/uploads/")) return answerUpload(bench, request, path.slice("/uploads".length));
     if (path.startsWith("/samples/")) return answerSample(mediaFactory, request, path.slice("/samples/".length));
     if (path === "/script") return answerScript(bench, request);
     if (path === "/jobs") return json(200, { jobs: bench.jobs.all().map((job) => viewOf(bench, job)) });

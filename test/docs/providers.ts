@@ -30,17 +30,35 @@ const cancelText = ({ cancel, cancelOnlyIn }: Adapter): string => {
   return cancelOnlyIn === undefined ? "yes" : `only ${cancelOnlyIn.join(", ")}`;
 };
 
+/** How files reach a provider that opens no links of the service. */
+const filesText = ({ uploads = [], takesNoLinks }: Adapter): string => {
+  const forms = uploads.map((form) => {
+    const { kinds = ["all kinds"], mostBytes } = form;
+    const size = `${kinds.join(", ")} up to ${mostBytes / 1_048_576} MB`;
+    if (form.as === "inline") return `inside the request (${size})`;
+    return `uploaded (${size}; ${form.keptMs === undefined ? "kept for an unknown time" : `kept ${span(form.keptMs)}`})`;
+  });
+  if (forms.length === 0) return "by link only";
+  return `${forms.join(", else ")}${takesNoLinks ? "; never by link" : ""}`;
+};
+
 /** A table of all dialects, in the order of their ids. */
 export const providerTable = (): string => {
   const rows = knownDialects(readDialects(null))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([id, { adapter, name, account, isChecked: isAsked, known }]) => [
       ...[`\`${id}\``, name, `\`${WELL_KNOWN_KEYS[account] ?? `${providerSetting(account)}__KEY`}\``],
-      ...[isAsked ? "a job" : "at once", recoveryText(adapter), cancelText(adapter), adapter.readCallback ? "read" : "no"],
+      ...[
+        isAsked ? "a job" : "at once",
+        recoveryText(adapter),
+        cancelText(adapter),
+        adapter.readCallback ? "read" : "no",
+        filesText(adapter),
+      ],
       ...[span(adapter.resultTtlMs), `${known.from.join("; ")} (${known.as_of})`, (known.not_verified ?? []).join("; ")],
     ]);
   const head = [
-    ...["provider", "name", "key", "answers with", "a lost submission is", "cancels", "callbacks"],
+    ...["provider", "name", "key", "answers with", "a lost submission is", "cancels", "callbacks", "files without links"],
     ...["results kept", "read at", "not verified"],
   ];
   return [head, head.map(() => "---"), ...rows]

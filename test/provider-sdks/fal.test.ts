@@ -1,7 +1,7 @@
 // Official fal SDK against the simulator: queue, subscription, cancellation, results and errors.
 import { expect, test } from "bun:test";
 import { ApiError, createFalClient, ValidationError } from "@fal-ai/client";
-import { broken, expectFile, openShop } from "./fixture.ts";
+import { broken, expectFile, openShop, pictureAt, until } from "./fixture.ts";
 
 const CLIP = "bytedance/seedance-2.0/text-to-video";
 const PICTURE = "fal-ai/flux/dev";
@@ -13,7 +13,7 @@ const client = () =>
     credentials: "key-id:key-secret",
     requestMiddleware: async (request) => ({
       ...request,
-      url: request.url.replace(/^https:\/\/queue\.fal\.run/, shop.url("fal")),
+      url: request.url.replace(/^https:\/\/(queue|rest)\.fal\.(run|ai)/, shop.url("fal")),
     }),
   });
 
@@ -91,4 +91,16 @@ test.each([
   const error = await broken(client().subscribe(CLIP, { input: { prompt: `x [sim:${fault}]` } }));
   expect(error).toBeInstanceOf(ApiError);
   expect(error).toMatchObject({ status, body: { detail: [{ type: expect.any(String) }] } });
+});
+
+test("the fal SDK uploads a file and a model receives its bytes", async () => {
+  const { bytes, received } = await pictureAt(shop.url("fal"));
+  const file = new File([bytes], "fox.png", { type: "image/png" });
+  const url = await client().storage.upload(file, { lifecycle: { expiresIn: "1d" } });
+  await expectFile(url, "png", "image/png");
+  // A file in the input is uploaded by the SDK itself.
+  for (const image_url of [url, file]) {
+    await client().subscribe("fal-ai/flux-pro/kontext", { input: { prompt: "in oil", image_url } as never });
+    expect(await until(async () => shop.jobs().at(-1)?.inputs, Boolean)).toEqual(received);
+  }
 });

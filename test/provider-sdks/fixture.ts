@@ -78,3 +78,9 @@ export const until = async <T>(ask: () => Promise<T>, isOver: (answer: T) => boo
   }
   throw new Error("the condition was never met");
 };
+
+/** A picture of the simulator, and what a provider has to receive of it. */
+export const pictureAt = async (base: string) => {
+  const bytes = await (await fetch(`${new URL(base).origin}/samples/picture.png?width=64&height=64`)).bytes();
+  return { bytes, received: [{ bytes: bytes.length, sha256: Bun.SHA256.hash(bytes, "hex") }] };
+};

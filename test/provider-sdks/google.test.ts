@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { ApiError, type GenerateContentResponse, GoogleGenAI } from "@google/genai";
 import { typeOf } from "../simulator/fixture.ts";
-import { broken, openShop, until } from "./fixture.ts";
+import { broken, openShop, pictureAt, until } from "./fixture.ts";
 
 const PICTURE = "gemini-3-pro-image";
 const CLIP = "gemini-omni-flash";
@@ -133,4 +133,23 @@ test("an interaction with a refused prompt is completed with text and without a 
   const end = await ended(id);
   expect([end.status, end.output_video]).toEqual(["completed", undefined]);
   expect(end.output_text).toContain("can't make this video");
+});
+
+test("inline data of both APIs arrives byte for byte, and other text is refused", async () => {
+  const { bytes, received } = await pictureAt(shop.url("gemini"));
+  const data = Buffer.from(bytes).toString("base64");
+  const arrived = () => until(async () => shop.jobs().at(-1)?.inputs, Boolean);
+  const contents = (text: string) => [
+    { role: "user", parts: [{ text: "in oil" }, { inlineData: { mimeType: "image/png", data: text } }] },
+  ];
+  await client("gemini").models.generateContent({ model: PICTURE, contents: contents(data) });
+  expect(await arrived()).toEqual(received);
+  const broke = await broken(client("gemini").models.generateContent({ model: PICTURE, contents: contents("not base64!") }));
+  expect(broke).toMatchObject({ status: 400, message: expect.stringContaining("Base64 decoding failed") });
+  const input = [
+    { type: "text", text: "it runs" },
+    { type: "image", data, mime_type: "image/png" },
+  ] as never;
+  await ended((await clips().create({ model: CLIP, input, background: true, store: true })).id);
+  expect(await arrived()).toEqual(received);
 });

@@ -10,7 +10,7 @@ import OpenAI, {
   toFile,
 } from "openai";
 import { typeOf } from "../simulator/fixture.ts";
-import { broken, openShop, until } from "./fixture.ts";
+import { broken, openShop, pictureAt, until } from "./fixture.ts";
 
 const shop = openShop();
 const images = () => new OpenAI({ apiKey: "sk-some", baseURL: shop.url("openai") }).images;
@@ -138,4 +138,14 @@ test.each([
   );
   expect(ended.error).toEqual({ code, message: expect.any(String) });
   expect(await broken(client.downloadContent(id))).toBeInstanceOf(NotFoundError);
+});
+
+test("images.edit as JSON accepts a data URI and refuses any other text", async () => {
+  const { bytes, received } = await pictureAt(shop.url("openai"));
+  const client = new OpenAI({ apiKey: "sk-some", baseURL: shop.url("openai"), maxRetries: 0 });
+  const edit = (image_url: string) =>
+    client.post("/images/edits", { body: { model: "gpt-image-2", prompt: "in oil", images: [{ image_url }] } });
+  await edit(`data:image/png;base64,${Buffer.from(bytes).toString("base64")}`);
+  expect(await until(async () => shop.jobs().at(-1)?.inputs, Boolean)).toEqual(received);
+  expect(await broken(edit("data:image/png;base64,not base64"))).toBeInstanceOf(BadRequestError);
 });

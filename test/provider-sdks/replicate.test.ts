@@ -1,7 +1,7 @@
 // Official Replicate SDK against the simulator: predictions are created, awaited, cancelled and listed; errors.
 import { expect, test } from "bun:test";
 import Replicate, { type Prediction } from "replicate";
-import { broken, expectFile, openShop } from "./fixture.ts";
+import { broken, expectFile, openShop, pictureAt, until } from "./fixture.ts";
 
 const CLIP = "bytedance/seedance-2.0";
 const PICTURE = "black-forest-labs/flux-dev";
@@ -82,4 +82,14 @@ test.each([
   const error = (await broken(client().run(PICTURE, { input: { prompt: `x [sim:${fault}]` } }))) as Error;
   expect(error.message).toStartWith("Prediction failed: ");
   expect(error.message).toContain(words);
+});
+
+test("the Replicate SDK uploads a file and a model receives its bytes", async () => {
+  const { bytes, received } = await pictureAt(shop.url("replicate"));
+  const file = await client().files.create(new File([bytes], "fox.png", { type: "image/png" }));
+  expect(file).toMatchObject({ content_type: "image/png", size: bytes.length });
+  await expectFile(file.urls.get, "png", "image/png");
+  // A file in the input is uploaded by the SDK itself.
+  await client().run(PICTURE, { input: { prompt: "in oil", image: Buffer.from(bytes) } });
+  expect(await until(async () => shop.jobs().at(-1)?.inputs, Boolean)).toEqual(received);
 });

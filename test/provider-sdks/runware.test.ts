@@ -1,7 +1,7 @@
 // Official Runware SDK against the simulator over WebSocket: clips, images, audio and errors.
 import { afterAll, expect, test } from "bun:test";
 import { Runware } from "@runware/sdk-js";
-import { broken, expectFile, openShop, until } from "./fixture.ts";
+import { broken, expectFile, openShop, pictureAt, until } from "./fixture.ts";
 
 const shop = openShop();
 const address = () => shop.url("runware").replace(/^http/, "ws");
@@ -85,4 +85,17 @@ test.each([
 ])("a Runware task with fault %s rejects with code %s when it ends", async (fault, code) => {
   expect(await broken(film(`x [sim:${fault}]`))).toMatchObject({ error: { code, status: "error" } });
   expect(await broken(draw(`x [sim:${fault}]`))).toMatchObject({ error: { code, status: "error" } });
+});
+
+test("the Runware SDK uploads an image and a clip begins with it", async () => {
+  const { bytes, received } = await pictureAt(shop.url("runware"));
+  const dataUri = `data:image/png;base64,${Buffer.from(bytes).toString("base64")}`;
+  const runware = await client();
+  const { imageUUID } = (await runware.imageUpload({ image: dataUri })) as unknown as { imageUUID: string };
+  const frameImages = [{ inputImage: imageUUID, frame: "first" }];
+  // The pauses of the SDK are shortened, and it would give up before the picture is measured.
+  await runware.videoInference({ ...CLIP, positivePrompt: "it runs", frameImages, skipResponse: true } as never);
+  expect(await until(async () => shop.jobs().at(-1)?.inputs, Boolean)).toEqual(received);
+  const { mediaUUID } = (await runware.mediaStorage({ media: dataUri } as never)) as unknown as { mediaUUID: string };
+  expect(mediaUUID).not.toBe(imageUUID);
 });

@@ -8,8 +8,9 @@ import RunwayML, {
   PermissionDeniedError,
   RateLimitError,
   TaskFailedError,
+  toFile,
 } from "@runwayml/sdk";
-import { broken, expectFile, openShop } from "./fixture.ts";
+import { broken, expectFile, openShop, pictureAt, until } from "./fixture.ts";
 
 const shop = openShop();
 const client = (maxRetries = 0) => new RunwayML({ apiKey: "key_some", baseURL: shop.url("runway"), maxRetries });
@@ -90,4 +91,28 @@ test.each([
   const { taskDetails } = error as TaskFailedError;
   expect(taskDetails.status).toBe(status as "FAILED");
   expect("failureCode" in taskDetails ? taskDetails.failureCode : undefined).toBe(failureCode);
+});
+
+test("the Runway SDK uploads a file and a clip begins with it", async () => {
+  const { bytes, received } = await pictureAt(shop.url("runway"));
+  const file = await toFile(bytes, "fox.png", { type: "image/png" });
+  const { uri } = await client().uploads.createEphemeral({ file });
+  expect(uri).toStartWith("runway://");
+  const wanted = { model: "gen4_turbo", promptText: "it runs", ratio: "1280:720", duration: 5 } as const;
+  await client()
+    .imageToVideo.create({ ...wanted, promptImage: uri })
+    .waitForTaskOutput();
+  expect(await until(async () => shop.jobs().at(-1)?.inputs, Boolean)).toEqual(received);
+  const unknown = await broken(client().imageToVideo.create({ ...wanted, promptImage: `runway://${crypto.randomUUID()}` }));
+  expect(unknown).toBeInstanceOf(BadRequestError);
+});
+
+test("the Runway SDK creates a clip from a data URI", async () => {
+  const { bytes, received } = await pictureAt(shop.url("runway"));
+  const promptImage = `data:image/png;base64,${Buffer.from(bytes).toString("base64")}`;
+  const wanted = { model: "gen4_turbo", promptText: "it runs", ratio: "1280:720", duration: 5 } as const;
+  await client()
+    .imageToVideo.create({ ...wanted, promptImage })
+    .waitForTaskOutput();
+  expect(await until(async () => shop.jobs().at(-1)?.inputs, Boolean)).toEqual(received);
 });

@@ -2,6 +2,7 @@
 //
 // A successful check of one route reopens all of them.
 import { afterEach, expect, test } from "bun:test";
+import { blobFile } from "../../src/files/verified-file.ts";
 import type { CallProvider } from "../../src/providers/http-call.ts";
 import { createProviders } from "../../src/providers/providers.ts";
 import type { FaultName } from "../../src/simulator/faults.ts";
@@ -64,8 +65,8 @@ test("a 401 response to a file upload counts as a fault of the provider account"
   const call: CallProvider = async () => ({ kind: "answered", response: answer(401, { detail: "no such key" }) });
   const settings = { fal: { base_url: "https://provider.example", key: "s3cr3t-0123456789" } };
   const providers = createProviders({ settings, isOwned: async () => false, call });
-  const upload = { file: new Blob(["a clip"]), mime: "video/mp4", name: "clip.mp4" };
-  expect(await providers.upload("fal", upload, new AbortController().signal)).toMatchObject({
+  const upload = { file: blobFile(new Blob(["a clip"])), mime: "video/mp4", ref: "0k3v9x2m-1", n: 1 };
+  expect(await providers.upload("fal", 0, upload, new AbortController().signal)).toMatchObject({
     failure: { class: "config_fault" },
     isOfAccount: true,
   });

@@ -83,6 +83,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "catalogue",
     "type:src/effects",
     "src/inputs/pinned-links.ts",
+    "type:src/inputs",
     "type:src/logging",
     "type:src/media",
     "src/quote",
@@ -142,7 +143,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "type:src/logging",
     "type:src/store",
   ],
-  "src/quote": ["catalogue", "src/inputs/own-links.ts", "src/inputs/pinned-links.ts"],
+  "src/quote": ["catalogue", "src/inputs/own-links.ts", "src/inputs/pinned-links.ts", "type:src/inputs"],
   "src/reports": ["type:src/store"],
   "src/routing": [
     "actors/circuit-breaker/snapshot.ts",

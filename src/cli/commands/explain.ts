@@ -9,10 +9,11 @@ import { createCircuitBreakers } from "../../../actors/circuit-breaker/registry.
 import type { Settings } from "../../config/schema.ts";
 import { systemClock } from "../../domain/clock.ts";
 import type { GivenAs, JsonObject, Measured, MediaLink } from "../../domain/types.ts";
-import { billedFields } from "../../inputs/pinned-links.ts";
+import { createCannotGive } from "../../inputs/cannot-give.ts";
+import { isShortForm } from "../../inputs/own-links.ts";
 import type { Giving } from "../../inputs/provider-inputs.ts";
 import { checkInput, checkMeasured } from "../../quote/check-input.ts";
-import { type ConsideredRoute, type Explanation, explainPlan } from "../../quote/plan.ts";
+import { type ConsideredRoute, type Explanation, explainPlan, plannedFiles } from "../../quote/plan.ts";
 import { priceRoutes } from "../../quote/price.ts";
 import { createRouteTable, MAX_STORED_DELIVERIES } from "../../routing/route-table.ts";
 import type { ProviderKeyRow } from "../../store/store.ts";
@@ -85,12 +86,9 @@ const keyed = async (settings: Settings, known: Known) => {
   return own.providers.size > 0 ? own : over(true);
 };
 
-/**
- * How each provider would receive clips whose length is billed, by the service's settings; null if links are passed unchanged.
- */
-const givingOf = async (settings: Settings, simulated: boolean): Promise<Giving | null> => {
-  if (settings.media.unpinned === "trust") return null;
-  const [{ createProviderInputs }, { knownDialects }, { dialectsOf }] = await Promise.all([
+/** How each provider would receive files, by the service's settings. */
+const givingOf = async (settings: Settings, simulated: boolean): Promise<Giving> => {
+  const [{ createProviderInputs }, { fileTraitsOf, knownDialects }, { dialectsOf }] = await Promise.all([
     import("../../inputs/provider-inputs.ts"),
     import("../../providers/providers.ts"),
     import("../../routing/load-catalogue.ts"),
@@ -102,9 +100,42 @@ const givingOf = async (settings: Settings, simulated: boolean): Promise<Giving 
     ...{ links: settings.files.provider_links, publicUrl, ownUrl: () => ownUrl },
     providers: {
       baseUrlOf: (id) => settings.providers[id]?.base_url ?? (simulated ? "http://127.0.0.1" : (spoken.get(id)?.publicUrl ?? "")),
-      uploadOf: (id) => spoken.get(id)?.adapter.upload ?? null,
+      fileTraits: (id) => {
+        const known = spoken.get(id);
+        return known ? fileTraitsOf(known.adapter) : { takesLinks: true, forms: [] };
+      },
     },
   });
+};
+
+/** The stored files that an input names by their short forms, as the store of the service records them. */
+const storedIn = async (dir: string, links: readonly MediaLink[]): Promise<Measured[]> => {
+  const own = links.filter(({ isOwn }) => isOwn);
+  if (own.length === 0) return [];
+  const missing = ({ field, url }: MediaLink): never => {
+    throw new CommandError(EXITS.refused, `${field}: no stored file has the id ${url}`, { code: "invalid_input" });
+  };
+  return withReads({ dir }, (reads) =>
+    Promise.all(
+      own.map(async (link): Promise<Measured> => {
+        const { field, url } = link;
+        const [, result, n] = /^(gen_[^/]+)\/(\d+)$/.exec(url) ?? [];
+        if (result === undefined) {
+          const file = await reads.uploadedFile(url);
+          if (!file) return missing(link);
+          const { kind, ms, width, height, bytes } = file;
+          const shown = width === undefined || height === undefined ? {} : { width, height };
+          return { field, url, kind, bytes, ...(ms === undefined ? {} : { ms }), ...shown };
+        }
+        const output = (await reads.findGeneration(result))?.output;
+        const file = output?.files.find((one) => one.n === Number(n));
+        if (!output || !file) return missing(link);
+        const { kind, width, height, durationMs } = output;
+        const shown = width === undefined || height === undefined ? {} : { width, height };
+        return { field, url, kind, bytes: file.bytes, ...(durationMs === undefined ? {} : { ms: durationMs }), ...shown };
+      }),
+    ),
+  );
 };
 
 /** Measures media like a submission does, with a private directory for spooled data. */
@@ -153,9 +184,14 @@ const explain = async (
       code: "model_not_available",
     });
   const { readAllowed } = await import("../../media/host-allowlist.ts");
-  // The command reads no stored files, so it takes public links only.
-  const checked = checkInput(model, input, readAllowed(settings.media.allow), () => false);
-  const measured = await measure(settings, checked.links);
+  // A link of the service names no account here, so stored files are named by their short forms.
+  const checked = checkInput(model, input, readAllowed(settings.media.allow), isShortForm);
+  const stored = await storedIn(settings.data.dir, checked.links);
+  const read = await measure(
+    settings,
+    checked.links.filter(({ isOwn }) => !isOwn),
+  );
+  const measured = checked.links.flatMap(({ field }) => [...stored, ...read].find((one) => one.field === field) ?? []);
   checkMeasured(model, checked, measured);
 
   const health = createCircuitBreakers(systemClock(), known.health, () => undefined);
@@ -171,6 +207,7 @@ const explain = async (
     nowMs: Date.now,
   });
   const giving = await givingOf(settings, simulated);
+  const isTrusting = settings.media.unpinned === "trust";
   const explanation = explainPlan({
     model,
     checked,
@@ -180,16 +217,16 @@ const explain = async (
     maxWaitMs,
     routeState: routes.state,
     expectedMs: routes.expectedMs,
-    ...(giving ? { canGive: (provider: string, bytes?: number) => giving.formFor(provider, bytes, false) !== null } : {}),
+    cannotGive: createCannotGive(giving, isTrusting),
   });
   health.stop();
-  const isGiven = giving !== null && billedFields(model, checked.raw).length > 0;
-  /** How the provider of a route receives the billed clips; null if there are none. */
-  const givenBy = (routeId: string): GivenAs | null => {
+  const own = plannedFiles({ model, checked, measured }).filter(({ of }) => of === "stored" || (of === "pinned" && !isTrusting));
+  /** How the provider of a route receives the files that it gets from this service; empty if there are none. */
+  const givenBy = (routeId: string): GivenAs[] => {
     const provider = model.routes.find(({ id }) => id === routeId)?.provider;
-    return isGiven && provider !== undefined
-      ? giving.formFor(provider, Math.max(0, ...measured.map(({ bytes = 0 }) => bytes)), false)
-      : null;
+    if (provider === undefined || own.length === 0) return [];
+    const choice = giving.choose(provider, own);
+    return "forms" in choice ? [...new Set(choice.forms.map(({ as }) => as))] : [];
   };
   return { explanation, filled: checked.filled, measured, simulated, givenBy };
 };
@@ -241,7 +278,7 @@ export const addExplain = (program: Command, session: Session): void => {
               price_usd: route.priceCredits === null ? null : usdNumber(route.priceCredits),
               expected_s: route.expectedMs / 1000,
               verdict: route.verdict,
-              ...(givenBy(route.routeId) === null ? {} : { clips_by: givenBy(route.routeId) }),
+              ...(givenBy(route.routeId).length === 0 ? {} : { files_by: givenBy(route.routeId) }),
             })),
             quoted_usd: "plan" in explanation ? usdNumber(explanation.plan.quotedCredits) : null,
             reserved_usd: "plan" in explanation ? usdNumber(explanation.plan.reservedCredits) : null,
@@ -256,7 +293,9 @@ export const addExplain = (program: Command, session: Session): void => {
         route.routeId,
         route.priceCredits === null ? "–" : showUsd(route.priceCredits),
         `${Math.round(route.expectedMs / 1000)} s`,
-        givenBy(route.routeId) === null ? route.verdict : `${route.verdict}; its clips by ${givenBy(route.routeId)}`,
+        givenBy(route.routeId).length === 0
+          ? route.verdict
+          : `${route.verdict}; its files by ${givenBy(route.routeId).join(", ")}`,
       ]);
       for (const line of table(["TRY", "ROUTE", "PRICE", "EXPECTED", "VERDICT"], cells, [0, 2, 3])) terminal.print(line);
       if ("plan" in explanation)

@@ -10,10 +10,10 @@ import { seekOf } from "./pointers.ts";
 import { requestOf } from "./requests.ts";
 import { jobNameOf, readAnswerOf } from "./responses.ts";
 import { billedSign, withBill } from "./result-metadata.ts";
-import type { AnswerTemplate, Dialect, UploadTemplate } from "./schema.ts";
+import type { AnswerTemplate, Dialect } from "./schema.ts";
 import { submissionOf } from "./submission.ts";
 import { within } from "./template.ts";
-import { uploadOf } from "./upload.ts";
+import { uploadsOf } from "./upload.ts";
 
 const SUBMIT_KNOWN = ["input", "raw", "mapped", "route", "ref", "ref_uuid", "callback_url"];
 const JOB_KNOWN = ["job", "route", "ref", "ref_uuid", "new_uuid"];
@@ -58,7 +58,9 @@ export const adapterOf = (dialect: Dialect): Adapter => {
   const submission = within("submit", () => submissionOf(dialect.submit, judge));
   const finding = within("find", () => findingOf(find, headers, judge));
   const { list, readListPage } = finding ?? {};
-  const upload = dialect.upload && within("upload", () => uploadOf(dialect.upload as UploadTemplate));
+  const { upload } = dialect;
+  const uploads = upload && within("upload", () => uploadsOf(upload, headers));
+  if (dialect.takes_links === false && !uploads) throw new DialectError("/upload: required, because the provider takes no links");
   const named = dialect.callback?.job_id ?? dialect.submit.accepted?.job_id;
   const callbackId = named === undefined ? undefined : within("callback", () => seekOf(named));
   if (submission.isAwaited !== (dialect.poll !== undefined))
@@ -95,7 +97,8 @@ export const adapterOf = (dialect: Dialect): Adapter => {
     ...(dialect.largest_answer_mb === undefined ? {} : { largestAnswer: dialect.largest_answer_mb * 1_048_576 }),
     ...(poll ? {} : { answersAtOnce: true }),
     filesNeedKey: dialect.files_need_key ?? false,
-    ...(upload ? { upload } : {}),
+    ...(uploads ? { uploads } : {}),
+    ...(dialect.takes_links === false ? { takesNoLinks: true as const } : {}),
     ...(cancel?.only_in === undefined ? {} : { cancelOnlyIn: cancel.only_in }),
 
     auth: (key, nowMs) =>

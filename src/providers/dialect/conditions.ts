@@ -2,6 +2,7 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { Json } from "../../domain/types.ts";
+import { readPlaceholder } from "../request-body.ts";
 import { DialectError, type Known, pathReading, type Scope } from "./placeholders.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -14,6 +15,7 @@ const ConditionSchema = Type.Recursive(
       Type.Object({ not: Self }, closed),
       Type.Object({ all: Type.Array(Self, { minItems: 1 }) }, closed),
       Type.Object({ any: Type.Array(Self, { minItems: 1 }) }, closed),
+      Type.Object({ inline: Type.String() }, { ...closed, description: "true if the value is a file inside the request" }),
       Type.Object({ value: Type.String(), is: Type.Union([Scalar, Type.Array(Scalar, { minItems: 1 })]) }, closed),
       Type.Object(
         { value: Type.String(), count: Type.Tuple([Type.Integer({ minimum: 0 }), Type.Integer({ minimum: 0 })]) },
@@ -27,6 +29,7 @@ type Condition =
   | { not: Condition }
   | { all: Condition[] }
   | { any: Condition[] }
+  | { inline: string }
   | { value: string; is: Static<typeof Scalar> | Static<typeof Scalar>[] }
   | { value: string; count: [number, number] };
 
@@ -38,7 +41,7 @@ const check = TypeCompiler.Compile(ConditionSchema);
 export const conditionReading = (written: unknown, known: Known): ((scope: Scope) => boolean) => {
   if (!check.Check(written))
     throw new DialectError(
-      "is not a condition; allowed are a name, { not }, { all }, { any }, { value, is } and { value, count }",
+      "is not a condition; allowed are a name, { not }, { all }, { any }, { inline }, { value, is } and { value, count }",
     );
   return readingOf(written as Condition, known);
 };
@@ -59,6 +62,10 @@ const readingOf = (condition: Condition, known: Known): ((scope: Scope) => boole
   if ("any" in condition) {
     const each = condition.any.map((one) => readingOf(one, known));
     return (scope) => each.some((holds) => holds(scope));
+  }
+  if ("inline" in condition) {
+    const read = pathReading(condition.inline, known);
+    return (scope) => readPlaceholder(String(read(scope))) !== undefined;
   }
   const read = pathReading(condition.value, known);
   if ("count" in condition) {

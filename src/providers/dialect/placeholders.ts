@@ -2,6 +2,7 @@
 //
 // Examples are `{input.prompt}` and `{input.duration|string}`.
 import type { Json } from "../../domain/types.ts";
+import { readPlaceholder } from "../request-body.ts";
 
 /** Values by their first name: `input`, `raw`, `mapped`, `route`, `ref`, `job`, … */
 export type Scope = Readonly<Record<string, unknown>>;
@@ -38,7 +39,7 @@ const extensionOf = (link: string): string =>
   /\.([a-z0-9]{2,5})$/i.exec(link.split(/[?#]/, 1)[0]?.slice(-8) ?? "")?.[1]?.toLowerCase() ?? "";
 /**
  * For providers that require the media type of a link. It is derived from the extension, because the file itself is not
- * available.
+ * available. The type of a file inside the request is known.
  */
 const MIME_BY_EXTENSION: Readonly<Record<string, string>> = {
   png: "image/png",
@@ -82,7 +83,10 @@ const FILTERS: Readonly<Record<string, Filter>> = {
     const ms = numberOf(value);
     return ms === undefined ? undefined : Math.floor(ms / 1000);
   },
-  mime: (value, byDefault) => MIME_BY_EXTENSION[extensionOf(wordOf(value) ?? "")] ?? byDefault,
+  mime: (value, byDefault) => {
+    const word = wordOf(value) ?? "";
+    return readPlaceholder(word)?.mime ?? MIME_BY_EXTENSION[extensionOf(word)] ?? byDefault;
+  },
   base64: (value) => {
     const word = wordOf(value);
     return word === undefined ? undefined : Buffer.from(word, "utf8").toString("base64");

@@ -1,6 +1,6 @@
 // Schema of a dialect file: requests, responses and lookup of one provider.
 import { type Static, Type } from "@sinclair/typebox";
-import type { Json } from "../../domain/types.ts";
+import { type Json, MEDIA_KINDS } from "../../domain/types.ts";
 import { FailureRule, Pointer } from "./error-rules.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -177,28 +177,73 @@ const AuthSchema = Type.Union([
   ),
 ]);
 
-const mostMb = Type.Integer({ minimum: 1, maximum: 10_240, description: "maximum size of a file, MB" });
+const bounds = {
+  kinds: Type.Optional(
+    Type.Array(Type.Union(MEDIA_KINDS.map((kind) => Type.Literal(kind))), {
+      minItems: 1,
+      description: "the kinds of files that the form is for; default: all",
+    }),
+  ),
+  most_mb: Type.Integer({ minimum: 1, maximum: 10_240, description: "maximum size of a file, MB" }),
+  total_mb: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 10_240, description: "maximum size of all such files of one request together, MB" }),
+  ),
+};
+const InlineSchema = Type.Object(
+  { inline: Type.Union([Type.Literal("data_uri"), Type.Literal("base64"), Type.Literal("part")]), ...bounds },
+  {
+    ...closed,
+    description:
+      "the request contains the file instead of a link: as a data URI, as base64, or as a part of its form; most_mb bounds the file before its encoding",
+  },
+);
+const StorageSchema = Type.Object(
+  {
+    path: Type.String({ pattern: "^/", description: "path below the base URL" }),
+    query: Type.Optional(Type.Record(Type.String(), Template)),
+    headers: Type.Optional(Texts),
+    field: Type.Optional(
+      Type.String({ minLength: 1, description: "name of the part of a multipart/form-data body that is the file" }),
+    ),
+    form: Type.Optional(Type.Record(Type.String(), Template, { description: "further parts of that form" })),
+    body: Type.Optional(
+      Type.Unsafe<Json>(
+        Type.Unknown({
+          description: "JSON with placeholders such as {file.name}, {file.mime}, {file.data_uri}, {file.base64}, {new_uuid}",
+        }),
+      ),
+    ),
+    value: Pointer,
+    send_to: Type.Optional(
+      Type.Object(
+        {
+          method: Type.Union([Type.Literal("PUT"), Type.Literal("POST")]),
+          url: Pointer,
+          form: Type.Optional(Pointer),
+          field: Type.Optional(Type.String({ minLength: 1 })),
+        },
+        {
+          ...closed,
+          description:
+            "a second request with the file and without the key. PUT: the file is the body; POST: it is the part `field` of a form, after the texts at `form`. url, form: locations in the first response",
+        },
+      ),
+    ),
+    kept_s: Type.Optional(seconds("time after which the provider deletes the file, if it says so")),
+    ...bounds,
+  },
+  {
+    ...closed,
+    description:
+      "the file is uploaded to the provider's storage before the submission; value: location of its URL or id in the response, which the submission contains instead of the link",
+  },
+);
 /** The way files reach a provider that cannot download them from this service. */
-const UploadSchema = Type.Union([
-  Type.Object(
-    { inline: Type.Union([Type.Literal("data_uri"), Type.Literal("base64")]), most_mb: mostMb },
-    { ...closed, description: "the request contains the encoded file instead of a link" },
-  ),
-  Type.Object(
-    {
-      path: Type.String({ pattern: "^/", description: "path below the base URL that accepts multipart/form-data" }),
-      field: Type.String({ minLength: 1, description: "name of the form field that contains the file" }),
-      form: Type.Optional(Texts),
-      url: Pointer,
-      most_mb: mostMb,
-    },
-    {
-      ...closed,
-      description:
-        "the file is uploaded to the provider's storage before the submission; url: location of its address in the response",
-    },
-  ),
-]);
+const UploadSchema = Type.Union([InlineSchema, StorageSchema]);
+const UploadsSchema = Type.Union([UploadSchema, Type.Array(UploadSchema, { minItems: 1 })], {
+  description:
+    "how the provider receives files of genrouter where links cannot be used; of a list, a file takes the first form that is for it",
+});
 
 export const DialectSchema = Type.Object(
   {
@@ -271,7 +316,10 @@ export const DialectSchema = Type.Object(
         { ...closed, description: "only_in: states of the provider in which a job can be cancelled; the job is polled before" },
       ),
     ),
-    upload: Type.Optional(UploadSchema),
+    takes_links: Type.Optional(
+      Type.Boolean({ description: "false: the provider downloads nothing; files reach it only as `upload` states" }),
+    ),
+    upload: Type.Optional(UploadsSchema),
     callback: Type.Optional(
       Type.Object(
         { job_id: Pointer },
@@ -303,4 +351,5 @@ export type RequestTemplate = Static<typeof RequestSchema>;
 export type ResultTemplate = Static<typeof ResultSchema>;
 export type AnswerTemplate = Static<typeof PollSchema>;
 export type UploadTemplate = Static<typeof UploadSchema>;
+export type StorageTemplate = Static<typeof StorageSchema>;
 export type FindTemplate = Static<typeof FindSchema>;

@@ -6,8 +6,10 @@ import { type Bench, type DialectResponses, noteOnce, type Problem, takeIn, trou
 import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
 import { type Answer, bodyObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
+import { linkOrBase64 } from "../inline-media.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 
+const MAX_PICTURE_MB = 20;
 const MODEL = /^\/(flux-[\w.-]+)$/;
 /** A task exists in one region and is known only at the polling URL of its submission's response. */
 const REGION = "/us1";
@@ -55,8 +57,8 @@ const invalid = (problems: readonly Problem[]): Reply =>
     problems.map(({ field, message, type }) => ({ loc: ["body", ...(field === null ? [] : [field])], msg: message, type })),
   );
 
-/** A media value is a URL or plain base64, never a data URI. */
-const mediumOf = (value: Json | undefined): Json => (typeof value === "string" && !value.startsWith("data:") ? value : null);
+/** A media value is a URL or a picture of at most 20 MB in plain base64, never a data URI. */
+const mediumOf = (value: Json | undefined): Json => linkOrBase64(value, MAX_PICTURE_MB);
 
 /** One image, or a list of them, some with the second at which they appear. The first and the last are the frames. */
 const framesOf = (keyframes: Json): JsonObject => {

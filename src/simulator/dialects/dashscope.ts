@@ -17,6 +17,7 @@ import {
 import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
 import { type Answer, bodyObject, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
+import { linkOrDataUri } from "../inline-media.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 
 const TASKS = "/api/v1/tasks";
@@ -84,6 +85,9 @@ const sizeOf = (size: unknown, resolution: unknown, ratio: unknown): JsonObject 
   };
 };
 
+/** Only pictures can be data URIs. */
+const MAX_PICTURE_MB = 10;
+
 /** A task's body in the common field names. */
 const inputFor = (makes: "clip" | "picture") => (body: JsonObject) => {
   const { input: given, parameters = {} } = body;
@@ -95,7 +99,7 @@ const inputFor = (makes: "clip" | "picture") => (body: JsonObject) => {
   for (const part of media) {
     const field = isObject(part) && typeof part.type === "string" ? MEDIA[part.type] : undefined;
     if (!isObject(part) || field === undefined) return undefined;
-    const { url = null } = part;
+    const url = linkOrDataUri(part.url, field.startsWith("image") || field === "end_image_url" ? ["image"] : [], MAX_PICTURE_MB);
     input[field] = field.endsWith("_urls") ? [...(Array.isArray(input[field]) ? input[field] : []), url] : url;
   }
   const declared = { prompt, negative_prompt, image_url: img_url, audio_url, seed };

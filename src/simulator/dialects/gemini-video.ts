@@ -7,6 +7,7 @@ import { type Bench, cancelJob, type DialectResponses, noteOnce, type Problem, t
 import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
 import { type Answer, bodyObject, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
+import { linkOrDataUri } from "../inline-media.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 import { googleKeyOf } from "./gemini.ts";
 
@@ -73,6 +74,10 @@ const formatOf = ({ response_format }: JsonObject): JsonObject =>
     Array.isArray(response_format) ? response_format.filter(isObject).find(({ type }) => type === "video") : response_format,
   );
 
+/** A request has at most 20 MB. */
+const MAX_INLINE_MB = 14;
+const dataUriOf = ({ mime_type, data }: JsonObject): string => `data:${String(mime_type)};base64,${String(data)}`;
+
 const complaints = (body: JsonObject): Problem[] => {
   const format = formatOf(body);
   const config = membersOf(body.generation_config);
@@ -103,6 +108,11 @@ const complaints = (body: JsonObject): Problem[] => {
       parts.some((part) => isPicture(part) && !part.uri && !part.data),
       "An image needs data or a uri",
     ),
+    ...wrong(
+      "input",
+      parts.some((part) => part.data !== undefined && linkOrDataUri(dataUriOf(part), ["image", "video"], MAX_INLINE_MB) === null),
+      "The data is not base64 of its mime_type",
+    ),
   ];
 };
 
@@ -114,7 +124,9 @@ const inputOf = (body: JsonObject): JsonObject | undefined => {
   const linksOf = (kind: string) =>
     partsOf(body.input)
       .filter(({ type }) => type === kind)
-      .map(({ uri, data, mime_type }) => (typeof uri === "string" ? uri : `data:${mime_type};base64,${data}`));
+      .map(({ uri, data, mime_type }) =>
+        typeof uri === "string" ? uri : dataUriOf({ data: data ?? null, mime_type: mime_type ?? null }),
+      );
   const texts = partsOf(body.input).flatMap(({ type, text }) => (type === "text" && text !== undefined ? [text] : []));
   const [pictures, [clip]] = [linksOf("image"), linksOf("video")];
   const isFrame = membersOf(video_config).task === "image_to_video";

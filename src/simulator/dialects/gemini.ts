@@ -7,6 +7,7 @@ import { type Bench, type DialectResponses, type Problem, takeIn, whenDone } fro
 import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, numberOf } from "../faults.ts";
 import { type Answer, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
+import { linkOrDataUri } from "../inline-media.ts";
 import type { Job } from "../jobs.ts";
 
 const GENERATE = /^\/models\/([\w.-]+):generateContent$/;
@@ -86,6 +87,10 @@ const NAMES = {
 const SIZES = ["512", "1K", "2K", "4K"];
 const RATIOS = ["1:1", "1:4", "1:8", "2:3", "3:2", "3:4", "4:1", "4:3", "4:5", "5:4", "8:1", "9:16", "16:9", "21:9"];
 
+/** A request has at most 20 MB. */
+const MAX_INLINE_MB = 14;
+const dataUriOf = ({ mimeType, data }: JsonObject): string => `data:${String(mimeType)};base64,${String(data)}`;
+
 const own = (field: string, message: string): Problem => ({ field, message, type: "own" });
 const unknownFields = (value: unknown, kind: keyof typeof NAMES, at: string): Problem[] =>
   Object.keys(isObject(value) ? value : {})
@@ -112,6 +117,9 @@ const problemsOf =
           ...unknownFields(part, "part", at),
           ...unknownFields(inlineData, "inlineData", `${at}.inline_data`),
           ...unknownFields(fileData, "fileData", `${at}.file_data`),
+          ...(isObject(inlineData) && linkOrDataUri(dataUriOf(inlineData), ["image"], MAX_INLINE_MB) === null
+            ? [own(`${at}.inline_data`, `Invalid value at '${at}.inline_data.data' (TYPE_BYTES), Base64 decoding failed`)]
+            : []),
           ...(isObject(fileData) && typeof fileData.mimeType !== "string"
             ? [own(`${at}.file_data`, `* GenerateContentRequest.${at}.file_data.mime_type: Must be set\n`)]
             : []),
@@ -152,7 +160,7 @@ const inputOf = ({ contents, generationConfig }: JsonObject): JsonObject | undef
   for (const part of contents.flatMap(partsOf)) {
     const { text, inlineData, fileData } = membersOf(part);
     if (text !== undefined) texts.push(text);
-    if (isObject(inlineData)) pictures.push(`data:${inlineData.mimeType};base64,${inlineData.data}`);
+    if (isObject(inlineData)) pictures.push(dataUriOf(inlineData));
     if (isObject(fileData)) pictures.push(String(fileData.fileUri));
   }
   const { imageConfig, seed } = membersOf(generationConfig);

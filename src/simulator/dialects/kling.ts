@@ -16,6 +16,7 @@ import {
 import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
 import { type Answer, bodyObject, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
+import { linkOrBase64 } from "../inline-media.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 
 const PATH = /^\/v1\/(videos\/(?:text2video|image2video|multi-image2video|omni-video|motion-control))(?:\/([^/]+))?$/;
@@ -69,8 +70,9 @@ const invalid = (problems: readonly Problem[]): Reply => {
   return declared(400, 1201, `${first?.field ?? "body"} is invalid: ${first?.message}`);
 };
 
+const MAX_PICTURE_MB = 10;
 /** An image is a URL or plain base64, never a data URI. */
-const pictureOf = (image: Json | undefined): Json => (typeof image === "string" && !image.startsWith("data:") ? image : null);
+const pictureOf = (image: Json | undefined): Json => linkOrBase64(image, MAX_PICTURE_MB);
 
 /** The input of a kind of work. Lengths are strings, and each kind has required images. */
 const inputOf =

@@ -2,7 +2,7 @@
 //
 // One request cancels or deletes a task.
 import { randomBytes, randomInt } from "node:crypto";
-import type { JsonObject } from "../../domain/types.ts";
+import type { JsonObject, MediaKind } from "../../domain/types.ts";
 import {
   type Bench,
   cancelJob,
@@ -17,6 +17,7 @@ import {
 import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
 import { type Answer, bodyObject, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
+import { linkOrDataUri } from "../inline-media.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 
 const TASKS = "/v2/video_generation";
@@ -74,6 +75,14 @@ const REFERENCES: Readonly<Record<string, string>> = {
   reference_audio: "audio_urls",
 };
 
+/** The kind of a data URI in a part of this type. */
+const MEDIA: Readonly<Record<string, readonly MediaKind[]>> = {
+  image_url: ["image"],
+  video_url: ["video"],
+  audio_url: ["audio"],
+};
+const MAX_INLINE_MB = 20;
+
 /** The parts of `content` in the common field names; null stands for a missing required value. */
 const contentOf = (content: readonly unknown[]): JsonObject | undefined => {
   const input: JsonObject = { prompt: null };
@@ -86,7 +95,7 @@ const contentOf = (content: readonly unknown[]): JsonObject | undefined => {
     }
     const link = part[type];
     if (!isObject(link) || typeof role !== "string") return undefined;
-    const { url = null } = link;
+    const url = linkOrDataUri(link.url, MEDIA[type] ?? [], MAX_INLINE_MB);
     const frame = FRAMES[role];
     const reference = REFERENCES[role];
     if (frame !== undefined) input[frame] = url;

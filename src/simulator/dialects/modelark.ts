@@ -2,7 +2,7 @@
 //
 // Tasks are created, polled, listed and deleted.
 import { randomBytes } from "node:crypto";
-import type { JsonObject } from "../../domain/types.ts";
+import type { Json, JsonObject } from "../../domain/types.ts";
 import {
   type Bench,
   cancelJob,
@@ -17,6 +17,7 @@ import {
 import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
 import { type Answer, bodyObject, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
+import { linkOrDataUri } from "../inline-media.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 
 const TASKS = "/contents/generations/tasks";
@@ -68,6 +69,12 @@ const FIELDS: Readonly<Record<string, string>> = {
   reference_video: "video_urls",
   reference_audio: "audio_urls",
 };
+/** Megabytes before the encoding of an inline file; a video has to be a link. */
+const INLINE_MB: Readonly<Record<string, ["image" | "audio", number]>> = { image_url: ["image", 30], audio_url: ["audio", 15] };
+const urlOf = ({ type }: JsonObject, url: Json | undefined): Json => {
+  const [kind, mostMb] = INLINE_MB[String(type)] ?? [];
+  return linkOrDataUri(url, kind === undefined ? [] : [kind], mostMb ?? 0);
+};
 /** A task's body in the common field names, which determine the result and the validation errors. */
 const inputOf = (body: JsonObject): JsonObject | undefined => {
   const { content, resolution, ratio, duration, generate_audio, seed } = body;
@@ -80,7 +87,7 @@ const inputOf = (body: JsonObject): JsonObject | undefined => {
     const link = typeof type === "string" ? part[type] : undefined;
     const field = FIELDS[typeof role === "string" ? role : "first_frame"];
     if (!isObject(link) || field === undefined) continue;
-    const { url = null } = link;
+    const url = urlOf(part, link.url);
     if (!field.endsWith("_urls")) input[field] = url;
     else input[field] = [...(Array.isArray(input[field]) ? input[field] : []), url];
   }

@@ -7,6 +7,7 @@ import { type Bench, credentialOf, type DialectResponses, type Problem, takeIn }
 import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, numberOf } from "../faults.ts";
 import { bodyObject, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
+import { linkOrDataUri } from "../inline-media.ts";
 import type { Job } from "../jobs.ts";
 import { formObject } from "../multipart.ts";
 
@@ -68,11 +69,17 @@ export const wrongPrompt = (prompt: unknown): Reply | undefined => {
   return openaiError(400, code, `Invalid 'prompt': 1 to ${MAX_PROMPT} characters.`, { param: "prompt" });
 };
 
-/** An image is given by its URL or by the id of an uploaded file, never by both. */
+/** A URL has at most 20 MB of characters. */
+const MAX_DATA_MB = 15;
+/** An image is given by its URL, which can be a data URI, or by the id of an uploaded file, never by both. */
 export const isImageReference = (value: unknown): boolean => {
   if (!isObject(value)) return false;
   const [given, ...others] = Object.entries(value);
-  return others.length === 0 && given !== undefined && /^(image_url|file_id)$/.test(given[0]) && typeof given[1] === "string";
+  if (given === undefined || others.length > 0) return false;
+  const [name, reference] = given;
+  return name === "image_url"
+    ? linkOrDataUri(reference, ["image"], MAX_DATA_MB) !== null
+    : name === "file_id" && typeof reference === "string";
 };
 
 /** The parameters of the current models; streaming is not simulated. */

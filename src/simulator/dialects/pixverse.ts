@@ -2,8 +2,8 @@
 //
 // A trace id is valid for one request.
 import { randomInt } from "node:crypto";
-import type { JsonObject } from "../../domain/types.ts";
-import { type Bench, type DialectResponses, noteOnce, type Problem, troubleOf } from "../accept-job.ts";
+import type { Json, JsonObject } from "../../domain/types.ts";
+import { type Bench, type DialectResponses, noteOnce, type Problem, takeUpload, troubleOf } from "../accept-job.ts";
 import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
 import { type Answer, json, page, type Reply, type SimulatorRequest, text } from "../http-server.ts";
@@ -44,7 +44,31 @@ const invalid = ([first]: readonly Problem[]): Reply => {
   return failed(400_017, "Invalid parameter");
 };
 
-/** Images are ids of earlier uploads, so the result depends on the text alone. */
+/** The ids of uploaded images are numbers. */
+const imageIds = new WeakMap<Bench["uploads"], Map<number, string>>();
+const idsOf = ({ uploads }: Bench): Map<number, string> => {
+  const ids = imageIds.get(uploads) ?? new Map<number, string>();
+  imageIds.set(uploads, ids);
+  return ids;
+};
+const FIRST_IMAGE_ID = 1_000_001;
+
+/** `POST /image/upload`: the image as a part of a form. */
+const uploadImage = (bench: Bench, request: SimulatorRequest): Reply => {
+  const stored = bench.uploads.takePart(request, "image");
+  if (!stored) return failed(400_011, "Empty parameter: image");
+  if (!/^image\/(png|jpeg|webp)$/.test(stored.mime)) return failed(500_033, "Unsupported file format");
+  const ids = idsOf(bench);
+  const id = FIRST_IMAGE_ID + ids.size;
+  ids.set(id, stored.id);
+  return declared({ img_id: id, img_url: stored.url });
+};
+
+/** The link of an uploaded image; null if there is none with this id. */
+const imageOf = (bench: Bench, origin: string, id: Json): Json =>
+  (typeof id === "number" && bench.uploads.linkOf(origin, idsOf(bench).get(id) ?? "")) || null;
+
+/** Images are ids of earlier uploads. */
 const inputOf = (body: JsonObject): JsonObject => {
   const { prompt, negative_prompt, aspect_ratio, quality, duration, seed, style } = body;
   const said = { prompt, negative_prompt, aspect_ratio, resolution: quality, duration, seed, style };
@@ -57,9 +81,13 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
   "video/img/generate": ["model", "prompt", "duration", "quality", "img_id"],
 };
 /** The responses of an endpoint, for which a body without a required field has no input. */
-const wordsFor = (endpoint: string): DialectResponses => ({
+const wordsFor = (bench: Bench, { origin }: SimulatorRequest, endpoint: string): DialectResponses => ({
   ...words,
-  inputOf: (body) => ((NEEDED[endpoint] ?? []).every((name) => body[name] !== undefined) ? inputOf(body) : undefined),
+  inputOf: (body) => {
+    if (!(NEEDED[endpoint] ?? []).every((name) => body[name] !== undefined)) return undefined;
+    const { img_id: id } = body;
+    return { ...inputOf(body), ...(id === undefined ? {} : { image_url: imageOf(bench, origin, id) }) };
+  },
 });
 
 const words: DialectResponses = {
@@ -137,8 +165,16 @@ export const handlePixVerse: DialectHandler = async (bench, request, path) => {
   if (request.method === "POST" && /^\/video\/\w+\/generate$/.test(path)) {
     const endpoint = path.slice(1);
     // A used trace id returns its first job, regardless of the request.
-    return takeInOnce(bench, wordsFor(endpoint), request, endpoint, credential, trace, () => undefined);
+    return takeInOnce(bench, wordsFor(bench, request, endpoint), request, endpoint, credential, trace, () => undefined);
   }
+  if (request.method === "POST" && path === "/image/upload")
+    return takeUpload(
+      bench,
+      PROVIDER,
+      credential,
+      () => refused(makeFault("401")),
+      () => uploadImage(bench, request),
+    );
   if (credential === undefined) return refused(makeFault("401"));
   const [, id] = /^\/video\/result\/(\d+)$/.exec(path) ?? [];
   if (id === undefined || request.method !== "GET") return text(404, "404 page not found");

@@ -1,11 +1,12 @@
 // Simulates Runware as documented: one endpoint with lists of tasks.
 //
 // The client chooses the names of its tasks.
-import type { JsonObject } from "../../domain/types.ts";
-import { type Bench, credentialOf, type DialectResponses, noteOnce, type Problem, troubleOf } from "../accept-job.ts";
+import type { Json, JsonObject } from "../../domain/types.ts";
+import { type Bench, credentialOf, type DialectResponses, noteOnce, type Problem, takeUpload, troubleOf } from "../accept-job.ts";
 import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
 import { type Answer, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
+import { linkOrDataUri } from "../inline-media.ts";
 import { endsAtMs, type Job } from "../jobs.ts";
 import { takeInOnce } from "./repeats.ts";
 
@@ -60,39 +61,72 @@ const invalid = ([first]: readonly Problem[], about: About): Reply => {
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 /** A media link: plain, or inside an object. */
 const linkOf = (item: unknown): unknown => (isObject(item) ? (item.inputImage ?? item.image ?? null) : item);
+const MAX_PICTURE_MB = 20;
+/** A medium is a link, a data URI, or the UUID of an upload, which becomes its link; null for any other value. */
+const mediumOf =
+  (bench: Bench, origin: string) =>
+  (item: unknown): Json => {
+    const value = linkOf(item) as Json;
+    if (typeof value === "string" && UUID_V4.test(value)) return bench.uploads.linkOf(origin, value) ?? null;
+    return linkOrDataUri(value, ["image"], MAX_PICTURE_MB);
+  };
+
+/** The types of tasks that store a file: the member with its content, and that with its name in the response. */
+const UPLOADS: Readonly<Record<string, readonly [content: string, name: string]>> = {
+  imageUpload: ["image", "image"],
+  mediaStorage: ["media", "media"],
+};
+/** Stores the file of a task. A link would be downloaded, which is not simulated. */
+const storeFile = (bench: Bench, request: SimulatorRequest, task: JsonObject, about: About): Reply => {
+  const [content = "", name = ""] = UPLOADS[about.taskType] ?? [];
+  const isWrongOperation = about.taskType === "mediaStorage" && task.operation !== "upload";
+  if (isWrongOperation)
+    return failed(400, error("invalidOperation", "operation must be upload.", { parameter: "operation", ...about }));
+  const value = task[content];
+  const isData = linkOrDataUri(value, ["image", "video", "audio"], MAX_UPLOAD_MB) !== null && !/^https?:/.test(String(value));
+  const stored = isData && typeof value === "string" ? bench.uploads.takeText(request.origin, value) : undefined;
+  if (!stored)
+    return failed(
+      400,
+      error(`invalid${content.charAt(0).toUpperCase()}${content.slice(1)}`, "Invalid media.", { parameter: content, ...about }),
+    );
+  return json(200, { data: [{ ...about, [`${name}UUID`]: stored.id, [`${name}URL`]: stored.url }] });
+};
+const MAX_UPLOAD_MB = 100;
 
 /** Frames by their position, or in order if none has a position. */
-const framesOf = (frames: readonly unknown[]): JsonObject => {
+const framesOf = (frames: readonly unknown[], medium: ReturnType<typeof mediumOf>): JsonObject => {
   const input: JsonObject = {};
   for (const [at, item] of frames.entries()) {
     const place = isObject(item) && item.frame !== undefined ? item.frame : at === 0 ? "first" : "last";
-    input[place === "last" ? "end_image_url" : "image_url"] = linkOf(item) as string;
+    input[place === "last" ? "end_image_url" : "image_url"] = medium(item);
   }
   return input;
 };
 
-const inputOf = (task: JsonObject): JsonObject => {
+const inputOf = (task: JsonObject, medium: ReturnType<typeof mediumOf>): JsonObject => {
   const { taskType, positivePrompt, negativePrompt, width, height, duration, seed, numberResults, outputFormat } = task;
   const inputs = isObject(task.inputs) ? task.inputs : {};
-  const references = listOf(task.referenceImages ?? inputs.referenceImages).map(linkOf);
+  const references = listOf(task.referenceImages ?? inputs.referenceImages).map(medium);
   const isPicture = taskType === "imageInference";
   const isSized = typeof width === "number" && typeof height === "number";
   const shape = isSized ? { resolution: `${Math.min(width, height)}p`, aspect_ratio: `${width}:${height}` } : {};
   const all: Record<string, unknown> = {
     ...{ prompt: positivePrompt, negative_prompt: negativePrompt, seed, num_images: numberResults, output_format: outputFormat },
-    ...framesOf(listOf(task.frameImages ?? inputs.frameImages)),
+    ...framesOf(listOf(task.frameImages ?? inputs.frameImages), medium),
     ...(references.length > 0 ? { image_urls: references } : {}),
+    ...(references.includes(null) ? { image_url: null } : {}),
     ...(isPicture ? { width, height } : { duration: duration ?? (taskType === "videoInference" ? 5 : undefined), ...shape }),
     task_type: taskType,
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as JsonObject;
 };
 
-const wordsFor = (about: About): DialectResponses => ({
+const wordsFor = (about: About, medium: ReturnType<typeof mediumOf>): DialectResponses => ({
   provider: PROVIDER,
   checksAtOnce: true,
   newId: () => about.taskUUID,
-  inputOf,
+  inputOf: (task) => inputOf(task, medium),
   markOf: (task) => task.taskUUID,
   accepted: () => json(200, { data: [about] }),
   withoutId: () => json(200, { data: [{ taskType: about.taskType }] }),
@@ -205,13 +239,21 @@ export const handleRunware: DialectHandler = async (bench, request, path) => {
   if (first === undefined || tasks.every(({ taskType }) => taskType === "ping"))
     return json(200, { data: (first === undefined ? declared : tasks).map(greeted) });
   if (tasks.every(({ taskType }) => taskType === "getResponse")) return respond(bench, request, tasks);
+  if (tasks.length === 1 && UPLOADS[about.taskType] !== undefined && UUID_V4.test(about.taskUUID))
+    return takeUpload(
+      bench,
+      PROVIDER,
+      credential,
+      () => refused(makeFault("401"), about),
+      () => storeFile(bench, request, first, about),
+    );
   if (tasks.length > 1 || MEDIA[about.taskType] === undefined)
     return failed(400, error("unsupportedTaskType", "This task is not played here.", { parameter: "taskType", ...about }));
   if (!UUID_V4.test(about.taskUUID))
     return failed(400, error("invalidTaskUUID", "taskUUID must be a UUID v4.", { parameter: "taskUUID", ...about }));
   const alone: SimulatorRequest = { ...request, body: new TextEncoder().encode(JSON.stringify(first)) };
   const clash = failed(400, error("conflictTaskUUID", "The taskUUID was already used.", { parameter: "taskUUID", ...about }));
-  const words = wordsFor(about);
+  const words = wordsFor(about, mediumOf(bench, request.origin));
   const taken = await takeInOnce(bench, words, alone, word(first.model), credential, about.taskUUID, () => clash);
   return isWaitedFor(first) ? held(bench, request, about, taken) : taken;
 };

@@ -10,12 +10,15 @@ import {
   noteOnce,
   type Problem,
   takeIn,
+  takeUpload,
   troubleOf,
 } from "../accept-job.ts";
 import type { DialectHandler } from "../dialect-registry.ts";
 import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
-import { type Answer, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
+import { type Answer, bodyObject, isObject, json, page, type Reply, type SimulatorRequest } from "../http-server.ts";
+import { linkOrDataUri } from "../inline-media.ts";
 import type { Job } from "../jobs.ts";
+import { POLICY } from "../upload-storage.ts";
 
 /** The only API version; every request requires it. */
 const VERSION = "2024-11-06";
@@ -181,6 +184,49 @@ const shownJob = async (bench: Bench, job: Job, request: SimulatorRequest): Prom
   return json(200, task);
 };
 
+/** `POST /v1/uploads`: an address for the file, the texts of its form, and the URI for later requests. */
+const beginUpload = (bench: Bench, request: SimulatorRequest): Reply => {
+  const { filename, type } = bodyObject(request) ?? {};
+  if (typeof filename !== "string" || !/\.[a-z0-9]+$/i.test(filename))
+    return unfit([{ code: "custom", path: ["filename"], message: "A file name with an extension is required" }]);
+  if (type !== "ephemeral")
+    return unfit([{ code: "invalid_value", path: ["type"], message: 'Invalid input: expected "ephemeral"' }]);
+  const { id, url } = bench.uploads.reserve(request.origin, "application/octet-stream");
+  return json(200, { uploadUrl: url, fields: { key: id, policy: POLICY }, runwayUri: `${URI}${id}` });
+};
+
+const URI = "runway://";
+const ID = /^[0-9a-f-]{36}$/;
+const MAX_MB = { image: 5, video: 16, audio: 16 } as const;
+
+/** A value that names a file: a link, a data URI within its bound, or the URI of an upload, which becomes its link. */
+const assetOf = (bench: Bench, origin: string, value: Json): Json => {
+  if (typeof value !== "string" || !value.startsWith(URI)) {
+    for (const kind of ["image", "video", "audio"] as const)
+      if (linkOrDataUri(value, [kind], MAX_MB[kind]) !== null) return value;
+    return null;
+  }
+  const id = value.slice(URI.length);
+  return (ID.test(id) && bench.uploads.linkOf(origin, id)) || null;
+};
+
+const ASSETS = ["image_url", "end_image_url", "video_url", "image_urls", "video_urls", "audio_urls"];
+/** The responses to a request whose input contains the links of its uploads. */
+const wordsFor = (bench: Bench, { origin }: SimulatorRequest): DialectResponses => ({
+  ...words,
+  inputOf: (body) => {
+    const input = inputOf(body);
+    if (input === undefined) return undefined;
+    const assets = ASSETS.flatMap((name): [string, Json][] => {
+      const value = input[name];
+      if (value === undefined) return [];
+      return [[name, Array.isArray(value) ? value.map((one) => assetOf(bench, origin, one)) : assetOf(bench, origin, value)]];
+    });
+    const isUnfit = assets.some(([, value]) => [value].flat().includes(null));
+    return { ...input, ...Object.fromEntries(assets), ...(isUnfit ? { image_url: null } : {}) };
+  },
+});
+
 /** Handles a request to the service; `path` begins with `/v1`. */
 export const handleRunway: DialectHandler = async (bench, request, path) => {
   const credential = credentialOf(request, "Bearer");
@@ -188,8 +234,16 @@ export const handleRunway: DialectHandler = async (bench, request, path) => {
     return failed(400, "The X-Runway-Version header is missing or names no known version.");
   if (KINDS.test(path))
     return request.method === "POST"
-      ? takeIn(bench, words, request, path.slice(1), credential)
+      ? takeIn(bench, wordsFor(bench, request), request, path.slice(1), credential)
       : failed(405, "The method is not supported.");
+  if (path === "/v1/uploads" && request.method === "POST")
+    return takeUpload(
+      bench,
+      "runway",
+      credential,
+      () => refused(makeFault("401")),
+      () => beginUpload(bench, request),
+    );
   if (credential === undefined) return refused(makeFault("401"));
   const job = bench.jobs.find("runway", TASK.exec(path)?.[1] ?? "");
   // A cancelled task is removed with its results, like a deleted one.

@@ -51,6 +51,19 @@ const invalid = (problems: readonly Problem[]): Reply =>
     }),
   );
 
+/** An image is a file of the form, with a strength; `sd3` also requires a mode, and `core` takes none. */
+const imageProblems = (endpoint: string, { image, strength, mode, aspect_ratio }: JsonObject): Problem[] => {
+  const wrong = (field: string, message: string): Problem[] => [{ field, message, type: "value_error" }];
+  const isEdit = mode === "image-to-image";
+  if (image === undefined) return endpoint === "sd3" && isEdit ? wrong("image", "is required with image-to-image") : [];
+  if (endpoint === "core") return wrong("image", "is not taken");
+  if (!/^data:image\/(png|jpeg|webp);base64,/.test(String(image))) return wrong("image", "must be a PNG, JPEG or WebP file");
+  if (!(Number(strength) >= 0 && Number(strength) <= 1)) return wrong("strength", "must be from 0 to 1");
+  if (endpoint !== "sd3") return [];
+  if (!isEdit) return wrong("mode", "must be image-to-image with an image");
+  return aspect_ratio === undefined ? [] : wrong("aspect_ratio", "is not taken with image-to-image");
+};
+
 /** A form contains only strings, so numbers and enumerations are validated here. */
 const problemsOf =
   (endpoint: string) =>
@@ -72,6 +85,7 @@ const problemsOf =
       ...notText("negative_prompt"),
       ...oneOf("aspect_ratio", RATIOS),
       ...oneOf("output_format", formats),
+      ...imageProblems(endpoint, form),
       ...(endpoint === "sd3" ? oneOf("model", MODELS) : []),
       ...(isSeed ? [] : [{ field: "seed", message: `must be a whole number from 0 to ${LARGEST_SEED}`, type: "value_error" }]),
     ];

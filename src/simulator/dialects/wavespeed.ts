@@ -11,6 +11,7 @@ import {
   noteOnce,
   type Problem,
   takeIn,
+  takeUpload,
   troubleOf,
 } from "../accept-job.ts";
 import type { DialectHandler } from "../dialect-registry.ts";
@@ -148,12 +149,18 @@ const list = async (bench: Bench, request: SimulatorRequest): Promise<Answer> =>
 /** Handles a request below `/wavespeed/api/v3`. */
 export const handleWaveSpeed: DialectHandler = async (bench, request, path) => {
   const credential = credentialOf(request, "Bearer");
-  if (request.method === "POST" && path === "/media/upload/binary") {
-    if (credential === undefined) return refused(makeFault("401"));
-    const taken = bench.uploads.takePart(request, "file");
-    if (!taken) return failed(400, "file is required");
-    return wrapped({ type: taken.mime, download_url: taken.url, filename: "file", size: taken.bytes });
-  }
+  if (request.method === "POST" && path === "/media/upload/binary")
+    return takeUpload(
+      bench,
+      PROVIDER,
+      credential,
+      () => refused(makeFault("401")),
+      () => {
+        const taken = bench.uploads.takePart(request, "file");
+        if (!taken) return failed(400, "file is required");
+        return wrapped({ type: taken.mime, download_url: taken.url, filename: "file", size: taken.bytes });
+      },
+    );
   if (request.method === "POST" && path !== "/predictions") return takeIn(bench, words, request, path.slice(1), credential);
   if (credential === undefined) return refused(makeFault("401"));
   if (path === "/predictions") return request.method === "POST" ? list(bench, request) : failed(405, "method not allowed");

@@ -55,7 +55,10 @@ export const readStored = async (reads: StoreReads, tenants: readonly Tenant[]):
 
 type Line = { provider: string; endpoint: string; body_sha256: string };
 
-/** Whether a line of a provider's log matches the attempt's request, by provider, endpoint and bytes. */
+/**
+ * Whether a line of a provider's log matches the attempt's request, by provider, endpoint and bytes. The workloads of crash runs put
+ * no files inside requests, whose stored form names them by hash.
+ */
 const isOf = (attempt: Attempt, { provider, endpoint, body_sha256 }: Line): boolean => {
   if (attempt.request === null || attempt.route.provider !== provider) return false;
   const { url, body } = JSON.parse(attempt.request) as { url: string; body: JsonObject };

@@ -26,11 +26,16 @@ export const sharedName = (generationId: string, file: string): string => `${gen
 
 /** Providers receive pinned inputs as links of the service. */
 export const PIN_INPUTS: EngineDeps["inputs"] = {
-  giving: { formFor: () => "link", linkBase: () => "https://us.test" },
+  giving: {
+    choose: (_, files) => ({ forms: files.map(() => ({ as: "link" })) }),
+    takesLinks: () => true,
+    linkBase: () => "https://us.test",
+  },
   signInput: (base, ref, n) => `${base}/inputs/${ref}/${n}?`,
   ...{ isTrusting: false, mostBytes: 1_000_000 },
   // Clients of a world upload nothing, so no input names a stored file.
   hasFile: async () => true,
+  openInput: async () => undefined,
   ownFiles: { isOwn: () => false, find: async () => undefined, open: () => async () => undefined, keepMs: 0 },
 };
 
@@ -80,7 +85,6 @@ export const createMedia = (
   return {
     measure: async (links) => measureClips(links),
     pin,
-    copyOf: async () => undefined,
     hasCopy: async (generationId, { n }) => {
       if (dice.chance(deps.faults().lostCopy)) {
         clips.copies.delete(copyName(generationId, n));

@@ -187,7 +187,7 @@ export const createNetwork = (deps: NetworkDeps): Providers => {
     traits,
     fileHeaders: () => ({}),
     baseUrlOf: () => "https://provider.test",
-    uploadOf: () => null,
+    fileTraits: () => ({ takesLinks: true, forms: [] }),
     upload: () => Promise.reject(new Error("nothing is uploaded here")),
     placeOf: () => "",
     jobInCallback: () => undefined,
