@@ -5,9 +5,9 @@ import type { Json, JsonObject } from "../../src/domain/types.ts";
 /** A response with its request. */
 export type Answer = { method: string; path: string; status: number; headers: Headers; text: string };
 
-/** A copy of §7, so that an error in the service's table is detected; 405, 416 and 403 are our additions. */
+/** A copy of §7, so that an error in the service's table is detected; 405, 409 of `invalid_request`, 416 and 403 are our additions. */
 const STATUSES: Readonly<Record<string, readonly number[]>> = {
-  invalid_request: [400, 405, 416],
+  invalid_request: [400, 405, 409, 416],
   unauthorized: [401],
   insufficient_credits: [402],
   account_disabled: [403],
@@ -15,6 +15,9 @@ const STATUSES: Readonly<Record<string, readonly number[]>> = {
   not_found: [404, 403],
   idempotency_conflict: [409],
   not_ready: [409],
+  already_ended: [409],
+  file_in_use: [409],
+  upload_quota_exceeded: [409],
   body_too_large: [413],
   invalid_input: [422],
   max_cost_exceeded: [422],
@@ -57,6 +60,7 @@ const reached = (path: string): string => {
 const lower = (value: JsonObject) => new Set(Object.keys(value).map((name) => name.toLowerCase()));
 
 const FORMATS = {
+  date: (text: string) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)),
   "date-time": (text: string) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) && !Number.isNaN(Date.parse(text)),
   uri: (text: string) => URL.canParse(text),
   binary: true,

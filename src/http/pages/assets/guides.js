@@ -22,18 +22,20 @@ for (const { element } of programs) {
   button.type = "button";
   button.className = "copy";
   button.textContent = "Copy";
-  button.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(element.textContent);
-      button.textContent = "Copied";
-    } catch {
-      // Without https, browsers offer no clipboard; the text is selected instead.
-      getSelection().selectAllChildren(element);
-      button.textContent = "Selected";
-    }
+  const report = (text) => {
+    button.textContent = text;
     setTimeout(() => {
       button.textContent = "Copy";
     }, 2000);
+  };
+  // Without https, browsers offer no clipboard; the text is selected instead.
+  const select = () => {
+    getSelection().selectAllChildren(element);
+    report("Selected");
+  };
+  button.addEventListener("click", () => {
+    if (navigator.clipboard) navigator.clipboard.writeText(element.textContent).then(() => report("Copied"), select);
+    else select();
   });
   const frame = document.createElement("div");
   frame.className = "program";
