@@ -85,11 +85,11 @@ export const endsOnUnknownOutcome = (args: GuardArgs): boolean => holdsOnUnknown
 export const hasNoAttempt = ({ context }: GuardArgs): boolean => context.current === null;
 /** Whether the provider has no request of the current attempt: it was never sent, or every sending was rejected. */
 export const isUnsent = ({ context }: GuardArgs): boolean => context.current !== null && !mayBeOut(context.current);
+const hasNoRequestOut = (args: GuardArgs): boolean => hasNoAttempt(args) || isUnsent(args);
 /** Whether the provider has no request of a current attempt, and the files of an earlier attempt have arrived. */
-export const hasLateResult = (args: GuardArgs): boolean => (hasNoAttempt(args) || isUnsent(args)) && isCollectingLateResult(args);
+export const hasLateResult = (args: GuardArgs): boolean => hasNoRequestOut(args) && isCollectingLateResult(args);
 /** Whether the end of a parked generation is certain: no provider has a request of it, and no files arrive. */
-export const hasNothingOut = (args: GuardArgs): boolean =>
-  (hasNoAttempt(args) || isUnsent(args)) && !isCollectingLateResult(args);
+export const hasNothingOut = (args: GuardArgs): boolean => hasNoRequestOut(args) && !isCollectingLateResult(args);
 /** Whether the result of the current attempt was announced. */
 export const isAnnounced = ({ context }: GuardArgs): boolean =>
   context.current !== null && context.current.collectEndsAtMs !== null;

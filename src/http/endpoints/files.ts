@@ -7,6 +7,7 @@ import type { Links } from "../../files/signed-links.ts";
 import type { Log } from "../../logging/events.ts";
 import type { UploadService } from "../../uploads/upload-service.ts";
 import type { AuthenticatedHandler } from "../auth.ts";
+import { integerIn, LIST_LIMIT, readQuery } from "../query.ts";
 import { fileJson } from "../resource.ts";
 import { answerJson, commonHeaders } from "../response.ts";
 import { answerStored } from "./content.ts";
@@ -21,8 +22,6 @@ export type FilesDeps = {
 
 /** The number of the only file of a blob. */
 const FILE_NO = 1;
-const LIST_AT_MOST = 100;
-const LIST_DEFAULT = 20;
 
 /** The signed link of a file. */
 const linkOf = (links: Links, { id, mime }: UploadedFile): string => links.sign(id, FILE_NO, extensionOf(mime));
@@ -54,26 +53,11 @@ export const readFile =
     return answerJson(200, fileJson(file, linkOf(links, file)), requestId);
   };
 
-const queryOf = (request: Request): URLSearchParams => {
-  const at = request.url.indexOf("?");
-  return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1));
-};
-const limitOf = (text: string | null): number => {
-  if (text === null) return LIST_DEFAULT;
-  const limit = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
-  return limit >= 1 && limit <= LIST_AT_MOST
-    ? limit
-    : refuse("invalid_request", `limit: must be a whole number from 1 to ${LIST_AT_MOST}.`);
-};
-
 export const listFiles =
   ({ uploads, links }: FilesDeps): AuthenticatedHandler =>
   async (request, requestId, caller) => {
-    const query = queryOf(request);
-    const unknown = [...query.keys()].find((name) => name !== "limit" && name !== "after");
-    if (unknown !== undefined)
-      refuse("invalid_request", `${JSON.stringify(unknown.slice(0, 80))}: unknown; the parameters are limit and after.`);
-    const { files, next } = await uploads.list(caller, query.get("after"), limitOf(query.get("limit")));
+    const { limit, after = null } = readQuery(request, ["limit", "after"]);
+    const { files, next } = await uploads.list(caller, after, integerIn("limit", limit, LIST_LIMIT));
     const data = files.map((file) => fileJson(file, linkOf(links, file))).join(",");
     const json = `{"object":"list","data":[${data}],"has_more":${next !== null},"next":${JSON.stringify(next)}}`;
     return answerJson(200, json, requestId);

@@ -6,16 +6,13 @@ import type { InputFile } from "../../domain/types.ts";
 import type { Copies } from "../../files/input-copies.ts";
 import type { InputLinks } from "../../files/signed-input-links.ts";
 import type { StoreReads } from "../../store/store.ts";
+import { queryOf } from "../query.ts";
 import { type Answer, signAnswer } from "../response.ts";
 
 const ATTEMPT = /^([0-9a-z]{1,76})-[1-9][0-9]{0,3}$/;
 /** The number of the input, and the extension of a stored file. */
 const NUMBER = /^([1-9][0-9]?)(?:\.[0-9a-z]{1,5})?$/;
 
-const queryOf = (request: Request): URLSearchParams => {
-  const at = request.url.indexOf("?");
-  return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1));
-};
 const noCopy = () => refuse("not_found", "No input has this address.");
 
 export type LinkedInputDeps = {
