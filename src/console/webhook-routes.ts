@@ -162,8 +162,11 @@ const deliveryRoutes = ({ webhooks, owners, change }: Paths): ConsoleRoute[] => 
   };
   const redeliver = async (owner: Owner, request: ConsoleRequest): Promise<DeliveryDto> =>
     deliveryView(await webhooks.redeliver(owner, await webhooks.delivery(owner, idOf(request))));
+  const show = async (request: ConsoleRequest): Promise<DeliveryDto> =>
+    deliveryView(await webhooks.delivery(await owners.seen(request), idOf(request)));
   return [
     { method: "GET", path: DELIVERIES, who: "user", answer: list },
+    { method: "GET", path: `${DELIVERIES}/:id`, who: "user", answer: show },
     change("POST", `${PATH}/:id/test`, test),
     change("POST", `${PATH}/:id/recover`, recover, RECOVERY),
     change("POST", `${DELIVERIES}/:id/redeliver`, redeliver),
