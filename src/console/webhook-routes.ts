@@ -149,7 +149,7 @@ const secretRoutes = ({ webhooks, change }: Paths, accessAudit: AccessAudit): Co
 const deliveryRoutes = ({ webhooks, owners, change }: Paths): ConsoleRoute[] => {
   const list = async (request: ConsoleRequest): Promise<DeliveriesPage> => {
     const owner = await owners.seen(request);
-    // One more than shown tells whether there is a further page.
+    // One more than shown decides whether there is a further page.
     const rows = await webhooks.deliveries(owner, afterSeqOf(request), PAGE + 1);
     const shown = rows.slice(0, PAGE).map(deliveryView);
     return { deliveries: shown, next: rows.length > PAGE ? (shown.at(-1)?.id ?? null) : null };

@@ -52,7 +52,7 @@ test("opens no connection when the name of a receiver resolves to a private addr
   await scene.close();
 });
 
-test("an endpoint of an operator may have a private host of the setting, and one of its account may not, whoever changes it", async () => {
+test("an endpoint of an operator may have a private host of the setting, and one that a key created may not", async () => {
   const receiver = openReceiver();
   const host = new URL(receiver.url).host;
   // Not the simulator: there, the setting is for all accounts.
