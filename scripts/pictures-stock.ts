@@ -1,4 +1,4 @@
-// Fills the service for screenshots: an operator, keys, a purchase and generations.
+// Fills the service for screenshots: an operator, keys, a purchase, uploaded files, a webhook endpoint and generations.
 //
 // The generations cover every media kind and result.
 
@@ -23,8 +23,12 @@ const UNDER_WAY: typeof ORDERS = [
 const POLL_MS = 200;
 const LONGEST_MS = 60_000;
 
-/** Creates the first operator, a purchase, keys and generations. @returns the session cookie, and the pages with their URLs */
-export const filled = async (url: string, token: string) => {
+/**
+ * Creates the first operator and everything that the pages show.
+ * @param receiverUrl of a webhook receiver
+ * @returns the session cookie, and the pages with their URLs
+ */
+export const filled = async (url: string, token: string, receiverUrl: string) => {
   let cookie = "";
   let csrf = "";
   const ask = async <T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> => {
@@ -59,6 +63,7 @@ export const filled = async (url: string, token: string) => {
   const none = { expiresAtMs: null, models: null, limits: { day: null, week: null, month: null } };
   await ask("POST", "/console/api/keys", { name: "dashboard", scope: "read", ...none });
   const authorization = { authorization: `Bearer ${key}` };
+  await ask("POST", "/console/api/webhooks", { url: receiverUrl, description: "The website of the shop" });
   const ids: string[] = [];
   for (const [model, input] of ORDERS)
     ids.push((await ask<Shown>("POST", "/v1/generations", { model, input }, authorization)).id);
@@ -67,6 +72,14 @@ export const filled = async (url: string, token: string) => {
       const { status } = await ask<Shown>("GET", `/v1/generations/${id}`, undefined, authorization);
       if (status === "succeeded" || status === "failed") break;
     }
+  let file = "";
+  // Results are uploaded as files.
+  for (const n of [3, 1, 0]) {
+    const body = await (await fetch(`${url}/v1/generations/${ids[n]}/content`, { headers: authorization })).blob();
+    const response = await fetch(`${url}/v1/files`, { method: "POST", headers: authorization, body });
+    if (!response.ok) throw new Error(`the upload of a file: ${response.status} ${await response.text()}`);
+    file = ((await response.json()) as Shown).id;
+  }
   for (const [model, input] of UNDER_WAY) await ask<Shown>("POST", "/v1/generations", { model, input }, authorization);
   const [name = "", value = ""] = cookie.split("=");
   const account = me.signedIn.accountId;
@@ -74,10 +87,16 @@ export const filled = async (url: string, token: string) => {
   const pages: Pictured[] = [
     { name: "sign-in", says: "Sign in", path: "/console/sign-in", isOpen: true },
     { name: "playground", says: "Playground", path: "/console/playground?model=vidmodel-2.0-fast" },
+    {
+      ...{ name: "media-field", says: "Playground with an uploaded picture" },
+      path: `/console/playground?model=vidmodel-2.0-fast&use=${file}&kind=image`,
+    },
     { name: "generations", says: "Generations", path: "/console/generations" },
     { name: "generation", says: "A generation with a fallback", path: `/console/generations/${fallback}` },
     { name: "picture", says: "A generation of a picture", path: `/console/generations/${picture}` },
+    { name: "files", says: "Files", path: "/console/files" },
     { name: "keys", says: "API keys", path: "/console/keys" },
+    { name: "webhooks", says: "Webhooks", path: "/console/webhooks" },
     { name: "credits", says: "Credits", path: "/console/credits" },
     { name: "checkout", says: "Test checkout", path: `/console/checkout/${open}` },
     { name: "receipt", says: "Receipt", path: `/console/receipts/${purchase}` },

@@ -19,8 +19,14 @@ const dir = mkdtempSync(join(tmpdir(), "pictures-"));
 const service = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "serve", "--simulate", "--port", "0", "--data", dir], {
   stdout: "pipe",
   stderr: "ignore",
-  env: { PATH: process.env.PATH ?? "", GENROUTER_SIMULATOR__SPEED: "20", GENROUTER_LOG__LEVEL: "error" },
+  env: {
+    PATH: process.env.PATH ?? "",
+    GENROUTER_SIMULATOR__SPEED: "20",
+    GENROUTER_LOG__LEVEL: "error",
+    GENROUTER_WEBHOOKS__ALLOW: "127.0.0.1",
+  },
 });
+const receiver = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("ok") });
 
 /** First line of a stream that matches. The remainder is still read, so that the service is not blocked. */
 const lineOf = (stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<string> =>
@@ -58,7 +64,7 @@ if (typeof browser === "string") throw new Error(browser);
 rmSync(place, { recursive: true, force: true });
 mkdirSync(place, { recursive: true });
 try {
-  const { cookie, pages } = await filled(url, token);
+  const { cookie, pages } = await filled(url, token, `${receiver.url.origin}/events`);
   const taken: string[] = [];
   const wide: string[] = [];
   for (const [colorScheme, viewport] of [
@@ -94,7 +100,7 @@ try {
       "",
       `## ${says}`,
       "",
-      `\`${path.replace(/(gen|acc|pur)_\w+/g, "$1_…").replace(/#.*/, "#…")}\``,
+      `\`${path.replace(/(gen|acc|pur|file)_\w+/g, "$1_…").replace(/#.*/, "#…")}\``,
       "",
       `![${says}, light](pages/${name}-light.webp)`,
       `![${says}, dark](pages/${name}-dark.webp)`,
@@ -109,5 +115,6 @@ try {
   await browser.close();
   service.kill("SIGKILL");
   await service.exited;
+  await receiver.stop(true);
   rmSync(dir, { recursive: true, force: true });
 }

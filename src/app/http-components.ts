@@ -18,6 +18,7 @@ import { createInspector, type Inspector } from "../inspector/inspector.ts";
 import { inputSchema } from "../quote/input-schema.ts";
 import type { Mode } from "../store/store.ts";
 import { createGaugeSources } from "../telemetry/gauge-sources.ts";
+import type { UploadService } from "../uploads/upload-service.ts";
 import type { ComponentList } from "./component-list.ts";
 import { type Connection, createConnection } from "./connection.ts";
 import type { CallerCaches, EngineComponent } from "./engine-component.ts";
@@ -31,7 +32,7 @@ import { createResourceOf, createWebhookComponent, type WebhookComponents } from
 
 export type HttpComponents = Pick<
   Components,
-  "http" | "issueToken" | "checkout" | "operating" | "generationService" | "upkeep" | "webhooks"
+  "http" | "issueToken" | "checkout" | "operating" | "generationService" | "upkeep" | "webhooks" | "webhookService"
 > & {
   /** Ends the streams of the console; other responses have `longestMs` to end. */
   beginDrain: (longestMs: number) => void;
@@ -85,7 +86,11 @@ const createInspectorComponent = (deps: ComponentsDeps, parts: CommonParts): Ins
 
 type StreamParts = { http: () => Pick<Http, "count" | "keepOpen">; closing: AbortSignal };
 
-const createGenerationService = (deps: ComponentsDeps, parts: CommonParts, { http, closing }: StreamParts): GenerationService => {
+const createGenerationService = (
+  deps: ComponentsDeps,
+  parts: CommonParts & { uploads: UploadService },
+  { http, closing }: StreamParts,
+): GenerationService => {
   const { settings, clock, log, store, storage } = deps;
   const { engine, membership } = parts;
   const { remoteChanges, admin } = membership;
@@ -100,6 +105,9 @@ const createGenerationService = (deps: ComponentsDeps, parts: CommonParts, { htt
     models: engine.routes.models,
     mode: parts.mode,
     through: serveThrough,
+    uploads: parts.uploads,
+    uploadedFiles: storage.uploads,
+    links: parts.links,
     keepFilesS: settings.limits.file_retention_s,
     soon: setImmediate,
     watch: parts.listenToCommits(),
@@ -126,6 +134,7 @@ type ServedParts = Pick<HttpComponents, "checkout"> &
     answerConsole: ReturnType<typeof createConsole>;
     rollUpUsage: () => Promise<void>;
     closing: AbortSignal;
+    uploads: UploadService;
   };
 
 /** Returns the JSON Schema of the input of a model that has a configured route. */
@@ -187,7 +196,7 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, served: ServedPart
     inputSchemaOf: inputSchemasOf(deps, engine.routes),
     files: storage.files,
     links: parts.links,
-    uploads: createUploads(deps, parts),
+    uploads: served.uploads,
     uploadedFiles: storage.uploads,
     copies: storage.copies,
     serveInput: parts.inputFiles.serveFile,
@@ -237,7 +246,13 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
   // The HTTP server serves the console, whose streams use the server.
   const httpConnection = createConnection<Http>("HTTP server");
   const closing = new AbortController();
-  const generationService = createGenerationService(deps, common, { http: httpConnection.target, closing: closing.signal });
+  const uploads = createUploads(deps, common);
+  const webhooks = createWebhookComponent(list, deps, common);
+  const generationService = createGenerationService(
+    deps,
+    { ...common, uploads },
+    { http: httpConnection.target, closing: closing.signal },
+  );
   const answerConsole = createConsole({
     settings,
     clock,
@@ -247,6 +262,7 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
     sessions,
     checkout,
     generationService,
+    webhookService: webhooks.webhookService,
     rollUpUsage,
     models: () => engine.routes.catalogue().models,
     admin: parts.admin,
@@ -255,8 +271,7 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
     isAtHome: inspector.isAtHome,
     passwordCost: deps.passwordCost,
   });
-  const webhooks = createWebhookComponent(list, deps, common);
-  const served = { checkout, inspector, answerConsole, rollUpUsage, closing: closing.signal, ...webhooks };
+  const served = { checkout, inspector, answerConsole, rollUpUsage, closing: closing.signal, uploads, ...webhooks };
   const http = createHttp(deps, common, served);
   httpConnection.connect(http);
   parts.caches.connect({
@@ -268,6 +283,6 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
   const beginDrain = addHttp(list, deps, parts, { http, inspector, closing });
   return {
     ...{ http, issueToken: inspector.issueToken, checkout, operating, generationService, upkeep, beginDrain },
-    webhooks: webhooks.webhooks,
+    ...webhooks,
   };
 };

@@ -24,6 +24,7 @@ import type { Store } from "../store/store.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { WebhookDelivery } from "../webhooks/delivery.ts";
 import type { SendDeps } from "../webhooks/send.ts";
+import type { WebhookService } from "../webhooks/service.ts";
 import type { Engine, EngineDeps } from "./engine-types.ts";
 import type { Maintenance } from "./maintenance.ts";
 import type { MediaComponentOptions } from "./media-component.ts";
@@ -77,6 +78,8 @@ export type Components = Omit<Engine, "rekeyed" | "drain" | "close" | "stop"> & 
   checkout: Checkout;
   /** Delivery of webhooks. */
   webhooks: WebhookDelivery;
+  /** Webhook endpoints and deliveries of accounts. */
+  webhookService: WebhookService;
   /** Generations of the console. */
   generationService: GenerationService;
   providers: Providers;

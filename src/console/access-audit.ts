@@ -1,15 +1,15 @@
 // Records in the audit log when operators and viewers access another account's data.
 //
-// Prompts, files and replays are recorded, each at most once an hour.
+// Prompts, files, replays and webhook secrets are recorded, each at most once an hour.
 import type { Clock } from "../domain/clock.ts";
 import type { AdminMutation, AdminResult } from "../domain/mutations.ts";
 import { actorOf, type SignedIn } from "./request-context.ts";
 
 /**
- * `of`: the generation, or the account whose list it is (null: all accounts). `accountId`: owner of the data; null: all accounts.
+ * `of`: the generation, the webhook endpoint, or the account whose list it is (null: all accounts). `accountId`: owner of the data; null: all accounts.
  */
 export type AccessedItem = {
-  what: "generations" | "generation" | "files" | "replay";
+  what: "generations" | "generation" | "files" | "uploads" | "replay" | "webhook secret";
   of: string | null;
   accountId: string | null;
 };

@@ -12,6 +12,8 @@ export type CreditsRequest = {
   who: { userId: string; email: string; role: "member" | "operator" | "viewer"; accountId: string | null };
 };
 
+const READ_ONLY = "Your role has read access only.";
+
 /** True for operators and viewers, who can read every account. */
 export const seesAll = ({ who }: CreditsRequest): boolean => who.role !== "member";
 
@@ -28,9 +30,20 @@ export const accountOf = async (reads: Pick<StoreReads, "account">, request: Cre
   return account;
 };
 
+/** Members change their own account, operators any, viewers none. */
+export const mayChange = ({ who }: Pick<CreditsRequest, "who">, accountId: string): boolean =>
+  who.role === "operator" || (who.role === "member" && who.accountId === accountId);
+
+/** The account named in the query, or the user's own, for a change. @throws BillingError `not_found`, `forbidden` */
+export const accountToChange = async (reads: Pick<StoreReads, "account">, request: CreditsRequest): Promise<AccountRow> => {
+  const account = await accountOf(reads, request);
+  if (!mayChange(request, account.id)) throw new BillingError("forbidden", READ_ONLY);
+  return account;
+};
+
 /** The user's own account, for a change. @throws BillingError */
 export const ownAccountId = (request: CreditsRequest): string => {
-  if (request.who.role === "viewer") throw new BillingError("forbidden", "Your role has read access only.");
+  if (request.who.role === "viewer") throw new BillingError("forbidden", READ_ONLY);
   if (request.who.accountId === null) throw new BillingError("not_found", "Your user has no account.");
   return request.who.accountId;
 };

@@ -9,6 +9,7 @@ import type { IsAtHome } from "../inspector/access.ts";
 import type { IssueToken } from "../inspector/inspector.ts";
 import type { Log } from "../logging/events.ts";
 import type { Store } from "../store/store.ts";
+import type { WebhookService } from "../webhooks/service.ts";
 import type { GenerationService } from "./generations-api.ts";
 import type { OperatorServiceDeps } from "./operator/deps.ts";
 import type { PasswordCost } from "./passwords.ts";
@@ -26,6 +27,7 @@ export type ConsoleDeps = {
   sessions: Sessions;
   checkout: Checkout;
   generationService: GenerationService;
+  webhookService: WebhookService;
   /** Resolves when usage includes all generations that have ended by now. */
   rollUpUsage: () => Promise<void>;
   models: () => readonly { id: string; name: string }[];
@@ -49,6 +51,8 @@ export const tablesOf = async (deps: ConsoleDeps): Promise<ConsoleRoute[]> => {
   const { createKnownDevices } = await import("./known-devices.ts");
   const { userRoutes } = await import("./user-routes.ts");
   const { auditRoutes } = await import("./audit-routes.ts");
+  const { webhookRoutes } = await import("./webhook-routes.ts");
+  const { createPlaygroundKeys } = await import("./playground-key.ts");
   const { submissionRoutes } = await import("./generations-api.ts");
   const { newReference } = await import("../admin/request-reference.ts");
   const { forbid } = await import("./request-context.ts");
@@ -60,6 +64,12 @@ export const tablesOf = async (deps: ConsoleDeps): Promise<ConsoleRoute[]> => {
     ...submissionRoutes({ ...deps.generationService, sessions, post, accessAudit, hasInspector: deps.issueToken !== null }),
     ...keyRoutes({ ...deps, admin, newReference: () => newReference("key"), forbid }),
     ...creditRoutes(deps),
+    ...webhookRoutes({
+      reads: deps.reads,
+      webhooks: deps.webhookService,
+      consoleCaller: createPlaygroundKeys(deps),
+      accessAudit,
+    }),
     ...operatorRoutes({ admin, reads: deps.reads, ...(await deps.operating()) }),
     ...inspectorRoutes({ ...deps, accessAudit }),
     ...userRoutes(deps, createKnownDevices(await deps.reads.secret("devices"))),

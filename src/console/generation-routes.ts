@@ -7,7 +7,6 @@ import { type Cancel, pendingSinceMs } from "../generations/cancel.ts";
 import type { Submit } from "../generations/submit.ts";
 import { answerFile, type StoredResults } from "../http/endpoints/content.ts";
 import { fingerprintedRequest, idempotencyKeyOf, readEnvelope } from "../http/parse-submission.ts";
-import type { Thumbnail } from "../media/thumbnail.ts";
 import type { ListedGeneration, StoreReads } from "../store/store.ts";
 import type { AccessAudit } from "./access-audit.ts";
 import { attemptViews } from "./attempt-view.ts";
@@ -15,7 +14,7 @@ import { filtersOf, listPage } from "./generation-list.ts";
 import { type GenerationViewOptions, generationView } from "./generation-view.ts";
 import type { GenerationDetail, GenerationDto, GenerationsPage } from "./generations-dto.ts";
 import { ConsoleRefused, type ConsoleRequest, type ConsoleRoute } from "./request-context.ts";
-import { createThumbnails } from "./thumbnails.ts";
+import type { AnswerThumbnail } from "./thumbnails.ts";
 
 export type GenerationRoutesDeps = {
   reads: Pick<
@@ -30,7 +29,7 @@ export type GenerationRoutesDeps = {
   count: (caller: Caller) => void | Promise<void>;
   /** Proxies files from the bucket, because the pages may not load from other hosts. */
   results: StoredResults & Required<Pick<StoredResults, "through">>;
-  thumbnail: Thumbnail;
+  thumb: AnswerThumbnail;
   viewOptions: GenerationViewOptions;
   /** True if the inspector is on. A user who may see a generation here may replay it there. */
   hasInspector: boolean;
@@ -66,8 +65,7 @@ export const requestedAccount = async (
 };
 
 export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => {
-  const { reads, results, viewOptions, accessAudit } = deps;
-  const thumb = createThumbnails(deps.thumbnail);
+  const { reads, results, viewOptions, accessAudit, thumb } = deps;
   const unknown = () => refuse("not_found", "There is no such generation.");
 
   /**

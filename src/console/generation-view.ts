@@ -3,6 +3,7 @@
 import type { GenerationRecord, MediaKind } from "../domain/types.ts";
 import type { ListedGeneration, SubmittingKey } from "../store/store.ts";
 import type { FileDto, GenerationDto } from "./generations-dto.ts";
+import { hasThumbnail } from "./thumbnails.ts";
 
 export type GenerationViewOptions = {
   /** Media kind of a model; null if the catalogue no longer contains it. */
@@ -12,13 +13,10 @@ export type GenerationViewOptions = {
   isOver: (record: GenerationRecord) => boolean;
 };
 
-/** Image types that thumbnails can be made of. */
-const DRAWN = /^image\/(png|jpeg|webp|gif|bmp)$/;
-
 const filesOf = ({ id, output }: GenerationRecord): FileDto[] =>
   (output?.files ?? []).map(({ n, mime, bytes, sha256 }) => {
     const url = `/console/api/generations/${id}/files/${n}`;
-    return { n, mime, bytes, sha256, url, thumbUrl: DRAWN.test(mime) ? `${url}/thumb` : null };
+    return { n, mime, bytes, sha256, url, thumbUrl: hasThumbnail(mime) ? `${url}/thumb` : null };
   });
 
 /** The name that the usage page shows too. */

@@ -1,4 +1,4 @@
-// Generation endpoints of the console API: models, quotes, generations, files and events.
+// Generation endpoints of the console API: models, quotes, generations, their files, uploaded files and events.
 import { Type } from "@sinclair/typebox";
 import type { ModelEntry } from "../../catalogue/public-model.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -8,33 +8,38 @@ import type { CommitListener } from "../generations/post-commit.ts";
 import type { Preview } from "../generations/preview.ts";
 import { type StoredResults, storedResultsOf } from "../http/endpoints/content.ts";
 import type { Log } from "../logging/events.ts";
+import type { Thumbnail } from "../media/thumbnail.ts";
 import { createEventStream, type EventStreamDeps } from "./event-stream.ts";
+import { type FileRoutesDeps, fileRoutes } from "./file-routes.ts";
 import { type GenerationRoutesDeps, generationRoutes, requestedAccount, seesAll } from "./generation-routes.ts";
 import type { ModelsDto } from "./generations-dto.ts";
 import { createPlaygroundKeys, type PlaygroundKeyDeps } from "./playground-key.ts";
 import { quoteDto } from "./quotes.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./request-context.ts";
 import type { SessionService } from "./router.ts";
+import { createThumbnails } from "./thumbnails.ts";
 
 /** Parts that the service provides; the others belong to sessions and accounts. */
-export type GenerationService = Pick<GenerationRoutesDeps, "submit" | "cancel" | "count" | "thumbnail"> & {
-  reads: GenerationRoutesDeps["reads"] & PlaygroundKeyDeps["reads"] & EventStreamDeps["reads"];
-  elsewhere: EventStreamDeps["elsewhere"];
-  mode: "test" | "live";
-  clock: Clock;
-  log: Log;
-  preview: Preview;
-  models: () => { entries: readonly ModelEntry[] };
-  files: StoredResults["files"];
-  through: NonNullable<StoredResults["through"]>;
-  /** Retention of files, s. */
-  keepFilesS: number;
-  watch: CommitListener;
-  closing: AbortSignal;
-  /** Disables the idle timeout of a streaming response. */
-  keepOpen: (request: Request) => void;
-  soon: (then: () => void) => void;
-};
+export type GenerationService = Pick<GenerationRoutesDeps, "submit" | "cancel" | "count"> &
+  Pick<FileRoutesDeps, "uploads" | "uploadedFiles" | "links"> & {
+    thumbnail: Thumbnail;
+    reads: GenerationRoutesDeps["reads"] & PlaygroundKeyDeps["reads"] & EventStreamDeps["reads"];
+    elsewhere: EventStreamDeps["elsewhere"];
+    mode: "test" | "live";
+    clock: Clock;
+    log: Log;
+    preview: Preview;
+    models: () => { entries: readonly ModelEntry[] };
+    files: StoredResults["files"];
+    through: NonNullable<StoredResults["through"]>;
+    /** Retention of files, s. */
+    keepFilesS: number;
+    watch: CommitListener;
+    closing: AbortSignal;
+    /** Disables the idle timeout of a streaming response. */
+    keepOpen: (request: Request) => void;
+    soon: (then: () => void) => void;
+  };
 export type GenerationServiceDeps = GenerationService &
   Pick<PlaygroundKeyDeps, "post"> &
   Pick<GenerationRoutesDeps, "hasInspector" | "accessAudit"> & { sessions: Pick<SessionService, "cookieOf" | "isStillIn"> };
@@ -46,6 +51,8 @@ export const submissionRoutes = (deps: GenerationServiceDeps): ConsoleRoute[] =>
   const { reads, clock, preview, models, keepFilesS } = deps;
   const results = { ...storedResultsOf(deps.files, deps, keepFilesS), through: deps.through };
   const kindOf = (id: string) => models().entries.find((model) => model.id === id)?.kind ?? null;
+  const thumb = createThumbnails(deps.thumbnail);
+  const consoleCaller = createPlaygroundKeys(deps);
   const news = createEventStream({
     reads,
     clock,
@@ -80,10 +87,12 @@ export const submissionRoutes = (deps: GenerationServiceDeps): ConsoleRoute[] =>
     ...generationRoutes({
       ...deps,
       results,
-      consoleCaller: createPlaygroundKeys(deps),
+      thumb,
+      consoleCaller,
       viewOptions: { kindOf, keepFilesMs: keepFilesS * 1000, isOver: results.isOver },
       modelsOf: (kind) => models().entries.flatMap((model) => (model.kind === kind ? [model.id] : [])),
       breathe: () => new Promise((turn) => deps.soon(turn)),
     }),
+    ...fileRoutes({ ...deps, thumb, consoleCaller }),
   ];
 };

@@ -31,10 +31,16 @@ const openLine = () => {
 /** A stored image: its hash, size, owner and reader. */
 type Whole = { sha256: string; bytes: number; account: string; read: () => Promise<Blob> };
 
-/** Creates the thumbnail handler. @throws ApiError */
-export const createThumbnails = (thumbnail: Thumbnail) => {
+/** Answers with the thumbnail of a stored image. @throws ApiError */
+export type AnswerThumbnail = (whole: Whole, request: Request) => Promise<Response>;
+
+/** Image types that thumbnails can be made of. */
+export const hasThumbnail = (mime: string): boolean => /^image\/(png|jpeg|webp|gif|bmp)$/.test(mime);
+
+/** Creates the thumbnail handler. */
+export const createThumbnails = (thumbnail: Thumbnail): AnswerThumbnail => {
   const queue = openLine();
-  return async ({ sha256, bytes, account, read }: Whole, request: Request): Promise<Response> => {
+  return async ({ sha256, bytes, account, read }, request) => {
     const etag = `"${sha256}-${SIDE_PX}"`;
     const headers = {
       etag,

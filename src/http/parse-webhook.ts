@@ -55,26 +55,26 @@ const fieldsOf = ({ url, events, description, enabled }: Sent): Partial<Endpoint
 };
 
 /** @throws ApiError `invalid_request` */
-export const parseNewEndpoint = (bytes: Uint8Array): EndpointFields => {
-  const { value } = parseJson(bytes);
+export const readNewEndpoint = (value: Json): EndpointFields => {
   check(newEndpoint, value);
   return { url: "", events: "*", description: "", enabled: true, ...fieldsOf(value as Sent) };
 };
+export const parseNewEndpoint = (bytes: Uint8Array): EndpointFields => readNewEndpoint(parseJson(bytes).value);
 
 /** @throws ApiError `invalid_request` */
-export const parseChangedEndpoint = (bytes: Uint8Array): Partial<EndpointFields> => {
-  const { value } = parseJson(bytes);
+export const readChangedEndpoint = (value: Json): Partial<EndpointFields> => {
   check(changedEndpoint, value);
   return fieldsOf(value as Sent);
 };
+export const parseChangedEndpoint = (bytes: Uint8Array): Partial<EndpointFields> => readChangedEndpoint(parseJson(bytes).value);
 
-/** How long the previous secret stays valid, ms; a day without a body. @throws ApiError `invalid_request` */
-export const parseOverlap = (bytes: Uint8Array): number => {
-  if (bytes.length === 0) return DEFAULT_OVERLAP_S * 1000;
-  const { value } = parseJson(bytes);
+/** How long the previous secret stays valid, ms. @throws ApiError `invalid_request` */
+export const readOverlap = (value: Json): number => {
   check(rotation, value);
   return ((value as { overlap_s?: number }).overlap_s ?? DEFAULT_OVERLAP_S) * 1000;
 };
+/** A day without a body. */
+export const parseOverlap = (bytes: Uint8Array): number => readOverlap(bytes.length === 0 ? {} : parseJson(bytes).value);
 
 /** The address of the header `Genrouter-Webhook`; undefined without it. @throws ApiError `invalid_request` */
 export const webhookUrlOf = (

@@ -17,7 +17,7 @@ import type { StoreReads } from "../store/store.ts";
 import { receiveUpload, type UploadBody } from "./receive-upload.ts";
 
 export type UploadServiceDeps = {
-  reads: Pick<StoreReads, "account" | "uploadedFile" | "uploadedFiles" | "uploadedFileSeq">;
+  reads: Pick<StoreReads, "account" | "uploadedFile" | "uploadedFiles" | "uploadedFileSeq" | "uploadedBytes">;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   clock: Clock;
   log: Log;
@@ -35,6 +35,8 @@ export type UploadServiceDeps = {
 /** A page of files, newest first. `next`: the cursor of the following page; null at the end. */
 export type FilePage = { files: UploadedFile[]; next: string | null };
 
+export type UploadSpace = { usedBytes: number; quotaBytes: number; largestBytes: number };
+
 export type UploadService = {
   /**
    * Stores the file of a request.
@@ -47,6 +49,8 @@ export type UploadService = {
   find(id: string, caller: Pick<Caller, "accountSeq">): Promise<UploadedFile>;
   /** @param after the id of the file before the page; null: the newest. @throws ApiError `invalid_request` for an unknown one */
   list(caller: Pick<Caller, "accountSeq">, after: string | null, limit: number): Promise<FilePage>;
+  /** What the files of an account take of its quota, and the largest file that is accepted. */
+  space(caller: Pick<Caller, "accountSeq">): Promise<UploadSpace>;
   /** @throws ApiError `not_found`, `file_in_use` */
   remove(id: string, caller: Pick<Caller, "accountSeq">): Promise<void>;
 };
@@ -224,6 +228,11 @@ export const createUploadService = (deps: UploadServiceDeps): UploadService => {
       const files = found.slice(0, limit);
       return { files, next: found.length > limit ? (files.at(-1)?.id ?? null) : null };
     },
+    space: async ({ accountSeq }) => ({
+      usedBytes: await reads.uploadedBytes(accountSeq),
+      quotaBytes: deps.limits.upload_quota_bytes,
+      largestBytes: deps.limits.upload_bytes,
+    }),
     remove: async (id, caller) => {
       await find(id, caller);
       const atMs = clock.nowMs();

@@ -1,8 +1,8 @@
-// Webhook endpoints and deliveries of an account, for the API.
+// Webhook endpoints and deliveries of an account, for the API and the console.
 import { refuse } from "../domain/api-errors.ts";
 import type { Clock } from "../domain/clock.ts";
-import { leastSeqAt, newId } from "../domain/ids.ts";
-import type { AdminResult, Mutation, ResultOf } from "../domain/mutations.ts";
+import { leastSeqAt, newId, readDeliveryId } from "../domain/ids.ts";
+import type { AdminResult, Mutation, Principal, ResultOf } from "../domain/mutations.ts";
 import type { Caller } from "../domain/types.ts";
 import { vetUrl } from "../media/ssrf-guard.ts";
 import type { DeliveryRow, EndpointRow, WebhookReads } from "../store/webhook-reads.ts";
@@ -19,7 +19,8 @@ export type WebhookServiceDeps = {
 
 /** The members of an endpoint that its account sets. `events`: separated by spaces. */
 export type EndpointFields = { url: string; events: string; description: string; enabled: boolean };
-export type Owner = Pick<Caller, "accountSeq" | "accountId" | "keySeq">;
+/** The account, and who acts for it. `keySeq` null: an operator. `by`: the user of the console, for the audit log. */
+export type Owner = Pick<Caller, "accountSeq" | "accountId"> & { keySeq: number | null; by?: Principal };
 export type RotatedSecret = { secret: string; previousUntilMs: number | null };
 
 export type WebhookService = {
@@ -32,10 +33,13 @@ export type WebhookService = {
   update(owner: Owner, id: string, fields: Partial<EndpointFields>): Promise<EndpointRow>;
   remove(owner: Owner, id: string): Promise<void>;
   rotate(owner: Owner, id: string, overlapMs: number): Promise<{ endpoint: EndpointRow } & RotatedSecret>;
+  /** The present secret of an endpoint. @throws ApiError `not_found` */
+  secret(owner: Owner, id: string): Promise<RotatedSecret>;
   defaultSecret(owner: Owner): Promise<RotatedSecret>;
   rotateDefault(owner: Owner, overlapMs: number): Promise<RotatedSecret>;
   deliveries(owner: Owner, beforeSeq: number | null, limit: number): Promise<DeliveryRow[]>;
-  delivery(owner: Owner, seq: number): Promise<DeliveryRow | undefined>;
+  /** @throws ApiError `not_found` */
+  delivery(owner: Owner, id: string): Promise<DeliveryRow>;
   redeliver(owner: Owner, delivery: DeliveryRow): Promise<DeliveryRow>;
   /** Makes all deliveries of an endpoint since a time due that did not succeed. @returns their number. */
   recover(owner: Owner, id: string, sinceMs: number): Promise<number>;
@@ -48,6 +52,9 @@ const PER_MINUTE = 10;
 const MINUTE_MS = 60_000;
 
 const noEndpoint = () => refuse("not_found", "No webhook endpoint with this id on the account.");
+const noDelivery = () => refuse("not_found", "No webhook delivery with this id on the account.");
+/** The principal of a mutation. A key is none: what an account changes with its own key is not audited. */
+const byOf = ({ by }: Owner): { by?: Principal } => (by === undefined ? {} : { by });
 
 /** Counts requests of an account in windows of one minute. */
 const createLimit = (clock: Clock) => {
@@ -81,9 +88,11 @@ const createEndpointService = ({ clock, reads, post, secrets, allowsFor }: Webho
     const vetted = vetUrl(url, allowsFor({ accountId, isOperatorMade: false }));
     return vetted.kind === "forbidden" ? vetted.why : undefined;
   };
-  const requireAddress = (owner: Owner, url: string): void => {
-    const fault = addressFault(owner, url);
-    if (fault !== undefined) refuse("invalid_request", `url: ${fault}; send a public https URL.`);
+  /** @param former the endpoint that is changed: only if an operator created it, tries reach the hosts of operators */
+  const requireAddress = ({ accountId, keySeq }: Owner, url: string, former?: EndpointRow): void => {
+    const isOperatorMade = keySeq === null && (former === undefined || former.keySeq === null);
+    const vetted = vetUrl(url, allowsFor({ accountId, isOperatorMade }));
+    if (vetted.kind === "forbidden") refuse("invalid_request", `url: ${vetted.why}; send a public https URL.`);
   };
   const defaultSecret = async ({ accountSeq, accountId }: Owner): Promise<RotatedSecret> => {
     const state = (await reads.defaultWebhookSecret(accountSeq)) ?? { version: 1, previousUntilMs: null };
@@ -95,35 +104,41 @@ const createEndpointService = ({ clock, reads, post, secrets, allowsFor }: Webho
       requireAddress(owner, fields.url);
       const { accountSeq, keySeq } = owner;
       const id = newId("whe");
-      requireDone(await post({ mutation: "create-webhook-endpoint", id, accountSeq, keySeq, ...fields, atMs: clock.nowMs() }));
+      const created = { id, accountSeq, keySeq, ...fields, ...byOf(owner), atMs: clock.nowMs() };
+      requireDone(await post({ mutation: "create-webhook-endpoint", ...created }));
       const endpoint = await find(owner, id);
       return { endpoint, secret: secretOf(endpoint).secret };
     },
     list: ({ accountSeq }) => reads.webhookEndpoints(accountSeq),
     find,
     update: async (owner, id, fields) => {
-      await find(owner, id);
-      if (fields.url !== undefined) requireAddress(owner, fields.url);
+      const former = await find(owner, id);
+      if (fields.url !== undefined) requireAddress(owner, fields.url, former);
       const { accountSeq } = owner;
-      requireDone(await post({ mutation: "set-webhook-endpoint", id, accountSeq, ...fields, atMs: clock.nowMs() }));
+      const changed = { id, accountSeq, ...fields, ...byOf(owner), atMs: clock.nowMs() };
+      requireDone(await post({ mutation: "set-webhook-endpoint", ...changed }));
       return await find(owner, id);
     },
     remove: async (owner, id) => {
       await find(owner, id);
-      await post({ mutation: "delete-webhook-endpoint", id, accountSeq: owner.accountSeq, atMs: clock.nowMs() });
+      const { accountSeq } = owner;
+      await post({ mutation: "delete-webhook-endpoint", id, accountSeq, ...byOf(owner), atMs: clock.nowMs() });
     },
     rotate: async (owner, id, overlapMs) => {
       await find(owner, id);
       const atMs = clock.nowMs();
       const { accountSeq } = owner;
-      requireDone(await post({ mutation: "rotate-webhook-secret", accountSeq, endpointId: id, overlapMs, atMs }));
+      const rotated = { accountSeq, endpointId: id, overlapMs, ...byOf(owner), atMs };
+      requireDone(await post({ mutation: "rotate-webhook-secret", ...rotated }));
       const endpoint = await find(owner, id);
       return { endpoint, ...secretOf(endpoint) };
     },
+    secret: async (owner, id) => secretOf(await find(owner, id)),
     defaultSecret,
     rotateDefault: async (owner, overlapMs) => {
       const { accountSeq } = owner;
-      await post({ mutation: "rotate-webhook-secret", accountSeq, endpointId: null, overlapMs, atMs: clock.nowMs() });
+      const rotated = { accountSeq, endpointId: null, overlapMs, ...byOf(owner), atMs: clock.nowMs() };
+      await post({ mutation: "rotate-webhook-secret", ...rotated });
       return await defaultSecret(owner);
     },
   };
@@ -147,7 +162,11 @@ const createDeliveryService = (
 
   return {
     deliveries: ({ accountSeq }, beforeSeq, limit) => reads.webhookDeliveries(accountSeq, beforeSeq, limit),
-    delivery: ({ accountSeq }, seq) => reads.webhookDelivery(accountSeq, seq),
+    delivery: async ({ accountSeq }, id) => {
+      const { seq, token } = readDeliveryId(id) ?? noDelivery();
+      const row = await reads.webhookDelivery(accountSeq, seq);
+      return row?.token === token ? row : noDelivery();
+    },
     redeliver: async (owner, { seq, endpointId }) => {
       takeOne(owner.accountSeq);
       const endpointSeq = endpointId === null ? null : (await requireEnabled(owner, endpointId)).seq;

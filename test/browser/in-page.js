@@ -14,6 +14,17 @@ globalThis.inPage = {
     }
     scrollTo(0, 0);
   },
+  /** Drops or pastes files at an element; `text` has their bytes in base64. */
+  give: (element, how, files) => {
+    const carried = new DataTransfer();
+    for (const { name, type, text } of files)
+      carried.items.add(new File([Uint8Array.from(atob(text), (char) => char.charCodeAt(0))], name, { type }));
+    const common = { bubbles: true, cancelable: true };
+    if (how === "paste") element.dispatchEvent(new ClipboardEvent("paste", { ...common, clipboardData: carried }));
+    else
+      for (const name of ["dragenter", "dragover", "drop"])
+        element.dispatchEvent(new DragEvent(name, { ...common, dataTransfer: carried }));
+  },
   /** Pixels by which the page is wider than the screen. */
   overhang: () => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - innerWidth,
   /** Short words that are broken although the page has space for them, with the text around them. */
@@ -87,7 +98,7 @@ globalThis.inPage = {
   /** The accessible name of the focused element. */
   focusedName: () => {
     const { labels, textContent } = document.activeElement;
-    return (labels?.[0]?.textContent ?? document.activeElement.getAttribute("aria-label") ?? textContent).trim();
+    return (document.activeElement.getAttribute("aria-label") ?? labels?.[0]?.textContent ?? textContent).trim();
   },
   target: () => document.querySelector(":target h3")?.textContent,
   /** Accessibility violations that axe rates serious or critical, as `rule: place`. */

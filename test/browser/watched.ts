@@ -19,7 +19,9 @@ export const LOOKS = casesOfShare(
 
 /** Every page of the navigation, and the pages of the inspector. */
 export const PAGES = [
-  ...["generations", "playground", "keys", "credits", "ledger", "usage", "profile"].map((name) => `/console/${name}`),
+  ...["generations", "playground", "files", "keys", "webhooks", "credits", "ledger", "usage", "profile"].map(
+    (name) => `/console/${name}`,
+  ),
   ...["accounts", "routes", "providers", "orphans", "verification", "service", "users", "audit"].map(
     (name) => `/console/operator/${name}`,
   ),

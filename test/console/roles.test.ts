@@ -30,6 +30,7 @@ test("every endpoint rejects visitors who are signed out or have a lower role", 
     ...{
       sessions: createSessions({ reads: store, post: components.post, clock }),
       generationService: components.generationService,
+      webhookService: components.webhookService,
     },
     admin: components.admin,
   });

@@ -36,7 +36,8 @@ export const askConsole = async (
   [method, path, body]: readonly [method: string, path: string, body?: unknown],
   headers: Record<string, string> = {},
 ): Promise<Reply> => {
-  const sent = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
+  const isRaw = typeof body === "string" || body instanceof Uint8Array;
+  const sent = body === undefined ? {} : { body: (isRaw ? body : JSON.stringify(body)) as string };
   const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
   const response = await fetch(url + path, { method, headers: { ...asBrowser(url), ...type, ...headers }, ...sent });
   const text = await response.text();

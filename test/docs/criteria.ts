@@ -6,6 +6,8 @@ export type Criterion = { reader: "a user" | "an operator"; promise: string; hel
 const SERVICE = "cli/service.test.ts";
 const PAGES = "browser/pages.test.ts";
 const MAKING = "browser/console-generations.test.ts";
+const FILES = "browser/console-files.test.ts";
+const WEBHOOKS = "browser/console-webhooks.test.ts";
 const REPLAY = "browser/inspector-replay.test.ts";
 const WALK: Held = [
   "browser/walk.test.ts",
@@ -86,6 +88,16 @@ export const CRITERIA: readonly Criterion[] = [
   },
   {
     reader: "a user",
+    promise:
+      "the console: a local picture is dropped on a field and becomes a clip; a test event reaches a webhook and is verified",
+    held: [
+      [FILES, "makes a clip from a picture that is dropped on its field, with a preview of the picture"],
+      [FILES, "shows the error of each file that is refused, and stores the others"],
+      [WEBHOOKS, "creates an endpoint, shows its secret, sends a test event that the secret verifies, and lists its delivery"],
+    ],
+  },
+  {
+    reader: "a user",
     promise: "the inspector: the same generation on its statechart, live and at every step of its journal, without its prompt",
     held: [
       WALK,
@@ -110,6 +122,8 @@ export const CRITERIA: readonly Criterion[] = [
       ["browser/console-keys.test.ts", "has no serious accessibility violation on %s, including its dialogs"],
       ["browser/console-credits.test.ts", "on $viewport.width pixels, $colorScheme: has no serious accessibility violation"],
       [MAKING, "works by keyboard only and fits a phone"],
+      [FILES, "fits the screen and has no violation with %j"],
+      [WEBHOOKS, "fits the screen and has no violation, with all dialogs and %j"],
       ["browser/console-operator.test.ts", "have no serious accessibility violation on %s, including their dialogs"],
       ["browser/inspector-live.test.ts", "on $viewport.width pixels, $colorScheme: has no serious accessibility violation"],
       [REPLAY, "on $viewport.width pixels, $colorScheme: has no serious accessibility violation"],

@@ -49,6 +49,10 @@ export const memoryUploads = (storage: Files, nowMs: () => number, mostBytes: nu
       const page = all.slice(from, from + limit);
       return { files: page, next: from + limit < all.length ? (page.at(-1)?.id ?? null) : null };
     },
+    space: async ({ accountSeq }) => {
+      const usedBytes = [...files.values()].reduce((sum, file) => sum + (file.accountSeq === accountSeq ? file.bytes : 0), 0);
+      return { usedBytes, quotaBytes: Number.MAX_SAFE_INTEGER, largestBytes: mostBytes };
+    },
     remove: async (id, caller) => {
       await find(id, caller);
       if (isInUse) refuse("file_in_use", "A generation that has not ended needs the file.");

@@ -62,6 +62,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/reports",
     "type:src/routing",
     "src/store",
+    "type:src/webhooks",
   ],
   "src/effects": [
     "actors",
@@ -204,6 +205,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "actors/replay/playground.ts",
     "actors/replay/replay.ts",
     "type:actors",
+    "catalogue/fields.ts",
     "type:catalogue",
     "src/console/needs-https.ts",
     "type:src/console",

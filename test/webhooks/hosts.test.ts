@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { BadAllowEntry } from "../../src/media/host-allowlist.ts";
 import { readWebhookHosts } from "../../src/webhooks/hosts.ts";
+import { createWebhookService } from "../../src/webhooks/service.ts";
 import { openWebhooks } from "./fixture.ts";
 import { openReceiver } from "./receiver.ts";
 
@@ -47,6 +48,33 @@ test("opens no connection when the name of a receiver resolves to a private addr
   });
   expect(made).toMatchObject({ status: null, error: "its host has no public address" });
   expect(receiver.received).toEqual([]);
+  await receiver.stop();
+  await scene.close();
+});
+
+test("an endpoint of an operator may have a private host of the setting, and one that a key created may not", async () => {
+  const receiver = openReceiver();
+  const host = new URL(receiver.url).host;
+  // Not the simulator: there, the setting is for all accounts.
+  const allowsFor = readWebhookHosts(host, false);
+  const scene = await openWebhooks({ env: { GENROUTER_WEBHOOKS__ALLOW: host } }, receiver);
+  const service = createWebhookService({
+    clock: scene.clock,
+    reads: scene.store,
+    post: scene.components.post,
+    secrets: { current: () => "whsec_x" },
+    allowsFor,
+  });
+  const { accountSeq, accountId } = scene.tenant;
+  const operator = { accountSeq, accountId, keySeq: null };
+  const key = { accountSeq, accountId, keySeq: 1 };
+  const fields = { events: "*", description: "", enabled: true };
+  await expect(service.create(key, { url: receiver.url, ...fields })).rejects.toThrow("url: ");
+  const { endpoint: ofOperator } = await service.create(operator, { url: receiver.url, ...fields });
+  const { endpoint: ofKey } = await service.create(key, { url: "https://example.com/", ...fields });
+  await expect(service.update(operator, ofKey.id, { url: receiver.url })).rejects.toThrow("url: ");
+  await expect(service.update(key, ofOperator.id, { url: receiver.url })).rejects.toThrow("url: ");
+  expect((await service.update(operator, ofOperator.id, { url: `${receiver.url}/x` })).url).toBe(`${receiver.url}/x`);
   await receiver.stop();
   await scene.close();
 });

@@ -8,7 +8,9 @@ import { useQuery } from "../components/use-query.ts";
 const NAMED = 3;
 const PAGES = [
   ["generations", "Generations"],
+  ["files", "Files"],
   ["keys", "Keys"],
+  ["webhooks", "Webhooks"],
   ["credits", "Credits"],
   ["ledger", "Ledger"],
   ["usage", "Usage"],

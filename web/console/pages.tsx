@@ -58,12 +58,22 @@ export const PAGES: readonly PageOf[] = [
     }),
   },
   {
+    ...{ path: "/console/files", title: "Files", who: "user", place: { says: "Files", group: "" } },
+    shows: "account",
+    View: lazyPage(async () => (await import("./files/files-page.tsx")).FilesPage),
+  },
+  {
     ...{ path: "/console/keys", title: "API keys", who: "user", place: { says: "API keys", group: "" } },
     shows: "account",
     View: lazyPage(async () => {
       const { KeysView } = await import("./keys.tsx");
       return ({ account }: ViewProps) => <KeysView send={call} account={account} />;
     }),
+  },
+  {
+    ...{ path: "/console/webhooks", title: "Webhooks", who: "user", place: { says: "Webhooks", group: "" } },
+    shows: "account",
+    View: lazyPage(async () => (await import("./webhooks/webhooks-page.tsx")).WebhooksView),
   },
   {
     ...{ path: "/console/credits", title: "Credits", who: "user", place: { says: "Credits", group: "" } },

@@ -10,7 +10,7 @@ import type { AuthenticatedHandler } from "../auth.ts";
 import { integerIn, LIST_LIMIT, readQuery } from "../query.ts";
 import { fileJson } from "../resource.ts";
 import { answerJson, commonHeaders } from "../response.ts";
-import { answerStored } from "./content.ts";
+import { answerStored, type StoredResults } from "./content.ts";
 
 export type FilesDeps = {
   uploads: UploadService;
@@ -24,7 +24,7 @@ export type FilesDeps = {
 const FILE_NO = 1;
 
 /** The signed link of a file. */
-const linkOf = (links: Links, { id, mime }: UploadedFile): string => links.sign(id, FILE_NO, extensionOf(mime));
+export const linkOf = (links: Links, { id, mime }: UploadedFile): string => links.sign(id, FILE_NO, extensionOf(mime));
 
 const CREATED = commonHeaders({});
 const contentLengthOf = (request: Request): number | null => {
@@ -72,7 +72,7 @@ export const deleteFile =
 
 /** Serves the bytes of a file, or redirects to the bucket. @param untilMs when the link that authorizes the request expires */
 export const answerUpload = async (
-  { storage, log }: Pick<FilesDeps, "storage" | "log">,
+  { storage, log, through }: Pick<FilesDeps, "storage" | "log"> & Pick<StoredResults, "through">,
   { id, blobId, object, sha256, bytes, mime }: UploadedFile,
   request: Request,
   requestId: string,
@@ -83,7 +83,7 @@ export const answerUpload = async (
     return refuse("not_found", "The stored file is missing. The operator has been notified.");
   };
   const place = { storageId: blobId, fileNo: FILE_NO, object, sha256, bytes, mime };
-  return answerStored({ files: storage, lost }, place, `${id}${extensionOf(mime)}`, request, requestId, untilMs);
+  return answerStored({ files: storage, lost, through }, place, `${id}${extensionOf(mime)}`, request, requestId, untilMs);
 };
 
 export const fileContent =

@@ -1,7 +1,7 @@
 // Serves webhook endpoints, their secrets and their deliveries.
 import { refuse } from "../../domain/api-errors.ts";
 import { deliveryId, readDeliveryId } from "../../domain/ids.ts";
-import type { Caller, JsonObject } from "../../domain/types.ts";
+import type { JsonObject } from "../../domain/types.ts";
 import type { DeliveryRow, EndpointRow } from "../../store/webhook-reads.ts";
 import type { WebhookService } from "../../webhooks/service.ts";
 import { type AuthenticatedHandler, requireUnlimitedKey } from "../auth.ts";
@@ -57,14 +57,6 @@ const full =
     requireUnlimitedKey(caller);
     return work(request, requestId, caller, params);
   };
-
-const noDelivery = () => refuse("not_found", "No webhook delivery with this id on the account.");
-
-const findDelivery = async ({ webhooks }: WebhookEndpointsDeps, caller: Caller, id: string): Promise<DeliveryRow> => {
-  const { seq, token } = readDeliveryId(id) ?? noDelivery();
-  const row = await webhooks.delivery(caller, seq);
-  return row?.token === token ? row : noDelivery();
-};
 
 /** The query of a list. @throws ApiError `invalid_request` */
 const pageOf = (request: Request): { limit: number; afterSeq: number | null } => {
@@ -138,7 +130,7 @@ export const listDeliveries = (deps: WebhookEndpointsDeps): AuthenticatedHandler
 
 export const redeliver = (deps: WebhookEndpointsDeps): AuthenticatedHandler =>
   full(async (_request, requestId, caller, params) => {
-    const row = await findDelivery(deps, caller, idOf(params));
+    const row = await deps.webhooks.delivery(caller, idOf(params));
     return answer(deliveryObject(await deps.webhooks.redeliver(caller, row)), requestId, 202);
   });
 

@@ -1,13 +1,21 @@
-// Form fields of a model by type: choices, numbers, texts with counter, and URLs.
+// Form fields of a model by type: choices, numbers, texts with counter, and media.
 import type { VNode } from "preact";
 import { type FormField, isSegmented, lengthOf, titleOf } from "./form.ts";
+import { MediaInput } from "./media-input.tsx";
 
-type Props = { field: FormField; value: string; set: (value: string) => void; fault: string | null };
+type Props = {
+  field: FormField;
+  value: string;
+  set: (value: string) => void;
+  fault: string | null;
+  /** Called when uploads for the field begin and end. */
+  onSending: (isSending: boolean) => void;
+};
 
 const hintOf = ({ kind, option }: FormField): string[] => [
   ...(kind === "range" ? [`${option.min} to ${option.max}`] : []),
-  ...(kind === "link" ? ["An https address"] : []),
-  ...(kind === "links" ? [`Up to ${option.max_items} https addresses, one per line`] : []),
+  ...(kind === "link" ? ["An https address or a file"] : []),
+  ...(kind === "links" ? [`Up to ${option.max_items} https addresses or files, one per line`] : []),
   ...(option.min_s === undefined ? [] : [`at least ${option.min_s} s`]),
   ...(option.max_s === undefined ? [] : [`at most ${option.max_s} s`]),
   ...(option.max_total_s === undefined ? [] : [`at most ${option.max_total_s} s in total`]),
@@ -61,7 +69,6 @@ const Typed = ({ field, value, set, fault, describedBy }: Props & { describedBy:
   };
   if (kind === "range")
     return <input type="number" step={1} {...{ min: option.min, max: option.max }} inputMode="numeric" {...common} />;
-  if (kind === "link") return <input type="url" inputMode="url" autocomplete="off" {...common} />;
   return <textarea rows={name === "prompt" ? 4 : 2} {...common} />;
 };
 
@@ -83,11 +90,9 @@ export const FormInput = (props: Props): VNode => {
   );
   const inside = (
     <>
-      {kind === "choice" ? (
-        <Choice {...props} describedBy={describedBy || undefined} />
-      ) : (
-        <Typed {...props} describedBy={describedBy || undefined} />
-      )}
+      {kind === "choice" && <Choice {...props} describedBy={describedBy || undefined} />}
+      {field.media !== null && <MediaInput {...props} media={field.media} describedBy={describedBy || undefined} />}
+      {kind !== "choice" && field.media === null && <Typed {...props} describedBy={describedBy || undefined} />}
       {hints.length > 0 && (
         <span class="field-hint" id={`hint-${name}`}>
           {hints.join("; ")}

@@ -2,11 +2,14 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { FileDto, GenerationDto } from "../../../src/console/generations-dto.ts";
+import { me } from "../../components/api.ts";
+import { kindOfMime, useAsInputPath } from "../files/stored-media.tsx";
 
-/** `10.1 kB`, `3.4 MB` */
+/** `10.1 kB`, `3.4 MB`, `10.7 GB` */
 export const bytesText = (bytes: number): string => {
   if (bytes < 1000) return `${bytes} B`;
-  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
+  return bytes < 1_000_000_000 ? `${(bytes / 1_000_000).toFixed(1)} MB` : `${(bytes / 1_000_000_000).toFixed(1)} GB`;
 };
 
 const nameOf = (of: GenerationDto, file: FileDto): string =>
@@ -38,6 +41,19 @@ export const FilePreview = ({ of, file, small = false }: { of: GenerationDto; fi
     return small ? picture : <a href={file.url}>{picture}</a>;
   }
   return <a href={file.url}>File {file.n}</a>;
+};
+
+/**
+ * Link to the playground with a result file as input. Null if no field takes files of its kind, and for results of another
+ * account, which that account alone can use.
+ */
+export const UseAsInput = ({ of, file }: { of: GenerationDto; file: FileDto }): VNode | null => {
+  const kind = kindOfMime(file.mime);
+  const who = me.value?.signedIn;
+  const isOwn = who?.role !== "viewer" && (of.accountId === null || of.accountId === who?.accountId);
+  return kind === undefined || !isOwn ? null : (
+    <a href={useAsInputPath(`${of.id}/${file.n}`, kind)}>Use {of.files.length > 1 ? `file ${file.n} ` : ""}as input</a>
+  );
 };
 
 /** All files of a succeeded generation, or the reason why there are none. */

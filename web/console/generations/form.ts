@@ -1,12 +1,15 @@
 // Builds the form of a model from its options and converts its texts to the input.
+import { type FieldName, isMediaField, MEDIA_FIELDS } from "../../../catalogue/fields.ts";
 import type { EntryOption, ModelEntry } from "../../../catalogue/public-model.ts";
-import type { Json, JsonObject } from "../../../src/domain/types.ts";
+import type { Json, JsonObject, MediaKind } from "../../../src/domain/types.ts";
 
 export type FormField = {
   name: string;
   option: EntryOption;
   /** `links`: one URL per line. */
   kind: "text" | "choice" | "range" | "link" | "links";
+  /** The kind of media that the field takes; null for all other fields. */
+  media: MediaKind | null;
 };
 /** Text of each field; an empty field is omitted. */
 export type Values = Readonly<Record<string, string>>;
@@ -18,8 +21,30 @@ const kindOf = (name: string, option: EntryOption): FormField["kind"] => {
   return "range";
 };
 
+const mediaOf = (name: string): MediaKind | null => {
+  const field = name as FieldName;
+  return isMediaField(field) ? MEDIA_FIELDS[field].kind : null;
+};
+
 export const fieldsOf = (model: ModelEntry): FormField[] =>
-  Object.entries(model.options).map(([name, option]) => ({ name, option, kind: kindOf(name, option) }));
+  Object.entries(model.options).map(([name, option]) => ({ name, option, kind: kindOf(name, option), media: mediaOf(name) }));
+
+/** The fields that take a file of a kind, required ones first. */
+export const fieldsFor = (model: ModelEntry, kind: MediaKind): FormField[] =>
+  fieldsOf(model)
+    .filter(({ media }) => media === kind)
+    .sort((a, b) => Number(b.option.required === true) - Number(a.option.required === true));
+
+/** The links and stored files that a media field names. */
+export const linksIn = (text: string): string[] => text.split("\n").flatMap((line) => line.trim() || []);
+
+/** Puts a stored file into a media field: a single one is replaced. */
+export const withLink = ({ kind }: FormField, text: string, link: string): string =>
+  kind === "links" ? [...linksIn(text), link].join("\n") : link;
+export const withoutLink = (text: string, link: string): string =>
+  linksIn(text)
+    .filter((one) => one !== link)
+    .join("\n");
 
 /** Up to 6 choices are shown side by side; more are a drop-down list. */
 export const isSegmented = ({ option }: FormField): boolean => (option.values?.length ?? 0) <= 6;
@@ -47,7 +72,7 @@ const meantBy = ({ kind, option }: FormField, text: string): Json => {
   if (kind === "choice") return option.values?.find((value) => String(value) === text) ?? text;
   // A text that is no number is sent unchanged; the service rejects it with its own message.
   if (kind === "range") return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
-  if (kind === "links") return text.split("\n").flatMap((line) => line.trim() || []);
+  if (kind === "links") return linksIn(text);
   return kind === "link" ? text.trim() : text;
 };
 

@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import type { GenerationDto } from "../../../src/console/generations-dto.ts";
 import { usdText } from "../credits/amounts.ts";
 import { CancelButton } from "./cancel-button.tsx";
-import { Files } from "./files.tsx";
+import { Files, UseAsInput } from "./files.tsx";
 
 export const STATUS_LABELS: Readonly<Record<GenerationDto["status"], string>> = {
   queued: "Queued",
@@ -35,5 +35,12 @@ export const GenerationProgress = ({ of, onCancelled }: { of: GenerationDto; onC
       </p>
     )}
     <Files of={of} />
+    {of.files.length > 0 && (
+      <p class="used-links">
+        {of.files.map((file) => (
+          <UseAsInput key={file.n} of={of} file={file} />
+        ))}
+      </p>
+    )}
   </article>
 );

@@ -10,7 +10,7 @@ import { KIND_LABELS, queryOf, usdText } from "../credits/amounts.ts";
 import { CancelButton } from "./cancel-button.tsx";
 import { Copy } from "./copy.tsx";
 import { isListening, useEvents } from "./event-stream.ts";
-import { bytesText, Files } from "./files.tsx";
+import { bytesText, Files, UseAsInput } from "./files.tsx";
 import { titleOf } from "./form.ts";
 import { StatusBadge } from "./generation-progress.tsx";
 import { Waterfall } from "./waterfall.tsx";
@@ -45,7 +45,9 @@ const Money = ({ of }: { of: GenerationDetail }): VNode => {
           : " until the generation has ended"}
       </p>
       <details>
-        <summary>{of.entries.length} transfers in the ledger</summary>
+        <summary>
+          {of.entries.length} {of.entries.length === 1 ? "transfer" : "transfers"} in the ledger
+        </summary>
         <ul>
           {of.entries.map(({ kind, credits, from, to, attemptN, atMs }) => (
             <li key={`${kind} ${atMs}`}>
@@ -72,14 +74,14 @@ const FileFacts = ({ of }: { of: GenerationDetail }): VNode | null =>
         ]}
       />
       <ul class="file-list">
-        {of.files.map(({ n, mime, bytes, sha256, url }) => (
-          <li key={n}>
-            <a href={url} download>
-              File {n}
+        {of.files.map((file) => (
+          <li key={file.n}>
+            <a href={file.url} download>
+              File {file.n}
             </a>{" "}
-            {mime}, {bytesText(bytes)}
+            {file.mime}, {bytesText(file.bytes)} <UseAsInput of={of} file={file} />
             <span class="hash">
-              SHA-256 <code>{sha256}</code> <Copy text={sha256} says="Copy" of={`the hash of file ${n}`} />
+              SHA-256 <code>{file.sha256}</code> <Copy text={file.sha256} says="Copy" of={`the hash of file ${file.n}`} />
             </span>
           </li>
         ))}

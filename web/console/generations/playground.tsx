@@ -6,6 +6,7 @@ import type { ModelEntry } from "../../../catalogue/public-model.ts";
 import type { GenerationDetail, GenerationDto, ModelsDto } from "../../../src/console/generations-dto.ts";
 import { call, errorText, me } from "../../components/api.ts";
 import { useQuery } from "../../components/use-query.ts";
+import { queryOf } from "../credits/amounts.ts";
 import { Copy } from "./copy.tsx";
 import { useEvents } from "./event-stream.ts";
 import { FormInput } from "./fields.tsx";
@@ -15,6 +16,7 @@ import { isUnfinished, withUpdate } from "./live-rows.ts";
 import { ModelPicker } from "./model-picker.tsx";
 import { Price, useQuote } from "./price.tsx";
 import { SNIPPETS, type SnippetRequest } from "./snippets.ts";
+import { FieldChoice, modelsFor, startWith, type UsedFile, UsedFileNotice, usedFileOf } from "./used-file.tsx";
 
 const Code = ({ request }: { request: SnippetRequest }): VNode => {
   const [shown, show] = useState<(typeof SNIPPETS)[number]["id"]>("curl");
@@ -71,8 +73,12 @@ const useMade = () => {
   };
 };
 
-const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTest: boolean }): VNode => {
+type FormProps = { model: ModelEntry; start: Values; used: UsedFile | null; isTest: boolean };
+
+const Form = ({ model, start, used, isTest }: FormProps): VNode => {
   const [values, setValues] = useState(start);
+  // Fields with running uploads: a submission now would lack their files.
+  const [sending, setSending] = useState<readonly string[]>([]);
   const [fault, setFault] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   // The idempotency key is kept until a response arrives, so that a submission with a lost response is not repeated.
@@ -112,6 +118,7 @@ const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTe
     <>
       <form class="playground-form" onSubmit={(event) => void submit(event)} noValidate>
         <h2>{model.name}</h2>
+        {used && <FieldChoice model={model} used={used} values={values} set={setValues} />}
         {fieldsOf(model).map((field) => (
           <FormInput
             key={field.name}
@@ -119,6 +126,9 @@ const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTe
             value={values[field.name] ?? ""}
             set={(value) => setValues((all) => ({ ...all, [field.name]: value }))}
             fault={refused?.field === field.name ? refused.message : null}
+            onSending={(isSending) =>
+              setSending((all) => [...all.filter((name) => name !== field.name), ...(isSending ? [field.name] : [])])
+            }
           />
         ))}
         <Price {...priced} />
@@ -128,8 +138,8 @@ const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTe
           </p>
         )}
         <p>
-          <button type="submit" class="primary" disabled={isBusy || !mayGenerate}>
-            {isBusy ? "Submitting…" : "Generate"}
+          <button type="submit" class="primary" disabled={isBusy || !mayGenerate || sending.length > 0}>
+            {isBusy ? "Submitting…" : sending.length > 0 ? "Uploading…" : "Generate"}
           </button>
         </p>
         <p class="muted">
@@ -173,11 +183,12 @@ const NoModel = (): VNode => (
   </p>
 );
 
-/** `?model=` preselects a model; `?from=` fills the form with the input of a generation. */
+/** `?model=` preselects a model; `?from=` fills the form with the input of a generation; `?use=` puts a stored file into it. */
 export const PlaygroundPage = (): VNode => {
   const query = new URLSearchParams(useSearch());
   const [, go] = useLocation();
   const from = query.get("from");
+  const usedFile = usedFileOf(query);
   const { value: known, fault } = useQuery<ModelsDto>("/console/api/models");
   const used = useQuery<GenerationDetail>(from === null ? null : `/console/api/generations/${encodeURIComponent(from)}`);
   const [chosen, choose] = useState<string | null>(query.get("model"));
@@ -192,23 +203,38 @@ export const PlaygroundPage = (): VNode => {
     );
   if (!known || (from !== null && !used.value)) return <p aria-busy="true">Loading the models…</p>;
   if (known.models.length === 0) return <NoModel />;
-  const model = known.models.find(({ id }) => id === chosen);
-  const start = model && (used.value?.model === model.id ? valuesFrom(model, used.value.input) : startValues(model));
+  const models = modelsFor(known.models, usedFile);
+  const model = models.find(({ id }) => id === chosen);
+  const startOf = (of: ModelEntry): Values => {
+    if (usedFile) return startWith(of, usedFile);
+    return used.value?.model === of.id ? valuesFrom(of, used.value.input) : startValues(of);
+  };
   return (
     <div class="playground">
+      {usedFile && <UsedFileNotice of={usedFile} isTaken={models.length > 0} />}
       <ModelPicker
-        models={known.models}
+        models={models}
         chosen={chosen}
         choose={(id) => {
           choose(id);
-          go(`/console/playground?model=${encodeURIComponent(id)}`, { replace: true });
+          go(`/console/playground${queryOf({ model: id, use: usedFile?.value ?? null, kind: usedFile?.kind ?? null })}`, {
+            replace: true,
+          });
         }}
       />
-      {model && start ? (
-        <Form key={`${model.id} ${from ?? ""}`} model={model} start={start} isTest={known.mode === "test"} />
+      {model ? (
+        <Form
+          key={`${model.id} ${from ?? ""} ${usedFile?.value ?? ""}`}
+          model={model}
+          start={startOf(model)}
+          used={usedFile}
+          isTest={known.mode === "test"}
+        />
       ) : (
         <p class="empty">
-          {chosen === null ? "Choose a model." : `The model ${chosen} is not available at the moment. Choose another model.`}
+          {chosen === null || usedFile
+            ? "Choose a model."
+            : `The model ${chosen} is not available at the moment. Choose another model.`}
         </p>
       )}
     </div>

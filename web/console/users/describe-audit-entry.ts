@@ -59,7 +59,9 @@ const LOOKED_AT: Readonly<Record<string, string>> = {
   generations: "the list of generations, with their prompts",
   generation: "the generation, with its prompt",
   files: "its files",
+  uploads: "its uploaded files",
   replay: "its replay",
+  "webhook secret": "its webhook secret",
 };
 
 const HOW: Readonly<Record<string, (detail: Detail) => string>> = {

@@ -1,0 +1,44 @@
+// Types of the console page of webhooks, shared by server and browser.
+import type { DeliveryState, DeliveryType, WebhookTry } from "../domain/webhooks.ts";
+
+export type EndpointDto = {
+  id: string;
+  url: string;
+  /** Event types; `*` for all. */
+  events: string[];
+  description: string;
+  enabled: boolean;
+  /** Why the service disabled it. */
+  disabledReason: string | null;
+  failingSinceMs: number | null;
+  lastFailureAtMs: number | null;
+  createdAtMs: number;
+};
+/** `GET /console/api/webhooks`. */
+export type WebhooksPage = {
+  account: { id: string; name: string };
+  endpoints: EndpointDto[];
+  mayChange: boolean;
+};
+/** Response of a creation, a rotation and a request for the secret. */
+export type SecretDto = { secret: string; previousUntilMs: number | null };
+export type CreatedEndpointDto = { endpoint: EndpointDto } & SecretDto;
+
+export type DeliveryDto = {
+  id: string;
+  /** Null: the address of a submission. */
+  endpointId: string | null;
+  url: string;
+  type: DeliveryType;
+  generationId: string | null;
+  state: DeliveryState;
+  createdAtMs: number;
+  /** Null unless pending. */
+  nextTryAtMs: number | null;
+  /** Oldest first. */
+  tries: WebhookTry[];
+};
+/** `GET /console/api/webhook-deliveries`. `next`: the `after` of the next page; null at the end. */
+export type DeliveriesPage = { deliveries: DeliveryDto[]; next: string | null };
+/** Response of a recovery: the number of deliveries that are sent again. */
+export type RecoveryDto = { deliveries: number };

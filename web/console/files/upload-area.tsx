@@ -1,0 +1,113 @@
+// Area that takes files by drop and by choice, and the list of running uploads.
+import type { ComponentChildren, VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { bytesText } from "../generations/files.tsx";
+import type { Sending, Uploads } from "./use-uploads.ts";
+
+const hasFiles = ({ dataTransfer }: DragEvent): boolean => dataTransfer?.types.includes("Files") === true;
+
+/** A file that is dropped beside the area must not replace the page. */
+const useDropGuard = (): void => {
+  useEffect(() => {
+    const prevent = (event: DragEvent) => {
+      if (hasFiles(event)) event.preventDefault();
+    };
+    for (const name of ["dragover", "drop"] as const) addEventListener(name, prevent);
+    return () => {
+      for (const name of ["dragover", "drop"] as const) removeEventListener(name, prevent);
+    };
+  }, []);
+};
+
+/** A group that takes dropped files. @param label its name for screen readers */
+export const DropArea = (of: {
+  label: string;
+  class: string;
+  take: (files: Iterable<File>) => void;
+  children: ComponentChildren;
+}): VNode => {
+  // Entering a child and leaving its parent come in this order, so the area counts both.
+  const [depth, setDepth] = useState(0);
+  useDropGuard();
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset would need a legend in this place.
+    <div
+      role="group"
+      aria-label={of.label}
+      class={`${of.class}${depth > 0 ? " is-over" : ""}`}
+      onDragEnter={(event) => hasFiles(event) && setDepth((now) => now + 1)}
+      onDragLeave={(event) => hasFiles(event) && setDepth((now) => Math.max(0, now - 1))}
+      onDrop={(event) => {
+        setDepth(0);
+        if (!hasFiles(event)) return;
+        event.preventDefault();
+        of.take(event.dataTransfer?.files ?? []);
+      }}
+    >
+      {of.children}
+    </div>
+  );
+};
+
+/** Button that opens the file chooser of the browser. @param label what the file is for, for screen readers */
+export const ChooseFiles = (of: {
+  says: string;
+  label: string;
+  accept: string;
+  isMultiple: boolean;
+  take: (files: Iterable<File>) => void;
+}): VNode => (
+  <label class="button choose">
+    <input
+      class="unseen"
+      type="file"
+      aria-label={of.label}
+      accept={of.accept}
+      multiple={of.isMultiple}
+      onChange={({ currentTarget }) => {
+        of.take([...(currentTarget.files ?? [])]);
+        // The same file can then be chosen again.
+        currentTarget.value = "";
+      }}
+    />
+    {of.says}
+  </label>
+);
+
+const Row = ({ of, drop }: { of: Sending; drop: () => void }): VNode => {
+  const { name, bytes, part, fault } = of;
+  const percent = Math.floor(part * 100);
+  return (
+    <li>
+      <span class="sending-name">
+        {name}, {bytesText(bytes)}
+      </span>
+      {fault === null ? (
+        <>
+          <progress max={100} value={percent} aria-label={`Upload of ${name}`} />
+          <span class="muted">{part === 1 ? "Checking…" : `${percent} %`}</span>
+        </>
+      ) : (
+        <span class="fault" role="alert">
+          {fault}
+        </span>
+      )}
+      <button
+        type="button"
+        aria-label={`${fault === null ? "Cancel the upload of" : "Dismiss the error of"} ${name}`}
+        onClick={drop}
+      >
+        {fault === null ? "Cancel" : "Dismiss"}
+      </button>
+    </li>
+  );
+};
+
+export const SendingList = ({ of }: { of: Uploads }): VNode | null =>
+  of.sending.length === 0 ? null : (
+    <ul class="sending">
+      {of.sending.map((one) => (
+        <Row key={one.key} of={one} drop={() => of.drop(one.key)} />
+      ))}
+    </ul>
+  );
