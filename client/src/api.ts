@@ -1267,7 +1267,7 @@ export interface components {
         EndUser: string;
         /** @description `wait=30` lets the response wait until the generation has ended, at most for this number of seconds and 60. The status stays the same. `Preference-Applied` is absent if the response did not wait because the account has 100 waiting requests or the service stops. */
         Prefer: string;
-        /** @description Id of the request. The response returns it, and the log of the service contains it. */
+        /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
         RequestId: string;
         /** @description A public https URL that receives the events of this generation, signed with the default secret of the account. It is no part of the request that an Idempotency-Key identifies. */
         Webhook: string;
@@ -1442,7 +1442,7 @@ export interface operations {
                 };
             };
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -1574,7 +1574,7 @@ export interface operations {
                 "Genrouter-Webhook"?: components["parameters"]["Webhook"];
                 /** @description `wait=30` lets the response wait until the generation has ended, at most for this number of seconds and 60. The status stays the same. `Preference-Applied` is absent if the response did not wait because the account has 100 waiting requests or the service stops. */
                 Prefer?: components["parameters"]["Prefer"];
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -1772,7 +1772,7 @@ export interface operations {
             header?: {
                 /** @description `wait=30` lets the response wait until the generation has ended, at most for this number of seconds and 60. The status stays the same. `Preference-Applied` is absent if the response did not wait because the account has 100 waiting requests or the service stops. */
                 Prefer?: components["parameters"]["Prefer"];
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -1898,7 +1898,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -2066,7 +2066,7 @@ export interface operations {
                 Range?: components["parameters"]["Range"];
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -2316,7 +2316,7 @@ export interface operations {
                 Range?: components["parameters"]["Range"];
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -2569,7 +2569,7 @@ export interface operations {
                 after?: components["parameters"]["After"];
             };
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2691,7 +2691,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2875,7 +2875,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3000,7 +3000,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3142,7 +3142,7 @@ export interface operations {
                 Range?: components["parameters"]["Range"];
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3375,7 +3375,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -3484,7 +3484,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -3636,7 +3636,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3761,7 +3761,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3886,7 +3886,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4041,7 +4041,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4199,7 +4199,7 @@ export interface operations {
                 since: components["parameters"]["Since"];
             };
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4350,7 +4350,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4488,7 +4488,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -4597,7 +4597,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -4741,7 +4741,7 @@ export interface operations {
                 after?: components["parameters"]["AfterDelivery"];
             };
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -4863,7 +4863,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5003,7 +5003,7 @@ export interface operations {
             header?: {
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -5077,7 +5077,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -5133,7 +5133,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -5301,7 +5301,7 @@ export interface operations {
             header?: {
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5405,7 +5405,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5466,7 +5466,7 @@ export interface operations {
             header?: {
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5556,7 +5556,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5615,7 +5615,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -5744,7 +5744,7 @@ export interface operations {
                 group_by?: "day" | "model" | "key";
             };
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -5877,7 +5877,7 @@ export interface operations {
                 created_before?: string;
             };
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6004,7 +6004,7 @@ export interface operations {
             header?: {
                 /** @description The id of the last event that the client has; the stream resumes after it. */
                 "Last-Event-ID"?: components["parameters"]["LastEventId"];
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -6159,7 +6159,7 @@ export interface operations {
             header?: {
                 /** @description The id of the last event that the client has; the stream resumes after it. */
                 "Last-Event-ID"?: components["parameters"]["LastEventId"];
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6284,7 +6284,7 @@ export interface operations {
             header?: {
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6358,7 +6358,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6425,7 +6425,7 @@ export interface operations {
                 Range?: components["parameters"]["Range"];
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -6653,7 +6653,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -6716,7 +6716,7 @@ export interface operations {
             header?: {
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6790,7 +6790,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6846,7 +6846,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6900,7 +6900,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;

@@ -16,7 +16,7 @@ const QUOTE: JsonObject = {
 
 const query = (name: string, description: string, schema: JsonObject): JsonObject => ({ name, in: "query", description, schema });
 const LIMIT = query("limit", "Number of items.", { type: "integer", minimum: 1, maximum: 100, default: 20 });
-const AFTER = query("after", "The id of the last item of the previous page, or its `next`.", { type: "string" });
+const AFTER = query("after", "The id of the last item of the previous page, or its `next`.", { type: "string", minLength: 1 });
 const timeQuery = (name: string, description: string): JsonObject =>
   query(name, description, { type: "string", format: "date-time" });
 const BAD_QUERY: No = { code: "invalid_request", status: 400, when: "A member of the query is unknown or has an invalid value." };
@@ -37,7 +37,7 @@ export const LIST_GENERATIONS: JsonObject = {
     LIMIT,
     AFTER,
     query("status", "Only this status.", { type: "string", enum: [...GENERATION_STATUSES] }),
-    query("model", "Only this model.", { type: "string" }),
+    query("model", "Only this model.", { type: "string", minLength: 1 }),
     timeQuery("created_after", "Only later than this time."),
     timeQuery("created_before", "Only earlier than this time."),
     {
@@ -159,7 +159,7 @@ export const READING_PATHS: JsonObject = {
       ...EXTENSION,
       parameters: [
         LIMIT,
-        query("after", "`next` of the previous page.", { type: "string" }),
+        query("after", "`next` of the previous page.", { type: "string", minLength: 1 }),
         query("kind", "Only this kind.", { type: "string", enum: [...TRANSFER_KINDS] }),
         timeQuery("created_after", "Only later than this time."),
         timeQuery("created_before", "Only earlier than this time."),

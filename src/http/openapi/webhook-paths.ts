@@ -224,7 +224,7 @@ export const webhookParameters = (): JsonObject => ({
   WebhookEndpointId: parameter("path", "id", "The endpoint's id.", { type: "string" }),
   WebhookDeliveryId: parameter("path", "id", "The delivery's id.", { type: "string" }),
   Limit: parameter("query", "limit", "Maximum number of entries.", { type: "integer", minimum: 1, maximum: 100, default: 20 }),
-  AfterDelivery: parameter("query", "after", "`next` of the previous page.", { type: "string" }),
+  AfterDelivery: parameter("query", "after", "`next` of the previous page.", { type: "string", minLength: 1 }),
   Since: parameter("query", "since", "Time of the first event.", { type: "string", format: "date-time" }),
 });
 
