@@ -91,6 +91,16 @@ export const expectedOf = ({ accounts, generations }: Said): Pick<Said, "account
   generations: generations.toSorted(),
 });
 
+/** Schema 15 moved the body of a generation into a table of its own. Here it is at its former place. */
+const columnsOf = (db: Database, table: string): string => {
+  const isSplit =
+    table === "generation" && db.query("SELECT 1 FROM sqlite_schema WHERE name = 'generation_request'").get() !== null;
+  if (!isSplit) return `* FROM ${table}`;
+  const columns = db.query<{ name: string }, []>("SELECT name FROM pragma_table_info('generation')").all();
+  const names = columns.flatMap(({ name }) => (name === "input_defaults" ? ["r.body", "g.input_defaults"] : [`g.${name}`]));
+  return `${names.join(", ")} FROM generation g JOIN generation_request r ON r.generation_seq = g.seq ORDER BY g.seq`;
+};
+
 type Values = unknown[][];
 /** The rows of every table by its name, each as values in the order of its columns. */
 export const valuesIn = (path: string): Map<string, Values> => {
@@ -98,7 +108,7 @@ export const valuesIn = (path: string): Map<string, Values> => {
   const tables = db
     .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
     .all();
-  const found = new Map(tables.map(({ name }) => [name, db.query(`SELECT * FROM ${name}`).values() as Values]));
+  const found = new Map(tables.map(({ name }) => [name, db.query(`SELECT ${columnsOf(db, name)}`).values() as Values]));
   db.close();
   return found;
 };

@@ -4,6 +4,8 @@ import type { Value } from "../sql/sql-program.ts";
 export type FileRow = Record<string, Value>;
 export type MigratedTable = {
   name: string;
+  /** A table of the file with one row for each row of this one; these columns of it belong to this table in PostgreSQL. */
+  joined?: { name: string; by: string; columns: readonly string[] };
   /** Its name in PostgreSQL, if it differs. */
   target?: string;
   /** Columns that only PostgreSQL has. `movedAtMs`: by the clock of the target database. */
@@ -21,13 +23,14 @@ export const MIGRATED_TABLES: readonly MigratedTable[] = [
   { name: "api_key" },
   { name: "plan", added: ({ routes }) => ({ hash: sha256(routes) }) },
   { name: "route_options", added: ({ options }) => ({ hash: sha256(options) }) },
-  { name: "generation" },
+  { name: "generation", joined: { name: "generation_request", by: "generation_seq", columns: ["body", "labels"] } },
   { name: "generation_metadata" },
   { name: "pinned_input" },
   { name: "upload_blob" },
   { name: "uploaded_file" },
   { name: "upload_usage" },
   { name: "input_file" },
+  { name: "file_removal" },
   { name: "snapshot" },
   { name: "attempt" },
   { name: "attempt_request" },
@@ -79,6 +82,12 @@ export type Sums = {
 
 /** Keeps the sums of billions of rows below 2^53. */
 const MODULUS = 10_007;
+
+/** The rows of a table of the file, with the columns that belong to it in PostgreSQL. */
+export const fileRows = ({ name, joined }: MigratedTable): string =>
+  joined
+    ? `(SELECT t.*, ${joined.columns.map((column) => `j.${column}`).join(", ")} FROM ${name} t JOIN ${joined.name} j ON j.${joined.by} = t.seq)`
+    : name;
 
 /** The statement that computes the checksums of a table in both databases. */
 export const sumsOf = (table: string, { columns, texts }: Shape): string => {

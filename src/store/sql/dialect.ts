@@ -15,4 +15,10 @@ export type Dialect = {
   numbered(json: string, alias: string): string;
   /** Whether a text is JSON. */
   isJson(column: string): string;
+  /** The body of a request, of `generation g`. */
+  body: string;
+  /** The labels of a request, of `generation g`. */
+  labels: string;
+  /** Whether nodes leave events for each other in `callback_inbox`. */
+  hasCallbackInbox: boolean;
 };

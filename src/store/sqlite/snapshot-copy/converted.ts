@@ -1,15 +1,15 @@
-// Reads database copies of builds before the first release through a temporary, converted copy.
+// Reads database copies of earlier schemas through a temporary, migrated copy.
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FORMER_SQLITE_TABLES } from "../../sql/pre-release-schema.ts";
-import { isPreRelease, migrateCopy, schemaVersion } from "../migrate.ts";
+import { CLEAN_SINCE, isFormer, isPreRelease, migrateCopy, schemaVersion } from "../migrate.ts";
 import { DATABASE_FILE, openWriter } from "../open.ts";
 import { statsOfSnapshot } from "./stats.ts";
 
-/** Runs work over the path of a copy with the present schema: the copy itself, or a converted one that is removed afterwards. */
+/** Runs work over the path of a copy with the present schema: the copy itself, or a migrated one that is removed afterwards. */
 export const withPresentSchema = <T>(path: string, work: (readable: string) => T): T => {
-  if (!isPreRelease(statsOfSnapshot(path, schemaVersion))) return work(path);
+  if (!isFormer(statsOfSnapshot(path, schemaVersion))) return work(path);
   const dir = mkdtempSync(join(tmpdir(), "genrouter-converted-"));
   try {
     const copy = join(dir, DATABASE_FILE);
@@ -32,5 +32,6 @@ export const presentRowCounts = (rows: Readonly<Record<string, number>>, schema:
   const named = Object.entries(rows).map(
     ([name, count]) => [(isPreRelease(schema) && formerly.get(name)) || name, count] as const,
   );
-  return Object.fromEntries(named.filter(([name, count]) => name !== "migration" && count > 0));
+  const present = schema < CLEAN_SINCE ? [...named, ["generation_request", rows.generation ?? 0] as const] : named;
+  return Object.fromEntries(present.filter(([name, count]) => name !== "migration" && count > 0));
 };
