@@ -13,7 +13,7 @@ const BELONGS: Record<string, readonly string[]> = {
   negative: ["generation_request.body", "attempt_request.request"],
   media: ["generation_request.body", "attempt_request.request"],
   // Each event is stored as it arrived.
-  result: ["attempt.results", "generation_event.event"],
+  result: ["attempt_answer.results", "generation_event.event"],
 };
 
 const { dir, answers, links, ids } = scene;
@@ -121,7 +121,7 @@ describe("on disk", () => {
         "prompt generation_request.body",
         "media generation_request.body",
         "prompt attempt_request.request",
-        "result attempt.results",
+        "result attempt_answer.results",
       ]),
     );
   });

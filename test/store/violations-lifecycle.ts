@@ -7,8 +7,7 @@ import { CONFIRMING, ENDED, EVENTFUL, FAILED, QUEUED, RUNNING } from "./violatio
 /** The erasure of an ended generation. */
 const ERASE = `UPDATE generation SET erased_at_ms = 1, input_defaults = '{}' WHERE seq = ${ENDED};
   UPDATE generation_request SET body = '{}', labels = NULL WHERE generation_seq = ${ENDED};
-  UPDATE attempt_request SET request = '' WHERE generation_seq = ${ENDED};
-  UPDATE attempt SET results = NULL WHERE generation_seq = ${ENDED}`;
+  UPDATE attempt_request SET request = '' WHERE generation_seq = ${ENDED}`;
 
 /** Invariants 7 to 12. */
 export const PLANTS_OF_LIFE: readonly Plant[] = [

@@ -25,7 +25,7 @@ const GENERATION = `g.seq, g.account_seq, g.id, g.model, g.status, g.quoted_cred
   g.created_at_ms, g.start_deadline_ms, g.completed_at_ms, g.files_expire_at_ms, g.files_expired_at_ms, g.idempotency_key, g.hold_transfer_no, g.hold_previous_seq,
   g.hold_available_after, g.hold_held_after, g.hold_epoch, g.hold_hash, k.id AS key_id, g.max_cost_credits, g.request_id, p.routes AS plan, r.body, g.input_defaults, g.expected_delivery, r.labels`;
 const ATTEMPT = `a.generation_seq, a.attempt_no, a.ref, a.route_id, a.provider, a.endpoint, o.options, a.kind, a.price_credits, a.state, a.sent_at_ms, a.ends_at_ms, a.job_id,
-  a.job_urls, a.results, a.failure, a.ended_at_ms`;
+  a.job_urls, t.results, t.failure, a.ended_at_ms`;
 
 type List = { kind: Kind; sql: string; onlyShared?: true };
 const GENERATIONS: List = {
@@ -42,7 +42,8 @@ const LISTS: readonly List[] = [
     kind: "attempt",
     sql: settled(
       ATTEMPT,
-      "attempt a JOIN generation g ON g.seq = a.generation_seq JOIN route_options o ON o.seq = a.options_seq",
+      `attempt a JOIN generation g ON g.seq = a.generation_seq JOIN route_options o ON o.seq = a.options_seq
+       JOIN attempt_text t ON t.generation_seq = a.generation_seq AND t.attempt_no = a.attempt_no`,
       "a.generation_seq, a.attempt_no",
     ),
   },

@@ -47,8 +47,7 @@ export type Source = {
 const shapeIn = (db: Database, { name: table, joined }: MigratedTable): Shape => {
   type Column = { name: string; type: string; pk: number };
   const own = db.query<Column, []>(`PRAGMA table_info(${table})`).all();
-  const others = joined ? db.query<Column, []>(`PRAGMA table_info(${joined.name})`).all() : [];
-  const columns = [...own, ...others.flatMap((column) => (joined?.columns.includes(column.name) ? [{ ...column, pk: 0 }] : []))];
+  const columns = [...own, ...(joined?.texts ?? []).map((name) => ({ name, type: "TEXT", pk: 0 }))];
   return {
     columns: columns.map(({ name }) => name),
     texts: columns.filter(({ type }) => type === "TEXT").map(({ name }) => name),
@@ -73,7 +72,7 @@ const KEPT_COUNT = `SELECT coalesce(sum(json_array_length(output, '$.files')), 0
   WHERE files_expire_at_ms > ?1 AND files_expired_at_ms IS NULL`;
 const UPLOADS = "FROM upload_blob WHERE stored_at_ms IS NOT NULL AND retired_at_ms IS NULL AND object IS NULL";
 const KEPT_UPLOADS = `SELECT seq, id, 1 AS n, sha256, bytes, mime ${UPLOADS} AND seq > ?1 ORDER BY seq LIMIT ?2`;
-const SPOOLED = `SELECT count(*) AS n FROM attempt a JOIN generation g ON g.seq = a.generation_seq, json_each(a.results) r
+const SPOOLED = `SELECT count(*) AS n FROM attempt_text a JOIN generation g ON g.seq = a.generation_seq, json_each(a.results) r
   WHERE g.completed_at_ms IS NULL AND a.results IS NOT NULL AND r.value ->> 'url' LIKE 'spool:%'`;
 
 /**

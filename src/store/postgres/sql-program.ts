@@ -15,6 +15,7 @@ export const POSTGRES: Dialect = {
   isJson: (column) => `(${column} IS JSON)`,
   body: "g.body",
   labels: "g.labels",
+  answers: "attempt",
   hasCallbackInbox: true,
 };
 

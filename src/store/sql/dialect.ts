@@ -19,6 +19,8 @@ export type Dialect = {
   body: string;
   /** The labels of a request, of `generation g`. */
   labels: string;
+  /** The table with `results` and `failure` of attempts. */
+  answers: "attempt_answer" | "attempt";
   /** Whether nodes leave events for each other in `callback_inbox`. */
   hasCallbackInbox: boolean;
 };

@@ -20,8 +20,6 @@ const ERASE_REQUEST = `UPDATE generation_request SET body = '${ERASED.body}', la
 const ERASE_METADATA =
   "DELETE FROM generation_metadata WHERE account_seq = ?1 AND name = ?2 AND value = ?3 AND generation_seq = ?4";
 const ERASE_ATTEMPT_REQUESTS = `UPDATE attempt_request SET request = '${ERASED.request}' WHERE generation_seq = ?1`;
-const ATTEMPTS = "SELECT attempt_no AS n, failure FROM attempt WHERE generation_seq = ?1 ORDER BY attempt_no";
-const ERASE_ATTEMPT = "UPDATE attempt SET results = NULL, failure = ?3 WHERE generation_seq = ?1 AND attempt_no = ?2";
 const EVENTS = "SELECT version, event FROM generation_event WHERE generation_seq = ?1 ORDER BY version";
 const ERASE_EVENT = "UPDATE generation_event SET event = ?3 WHERE generation_seq = ?1 AND version = ?2";
 const ERASE_COPIES = `UPDATE pinned_input SET sha256 = NULL, bytes = NULL, mime = NULL, ms = NULL, pinned_at_ms = NULL
@@ -50,6 +48,10 @@ export const prepareErasure = (dialect: Dialect) => {
   // Locks what a result of a try locks before it stores a response.
   const deliveries = `SELECT seq FROM webhook_delivery WHERE generation_seq = ?1 ORDER BY seq ${dialect.forUpdate}`;
 
+  const eraseResults = `UPDATE ${dialect.answers} SET results = NULL WHERE generation_seq = ?1 AND results IS NOT NULL`;
+  const failures = `SELECT DISTINCT failure FROM ${dialect.answers} WHERE generation_seq = ?1 AND failure IS NOT NULL`;
+  const eraseFailure = `UPDATE ${dialect.answers} SET failure = ?3 WHERE generation_seq = ?1 AND failure = ?2`;
+
   const eraseLabels = function* (seq: number, accountSeq: number, labels: string | null): SqlProgram<void> {
     const { metadata } = labels === null ? { metadata: null } : (JSON.parse(labels) as Labels);
     for (const [name, value] of Object.entries(metadata ?? {}))
@@ -57,9 +59,10 @@ export const prepareErasure = (dialect: Dialect) => {
   };
   const eraseHistory = function* (seq: number): SqlProgram<void> {
     yield* change(ERASE_ATTEMPT_REQUESTS, seq);
-    for (const { n, failure } of yield* all<{ n: number; failure: string | null }>(ATTEMPTS, seq)) {
-      const kept = failure === null ? null : JSON.stringify(erasedFailure(JSON.parse(failure) as Failure));
-      yield* change(ERASE_ATTEMPT, seq, n, kept);
+    yield* change(eraseResults, seq);
+    for (const { failure } of yield* all<{ failure: string }>(failures, seq)) {
+      const kept = JSON.stringify(erasedFailure(JSON.parse(failure) as Failure));
+      if (kept !== failure) yield* change(eraseFailure, seq, failure, kept);
     }
     for (const { version, event } of yield* all<{ version: number; event: string }>(EVENTS, seq)) {
       const kept = erasedEvent(event);

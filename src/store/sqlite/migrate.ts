@@ -77,8 +77,8 @@ export const checkSchema = (db: Database, migrations: readonly Migration[] = MIG
   return version;
 };
 
-/** From this version on, the request of a generation has a row of its own, and pages contain no old bytes of texts. */
-export const CLEAN_SINCE = 15;
+/** From this version on, pages contain no old bytes of texts. */
+const CLEAN_SINCE = 15;
 
 /** Writes every page anew, with temporary pages in a file, because the database may be larger than the memory. */
 const rebuild = (db: Database): void => {

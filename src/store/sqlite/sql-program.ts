@@ -14,6 +14,7 @@ export const SQLITE: Dialect = {
   isJson: (column) => `json_valid(${column})`,
   body: "(SELECT r.body FROM generation_request r WHERE r.generation_seq = g.seq)",
   labels: "(SELECT r.labels FROM generation_request r WHERE r.generation_seq = g.seq)",
+  answers: "attempt_answer",
   hasCallbackInbox: false,
 };
 

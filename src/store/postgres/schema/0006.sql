@@ -15,7 +15,9 @@ INSERT INTO generation_metadata (account_seq, name, value, generation_seq)
     CROSS JOIN LATERAL json_each_text(CASE json_typeof(g.metadata) WHEN 'object' THEN g.metadata ELSE '{}' END) m;
 DROP FUNCTION metadata_digest;
 
--- The texts of a generation, which SQLite has in a table. Shared statements read and erase them here.
+-- The texts of a generation and of its attempts, which SQLite has in tables of their own. Shared statements read them here.
+CREATE VIEW attempt_text (generation_seq, attempt_no, results, failure) AS
+  SELECT generation_seq, attempt_no, results, failure FROM attempt;
 CREATE VIEW generation_request (generation_seq, body, labels) AS SELECT seq, body, labels FROM generation;
 
 -- Rejects a change of a row unless its generation is erased.

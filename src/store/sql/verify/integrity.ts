@@ -9,7 +9,7 @@ const stray = (table: string): string =>
 const ERASED_TEXT = `SELECT g.id AS generation FROM generation g JOIN generation_request r ON r.generation_seq = g.seq
   WHERE g.erased_at_ms IS NOT NULL AND (r.body <> '${ERASED.body}' OR r.labels IS NOT NULL OR g.input_defaults <> '${ERASED.inputDefaults}'
     OR EXISTS (SELECT 1 FROM attempt_request q WHERE q.generation_seq = g.seq AND q.request <> '${ERASED.request}')
-    OR EXISTS (SELECT 1 FROM attempt a WHERE a.generation_seq = g.seq AND a.results IS NOT NULL)
+    OR EXISTS (SELECT 1 FROM attempt_text a WHERE a.generation_seq = g.seq AND a.results IS NOT NULL)
     OR EXISTS (SELECT 1 FROM input_file i WHERE i.generation_seq = g.seq))
   UNION SELECT g.id FROM generation_metadata m JOIN generation g ON g.seq = m.generation_seq WHERE g.erased_at_ms IS NOT NULL`;
 

@@ -40,6 +40,28 @@ INSERT INTO attempt_request_by_row SELECT generation_seq, attempt_no, request FR
 DROP TABLE attempt_request;
 ALTER TABLE attempt_request_by_row RENAME TO attempt_request;
 
+-- What providers answered to an attempt, moved out of `attempt`, whose rows grow. A later row replaces the value of an earlier one.
+CREATE TABLE attempt_answer (
+  seq INTEGER PRIMARY KEY,
+  generation_seq INTEGER NOT NULL,
+  attempt_no INTEGER NOT NULL,
+  results TEXT,
+  failure TEXT,
+  FOREIGN KEY (generation_seq, attempt_no) REFERENCES attempt (generation_seq, attempt_no)
+) STRICT;
+INSERT INTO attempt_answer (generation_seq, attempt_no, results, failure) SELECT generation_seq, attempt_no, results, failure FROM attempt
+  WHERE results IS NOT NULL OR failure IS NOT NULL ORDER BY generation_seq, attempt_no;
+CREATE INDEX attempt_answer_attempt ON attempt_answer (generation_seq, attempt_no);
+ALTER TABLE attempt DROP COLUMN results;
+ALTER TABLE attempt DROP COLUMN failure;
+CREATE VIEW attempt_text (generation_seq, attempt_no, results, failure) AS
+  SELECT generation_seq, attempt_no,
+    (SELECT t.results FROM attempt_answer t WHERE t.generation_seq = a.generation_seq AND t.attempt_no = a.attempt_no
+      AND t.results IS NOT NULL ORDER BY t.seq DESC LIMIT 1),
+    (SELECT t.failure FROM attempt_answer t WHERE t.generation_seq = a.generation_seq AND t.attempt_no = a.attempt_no
+      AND t.failure IS NOT NULL ORDER BY t.seq DESC LIMIT 1)
+  FROM attempt a;
+
 CREATE TABLE generation_event_by_row (
   generation_seq INTEGER NOT NULL REFERENCES generation (seq),
   version INTEGER NOT NULL CHECK (version >= 1),
@@ -68,6 +90,13 @@ CREATE TRIGGER attempt_request_immutable BEFORE UPDATE ON attempt_request
 WHEN (NEW.generation_seq, NEW.attempt_no) IS NOT (OLD.generation_seq, OLD.attempt_no) OR NEW.request <> ''
   OR NOT EXISTS (SELECT 1 FROM generation WHERE seq = NEW.generation_seq AND erased_at_ms IS NOT NULL)
 BEGIN SELECT RAISE(ABORT, 'the request of an attempt is immutable until it is erased'); END;
+CREATE TRIGGER attempt_answer_no_delete BEFORE DELETE ON attempt_answer
+BEGIN SELECT RAISE(ABORT, 'the answer of a provider cannot be deleted'); END;
+CREATE TRIGGER attempt_answer_immutable BEFORE UPDATE ON attempt_answer
+WHEN (NEW.seq, NEW.generation_seq, NEW.attempt_no) IS NOT (OLD.seq, OLD.generation_seq, OLD.attempt_no)
+  OR NEW.results IS NOT iif(NEW.results IS NULL, NULL, OLD.results)
+  OR NOT EXISTS (SELECT 1 FROM generation WHERE seq = NEW.generation_seq AND erased_at_ms IS NOT NULL)
+BEGIN SELECT RAISE(ABORT, 'the answer of a provider is immutable until it is erased'); END;
 CREATE TRIGGER generation_event_no_delete BEFORE DELETE ON generation_event
 BEGIN SELECT RAISE(ABORT, 'a generation event cannot be deleted'); END;
 CREATE TRIGGER generation_event_immutable BEFORE UPDATE ON generation_event
