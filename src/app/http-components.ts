@@ -20,6 +20,7 @@ import { createGaugeSources } from "../telemetry/gauge-sources.ts";
 import type { ComponentList } from "./component-list.ts";
 import { type Connection, createConnection } from "./connection.ts";
 import type { CallerCaches, EngineComponent } from "./engine-component.ts";
+import type { ErasureComponent } from "./erasure-component.ts";
 import type { LinkComponents } from "./link-components.ts";
 import { createMaintenance, createUsageRollUp } from "./maintenance.ts";
 import type { ProviderComponents } from "./provider-components.ts";
@@ -38,6 +39,7 @@ export type HttpComponents = Pick<
 
 /** What pages and HTTP use besides the dependencies of the components. */
 export type HttpParts = EngineComponent &
+  Pick<ErasureComponent, "erase"> &
   ProviderComponents &
   LinkComponents & { inputFiles: InputFiles } & Pick<Components, "admin"> & {
     address: ServiceAddress;
@@ -95,6 +97,7 @@ const createGenerationService = (deps: ComponentsDeps, parts: CommonParts, { htt
     files: storage.files,
     submit: engine.submit,
     cancel: engine.cancel,
+    erase: parts.erase,
     preview: engine.preview,
     models: engine.routes.models,
     mode: parts.mode,
@@ -163,6 +166,7 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, served: ServedPart
     rollUpUsage,
     submit: engine.submit,
     cancel: engine.cancel,
+    erase: parts.erase,
     quote: engine.quote,
     list: createListGenerations({ reads: store, cursors: parts.cursors, breathe }),
     waitForEnd: createWaiters({

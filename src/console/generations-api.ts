@@ -16,7 +16,7 @@ import type { ConsoleRequest, ConsoleRoute } from "./request-context.ts";
 import type { SessionService } from "./router.ts";
 
 /** Parts that the service provides; the others belong to sessions and accounts. */
-export type GenerationService = Pick<GenerationRoutesDeps, "submit" | "cancel" | "count" | "thumbnail"> & {
+export type GenerationService = Pick<GenerationRoutesDeps, "submit" | "cancel" | "erase" | "count" | "thumbnail"> & {
   reads: GenerationRoutesDeps["reads"] & PlaygroundKeyDeps["reads"] & EventStreamDeps["reads"];
   elsewhere: EventStreamDeps["elsewhere"];
   mode: "test" | "live";

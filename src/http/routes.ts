@@ -7,6 +7,7 @@ import { extensionOf } from "../files/serve.ts";
 import type { InputLinks } from "../files/signed-input-links.ts";
 import type { Links } from "../files/signed-links.ts";
 import type { Cancel } from "../generations/cancel.ts";
+import type { Erase } from "../generations/erase.ts";
 import type { ListGenerations } from "../generations/list.ts";
 import type { Quote } from "../generations/quote.ts";
 import type { Submit } from "../generations/submit.ts";
@@ -20,6 +21,7 @@ import type { AuthenticatedHandler, KeyGuard } from "./auth.ts";
 import { type BalanceReads, balance } from "./endpoints/balance.ts";
 import { cancellation } from "./endpoints/cancel.ts";
 import { content, storedResultsOf } from "./endpoints/content.ts";
+import { deletion } from "./endpoints/deletion.ts";
 import { filePreflight, linkedFile } from "./endpoints/file-links.ts";
 import { createFile, deleteFile, fileContent, listFiles, readFile } from "./endpoints/files.ts";
 import { generationList } from "./endpoints/generation-list.ts";
@@ -69,6 +71,7 @@ export type HttpDeps = {
   rollUpUsage: UsageDeps["rollUpUsage"];
   submit: Submit;
   cancel: Cancel;
+  erase: Erase;
   quote: Quote;
   list: ListGenerations;
   waitForEnd: WaitForEnd;
@@ -150,6 +153,7 @@ export const routesOf = (deps: HttpDeps, guard: KeyGuard, connections: Connectio
           "read",
           poll(reads, linkTo, () => links.age(), waiting),
         ),
+        DELETE: guard.keyed("generate", deletion(deps.erase)),
       },
     },
     { path: "/v1/generations/:id/cancel", answers: { POST: guard.keyed("generate", cancellation(deps.cancel, linkTo)) } },

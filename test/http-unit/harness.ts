@@ -155,6 +155,7 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
 
   const http = createHttpServer({
     cancel: () => Promise.reject(new Error("nothing is cancelled here")),
+    erase: () => Promise.reject(new Error("nothing is erased here")),
     sharedRateLimit: null,
     settings,
     clock,

@@ -45,6 +45,7 @@ const ASKED: Asked = {
   pinsOf: (reads, { seqs }) => each(seqs, (seq) => reads.pinsOf(seq)),
   spentPins: (reads) => reads.spentPins(MANY),
   pendingFileRemovals: (reads) => reads.pendingFileRemovals(MANY),
+  isFileRemovalPending: (reads, { seqs }) => each(seqs, (seq) => reads.isFileRemovalPending(seq)),
   dueErasures: async (reads) =>
     (await reads.dueErasures({ nowMs: NOW_MS * 2, service: 0, fromAccount: 0, limit: MANY })).due
       .map(({ seq }) => seq)

@@ -4,6 +4,7 @@ import {
   BalanceObject,
   CancelledGeneration,
   DeletedFile,
+  DeletedGeneration,
   ErrorBody,
   FileList,
   Generation,
@@ -139,6 +140,7 @@ const schemas = (): JsonObject => {
     ExtendedInput: plain(ExtendedInput),
     Generation: plain(Generation),
     CancelledGeneration: plain(CancelledGeneration),
+    DeletedGeneration: plain(DeletedGeneration),
     File: plain(UploadedFileObject),
     FileList: {
       ...plain(FileList),

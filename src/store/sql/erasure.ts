@@ -22,6 +22,9 @@ const ERASE_METADATA =
 const ERASE_ATTEMPT_REQUESTS = `UPDATE attempt_request SET request = '${ERASED.request}' WHERE generation_seq = ?1`;
 const EVENTS = "SELECT version, event FROM generation_event WHERE generation_seq = ?1 ORDER BY version";
 const ERASE_EVENT = "UPDATE generation_event SET event = ?3 WHERE generation_seq = ?1 AND version = ?2";
+// The job of an attempt whose response was lost is found by the input, which no start has from now on.
+const END_WATCHES = `UPDATE attempt SET watch_until_ms = NULL
+  WHERE generation_seq = ?1 AND watch_until_ms IS NOT NULL AND job_id IS NULL`;
 const ERASE_COPIES = `UPDATE pinned_input SET sha256 = NULL, bytes = NULL, mime = NULL, ms = NULL, pinned_at_ms = NULL
   WHERE generation_seq = ?1 AND sha256 IS NOT NULL`;
 const ERASE_INPUT_FILES = "DELETE FROM input_file WHERE generation_seq = ?1";
@@ -76,6 +79,7 @@ export const prepareErasure = (dialect: Dialect) => {
     yield* change(ERASE_REQUEST, seq);
     yield* eraseLabels(seq, accountSeq, request.labels);
     yield* eraseHistory(seq);
+    yield* change(END_WATCHES, seq);
     yield* change(ERASE_COPIES, seq);
     yield* change(ERASE_INPUT_FILES, seq);
     if (dialect.hasCallbackInbox) yield* change(ERASE_CALLBACKS, seq);

@@ -74,6 +74,20 @@ export const erasurePromises = (stage: Stage): void => {
     expect([await balance(), await store.transfersOf(seq)]).toEqual([before, transfers]);
   });
 
+  test("ends the watch over an attempt whose job is not known, because it is looked up by the input", async () => {
+    const { store, account } = stage;
+    const mutation = await admit(store, account);
+    const begun = startedMutation(mutation);
+    const lost = { n: 1, state: "lost", watchUntilMs: NOW_MS + 900_000 } as const;
+    await store.commit([
+      { ...begun, attemptChanges: begun.attemptChanges.slice(0, 2) },
+      releasedMutation(mutation.seq, 2, { attemptChanges: [lost] }),
+    ]);
+    expect(await store.watchedAttempts(0, 10)).toMatchObject([{ seq: mutation.seq, job: null }]);
+    await store.commit([erasure(account, mutation.seq)]);
+    expect(await store.watchedAttempts(0, 10)).toEqual([]);
+  });
+
   test("finds an erased generation by none of its metadata, and others by theirs", async () => {
     const { store, account } = stage;
     const erased = await succeed(store, account, { labels: LABELS });
@@ -179,9 +193,10 @@ export const erasurePromises = (stage: Stage): void => {
     };
     const taker = await admit(store, account, { files: { inputs: [input], expireAtMs: 0 } });
     await store.commit([erasure(account, seq)]);
-    expect(await store.pendingFileRemovals(10)).toEqual([]);
+    const pending = async () => [await store.pendingFileRemovals(10), await store.isFileRemovalPending(seq)];
+    expect(await pending()).toEqual([[], false]);
     await store.commit([releasedMutation(taker.seq, 1)]);
-    expect(await store.pendingFileRemovals(10)).toEqual([{ seq, id }]);
+    expect(await pending()).toEqual([[{ seq, id }], true]);
   });
 
   test("erases the names of uploaded inputs, and keeps the uploaded files", async () => {

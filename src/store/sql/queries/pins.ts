@@ -3,7 +3,7 @@ import type { Pin } from "../../../domain/types.ts";
 import type { StoreReads } from "../../store.ts";
 import type { Query } from "../sql-program.ts";
 
-type Reads = Pick<StoreReads, "pinsOf" | "spentPins" | "pendingFileRemovals">;
+type Reads = Pick<StoreReads, "pinsOf" | "spentPins" | "pendingFileRemovals" | "isFileRemovalPending">;
 type PinRow = {
   n: number;
   field: string;
@@ -25,8 +25,9 @@ const SPENT = `SELECT g.seq, g.id FROM generation g WHERE g.seq IN (SELECT gener
 
 const REMOVALS = `SELECT g.seq, g.id FROM file_removal r JOIN generation g ON g.seq = r.generation_seq
   WHERE NOT EXISTS (SELECT 1 FROM input_file i JOIN generation u ON u.seq = i.generation_seq
-    WHERE i.source_generation_seq = g.seq AND u.completed_at_ms IS NULL)
-  ORDER BY g.seq LIMIT ?1`;
+    WHERE i.source_generation_seq = g.seq AND u.completed_at_ms IS NULL)`;
+const PENDING = `${REMOVALS} ORDER BY g.seq LIMIT ?1`;
+const IS_PENDING = `${REMOVALS} AND g.seq = ?1`;
 
 const toPin = ({ n, field, kind, measured_ms: measuredMs, frame_ms: frameMs, sha256, bytes, mime, ms }: PinRow): Pin => ({
   ...{ n, field, kind, measuredMs, frameMs },
@@ -35,6 +36,7 @@ const toPin = ({ n, field, kind, measured_ms: measuredMs, frame_ms: frameMs, sha
 
 export const pinReads = (query: Query): Reads => ({
   pinsOf: async (seq) => (await query<PinRow>(OF, seq)).map(toPin),
-  pendingFileRemovals: (limit) => query<{ seq: number; id: string }>(REMOVALS, limit),
+  pendingFileRemovals: (limit) => query<{ seq: number; id: string }>(PENDING, limit),
+  isFileRemovalPending: async (seq) => (await query(IS_PENDING, seq)).length > 0,
   spentPins: (limit) => query<{ seq: number; id: string }>(SPENT, limit),
 });
