@@ -208,7 +208,7 @@ describe("storage that deletes nothing at the moment", () => {
       aroundFiles: (files) => ({
         ...files,
         remove: async (id) => {
-          if (isRefusing) throw new StorageUnavailable("the bucket is away");
+          if (isRefusing) throw new StorageUnavailable("the bucket is unavailable");
           removed.push(id);
           await files.remove(id);
         },
@@ -218,7 +218,7 @@ describe("storage that deletes nothing at the moment", () => {
     isRefusing = true;
     expect((await remove(id)).status).toBe(200);
     expect((await contentOf(id)).status).toBe(404);
-    await expect(harness.components.sweep()).rejects.toThrow("the bucket is away");
+    await expect(harness.components.sweep()).rejects.toThrow("the bucket is unavailable");
     expect(removed).toEqual([]);
     isRefusing = false;
     await harness.components.sweep();

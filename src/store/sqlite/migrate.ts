@@ -80,7 +80,7 @@ export const checkSchema = (db: Database, migrations: readonly Migration[] = MIG
 /** From this version on, pages contain no old bytes of texts. */
 const CLEAN_SINCE = 15;
 
-/** Writes every page anew, with temporary pages in a file, because the database may be larger than the memory. */
+/** Writes every page again, with temporary pages in a file, because the database may be larger than the memory. */
 const rebuild = (db: Database): void => {
   db.run("PRAGMA temp_store = 1");
   try {
