@@ -42,7 +42,11 @@ export interface paths {
         get: operations["pollGeneration"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete a generation
+         * @description Erases prompt, input, metadata and end user of an ended generation, and deletes its files. Polls and replays of its Idempotency-Key still return it, and its files answer 404. What it cost stays in the ledger. A repetition has the same answer.
+         */
+        delete: operations["deleteGeneration"];
         options?: never;
         head?: never;
         patch?: never;
@@ -825,6 +829,28 @@ export interface components {
              */
             cancel_requested_at?: string;
         };
+        DeletedGeneration: {
+            id: string;
+            /** @constant */
+            object: "generation";
+            /** @constant */
+            deleted: true;
+            /**
+             * Format: date-time
+             * @description When prompt, input, metadata and end user were erased.
+             */
+            erased_at: string;
+            /** @description Backups of this service that may still contain what was erased, oldest first. */
+            backups: {
+                name: string;
+                /**
+                 * Format: date-time
+                 * @description When the backup was taken.
+                 */
+                taken_at: string;
+                expires_on: string | null;
+            }[];
+        };
         File: {
             /** @description Any media field of `input` takes it. */
             id: string;
@@ -878,7 +904,7 @@ export interface components {
                  * @description For programs. Each operation lists the codes with their statuses.
                  * @enum {string}
                  */
-                code: "not_found" | "unauthorized" | "account_disabled" | "generation_not_enabled" | "rate_limited" | "body_too_large" | "invalid_request" | "idempotency_conflict" | "restarting" | "busy" | "model_not_available" | "invalid_input" | "max_cost_exceeded" | "model_unavailable" | "concurrency_limit" | "insufficient_credits" | "already_ended" | "upload_quota_exceeded" | "file_in_use" | "not_ready" | "server_error";
+                code: "not_found" | "unauthorized" | "account_disabled" | "generation_not_enabled" | "rate_limited" | "body_too_large" | "invalid_request" | "idempotency_conflict" | "restarting" | "busy" | "model_not_available" | "invalid_input" | "max_cost_exceeded" | "model_unavailable" | "concurrency_limit" | "insufficient_credits" | "already_ended" | "not_ended" | "upload_quota_exceeded" | "file_in_use" | "not_ready" | "server_error";
                 /** @description Readable text with the field and the allowed values. */
                 message: string;
             };
@@ -1845,6 +1871,144 @@ export interface operations {
                     "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Allow: components["headers"]["Allow"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in the same second from one account. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `server_error`: A fault of the service; safe to retry with the same Idempotency-Key. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `restarting`: The service is starting or draining. `busy`: The service is overloaded, its disk is full, or no sandbox process is free. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteGeneration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /** @description The generation's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The generation is deleted. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedGeneration"];
+                };
+            };
+            /** @description `unauthorized`: The API key is missing or invalid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `account_disabled`: The account is paused. `generation_not_enabled`: The key can read prices and generations but cannot generate, or not with this model. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`: No such path, no generation with this id on the account, or fewer files than n. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
+            405: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Allow: components["headers"]["Allow"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_ended`: The generation to delete has not ended. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
                     [name: string]: unknown;
                 };
                 content: {

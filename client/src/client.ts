@@ -30,6 +30,8 @@ type Schemas = components["schemas"];
 export type Model = Schemas["ModelEntry"];
 /** A generation after a cancel request; `cancel_requested_at` is present while its provider may still deliver. */
 export type CancelledGeneration = Schemas["CancelledGeneration"];
+/** The response to a deletion, with the older backups and the day on which each is deleted. */
+export type DeletedGeneration = Schemas["DeletedGeneration"];
 /** Fields of a model's input. The model's `options` list its fields and allowed values. */
 export type Input = Schemas["CommonInput"] | Schemas["ExtendedInput"];
 /** A succeeded generation, whose files are available. */
@@ -77,6 +79,11 @@ export type Client = Reads & {
   poll(id: string, options?: CallOptions): Promise<Generation>;
   /** Cancels a generation. It may still succeed, and is charged then, while `cancel_requested_at` is present. */
   cancel(id: string, options?: CallOptions): Promise<CancelledGeneration>;
+  /**
+   * Deletes an ended generation: prompt, input, metadata, end user and files are erased. The backups that may still contain them
+   * are in the response.
+   */
+  delete(id: string, options?: CallOptions): Promise<DeletedGeneration>;
   /** Polls until the generation has succeeded. @throws GenerationFailed, StillRunning after `timeoutS` */
   wait(of: string | Generation, options?: WaitOptions): Promise<Succeeded>;
   /** Lists the models that are available now. Needs no key. */
@@ -174,6 +181,11 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
     return sendRequest(world, { url: `${pathOf(id)}/cancel`, init, signal, tries, onRetry }, asJson<CancelledGeneration>);
   };
 
+  const remove: Client["delete"] = async (id, { signal, tries, onRetry } = {}) => {
+    const init = { method: "DELETE", headers: bearer() };
+    return sendRequest(world, { url: pathOf(id), init, signal, tries, onRetry }, asJson<DeletedGeneration>);
+  };
+
   const wait: Client["wait"] = async (of, { onUpdate, timeoutS, pollMs: [first, most] = POLL_MS, ...options } = {}) => {
     const startMs = world.nowMs();
     let shown = "";
@@ -228,6 +240,7 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
     submit,
     poll,
     cancel,
+    delete: remove,
     wait,
     download,
     upload: async (file, options = {}) => uploadFile(world, { url: `${base}/v1/files`, headers: bearer() }, file, options),

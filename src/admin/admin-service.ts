@@ -4,7 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { AdminMutation, AdminResult, Principal } from "../domain/mutations.ts";
 import type { Decide } from "../domain/operator-decision.ts";
 import type { UndecidedReversal } from "../domain/purchase-mutations.ts";
-import type { Credits } from "../domain/types.ts";
+import type { Credits, PromptRetention } from "../domain/types.ts";
 import type { Submit } from "../generations/submit.ts";
 import type { AccountRow, StoreReads, TransferRow } from "../store/store.ts";
 import { createGenerationAdmin, type GenerationAdmin, type GenerationAdminDeps } from "./generations.ts";
@@ -35,6 +35,7 @@ type Methods = {
     paused?: boolean;
     burstPerS?: number | null;
     inProgressLimit?: number | null;
+    promptRetentionS?: PromptRetention | null;
   }): Promise<AccountRow>;
   addCredits(query: { reference: string; accountId: string; credits: Credits; note: string }): Promise<Credited>;
   /**

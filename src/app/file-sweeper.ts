@@ -10,6 +10,7 @@ import { sweepFiles } from "../files/retention.ts";
 import type { Log } from "../logging/events.ts";
 import type { StoreReads } from "../store/store.ts";
 import { createUploadSweeper, type UploadSweeperDeps } from "../uploads/sweep-uploads.ts";
+import { ANY_AGE_MS, type FileRemoval } from "./file-removal.ts";
 
 export type FileSweeperDeps = {
   clock: Clock;
@@ -21,6 +22,7 @@ export type FileSweeperDeps = {
   copies: Pick<Copies, "remove" | "sweep">;
   uploads: Pick<Files, "remove">;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
+  removal: Pick<FileRemoval, "sweep">;
   /** Whether this node sweeps the shared files of the cluster. */
   isFirst: () => boolean;
 };
@@ -39,6 +41,7 @@ export const createFileSweeper = ({
   copies,
   uploads,
   post,
+  removal,
   isFirst,
 }: FileSweeperDeps): (() => Promise<void>) => {
   /** With a bucket, a sweep may take longer than the interval. */
@@ -65,17 +68,22 @@ export const createFileSweeper = ({
 
   const sweepUploads = createUploadSweeper({ reads: store, post, clock, storage: uploads });
 
-  const isOver = async (id: string): Promise<boolean> => {
+  const generationOf = async (id: string) => {
     const seq = seqOfGenerationId(id);
-    const made = seq === undefined ? undefined : await store.generationBySeq(seq);
+    return seq === undefined ? undefined : store.generationBySeq(seq);
+  };
+  const isOver = async (id: string): Promise<boolean> => {
+    const made = await generationOf(id);
     return made === undefined || made.completedAtMs !== null;
   };
+  const isErased = async (id: string): Promise<boolean> => ((await generationOf(id))?.erasedAtMs ?? null) !== null;
 
   return async () => {
     if (isSweeping) return;
     if (isFirst()) {
       isSweeping = true;
       try {
+        await removal.sweep();
         const count = await results();
         if (count > 0) log("expired files deleted", { count });
         await inputs();
@@ -88,6 +96,9 @@ export const createFileSweeper = ({
     // The spool and the files fetched for providers belong to each node.
     await spool.sweep(SPOOL_KEPT_MS, isOver);
     await outcomes?.sweep(SPOOL_KEPT_MS, isOver);
+    // Another node may have erased the generation.
+    await spool.sweep(ANY_AGE_MS, isErased);
+    await outcomes?.sweep(ANY_AGE_MS, isErased);
     await copies.sweep(isOver);
   };
 };

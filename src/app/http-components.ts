@@ -22,6 +22,7 @@ import type { UploadService } from "../uploads/upload-service.ts";
 import type { ComponentList } from "./component-list.ts";
 import { type Connection, createConnection } from "./connection.ts";
 import type { CallerCaches, EngineComponent } from "./engine-component.ts";
+import type { ErasureComponent } from "./erasure-component.ts";
 import type { LinkComponents } from "./link-components.ts";
 import { createMaintenance, createUsageRollUp } from "./maintenance.ts";
 import type { ProviderComponents } from "./provider-components.ts";
@@ -40,6 +41,7 @@ export type HttpComponents = Pick<
 
 /** What pages and HTTP use besides the dependencies of the components. */
 export type HttpParts = EngineComponent &
+  Pick<ErasureComponent, "erase"> &
   ProviderComponents &
   LinkComponents & { inputFiles: InputFiles } & Pick<Components, "admin"> & {
     address: ServiceAddress;
@@ -101,6 +103,7 @@ const createGenerationService = (
     files: storage.files,
     submit: engine.submit,
     cancel: engine.cancel,
+    erase: parts.erase,
     preview: engine.preview,
     models: engine.routes.models,
     mode: parts.mode,
@@ -173,6 +176,7 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, served: ServedPart
     rollUpUsage,
     submit: engine.submit,
     cancel: engine.cancel,
+    erase: parts.erase,
     quote: engine.quote,
     list: createListGenerations({ reads: store, cursors: parts.cursors, breathe }),
     waitForEnd: createWaiters({

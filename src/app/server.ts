@@ -12,6 +12,7 @@ import { createConnection } from "./connection.ts";
 import { type CurrentConfig, createCurrentConfig } from "./current-config.ts";
 import { createDrain } from "./drain.ts";
 import { type CallerCaches, createEngineComponent, type EngineComponent } from "./engine-component.ts";
+import { createErasureComponent } from "./erasure-component.ts";
 import { createFileSweeper } from "./file-sweeper.ts";
 import { createHttpComponents } from "./http-components.ts";
 import { createLinkComponents } from "./link-components.ts";
@@ -58,13 +59,14 @@ export const createComponents = async (list: ComponentList, deps: ComponentsDeps
   const { engine, membership, rekeyed, rekeyedAll } = engineComponent;
   const { leaseKeeper } = membership;
   const admin = createAdmin(deps, { ...engineComponent, providers, mode });
+  const erasure = await createErasureComponent(deps, engine);
   // From here on nothing waits, because the engine already reports to the caches.
-  const served = createHttpComponents(list, deps, { ...parts, ...engineComponent, admin });
+  const served = createHttpComponents(list, deps, { ...parts, ...engineComponent, admin, erase: erasure.erase });
   const { files, spool, outcomes, copies, uploads } = storage;
   // One node of a cluster does it for all.
   const isFirst = () => leaseKeeper?.isFirst() ?? true;
   const places = { files, spool, outcomes, copies, uploads };
-  const sweep = createFileSweeper({ clock, log, store, ...places, post: engine.post, isFirst });
+  const sweep = createFileSweeper({ clock, log, store, ...places, post: engine.post, removal: erasure.removal, isFirst });
   const noticeMs = settings.server.drain_notice_s * 1000;
   return {
     ...engine,
@@ -72,6 +74,7 @@ export const createComponents = async (list: ComponentList, deps: ComponentsDeps
     address,
     leaseKeeper,
     sweep,
+    eraseExpired: erasure.eraseExpired,
     admin,
     providers,
     rekeyed,

@@ -70,6 +70,8 @@ export type Components = Omit<Engine, "rekeyed" | "drain" | "close" | "stop"> & 
   upkeep: Maintenance;
   /** Deletes files past their retention. */
   sweep: () => Promise<void>;
+  /** Erases texts past their retention. */
+  eraseExpired: () => Promise<void>;
   /** Creates the admin service, whose code is loaded by the first call. */
   admin: () => Promise<AdminService>;
   /** Reads of the running service for operators. */

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isPreRelease, schemaVersion } from "../store/sqlite/migrate.ts";
+import { isFormer, isPreRelease, schemaVersion } from "../store/sqlite/migrate.ts";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
 import { presentRowCounts, withPresentSchema } from "../store/sqlite/snapshot-copy/converted.ts";
 import { figuresOf, statsOfSnapshot } from "../store/sqlite/snapshot-copy/stats.ts";
@@ -65,13 +65,13 @@ const ordered = (value: unknown): string =>
 /** Space of a converted copy per byte of the original: the copy, its new tables, and the log of the conversion. */
 const CONVERSION_FACTOR = 4;
 /**
- * Runs work over the path of the database with the present schema. A database of a build before the first release is converted in
- * a copy in the temporary directory (`TMPDIR`).
+ * Runs work over the path of the database with the present schema. A database of an earlier schema is migrated in a
+ * copy in the temporary directory (`TMPDIR`).
  * @throws BackupError `no_room` if the copy does not fit there.
  */
 export const withPresentDatabase = <T>(place: string, { schema }: Pick<Manifest, "schema">, work: (path: string) => T): T => {
   const path = join(place, DATABASE_FILE);
-  if (!isPreRelease(schema)) return work(path);
+  if (!isFormer(schema)) return work(path);
   const dir = tmpdir();
   const name = `${dir} (the temporary directory, set by TMPDIR)`;
   requireFreeSpace(dir, (sizeOf(path) ?? 0) * CONVERSION_FACTOR, name);

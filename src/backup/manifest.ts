@@ -15,6 +15,7 @@ export const MASTER_KEY_FILE = "provider-keys.master";
 /** Lock file in a directory of backups while one of them is created or removed. */
 export const TURN_FILE = ".genrouter-backup.lock";
 
+const TIME_IN_NAME = /^genrouter-(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z/;
 const NAME = /^genrouter-(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/;
 /** Names of incomplete and partly removed backups. */
 const UNDER_WAY = /^genrouter-\d{8}T\d{6}Z\.(incomplete|removed)$/;
@@ -25,6 +26,11 @@ export const backupName = (atMs: number): string =>
     .toISOString()
     .replace(/\.\d{3}Z$/, "Z")
     .replace(/[-:]/g, "")}`;
+/** The time in the name of a backup, also of one that is under way, in milliseconds. */
+export const timeOfBackupName = (name: string): number => {
+  const [, year, month, day, hour, minute, second] = (TIME_IN_NAME.exec(name) ?? []).map(Number);
+  return Date.UTC(year ?? 0, (month ?? 1) - 1, day, hour, minute, second);
+};
 export const incompleteName = (name: string): string => `${name}.incomplete`;
 export const removedName = (name: string): string => `${name}.removed`;
 export const isBackupName = (name: string): boolean => NAME.test(name);

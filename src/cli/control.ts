@@ -26,6 +26,8 @@ export type ControlAnswer = { ok: Json } | { fault: { exit: number; message: str
 
 const text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
 const object = <P extends Record<string, TSchema>>(properties: P) => Type.Object(properties, { additionalProperties: false });
+/** In seconds, at most a hundred years. */
+const PROMPT_RETENTION = Type.Union([Type.Integer({ minimum: 0, maximum: 3_153_600_000 }), Type.Literal("forever")]);
 const limit = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]));
 const amount = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
 const transfer = object({ reference: text(200), accountId: text(80), credits: amount, note: Type.String({ maxLength: 500 }) });
@@ -52,6 +54,7 @@ const ASKS = {
     paused: Type.Optional(Type.Boolean()),
     burstPerS: limit,
     inProgressLimit: limit,
+    promptRetentionS: Type.Optional(Type.Union([PROMPT_RETENTION, Type.Null()])),
   }),
   createKey: object({
     reference: text(200),

@@ -26,6 +26,10 @@ export class ClockCache<Key, Value extends object> {
     return slot.value;
   }
 
+  keys(): Iterable<Key> {
+    return this.slots.keys();
+  }
+
   has(key: Key): boolean {
     return this.slots.has(key);
   }

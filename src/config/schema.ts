@@ -128,6 +128,14 @@ export const SettingsSchema = Type.Object(
           10_737_418_240,
           "maximum bytes that the uploaded files of an account have in total; identical files count once",
         ),
+        prompt_retention_s: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: 3_153_600_000,
+            description:
+              "time in seconds after the end of a generation at which its request, metadata and end user are erased; 0 erases them within a minute, without a value they are kept. An account can have another value",
+          }),
+        ),
         upload_retention_s: positive(604_800, "retention of an uploaded file in seconds after its last use"),
       },
       { default: {}, additionalProperties: false },

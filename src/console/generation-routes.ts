@@ -4,6 +4,7 @@ import { Type } from "@sinclair/typebox";
 import { refuse } from "../domain/api-errors.ts";
 import type { Caller, Json, JsonObject } from "../domain/types.ts";
 import { type Cancel, pendingSinceMs } from "../generations/cancel.ts";
+import type { Erase } from "../generations/erase.ts";
 import type { Submit } from "../generations/submit.ts";
 import { answerFile, type StoredResults } from "../http/endpoints/content.ts";
 import { fingerprintedRequest, idempotencyKeyOf, readEnvelope } from "../http/parse-submission.ts";
@@ -12,8 +13,8 @@ import type { AccessAudit } from "./access-audit.ts";
 import { attemptViews } from "./attempt-view.ts";
 import { filtersOf, listPage } from "./generation-list.ts";
 import { type GenerationViewOptions, generationView } from "./generation-view.ts";
-import type { GenerationDetail, GenerationDto, GenerationsPage } from "./generations-dto.ts";
-import { ConsoleRefused, type ConsoleRequest, type ConsoleRoute } from "./request-context.ts";
+import type { ErasedGeneration, GenerationDetail, GenerationDto, GenerationsPage } from "./generations-dto.ts";
+import { actorOf, ConsoleRefused, type ConsoleRequest, type ConsoleRoute } from "./request-context.ts";
 import type { AnswerThumbnail } from "./thumbnails.ts";
 
 export type GenerationRoutesDeps = {
@@ -23,6 +24,7 @@ export type GenerationRoutesDeps = {
   >;
   submit: Submit;
   cancel: Cancel;
+  erase: Erase;
   /** The caller of generations that the console submits for an account: its hidden key, which cannot be used otherwise. */
   consoleCaller: (accountId: string) => Promise<Caller>;
   /** Counts a request for the burst limit. @throws ApiError `rate_limited` */
@@ -130,6 +132,7 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
       cancelRequestedAtMs,
       metadata: labels?.metadata ?? null,
       endUser: labels?.endUser ?? null,
+      erasedAtMs: record.erasedAtMs,
       inspectorUrl: deps.hasInspector ? `/inspector/${record.id}` : null,
     };
   };
@@ -140,6 +143,15 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
     const { id, accountId } = await found(request);
     await deps.cancel(id, { accountId, keyId: request.who.userId, isLimited: false });
     return detail(request);
+  };
+
+  /** Erases what a person wrote and deletes the files. @returns the generation as it is then, and the older backups */
+  const erase = async (request: ConsoleRequest): Promise<ErasedGeneration> => {
+    refuseViewer(request);
+    const { id, accountId } = await found(request);
+    const by = actorOf(request);
+    const { backups } = await deps.erase(id, { accountId, keyId: by.id, isLimited: false, by });
+    return { generation: await detail(request), backups: [...backups] };
   };
 
   const file = async (request: ConsoleRequest): Promise<Response> => {
@@ -164,6 +176,7 @@ export const generationRoutes = (deps: GenerationRoutesDeps): ConsoleRoute[] => 
     { method: "GET", path: PATH, who: "user", answer: list },
     { method: "GET", path: `${PATH}/:id`, who: "user", answer: detail },
     { method: "POST", path: `${PATH}/:id/cancel`, who: "user", answer: cancel },
+    { method: "DELETE", path: `${PATH}/:id`, who: "user", answer: erase },
     { method: "GET", path: `${PATH}/:id/files/:n`, who: "user", answer: file },
     { method: "GET", path: `${PATH}/:id/files/:n/thumb`, who: "user", answer: small },
   ];

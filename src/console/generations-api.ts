@@ -20,7 +20,7 @@ import type { SessionService } from "./router.ts";
 import { createThumbnails } from "./thumbnails.ts";
 
 /** Parts that the service provides; the others belong to sessions and accounts. */
-export type GenerationService = Pick<GenerationRoutesDeps, "submit" | "cancel" | "count"> &
+export type GenerationService = Pick<GenerationRoutesDeps, "submit" | "cancel" | "erase" | "count"> &
   Pick<FileRoutesDeps, "uploads" | "uploadedFiles" | "links"> & {
     thumbnail: Thumbnail;
     reads: GenerationRoutesDeps["reads"] & PlaygroundKeyDeps["reads"] & EventStreamDeps["reads"];

@@ -106,8 +106,17 @@ export type GenerationDetail = GenerationDto & {
   cancelRequestedAtMs: number | null;
   metadata: Readonly<Record<string, string>> | null;
   endUser: string | null;
+  /** When its texts were erased; null while they are stored. */
+  erasedAtMs: number | null;
   /** Null if the inspector is off. */
   inspectorUrl: string | null;
+};
+
+/** `DELETE /console/api/generations/:id`: the generation without its texts, and the backups that may still contain them. */
+export type ErasedGeneration = {
+  generation: GenerationDetail;
+  /** `expiresAtMs`: when the service deletes it; null: it never does. */
+  backups: { name: string; takenAtMs: number; expiresAtMs: number | null }[];
 };
 
 /**

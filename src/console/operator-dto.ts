@@ -4,7 +4,7 @@
 
 import type { Decided } from "../admin/generations.ts";
 import type { Decision } from "../domain/operator-decision.ts";
-import type { Credits, GenerationStatus, JsonObject, TransferKind } from "../domain/types.ts";
+import type { Credits, GenerationStatus, JsonObject, PromptRetention, TransferKind } from "../domain/types.ts";
 
 export type AccountLine = {
   id: string;
@@ -53,6 +53,8 @@ export type AccountTransfer = {
 export type AccountView = AccountLine & {
   chargedCredits: Credits;
   limits: { burstPerS: OwnLimit; inProgress: OwnLimit };
+  /** For how many seconds after the end of a generation its texts are kept. `own` null: the retention of the service. */
+  promptRetention: { own: PromptRetention | null; service: PromptRetention };
   keys: { active: number; all: number };
   /** E-mail addresses of the account's users. */
   users: string[];

@@ -44,6 +44,7 @@ export const API_ERRORS = {
     when: "The available balance, or what the key may still spend, does not cover the reserve, or a debt is open.",
   },
   already_ended: { status: 409, when: "The generation to cancel has ended otherwise." },
+  not_ended: { status: 409, when: "The generation to delete has not ended." },
   upload_quota_exceeded: { status: 409, when: "The account would store more bytes than limits.upload_quota_bytes." },
   file_in_use: { status: 409, when: "A generation that has not ended needs the file." },
   not_ready: { status: 409, when: "The file was requested before the generation succeeded." },

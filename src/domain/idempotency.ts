@@ -4,6 +4,9 @@
 import canonicalize from "canonicalize";
 import type { Json, JsonObject } from "./types.ts";
 
+/** Idempotency treats an absent field like its default; `max_wait_s` has no default. `max_cost_usd`: §2.5. */
+export const ENVELOPE_DEFAULTS: JsonObject = { max_cost_usd: 100 };
+
 const isObject = (value: Json): value is { [key: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 

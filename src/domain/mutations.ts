@@ -19,6 +19,7 @@ import type {
   Labels,
   PinRequest,
   PlannedRoute,
+  PromptRetention,
 } from "./types.ts";
 import type { UploadMutation, UploadResult } from "./upload-mutations.ts";
 import type { UserMutation } from "./user-mutations.ts";
@@ -110,6 +111,8 @@ export type UpdateAccount = {
   paused?: boolean;
   burstPerS?: number | null;
   inProgressLimit?: number | null;
+  /** In seconds; `forever`: texts are never erased by themselves. */
+  promptRetentionS?: PromptRetention | null;
 };
 export type CreateKey = {
   mutation: "create-key";
@@ -168,6 +171,21 @@ export type DecideGeneration = {
 export type ExpireFiles = { mutation: "expire-files"; seq: number; atMs: number };
 /** Marks the pinned inputs of a generation as deleted. */
 export type DeletePinnedInputs = { mutation: "drop-pins"; seq: number; atMs: number };
+/**
+ * Erases what a person wrote for an ended generation: request, metadata, end user, and texts of providers and receivers that can
+ * repeat it. A repetition changes nothing. `keySeq`: only if this key submitted it. `withFiles`: its files are deleted now and not
+ * after their retention.
+ */
+export type EraseGeneration = {
+  mutation: "erase-generation";
+  seq: number;
+  accountSeq: number;
+  keySeq?: number;
+  withFiles: boolean;
+  atMs: number;
+};
+/** The files of an erased generation are deleted. */
+export type FinishFileRemoval = { mutation: "finish-file-removal"; seq: number };
 /** Stores an encrypted provider credential; an existing one is replaced. */
 export type SetProviderCredential = { mutation: "set-provider-key"; account: string; id: string; sealed: string; atMs: number };
 export type RemoveProviderCredential = { mutation: "drop-provider-key"; account: string };
@@ -200,6 +218,8 @@ export type AdminMutation = { by?: Principal; atMs?: number } & (
   | RevokeKey
   | DecideGeneration
   | ExpireFiles
+  | EraseGeneration
+  | FinishFileRemoval
   | DeletePinnedInputs
   | SetProviderCredential
   | RemoveProviderCredential

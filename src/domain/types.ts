@@ -236,12 +236,17 @@ export type GenerationRecord = {
   completedAtMs: number | null;
   /** When its files were deleted (retention expired); null while they are stored. */
   filesExpiredAtMs: number | null;
+  /** When its texts were erased; null while they are stored. */
+  erasedAtMs: number | null;
   /** Null if the request was made without them. */
   labels: Labels | null;
 };
 
 /** A cached record. It is immutable, and a transition replaces it; its JSON is cached for as long as `age` stays the same. */
 export type CachedRecord = { readonly record: GenerationRecord; shown: { json: string; age: string } | null };
+
+/** For how many seconds after its end the texts of a generation are kept. */
+export type PromptRetention = number | "forever";
 
 /** Scope of an API key. `read` cannot submit. */
 export type KeyScope = "generate" | "read";

@@ -21,6 +21,8 @@ export type Attempts = {
   stepped(mutation: ApplyTransition, requestId: string): void;
   /** Drops an attempt that was changed in another way. */
   forget(seq: number, n: number): void;
+  /** Drops all attempts of a generation. */
+  forgetAll(seq: number): void;
 };
 
 /** Maximum cached attempts. Transitions of an attempt follow each other within milliseconds, except while its job runs. */
@@ -30,7 +32,7 @@ export const createAttemptCache = (reads: Pick<StoreReads, "attempt" | "orderedO
   const known = new ClockCache<string, Attempt>(MAX_ATTEMPTS);
   /** Expected deliveries of open generations that this process accepted. Most generations of a model share one value. */
   const orders = new Map<number, Ordered | null>();
-  const keyOf = (seq: number, n: number) => `${seq} ${n}`;
+  const keyOf = (seq: number, n: number | "") => `${seq} ${n}`;
   const apply = (seq: number, change: AttemptChange, atMs: number, requestId: string) => {
     const key = keyOf(seq, change.n);
     const before = change.begin ? begunAttempt(seq, change.n, requestId, change.begin) : known.get(key);
@@ -55,5 +57,8 @@ export const createAttemptCache = (reads: Pick<StoreReads, "attempt" | "orderedO
       if (settlement?.kind === "capture") known.delete(keyOf(seq, settlement.n));
     },
     forget: (seq, n) => known.delete(keyOf(seq, n)),
+    forgetAll: (seq) => {
+      for (const key of known.keys()) if (key.startsWith(keyOf(seq, ""))) known.delete(key);
+    },
   };
 };

@@ -79,7 +79,10 @@ export const createPostCommit = (deps: PostCommitDeps): PostCommit => {
       attempts.forget(mutation.seq, mutation.change.n);
       if (outcome.kind === "done") facts.marked(mutation);
     } else if (mutation.mutation === "expire-files") records.drop(mutation.seq);
-    else if (mutation.mutation === "switch-route") {
+    else if (mutation.mutation === "erase-generation") {
+      records.drop(mutation.seq);
+      attempts.forgetAll(mutation.seq);
+    } else if (mutation.mutation === "switch-route") {
       routes.switch(mutation.routeId, mutation.reason);
       if (mutation.reason === null) health.reset(mutation.routeId);
       deps.supervisor.routesChanged([mutation.routeId]);

@@ -12,7 +12,7 @@ export type RecordCache = {
   find(id: string, accountSeq: number): Promise<GenerationRecord | undefined>;
   /** Returns the cached generation with this row number. */
   newest(seq: number): GenerationRecord | undefined;
-  /** Stores the record of a committed transition. */
+  /** Stores the record of a committed transition, unless another node could change it. */
   keep(record: GenerationRecord): void;
   drop(seq: number): void;
 };
@@ -34,7 +34,11 @@ export const createRecordCache = (
   most = MAX_RECORDS,
 ): RecordCache => {
   const bySeq = new ClockCache<number, CachedRecord>(most);
-  const keep = (record: GenerationRecord) => bySeq.set(record.seq, { record, shown: null });
+  const keep = (record: GenerationRecord): void => {
+    // After the end, any node can erase the generation.
+    if (isAlone || record.completedAtMs === null) bySeq.set(record.seq, { record, shown: null });
+    else bySeq.delete(record.seq);
+  };
   const recent = (id: string, accountSeq: number) => {
     const seq = seqOfGenerationId(id);
     const known = seq === undefined || !isSure() ? undefined : bySeq.get(seq);

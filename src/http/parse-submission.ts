@@ -1,7 +1,7 @@
 // Parses a submission (§2.5): body and headers become a submit request or a 400.
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { refuse } from "../domain/api-errors.ts";
-import { fingerprintOf } from "../domain/idempotency.ts";
+import { ENVELOPE_DEFAULTS, fingerprintOf } from "../domain/idempotency.ts";
 import type { Caller, Credits, Json, JsonObject } from "../domain/types.ts";
 import type { SubmitRequest } from "../generations/submit.ts";
 import { parseJson } from "./body.ts";
@@ -12,10 +12,8 @@ import { GenerationRequest } from "./schema.ts";
 const checker = TypeCompiler.Compile(GenerationRequest);
 const FIELDS = Object.keys(GenerationRequest.properties);
 
-/** §2.5: the default of `max_cost_usd`, 100 USD. */
+/** §2.5: the default of `max_cost_usd` (`ENVELOPE_DEFAULTS`). */
 const MAX_COST_CREDITS: Credits = 10_000;
-/** Idempotency treats an absent field like its default; `max_wait_s` has no default. */
-const DEFAULTS: JsonObject = { max_cost_usd: MAX_COST_CREDITS / 100 };
 const KEY_AT_MOST = 200;
 
 /** Constraint of each field, for the error message. */
@@ -90,7 +88,11 @@ export const fingerprintedRequest = (
   idempotencyKey: string | null,
 ): Pick<SubmitRequest, "idempotencyKey" | "body" | "fingerprint"> => {
   const kept = keptBody(body, value);
-  return { idempotencyKey, body: kept, fingerprint: idempotencyKey === null ? null : fingerprintOf(kept, value, DEFAULTS) };
+  return {
+    idempotencyKey,
+    body: kept,
+    fingerprint: idempotencyKey === null ? null : fingerprintOf(kept, value, ENVELOPE_DEFAULTS),
+  };
 };
 
 /** Parses a submission from the bytes of its body. @throws ApiError `invalid_request`. */

@@ -8,6 +8,7 @@ import { extensionOf } from "../files/serve.ts";
 import type { InputLinks } from "../files/signed-input-links.ts";
 import type { Links } from "../files/signed-links.ts";
 import type { Cancel } from "../generations/cancel.ts";
+import type { Erase } from "../generations/erase.ts";
 import type { ListGenerations } from "../generations/list.ts";
 import type { Quote } from "../generations/quote.ts";
 import type { Submit } from "../generations/submit.ts";
@@ -21,6 +22,7 @@ import type { AuthenticatedHandler, KeyGuard } from "./auth.ts";
 import { type BalanceReads, balance } from "./endpoints/balance.ts";
 import { cancellation } from "./endpoints/cancel.ts";
 import { content, storedResultsOf } from "./endpoints/content.ts";
+import { deletion } from "./endpoints/deletion.ts";
 import { accountEvents, generationEvents } from "./endpoints/events.ts";
 import { filePreflight, linkedFile } from "./endpoints/file-links.ts";
 import { createFile, deleteFile, fileContent, listFiles, readFile } from "./endpoints/files.ts";
@@ -71,6 +73,7 @@ export type HttpDeps = {
   rollUpUsage: UsageDeps["rollUpUsage"];
   submit: Submit;
   cancel: Cancel;
+  erase: Erase;
   quote: Quote;
   list: ListGenerations;
   waitForEnd: WaitForEnd;
@@ -154,6 +157,7 @@ export const routesOf = (deps: HttpDeps, guard: KeyGuard, connections: Connectio
           "read",
           poll(reads, linkTo, () => links.age(), waiting),
         ),
+        DELETE: guard.keyed("generate", deletion(deps.erase)),
       },
     },
     { path: "/v1/generations/:id/cancel", answers: { POST: guard.keyed("generate", cancellation(deps.cancel, linkTo)) } },

@@ -107,6 +107,34 @@ export const CancelledGeneration = Type.Object(
   { additionalProperties: false },
 );
 
+/** The response to the deletion of a generation. */
+export const DeletedGeneration = Type.Object(
+  {
+    id: Type.String(),
+    object: Type.Literal("generation"),
+    deleted: Type.Literal(true),
+    erased_at: dateTime("When prompt, input, metadata and end user were erased."),
+    backups: Type.Array(
+      Type.Object(
+        {
+          name: Type.String(),
+          taken_at: dateTime("When the backup was taken."),
+          expires_on: orNull(
+            Type.String({
+              format: "date",
+              description:
+                "The day (UTC) on which the service deletes it, if each nightly backup succeeds. Null: the operator deletes it.",
+            }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+      { description: "Backups of this service that may still contain what was erased, oldest first." },
+    ),
+  },
+  { additionalProperties: false },
+);
+
 /** An uploaded file (docs/interface.md). */
 export const UploadedFileObject = Type.Object(
   {

@@ -8,6 +8,8 @@ export const EVENTS = {
   "service stopped": "info",
   "recovery finished": "info",
   "schema migrated": "info",
+  "generation erased": "info",
+  "expired texts erased": "info",
   "restored backup": "warn",
   "restored attempt confirmed": "info",
   "generations reclaimed": "info",

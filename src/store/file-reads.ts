@@ -13,6 +13,10 @@ export interface FileReads {
   spentPins(limit: number): Promise<{ seq: number; id: string }[]>;
   /** Generations whose files are past their retention and that no open generation takes as inputs. */
   expiredFiles(nowMs: number, limit: number): Promise<{ seq: number; id: string; files: number }[]>;
+  /** Erased generations whose files have to be deleted now, except those whose results an open generation takes as inputs. */
+  pendingFileRemovals(limit: number): Promise<{ seq: number; id: string }[]>;
+  /** Whether one generation is among them. */
+  isFileRemovalPending(seq: number): Promise<boolean>;
   /** Generations after a row number, in order, whose files expire after `untilMs`. */
   keptOutputs(afterSeq: number, untilMs: number, limit: number): Promise<StoredOutput[]>;
   /** The next `limit` generations with stored files, and the total bytes of these files. */

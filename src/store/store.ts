@@ -21,9 +21,11 @@ import type {
   KeyWindow,
   LedgerSide,
   PlannedRoute,
+  PromptRetention,
   TransferKind,
 } from "../domain/types.ts";
 import type { Node, NodeReads } from "./cluster-port.ts";
+import type { ErasureReads } from "./erasure-reads.ts";
 import type { FileReads } from "./file-reads.ts";
 import type { PurchaseReads } from "./purchase-reads.ts";
 import type { UploadReads } from "./upload-reads.ts";
@@ -46,6 +48,8 @@ export type AccountRow = {
   inProgress: number;
   burstPerS: number | null;
   inProgressLimit: number | null;
+  /** Null: the retention of the configuration. */
+  promptRetentionS: PromptRetention | null;
   createdAtMs: number;
 };
 export type KeyRow = KeyTerms & {
@@ -213,7 +217,7 @@ export type ListedGeneration = { record: GenerationRecord; accountId: string; ke
 export type GenerationsStep = { found: ListedGeneration[]; examined: number; next: number | null };
 
 /** All reads of the store. Every method can be called while another process writes. */
-export interface StoreReads extends FileReads, PurchaseReads, UploadReads, UserReads, WebhookReads {
+export interface StoreReads extends ErasureReads, FileReads, PurchaseReads, UploadReads, UserReads, WebhookReads {
   /** Reads about the nodes of a shared store; null with a single writing process. */
   nodes: NodeReads | null;
   callerByKeyHash(hash: string): Promise<Caller | undefined>;

@@ -84,6 +84,22 @@ export const keepsBooks = (open: () => Promise<Books>): void => {
     expect(await joinOf(books, dir)).toEqual([]);
   });
 
+  test("an erasure after the archive breaks neither the archive nor the continuity with it, and a new archive verifies", async () => {
+    books = await open();
+    const dir = freshDir();
+    await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
+    const seqs = await seqsIn(dir, 1, "generation");
+    for (const seq of seqs) {
+      const { accountSeq = 0 } = (await books.store.generationBySeq(seq)) ?? {};
+      const erase = { mutation: "erase-generation", seq, accountSeq, withFiles: true, atMs: LATER_BEFORE_MS } as const;
+      expect(await books.store.commit([erase])).toEqual([{ kind: "done", count: 1 }]);
+    }
+    expect([await faultsOf(dir), await joinOf(books, dir)]).toEqual([[], []]);
+    const later = freshDir();
+    await archive(books.place, later, BEFORE_MS, BEFORE_MS);
+    expect([await faultsOf(later), await joinOf(books, later)]).toEqual([[], []]);
+  });
+
   test("an interrupted archive does not count, and the next run creates the same archive", async () => {
     books = await open();
     const [whole, broken] = [freshDir(), freshDir()];

@@ -135,10 +135,10 @@ test("contains spooled results that an unfinished attempt has yet to collect", (
   const attempt = db
     .query<{ seq: number; ref: string }, []>("SELECT generation_seq AS seq, ref FROM attempt WHERE state = 'accepted'")
     .get();
-  db.run("UPDATE attempt SET results = ? WHERE ref = ?", [
-    JSON.stringify([{ url: `spool:${attempt?.ref}.1` }]),
-    attempt?.ref ?? "",
-  ]);
+  db.run(
+    "INSERT INTO attempt_answer (generation_seq, attempt_no, results) SELECT generation_seq, attempt_no, ? FROM attempt WHERE ref = ?",
+    [JSON.stringify([{ url: `spool:${attempt?.ref}.1` }]), attempt?.ref ?? ""],
+  );
   db.close();
   const name = `spool/${attempt?.ref}.1`;
   expect(backUp(data, place).faults).toEqual([{ path: name, why: "it is missing from the data directory" }]);

@@ -141,7 +141,8 @@ export const writeCopies = async (db: Database, plan: CopyPlan): Promise<void> =
   const books = openBooks(db, movesOf(found, transfers));
   const tables: Table[] = [
     { name: "generation", rows: [found], given: books.added.slice(0, 1).map(holdGiven) },
-    ...[rowsOf("snapshot"), attempts, rowsOf("attempt_request"), rowsOf("generation_event")],
+    ...[rowsOf("generation_request"), rowsOf("snapshot"), attempts, rowsOf("attempt_request"), rowsOf("attempt_answer")],
+    rowsOf("generation_event"),
     { name: "transfer", rows: transfers, given: books.added.slice(1).map(postingGiven) },
   ];
 

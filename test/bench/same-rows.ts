@@ -33,6 +33,8 @@ const TABLES: readonly [table: string, where: string][] = [
   ["generation", "seq = ?1"],
   ["generation_event", "generation_seq = ?1 ORDER BY version"],
   ["attempt", "generation_seq = ?1 ORDER BY attempt_no"],
+  ["generation_request", "generation_seq = ?1"],
+  ["attempt_answer", "generation_seq = ?1 ORDER BY seq"],
   ["attempt_request", "generation_seq = ?1 ORDER BY attempt_no"],
   ["transfer", "generation_seq = ?1 ORDER BY seq"],
 ];

@@ -83,7 +83,9 @@ describe.each([
     const limited = await way.admin.setAccount({ id: made.id, burstPerS: 50, inProgressLimit: 7 });
     expect(limited).toMatchObject({ paused: true, burstPerS: 50, inProgressLimit: 7 });
     const back = await way.admin.setAccount({ id: made.id, paused: false, burstPerS: null });
-    expect(back).toMatchObject({ paused: false, burstPerS: null, inProgressLimit: 7 });
+    expect(back).toMatchObject({ paused: false, burstPerS: null, inProgressLimit: 7, promptRetentionS: null });
+    for (const promptRetentionS of [86_400, 0, "forever", null] as const)
+      expect((await way.admin.setAccount({ id: made.id, promptRetentionS })).promptRetentionS).toBe(promptRetentionS);
   });
 
   test("creates and credits an account once when the same reference is sent several times", async () => {
@@ -222,6 +224,8 @@ describe("the control socket", () => {
     ["addCredits", '{"reference":"r","accountId":"a","credits":1.5,"note":""}', /credits/],
     ["addCredits", '{"reference":"r","accountId":"a","credits":-5,"note":""}', /credits/],
     ["setAccount", '{"id":"a","seq":1}', /seq/],
+    ["setAccount", '{"id":"a","promptRetentionS":-1}', /promptRetentionS/],
+    ["setAccount", '{"id":"a","promptRetentionS":"never"}', /promptRetentionS/],
     ["dropEverything", "{}", /has no operation dropEverything/],
     ["constructor", "{}", /has no operation/],
     ["listAccounts", "not json", /JSON/],

@@ -114,6 +114,18 @@ describe("with --json a usage error is JSON", () => {
   });
 });
 
+test("accounts set shows the retention of texts that it stored", async () => {
+  const at = ["--data", freshDir()];
+  const made = await runHere(["accounts", "create", "--name", "a", "--json", ...at]);
+  const { id } = JSON.parse(made.out) as { id: string };
+  const set = async (text: string) =>
+    JSON.parse((await runHere(["accounts", "set", id, "--prompt-retention", text, "--json", ...at])).out);
+  expect((await set("2592000")).prompt_retention_s).toBe(2_592_000);
+  expect((await runHere(["accounts", "list", ...at])).out).toMatch(/TEXTS KEPT\n.* 2592000 s\n/);
+  expect((await set("forever")).prompt_retention_s).toBe("forever");
+  expect((await set("default")).prompt_retention_s).toBeNull();
+});
+
 test("credits take reports every debt, and a pause only when the transfer paused the account", async () => {
   const dir = freshDir();
   const at = ["--data", dir];

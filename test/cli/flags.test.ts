@@ -65,6 +65,8 @@ describe("an error of a command", () => {
     [["accounts", "create", "--name", "x", "--credit-usd", "-3"], 2, /--credit-usd/],
     [["accounts", "set", "a"], 2, /nothing to set/],
     [["accounts", "set", "a", "--burst", "0"], 2, /--burst: "0" is not a whole number from 1/],
+    [["accounts", "set", "a", "--prompt-retention", "-1"], 2, /--prompt-retention: "-1" is not a whole number from 0/],
+    [["accounts", "set", "a", "--prompt-retention", "never"], 2, /--prompt-retention: "never" is not a whole number from 0/],
     [["keys", "create", "--account", "a", "--scope", "admin"], 2, /Allowed choices are generate, read/],
     [["accounts", "list", "--data", dir], 78, /there is no database in it/],
     [["trace", "gen_x", "--data", dir], 78, /there is no database in it/],

@@ -48,6 +48,18 @@ test("iterates over all generations, one request for each page, and stops when t
   expect(bed.sent.length - before).toBe(4);
 });
 
+test("deletes a generation that has ended, and returns the error of one that is unknown", async () => {
+  const { key } = await harness.newTenant();
+  const bed = bedIn(harness, { key });
+  const { id } = await bed.client.submit(PICTURES);
+  await harness.until(id, undefined, key);
+  const deleted = await bed.client.delete(id);
+  expect(deleted).toEqual({ id, object: "generation", deleted: true, erased_at: expect.any(String), backups: [] });
+  expect(await bed.client.delete(id)).toEqual(deleted);
+  expect(await bed.client.poll(id)).toMatchObject({ id, status: "succeeded" });
+  expect(await faultOf(bed.client.delete("gen_unknown"), GenrouterError)).toMatchObject({ code: "not_found", status: 404 });
+});
+
 test("returns balance, usage and ledger of the account", async () => {
   const { available, charged } = await harness.balance(tenant);
   expect(await bed.client.balance()).toMatchObject({ available_usd: available / 100, limits: [] });

@@ -1,6 +1,13 @@
 // Generations in the console: quotes, holds, charges and access; a member sees no route or provider.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { GenerationDetail, GenerationDto, GenerationsPage, ModelsDto, QuoteDto } from "../../src/console/generations-dto.ts";
+import type {
+  ErasedGeneration,
+  GenerationDetail,
+  GenerationDto,
+  GenerationsPage,
+  ModelsDto,
+  QuoteDto,
+} from "../../src/console/generations-dto.ts";
 import { type Harness, openHarness } from "../harness.ts";
 import { type MakingStage, openMakingStage } from "./generations-fixture.ts";
 
@@ -253,6 +260,25 @@ describe("one generation", () => {
     expect(again.body.cancelRequestedAtMs).toBe(cancelRequestedAtMs);
     const events = await harness.store.eventsOf(seq);
     expect(events.at(-1)?.event).toMatchObject({ type: "cancelRequested", by: "per_member" });
+  });
+
+  test("can be deleted by a member of its account and by an operator, not by others, and the audit log has it", async () => {
+    const { id } = await make(MODEL, INPUT);
+    const early = await stage.ask("DELETE", `/generations/${id}`, { as: "member" });
+    expect([early.status, (early.body as { error?: { code: string } }).error?.code]).toEqual([409, "not_ended"]);
+    await harness.until(id);
+    stage.signIn("other", "member", await harness.newTenant());
+    expect((await stage.ask("DELETE", `/generations/${id}`, { as: "other" })).status).toBe(404);
+    stage.signIn("eve", "viewer", null);
+    expect((await stage.ask("DELETE", `/generations/${id}`, { as: "eve" })).status).toBe(403);
+    expect(await detail(id)).toMatchObject({ erasedAtMs: null, prompt: INPUT.prompt });
+    const deleted = await stage.ask<ErasedGeneration>("DELETE", `/generations/${id}`, { as: "member" });
+    expect([deleted.status, deleted.body.backups]).toEqual([200, []]);
+    expect(deleted.body.generation).toMatchObject({ prompt: null, input: {}, files: [], areFilesGone: true });
+    stage.signIn("ada", "operator", null);
+    expect((await stage.ask("DELETE", `/generations/${id}`, { as: "ada" })).status).toBe(200);
+    const entries = await harness.store.audit(null, 10, { action: "erase-generation" });
+    expect(entries.map(({ target }) => target)).toEqual([id, id]);
   });
 
   test("shows the metadata and the end user of its request", async () => {

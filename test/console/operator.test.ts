@@ -108,7 +108,10 @@ test("the key of a paused account gets 403, and limits of an account override th
   expect(limited.reported.limits).toMatchObject({ inProgress: { own: 3, service: 1000 }, burstPerS: { own: null } });
   const again = await users.ask("operator", "PATCH", path, { inProgressLimit: null });
   expect(again.reported.limits).toMatchObject({ inProgress: { own: null } });
-  for (const body of [{}, { inProgressLimit: 0 }, { burstPerS: 1.5 }, { name: "x" }])
+  expect(again.reported.promptRetention).toEqual({ own: null, service: "forever" });
+  const kept = await users.ask("operator", "PATCH", path, { promptRetentionS: 60 });
+  expect(kept.reported.promptRetention).toEqual({ own: 60, service: "forever" });
+  for (const body of [{}, { inProgressLimit: 0 }, { burstPerS: 1.5 }, { name: "x" }, { promptRetentionS: -1 }])
     expect((await users.ask("operator", "PATCH", path, body)).status).toBe(400);
 });
 

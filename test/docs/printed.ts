@@ -77,7 +77,7 @@ const settings = (): string => {
       for (const [key, value] of Object.entries(keys))
         rows.push([
           `\`GENROUTER_${section.toUpperCase()}__${key.toUpperCase()}\``,
-          `\`${JSON.stringify(value.default)}\``,
+          value.default === undefined ? "none" : `\`${JSON.stringify(value.default)}\``,
           String(value.description ?? ""),
         ]);
   }

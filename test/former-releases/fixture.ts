@@ -91,6 +91,33 @@ export const expectedOf = ({ accounts, generations }: Said): Pick<Said, "account
   generations: generations.toSorted(),
 });
 
+/** Texts that schema 15 moved out of a table: their source, and the column before which they were. */
+const MOVED = {
+  generation: {
+    from: "generation_request",
+    on: "m.generation_seq = t.seq",
+    texts: ["body"],
+    before: "input_defaults",
+    order: "t.seq",
+  },
+  attempt: {
+    ...{ from: "attempt_text", on: "m.generation_seq = t.generation_seq AND m.attempt_no = t.attempt_no" },
+    ...{ texts: ["results", "failure"], before: "watch_until_ms", order: "t.generation_seq, t.attempt_no" },
+  },
+} as const;
+/** The columns of a table in their former order, and where they are. */
+const columnsOf = (db: Database, table: string): string => {
+  const moved = Object.entries(MOVED).find(([name]) => name === table)?.[1];
+  const isMoved = moved && db.query("SELECT 1 FROM sqlite_schema WHERE name = ?1").get(moved.from) !== null;
+  if (!isMoved) return `* FROM ${table}`;
+  const columns = db.query<{ name: string }, [string]>("SELECT name FROM pragma_table_info(?1)").all(table);
+  const names = columns.flatMap(({ name }) => [
+    ...(name === moved.before ? moved.texts.map((text) => `m.${text}`) : []),
+    `t.${name}`,
+  ]);
+  return `${names.join(", ")} FROM ${table} t JOIN ${moved.from} m ON ${moved.on} ORDER BY ${moved.order}`;
+};
+
 type Values = unknown[][];
 /** The rows of every table by its name, each as values in the order of its columns. */
 export const valuesIn = (path: string): Map<string, Values> => {
@@ -98,7 +125,7 @@ export const valuesIn = (path: string): Map<string, Values> => {
   const tables = db
     .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
     .all();
-  const found = new Map(tables.map(({ name }) => [name, db.query(`SELECT * FROM ${name}`).values() as Values]));
+  const found = new Map(tables.map(({ name }) => [name, db.query(`SELECT ${columnsOf(db, name)}`).values() as Values]));
   db.close();
   return found;
 };

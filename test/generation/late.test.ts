@@ -72,6 +72,23 @@ test("marks a result that arrives after the generation has failed as late and ch
   await expectEnd(scene, id, { ends: "timed_out", attempts: ["late"], received: ["fal"] });
 });
 
+test("counts a result that arrives after the deletion of its generation as a loss, and stores no address of it", async () => {
+  const scene = await openScene();
+  scene.simulator.script({ fault: "late-ms", ms: LATE_MS, endpoint: "life/fal" });
+  scene.simulator.script({ fault: "cancel-ignored" });
+  const { id } = await scene.begin({ max_wait_s: 300 });
+  await scene.untilAttempts(id, "accepted");
+  scene.clock.skip(600_000);
+  await expectEnd(scene, id, { ends: "timed_out", attempts: ["capped"], received: ["fal"] });
+  const deleted = await scene.request("DELETE", `/v1/generations/${id}`);
+  expect([deleted.status, deleted.body.deleted]).toEqual([200, true]);
+  expect((await scene.attempts(id))[0]).toMatchObject({ state: "capped", request: "", watchUntilMs: expect.any(Number) });
+  scene.clock.skip(REST_MS);
+  await scene.untilAttempts(id, "late");
+  expect((await scene.attempts(id))[0]).toMatchObject({ results: null, request: "" });
+  expect(await scene.store.orphans(0)).toMatchObject([{ generationId: id, fate: "late" }]);
+});
+
 test("cancels the job of a capped attempt when another route has delivered", async () => {
   const scene = await openScene();
   const id = await capFirst(scene);

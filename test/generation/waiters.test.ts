@@ -13,7 +13,7 @@ const NEVER = new AbortController().signal;
 const recordOf = (seq: number, accountSeq = 1): GenerationRecord => ({
   ...{ seq, id: `gen_${seq}`, accountSeq, requestId: "req", model: "m", status: "running", message: null },
   ...{ quotedCredits: 1, reservedCredits: 1, costCredits: null, attempts: 1, error: null, output: null },
-  ...{ createdAtMs: 0, completedAtMs: null, filesExpiredAtMs: null, labels: null },
+  ...{ createdAtMs: 0, completedAtMs: null, filesExpiredAtMs: null, erasedAtMs: null, labels: null },
 });
 
 let watch: CommitListener;

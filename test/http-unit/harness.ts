@@ -43,7 +43,7 @@ export const START_MS = Date.UTC(2026, 9, 19, 12);
 const ACCOUNT: AccountRow = {
   ...{ seq: 1, id: "acc_1", name: "Ada", paused: false, createdAtMs: START_MS },
   ...{ availableCredits: 50, heldCredits: 45, chargedCredits: 0, owedCredits: 0 },
-  ...{ inProgress: 1, burstPerS: null, inProgressLimit: null },
+  ...{ inProgress: 1, burstPerS: null, inProgressLimit: null, promptRetentionS: null },
 };
 const TRANSFER: TransferRow = {
   ...{ seq: 1, accountId: "acc_1", chainSeq: 1, kind: "topup", credits: 95, from: "funding", to: "available" },
@@ -130,6 +130,7 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
       createdAtMs: nowMs,
       completedAtMs: null,
       filesExpiredAtMs: null,
+      erasedAtMs: null,
       labels: null,
       ...more,
     };
@@ -158,6 +159,7 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
 
   const http = createHttpServer({
     cancel: () => Promise.reject(new Error("nothing is cancelled here")),
+    erase: () => Promise.reject(new Error("nothing is erased here")),
     sharedRateLimit: null,
     settings,
     clock,

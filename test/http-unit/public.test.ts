@@ -81,7 +81,7 @@ describe("health", () => {
 describe("paths and methods", () => {
   const ALLOWED: [path: string, allow: string][] = [
     ["/v1/generations", "POST, GET, HEAD"],
-    ["/v1/generations/gen_x", "GET, HEAD"],
+    ["/v1/generations/gen_x", "GET, HEAD, DELETE"],
     ["/v1/generations/gen_x/content", "GET, HEAD"],
     ["/v1/generations/gen_x/content/2", "GET, HEAD"],
     ["/v1/models", "GET, HEAD, OPTIONS"],

@@ -28,6 +28,7 @@ const record = (more: Partial<GenerationRecord> = {}): GenerationRecord => ({
   createdAtMs: Date.UTC(2026, 9, 19, 12),
   completedAtMs: null,
   filesExpiredAtMs: null,
+  erasedAtMs: null,
   labels: null,
   ...more,
 });

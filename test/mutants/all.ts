@@ -3,6 +3,7 @@
 import { ASKING_MUTANTS } from "./asking.ts";
 import { CANCEL_MUTANTS } from "./cancels.ts";
 import { DELIVERY_MUTANTS } from "./deliveries.ts";
+import { ERASURE_MUTANTS } from "./erasures.ts";
 import { LIFE_MUTANTS } from "./life.ts";
 import { LIMIT_MUTANTS } from "./limits.ts";
 import { MONEY_MUTANTS } from "./money.ts";
@@ -21,4 +22,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...PIN_MUTANTS,
   ...OPERATED_MUTANTS,
   ...CANCEL_MUTANTS,
+  ...ERASURE_MUTANTS,
 ];

@@ -9,11 +9,11 @@ import { signed } from "./echo.ts";
 
 /** The columns that store text of a client or provider, because the service needs it to continue. */
 const BELONGS: Record<string, readonly string[]> = {
-  prompt: ["generation.body", "attempt_request.request"],
-  negative: ["generation.body", "attempt_request.request"],
-  media: ["generation.body", "attempt_request.request"],
+  prompt: ["generation_request.body", "attempt_request.request"],
+  negative: ["generation_request.body", "attempt_request.request"],
+  media: ["generation_request.body", "attempt_request.request"],
   // Each event is stored as it arrived.
-  result: ["attempt.results", "generation_event.event"],
+  result: ["attempt_answer.results", "generation_event.event"],
 };
 
 const { dir, answers, links, ids } = scene;
@@ -118,10 +118,10 @@ describe("on disk", () => {
     // Proves that the search finds secrets.
     expect([...kept]).toEqual(
       expect.arrayContaining([
-        "prompt generation.body",
-        "media generation.body",
+        "prompt generation_request.body",
+        "media generation_request.body",
         "prompt attempt_request.request",
-        "result attempt.results",
+        "result attempt_answer.results",
       ]),
     );
   });

@@ -30,6 +30,7 @@ const recordOf = ({ seq, id }: { seq: number; id: string }): GenerationRecord =>
   createdAtMs: 0,
   completedAtMs: 1,
   filesExpiredAtMs: null,
+  erasedAtMs: null,
   labels: null,
 });
 

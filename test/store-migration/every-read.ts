@@ -44,6 +44,12 @@ const ASKED: Asked = {
   providerKeys: (reads) => reads.providerKeys(),
   pinsOf: (reads, { seqs }) => each(seqs, (seq) => reads.pinsOf(seq)),
   spentPins: (reads) => reads.spentPins(MANY),
+  pendingFileRemovals: (reads) => reads.pendingFileRemovals(MANY),
+  isFileRemovalPending: (reads, { seqs }) => each(seqs, (seq) => reads.isFileRemovalPending(seq)),
+  dueErasures: async (reads) =>
+    (await reads.dueErasures({ nowMs: NOW_MS * 2, service: 0, fromAccount: 0, limit: MANY })).due
+      .map(({ seq }) => seq)
+      .sort((one, other) => one - other),
   uploadedFile: async (reads, known) => each(await idsOfFiles(reads, known), (id) => reads.uploadedFile(id)),
   uploadedFiles: (reads, { accounts }) => each(accounts, ({ seq }) => reads.uploadedFiles(seq, null, MANY)),
   uploadedFileSeq: async (reads, { accounts, ...known }) => {
@@ -88,7 +94,15 @@ const ASKED: Asked = {
   openGenerations: (reads) => reads.openGenerations(0, MANY),
   ledgerTotals: (reads) => reads.ledgerTotals({ upToSeq: 0, putCredits: 0, capturedCredits: 0 }, MANY),
   keptFiles: (reads) => reads.keptFiles({ expireAtMs: 0, seq: 0 }, MANY),
-  generationsStep: (reads) => reads.generationsStep({ ...ALL, limit: MANY, maxExamined: MANY }),
+  generationsStep: (reads, { accounts }) =>
+    Promise.all([
+      reads.generationsStep({ ...ALL, limit: MANY, maxExamined: MANY }),
+      ...accounts.flatMap(({ seq: accountSeq }) =>
+        ["7", "8"].map((order) =>
+          reads.generationsStep({ ...ALL, accountSeq, metadata: [["order", order]], limit: MANY, maxExamined: MANY }),
+        ),
+      ),
+    ]),
   endedAmong: (reads, { seqs }) => reads.endedAmong(seqs),
   versionsAmong: (reads, { seqs }) => reads.versionsAmong(seqs),
   findGeneration: (reads, { ids }) => each(ids, (id) => reads.findGeneration(id)),

@@ -6,6 +6,7 @@ import { hashApiKey, newId } from "../../src/domain/ids.ts";
 import { MIGRATED_TABLES } from "../../src/store/migrate-to-postgres/tables.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
+import { erasure } from "../store/contract/erasure.ts";
 import { endpointMutation, failedTry } from "../store/contract/webhooks.ts";
 import { makeWorld } from "../store/every-row-fixture.ts";
 import {
@@ -103,6 +104,8 @@ export const makeFullWorld = async (dir: string): Promise<Account> => {
   await store.commit([releasedMutation(takes.seq, 1)]);
   const deleted = await upload(store, account.seq, "deleted");
   await store.commit([deletion(account.seq, deleted.id)]);
+  const erased = await succeed(store, account, { labels: { metadata: { order: "8" }, endUser: null } });
+  await store.commit([erasure(account, erased.seq)]);
   const expired = await succeed(store, account);
   await store.commit([{ mutation: "roll-up-usage", limit: 1000 }]);
   await store.commit([{ mutation: "expire-files", seq: expired.seq, atMs: NOW_MS + 1000 * HOUR_MS }]);

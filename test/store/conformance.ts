@@ -5,6 +5,7 @@ import { adminPromises } from "./contract/admin.ts";
 import { admissionPromises } from "./contract/admission.ts";
 import { attemptPromises } from "./contract/attempts.ts";
 import { debtPromises } from "./contract/debts.ts";
+import { erasurePromises } from "./contract/erasure.ts";
 import { keyPromises } from "./contract/keys.ts";
 import { listPromises } from "./contract/lists.ts";
 import { purchasePromises } from "./contract/purchases.ts";
@@ -53,6 +54,7 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
     stepPromises(stage);
     attemptPromises(stage);
     adminPromises(stage);
+    erasurePromises(stage);
     keyPromises(stage);
     usagePromises(stage);
     listPromises(stage);

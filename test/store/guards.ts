@@ -46,6 +46,7 @@ const TRANSFER =
   "seq, account_seq, transfer_no, previous_seq, after_generation_seq, kind, credits, from_side, to_side, generation_seq, attempt_no, available_after, held_after, at_ms, epoch, hash";
 const RUNNING = "(SELECT seq FROM generation WHERE status = 'running')";
 const ENDED = "(SELECT seq FROM generation WHERE status = 'succeeded')";
+const ERASE = `UPDATE generation SET erased_at_ms = 1, input_defaults = '{}' WHERE seq = ${ENDED}`;
 const STORED = "stored_at_ms IS NOT NULL AND retired_at_ms IS NULL";
 /** A transfer appended to the account's chain, with the balance that must follow. */
 const post = (kind: string, credits: number, sides: string, generation: string, available: string, held: string) =>
@@ -62,17 +63,41 @@ const STEP = "UPDATE balance SET last_transfer_no = last_transfer_no + 1, last_t
 export const guards = (words: Words): [fault: string, sql: string][] => [
   ["a transfer is immutable", "UPDATE transfer SET credits = credits + 1"],
   ["a transfer cannot be deleted", "DELETE FROM transfer WHERE kind = 'topup'"],
-  ["a generation event is immutable", "UPDATE generation_event SET at_ms = 0"],
+  ["a generation event is immutable until its texts are erased", "UPDATE generation_event SET at_ms = 0"],
+  ["a generation event is immutable until its texts are erased", 'UPDATE generation_event SET event = \'{"type":"tick"}\''],
   ["a generation event cannot be deleted", "DELETE FROM generation_event"],
-  ["the terms of a generation are immutable", `UPDATE generation SET body = '{}' WHERE seq = ${RUNNING}`],
-  ["the terms of a generation are immutable", `UPDATE generation SET hold_hash = ${HASH} WHERE seq = ${RUNNING}`],
   [
-    "the labels of a generation are immutable",
-    `UPDATE generation SET labels = '{"metadata":{"a":"b"},"endUser":null}' WHERE seq = ${RUNNING}`,
+    "the request of a generation is immutable until it is erased",
+    `UPDATE generation_request SET body = '{}' WHERE generation_seq = ${ENDED}`,
   ],
+  [
+    "the request of a generation is immutable until it is erased",
+    `${ERASE}; UPDATE generation_request SET body = '{"input":{}}' WHERE generation_seq = ${ENDED}`,
+  ],
+  [
+    "the request of a generation is immutable until it is erased",
+    `${ERASE}; UPDATE generation_request SET labels = '{"metadata":{"a":"b"},"endUser":null}' WHERE generation_seq = ${ENDED}`,
+  ],
+  [
+    "the terms of a generation are immutable until they are erased",
+    `UPDATE generation SET input_defaults = '{}' WHERE seq = ${RUNNING}`,
+  ],
+  [
+    "the terms of a generation are immutable until they are erased",
+    `UPDATE generation SET erased_at_ms = 1, input_defaults = '{"a":1}' WHERE seq = ${ENDED}`,
+  ],
+  [words.check, `UPDATE generation SET erased_at_ms = 1 WHERE seq = ${RUNNING}`],
+  ["an ended generation is immutable", `${ERASE}; UPDATE generation SET erased_at_ms = 2 WHERE seq = ${ENDED}`],
+  ["an ended generation is immutable", `${ERASE}; UPDATE generation SET erased_at_ms = NULL WHERE seq = ${ENDED}`],
+  [words.check, "UPDATE account SET prompt_retention_s = -2"],
+  ["the terms of a generation are immutable", `UPDATE generation SET hold_hash = ${HASH} WHERE seq = ${RUNNING}`],
   [words.check, `INSERT INTO generation_metadata VALUES (1, '', 'x', ${RUNNING})`],
   ["the measured length of an input is immutable", "UPDATE pinned_input SET measured_ms = 30000"],
-  ["the copy of an input is immutable", `UPDATE pinned_input SET sha256 = ${OTHER_HASH}`],
+  ["the copy of an input is immutable until it is erased", `UPDATE pinned_input SET sha256 = ${OTHER_HASH}`],
+  [
+    "the copy of an input is immutable until it is erased",
+    "UPDATE pinned_input SET sha256 = NULL, bytes = NULL, mime = NULL, ms = NULL, pinned_at_ms = NULL",
+  ],
   ["a pinned input cannot be deleted", "DELETE FROM pinned_input"],
   [
     words.check,
@@ -90,7 +115,7 @@ export const guards = (words: Words): [fault: string, sql: string][] => [
   ],
   ["the row of an uploaded file cannot be deleted", "DELETE FROM uploaded_file"],
   ["a stored blob cannot be deleted", "DELETE FROM upload_blob"],
-  ["the file of an input cannot be deleted", "DELETE FROM input_file"],
+  ["the file of an input cannot be deleted until it is erased", "DELETE FROM input_file"],
   ["the file of an input is immutable", "UPDATE input_file SET bytes = bytes + 1"],
   ["the content of a stored blob is immutable", "UPDATE upload_blob SET bytes = bytes + 1"],
   ["the content of an uploaded file is immutable", "UPDATE uploaded_file SET blob_seq = blob_seq + 1"],
@@ -119,7 +144,7 @@ export const guards = (words: Words): [fault: string, sql: string][] => [
     `INSERT INTO upload_blob (id, account_seq, sha256, bytes, mime, kind, created_at_ms, stored_at_ms)
      SELECT 'blob_x', account_seq, sha256, bytes, mime, kind, 0, 0 FROM upload_blob WHERE ${STORED}`,
   ],
-  ["the request of an attempt is immutable", "UPDATE attempt_request SET request = ''"],
+  ["the request of an attempt is immutable until it is erased", "UPDATE attempt_request SET request = ''"],
   ["the request of an attempt cannot be deleted", "DELETE FROM attempt_request"],
   ["a balance adjustment is immutable", "UPDATE balance_adjustment SET requested_credits = 1, transferred_credits = 1"],
   ["a balance adjustment cannot be deleted", "DELETE FROM balance_adjustment"],

@@ -27,11 +27,19 @@ afterEach(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
+const ANSWER =
+  "INSERT INTO attempt_answer (generation_seq, attempt_no, results) SELECT generation_seq, attempt_no, '[]' FROM attempt";
 const WORDS = {
   check: "CHECK constraint failed",
   unique: (columns: string) => `UNIQUE constraint failed: ${columns}`,
   drop: (trigger: string) => `DROP TRIGGER ${trigger}`,
 };
-test.each(guards(WORDS))("%s (%#)", (fault, sql) => {
+/** Guards of tables that PostgreSQL does not have. */
+const OWN: [fault: string, sql: string][] = [
+  ["the request of a generation cannot be deleted", "DELETE FROM generation_request"],
+  ["the answer of a provider cannot be deleted", `${ANSWER}; DELETE FROM attempt_answer`],
+  ["the answer of a provider is immutable until it is erased", `${ANSWER}; UPDATE attempt_answer SET failure = NULL`],
+];
+test.each([...guards(WORDS), ...OWN])("%s (%#)", (fault, sql) => {
   expect(() => db.run(sql)).toThrow(fault);
 });

@@ -4,6 +4,11 @@ import { NOW_MS } from "./fixture.ts";
 import { type Plant, plant } from "./violation.ts";
 import { CONFIRMING, ENDED, EVENTFUL, FAILED, QUEUED, RUNNING } from "./violations.ts";
 
+/** The erasure of an ended generation. */
+const ERASE = `UPDATE generation SET erased_at_ms = 1, input_defaults = '{}' WHERE seq = ${ENDED};
+  UPDATE generation_request SET body = '{}', labels = NULL WHERE generation_seq = ${ENDED};
+  UPDATE attempt_request SET request = '' WHERE generation_seq = ${ENDED}`;
+
 /** Invariants 7 to 12. */
 export const PLANTS_OF_LIFE: readonly Plant[] = [
   ...plant(7, "the reference does not match its attempt, or is not unique", [
@@ -161,6 +166,17 @@ export const PLANTS_OF_LIFE: readonly Plant[] = [
   ]),
   ...plant(11, "the row refers to a missing generation", [
     ["events of a missing generation", "INSERT INTO generation_event VALUES (1, 1, 0, 1, 'queued', '{}')", 10, 12],
+  ]),
+  ...plant(11, "the generation is erased and still has a text", [
+    [
+      "an erased generation with its request",
+      `UPDATE generation SET erased_at_ms = 1, input_defaults = '{}' WHERE seq = ${FAILED}`,
+    ],
+    ["an erased generation with the request of an attempt", `${ERASE}; UPDATE attempt_request SET request = 'x'`],
+    [
+      "an erased generation with metadata",
+      `${ERASE}; INSERT INTO generation_metadata SELECT account_seq, 'a', 'b', seq FROM generation WHERE seq = ${ENDED}`,
+    ],
   ]),
   ...plant(11, "more of an API key is stored than its hash and prefix", [
     ["an API key that is stored in full", "UPDATE api_key SET prefix = 'gr_test_' || hash WHERE seq = 1"],

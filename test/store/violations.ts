@@ -119,7 +119,11 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     ],
   ]),
   ...plant(2, "the held credits differ from the holds minus their settlements", [
-    ["a missing generation with a hold", `DELETE FROM generation WHERE seq = ${QUEUED}`, 1],
+    [
+      "a missing generation with a hold",
+      `DELETE FROM generation_request WHERE generation_seq = ${QUEUED}; DELETE FROM generation WHERE seq = ${QUEUED}`,
+      1,
+    ],
   ]),
   ...plant(2, "the counted spending of a key differs from its generations", [
     ["a spend counter that is too low", "UPDATE spend_by_day SET credits = credits - 1"],
@@ -216,7 +220,7 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     ["two generations with one idempotency key", "UPDATE generation SET idempotency_key = 'k1' WHERE idempotency_key = 'k2'", 12],
   ]),
   ...plant(6, "the idempotency key or the body is malformed", [
-    ["a body that is not JSON", `UPDATE generation SET body = substr(body, 2) WHERE seq = ${QUEUED}`],
+    ["a body that is not JSON", `UPDATE generation_request SET body = substr(body, 2) WHERE generation_seq = ${QUEUED}`],
     ["an empty idempotency key", `UPDATE generation SET idempotency_key = '' WHERE seq = ${QUEUED}`],
   ]),
 ];

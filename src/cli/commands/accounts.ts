@@ -1,5 +1,6 @@
 // `genrouter accounts`: creates, lists, pauses and limits accounts.
 import type { Command } from "commander";
+import type { AdminService } from "../../admin/admin-service.ts";
 import { newReference } from "../../admin/request-reference.ts";
 import type { AccountRow } from "../../store/store.ts";
 import { withAdminService } from "../admin-connection.ts";
@@ -32,12 +33,18 @@ export const accountJson = (row: AccountRow) => ({
   in_progress: row.inProgress,
   burst_per_s: row.burstPerS,
   in_progress_limit: row.inProgressLimit,
+  prompt_retention_s: row.promptRetentionS,
   created_at: new Date(row.createdAtMs).toISOString(),
 });
 
+const retentionText = (retention: AccountRow["promptRetentionS"]): string => {
+  if (retention === null) return "default";
+  return retention === "forever" ? retention : `${retention} s`;
+};
+
 const accountLines = (rows: readonly AccountRow[]): string[] =>
   table(
-    ["ID", "NAME", "STATE", "AVAILABLE", "HELD", "CHARGED", "RUNNING", "BURST/S", "IN PROGRESS"],
+    ["ID", "NAME", "STATE", "AVAILABLE", "HELD", "CHARGED", "RUNNING", "BURST/S", "IN PROGRESS", "TEXTS KEPT"],
     rows.map((row) => [
       row.id,
       row.name,
@@ -48,6 +55,7 @@ const accountLines = (rows: readonly AccountRow[]): string[] =>
       String(row.inProgress),
       row.burstPerS === null ? "default" : String(row.burstPerS),
       row.inProgressLimit === null ? "default" : String(row.inProgressLimit),
+      retentionText(row.promptRetentionS),
     ]),
     [3, 4, 5, 6],
   );
@@ -55,6 +63,14 @@ const accountLines = (rows: readonly AccountRow[]): string[] =>
 /** Parses a limit: a whole number, or `default` for the service's limit. */
 const parseLimit = (text: string, flag: string): number | null =>
   text === "default" ? null : parseWhole(text, flag, 1, 1_000_000);
+
+/** A hundred years, in seconds. */
+const MAX_RETENTION_S = 3_153_600_000;
+/** Parses a retention: whole seconds, `forever`, or `default` for that of the configuration. */
+const parseRetention = (text: string, flag: string): AccountRow["promptRetentionS"] => {
+  if (text === "default") return null;
+  return text === "forever" ? text : parseWhole(text, flag, 0, MAX_RETENTION_S);
+};
 
 const MAX_NAME_CHARS = 200;
 
@@ -106,11 +122,7 @@ export const addAccounts = (program: Command, session: Session): void => {
     });
   withExamples(withJson(withDir(list)), "accounts list", "accounts list --json | jq '.[].available_usd'");
 
-  const change = async (
-    flags: Flags,
-    id: string,
-    what: { paused?: boolean; burstPerS?: number | null; inProgressLimit?: number | null },
-  ) => {
+  const change = async (flags: Flags, id: string, what: Omit<Parameters<AdminService["setAccount"]>[0], "id">) => {
     const row = await withAdminService(settingsOf(session, flags), (admin) => admin.setAccount({ id, ...what }));
     if (flags.json) terminal.print(JSON.stringify(accountJson(row)));
     else for (const line of accountLines([row])) terminal.print(line);
@@ -133,17 +145,30 @@ export const addAccounts = (program: Command, session: Session): void => {
     .description("set the limits of an account; `default` restores the limit of the configuration")
     .option("--burst <n>", "maximum requests per second over all endpoints that take a key")
     .option("--in-progress <n>", "maximum generations that are queued or running")
-    .action(async (id: string, flags: Flags & { burst?: string; inProgress?: string }) => {
-      if (flags.burst === undefined && flags.inProgress === undefined)
-        throw new CommandError(EXITS.usage, "nothing to set; give --burst, --in-progress or both", { code: "bad_flag" });
+    .option(
+      "--prompt-retention <s>",
+      "seconds after the end of a generation at which its prompt, input, metadata and end user are erased; or forever",
+    )
+    .action(async (id: string, flags: Flags & { burst?: string; inProgress?: string; promptRetention?: string }) => {
+      const { burst, inProgress, promptRetention } = flags;
+      if (burst === undefined && inProgress === undefined && promptRetention === undefined)
+        throw new CommandError(
+          EXITS.usage,
+          "nothing to set; give --burst, --in-progress, --prompt-retention or several of them",
+          {
+            code: "bad_flag",
+          },
+        );
       await change(flags, id, {
-        ...(flags.burst === undefined ? {} : { burstPerS: parseLimit(flags.burst, "--burst") }),
-        ...(flags.inProgress === undefined ? {} : { inProgressLimit: parseLimit(flags.inProgress, "--in-progress") }),
+        ...(burst === undefined ? {} : { burstPerS: parseLimit(burst, "--burst") }),
+        ...(inProgress === undefined ? {} : { inProgressLimit: parseLimit(inProgress, "--in-progress") }),
+        ...(promptRetention === undefined ? {} : { promptRetentionS: parseRetention(promptRetention, "--prompt-retention") }),
       });
     });
   withExamples(
     withJson(withDir(set)),
     "accounts set acc_01k… --burst 50 --in-progress 100",
     "accounts set acc_01k… --burst default",
+    "accounts set acc_01k… --prompt-retention 2592000   # 30 days",
   );
 };

@@ -22,7 +22,7 @@ const MAX_TEXT = 100;
 const MAX_UNDECIDED = 1000;
 
 type NewAccount = { reference: string; name: string; creditCredits: Credits };
-type AccountChange = { paused?: boolean; burstPerS?: number | null; inProgressLimit?: number | null };
+type AccountChange = Omit<Parameters<OperatorDeps["admin"]["setAccount"]>[0], "id" | "by">;
 type DecisionRequest = { credits: Credits; reason: string };
 type CreditsRequest = { reference: string; credits: Credits; note: string };
 
@@ -66,6 +66,7 @@ export const createAccounts = ({ admin, reads, limits }: OperatorDeps) => {
         burstPerS: { own: row.burstPerS, service: limits.burstPerS },
         inProgress: { own: row.inProgressLimit, service: limits.inProgress },
       },
+      promptRetention: { own: row.promptRetentionS, service: limits.promptRetention },
       keys: { active: keys.filter(({ revokedAtMs }) => revokedAtMs === null).length, all: keys.length },
       users: users.filter((one) => one.accountId === id && one.disabledAtMs === null).map(({ email }) => email),
       transfers: transfers.map(transferOf),

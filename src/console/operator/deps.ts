@@ -2,6 +2,7 @@
 
 import type { AdminService } from "../../admin/admin-service.ts";
 import type { Clock } from "../../domain/clock.ts";
+import type { PromptRetention } from "../../domain/types.ts";
 import type { LongReads, StoreReads } from "../../store/store.ts";
 import { actorOf, type ConsoleRequest } from "../request-context.ts";
 
@@ -48,7 +49,7 @@ export type OperatorServiceDeps = {
   long: LongReads;
   clock: Clock;
   /** Default limits of the service, for accounts without their own. */
-  limits: { burstPerS: number; inProgress: number };
+  limits: { burstPerS: number; inProgress: number; promptRetention: PromptRetention };
   running: {
     running(routeId: string): { taken: number; of: number };
     /** Measured duration of a route; undefined while there are too few deliveries. */

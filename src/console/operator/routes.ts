@@ -11,6 +11,8 @@ import { createRouteService } from "./route-service.ts";
 import { createServiceStatus } from "./service-status.ts";
 
 const MAX_CREDITS = 1_000_000_000;
+/** A hundred years. */
+const MAX_RETENTION_S = 3_153_600_000;
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
 /** Created by the page for one request, so that a repeated request is granted once. */
 const reference = Type.String({ minLength: 8, maxLength: 80, pattern: "^[A-Za-z0-9-]+$" });
@@ -20,7 +22,12 @@ const limit = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_00
 
 const NEW_ACCOUNT = object({ reference, name: text(200), creditCredits: Type.Integer({ minimum: 0, maximum: MAX_CREDITS }) });
 const ACCOUNT_CHANGE = Type.Object(
-  { paused: Type.Optional(Type.Boolean()), burstPerS: limit, inProgressLimit: limit },
+  {
+    ...{ paused: Type.Optional(Type.Boolean()), burstPerS: limit, inProgressLimit: limit },
+    promptRetentionS: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 0, maximum: MAX_RETENTION_S }), Type.Literal("forever"), Type.Null()]),
+    ),
+  },
   { additionalProperties: false, minProperties: 1 },
 );
 const amount = { minimum: 1, maximum: MAX_CREDITS };

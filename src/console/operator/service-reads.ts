@@ -61,7 +61,11 @@ export const createServiceReads = async (deps: ServiceReadsDeps): Promise<Operat
   return {
     long: longReadsOf(reads, settings),
     clock,
-    limits: { burstPerS: settings.limits.burst_per_s, inProgress: settings.limits.in_progress },
+    limits: {
+      burstPerS: settings.limits.burst_per_s,
+      inProgress: settings.limits.in_progress,
+      promptRetention: settings.limits.prompt_retention_s ?? "forever",
+    },
     running: {
       running: (routeId) => ({ taken: supervisor.runningOnRoute(routeId), of: routes.maxRunningOf(routeId) }),
       expectedMs: routes.expectedMs,

@@ -4,6 +4,7 @@ import {
   BalanceObject,
   CancelledGeneration,
   DeletedFile,
+  DeletedGeneration,
   ErrorBody,
   FileList,
   Generation,
@@ -142,6 +143,7 @@ const schemas = (): JsonObject => {
     ExtendedInput: plain(ExtendedInput),
     Generation: plain(Generation),
     CancelledGeneration: plain(CancelledGeneration),
+    DeletedGeneration: plain(DeletedGeneration),
     File: plain(UploadedFileObject),
     FileList: {
       ...plain(FileList),

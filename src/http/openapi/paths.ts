@@ -65,6 +65,11 @@ const CANCELLED: JsonObject = {
   error: { code: "cancelled", message: "The generation was cancelled on request. Nothing was charged." },
 };
 
+const DELETED: JsonObject = {
+  ...{ id: SUCCEEDED.id ?? "", object: "generation", deleted: true, erased_at: "2026-10-19T14:00:00.000Z" },
+  backups: [{ name: "genrouter-20261019T033000Z", taken_at: "2026-10-19T03:30:00.000Z", expires_on: "2026-11-02" }],
+};
+
 /** Every path of the service. */
 export const openApiPaths = (): JsonObject => ({
   "/v1/generations": {
@@ -130,6 +135,22 @@ export const openApiPaths = (): JsonObject => ({
           failed: { value: FAILED },
         }),
         ...noes(...KEYED, "not_found"),
+      },
+    },
+    delete: {
+      operationId: "deleteGeneration",
+      summary: "Delete a generation",
+      description:
+        "Erases prompt, input, metadata and end user of an ended generation, and deletes its files. Polls and replays of its Idempotency-Key still return it, and its files answer 404. What it cost stays in the ledger. A repetition has the same answer.",
+      tags: ["generations"],
+      ...keyed,
+      ...EXTENSION,
+      parameters: withRequestId("Id"),
+      responses: {
+        "200": jsonAnswer("The generation is deleted.", schemaRef("DeletedGeneration"), ["Cache-Control"], {
+          deleted: { value: DELETED },
+        }),
+        ...noes(...KEYED, "generation_not_enabled", "not_found", "not_ended"),
       },
     },
   },

@@ -18,19 +18,23 @@ const ACCOUNTS = "SELECT seq, id FROM account ORDER BY seq";
 
 /** A generation is archived with its settlement; a capture and its release are never separated. */
 const settled = (columns: string, from: string, order: string): string =>
-  `SELECT ${columns}, g.account_seq AS of_account, x.transfer_no AS settled_at FROM ${from}
+  `SELECT ${columns}, g.account_seq AS of_account, x.transfer_no AS settled_at, g.erased_at_ms AS erased FROM ${from}
    JOIN transfer x ON x.generation_seq = g.seq AND x.kind = CASE g.status WHEN 'succeeded' THEN 'capture' ELSE 'release' END
    WHERE g.completed_at_ms < ?1 ORDER BY ${order}`;
 const GENERATION = `g.seq, g.account_seq, g.id, g.model, g.status, g.quoted_credits, g.reserved_credits, g.cost_credits, g.attempts, g.error, g.output,
   g.created_at_ms, g.start_deadline_ms, g.completed_at_ms, g.files_expire_at_ms, g.files_expired_at_ms, g.idempotency_key, g.hold_transfer_no, g.hold_previous_seq,
-  g.hold_available_after, g.hold_held_after, g.hold_epoch, g.hold_hash, k.id AS key_id, g.max_cost_credits, g.request_id, p.routes AS plan, g.body, g.input_defaults, g.expected_delivery, g.labels`;
+  g.hold_available_after, g.hold_held_after, g.hold_epoch, g.hold_hash, k.id AS key_id, g.max_cost_credits, g.request_id, p.routes AS plan, r.body, g.input_defaults, g.expected_delivery, r.labels`;
 const ATTEMPT = `a.generation_seq, a.attempt_no, a.ref, a.route_id, a.provider, a.endpoint, o.options, a.kind, a.price_credits, a.state, a.sent_at_ms, a.ends_at_ms, a.job_id,
-  a.job_urls, a.results, a.failure, a.ended_at_ms`;
+  a.job_urls, t.results, t.failure, a.ended_at_ms`;
 
 type List = { kind: Kind; sql: string; onlyShared?: true };
 const GENERATIONS: List = {
   kind: "generation",
-  sql: settled(GENERATION, "generation g JOIN plan p ON p.seq = g.plan_seq JOIN api_key k ON k.seq = g.key_seq", "g.seq"),
+  sql: settled(
+    GENERATION,
+    "generation g JOIN generation_request r ON r.generation_seq = g.seq JOIN plan p ON p.seq = g.plan_seq JOIN api_key k ON k.seq = g.key_seq",
+    "g.seq",
+  ),
 };
 /** Rows that are archived with generations, in the order of reading. */
 const LISTS: readonly List[] = [
@@ -38,7 +42,8 @@ const LISTS: readonly List[] = [
     kind: "attempt",
     sql: settled(
       ATTEMPT,
-      "attempt a JOIN generation g ON g.seq = a.generation_seq JOIN route_options o ON o.seq = a.options_seq",
+      `attempt a JOIN generation g ON g.seq = a.generation_seq JOIN route_options o ON o.seq = a.options_seq
+       JOIN attempt_text t ON t.generation_seq = a.generation_seq AND t.attempt_no = a.attempt_no`,
       "a.generation_seq, a.attempt_no",
     ),
   },
@@ -84,17 +89,17 @@ export const listsOf = ({ hasOwnershipChanges }: Pick<ArchiveSource, "hasOwnersh
   ...LISTS.filter(({ onlyShared }) => hasOwnershipChanges || !onlyShared),
 ];
 
-/** The rows of a list whose generations were settled in the given parts of the chains. */
+/** The rows of a list whose generations were settled in the given parts of the chains, and whether their texts are erased. */
 export const settledIn = async function* (
   { rows }: Pick<ArchiveSource, "rows">,
   { sql }: List,
   beforeMs: number,
   pieces: ReadonlyMap<number, Pick<AccountChainRange, "from" | "to">>,
-): AsyncGenerator<Row> {
-  for await (const { of_account, settled_at, ...row } of rows<Row>(sql, beforeMs)) {
+): AsyncGenerator<{ row: Row; isErased: boolean }> {
+  for await (const { of_account, settled_at, erased, ...row } of rows<Row>(sql, beforeMs)) {
     const piece = pieces.get(Number(of_account));
     const at = Number(settled_at);
-    if (piece && at > piece.from.chainSeq && at <= piece.to.chainSeq) yield row;
+    if (piece && at > piece.from.chainSeq && at <= piece.to.chainSeq) yield { row, isErased: erased !== null };
   }
 };
 
@@ -128,7 +133,7 @@ export const collectRows = async (
   for (const { isOver: _, ...piece } of pieces.values())
     if (piece.to !== piece.from) await put("account", piece as unknown as Row);
   for (const list of listsOf({ hasOwnershipChanges }))
-    for await (const row of settledIn({ rows }, list, beforeMs, pieces)) {
+    for await (const { row } of settledIn({ rows }, list, beforeMs, pieces)) {
       const isWritten = put(list.kind, row);
       if (isWritten) await isWritten;
     }

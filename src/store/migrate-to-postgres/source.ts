@@ -13,7 +13,7 @@ import { DATABASE_FILE, openReader, openWriter } from "../sqlite/open.ts";
 import { openSqliteReads } from "../sqlite/reads.ts";
 import { missLog, unmarkLog } from "../sqlite/wal-sentinel.ts";
 import type { CheckResult } from "../store.ts";
-import { type FileRow, MIGRATED_TABLES, type Shape, type Sums, sumsOf } from "./tables.ts";
+import { type FileRow, fileRows, MIGRATED_TABLES, type MigratedTable, type Shape, type Sums, sumsOf } from "./tables.ts";
 
 export type StoredFile = { seq: number; id: string; n: number; sha256: string; bytes: number; mime: string };
 
@@ -44,9 +44,10 @@ export type Source = {
   close(): void;
 };
 
-const shapeIn = (db: Database, table: string): Shape => {
+const shapeIn = (db: Database, { name: table, joined }: MigratedTable): Shape => {
   type Column = { name: string; type: string; pk: number };
-  const columns = db.query<Column, []>(`PRAGMA table_info(${table})`).all();
+  const own = db.query<Column, []>(`PRAGMA table_info(${table})`).all();
+  const columns = [...own, ...(joined?.texts ?? []).map((name) => ({ name, type: "TEXT", pk: 0 }))];
   return {
     columns: columns.map(({ name }) => name),
     texts: columns.filter(({ type }) => type === "TEXT").map(({ name }) => name),
@@ -57,9 +58,9 @@ const shapeIn = (db: Database, table: string): Shape => {
   };
 };
 
-const rowsIn = (db: Database, table: string, { columns, key }: Shape, after: readonly Value[] | null): Iterable<FileRow> => {
+const rowsIn = (db: Database, from: string, { columns, key }: Shape, after: readonly Value[] | null): Iterable<FileRow> => {
   const behind = after === null ? "" : `WHERE (${key.join(", ")}) > (${key.map((_, at) => `?${at + 1}`).join(", ")})`;
-  const sql = `SELECT ${columns.join(", ")} FROM ${table} ${behind} ORDER BY ${key.join(", ")}`;
+  const sql = `SELECT ${columns.join(", ")} FROM ${from} ${behind} ORDER BY ${key.join(", ")}`;
   return db.query<FileRow, Value[]>(sql).iterate(...(after ?? []));
 };
 
@@ -71,7 +72,7 @@ const KEPT_COUNT = `SELECT coalesce(sum(json_array_length(output, '$.files')), 0
   WHERE files_expire_at_ms > ?1 AND files_expired_at_ms IS NULL`;
 const UPLOADS = "FROM upload_blob WHERE stored_at_ms IS NOT NULL AND retired_at_ms IS NULL AND object IS NULL";
 const KEPT_UPLOADS = `SELECT seq, id, 1 AS n, sha256, bytes, mime ${UPLOADS} AND seq > ?1 ORDER BY seq LIMIT ?2`;
-const SPOOLED = `SELECT count(*) AS n FROM attempt a JOIN generation g ON g.seq = a.generation_seq, json_each(a.results) r
+const SPOOLED = `SELECT count(*) AS n FROM attempt_text a JOIN generation g ON g.seq = a.generation_seq, json_each(a.results) r
   WHERE g.completed_at_ms IS NULL AND a.results IS NOT NULL AND r.value ->> 'url' LIKE 'spool:%'`;
 
 /**
@@ -98,7 +99,8 @@ export const openSource = (dir: string, networkDisk: boolean): Source => {
     const one = <Row>(sql: string): Row => open.query<Row, []>(sql).get() as Row;
     const all = open.query<{ name: string; value: string }, []>("SELECT name, value FROM meta ORDER BY name").all();
     const meta = new Map(all.filter(({ name }) => !MIGRATED_MARKER.includes(name)).map(({ name, value }) => [name, value]));
-    const shapes = new Map(MIGRATED_TABLES.map(({ name }) => [name, shapeIn(open, name)]));
+    const shapes = new Map(MIGRATED_TABLES.map((table) => [table.name, shapeIn(open, table)]));
+    const fromOf = new Map(MIGRATED_TABLES.map((table) => [table.name, fileRows(table)]));
     const shapeOf = (table: string): Shape => {
       const shape = shapes.get(table);
       if (!shape) throw new Error(`${table} is not moved`);
@@ -120,8 +122,8 @@ export const openSource = (dir: string, networkDisk: boolean): Source => {
       movedTo: migratedTo(open),
       newestEpoch: one<{ epoch: number | null }>("SELECT max(epoch) AS epoch FROM writer_epoch").epoch ?? 0,
       usageUpTo: Number(meta.get("usage_up_to") ?? 0),
-      rowsOf: (table, after) => rowsIn(open, table, shapeOf(table), after),
-      sums: () => new Map(MIGRATED_TABLES.map(({ name }) => [name, one<Sums>(sumsOf(name, shapeOf(name)))])),
+      rowsOf: (table, after) => rowsIn(open, fromOf.get(table) ?? table, shapeOf(table), after),
+      sums: () => new Map(MIGRATED_TABLES.map(({ name }) => [name, one<Sums>(sumsOf(fromOf.get(name) ?? name, shapeOf(name)))])),
       verify: async (report) => {
         const reads = await openSqliteReads(dir);
         try {

@@ -4,6 +4,11 @@ import type { Value } from "../sql/sql-program.ts";
 export type FileRow = Record<string, Value>;
 export type MigratedTable = {
   name: string;
+  /**
+   * A table or a view of the file with one row `j` for each row `t` of this table; these texts of it are in this table in
+   * PostgreSQL. `table`: the table that has them.
+   */
+  joined?: { name: string; table: string; on: string; texts: readonly string[] };
   /** Its name in PostgreSQL, if it differs. */
   target?: string;
   /** Columns that only PostgreSQL has. `movedAtMs`: by the clock of the target database. */
@@ -11,6 +16,14 @@ export type MigratedTable = {
 };
 
 const sha256 = (text: Value | undefined): string => Bun.SHA256.hash(String(text), "hex");
+
+const REQUESTS: MigratedTable["joined"] = {
+  ...{ name: "generation_request", table: "generation_request", on: "j.generation_seq = t.seq", texts: ["body", "labels"] },
+};
+const ANSWERS: MigratedTable["joined"] = {
+  ...{ name: "attempt_text", table: "attempt_answer", texts: ["results", "failure"] },
+  on: "j.generation_seq = t.generation_seq AND j.attempt_no = t.attempt_no",
+};
 
 /** `meta` is migrated by name. The tables of nodes (`lease`, `ownership_change`, `usage_progress`) are filled at the end. */
 export const MIGRATED_TABLES: readonly MigratedTable[] = [
@@ -21,15 +34,16 @@ export const MIGRATED_TABLES: readonly MigratedTable[] = [
   { name: "api_key" },
   { name: "plan", added: ({ routes }) => ({ hash: sha256(routes) }) },
   { name: "route_options", added: ({ options }) => ({ hash: sha256(options) }) },
-  { name: "generation" },
+  { name: "generation", joined: REQUESTS },
   { name: "generation_metadata" },
   { name: "pinned_input" },
   { name: "upload_blob" },
   { name: "uploaded_file" },
   { name: "upload_usage" },
   { name: "input_file" },
+  { name: "file_removal" },
   { name: "snapshot" },
-  { name: "attempt" },
+  { name: "attempt", joined: ANSWERS },
   { name: "attempt_request" },
   { name: "generation_event" },
   { name: "transfer" },
@@ -79,6 +93,12 @@ export type Sums = {
 
 /** Keeps the sums of billions of rows below 2^53. */
 const MODULUS = 10_007;
+
+/** The rows of a table of the file, with the columns that belong to it in PostgreSQL. */
+export const fileRows = ({ name, joined }: MigratedTable): string =>
+  joined
+    ? `(SELECT t.*, ${joined.texts.map((column) => `j.${column}`).join(", ")} FROM ${name} t JOIN ${joined.name} j ON ${joined.on})`
+    : name;
 
 /** The statement that computes the checksums of a table in both databases. */
 export const sumsOf = (table: string, { columns, texts }: Shape): string => {

@@ -35,6 +35,8 @@ export const FREQUENT: ReadonlySet<SerializedMutation["mutation"]> = new Set([
   "beat",
   "mark-attempt",
   "expire-files",
+  "erase-generation",
+  "finish-file-removal",
   "drop-pins",
   "begin-upload",
   "finish-upload",

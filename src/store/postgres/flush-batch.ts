@@ -6,6 +6,7 @@ import type { AttemptWrites } from "../decide/attempt-writes.ts";
 import type { NewDelivery } from "../decide/deliveries.ts";
 import type { Spend } from "../sql/key-policy.ts";
 import type { Chained, Head, Link } from "../sql/ledger.ts";
+import { metadataTerm } from "../sql/metadata-term.ts";
 import type { PackedAdmit, PackedStep } from "../sql/serialized-mutations.ts";
 import type { Connection } from "./connections.ts";
 import {
@@ -136,7 +137,10 @@ const journaled = ({ journal }: Writes): Row[] =>
 
 const labelled = ({ generations }: Writes): Row[] =>
   generations.flatMap(({ mutation: { seq, accountSeq: account, labels } }) =>
-    Object.entries(labels?.metadata ?? {}).map(([name, value]) => ({ account, name, value, seq })),
+    Object.entries(labels?.metadata ?? {}).map(([label, text]) => {
+      const [name, value] = metadataTerm(label, text);
+      return { account, name, value, seq };
+    }),
   );
 const takenFiles = ({ files }: Writes): Row[] =>
   files.map(({ seq, file: { n, field, kind, fileSeq, sourceSeq, storageId, fileNo, object, sha256, bytes, mime } }) => ({

@@ -7,12 +7,13 @@ import type { Subscriber } from "../decide/deliveries.ts";
 import type { TransitionRows } from "../decide/transition.ts";
 import { BOUNDS, type Bound, type BoundRow, toBound } from "../sql/key-policy.ts";
 import type { Head } from "../sql/ledger.ts";
-import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
+import { type RecordRow, recordColumns, toRecord } from "../sql/queries/record.ts";
 import type { PackedAdmit, PackedStep } from "../sql/serialized-mutations.ts";
 import { type Connection, type Sent, together } from "./connections.ts";
 import { type HeadRow, LOCK_BALANCES, SELECT_HEADS, toHead } from "./lock-balances.ts";
 import { ownerOf } from "./ownership.ts";
 import { integers, rowsOf } from "./parameters.ts";
+import { POSTGRES } from "./sql-program.ts";
 
 export type BatchedMutation = PackedAdmit | PackedStep;
 
@@ -57,9 +58,9 @@ type CurrentRow = RecordRow & {
   webhook_url: string | null;
 };
 
-const SELECT_USED = `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint, g.idempotency_key FROM ${rowsOf("?1", { account: "bigint", key: "text" }, "x")}
+const SELECT_USED = `SELECT ${recordColumns(POSTGRES)}, g.body, g.fingerprint, g.idempotency_key FROM ${rowsOf("?1", { account: "bigint", key: "text" }, "x")}
   JOIN generation g ON g.account_seq = x.account AND g.idempotency_key = x.key`;
-const SELECT_GENERATIONS = `SELECT ${RECORD_COLUMNS}, s.version, ${ownerOf("g")} AS epoch, m.seq AS spend_limit_seq, m.from_day, w.url AS webhook_url,
+const SELECT_GENERATIONS = `SELECT ${recordColumns(POSTGRES)}, s.version, ${ownerOf("g")} AS epoch, m.seq AS spend_limit_seq, m.from_day, w.url AS webhook_url,
     (SELECT CAST(json_agg(json_build_object('seq', e.seq, 'events', e.events) ORDER BY e.seq) AS text) FROM webhook_endpoint e
       WHERE e.account_seq = g.account_seq AND e.deleted_at_ms IS NULL AND e.is_enabled = 1) AS subscribers
   FROM generation g LEFT JOIN generation_webhook w ON w.generation_seq = g.seq

@@ -12,6 +12,7 @@ import labels from "./schema/0002.sql" with { type: "text" };
 import files from "./schema/0003.sql" with { type: "text" };
 import webhooks from "./schema/0004.sql" with { type: "text" };
 import generationLists from "./schema/0005.sql" with { type: "text" };
+import erasure from "./schema/0006.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /**
@@ -26,6 +27,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 12, sql: files, needs: 10 },
   { version: 13, sql: webhooks, needs: 10 },
   { version: 14, sql: generationLists, needs: 10 },
+  { version: 15, sql: erasure, needs: 10 },
 ];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;

@@ -1,7 +1,7 @@
 // Reads generations of other nodes: open ones by index, and events after a version.
 
 import type { Others, RemoteGenerationState, WrittenLine } from "../cluster-port.ts";
-import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
+import { type RecordRow, recordColumns, toRecord } from "../sql/queries/record.ts";
 import { recoveryReads } from "../sql/queries/recovery.ts";
 import type { Query } from "../sql/sql-program.ts";
 import { ownerOf } from "./ownership.ts";
@@ -32,7 +32,7 @@ const STEPS_WITH_REQUESTS = stepsWith(
   ` LEFT JOIN attempt_request r ON r.generation_seq = j.generation_seq AND CAST(j.event AS json) ->> 'type' = 'slotTaken'
     AND r.attempt_no = CAST(CAST(j.event AS json) ->> 'n' AS bigint)`,
 );
-const STANDING = `SELECT ${RECORD_COLUMNS}, ${ownerOf("g")} AS epoch, coalesce(s.version, 0) AS version, s.snapshot,
+const STANDING = `SELECT ${recordColumns(POSTGRES)}, ${ownerOf("g")} AS epoch, coalesce(s.version, 0) AS version, s.snapshot,
     g.start_deadline_ms AS "waitEndsAtMs", p.routes
   FROM generation g JOIN plan p ON p.seq = g.plan_seq LEFT JOIN snapshot s ON s.generation_seq = g.seq WHERE g.seq = ANY(${integers("?1")})
   ORDER BY g.seq`;

@@ -13,6 +13,10 @@ export const POSTGRES: Dialect = {
   numbered: (json, alias) =>
     `LATERAL (SELECT value, place - 1 AS key FROM json_array_elements(CAST(${json} AS json)) WITH ORDINALITY AS each (value, place)) ${alias}`,
   isJson: (column) => `(${column} IS JSON)`,
+  body: "g.body",
+  labels: "g.labels",
+  answers: "attempt",
+  hasCallbackInbox: true,
 };
 
 /** Runs a program inside the open transaction of a connection. */

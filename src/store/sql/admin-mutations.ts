@@ -1,9 +1,11 @@
 // Admin mutations: accounts, keys, credits, and marks beside the life of a generation.
 import type { AdminMutation, AdminResult, CreateAccount, RollUpUsage, UpdateAccount } from "../../domain/mutations.ts";
 import type { AttemptChange } from "../../domain/transition.ts";
+import { erasedChange } from "../decide/erasure.ts";
 import { auditAdmin } from "./audit.ts";
 import type { Crediting } from "./balance-adjustments.ts";
 import type { Dialect } from "./dialect.ts";
+import { prepareErasure } from "./erasure.ts";
 import { prepareKeys } from "./keys.ts";
 import { settlingRestored } from "./mark-restored.ts";
 import { MutationRejected } from "./mutation-rejected.ts";
@@ -30,7 +32,8 @@ const DONE: AdminResult = { kind: "done" };
 
 const UPDATE_ACCOUNT = `UPDATE account SET paused = coalesce(?2, paused),
     burst_per_s = CASE WHEN ?3 = 1 THEN ?4 ELSE burst_per_s END,
-    in_progress_limit = CASE WHEN ?5 = 1 THEN ?6 ELSE in_progress_limit END
+    in_progress_limit = CASE WHEN ?5 = 1 THEN ?6 ELSE in_progress_limit END,
+    prompt_retention_s = CASE WHEN ?7 = 1 THEN ?8 ELSE prompt_retention_s END
   WHERE seq = ?1`;
 const SET_PROVIDER_KEY = `INSERT INTO provider_credential VALUES (?1, ?2, ?3, ?4)
   ON CONFLICT (account) DO UPDATE SET id = excluded.id, sealed = excluded.sealed, set_at_ms = excluded.set_at_ms`;
@@ -39,6 +42,8 @@ const SWITCH_OFF =
 const SAVE_HEALTH = `INSERT INTO route_health VALUES (?1, ?2, ?3)
   ON CONFLICT (route_id) DO UPDATE SET snapshot = excluded.snapshot, at_ms = excluded.at_ms`;
 const COMPLETED = "SELECT completed_at_ms AS at FROM generation WHERE seq = ?1";
+/** The stored value of the retention `forever`. */
+const FOREVER = -1;
 const BEAT = "UPDATE meta SET value = ?1 WHERE name = 'last_seen_ms' AND CAST(value AS bigint) < ?2";
 const DROP_PINS = "UPDATE pinned_input SET removed_at_ms = ?2 WHERE generation_seq = ?1 AND removed_at_ms IS NULL";
 const NOTE_RECOVERY = "INSERT INTO meta VALUES ('recovery', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
@@ -55,7 +60,10 @@ const makeAccount = function* ({ id, name, atMs }: Omit<CreateAccount, "mutation
   return seq;
 };
 
-const setAccount = ({ accountSeq, paused, burstPerS, inProgressLimit }: UpdateAccount): SqlProgram<number> =>
+const retentionS = (retention: UpdateAccount["promptRetentionS"]): number | null =>
+  retention === "forever" ? FOREVER : (retention ?? null);
+
+const setAccount = ({ accountSeq, paused, burstPerS, inProgressLimit, promptRetentionS }: UpdateAccount): SqlProgram<number> =>
   change(
     UPDATE_ACCOUNT,
     accountSeq,
@@ -64,6 +72,8 @@ const setAccount = ({ accountSeq, paused, burstPerS, inProgressLimit }: UpdateAc
     burstPerS ?? null,
     inProgressLimit === undefined ? 0 : 1,
     inProgressLimit ?? null,
+    promptRetentionS === undefined ? 0 : 1,
+    retentionS(promptRetentionS),
   );
 
 export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
@@ -71,15 +81,18 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
   const keys = prepareKeys(deps.dialect, deps.notAddedUp, deps.keysChanged);
   const users = prepareUsers(makeAccount);
   const webhooks = prepareWebhooks(deps.dialect, deps.webhooks);
+  const erasure = prepareErasure(deps.dialect);
+  const marked = `SELECT completed_at_ms AS at, erased_at_ms AS "erasedAt" FROM generation WHERE seq = ?1 ${deps.dialect.forUpdate}`;
 
   const execute = function* (mutation: AdminMutation): SqlProgram<AdminResult> {
     switch (mutation.mutation) {
       case "mark-attempt": {
-        const generation = yield* first<{ at: number | null }>(COMPLETED, mutation.seq);
+        const generation = yield* first<{ at: number | null; erasedAt: number | null }>(marked, mutation.seq);
         const { begin, request } = mutation.change;
         if (begin || request !== undefined || typeof generation?.at !== "number")
           throw new MutationRejected("only attempts of a generation that has ended are marked; others change with a step");
-        yield* deps.changeAttempt(mutation.seq, mutation.change, mutation.atMs);
+        const kept = generation.erasedAt === null ? mutation.change : erasedChange(mutation.change);
+        yield* deps.changeAttempt(mutation.seq, kept, mutation.atMs);
         return DONE;
       }
       case "decide-generation": {
@@ -121,6 +134,10 @@ export const prepareAdminMutations = (deps: AdminMutationsDeps) => {
         // Already marked: the deletion of copies is repeated after a crash, the mark is not.
         yield* change(DROP_PINS, mutation.seq, mutation.atMs);
         return DONE;
+      case "erase-generation":
+        return yield* erasure.erase(mutation);
+      case "finish-file-removal":
+        return yield* erasure.finishRemoval(mutation);
       case "set-provider-key":
         yield* change(SET_PROVIDER_KEY, mutation.account, mutation.id, mutation.sealed, mutation.atMs);
         return DONE;

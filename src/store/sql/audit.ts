@@ -28,7 +28,7 @@ const AUDITED: { [K in AdminMutation["mutation"]]: AuditRule<Extract<AdminMutati
   "create-account": { target: ({ id }) => id, members: ["name"] },
   "set-account": {
     target: ({ accountSeq }) => accountOf(accountSeq),
-    members: ["paused", "burstPerS", "inProgressLimit"],
+    members: ["paused", "burstPerS", "inProgressLimit", "promptRetentionS"],
   },
   "create-key": { target: ({ id }) => id, members: ["scope", "name", "start"] },
   "set-key": { target: ({ keyId }) => keyId, members: ["name", "limits", "expiresAtMs", "models"] },
@@ -42,6 +42,8 @@ const AUDITED: { [K in AdminMutation["mutation"]]: AuditRule<Extract<AdminMutati
   "revoke-key": { target: ({ keyId }) => keyId, members: [] },
   "decide-generation": { target: ({ seq }) => generationOf(seq), members: ["decision", "attempt", "reason"] },
   "expire-files": { target: ({ seq }) => generationOf(seq), members: [] },
+  "erase-generation": { target: ({ seq }) => generationOf(seq), members: ["withFiles"] },
+  "finish-file-removal": nothing,
   "drop-pins": nothing,
   "set-provider-key": { target: ({ account }) => account, members: [] },
   "drop-provider-key": { target: ({ account }) => account, members: [] },

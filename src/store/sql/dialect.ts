@@ -15,4 +15,12 @@ export type Dialect = {
   numbered(json: string, alias: string): string;
   /** Whether a text is JSON. */
   isJson(column: string): string;
+  /** The body of a request, of `generation g`. */
+  body: string;
+  /** The labels of a request, of `generation g`. */
+  labels: string;
+  /** The table with `results` and `failure` of attempts. */
+  answers: "attempt_answer" | "attempt";
+  /** Whether nodes leave events for each other in `callback_inbox`. */
+  hasCallbackInbox: boolean;
 };

@@ -3,6 +3,7 @@ import type { StoreReads } from "../store.ts";
 import type { Dialect } from "./dialect.ts";
 import { accountReads } from "./queries/accounts.ts";
 import { attemptReads } from "./queries/attempts.ts";
+import { erasureReads } from "./queries/erasures.ts";
 import { listedReads } from "./queries/generation-lists.ts";
 import { generationReads } from "./queries/generations.ts";
 import { keyReads } from "./queries/keys.ts";
@@ -36,6 +37,7 @@ export const readsThrough = (
   ...generationReads(query, dialect),
   ...attemptReads(query, owned),
   ...accountReads(query),
+  ...erasureReads(query),
   ...keyReads(query),
   ...usageReads(query, usageBehind),
   ...listedReads(query, dialect),

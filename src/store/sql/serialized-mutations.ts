@@ -56,5 +56,6 @@ export const admittedRecord = (mutation: AdmitGeneration | PackedAdmit): Generat
   createdAtMs: mutation.createdAtMs,
   completedAtMs: null,
   filesExpiredAtMs: null,
+  erasedAtMs: null,
   labels: mutation.labels ?? null,
 });

@@ -55,10 +55,13 @@ const ROTATE_DEFAULT = `INSERT INTO webhook_secret VALUES (?1, 2, ?2) ON CONFLIC
   SET version = webhook_secret.version + 1, previous_until_ms = excluded.previous_until_ms RETURNING version`;
 
 const member = (name: string, type: "bigint" | "text"): string => `CAST(t.value ->> '${name}' AS ${type})`;
+/** The response to a delivery of an erased generation is not stored. */
+const IS_ERASED = `EXISTS (SELECT 1 FROM webhook_delivery d JOIN generation g ON g.seq = d.generation_seq
+      WHERE d.seq = ${member("seq", "bigint")} AND g.erased_at_ms IS NOT NULL)`;
 const insertTries = ({ elements }: Dialect): string => `INSERT INTO webhook_try
     (delivery_seq, try_no, at_ms, status, answer, error, duration_ms)
   SELECT ${member("seq", "bigint")}, ${member("n", "bigint")}, ${member("at", "bigint")}, ${member("status", "bigint")},
-    ${member("answer", "text")}, ${member("error", "text")}, ${member("ms", "bigint")}
+    CASE WHEN ${IS_ERASED} THEN NULL ELSE ${member("answer", "text")} END, ${member("error", "text")}, ${member("ms", "bigint")}
   FROM ${elements("CAST(?1 AS text)", "t")}
   WHERE ${member("n", "bigint")} > 0 AND EXISTS (SELECT 1 FROM webhook_delivery d WHERE d.seq = ${member("seq", "bigint")})
   ON CONFLICT DO NOTHING`;
@@ -155,8 +158,9 @@ const prepareDeliveries = (dialect: Dialect, { epoch, newDeliverySeq, endpointsC
       ...(made ? { at: made.atMs, status: made.status, answer: made.answer, error: made.error, ms: made.durationMs } : {}),
     }));
     const json = JSON.stringify(rows);
-    yield* change(insertAll, json);
+    // First the deliveries, whose rows an erasure locks: a response that is stored afterwards sees the erasure.
     yield* change(updateAll, json, epoch);
+    yield* change(insertAll, json);
     if (endpoints.length === 0) return DONE;
     if (endpoints.some(({ disabledReason }) => disabledReason !== null)) endpointsChanged();
     const conditions = endpoints.map(

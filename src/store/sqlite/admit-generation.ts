@@ -4,27 +4,32 @@ import type { FingerprintedRequest } from "../../domain/idempotency.ts";
 import type { AdmitResult } from "../../domain/mutations.ts";
 import { decideAdmission, type KnownSubmission } from "../decide/admission.ts";
 import type { Chained } from "../sql/ledger.ts";
+import { metadataTerm } from "../sql/metadata-term.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
-import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
+import { type RecordRow, recordColumns, toRecord } from "../sql/queries/record.ts";
 import type { PackedAdmit } from "../sql/serialized-mutations.ts";
 import type { Interned } from "./interned-strings.ts";
 import type { Limits } from "./key-limits.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Outbox } from "./outbox.ts";
+import { SQLITE } from "./sql-program.ts";
 
 type AdmitDeps = { money: Ledger; plans: Interned; limits: Limits; outbox: Outbox };
 
 export const prepareAdmit = (db: Database, { money, plans, limits, outbox }: AdmitDeps) => {
   const selectKey = db.prepare<RecordRow & FingerprintedRequest, [number, string]>(
-    `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
+    `SELECT ${recordColumns(SQLITE)}, ${SQLITE.body} AS body, g.fingerprint FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
   );
   const insertGeneration = db.prepare(
     `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms, start_deadline_ms,
        idempotency_key, hold_transfer_no, hold_previous_seq, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
-       max_cost_credits, request_id, plan_seq, body, input_defaults, expected_delivery, fingerprint, labels)
-     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ${money.epoch}, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)
+       max_cost_credits, request_id, plan_seq, input_defaults, expected_delivery, fingerprint)
+     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ${money.epoch}, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
      ON CONFLICT (account_seq, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING`,
   );
+
+  // Row numbers rise with the admissions, so that the row is added at the end of its table (see 0006.sql).
+  const insertRequest = db.prepare("INSERT INTO generation_request (generation_seq, body, labels) VALUES (?1, ?2, ?3)");
 
   const insertPin = db.prepare(
     "INSERT INTO pinned_input (generation_seq, input_no, field, kind, measured_ms, frame_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -77,11 +82,9 @@ export const prepareAdmit = (db: Database, { money, plans, limits, outbox }: Adm
       mutation.maxCostCredits,
       mutation.requestId,
       plans.seqOf(mutation.planJson),
-      mutation.body,
       mutation.addedJson,
       mutation.orderedJson,
       mutation.fingerprint,
-      mutation.labels ? JSON.stringify(mutation.labels) : null,
     ).changes === 1;
 
   return (mutation: PackedAdmit): AdmitResult => {
@@ -100,9 +103,11 @@ export const prepareAdmit = (db: Database, { money, plans, limits, outbox }: Adm
       if (writes && !known) throw new MutationRejected("a key that was used before has no generation");
       return known ? decideAdmission(mutation, { ...state, known }).result : result;
     }
+    insertRequest.run(seq, mutation.body, mutation.labels ? JSON.stringify(mutation.labels) : null);
     for (const { n, field, kind, measuredMs, frameMs } of mutation.pins ?? [])
       insertPin.run(seq, n, field, kind, measuredMs, frameMs);
-    for (const [name, value] of Object.entries(mutation.labels?.metadata ?? {})) insertMetadata.run(accountSeq, name, value, seq);
+    for (const [name, value] of Object.entries(mutation.labels?.metadata ?? {}))
+      insertMetadata.run(accountSeq, ...metadataTerm(name, value), seq);
     takeFiles(mutation);
     if (mutation.webhookUrl !== undefined) outbox.name(seq, mutation.webhookUrl);
     money.hold(accountSeq, writes.held, seq);

@@ -7,12 +7,13 @@ import type { WebhookEvent } from "../../domain/webhooks.ts";
 import { decideTransition, type TransitionRows, type TransitionWrites } from "../decide/transition.ts";
 import type { Head } from "../sql/ledger.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
-import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/queries/record.ts";
+import { type RecordRow, recordColumns, toRecord } from "../sql/queries/record.ts";
 import type { PackedStep } from "../sql/serialized-mutations.ts";
 import type { Attempts } from "./attempt.ts";
 import type { Limits } from "./key-limits.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Outbox } from "./outbox.ts";
+import { SQLITE } from "./sql-program.ts";
 
 /** The cached state of a generation: its record, the version of its last transition, and the address for its events. */
 type CurrentState = { record: GenerationRecord; version: number; webhookUrl: string | null };
@@ -32,7 +33,7 @@ export type ApplyTransitionDeps = {
 
 export const prepareStep = (db: Database, { epoch, money, attempts, limits, outbox, settleDebt }: ApplyTransitionDeps) => {
   const select = db.prepare<RecordRow & { version: number | null; webhook_url: string | null }, [number]>(
-    `SELECT ${RECORD_COLUMNS}, s.version, w.url AS webhook_url FROM generation g LEFT JOIN snapshot s ON s.generation_seq = g.seq
+    `SELECT ${recordColumns(SQLITE)}, s.version, w.url AS webhook_url FROM generation g LEFT JOIN snapshot s ON s.generation_seq = g.seq
      LEFT JOIN generation_webhook w ON w.generation_seq = g.seq WHERE g.seq = ?1`,
   );
   const insertGenerationEvent = db.prepare(

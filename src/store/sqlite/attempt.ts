@@ -14,10 +14,13 @@ export const prepareAttempts = (db: Database) => {
   );
   const options = prepareInterned(db, "route_options", "options");
   const insertRequest = db.prepare("INSERT INTO attempt_request VALUES (?1, ?2, ?3)");
+  const insertAnswer = db.prepare(
+    "INSERT INTO attempt_answer (generation_seq, attempt_no, results, failure) VALUES (?1, ?2, ?3, ?4)",
+  );
   const update = db.prepare(
     `UPDATE attempt SET state = coalesce(?3, state), sent_at_ms = coalesce(?4, sent_at_ms), ends_at_ms = coalesce(?5, ends_at_ms),
-       job_id = coalesce(?6, job_id), job_urls = coalesce(?7, job_urls), results = coalesce(?8, results),
-       failure = coalesce(?9, failure), watch_until_ms = iif(?10, ?11, watch_until_ms), ended_at_ms = coalesce(?12, ended_at_ms)
+       job_id = coalesce(?6, job_id), job_urls = coalesce(?7, job_urls), watch_until_ms = iif(?8, ?9, watch_until_ms),
+       ended_at_ms = coalesce(?10, ended_at_ms)
      WHERE generation_seq = ?1 AND attempt_no = ?2`,
   );
   const select = db.prepare<{ price: number; state: string }, [number, number]>(
@@ -50,13 +53,13 @@ export const prepareAttempts = (db: Database) => {
           columns.endsAtMs ?? null,
           columns.job?.jobId ?? null,
           json(columns.job?.urls),
-          json(columns.results),
-          json(columns.failure),
           columns.watchUntilMs === undefined ? 0 : 1,
           columns.watchUntilMs ?? null,
           columns.endedAtMs ?? null,
         );
         if (changes === 0) throw new MutationRejected(`generation ${seq} has no attempt ${n}`);
+        const { results, failure } = columns;
+        if (results !== undefined || failure !== undefined) insertAnswer.run(seq, n, json(results), json(failure));
       }
       if (request !== undefined) insertRequest.run(seq, n, request);
     },

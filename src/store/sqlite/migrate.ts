@@ -3,8 +3,10 @@
 // The first release has version 10. Versions 1 to 9 are of builds before it; their files are converted.
 
 import type { Database } from "bun:sqlite";
+import type { Labels } from "../../domain/types.ts";
 import { WrongSchema } from "../errors.ts";
 import type { Migrated } from "../migration-report.ts";
+import { metadataTerm } from "../sql/metadata-term.ts";
 import { convertPreRelease } from "./convert-pre-release.ts";
 import { pragma } from "./open.ts";
 import { copyBefore } from "./pre-migration-copy.ts";
@@ -13,16 +15,31 @@ import labels from "./schema/0002.sql" with { type: "text" };
 import files from "./schema/0003.sql" with { type: "text" };
 import webhooks from "./schema/0004.sql" with { type: "text" };
 import generationLists from "./schema/0005.sql" with { type: "text" };
+import erasure from "./schema/0006.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
-/** `version`: the version of the file after the step. */
-export type Migration = { version: number; sql: string };
+/** `version`: the version of the file after the step. `convert` runs behind the statements, in the same transaction. */
+export type Migration = { version: number; sql: string; convert?: (db: Database) => void };
+
+/** Indexes the metadata of earlier generations by digests. */
+const digestMetadata = (db: Database): void => {
+  type Row = { account: number; labels: string; seq: number };
+  const insert = db.prepare("INSERT INTO generation_metadata (account_seq, name, value, generation_seq) VALUES (?1, ?2, ?3, ?4)");
+  const labelled = `SELECT g.account_seq AS account, r.labels, g.seq FROM generation_request r JOIN generation g ON g.seq = r.generation_seq
+    WHERE r.labels IS NOT NULL`;
+  db.run("DELETE FROM generation_metadata");
+  for (const { account, labels, seq } of db.query<Row, []>(labelled).iterate())
+    for (const [name, value] of Object.entries((JSON.parse(labels) as Labels).metadata ?? {}))
+      insert.run(account, ...metadataTerm(name, value), seq);
+};
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 10, sql: initial },
   { version: 11, sql: labels },
   { version: 12, sql: files },
   { version: 13, sql: webhooks },
   { version: 14, sql: generationLists },
+  { version: 15, sql: erasure, convert: digestMetadata },
 ];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;
@@ -36,6 +53,9 @@ export const schemaVersion = (db: Database): number => Number(pragma(db, "user_v
 
 /** Whether a file has the tables of a build before the first release. */
 export const isPreRelease = (version: number): boolean => version > 0 && version <= PRE_RELEASE_VERSION;
+
+/** Whether the statements of this release need a file to be migrated first. */
+export const isFormer = (version: number): boolean => version > 0 && version < SCHEMA_VERSION;
 
 /** @throws WrongSchema if the file is newer than this release, or if a step that ran differs from this release's. */
 export const checkSchema = (db: Database, migrations: readonly Migration[] = MIGRATIONS): number => {
@@ -57,8 +77,21 @@ export const checkSchema = (db: Database, migrations: readonly Migration[] = MIG
   return version;
 };
 
+/** From this version on, pages contain no old bytes of texts. */
+const CLEAN_SINCE = 15;
+
+/** Writes every page again, with temporary pages in a file, because the database may be larger than the memory. */
+const rebuild = (db: Database): void => {
+  db.run("PRAGMA temp_store = 1");
+  try {
+    db.run("VACUUM");
+  } finally {
+    db.run("PRAGMA temp_store = 2");
+  }
+};
+
 /** The oldest schema that the statements of this release can read. */
-const READABLE_VERSION = 14;
+const READABLE_VERSION = 15;
 
 /** Checks a file that is read only. @throws WrongSchema as `checkSchema`, and if the next start would migrate the file before it reads it. */
 export const requireReadable = (db: Database, name: string): void => {
@@ -105,6 +138,7 @@ const runStep = (db: Database, step: Migration, nowMs: number): void =>
   inTransaction(db, () => {
     db.run(CREATE_RECORD);
     db.run(step.sql);
+    step.convert?.(db);
     recordStep(db, step, nowMs);
   });
 
@@ -146,6 +180,8 @@ export const migrate = (
   if (next === undefined) return undefined;
   const copy = version > 0 && path !== ":memory:" ? `${path}.before-${next.version}` : null;
   if (copy !== null) copyBefore(db, path, copy, nowMs);
+  // Pages that were rebuilt before this version can contain old bytes of rows, which no later erasure reaches.
+  if (version > 0 && version < CLEAN_SINCE) rebuild(db);
   migrateCopy(db, nowMs, migrations);
   return version === 0 ? undefined : { from: version, to: newestOf(migrations), copy };
 };

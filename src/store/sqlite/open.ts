@@ -78,6 +78,8 @@ export const writerOver = (opened: Database, path: string, pragmas: Pragmas = DE
     foreign_keys: "1",
     temp_store: "2",
     recursive_triggers: "0",
+    // Deleted and shortened rows are overwritten with zeros, so that an erased text is in no free page.
+    secure_delete: "1",
     cache_size: String(-pragmas.cacheKib),
     wal_autocheckpoint: String(pragmas.checkpointPages),
   });

@@ -12,6 +12,10 @@ export const SQLITE: Dialect = {
   items: (json, alias) => `json_each(${json}) ${alias}`,
   numbered: (json, alias) => `json_each(${json}) ${alias}`,
   isJson: (column) => `json_valid(${column})`,
+  body: "(SELECT r.body FROM generation_request r WHERE r.generation_seq = g.seq)",
+  labels: "(SELECT r.labels FROM generation_request r WHERE r.generation_seq = g.seq)",
+  answers: "attempt_answer",
+  hasCallbackInbox: false,
 };
 
 /** Statements of a connection, prepared on first use. */

@@ -19,21 +19,37 @@ const IDLE_MS = 2000;
 let db: Database | undefined;
 let batch: Batch | undefined;
 let idle: ReturnType<typeof setTimeout> | undefined;
+/** Time in milliseconds in which the WAL is truncated after an erasure, because its frames contain the earlier texts. */
+const ERASED_MS = 10_000;
+let erased: ReturnType<typeof setTimeout> | undefined;
 
 const answer = (message: FromWriter): void => self.postMessage(message);
 
-const foldLog = (): void => {
+/** @returns whether the WAL is empty. */
+const foldLog = (): boolean => {
   try {
-    db?.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    return db?.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
   } catch {
     // A reader blocks it or the disk is full: the WAL stays, and a later attempt follows.
+    return false;
   }
+};
+
+/** A service that is never idle truncates the WAL as well. */
+const foldAfterErasure = (): void => {
+  erased ??= setTimeout(() => {
+    erased = undefined;
+    if (!foldLog()) foldAfterErasure();
+  }, ERASED_MS);
 };
 
 const write = (text: string): FromWriter => {
   if (!batch) return { unknown: "the writing thread was not opened" };
   try {
-    return outcomesToText(batch(fromLines(text)));
+    const mutations = fromLines(text);
+    const outcomes = batch(mutations);
+    if (mutations.some(({ mutation }) => mutation === "erase-generation")) foldAfterErasure();
+    return outcomesToText(outcomes);
   } catch (fault) {
     // After an unknown outcome nothing is written any more; the process is about to exit.
     if (!(fault instanceof StoreFull)) batch = undefined;
@@ -55,6 +71,7 @@ self.onmessage = ({ data: message }: MessageEvent<ToWriter>) => {
     return;
   }
   clearTimeout(idle);
+  clearTimeout(erased);
   foldLog();
   batch = undefined;
   db?.close();

@@ -22,6 +22,8 @@ export type Evidence = {
 };
 
 const RANK = { queued: 0, running: 1, succeeded: 2, failed: 2 } as const;
+/** A record without what an erasure changes. */
+const unerased = ({ erasedAtMs: _, filesExpiredAtMs: __, labels: ___, ...record }: GenerationRecord) => record;
 /**
  * The views of one generation by its clients. Two responses are compared if the second request was sent after the first response
  * arrived. Within one millisecond the order is unknown.
@@ -37,8 +39,9 @@ const auditViews = (id: string, seen: readonly Seen[]): string[] => {
     if (!before) continue;
     if (RANK[view.status] < RANK[before.status]) faults.push(`${id}: went from ${before.status} back to ${view.status}`);
     if (view.attempts < before.attempts) faults.push(`${id}: attempts fell from ${before.attempts} to ${view.attempts}`);
-    if (before.completedAtMs !== null && JSON.stringify(view) !== JSON.stringify(before))
+    if (before.completedAtMs !== null && JSON.stringify(unerased(view)) !== JSON.stringify(unerased(before)))
       faults.push(`${id}: changed after its end`);
+    if (before.erasedAtMs !== null && view.erasedAtMs !== before.erasedAtMs) faults.push(`${id}: its erasure changed`);
     if (view.quotedCredits !== before.quotedCredits || view.reservedCredits !== before.reservedCredits)
       faults.push(`${id}: its quote or its reserve changed`);
   }

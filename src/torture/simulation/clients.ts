@@ -3,6 +3,8 @@
 import type { Catalogue } from "../../../catalogue/load.ts";
 import type { ApiError } from "../../domain/api-errors.ts";
 import { fingerprintOf } from "../../domain/idempotency.ts";
+import { seqOfGenerationId } from "../../domain/ids.ts";
+import type { AdminResult } from "../../domain/mutations.ts";
 import type { GenerationRecord, JsonObject } from "../../domain/types.ts";
 import type { Cancellation } from "../../generations/cancel.ts";
 import type { SubmitResult } from "../../generations/submit.ts";
@@ -39,6 +41,8 @@ export type ReceivedResponse = {
 };
 /** A cancel request and its response; without a response, `answer` and `refused` are null. */
 export type SentCancel = { id: string; receivedAtMs: number; answer: Cancellation | null; refused: string | null };
+/** A deletion and its outcome; null without a response. */
+export type SentErasure = { id: string; receivedAtMs: number; outcome: AdminResult["kind"] | null };
 /** A generation as a client received it, with the times of request and response. */
 export type Seen = { requestedAtMs: number; receivedAtMs: number; record: GenerationRecord };
 
@@ -48,6 +52,7 @@ export type ClientLog = {
   heard: ReceivedResponse[];
   seen: Map<string, Seen[]>;
   cancels: SentCancel[];
+  erasures: SentErasure[];
   /** Credits that each account received, by account. */
   given: number[];
 };
@@ -70,6 +75,9 @@ const PASSING: ReadonlySet<string> = new Set(["restarting", "busy", "concurrency
 const MAX_TRIES = 40;
 /** The latest cancel request after the response to its submission. */
 const CANCEL_WITHIN_MS = 90_000;
+/** The latest deletion after the response to a submission, and after a poll that shows the end. */
+const ERASED_EARLY_MS = 60_000;
+const ERASED_LATE_MS = 30_000;
 
 const inputOfRequest = ({ prompt, clip }: PlannedRequest): JsonObject => ({
   prompt,
@@ -84,6 +92,7 @@ export const createClients = (deps: ClientDeps) => {
   const { world, trace, dice, notebook, nodes } = deps;
   const sleep = (ms: number) => new Promise<void>((wake) => world.after(ms, wake));
   const cancels = dice.fork("cancels");
+  const erasures = dice.fork("erasures");
   let references = 0;
   let turn = 0;
   /** The next node that responds, as a load balancer selects it. */
@@ -189,6 +198,23 @@ export const createClients = (deps: ClientDeps) => {
       world.after(cancels.between(0, CANCEL_WITHIN_MS) * cancels.roll(), () => void cancel(id, account));
   };
 
+  const erase = async (id: string, account: number): Promise<void> => {
+    const answer = await query((engine) =>
+      engine
+        .post({
+          ...{ mutation: "erase-generation", seq: seqOfGenerationId(id) ?? -1, withFiles: true, atMs: world.nowMs() },
+          accountSeq: deps.accountSeqs[account] ?? 0,
+        })
+        .catch(() => undefined),
+    );
+    notebook.erasures.push({ id, receivedAtMs: world.nowMs(), outcome: answer?.kind ?? null });
+    trace.report(`c${account}`, "erase", id, String(answer?.kind));
+  };
+  /** Sometimes deletes a generation, at a random moment or after its end. */
+  const maybeErase = (id: string, account: number, withinMs: number): void => {
+    if (erasures.chance(deps.faults().erase)) world.after(erasures.between(0, withinMs), () => void erase(id, account));
+  };
+
   const giveCredits = async (account: number, credits: number, reference: string): Promise<void> => {
     for (;;) {
       const done = await query((engine) =>
@@ -214,6 +240,7 @@ export const createClients = (deps: ClientDeps) => {
       const response = await submitOnce(planned);
       if (response?.accepted) {
         maybeCancel(response.accepted.id, planned.account);
+        if (erasures.chance(0.2)) maybeErase(response.accepted.id, planned.account, ERASED_EARLY_MS);
         await follow(response.accepted.id, planned.account);
         return;
       }
@@ -232,7 +259,10 @@ export const createClients = (deps: ClientDeps) => {
       const record = await poll(id, account);
       // An immediate second poll can reach another node, which must not return an older state.
       if (record && nodes.length > 1) await poll(id, account);
-      if (record && record.completedAtMs !== null) later += 1;
+      if (record && record.completedAtMs !== null) {
+        if (later === 0) maybeErase(id, account, ERASED_LATE_MS);
+        later += 1;
+      }
     }
   };
 

@@ -35,6 +35,9 @@ export const SITUATIONS = {
   cancelsRefused: "a cancel request came after the end",
   cancelsRepeated: "a generation was cancelled twice",
   cancelsUnanswered: "a process ended before it responded to a cancel request",
+  erased: "a client deleted its generation",
+  erasedLate: "a result arrived for an attempt of a deleted generation, before or after the deletion",
+  erasuresRefused: "a deletion was rejected, because the generation had not ended",
   confirmBounded: "a provider without responses was queried until confirm_s had passed",
 } as const;
 export type Situation = keyof typeof SITUATIONS;

@@ -61,6 +61,7 @@ export const FAULTS = {
   storeOutage: { most: 0.3, means: "no node reaches the shared store for 1, 12, 60 or 600 s, per minute" },
   cancel: { most: 0.5, means: "a client cancels its generation at some moment, per accepted request" },
   spoolFull: { most: 0.3, means: "a node's own disk stores no responses for a while, per node and minute" },
+  erase: { most: 0.5, means: "a client deletes its generation, mostly after its end, per accepted request" },
 } as const;
 export type FaultName = keyof typeof FAULTS;
 export type Faults = Readonly<Record<FaultName, number>>;

@@ -9,6 +9,7 @@ import { audit, type Evidence } from "./audit.ts";
 import { auditAnswers } from "./audit-answers.ts";
 import { auditCancels } from "./audit-cancels.ts";
 import { auditDecisions } from "./audit-decisions.ts";
+import { auditErasures } from "./audit-erasures.ts";
 import { auditWatches } from "./audit-watches.ts";
 import { type ClientLog, createClients } from "./clients.ts";
 import { createClips, openedMs } from "./clips.ts";
@@ -150,7 +151,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   const count = drawNodes(fleetDice, options.nodes);
   const fleet = createCluster({ count, dice: fleetDice, environment, reads, faults: () => faults });
   const { nodes } = fleet;
-  const notebook: ClientLog = { sent: new Map(), heard: [], seen: new Map(), cancels: [], given: [] };
+  const notebook: ClientLog = { sent: new Map(), heard: [], seen: new Map(), cancels: [], erasures: [], given: [] };
   const clients = createClients({
     ...{ world, trace, dice: dice.fork("clients"), nodes, accountSeqs, catalogues, notebook, faults: () => faults },
   });
@@ -257,6 +258,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       (await auditDecisions({ ...evidence, orders: operator.orders, situations }, ends)).forEach(fault);
       (await auditAnswers({ answers, reads })).forEach(fault);
       (await auditCancels({ ...evidence, isShared: fleet.shared !== null, situations }, ends)).forEach(fault);
+      (await auditErasures({ ...evidence, situations }, ends)).forEach(fault);
       await options.witness?.(evidence, ends);
     }
   } catch (thrown) {

@@ -50,9 +50,10 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
   const insertGeneration = db.prepare(
     `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms, start_deadline_ms,
        idempotency_key, hold_transfer_no, hold_previous_seq, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
-       max_cost_credits, request_id, plan_seq, body, input_defaults)
-     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ${epoch}, ?13, ?14, 10000, ?15, ${planSeq}, ?16, '{}')`,
+       max_cost_credits, request_id, plan_seq, input_defaults)
+     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ${epoch}, ?13, ?14, 10000, ?15, ${planSeq}, '{}')`,
   );
+  const insertBody = db.prepare("INSERT INTO generation_request VALUES (?1, ?2, NULL)");
   const setBalance = db.prepare(
     "UPDATE balance SET available_credits = ?2, held_credits = ?3, in_progress = ?4, last_transfer_no = ?5, last_transfer_seq = ?6 WHERE account_seq = ?1",
   );
@@ -78,7 +79,7 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
   const setAccepted = db.prepare(
     "UPDATE attempt SET state = 'accepted', job_id = ?2, job_urls = ?3 WHERE generation_seq = ?1 AND attempt_no = 1",
   );
-  const setResults = db.prepare("UPDATE attempt SET results = ?2 WHERE generation_seq = ?1 AND attempt_no = 1");
+  const insertResults = db.prepare("INSERT INTO attempt_answer (generation_seq, attempt_no, results) VALUES (?1, 1, ?2)");
   const setDelivered = db.prepare(
     "UPDATE attempt SET state = 'delivered', ended_at_ms = ?2 WHERE generation_seq = ?1 AND attempt_no = 1",
   );
@@ -124,8 +125,9 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
       insertGeneration.run(
         ...([seq, accountSeq, id, model, credits, createdAtMs, waitEndsAtMs, key] as const),
         ...placed,
-        ...([keySeq, requestId, body] as const),
+        ...([keySeq, requestId] as const),
       );
+      insertBody.run(seq, body);
       setBalance.run(accountSeq, after.availableCredits, after.heldCredits, after.inProgress, after.chainSeq, -seq);
       newest = Math.max(newest, seq);
     },
@@ -145,7 +147,7 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
       stepped(step, standing);
     },
     announce: (step: Step, results: string, standing: Standing) => {
-      setResults.run(step.seq, results);
+      insertResults.run(step.seq, results);
       stepped(step, standing);
     },
     deliver: ({ seq, version, atMs, event }: Step, accountSeq: number, output: string, filesExpireAtMs: number) => {

@@ -9,6 +9,7 @@ import { AccountScope } from "../account-scope.tsx";
 import { KIND_LABELS, queryOf, usdText } from "../credits/amounts.ts";
 import { CancelButton } from "./cancel-button.tsx";
 import { Copy } from "./copy.tsx";
+import { DeleteButton } from "./delete-button.tsx";
 import { isListening, useEvents } from "./event-stream.ts";
 import { bytesText, Files, UseAsInput } from "./files.tsx";
 import { titleOf } from "./form.ts";
@@ -121,9 +122,12 @@ export const GenerationPage = ({ id }: { id: string }): VNode => {
           {of.completedAtMs === null && of.cancelRequestedAtMs === null && (
             <CancelButton id={of.id} onCancelled={() => again()} />
           )}
-          <a class="button" href={`/console/playground?from=${of.id}`}>
-            Use again
-          </a>
+          {of.erasedAtMs === null && (
+            <a class="button" href={`/console/playground?from=${of.id}`}>
+              Use again
+            </a>
+          )}
+          {of.completedAtMs !== null && <DeleteButton of={of} onDeleted={() => again()} />}
           {of.inspectorUrl !== null && (
             <a class="button" href={of.inspectorUrl}>
               Open in the inspector
@@ -142,6 +146,7 @@ export const GenerationPage = ({ id }: { id: string }): VNode => {
       </Part>
       <Money of={of} />
       <Part id="input" title="Input">
+        {of.erasedAtMs !== null && <p>Erased {timeText(of.erasedAtMs)}.</p>}
         <Facts facts={Object.entries(of.input).map(([name, value]) => [titleOf(name), shownValue(value)] as const)} />
       </Part>
       <Part id="about" title="About">

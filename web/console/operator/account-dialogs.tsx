@@ -91,15 +91,32 @@ const limitIn = (text: string): number | null | undefined => {
   return Number.isInteger(n) && n >= 1 && n <= 1_000_000 ? n : undefined;
 };
 
+/** A hundred years. */
+const MAX_RETENTION_S = 3_153_600_000;
+/** Undefined if invalid; null selects the retention of the service. */
+const retentionIn = (text: string): AccountView["promptRetention"]["own"] | undefined => {
+  const trimmed = text.trim();
+  if (trimmed === "") return null;
+  if (trimmed === "forever") return trimmed;
+  const n = Number(trimmed);
+  return Number.isInteger(n) && n >= 0 && n <= MAX_RETENTION_S ? n : undefined;
+};
+
 const Limits = ({ of, close, done }: Props): VNode => {
   const { burstPerS, inProgress } = of.limits;
+  const { own, service } = of.promptRetention;
+  const [kept, setKept] = useState(own === null ? "" : String(own));
   const [burst, setBurst] = useState(limitText(burstPerS.own));
   const [most, setMost] = useState(limitText(inProgress.own));
   const run = async () => {
     const [burstPerS, inProgressLimit] = [limitIn(burst), limitIn(most)];
     if (burstPerS === undefined || inProgressLimit === undefined)
       return "A limit must be a whole number from 1 to 1,000,000, or empty for the limit of the service.";
-    done(await call<AccountView>("PATCH", pathOf(of), { burstPerS, inProgressLimit }), "The limits apply from now on.");
+    const promptRetentionS = retentionIn(kept);
+    if (promptRetentionS === undefined)
+      return "The retention must be whole seconds from 0 to 3,153,600,000, forever, or empty for that of the service.";
+    const limits = { burstPerS, inProgressLimit, promptRetentionS };
+    done(await call<AccountView>("PATCH", pathOf(of), limits), "The limits apply from now on.");
     return undefined;
   };
   return (
@@ -117,6 +134,12 @@ const Limits = ({ of, close, done }: Props): VNode => {
         set={setMost}
         inputMode="numeric"
         about={`Empty: the limit of the service, ${inProgress.service}. Generations in progress continue above the limit.`}
+      />
+      <TextField
+        says="Seconds until prompts are erased"
+        value={kept}
+        set={setKept}
+        about={`After the end of a generation; or forever. Empty: the retention of the service, ${service}.`}
       />
     </DialogState>
   );

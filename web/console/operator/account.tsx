@@ -32,6 +32,11 @@ const TRANSFERS: readonly Column<AccountTransfer>[] = [
 
 const limitText = ({ own, service }: OwnLimit): string => (own === null ? `${service} (service)` : `${own} (account)`);
 
+const retentionText = ({ own, service }: Account["promptRetention"]): string => {
+  const kept = own ?? service;
+  return `${kept === "forever" ? kept : `${kept} s`} (${own === null ? "service" : "account"})`;
+};
+
 const BUTTONS: readonly (readonly [AccountAction, (account: Account) => string])[] = [
   ["grant", () => "Grant credits"],
   ["take", () => "Take back"],
@@ -51,6 +56,7 @@ const Facts = ({ of }: { of: Account }): VNode => {
     ["Keys", `${of.keys.active} of ${of.keys.all} active`],
     ["Requests per second", limitText(of.limits.burstPerS)],
     ["Max generations in progress", limitText(of.limits.inProgress)],
+    ["Prompts kept", retentionText(of.promptRetention)],
     ["Created", timeText(of.createdAtMs)],
   ];
   return (

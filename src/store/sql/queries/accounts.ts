@@ -8,7 +8,7 @@ type Reads = Pick<StoreReads, "callerByKeyHash" | "accounts" | "account" | "tran
 
 export const ACCOUNT = `SELECT a.seq, a.id, a.name, a.paused, b.available_credits AS "availableCredits", b.held_credits AS "heldCredits",
   b.charged_credits AS "chargedCredits", b.owed_credits AS "owedCredits", b.in_progress AS "inProgress", a.burst_per_s AS "burstPerS",
-  a.in_progress_limit AS "inProgressLimit", a.created_at_ms AS "createdAtMs" FROM account a JOIN balance b ON b.account_seq = a.seq`;
+  a.in_progress_limit AS "inProgressLimit", a.prompt_retention_s AS "promptRetentionS", a.created_at_ms AS "createdAtMs" FROM account a JOIN balance b ON b.account_seq = a.seq`;
 /**
  * Transfers as in the view `transfer_log`, each part selected from its own table. A row is found by its number, which the view
  * negates.
@@ -20,7 +20,7 @@ const TRANSFER = `SELECT p.seq, a.id, p.transfer_no, p.kind, p.credits, p.from_s
   p.held_after, p.hash, p.at_ms`;
 const OF_TRANSFER = "JOIN account a ON a.seq = p.account_seq LEFT JOIN generation g ON g.seq = p.generation_seq";
 
-export type StoredAccount = Omit<AccountRow, "paused"> & { paused: number };
+export type StoredAccount = Omit<AccountRow, "paused" | "promptRetentionS"> & { paused: number; promptRetentionS: number | null };
 type StoredCaller = Omit<Caller, "paused" | "scope" | "models" | "isLimited"> & {
   paused: number;
   scope: KeyScope;
@@ -29,7 +29,15 @@ type StoredCaller = Omit<Caller, "paused" | "scope" | "models" | "isLimited"> & 
 };
 type StoredTransferRow = Omit<TransferRow, "kind" | "from" | "to"> & { kind: TransferKind; from: LedgerSide; to: LedgerSide };
 
-export const toAccount = (row: StoredAccount): AccountRow => ({ ...row, paused: row.paused === 1 });
+/** A negative number is stored for `forever`. */
+const retentionOf = (stored: number | null): AccountRow["promptRetentionS"] =>
+  stored !== null && stored < 0 ? "forever" : stored;
+
+export const toAccount = (row: StoredAccount): AccountRow => ({
+  ...row,
+  paused: row.paused === 1,
+  promptRetentionS: retentionOf(row.promptRetentionS),
+});
 
 /**
  * The previous transfer of the same account. Both have the number of the ledger, which is the negative row number of a generation

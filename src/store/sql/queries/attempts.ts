@@ -28,7 +28,10 @@ type AttemptWrites = {
 };
 type Reads = Pick<StoreReads, "attempt" | "attemptsOf" | "watchedAttempts" | "jobOwner" | "recentDeliveries">;
 
-const SELECT = `SELECT a.*, g.request_id, o.options, r.request FROM attempt a JOIN generation g ON g.seq = a.generation_seq JOIN route_options o ON o.seq = a.options_seq
+const SELECT = `SELECT a.generation_seq, a.attempt_no, a.ref, a.route_id, a.provider, a.endpoint, a.kind, a.price_credits, a.state, a.sent_at_ms,
+    a.ends_at_ms, a.job_id, a.job_urls, a.watch_until_ms, a.ended_at_ms, g.request_id, o.options, r.request, t.results, t.failure
+  FROM attempt a JOIN generation g ON g.seq = a.generation_seq JOIN route_options o ON o.seq = a.options_seq
+  JOIN attempt_text t ON t.generation_seq = a.generation_seq AND t.attempt_no = a.attempt_no
   LEFT JOIN attempt_request r ON r.generation_seq = a.generation_seq AND r.attempt_no = a.attempt_no`;
 
 const toJob = (row: AttemptWrites): Job | null => {

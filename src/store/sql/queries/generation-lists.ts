@@ -3,9 +3,10 @@ import { generationSeqAt } from "../../../domain/ids.ts";
 import type { Labels } from "../../../domain/types.ts";
 import type { GenerationsQuery, ListedGeneration, StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
+import { metadataTerm } from "../metadata-term.ts";
 import type { Query, Value } from "../sql-program.ts";
 import { previousTo } from "./accounts.ts";
-import { KEY_COLUMNS, type KeyColumns, parsed, RECORD_COLUMNS, type RecordRow, toRecord, toSubmittingKey } from "./record.ts";
+import { KEY_COLUMNS, type KeyColumns, parsed, type RecordRow, recordColumns, toRecord, toSubmittingKey } from "./record.ts";
 
 type Reads = Pick<StoreReads, "generationsStep">;
 type Row = RecordRow & KeyColumns & { accountId: string };
@@ -43,13 +44,13 @@ const END = "SELECT last_transfer_seq AS link FROM balance WHERE account_seq = ?
 // An account with a long chain owns a large share of all rows, so one of them is near any time. A short chain is walked quickly.
 const NEAR = `SELECT seq FROM (SELECT seq, account_seq FROM generation WHERE seq < ?1 ORDER BY seq DESC LIMIT ${PROBED}) g
   WHERE account_seq = ?2 LIMIT 1`;
-const listedIn = ({ items, json }: Dialect): string =>
-  `SELECT ${RECORD_COLUMNS}, ${KEY_COLUMNS}, a.id AS "accountId"
+const listedIn = ({ items, json, labels }: Dialect): string =>
+  `SELECT ${recordColumns({ labels })}, ${KEY_COLUMNS}, a.id AS "accountId"
    FROM generation g JOIN account a ON a.seq = g.account_seq JOIN api_key k ON k.seq = g.key_seq
    WHERE g.seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")})`;
 // A JSON text can contain NUL, which a PostgreSQL text cannot.
-const excerptsIn = ({ items, json }: Dialect): string =>
-  `SELECT g.seq, substr(${json("replace(g.body, '\\u0000', '\\ufffd')")} -> 'input' ->> 'prompt', 1, ${EXCERPT}) AS prompt FROM generation g
+const excerptsIn = ({ items, json, body }: Dialect): string =>
+  `SELECT g.seq, substr(${json(`replace(${body}, '\\u0000', '\\ufffd')`)} -> 'input' ->> 'prompt', 1, ${EXCERPT}) AS prompt FROM generation g
    WHERE g.seq IN (SELECT CAST(j.value AS bigint) FROM ${items(json("CAST(?1 AS text)"), "j")})`;
 
 /** Times of creation are in the order of the rows, or of the commits, but for this period: nodes have different clocks. */
@@ -76,7 +77,7 @@ const isWanted = (query: GenerationsQuery, row: Row): boolean =>
 const indexFor = ({ accountSeq, status, models, metadata }: GenerationsQuery): { sql: string; values: Value[] } | null => {
   if (accountSeq === null) return null;
   const [label] = metadata ?? [];
-  if (label !== undefined) return { sql: METADATA_OF, values: [accountSeq, ...label] };
+  if (label !== undefined) return { sql: METADATA_OF, values: [accountSeq, ...metadataTerm(...label)] };
   if (status === "queued" || status === "running") return { sql: OPEN_OF, values: [accountSeq] };
   const [model, ...others] = models ?? [];
   if (model !== undefined && others.length === 0) return { sql: MODEL_OF, values: [accountSeq, model] };

@@ -7,7 +7,7 @@ import type { JsonObject, Output } from "../../../domain/types.ts";
 import type { StoreReads } from "../../store.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Query } from "../sql-program.ts";
-import { KEY_COLUMNS, type KeyColumns, parsed, RECORD_COLUMNS, type RecordRow, toRecord, toSubmittingKey } from "./record.ts";
+import { KEY_COLUMNS, type KeyColumns, parsed, type RecordRow, recordColumns, toRecord, toSubmittingKey } from "./record.ts";
 
 type Reads = Pick<
   StoreReads,
@@ -25,10 +25,13 @@ type Reads = Pick<
 
 type OperatorRow = RecordRow & KeyColumns & { account_id: string; idempotency_key: string | null };
 
-const BY_SEQ = `SELECT ${RECORD_COLUMNS} FROM generation g WHERE g.seq = ?1`;
-const BY_KEY = `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`;
-const FOR_OPERATOR = `SELECT ${RECORD_COLUMNS}, ${KEY_COLUMNS}, a.id AS account_id, g.idempotency_key
-  FROM generation g JOIN account a ON a.seq = g.account_seq JOIN api_key k ON k.seq = g.key_seq WHERE g.seq = ?1`;
+const byKeyIn = (
+  dialect: Dialect,
+): string => `SELECT ${recordColumns(dialect)}, ${dialect.body} AS body, g.fingerprint FROM generation g
+  WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`;
+const forOperatorIn = (dialect: Dialect): string =>
+  `SELECT ${recordColumns(dialect)}, ${KEY_COLUMNS}, a.id AS account_id, g.idempotency_key
+   FROM generation g JOIN account a ON a.seq = g.account_seq JOIN api_key k ON k.seq = g.key_seq WHERE g.seq = ?1`;
 const expiredBy = ({ json }: Dialect): string =>
   `SELECT seq, id, json_array_length(${json("output")} -> 'files') AS files FROM generation
    WHERE files_expire_at_ms IS NOT NULL AND files_expired_at_ms IS NULL AND files_expire_at_ms <= ?1
@@ -50,7 +53,10 @@ const KEPT = `SELECT seq, id, output FROM generation
 
 export const generationReads = (query: Query, dialect: Dialect): Reads => {
   const [expired, ended, versions] = [expiredBy(dialect), endedIn(dialect), versionsIn(dialect)];
-  const bySeq = async (seq: number): Promise<RecordRow | undefined> => (await query<RecordRow>(BY_SEQ, seq))[0];
+  const [byKey, forOperator] = [byKeyIn(dialect), forOperatorIn(dialect)];
+  const record = `SELECT ${recordColumns(dialect)} FROM generation g WHERE g.seq = ?1`;
+  const input = `SELECT ${dialect.body} AS body, g.input_defaults FROM generation g WHERE g.seq = ?1`;
+  const bySeq = async (seq: number): Promise<RecordRow | undefined> => (await query<RecordRow>(record, seq))[0];
 
   return {
     // The id contains the row number, so no index on ids is needed. The complete id and the account must match.
@@ -60,7 +66,7 @@ export const generationReads = (query: Query, dialect: Dialect): Reads => {
       return row?.id === id && row.account_seq === accountSeq ? toRecord(row) : undefined;
     },
     generationByKey: async (accountSeq, idempotencyKey) => {
-      const [row] = await query<RecordRow & FingerprintedRequest>(BY_KEY, accountSeq, idempotencyKey);
+      const [row] = await query<RecordRow & FingerprintedRequest>(byKey, accountSeq, idempotencyKey);
       return row ? { record: toRecord(row), body: row.body, fingerprint: row.fingerprint } : undefined;
     },
     generationBySeq: async (seq) => {
@@ -69,18 +75,16 @@ export const generationReads = (query: Query, dialect: Dialect): Reads => {
     },
     findGeneration: async (id) => {
       const seq = seqOfGenerationId(id);
-      const [row] = seq === undefined ? [] : await query<OperatorRow>(FOR_OPERATOR, seq);
+      const [row] = seq === undefined ? [] : await query<OperatorRow>(forOperator, seq);
       if (row?.id !== id) return undefined;
       const { account_id: accountId, idempotency_key: idempotencyKey } = row;
       return { ...toRecord(row), accountId, key: toSubmittingKey(row), idempotencyKey };
     },
     inputOf: async (seq) => {
-      const [row] = await query<{ body: string; input_defaults: string }>(
-        "SELECT body, input_defaults FROM generation WHERE seq = ?1",
-        seq,
-      );
+      const [row] = await query<{ body: string; input_defaults: string }>(input, seq);
       if (!row) return undefined;
-      const { input: raw } = JSON.parse(row.body) as { input: JsonObject };
+      // An erased request has no input.
+      const { input: raw = {} } = JSON.parse(row.body) as { input?: JsonObject };
       return { raw, filled: { ...raw, ...(JSON.parse(row.input_defaults) as JsonObject) } };
     },
     orderedOf: async (seq) => {

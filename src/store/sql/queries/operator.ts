@@ -22,7 +22,9 @@ const having = (text: string): string => `%${text.toLowerCase().replaceAll(/[\\%
 // In table order, newest generation first. This needs no index and reads only the counted rows.
 const outcomesIn = ({ json }: Dialect): string =>
   `SELECT route_id AS "routeId", state, ${json("failure")} ->> 'class' AS failure, count(*) AS count
-   FROM (SELECT route_id, state, failure FROM attempt ORDER BY generation_seq DESC, attempt_no DESC LIMIT ?1) newest
+   FROM (SELECT a.route_id, a.state, t.failure FROM attempt a
+     JOIN attempt_text t ON t.generation_seq = a.generation_seq AND t.attempt_no = a.attempt_no
+     ORDER BY a.generation_seq DESC, a.attempt_no DESC LIMIT ?1) newest
    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 NULLS FIRST`;
 const HEALTH = 'SELECT route_id AS "routeId", at_ms AS "atMs" FROM route_health';
 const UNSETTLED = `SELECT account_seq AS seq FROM balance WHERE owed_credits > 0 AND available_credits > 0 ORDER BY account_seq LIMIT ?1`;

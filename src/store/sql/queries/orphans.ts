@@ -17,18 +17,19 @@ type Stored = Omit<OrphanRow, "isWatched" | "failure"> & { isWatched: number; fa
 type StoredSent = Omit<SentRow, "options"> & { options: string };
 
 const orphansIn = ({ json }: Dialect): string => {
-  const failed = `${json("a.failure")} ->> 'class'`;
+  const failed = `${json("t.failure")} ->> 'class'`;
   // The response has no file and names a cost, so the fate is `unusable` as for an unreadable result.
-  const billed = `${json("a.failure")} ->> 'isBilled' IS NOT NULL`;
+  const billed = `${json("t.failure")} ->> 'isBilled' IS NOT NULL`;
   const fate = `CASE WHEN a.state IN ('late', 'mismatched') THEN a.state WHEN ${failed} IN ${UNREAD} OR ${billed} THEN 'unusable' ELSE 'unknown' END`;
   return `SELECT g.id AS "generationId", a.attempt_no AS n, c.id AS "accountId", a.route_id AS "routeId", a.provider, a.endpoint, a.ref,
        a.job_id AS "jobId", ${fate} AS fate, a.state, a.price_credits AS "priceCredits", a.sent_at_ms AS "sentAtMs",
-       a.ended_at_ms AS "endedAtMs", a.watch_until_ms AS "watchUntilMs", g.status, a.failure,
+       a.ended_at_ms AS "endedAtMs", a.watch_until_ms AS "watchUntilMs", g.status, t.failure,
        CASE WHEN a.watch_until_ms IS NULL THEN 0 ELSE 1 END AS "isWatched"
      FROM attempt a JOIN generation g ON g.seq = a.generation_seq JOIN account c ON c.seq = g.account_seq
+       JOIN attempt_text t ON t.generation_seq = a.generation_seq AND t.attempt_no = a.attempt_no
      WHERE a.sent_at_ms >= ?1 AND (
        a.state IN ('late', 'mismatched')
-       OR (a.state IN ('lost', 'capped', 'superseded') AND (a.failure IS NULL OR ${failed} NOT IN ${PROVED_UNPAID}))
+       OR (a.state IN ('lost', 'capped', 'superseded') AND (t.failure IS NULL OR ${failed} NOT IN ${PROVED_UNPAID}))
        OR (a.state = 'failed' AND ${failed} IN ('result_unreadable', 'result_expired', 'gone'))
        OR (a.state IN ('rejected', 'failed') AND ${billed})
        OR (a.state IN ('sending', 'accepted') AND g.completed_at_ms IS NOT NULL))

@@ -2,6 +2,7 @@
 
 import type { GenerationError, GenerationRecord, GenerationStatus, Labels, Output } from "../../../domain/types.ts";
 import type { SubmittingKey } from "../../store.ts";
+import type { Dialect } from "../dialect.ts";
 
 export type RecordRow = {
   seq: number;
@@ -20,12 +21,15 @@ export type RecordRow = {
   created_at_ms: number;
   completed_at_ms: number | null;
   files_expired_at_ms: number | null;
+  erased_at_ms: number | null;
   labels: string | null;
 };
 
 /** The columns of `RecordRow` for a `generation` with the alias `g`. */
-export const RECORD_COLUMNS = `g.seq, g.id, g.account_seq, g.request_id, g.model, g.status, g.message, g.quoted_credits, g.reserved_credits,
-  g.cost_credits, g.attempts, g.error, g.output, g.created_at_ms, g.completed_at_ms, g.files_expired_at_ms, g.labels`;
+export const recordColumns = ({ labels }: Pick<Dialect, "labels">): string =>
+  `g.seq, g.id, g.account_seq, g.request_id, g.model, g.status, g.message, g.quoted_credits, g.reserved_credits,
+  g.cost_credits, g.attempts, g.error, g.output, g.created_at_ms, g.completed_at_ms, g.files_expired_at_ms, g.erased_at_ms,
+  ${labels} AS labels`;
 
 export type KeyColumns = { key_id: string; key_name: string; key_start: string };
 /** The columns of `KeyColumns` for an `api_key` with the alias `k`. */
@@ -57,5 +61,6 @@ export const toRecord = (row: RecordRow): GenerationRecord => ({
   createdAtMs: row.created_at_ms,
   completedAtMs: row.completed_at_ms,
   filesExpiredAtMs: row.files_expired_at_ms,
+  erasedAtMs: row.erased_at_ms,
   labels: parsed<Labels>(row.labels),
 });

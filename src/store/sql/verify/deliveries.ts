@@ -47,7 +47,7 @@ const pinned = clauses(
   [UNPINNED, OTHER_LENGTH],
   `SELECT CASE WHEN p.sha256 IS NULL THEN '${UNPINNED}' ELSE '${OTHER_LENGTH}' END AS fault, g.id AS generation, p.field, p.measured_ms, p.ms
      FROM pinned_input p JOIN generation g ON g.seq = p.generation_seq
-     WHERE (p.sha256 IS NULL AND EXISTS (SELECT 1 FROM attempt a WHERE a.generation_seq = p.generation_seq))
+     WHERE (p.sha256 IS NULL AND g.erased_at_ms IS NULL AND EXISTS (SELECT 1 FROM attempt a WHERE a.generation_seq = p.generation_seq))
        OR p.ms NOT BETWEEN p.measured_ms - p.frame_ms AND p.measured_ms + p.frame_ms`,
 );
 

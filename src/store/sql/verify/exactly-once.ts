@@ -53,8 +53,8 @@ const oneKey: Check<Clause> = {
     ),
     clause(
       "the idempotency key or the body is malformed",
-      ({ isJson }) => `SELECT id AS generation FROM generation WHERE length(idempotency_key) NOT BETWEEN 1 AND 200
-         OR NOT ${isJson("body")}`,
+      ({ isJson }) => `SELECT g.id AS generation FROM generation g LEFT JOIN generation_request r ON r.generation_seq = g.seq
+       WHERE length(g.idempotency_key) NOT BETWEEN 1 AND 200 OR r.body IS NULL OR NOT ${isJson("r.body")}`,
     ),
   ],
 };

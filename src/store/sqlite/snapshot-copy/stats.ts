@@ -143,7 +143,7 @@ export const isUploadNeeded = (db: Database, seq: number): boolean =>
 export const spooledFiles = (db: Database, scheme: string): SpooledFile[] =>
   db
     .query<{ seq: number; url: string }, [string]>(
-      `SELECT a.generation_seq AS seq, r.value ->> 'url' AS url FROM attempt a JOIN generation g ON g.seq = a.generation_seq, json_each(a.results) r
+      `SELECT a.generation_seq AS seq, r.value ->> 'url' AS url FROM attempt_text a JOIN generation g ON g.seq = a.generation_seq, json_each(a.results) r
        WHERE g.completed_at_ms IS NULL AND a.results IS NOT NULL AND substr(r.value ->> 'url', 1, length(?1)) = ?1
        ORDER BY a.generation_seq, a.attempt_no, r.key`,
     )
