@@ -157,6 +157,7 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, served: ServedPart
   const { settings, clock, log, store, storage, telemetry } = deps;
   const { engine } = parts;
   const { leaseKeeper, alive } = parts.membership;
+  const waiting = { clock, closing, isShared: store.node !== null };
   const gaugeSources = createGaugeSources({
     settings,
     clock,
@@ -182,19 +183,15 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, served: ServedPart
     waitForEnd: createWaiters({
       watch: parts.listenToCommits(),
       reads: { generationById: engine.records.find, endedAmong: store.endedAmong },
-      clock,
-      closing,
-      isShared: store.node !== null,
+      ...waiting,
     }),
     eventStreams: createEventStreams({
       watch: parts.listenToCommits(),
       reads: store,
       resourceOf: createResourceOf(parts.links),
       cursors: parts.cursors,
-      clock,
       soon: setImmediate,
-      closing,
-      isShared: store.node !== null,
+      ...waiting,
     }),
     models: engine.routes.models,
     inputSchemaOf: inputSchemasOf(deps, engine.routes),

@@ -104,6 +104,7 @@ test("returns 404 or 405 for another account's generation with any method, heade
     `/v1/generations/${id}?key=${harness.tenant.key}`,
   ])
     expect((await harness.request("GET", path, { key: stranger.key })).status).toBe(404);
-  for (const method of ["PUT", "PATCH", "DELETE", "POST"])
+  expect((await harness.request("DELETE", `/v1/generations/${id}`, { key: stranger.key })).status).toBe(404);
+  for (const method of ["PUT", "PATCH", "POST"])
     expect((await harness.request(method, `/v1/generations/${id}`, { key: stranger.key })).status).toBe(405);
 });
