@@ -184,7 +184,7 @@ test("logs a failed takeover and retries it at the next renewal", async () => {
 });
 
 test("serves a generation from the record cache while the lease is current, and from the store afterwards", async () => {
-  const record = { id: generationId(4096), seq: 4096, accountSeq: 1, status: "running" } as GenerationRecord;
+  const record = { id: generationId(4096), seq: 4096, accountSeq: 1, status: "running", completedAtMs: null } as GenerationRecord;
   const asked: string[] = [];
   let isSure = true;
   const records = createRecordCache(
