@@ -189,7 +189,9 @@ const seen = async (harness: Harness): Promise<[path: string, method: string, re
   const burst = harness.addCaller({ burstPerS: 1 });
   const list: [string, string, Response][] = [];
   const see = async (path: string, at: string, init: Parameters<Harness["call"]>[1] = {}) => {
-    list.push([path, (init.method ?? "GET").toLowerCase().replace("head", "get"), await harness.call(at, init)]);
+    const method = (init.method ?? "GET").toLowerCase();
+    // HEAD is described by GET, unless the path describes it.
+    list.push([path, method === "head" && !paths[path]?.head ? "get" : method, await harness.call(at, init)]);
   };
   const link = harness.links.sign(done.id, 1).slice(harness.url.length);
   const gen = "/v1/generations/{id}";

@@ -7,6 +7,8 @@ export type CuttingProxy = {
   url: string;
   /** Forwards further connections to this service. */
   leadTo: (url: string) => void;
+  /** Ends the connections that clients keep open. */
+  dropConnections: () => void;
   /** Number of connections that were broken. */
   cuts: () => number;
   close: () => Promise<void>;
@@ -54,6 +56,9 @@ export const openCuttingProxy = async (cutAfter: () => number | undefined): Prom
     leadTo: (url) => {
       const at = new URL(url);
       target = { host: at.hostname, port: Number(at.port) };
+    },
+    dropConnections: () => {
+      for (const socket of sockets) socket.destroy();
     },
     cuts: () => cuts,
     close: async () => {
