@@ -21,6 +21,7 @@ export type FileSweeperDeps = {
   outcomes?: Pick<OutcomeSpool, "sweep"> | undefined;
   copies: Pick<Copies, "remove" | "sweep">;
   uploads: Pick<Files, "remove">;
+  uploadParts: Pick<Files, "remove">;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   removal: Pick<FileRemoval, "sweep">;
   /** Whether this node sweeps the shared files of the cluster. */
@@ -40,6 +41,7 @@ export const createFileSweeper = ({
   outcomes,
   copies,
   uploads,
+  uploadParts,
   post,
   removal,
   isFirst,
@@ -66,7 +68,7 @@ export const createFileSweeper = ({
       mark: async (seq) => (await post({ mutation: "drop-pins", seq, atMs: clock.nowMs() })).kind === "done",
     });
 
-  const sweepUploads = createUploadSweeper({ reads: store, post, clock, storage: uploads });
+  const sweepUploads = createUploadSweeper({ reads: store, post, clock, storage: uploads, parts: uploadParts });
 
   const generationOf = async (id: string) => {
     const seq = seqOfGenerationId(id);

@@ -18,6 +18,7 @@ import { createInspector, type Inspector } from "../inspector/inspector.ts";
 import { inputSchema } from "../quote/input-schema.ts";
 import type { Mode } from "../store/store.ts";
 import { createGaugeSources } from "../telemetry/gauge-sources.ts";
+import type { ResumableService } from "../uploads/resumable-service.ts";
 import type { UploadService } from "../uploads/upload-service.ts";
 import type { ComponentList } from "./component-list.ts";
 import { type Connection, createConnection } from "./connection.ts";
@@ -138,6 +139,7 @@ type ServedParts = Pick<HttpComponents, "checkout"> &
     rollUpUsage: () => Promise<void>;
     closing: AbortSignal;
     uploads: UploadService;
+    resumable: ResumableService;
   };
 
 /** Returns the JSON Schema of the input of a model that has a configured route. */
@@ -197,8 +199,7 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, served: ServedPart
     inputSchemaOf: inputSchemasOf(deps, engine.routes),
     files: storage.files,
     links: parts.links,
-    uploads: served.uploads,
-    uploadedFiles: storage.uploads,
+    ...{ uploads: served.uploads, resumable: served.resumable, uploadedFiles: storage.uploads },
     copies: storage.copies,
     serveInput: parts.inputFiles.serveFile,
     inputLinks: parts.inputLinks,
@@ -247,7 +248,7 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
   // The HTTP server serves the console, whose streams use the server.
   const httpConnection = createConnection<Http>("HTTP server");
   const closing = new AbortController();
-  const uploads = createUploads(deps, common);
+  const { uploads, resumable } = createUploads(deps, common);
   const webhooks = createWebhookComponent(list, deps, common);
   const generationService = createGenerationService(
     deps,
@@ -272,7 +273,7 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
     isAtHome: inspector.isAtHome,
     passwordCost: deps.passwordCost,
   });
-  const served = { checkout, inspector, answerConsole, rollUpUsage, closing: closing.signal, uploads, ...webhooks };
+  const served = { checkout, inspector, answerConsole, rollUpUsage, closing: closing.signal, uploads, resumable, ...webhooks };
   const http = createHttp(deps, common, served);
   httpConnection.connect(http);
   parts.caches.connect({

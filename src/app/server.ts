@@ -62,10 +62,10 @@ export const createComponents = async (list: ComponentList, deps: ComponentsDeps
   const erasure = await createErasureComponent(deps, engine);
   // From here on nothing waits, because the engine already reports to the caches.
   const served = createHttpComponents(list, deps, { ...parts, ...engineComponent, admin, erase: erasure.erase });
-  const { files, spool, outcomes, copies, uploads } = storage;
+  const { files, spool, outcomes, copies, uploads, uploadParts } = storage;
   // One node of a cluster does it for all.
   const isFirst = () => leaseKeeper?.isFirst() ?? true;
-  const places = { files, spool, outcomes, copies, uploads };
+  const places = { files, spool, outcomes, copies, uploads, uploadParts };
   const sweep = createFileSweeper({ clock, log, store, ...places, post: engine.post, removal: erasure.removal, isFirst });
   const noticeMs = settings.server.drain_notice_s * 1000;
   return {

@@ -1,6 +1,7 @@
 // Uploaded files: the service of their endpoints, their use as inputs, and the deletion of expired ones.
 import { join } from "node:path";
 import type { Mutation, ResultOf } from "../domain/mutations.ts";
+import type { UploadPart } from "../domain/resumable-mutations.ts";
 import type { InputFile } from "../domain/types.ts";
 import { extensionOf } from "../files/serve.ts";
 import { createStoredFiles, type StoredFiles } from "../files/stored-file.ts";
@@ -9,6 +10,7 @@ import { createOwnLinks } from "../inputs/own-links.ts";
 import type { OpenInput } from "../providers/prepared-request.ts";
 import { cheapestJob } from "../quote/minimum-price.ts";
 import { createOwnFiles } from "../uploads/own-files.ts";
+import { createResumableService, type ResumableService } from "../uploads/resumable-service.ts";
 import { createUploadService, type UploadService } from "../uploads/upload-service.ts";
 import type { Engine, EngineDeps } from "./engine-types.ts";
 import type { LinkComponents } from "./link-components.ts";
@@ -68,11 +70,13 @@ type UploadParts = Pick<MediaComponent, "measureUpload"> & {
   engine: Pick<Engine, "admission" | "routes"> & { post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>> };
 };
 
+export type UploadServices = { uploads: UploadService; resumable: ResumableService };
+
 export const createUploads = (
   { settings, store, storage, clock, log }: ComponentsDeps,
   { engine, measureUpload }: UploadParts,
-): UploadService =>
-  createUploadService({
+): UploadServices => {
+  const deps = {
     reads: store,
     post: engine.post,
     clock,
@@ -83,4 +87,17 @@ export const createUploads = (
     admission: engine.admission,
     cheapest: () => cheapestJob(engine.routes.catalogue().models, (routeId) => engine.routes.state(routeId) !== "unconfigured"),
     limits: settings.limits,
-  });
+  };
+  const parts = createStoredFiles(storage.uploadParts, clock.nowMs);
+  const readPart = ({ id, ...part }: UploadPart): Promise<Response | undefined> =>
+    parts.serve(
+      { storageId: id, fileNo: 1, mime: "application/octet-stream", ...part },
+      "part",
+      new Request("http://stored.invalid/"),
+    );
+  const shared = store.node !== null;
+  return {
+    uploads: createUploadService(deps),
+    resumable: createResumableService({ ...deps, parts: storage.uploadParts, readPart, shared }),
+  };
+};

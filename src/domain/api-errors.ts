@@ -36,7 +36,7 @@ export const API_ERRORS = {
   model_unavailable: { status: 503, when: "Every route of the model is down at the moment.", retryAfterS: 10 },
   concurrency_limit: {
     status: 429,
-    when: "The account has its maximum number of generations, of uploads or of event streams in progress.",
+    when: "The account has its maximum number of generations, of uploads or of event streams in progress; 423: another request appends to the upload.",
     retryAfterS: 5,
   },
   insufficient_credits: {

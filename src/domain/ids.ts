@@ -148,10 +148,12 @@ export const readDeliveryId = (id: string): { seq: number; token: string } | und
 };
 
 /**
- * A new id of an account, key, request, ledger line, user, session, invitation, purchase, uploaded file, stored blob or webhook
- * endpoint: a UUIDv7 as 26 characters, so ids sort by time.
+ * A new id of an account, key, request, ledger line, user, session, invitation, purchase, uploaded file, stored blob, resumable
+ * upload, lock or webhook endpoint: a UUIDv7 as 26 characters, so ids sort by time.
  */
-export const newId = (kind: "acc" | "key" | "req" | "led" | "per" | "ses" | "inv" | "pur" | "file" | "blob" | "whe"): string => {
+export const newId = (
+  kind: "acc" | "key" | "req" | "led" | "per" | "ses" | "inv" | "pur" | "file" | "blob" | "upl" | "lock" | "whe",
+): string => {
   let bits = 0n;
   for (const byte of Bun.randomUUIDv7("buffer")) bits = (bits << 8n) | BigInt(byte);
   let text = "";

@@ -2,6 +2,7 @@
 //
 // A blob is reserved before its bytes are written. It is stored when they are durable and retired when no file names it.
 
+import { RESUMABLE_MUTATIONS, type ResumableMutation, type ResumableResult } from "./resumable-mutations.ts";
 import type { MediaKind } from "./types.ts";
 
 /** Uploaded bytes as they were measured. `ms` is absent for a picture and for a clip or sound of unknown length. */
@@ -48,6 +49,8 @@ export type BeginUpload = {
   /** The name that the bytes will have in the bucket, so that they are found after a crash; null: local disk. */
   object: string | null;
   quotaBytes: number;
+  /** The resumable upload that becomes the file; naming the file ends it and releases its quota. */
+  resumableId?: string;
   atMs: number;
   expiresAtMs: number;
 };
@@ -60,6 +63,8 @@ export type FinishUpload = {
   accountSeq: number;
   fileId: string;
   blobId: string;
+  /** As in `BeginUpload`. */
+  resumableId?: string;
   atMs: number;
   expiresAtMs: number;
 };
@@ -73,15 +78,15 @@ export type DeleteFile = { mutation: "delete-file"; accountSeq: number; fileId: 
 /** The bytes of a retired blob are deleted. */
 export type RemoveBlob = { mutation: "remove-blob"; blobId: string; atMs: number };
 
-export type UploadMutation = BeginUpload | FinishUpload | AbandonUpload | DeleteFile | RemoveBlob;
+export type UploadMutation = BeginUpload | FinishUpload | AbandonUpload | DeleteFile | RemoveBlob | ResumableMutation;
 export type UploadResult =
+  | ResumableResult
   /** The file is named. */
   | { kind: "uploaded" }
-  | { kind: "reserved" }
   | { kind: "quota_exceeded"; usedBytes: number }
   /** `delete-file`: an open generation needs the file. */
   | { kind: "in_use" }
-  /** The file or the blob does not exist, or its life has ended. */
+  /** The file, the blob, the part or the upload does not exist, is locked, or its life has ended. */
   | { kind: "gone" }
   | { kind: "abandoned" }
   | { kind: "deleted" }
@@ -95,6 +100,7 @@ const UPLOAD_MUTATIONS: ReadonlySet<string> = new Set<UploadMutation["mutation"]
   "abandon-upload",
   "delete-file",
   "remove-blob",
+  ...RESUMABLE_MUTATIONS,
 ]);
 export const isUploadMutation = (mutation: { mutation: string }): mutation is UploadMutation =>
   UPLOAD_MUTATIONS.has(mutation.mutation);

@@ -35,6 +35,8 @@ export type ResultStorage = {
   copies: Copies;
   /** Uploaded files: blobs, each with one file. */
   uploads: Files;
+  /** Parts of resumable uploads, where every node that may receive the next part finds them. */
+  uploadParts: Files;
   /** Starts uploading files that an earlier process left; does not block. */
   begin: () => void;
   stop: () => Promise<void>;
@@ -46,7 +48,7 @@ type ResultStorageDeps = {
   settings: Settings;
   clock: Clock;
   log: Log;
-  store: Pick<StoreReads, "generationBySeq" | "pinsOf" | "blob">;
+  store: Pick<StoreReads, "generationBySeq" | "pinsOf" | "blob" | "uploadPart">;
   /** Whether other nodes use the same store and therefore have to find every collected file. */
   shared: boolean;
   chance?: () => number;
@@ -123,9 +125,10 @@ export const createResultStorage = async ({
   const spool = await createSpool(join(settings.data.dir, "spool"), clock.nowMs);
   const pinned = await createLocalStorage(join(settings.data.dir, "pinned"));
   const uploaded = await createLocalStorage(join(settings.data.dir, "uploads"));
+  const uploadParts = await createLocalStorage(join(settings.data.dir, "upload-parts"));
   if (!usesBucket(settings)) {
     const copies = createInputCopies(pinned, null, clock.nowMs);
-    const places = { files: local, spool, copies, uploads: uploaded };
+    const places = { files: local, spool, copies, uploads: uploaded, uploadParts };
     return { ...places, begin: () => undefined, stop: () => Promise.resolve(), waiting: () => null };
   }
   const moves = settings.files.store === "s3";
@@ -150,7 +153,7 @@ export const createResultStorage = async ({
     ...{ ...bucket, shared: moves, moves, local: uploaded, consequence: "uploads of files are rejected for now" },
     settings: { ...settings.s3, prefix: `${settings.s3.prefix}uploads/` },
     recordOf: async (id) => {
-      const blob = await store.blob(id);
+      const blob = (await store.blob(id)) ?? (await store.uploadPart(id));
       return blob && ownerOf(blob);
     },
   });
@@ -161,7 +164,7 @@ export const createResultStorage = async ({
   if (!shared) {
     const copies = createInputCopies(pinned, null, clock.nowMs);
     const stop = async () => void (await Promise.all([kept.stop(), uploads.stop()]));
-    return { ...kept, copies, uploads: uploads.files, begin, stop };
+    return { ...kept, copies, uploads: uploads.files, uploadParts, begin, stop };
   }
   const outcomes = await createOutcomeSpool(join(settings.data.dir, "outcomes"), clock.nowMs);
   // Any node may continue a generation, so every node has to find each pinned input.
@@ -177,6 +180,6 @@ export const createResultStorage = async ({
   const copies = createInputCopies(pinned, inputs.files, clock.nowMs);
   const stop = async () => void (await Promise.all([kept.stop(), inputs.stop(), uploads.stop()]));
   const space = createDiskSpace({ dir: settings.data.dir, clock, log });
-  const watched = space.watched({ ...kept, outcomes, uploads: uploads.files });
+  const watched = space.watched({ ...kept, outcomes, uploads: uploads.files, uploadParts: uploads.files });
   return { ...watched, copies, begin, stop, isDiskFull: space.isFull, isBucketDown: kept.isDown };
 };

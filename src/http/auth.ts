@@ -113,8 +113,9 @@ export class KeyGuard {
   /**
    * Wraps `work` in the checks of a keyed endpoint, in the order 503 `restarting` (store not open yet), 401, 403, 429.
    * @param scope `generate` if the key must be allowed to submit.
+   * @param isCounted false for requests outside of the burst limit.
    */
-  keyed(scope: "generate" | "read", work: AuthenticatedHandler): Answer {
+  keyed(scope: "generate" | "read", work: AuthenticatedHandler, { isCounted } = { isCounted: true }): Answer {
     const isTrailed = this.deps.isTrailed(scope);
     // Reading the address is expensive compared with a poll. It is read for each submission, and for reads once in LATELY_MS.
     const enter = (request: Request, requestId: string, params: PathParams, known: Known, nowMs: number, isAgain = false) => {
@@ -128,7 +129,7 @@ export class KeyGuard {
       if (caller.paused) refuse("account_disabled", "The account is paused.");
       if (scope === "generate" && caller.scope !== "generate")
         refuse("generation_not_enabled", "This key can read prices and generations but cannot generate.");
-      const counted = this.deps.rateLimiter.take(caller, nowMs);
+      const counted = isCounted ? this.deps.rateLimiter.take(caller, nowMs) : undefined;
       if (counted !== undefined) return counted.then(() => work(request, requestId, caller, params));
       return work(request, requestId, caller, params);
     };

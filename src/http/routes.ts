@@ -16,6 +16,7 @@ import type { WaitForEnd } from "../generations/waiters.ts";
 import type { Log } from "../logging/events.ts";
 import type { Callbacks } from "../providers/callback-urls.ts";
 import type { StoreReads } from "../store/store.ts";
+import type { ResumableService } from "../uploads/resumable-service.ts";
 import type { UploadService } from "../uploads/upload-service.ts";
 import type { WebhookService } from "../webhooks/service.ts";
 import type { AuthenticatedHandler, KeyGuard } from "./auth.ts";
@@ -36,6 +37,7 @@ import { type HandlePaymentEvent, webhook } from "./endpoints/payment-webhook.ts
 import { type LinkedInputDeps, linkedInput } from "./endpoints/pinned-inputs.ts";
 import { type CallbackReceived, callback } from "./endpoints/provider-callbacks.ts";
 import { quoteRequest } from "./endpoints/quotes.ts";
+import { resumableRoutes } from "./endpoints/resumable-uploads.ts";
 import { type UsageDeps, usage } from "./endpoints/usage.ts";
 import {
   changeEndpoint,
@@ -84,6 +86,7 @@ export type HttpDeps = {
   links: Links;
   /** Uploaded files of accounts, and the storage of their bytes. */
   uploads: UploadService;
+  resumable: ResumableService;
   uploadedFiles: Files;
   /** Copies of pinned inputs and stored files, and the links that authorize providers to read them. */
   copies: Copies;
@@ -110,8 +113,8 @@ export type HttpDeps = {
   storeOpen: () => boolean;
 };
 
-type Method = "GET" | "POST" | "PATCH" | "DELETE" | "OPTIONS";
-/** A path and its handlers by method. HEAD is answered wherever GET is; every other method is answered 405. */
+type Method = "GET" | "HEAD" | "POST" | "PATCH" | "DELETE" | "OPTIONS";
+/** A path and its handlers by method. HEAD is answered wherever GET is, by the same handler unless it has its own; every other method is answered 405. */
 export type Route = { path: string; answers: Partial<Record<Method, Answer>> };
 
 const OPENAPI_MAX_AGE_S = 300;
@@ -179,6 +182,10 @@ export const routesOf = (deps: HttpDeps, guard: KeyGuard, connections: Connectio
         DELETE: guard.keyed("generate", deleteFile(uploaded)),
       },
     },
+    ...resumableRoutes(
+      { resumable: deps.resumable, mostBytes: deps.settings.limits.upload_bytes, keepOpen: disableTimeout },
+      guard,
+    ),
     { path: "/v1/files/:id/content", answers: { GET: guard.keyed("read", fileContent(uploaded)) } },
     ...webhookRoutes({ webhooks: deps.webhooks }, guard),
     { path: "/v1/models", answers: { GET: allModels, OPTIONS: answerPreflight } },

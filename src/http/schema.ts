@@ -163,6 +163,20 @@ export const FileList = Type.Object({
   has_more: Type.Boolean(),
   next: orNull(Type.String({ description: "`after` of the next page." })),
 });
+/** A resumable upload. */
+export const ResumableUploadObject = Type.Object(
+  {
+    id: Type.String(),
+    object: Type.Literal("upload"),
+    offset: Type.Integer({ minimum: 0, description: "Bytes that are stored." }),
+    length: Type.Integer({ minimum: 1, description: "Size of the whole file in bytes." }),
+    file: Type.Optional(Type.String({ description: "The id of the file that it has become." })),
+    error: Type.Optional(
+      Type.Object({ code: Type.String(), message: Type.String() }, { description: "The error that ended the upload." }),
+    ),
+  },
+  { additionalProperties: false },
+);
 export const DeletedFile = Type.Object({ id: Type.String(), object: Type.Literal("file"), deleted: Type.Literal(true) });
 
 /** §2.3. */

@@ -46,9 +46,8 @@ const unknownPath: Answer = () => {
 };
 
 const wrongMethod = (route: Route): Answer => {
-  const allow = Object.keys(route.answers)
-    .flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
-    .join(", ");
+  const methods = Object.keys(route.answers).flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+  const allow = [...new Set(methods)].join(", ");
   const message = `This path takes ${allow}.`;
   return () => {
     throw new ApiError("invalid_request", message, { status: 405, headers: { allow } });

@@ -1,8 +1,25 @@
 // Reads about uploaded files and the stored files that generations take as inputs.
+
+import type { ResumableUpload, UploadPart } from "../domain/resumable-mutations.ts";
 import type { InputFile } from "../domain/types.ts";
 import type { StoredBlob, UploadedFile } from "../domain/upload-mutations.ts";
 
-export interface UploadReads {
+export interface ResumableReads {
+  /** An upload of any account, also an ended one. */
+  resumableUpload(id: string): Promise<ResumableUpload | undefined>;
+  /** The stored parts of an upload in order. */
+  uploadParts(uploadSeq: number): Promise<UploadPart[]>;
+  /** A part as storage sees it. */
+  uploadPart(id: string): Promise<StoredBlob | undefined>;
+  /** Stored parts of ended uploads, and parts begun before a time that were never stored; at most `limit`. */
+  removableParts(beforeMs: number, limit: number): Promise<UploadPart[]>;
+  /** Open uploads that have expired; at most `limit`. */
+  expiredResumableUploads(nowMs: number, limit: number): Promise<{ id: string; accountSeq: number }[]>;
+  /** Ended uploads without parts that expired before a time; at most `limit`. */
+  forgettableUploads(beforeMs: number, limit: number): Promise<{ id: string; accountSeq: number }[]>;
+}
+
+export interface UploadReads extends ResumableReads {
   /** A file that is not deleted, of any account. */
   uploadedFile(id: string): Promise<UploadedFile | undefined>;
   /** Files of an account before a row number (null: all), newest first; at most `limit`. */

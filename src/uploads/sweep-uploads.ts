@@ -1,14 +1,19 @@
-// Deletes expired files, reservations that were left, and the bytes of retired blobs.
+// Deletes expired files, reservations that were left, the bytes of retired blobs, and ended resumable uploads.
 import type { Clock } from "../domain/clock.ts";
 import type { Mutation, ResultOf } from "../domain/mutations.ts";
 import type { Files } from "../files/port.ts";
 import type { StoreReads } from "../store/store.ts";
 
 export type UploadSweeperDeps = {
-  reads: Pick<StoreReads, "expiredUploads" | "leftBlobs" | "retiredBlobs">;
+  reads: Pick<
+    StoreReads,
+    "expiredUploads" | "leftBlobs" | "retiredBlobs" | "expiredResumableUploads" | "removableParts" | "forgettableUploads"
+  >;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   clock: Pick<Clock, "nowMs">;
   storage: Pick<Files, "remove">;
+  /** The storage of parts of resumable uploads. */
+  parts: Pick<Files, "remove">;
 };
 
 const BATCH = 100;
@@ -27,31 +32,58 @@ const pages = async <T>(read: () => Promise<T[]>, one: (row: T) => Promise<boole
   }
 };
 
+/** Time for which the row of a resumable upload stays after its expiry, ms. */
+const FORGET_MS = 86_400_000;
+
+/** Ends expired resumable uploads, deletes the parts of ended ones, and forgets those that ended long ago. */
+const sweepResumable = async ({ reads, post, clock, parts }: UploadSweeperDeps): Promise<void> => {
+  const atMs = clock.nowMs();
+  await pages(
+    () => reads.expiredResumableUploads(atMs, BATCH),
+    async ({ id: uploadId, accountSeq }) => {
+      const end = { mutation: "end-resumable-upload", accountSeq, uploadId, error: null, isExpired: true, atMs } as const;
+      return (await post(end)).kind === "ended";
+    },
+  );
+  await pages(
+    () => reads.removableParts(atMs - LEFT_MS, BATCH),
+    async ({ id: partId }) => {
+      await parts.remove(partId);
+      // `gone`: the request that ended the upload has deleted it meanwhile.
+      return (await post({ mutation: "remove-upload-part", partId })).kind !== "refused";
+    },
+  );
+  await pages(
+    () => reads.forgettableUploads(atMs - FORGET_MS, BATCH),
+    async ({ id: uploadId }) => (await post({ mutation: "forget-resumable-upload", uploadId })).kind === "removed",
+  );
+};
+
 /**
  * Creates the function that runs one sweep. Bytes are deleted after their blob was retired, when no file can name them any more;
  * after a crash in between they are deleted again.
  * @returns the number of expired files
  */
-export const createUploadSweeper =
-  ({ reads, post, clock, storage }: UploadSweeperDeps) =>
-  async (): Promise<number> => {
-    const atMs = clock.nowMs();
-    const expired = await pages(
-      () => reads.expiredUploads(atMs, BATCH),
-      async ({ id: fileId, accountSeq }) =>
-        (await post({ mutation: "delete-file", accountSeq, fileId, isExpired: true, atMs })).kind === "deleted",
-    );
-    await pages(
-      () => reads.leftBlobs(atMs - LEFT_MS, BATCH),
-      async ({ id: blobId, accountSeq }) =>
-        (await post({ mutation: "abandon-upload", accountSeq, blobId, atMs })).kind === "abandoned",
-    );
-    await pages(
-      () => reads.retiredBlobs(BATCH),
-      async ({ id: blobId }) => {
-        await storage.remove(blobId);
-        return (await post({ mutation: "remove-blob", blobId, atMs: clock.nowMs() })).kind === "removed";
-      },
-    );
-    return expired;
-  };
+export const createUploadSweeper = (deps: UploadSweeperDeps) => async (): Promise<number> => {
+  const { reads, post, clock, storage } = deps;
+  await sweepResumable(deps);
+  const atMs = clock.nowMs();
+  const expired = await pages(
+    () => reads.expiredUploads(atMs, BATCH),
+    async ({ id: fileId, accountSeq }) =>
+      (await post({ mutation: "delete-file", accountSeq, fileId, isExpired: true, atMs })).kind === "deleted",
+  );
+  await pages(
+    () => reads.leftBlobs(atMs - LEFT_MS, BATCH),
+    async ({ id: blobId, accountSeq }) =>
+      (await post({ mutation: "abandon-upload", accountSeq, blobId, atMs })).kind === "abandoned",
+  );
+  await pages(
+    () => reads.retiredBlobs(BATCH),
+    async ({ id: blobId }) => {
+      await storage.remove(blobId);
+      return (await post({ mutation: "remove-blob", blobId, atMs: clock.nowMs() })).kind === "removed";
+    },
+  );
+  return expired;
+};

@@ -45,6 +45,7 @@ const lower = (value: JsonObject): Set<string> => new Set(Object.keys(value).map
 /** The path template of the document that matches a path, or undefined. */
 const templateOf = (paths: JsonObject, path: string): string | undefined => {
   const [plain = ""] = path.split("?");
+  if (Object.hasOwn(paths, plain)) return plain;
   return Object.keys(paths).find((template) => new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(plain));
 };
 
@@ -55,9 +56,9 @@ const codesOf = (media: JsonObject): readonly Json[] =>
     return isObject(value.error) ? [value.error.code ?? null] : [];
   });
 
-/** The operation that describes a method. HEAD uses GET; any operation describes the 405 of an unsupported method. */
+/** The operation that describes a method. HEAD uses GET unless it has its own; any operation describes the 405 of an unsupported method. */
 const operationOf = (item: JsonObject, method: string, status: number): JsonObject | undefined => {
-  const own = item[method === "HEAD" ? "get" : method.toLowerCase()];
+  const own = item[method.toLowerCase()] ?? item[method === "HEAD" ? "get" : ""];
   if (isObject(own)) return own;
   return status === 405 ? Object.values(item).find(isObject) : undefined;
 };

@@ -25,7 +25,7 @@ import { readWebhookHosts } from "../../src/webhooks/hosts.ts";
 import { createWebhookSecrets } from "../../src/webhooks/secrets.ts";
 import { createWebhookService } from "../../src/webhooks/service.ts";
 import { newGenerationSeq } from "../new-generation.ts";
-import { type MemoryUploads, memoryUploads } from "./memory-uploads.ts";
+import { type MemoryUploads, memoryResumable, memoryUploads } from "./memory-uploads.ts";
 
 /** No account has a webhook endpoint. */
 const noReads: WebhookReads = {
@@ -237,6 +237,7 @@ export const openHarness = async (env: Record<string, string> = {}): Promise<Har
     onCallback: () => undefined,
     links,
     uploads,
+    resumable: memoryResumable(clock.nowMs),
     uploadedFiles,
     serveInput: async () => undefined,
     copies: createInputCopies(await createLocalStorage(join(dir, "pinned")), null, clock.nowMs),

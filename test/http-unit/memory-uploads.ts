@@ -1,9 +1,11 @@
 // An upload service in memory, for tests of HTTP without a store behind.
 import { refuse } from "../../src/domain/api-errors.ts";
 import { newId } from "../../src/domain/ids.ts";
+import type { ResumableUpload } from "../../src/domain/resumable-mutations.ts";
 import type { UploadedFile } from "../../src/domain/upload-mutations.ts";
 import type { Files } from "../../src/files/port.ts";
 import { receiveUpload } from "../../src/uploads/receive-upload.ts";
+import type { ResumableService } from "../../src/uploads/resumable-service.ts";
 import type { UploadService } from "../../src/uploads/upload-service.ts";
 
 const DAY_MS = 86_400_000;
@@ -62,5 +64,35 @@ export const memoryUploads = (storage: Files, nowMs: () => number, mostBytes: nu
       isInUse = true;
     },
     any: (id) => files.get(id),
+  };
+};
+
+/** Resumable uploads in memory; none becomes a file. */
+export const memoryResumable = (nowMs: () => number): ResumableService => {
+  const uploads = new Map<string, ResumableUpload>();
+  const find: ResumableService["find"] = async (id, { accountSeq }) => {
+    const upload = uploads.get(id);
+    return upload?.accountSeq === accountSeq ? upload : refuse("not_found", "No upload with this id on the account.");
+  };
+  return {
+    create: async ({ bytes, metadata }, { accountSeq }) => {
+      const times = { createdAtMs: nowMs(), expiresAtMs: nowMs() + DAY_MS, endedAtMs: null };
+      const state = { receivedBytes: 0, parts: 0, fileId: null, error: null };
+      const upload = { seq: uploads.size + 1, id: newId("upl"), accountSeq, bytes, metadata, ...times, ...state };
+      uploads.set(upload.id, upload);
+      return upload;
+    },
+    find,
+    append: async (id, { stream, offset }, caller) => {
+      const upload = await find(id, caller);
+      if (offset !== upload.receivedBytes) refuse("invalid_request", "Upload-Offset: is wrong.", { status: 409 });
+      for await (const chunk of stream ?? []) upload.receivedBytes += chunk.length;
+      return upload;
+    },
+    resume: find,
+    terminate: async (id, caller) => {
+      await find(id, caller);
+      uploads.delete(id);
+    },
   };
 };

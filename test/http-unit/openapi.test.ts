@@ -148,6 +148,33 @@ const seeStreams = async (
     await see("/v1/events", `/v1/events${query}`);
 };
 
+/** Requests the paths of resumable uploads. */
+const seeUploads = async (harness: Harness, see: See): Promise<void> => {
+  const [all, one] = ["/v1/files/uploads", "/v1/files/uploads/{id}"];
+  const tus = { "tus-resumable": "1.0.0" };
+  const create = { method: "POST", headers: { ...tus, "upload-length": "10" } };
+  await see(all, all, create);
+  for (const headers of [{}, tus, { ...tus, "upload-length": "99999999999" }]) await see(all, all, { method: "POST", headers });
+  await see(all, all, { ...create, key: null });
+  const at = (await harness.call(all, create)).headers.get("location") ?? "";
+  for (const path of [at, `${all}/upl_x`]) {
+    await see(one, path);
+    await see(one, path, { method: "HEAD", headers: tus });
+  }
+  const patch = { ...tus, "content-type": "application/offset+octet-stream" };
+  for (const headers of [patch, { ...patch, "upload-offset": "3" }, { ...patch, "upload-offset": "0" }, tus])
+    await see(one, at, { method: "PATCH", headers, body: "12345" });
+  await see(one, at, {
+    method: "POST",
+    headers: { ...patch, "upload-offset": "5", "x-http-method-override": "PATCH" },
+    body: "1",
+  });
+  await see(one, at, { method: "POST", headers: tus });
+  await see(one, at, { method: "DELETE", headers: tus });
+  await see(one, at, { method: "DELETE", headers: tus });
+  for (const path of [all, one]) await see(path, path.replace("{id}", "upl_x"), { method: "OPTIONS", key: null });
+};
+
 const seen = async (harness: Harness): Promise<[path: string, method: string, response: Response][]> => {
   const file = { n: 1, sha256: "ab", bytes: 5, mime: "video/mp4" };
   const done = harness.addRecord({
@@ -162,7 +189,9 @@ const seen = async (harness: Harness): Promise<[path: string, method: string, re
   const burst = harness.addCaller({ burstPerS: 1 });
   const list: [string, string, Response][] = [];
   const see = async (path: string, at: string, init: Parameters<Harness["call"]>[1] = {}) => {
-    list.push([path, (init.method ?? "GET").toLowerCase().replace("head", "get"), await harness.call(at, init)]);
+    const method = (init.method ?? "GET").toLowerCase();
+    // HEAD is described by GET, unless the path describes it.
+    list.push([path, method === "head" && !paths[path]?.head ? "get" : method, await harness.call(at, init)]);
   };
   const link = harness.links.sign(done.id, 1).slice(harness.url.length);
   const gen = "/v1/generations/{id}";
@@ -211,6 +240,7 @@ const seen = async (harness: Harness): Promise<[path: string, method: string, re
   for (const body of ['{"model":"m","input":{}}', '{"model":"unknown","input":{}}', "{", "x".repeat(1_048_577)]) await post(body);
   for (const key of [null, paused, harness.addCaller({ scope: "read" }), burst]) await post("{}", key);
   await seeFiles(harness, see);
+  await seeUploads(harness, see);
   harness.setReadiness({ ready: false, faults: ["x"] });
   await see("/readyz", "/readyz");
   harness.setStoreOpen(false);
@@ -239,6 +269,6 @@ test("describes every status, content type, error code and header that the serve
       throw new Error(`${place}: code ${error.code} is not described`);
   }
   expect(new Set(list.map(([, , response]) => response.status))).toEqual(
-    new Set([200, 201, 202, 204, 206, 304, 400, 401, 403, 404, 409, 413, 416, 422, 429, 503]),
+    new Set([200, 201, 202, 204, 206, 304, 400, 401, 403, 404, 409, 412, 413, 415, 416, 422, 429, 503]),
   );
 });

@@ -1,7 +1,7 @@
 // Calls every read of the store port, so that two stores can be compared.
 import type { StoreReads } from "../../src/store/store.ts";
 import { NOW_MS } from "../store/fixture.ts";
-import { INVITATION, SESSION } from "./fixture.ts";
+import { ENDED_UPLOAD, INVITATION, OPEN_UPLOAD, SESSION } from "./fixture.ts";
 
 type Known = {
   /** Of generations, oldest first. */
@@ -61,6 +61,15 @@ const ASKED: Asked = {
   retiredBlobs: (reads) => reads.retiredBlobs(MANY),
   leftBlobs: (reads) => reads.leftBlobs(NOW_MS * 2, MANY),
   expiredUploads: (reads) => reads.expiredUploads(NOW_MS * 2, MANY),
+  resumableUpload: (reads) => each([OPEN_UPLOAD, ENDED_UPLOAD], (id) => reads.resumableUpload(id)),
+  uploadParts: async (reads) => {
+    const upload = await reads.resumableUpload(OPEN_UPLOAD);
+    return reads.uploadParts(upload?.seq ?? 0);
+  },
+  uploadPart: async (reads) => each(await reads.removableParts(NOW_MS * 2, MANY), ({ id }) => reads.uploadPart(id)),
+  removableParts: (reads) => reads.removableParts(NOW_MS * 2, MANY),
+  expiredResumableUploads: (reads) => reads.expiredResumableUploads(NOW_MS * 2, MANY),
+  forgettableUploads: (reads) => reads.forgettableUploads(NOW_MS * 2, MANY),
   inputFilesOf: (reads, { seqs }) => each(seqs, (seq) => reads.inputFilesOf(seq)),
   expiredFiles: (reads) => reads.expiredFiles(NOW_MS * 2, MANY),
   keptOutputs: (reads) => reads.keptOutputs(0, 0, MANY),

@@ -24,7 +24,7 @@ import {
 } from "../store/fixture.ts";
 import { openHere } from "../store/open-store.ts";
 import { BUYER } from "../store/purchases.ts";
-import { deletion, inputOf, upload } from "../store/uploads.ts";
+import { append, createResumable, deletion, inputOf, upload } from "../store/uploads.ts";
 
 const HOUR_MS = 3_600_000;
 const by = { kind: "command", id: "0", name: "root" } as const;
@@ -33,6 +33,19 @@ export const SESSION = hashApiKey("the session");
 /** A provider's text, and the form of it that both databases can store. */
 export const SAID = "bad\0news \ud800 and \u{1f98a}";
 export const KEPT = "bad\ufffdnews \ufffd and \u{1f98a}";
+
+export const OPEN_UPLOAD = "upl_open";
+export const ENDED_UPLOAD = "upl_ended";
+
+/** An open upload with a stored part, and one that ended with a part whose bytes are not deleted yet. */
+const resumableUploads = async (store: Store, accountSeq: number): Promise<void> => {
+  for (const uploadId of [OPEN_UPLOAD, ENDED_UPLOAD]) {
+    await store.commit([createResumable(accountSeq, { uploadId, metadata: "filename Y2xpcA==" })]);
+    await append(store, uploadId, 0, 60);
+  }
+  const error = { code: "invalid_input", status: 422, message: "file: the media cannot be read" };
+  await store.commit([{ mutation: "end-resumable-upload", accountSeq, uploadId: ENDED_UPLOAD, error, atMs: NOW_MS + 9 }]);
+};
 
 const users = async (store: Store, accountSeq: number): Promise<void> => {
   const session = { id: newId("ses"), hash: SESSION, expiresAtMs: NOW_MS + HOUR_MS, agent: "Firefox", address: "::1" };
@@ -106,6 +119,7 @@ export const makeFullWorld = async (dir: string): Promise<Account> => {
   await store.commit([deletion(account.seq, deleted.id)]);
   const erased = await succeed(store, account, { labels: { metadata: { order: "8" }, endUser: null } });
   await store.commit([erasure(account, erased.seq)]);
+  await resumableUploads(store, account.seq);
   const expired = await succeed(store, account);
   await store.commit([{ mutation: "roll-up-usage", limit: 1000 }]);
   await store.commit([{ mutation: "expire-files", seq: expired.seq, atMs: NOW_MS + 1000 * HOUR_MS }]);

@@ -9,6 +9,7 @@ import { erasurePromises } from "./contract/erasure.ts";
 import { keyPromises } from "./contract/keys.ts";
 import { listPromises } from "./contract/lists.ts";
 import { purchasePromises } from "./contract/purchases.ts";
+import { resumablePromises } from "./contract/resumable-uploads.ts";
 import { stepPromises } from "./contract/steps.ts";
 import { uploadPromises } from "./contract/uploads.ts";
 import { usagePromises } from "./contract/usage.ts";
@@ -62,6 +63,7 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
     debtPromises(stage);
     userPromises(stage);
     uploadPromises(stage);
+    resumablePromises(stage);
     webhookPromises(stage);
   });
 };

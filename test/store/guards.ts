@@ -1,9 +1,9 @@
 // Guards of the schema: rows of every kind, and SQL that every driver must reject.
 import type { Store } from "../../src/store/store.ts";
 import { endpointMutation } from "./contract/webhooks.ts";
-import { admit, COPY, openAccount, PIN, pinnedMutation, startedMutation, succeed } from "./fixture.ts";
+import { admit, COPY, NOW_MS, openAccount, PIN, pinnedMutation, startedMutation, succeed } from "./fixture.ts";
 import { buy, foreignMutation, openPurchaseMutation, reversalMutation } from "./purchases.ts";
-import { beginMutation, contentOf, deletion, inputOf, upload } from "./uploads.ts";
+import { append, beginMutation, contentOf, createResumable, deletion, inputOf, upload } from "./uploads.ts";
 
 /** The error texts of a driver, and how a guard is dropped. */
 export type Words = {
@@ -32,6 +32,13 @@ export const makeRows = async (store: Store): Promise<void> => {
   await admit(store, account, { files: { inputs: [inputOf(file)], expireAtMs: 0 } });
   const deleted = await upload(store, account.seq, "deleted");
   await store.commit([deletion(account.seq, deleted.id), beginMutation(account.seq, contentOf("reserved"))]);
+  for (const uploadId of ["upl_open", "upl_ended"]) {
+    await store.commit([createResumable(account.seq, { uploadId, quotaBytes: 10_000 })]);
+    await append(store, uploadId, 0, 60);
+  }
+  await store.commit([
+    { mutation: "end-resumable-upload", accountSeq: account.seq, uploadId: "upl_ended", error: null, atMs: NOW_MS },
+  ]);
   await buy(store, account.seq, "a", 1000);
   await store.commit([
     openPurchaseMutation(account.seq, "b", 2000),
@@ -47,6 +54,7 @@ const TRANSFER =
 const RUNNING = "(SELECT seq FROM generation WHERE status = 'running')";
 const ENDED = "(SELECT seq FROM generation WHERE status = 'succeeded')";
 const ERASE = `UPDATE generation SET erased_at_ms = 1, input_defaults = '{}' WHERE seq = ${ENDED}`;
+const OPEN_UPLOAD = "ended_at_ms IS NULL";
 const STORED = "stored_at_ms IS NOT NULL AND retired_at_ms IS NULL";
 /** A transfer appended to the account's chain, with the balance that must follow. */
 const post = (kind: string, credits: number, sides: string, generation: string, available: string, held: string) =>
@@ -125,6 +133,27 @@ export const guards = (words: Words): [fault: string, sql: string][] => [
   ["a retired blob stays retired", "UPDATE upload_blob SET retired_at_ms = NULL WHERE retired_at_ms IS NOT NULL"],
   [words.check, `UPDATE upload_blob SET removed_at_ms = 1 WHERE ${STORED}`],
   [words.check, "UPDATE upload_usage SET bytes = -1"],
+  ["the terms of a resumable upload are immutable", `UPDATE resumable_upload SET bytes = 1 WHERE ${OPEN_UPLOAD}`],
+  ["an ended upload stays ended", "UPDATE resumable_upload SET ended_at_ms = NULL WHERE ended_at_ms IS NOT NULL"],
+  ["an open upload cannot be deleted", `DELETE FROM resumable_upload WHERE ${OPEN_UPLOAD}`],
+  ["the offset of an upload never decreases", `UPDATE resumable_upload SET received_bytes = 59 WHERE ${OPEN_UPLOAD}`],
+  [
+    "an open upload needs its stored parts",
+    `DELETE FROM resumable_part WHERE upload_seq = (SELECT seq FROM resumable_upload WHERE ${OPEN_UPLOAD})`,
+  ],
+  [words.check, `UPDATE resumable_upload SET received_bytes = bytes + 1 WHERE ${OPEN_UPLOAD}`],
+  [words.check, `UPDATE resumable_upload SET lock_id = 'x' WHERE ${OPEN_UPLOAD}`],
+  [words.check, `UPDATE resumable_upload SET error = '{}' WHERE ${OPEN_UPLOAD}`],
+  [
+    words.check,
+    `UPDATE resumable_upload SET ended_at_ms = 1, file_id = (SELECT min(id) FROM uploaded_file) WHERE ${OPEN_UPLOAD}`,
+  ],
+  [
+    words.unique("resumable_part.upload_seq, resumable_part.first_byte", "resumable_part_stored"),
+    `INSERT INTO resumable_part (id, upload_seq, first_byte, bytes, sha256, created_at_ms, stored_at_ms)
+     SELECT 'blob_again', upload_seq, first_byte, 1, sha256, 0, 0 FROM resumable_part
+     WHERE upload_seq = (SELECT seq FROM resumable_upload WHERE ${OPEN_UPLOAD})`,
+  ],
   [
     "an uploaded file has a stored blob of its account",
     `INSERT INTO uploaded_file (id, account_seq, blob_seq, created_at_ms, last_used_at_ms, expires_at_ms)

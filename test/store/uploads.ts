@@ -1,6 +1,7 @@
 // Uploads of store tests: content, mutations, and the whole life of a file.
 import { expect } from "bun:test";
 import { newId } from "../../src/domain/ids.ts";
+import type { CreateResumableUpload } from "../../src/domain/resumable-mutations.ts";
 import type { InputFile } from "../../src/domain/types.ts";
 import type { BeginUpload, UploadContent, UploadedFile } from "../../src/domain/upload-mutations.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -62,3 +63,31 @@ export const inputOf = ({ seq, blobId, sha256, bytes, mime, kind }: UploadedFile
 
 export const deletion = (accountSeq: number, fileId: string, atMs = NOW_MS + 20) =>
   ({ mutation: "delete-file", accountSeq, fileId, atMs }) as const;
+
+/** The creation of a resumable upload of 100 bytes. */
+export const createResumable = (accountSeq: number, changes: Partial<CreateResumableUpload> = {}): CreateResumableUpload => ({
+  ...{ mutation: "create-resumable-upload", accountSeq, uploadId: newId("upl"), bytes: 100, metadata: null },
+  ...{ quotaBytes: QUOTA, maxOpen: 5, atMs: NOW_MS, expiresAtMs: NOW_MS + DAY_MS },
+  ...changes,
+});
+
+/** The mutations that append a part under a lock: take the lock, name the part, store it. */
+export const appendMutations = (uploadId: string, firstByte: number, bytes: number, lockId = "lock_a") => {
+  const part = { id: newId("blob"), firstByte, bytes, sha256: Bun.SHA256.hash(`${firstByte}`, "hex"), object: null };
+  const holder = { uploadId, lockId, atMs: NOW_MS, untilMs: NOW_MS + 30_000 };
+  return {
+    part,
+    lock: { mutation: "lock-resumable-upload", ...holder },
+    begin: { mutation: "begin-upload-part", ...holder, part },
+    store: { mutation: "store-upload-part", ...holder, partId: part.id },
+    unlock: { mutation: "unlock-resumable-upload", uploadId, lockId },
+  } as const;
+};
+
+/** Appends a part to a resumable upload. @returns the id of the part */
+export const append = async (store: Store, uploadId: string, firstByte: number, bytes: number): Promise<string> => {
+  const { part, ...steps } = appendMutations(uploadId, firstByte, bytes);
+  const results = await store.commit([steps.lock, steps.begin, steps.store, steps.unlock]);
+  expect(results.map(({ kind }) => kind)).toEqual(["locked", "reserved", "stored", "unlocked"]);
+  return part.id;
+};

@@ -15,6 +15,7 @@ import {
   ModelEntryObject,
   ModelList,
   QuoteObject,
+  ResumableUploadObject,
   UploadedFileObject,
   UsageObject,
 } from "../schema.ts";
@@ -62,6 +63,7 @@ const path = (name: string, description: string, schema: JsonObject): JsonObject
 
 const PARAMETERS: JsonObject = {
   FileId: path("id", "The file's id.", { type: "string", pattern: "^[A-Za-z0-9_-]{1,80}$" }),
+  UploadId: path("id", "The upload's id.", { type: "string", pattern: "^[A-Za-z0-9_-]{1,80}$" }),
   Limit: {
     name: "limit",
     in: "query",
@@ -150,6 +152,7 @@ const schemas = (): JsonObject => {
       properties: { ...(plain(FileList).properties as JsonObject), data: { type: "array", items: schemaRef("File") } },
     },
     DeletedFile: plain(DeletedFile),
+    ResumableUpload: plain(ResumableUploadObject),
     Error: plain(ErrorBody),
     ModelEntry: plain(ModelEntryObject),
     ModelList: {

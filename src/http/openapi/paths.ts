@@ -7,6 +7,7 @@ import { FILE_PATHS } from "./file-paths.ts";
 import { file, READABLE_HEADERS, redirect } from "./file-responses.ts";
 import { KEYED, keyed, OPEN, open, preflight, publicJson, withRequestId } from "./operations.ts";
 import { LIST_GENERATIONS, READING_PATHS } from "./reading-paths.ts";
+import { RESUMABLE_PATHS } from "./resumable-paths.ts";
 import { webhookPaths } from "./webhook-paths.ts";
 
 const ID = "gen_05tk3m9q2r01h8v4w6x7y";
@@ -196,6 +197,7 @@ export const openApiPaths = (): JsonObject => ({
     },
   },
   ...FILE_PATHS,
+  ...RESUMABLE_PATHS,
   ...webhookPaths(),
   "/v1/models": {
     get: {

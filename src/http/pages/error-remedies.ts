@@ -24,7 +24,8 @@ export const REMEDIES: Readonly<Record<ApiErrorCode, string>> = {
   max_cost_exceeded: "Raise `max_cost_usd`, or request a lower resolution or fewer seconds.",
   model_unavailable:
     "Wait the seconds of Retry-After and send the same request with the same Idempotency-Key, or use another model.",
-  concurrency_limit: "Wait until one of the account's generations has finished, then send the same request again.",
+  concurrency_limit:
+    "Wait until one of the account's generations or uploads has finished, then send the same request again. With status 423, wait until the other request to the same upload has ended.",
   insufficient_credits:
     "Add credits, or wait until a generation that holds credits has finished. A lower `max_cost_usd` reduces the hold. Added credits pay a debt first. A key may have a limit per day, week or month; the message names the limit and the time of its reset.",
   not_ended: "Cancel the generation, or poll it until it has ended, and delete it then.",

@@ -40,6 +40,8 @@ export const MIGRATED_TABLES: readonly MigratedTable[] = [
   { name: "upload_blob" },
   { name: "uploaded_file" },
   { name: "upload_usage" },
+  { name: "resumable_upload" },
+  { name: "resumable_part" },
   { name: "input_file" },
   { name: "file_removal" },
   { name: "snapshot" },

@@ -4,6 +4,7 @@
 
 import type { AdminMutation, MutationResult } from "../../domain/mutations.ts";
 import type { PurchaseMutation } from "../../domain/purchase-mutations.ts";
+import { RESUMABLE_MUTATIONS } from "../../domain/resumable-mutations.ts";
 import type { Credits } from "../../domain/types.ts";
 import type { UploadMutation } from "../../domain/upload-mutations.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
@@ -43,6 +44,7 @@ export const FREQUENT: ReadonlySet<SerializedMutation["mutation"]> = new Set([
   "abandon-upload",
   "delete-file",
   "remove-blob",
+  ...RESUMABLE_MUTATIONS,
   "record-webhook-tries",
   "requeue-webhooks",
   "send-test-webhook",

@@ -13,6 +13,7 @@ import files from "./schema/0003.sql" with { type: "text" };
 import webhooks from "./schema/0004.sql" with { type: "text" };
 import generationLists from "./schema/0005.sql" with { type: "text" };
 import erasure from "./schema/0006.sql" with { type: "text" };
+import resumableUploads from "./schema/0007.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /**
@@ -28,6 +29,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 13, sql: webhooks, needs: 10 },
   { version: 14, sql: generationLists, needs: 10 },
   { version: 15, sql: erasure, needs: 10 },
+  { version: 16, sql: resumableUploads, needs: 10 },
 ];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;

@@ -4,11 +4,10 @@
 // takes a file locks the row of the file.
 import type { BeginUpload, FinishUpload, UploadContent, UploadMutation, UploadResult } from "../../domain/upload-mutations.ts";
 import type { Dialect } from "./dialect.ts";
+import { endWithFile, isOpenUpload, prepareResumableUploads } from "./resumable-uploads.ts";
 import { change, first, type SqlProgram } from "./sql-program.ts";
+import { giveBackQuota, prepareUsageLock, takeQuota } from "./upload-quota.ts";
 
-const OPEN_USAGE = "INSERT INTO upload_usage (account_seq, bytes) VALUES (?1, 0) ON CONFLICT (account_seq) DO NOTHING";
-const TAKE_QUOTA = "UPDATE upload_usage SET bytes = bytes + ?2 WHERE account_seq = ?1 AND bytes + ?2 <= ?3";
-const GIVE_BACK = "UPDATE upload_usage SET bytes = bytes - ?2 WHERE account_seq = ?1";
 const SAME_CONTENT = `SELECT seq FROM upload_blob
   WHERE account_seq = ?1 AND sha256 = ?2 AND stored_at_ms IS NOT NULL AND retired_at_ms IS NULL`;
 const RESERVE = `INSERT INTO upload_blob (id, account_seq, sha256, bytes, mime, kind, width, height, duration_ms, picture_ms, created_at_ms,
@@ -29,16 +28,17 @@ const REMOVE = "UPDATE upload_blob SET removed_at_ms = ?2 WHERE id = ?1 AND reti
 type Blob = { seq: number; bytes: number };
 
 const nameFile = function* (
-  { fileId, accountSeq, atMs, expiresAtMs }: BeginUpload | FinishUpload,
+  { fileId, accountSeq, resumableId, atMs, expiresAtMs }: BeginUpload | FinishUpload,
   blobSeq: number,
 ): SqlProgram<UploadResult> {
   yield* change(NAME_FILE, fileId, accountSeq, blobSeq, atMs, expiresAtMs);
+  if (resumableId !== undefined) yield* endWithFile(accountSeq, resumableId, fileId, atMs);
   return { kind: "uploaded" };
 };
 
 const retire = function* (accountSeq: number, { seq, bytes }: Blob, atMs: number): SqlProgram<void> {
   yield* change(RETIRE, seq, atMs);
-  yield* change(GIVE_BACK, accountSeq, bytes);
+  yield* giveBackQuota(accountSeq, bytes);
 };
 
 const reserve = function* ({ accountSeq, blobId, content, object, atMs }: BeginUpload): SqlProgram<void> {
@@ -49,23 +49,25 @@ const reserve = function* ({ accountSeq, blobId, content, object, atMs }: BeginU
   );
 };
 
-export const prepareUploads = ({ forUpdate }: Dialect) => {
-  const lockUsage = `SELECT bytes FROM upload_usage WHERE account_seq = ?1 ${forUpdate}`;
+/** A file is named only once of a resumable upload, and not after its end. */
+const isOver = function* ({ resumableId, accountSeq }: BeginUpload | FinishUpload): SqlProgram<boolean> {
+  return resumableId !== undefined && !(yield* isOpenUpload(resumableId, accountSeq));
+};
+
+export const prepareUploads = (dialect: Dialect) => {
+  const { forUpdate } = dialect;
+  const locked = prepareUsageLock(dialect);
+  const resumable = prepareResumableUploads(dialect);
   const lockFile = `SELECT seq, blob_seq AS "blobSeq" FROM uploaded_file
     WHERE id = ?1 AND account_seq = ?2 AND deleted_at_ms IS NULL AND expires_at_ms <= ?3 ${forUpdate}`;
-
-  /** @returns the bytes that count against the quota of the account */
-  const locked = function* (accountSeq: number): SqlProgram<number> {
-    yield* change(OPEN_USAGE, accountSeq);
-    return (yield* first<{ bytes: number }>(lockUsage, accountSeq))?.bytes ?? 0;
-  };
 
   const begin = function* (mutation: BeginUpload): SqlProgram<UploadResult> {
     const { accountSeq, content, quotaBytes } = mutation;
     const usedBytes = yield* locked(accountSeq);
+    if (yield* isOver(mutation)) return { kind: "gone" };
     const same = yield* first<{ seq: number }>(SAME_CONTENT, accountSeq, content.sha256);
     if (same) return yield* nameFile(mutation, same.seq);
-    if ((yield* change(TAKE_QUOTA, accountSeq, content.bytes, quotaBytes)) === 0) return { kind: "quota_exceeded", usedBytes };
+    if (!(yield* takeQuota(accountSeq, content.bytes, quotaBytes))) return { kind: "quota_exceeded", usedBytes };
     yield* reserve(mutation);
     return { kind: "reserved" };
   };
@@ -75,6 +77,10 @@ export const prepareUploads = ({ forUpdate }: Dialect) => {
     yield* locked(accountSeq);
     const blob = yield* first<Blob & { sha256: string }>(RESERVED, blobId, accountSeq);
     if (!blob) return { kind: "gone" };
+    if (yield* isOver(mutation)) {
+      yield* retire(accountSeq, blob, atMs);
+      return { kind: "gone" };
+    }
     const same = yield* first<{ seq: number }>(SAME_CONTENT, accountSeq, blob.sha256);
     if (same) {
       yield* retire(accountSeq, blob, atMs);
@@ -112,6 +118,8 @@ export const prepareUploads = ({ forUpdate }: Dialect) => {
       }
       case "remove-blob":
         return (yield* change(REMOVE, mutation.blobId, mutation.atMs)) === 0 ? { kind: "gone" } : { kind: "removed" };
+      default:
+        return yield* resumable(mutation);
     }
   };
 };

@@ -16,6 +16,7 @@ import files from "./schema/0003.sql" with { type: "text" };
 import webhooks from "./schema/0004.sql" with { type: "text" };
 import generationLists from "./schema/0005.sql" with { type: "text" };
 import erasure from "./schema/0006.sql" with { type: "text" };
+import resumableUploads from "./schema/0007.sql" with { type: "text" };
 import { PRE_RELEASE_MIGRATIONS, PRE_RELEASE_VERSION } from "./schema/pre-release/migrations.ts";
 
 /** `version`: the version of the file after the step. `convert` runs behind the statements, in the same transaction. */
@@ -40,6 +41,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 13, sql: webhooks },
   { version: 14, sql: generationLists },
   { version: 15, sql: erasure, convert: digestMetadata },
+  { version: 16, sql: resumableUploads },
 ];
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;

@@ -123,7 +123,12 @@ test("two nodes do not overwrite each other's bytes for one file, and equal byte
       settings,
       clock: nodes.clock,
       log,
-      store: { generationBySeq: async () => undefined, pinsOf: async () => [], blob: async () => undefined },
+      store: {
+        generationBySeq: async () => undefined,
+        pinsOf: async () => [],
+        blob: async () => undefined,
+        uploadPart: async () => undefined,
+      },
       shared: true,
     });
   };

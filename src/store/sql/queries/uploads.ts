@@ -3,6 +3,7 @@ import type { InputFile } from "../../../domain/types.ts";
 import type { StoredBlob, UploadedFile } from "../../../domain/upload-mutations.ts";
 import type { UploadReads } from "../../upload-reads.ts";
 import type { Query } from "../sql-program.ts";
+import { resumableReads } from "./resumable-uploads.ts";
 
 type FileRow = Pick<UploadedFile, "seq" | "id" | "accountSeq" | "blobId" | "sha256" | "bytes" | "mime" | "kind"> & {
   createdAtMs: number;
@@ -53,6 +54,7 @@ export const uploadReads = (query: Query): UploadReads => {
   const blobs = async (sql: string, ...values: (string | number)[]): Promise<StoredBlob[]> =>
     (await query<BlobRow>(sql, ...values)).map(withObject<Omit<StoredBlob, "object">>);
   return {
+    ...resumableReads(query),
     uploadedFile: async (id) => {
       const [row] = await query<FileRow>(BY_ID, id);
       return row && toFile(row);
