@@ -218,7 +218,7 @@ describe("request errors (§4)", () => {
       expectNo(await request("GET", path), "not_found");
     for (const [method, path, allow] of [
       ["DELETE", "/v1/generations", "POST, GET, HEAD"],
-      ["PUT", "/v1/generations/gen_x", "GET, DELETE, HEAD"],
+      ["PUT", "/v1/generations/gen_x", "GET, HEAD, DELETE"],
       ["POST", "/v1/models", "GET, HEAD, OPTIONS"],
     ] as const) {
       const answered = await request(method, path);
