@@ -42,11 +42,7 @@ export interface paths {
         get: operations["pollGeneration"];
         put?: never;
         post?: never;
-        /**
-         * Delete a generation
-         * @description Erases prompt, input, metadata and end user of an ended generation, and deletes its files. Polls and replays of its Idempotency-Key still return it, and its files answer 404. What it cost stays in the ledger. A repetition has the same answer.
-         */
-        delete: operations["deleteGeneration"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -675,101 +671,53 @@ export interface components {
         GenerationRequest: {
             /** @description A model id from the model list. */
             model: string;
-            /** @description `ExtendedInput` for `vidmodel-2.5`, `CommonInput` for every other model. The `options` of a model list its fields. */
-            input: components["schemas"]["CommonInput"] | components["schemas"]["ExtendedInput"];
-            /**
-             * @description Routes with a higher price are skipped. The amount is rounded down to 2 decimals.
-             * @default 100
-             */
+            input: components["schemas"]["Input"];
+            /** @description 100 if absent. Routes with a higher price are skipped. The amount is rounded down to 2 decimals. */
             max_cost_usd?: number;
             /** @description Routes with a longer expected duration are skipped. After it expires, no new route is tried. A running route may finish (up to 40 minutes) and is charged if it delivers. */
             max_wait_s?: number;
         };
-        /** @description Input of every other model. `prompt` is required unless the model only transforms media. Each model supports a subset of the fields. */
-        CommonInput: {
-            /** @description Counted in Unicode code points. */
+        /** @description Input of a model. Each model takes a subset of the fields, which its `options` list with their values and defaults. `vidmodel-2.5` takes the extended input (§2.6), every other model the common input (§2.7). Other fields are rejected. */
+        Input: {
+            /** @description Required unless the model only transforms media. Counted in Unicode code points. */
             prompt?: string;
-            /** @description On models that support it. */
+            /** @description What the result must not show. */
             negative_prompt?: string;
-            /**
-             * Format: uri
-             * @description Start frame, or image to edit.
-             */
+            /** @description Start frame, or image to edit. A public https URL that downloads directly, or a stored file (`file_…`, `gen_…/1`). */
             image_url?: string;
-            /**
-             * Format: uri
-             * @description Last frame, on models with first and last frame. Requires `image_url`.
-             */
+            /** @description Last frame. Requires `image_url`. A public https URL that downloads directly, or a stored file (`file_…`, `gen_…/1`). */
             end_image_url?: string;
             /** @description Reference images. The options of the model state the maximum number. */
             image_urls?: string[];
-            /**
-             * Format: uri
-             * @description A clip to transform, extend or upscale. Its measured length may be billed.
-             */
+            /** @description A clip to transform, extend or upscale. Its measured length may be billed. A public https URL that downloads directly, or a stored file (`file_…`, `gen_…/1`). */
             video_url?: string;
-            /**
-             * Format: uri
-             * @description Audio for a talking-avatar or lip-sync model.
-             */
+            /** @description Reference clips. Their seconds are billed at the video-input rate. */
+            video_urls?: string[];
+            /** @description Audio for a talking-avatar or lip-sync model. A public https URL that downloads directly, or a stored file (`file_…`, `gen_…/1`). */
             audio_url?: string;
+            /** @description Reference audio. */
+            audio_urls?: string[];
             /** @description One of the model's resolutions. */
             resolution?: string;
             /** @description One of the model's aspect ratios. */
             aspect_ratio?: string;
             /** @description Seconds; one of the model's durations. */
             duration?: number;
-            /** @description Generate audio, on models that support it. */
+            /** @description Generate audio. It changes the price of some models. */
             audio?: boolean;
             /** @description Quality tier, on models that are priced by quality. */
             quality?: string;
-            /** @description On models that support a seed. */
+            /**
+             * Format: int64
+             * @description The same seed and input give a similar result.
+             */
             seed?: number;
-        };
-        /** @description Input of `vidmodel-2.5`. Media URLs are public https URLs that download directly. */
-        ExtendedInput: {
-            /** @description Counted in Unicode code points. */
-            prompt: string;
-            /**
-             * @description Resolution of the result.
-             * @default 720p
-             * @enum {string}
-             */
-            resolution?: "480p" | "720p" | "1080p";
-            /** @description Seconds, 5 by default. Cannot be combined with `video_url`. */
-            duration?: number;
-            /**
-             * @description Aspect ratio of the result.
-             * @default 16:9
-             * @enum {string}
-             */
-            aspect_ratio?: "16:9" | "9:16" | "1:1" | "4:3" | "3:4" | "21:9" | "adaptive";
-            /**
-             * @description Generate audio.
-             * @default false
-             */
-            audio?: boolean;
-            /**
-             * Format: uri
-             * @description Exact first frame. Cannot be combined with reference media.
-             */
-            image_url?: string;
-            /**
-             * Format: uri
-             * @description Last frame. Requires `image_url`.
-             */
-            end_image_url?: string;
-            /** @description Reference images. */
-            image_urls?: string[];
-            /**
-             * Format: uri
-             * @description A 4 to 30 s clip to edit.
-             */
-            video_url?: string;
-            /** @description Reference clips, at most 30 s in total. Their seconds are billed at the video-input rate. */
-            video_urls?: string[];
-            /** @description Reference audio, at most 30 s in total. */
-            audio_urls?: string[];
+            /** @description One of the model's voices. */
+            voice?: string;
+            /** @description Language of the text, such as `en`; one of the model's languages. */
+            language?: string;
+            /** @description Speed of the speech, within the model's bounds; 1 is normal. */
+            speed?: number;
         };
         Generation: {
             id: string;
@@ -878,28 +826,6 @@ export interface components {
              */
             cancel_requested_at?: string;
         };
-        DeletedGeneration: {
-            id: string;
-            /** @constant */
-            object: "generation";
-            /** @constant */
-            deleted: true;
-            /**
-             * Format: date-time
-             * @description When prompt, input, metadata and end user were erased.
-             */
-            erased_at: string;
-            /** @description Backups of this service that may still contain what was erased, oldest first. */
-            backups: {
-                name: string;
-                /**
-                 * Format: date-time
-                 * @description When the backup was taken.
-                 */
-                taken_at: string;
-                expires_on: string | null;
-            }[];
-        };
         File: {
             /** @description Any media field of `input` takes it. */
             id: string;
@@ -969,7 +895,7 @@ export interface components {
                  * @description For programs. Each operation lists the codes with their statuses.
                  * @enum {string}
                  */
-                code: "not_found" | "unauthorized" | "account_disabled" | "generation_not_enabled" | "rate_limited" | "body_too_large" | "invalid_request" | "idempotency_conflict" | "restarting" | "busy" | "model_not_available" | "invalid_input" | "max_cost_exceeded" | "model_unavailable" | "concurrency_limit" | "insufficient_credits" | "already_ended" | "not_ended" | "upload_quota_exceeded" | "file_in_use" | "not_ready" | "server_error";
+                code: "not_found" | "unauthorized" | "account_disabled" | "generation_not_enabled" | "rate_limited" | "body_too_large" | "invalid_request" | "idempotency_conflict" | "restarting" | "busy" | "model_not_available" | "invalid_input" | "max_cost_exceeded" | "model_unavailable" | "concurrency_limit" | "insufficient_credits" | "already_ended" | "upload_quota_exceeded" | "file_in_use" | "not_ready" | "server_error";
                 /** @description Readable text with the field and the allowed values. */
                 message: string;
             };
@@ -1360,7 +1286,7 @@ export interface components {
         EndUser: string;
         /** @description `wait=30` lets the response wait until the generation has ended, at most for this number of seconds and 60. The status stays the same. `Preference-Applied` is absent if the response did not wait because the account has 100 waiting requests or the service stops. */
         Prefer: string;
-        /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+        /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
         RequestId: string;
         /** @description A public https URL that receives the events of this generation, signed with the default secret of the account. It is no part of the request that an Idempotency-Key identifies. */
         Webhook: string;
@@ -1585,7 +1511,7 @@ export interface operations {
                 };
             };
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -1717,7 +1643,7 @@ export interface operations {
                 "Genrouter-Webhook"?: components["parameters"]["Webhook"];
                 /** @description `wait=30` lets the response wait until the generation has ended, at most for this number of seconds and 60. The status stays the same. `Preference-Applied` is absent if the response did not wait because the account has 100 waiting requests or the service stops. */
                 Prefer?: components["parameters"]["Prefer"];
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -1915,7 +1841,7 @@ export interface operations {
             header?: {
                 /** @description `wait=30` lets the response wait until the generation has ended, at most for this number of seconds and 60. The status stays the same. `Preference-Applied` is absent if the response did not wait because the account has 100 waiting requests or the service stops. */
                 Prefer?: components["parameters"]["Prefer"];
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -2037,149 +1963,11 @@ export interface operations {
             };
         };
     };
-    deleteGeneration: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-            };
-            path: {
-                /** @description The generation's id. */
-                id: components["parameters"]["Id"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The generation is deleted. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DeletedGeneration"];
-                };
-            };
-            /** @description `unauthorized`: The API key is missing or invalid. */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `account_disabled`: The account is paused. `generation_not_enabled`: The key can read prices and generations but cannot generate, or not with this model. */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`: No such path, no generation with this id on the account, or fewer files than n. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
-            405: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    Allow: components["headers"]["Allow"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_ended`: The generation to delete has not ended. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `rate_limited`: Too many requests in the same second from one account. */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `server_error`: A fault of the service; safe to retry with the same Idempotency-Key. */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `restarting`: The service is starting or draining. `busy`: The service is overloaded, its disk is full, or no sandbox process is free. */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
     cancelGeneration: {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -2347,7 +2135,7 @@ export interface operations {
                 Range?: components["parameters"]["Range"];
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -2597,7 +2385,7 @@ export interface operations {
                 Range?: components["parameters"]["Range"];
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -2850,7 +2638,7 @@ export interface operations {
                 after?: components["parameters"]["After"];
             };
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2972,7 +2760,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -3156,7 +2944,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3281,7 +3069,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3423,7 +3211,7 @@ export interface operations {
                 Range?: components["parameters"]["Range"];
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5076,7 +4864,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -5185,7 +4973,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -5337,7 +5125,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5462,7 +5250,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5587,7 +5375,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5742,7 +5530,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5900,7 +5688,7 @@ export interface operations {
                 since: components["parameters"]["Since"];
             };
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -6051,7 +5839,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -6189,7 +5977,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6298,7 +6086,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6442,7 +6230,7 @@ export interface operations {
                 after?: components["parameters"]["AfterDelivery"];
             };
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6564,7 +6352,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -6704,7 +6492,7 @@ export interface operations {
             header?: {
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6778,7 +6566,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6834,7 +6622,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -7002,7 +6790,7 @@ export interface operations {
             header?: {
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -7106,7 +6894,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -7167,7 +6955,7 @@ export interface operations {
             header?: {
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -7257,7 +7045,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -7316,7 +7104,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -7445,7 +7233,7 @@ export interface operations {
                 group_by?: "day" | "model" | "key";
             };
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -7578,7 +7366,7 @@ export interface operations {
                 created_before?: string;
             };
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -7705,7 +7493,7 @@ export interface operations {
             header?: {
                 /** @description The id of the last event that the client has; the stream resumes after it. */
                 "Last-Event-ID"?: components["parameters"]["LastEventId"];
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -7860,7 +7648,7 @@ export interface operations {
             header?: {
                 /** @description The id of the last event that the client has; the stream resumes after it. */
                 "Last-Event-ID"?: components["parameters"]["LastEventId"];
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -7985,7 +7773,7 @@ export interface operations {
             header?: {
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -8059,7 +7847,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -8126,7 +7914,7 @@ export interface operations {
                 Range?: components["parameters"]["Range"];
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -8354,7 +8142,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -8417,7 +8205,7 @@ export interface operations {
             header?: {
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -8491,7 +8279,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -8547,7 +8335,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -8601,7 +8389,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;

@@ -3,7 +3,7 @@
 // The schema is for I-JSON, which has no unpaired surrogates. It cannot state rules about the content of linked media; the
 // descriptions do.
 import { fieldsOf, isChoice, isLink, isRange } from "../../catalogue/capabilities.ts";
-import { BOUNDS, type FieldName, isMediaField, MEDIA_FIELDS } from "../../catalogue/fields.ts";
+import { BOUNDS, type FieldName, isDecimalField, isMediaField, MEDIA_FIELDS } from "../../catalogue/fields.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import type { Field, LinkField } from "../../catalogue/schema-types.ts";
 import type { JsonObject } from "../domain/types.ts";
@@ -31,7 +31,8 @@ const linkSchema = (name: FieldName, field: LinkField, pattern: string): JsonObj
 const fieldSchema = (name: FieldName, field: Field, pattern: string): JsonObject => {
   const preset = "default" in field && field.default !== undefined ? { default: field.default } : {};
   if (isChoice(field)) return { enum: [...field.values], ...preset };
-  if (isRange(field)) return { type: "integer", minimum: field.min, maximum: field.max, ...preset };
+  if (isRange(field))
+    return { type: isDecimalField(name) ? "number" : "integer", minimum: field.min, maximum: field.max, ...preset };
   if (isLink(field)) return linkSchema(name, field, pattern);
   return { type: "string", ...(name === "prompt" ? { minLength: 1 } : {}), maxLength: field.max_length };
 };

@@ -78,6 +78,13 @@ const HABITS: readonly (readonly [endpoint: RegExp, { resolution?: string; secon
 const habitOf = (endpoint: string, { mode }: JsonObject): { resolution?: string; seconds?: number } =>
   HABITS.find(([known]) => known.test(endpoint))?.[1] ?? (mode === "pro" ? { resolution: "1080p" } : {});
 
+/** The speed of speech, at the top or in the settings of the voice. */
+const speedOf = (input: JsonObject): number => {
+  const settings = first(input, "voice_setting", "voice_settings");
+  const nested = typeof settings === "object" && settings !== null && !Array.isArray(settings) ? settings.speed : undefined;
+  return positive(input.speed ?? nested) ?? 1;
+};
+
 /** The properties that the request alone determines, without reading a file. They suffice to plan the job's duration. */
 export const glance = (endpoint: string, input: JsonObject, kindOf: KindOf) => ({
   kind: requestedKind(input) ?? kindOf(endpoint) ?? kindByName(endpoint) ?? kindByFields(input),
@@ -137,7 +144,8 @@ export const parseRequest = async (
   }
   if (kind === "audio") {
     const text = link(input, "text", "prompt", "input") ?? "";
-    const ms = requestedS === undefined ? Math.min(120_000, Math.max(1000, text.length * MS_PER_CHARACTER)) : requestedS * 1000;
+    const spokenMs = (text.length * MS_PER_CHARACTER) / speedOf(input);
+    const ms = requestedS === undefined ? Math.min(120_000, Math.max(1000, spokenMs)) : requestedS * 1000;
     return { kind, count: 1, sketch: { format, width: 0, height: 0, ms: Math.min(MAX_MS, Math.round(ms)), sound: true } };
   }
   // A request without a length and with a single clip is an edit of that clip.

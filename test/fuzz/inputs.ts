@@ -1,5 +1,6 @@
 // Generates submissions that the model list promises to accept, only from each model's published options.
 import fc from "fast-check";
+import { isDecimalField } from "../../catalogue/fields.ts";
 import type { EntryOption, ModelEntry } from "../../catalogue/public-model.ts";
 import { MEDIA, PROMPT_CANARY, textOf } from "./values.ts";
 
@@ -28,7 +29,8 @@ const optionValue = (name: string, option: EntryOption, wishes: readonly string[
   if (option.values) return fc.constantFrom(...option.values);
   if (option.min !== undefined && option.max !== undefined) {
     const { min, max } = option;
-    return fc.oneof(fc.constantFrom(min, max), fc.integer({ min, max }));
+    const between = isDecimalField(name) ? fc.double({ min, max, noNaN: true }) : fc.integer({ min, max });
+    return fc.oneof(fc.constantFrom(min, max), between);
   }
   if (option.max_items !== undefined) {
     if (!name.endsWith("_urls")) return fc.constant(mediaOf(name));
