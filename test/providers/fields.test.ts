@@ -84,7 +84,12 @@ const INPUTS: [promise: string, options: JsonObject, filled: JsonObject, theirs:
     { voice: "Abbess", speed: 1.5 },
     { voice_setting: { voice_id: "Abbess", speed: 1.5, vol: 1 } },
   ],
-  ["sends a default where no field sets the member", { defaults: { voice: "Rachel" } }, { prompt: "p" }, { prompt: "p", voice: "Rachel" }],
+  [
+    "sends a default where no field sets the member",
+    { defaults: { voice: "Rachel" } },
+    { prompt: "p" },
+    { prompt: "p", voice: "Rachel" },
+  ],
   ["prefers fields to defaults", { defaults: { voice: "Rachel" } }, { voice: "Aria" }, { voice: "Aria" }],
   [
     "prefers constants to defaults",
@@ -108,11 +113,17 @@ describe("the provider's input", () => {
 
   test("is deterministic and has exactly the fields of the input", () => {
     fc.assert(
-      fc.property(fc.dictionary(fc.string({ minLength: 1 }).filter((name) => !name.includes(".")), fc.oneof(fc.string(), fc.integer(), fc.boolean())), (filled) => {
-        const c = contextOf({}, filled);
-        expect(JSON.stringify(inputOf(c))).toBe(JSON.stringify(inputOf(structuredClone(c))));
-        expect(Object.keys(inputOf(c)).sort()).toEqual(Object.keys(filled).sort());
-      }),
+      fc.property(
+        fc.dictionary(
+          fc.string({ minLength: 1 }).filter((name) => !name.includes(".")),
+          fc.oneof(fc.string(), fc.integer(), fc.boolean()),
+        ),
+        (filled) => {
+          const c = contextOf({}, filled);
+          expect(JSON.stringify(inputOf(c))).toBe(JSON.stringify(inputOf(structuredClone(c))));
+          expect(Object.keys(inputOf(c)).sort()).toEqual(Object.keys(filled).sort());
+        },
+      ),
       { seed: 20261121, numRuns: 200 },
     );
   });
