@@ -21,6 +21,8 @@ export const FIELD_NAMES = [
   "voice",
   "language",
   "speed",
+  "output_format",
+  "background",
 ] as const;
 export type FieldName = (typeof FIELD_NAMES)[number];
 
@@ -30,7 +32,7 @@ export type InputKind = (typeof INPUT_KINDS)[number];
 const COMMON_ONLY: readonly FieldName[] = ["negative_prompt", "audio_url", "quality", "seed"];
 const EXTENDED_ONLY: readonly FieldName[] = ["video_urls", "audio_urls"];
 /** Fields beyond the specification (§2.9). The extended input has none of them. */
-export const ADDED_FIELDS: readonly FieldName[] = ["voice", "language", "speed"];
+export const ADDED_FIELDS: readonly FieldName[] = ["voice", "language", "speed", "output_format", "background"];
 export const INPUT_FIELDS: Readonly<Record<InputKind, readonly FieldName[]>> = {
   extended: FIELD_NAMES.filter((name) => !COMMON_ONLY.includes(name) && !ADDED_FIELDS.includes(name)),
   common: FIELD_NAMES.filter((name) => !EXTENDED_ONLY.includes(name)),
@@ -59,6 +61,16 @@ export const PICTURE_FIELDS = ["image_url", "end_image_url", "image_urls"] as co
 /** Ranges whose values can have decimals; all other ranges have whole numbers. */
 const DECIMAL_FIELDS: readonly string[] = ["speed"] satisfies FieldName[];
 export const isDecimalField = (name: string): boolean => DECIMAL_FIELDS.includes(name);
+
+/** Formats of result files that can be requested, by the kind of the model; `opus` is an Ogg file. Videos have none. */
+export const OUTPUT_FORMATS = {
+  image: ["png", "jpeg", "webp"],
+  audio: ["mp3", "wav", "flac", "opus"],
+  video: [],
+} as const satisfies Record<MediaKind, readonly string[]>;
+export const BACKGROUNDS = ["opaque", "transparent"] as const;
+/** Formats without transparency. */
+export const OPAQUE_FORMATS: readonly unknown[] = ["jpeg"];
 
 /** Fields that a price may depend on. */
 export const PRICED_FIELDS = ["resolution", "aspect_ratio", "duration", "audio", "quality"] as const;

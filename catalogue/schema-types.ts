@@ -1,6 +1,6 @@
 // The building blocks of the schema of model files: texts, numbers, and one type per kind of input field.
 import { type TLiteral, type TSchema, Type } from "@sinclair/typebox";
-import { BOUNDS, FIELD_NAMES, type FieldName } from "./fields.ts";
+import { BACKGROUNDS, BOUNDS, FIELD_NAMES, type FieldName, OUTPUT_FORMATS } from "./fields.ts";
 
 export const closed = { additionalProperties: false } as const;
 export const oneOf = <T extends string>(words: readonly T[]) => {
@@ -110,6 +110,8 @@ export const FieldsSchema = Type.Object(
     voice: Type.Optional(choice(voiceName)),
     language: Type.Optional(choice(languageCode)),
     speed: Type.Optional(decimals(BOUNDS.speed)),
+    output_format: Type.Optional(choice(oneOf([...OUTPUT_FORMATS.image, ...OUTPUT_FORMATS.audio]))),
+    background: Type.Optional(choice(oneOf(BACKGROUNDS))),
   },
   { ...closed, description: "one member per input field that the model takes" },
 );

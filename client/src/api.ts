@@ -718,6 +718,16 @@ export interface components {
             language?: string;
             /** @description Speed of the speech, within the model's bounds; 1 is normal. */
             speed?: number;
+            /**
+             * @description Format of the result files; one of the model's formats. `opus` is an Ogg file.
+             * @enum {string}
+             */
+            output_format?: "png" | "jpeg" | "webp" | "mp3" | "wav" | "flac" | "opus";
+            /**
+             * @description Background of a picture. `transparent` needs the output format `png` or `webp`.
+             * @enum {string}
+             */
+            background?: "opaque" | "transparent";
         };
         Generation: {
             id: string;

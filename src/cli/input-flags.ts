@@ -32,6 +32,8 @@ const FIELDS: readonly Field[] = [
   { flag: "--voice <name>", about: "voice of a speech model" },
   { flag: "--language <code>", about: "language of the text, for example en" },
   { flag: "--speed <factor>", about: "speed of the speech; 1 is normal", read: number },
+  { flag: "--output-format <format>", about: "png, jpeg or webp; mp3, wav, flac or opus" },
+  { flag: "--background <kind>", about: "opaque or transparent" },
 ];
 
 /** Adds the flags of all input fields, and `--input` for the complete input. */

@@ -1,7 +1,14 @@
 // Checks the input of a request against its model (§2.6, §2.7, §8).
 
 import { fieldsOf, isLink } from "../../catalogue/capabilities.ts";
-import { CLIP_FIELDS, INPUT_FIELDS, isMediaField, MEDIA_FIELDS, type MediaField } from "../../catalogue/fields.ts";
+import {
+  CLIP_FIELDS,
+  INPUT_FIELDS,
+  isMediaField,
+  MEDIA_FIELDS,
+  type MediaField,
+  OPAQUE_FORMATS,
+} from "../../catalogue/fields.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import { memoize } from "../collections/memoize.ts";
 import { refuse } from "../domain/api-errors.ts";
@@ -19,7 +26,7 @@ export type CheckedInput = { raw: JsonObject; added: JsonObject; filled: JsonObj
 
 /**
  * Checks an input in a fixed order: unknown names (by code unit), each field in the order of `FIELD_NAMES`, missing fields, then
- * fields that require or exclude one another.
+ * fields that require or exclude one another, and last a background that the format cannot have.
  * @param allowsHost whether the operator allows `host:port` over http and on any port.
  * @param isOwn whether a link or a short form names a stored file of this service
  * @throws ApiError `invalid_input` that names the first wrong field and what is allowed.
@@ -44,7 +51,9 @@ export const checkInput = (
   }
   checkRelations(model, rules, raw);
   const added = defaultsBeside(rules, raw);
-  return { raw, added, filled: { ...raw, ...added }, links };
+  const filled = { ...raw, ...added };
+  checkTransparency(filled);
+  return { raw, added, filled, links };
 };
 
 /** The field rules of a model in the order of the checks. */
@@ -99,6 +108,15 @@ const checkRelations = (model: Model, { required, requires, excludes }: Rules, r
   for (const [name, other] of excludes)
     if (Object.hasOwn(raw, name) && Object.hasOwn(raw, other))
       refuse("invalid_input", `input.${name}: cannot be combined with input.${other}; send one of them`);
+};
+
+/** @throws ApiError for a transparent background in a format without transparency */
+const checkTransparency = ({ background, output_format: format }: JsonObject): void => {
+  if (background === "transparent" && OPAQUE_FORMATS.includes(format))
+    refuse(
+      "invalid_input",
+      `input.background: transparent needs an output_format with transparency, not ${String(format)}; choose png or webp`,
+    );
 };
 
 /**

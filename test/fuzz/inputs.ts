@@ -54,8 +54,12 @@ const settle = (entry: ModelEntry, drawn: Members): Members => {
     ([a], [b]) => Number(optionOf(b).required ?? false) - Number(optionOf(a).required ?? false),
   ))
     if (!kept.some(([other]) => excludes(other, member[0]) || excludes(member[0], other))) kept.push(member);
+  const holds = (name: string, value: string) => kept.some((member) => member[0] === name && member[1] === JSON.stringify(value));
   const lacking = ([name]: Members[number]) => optionOf(name).requires?.some((other) => !has(other)) ?? false;
-  return kept.filter((member) => !lacking(member));
+  // §2.9: a transparent background needs a format with transparency.
+  const isOpaque = ([name]: Members[number]) =>
+    name === "background" && holds("background", "transparent") && holds("output_format", "jpeg");
+  return kept.filter((member) => !lacking(member) && !isOpaque(member));
 };
 
 const inputOf = (entry: ModelEntry, wishes: readonly string[]): fc.Arbitrary<Members> => {

@@ -65,6 +65,9 @@ export const inputsFrom = ({ options }: ModelEntry): fc.Arbitrary<JsonObject> =>
       const isFree = [name, ...requires].every((one) => !options[one]?.excludes?.some((other) => chosen.has(other)));
       if (isFree && !excludes.some((other) => chosen.has(other))) for (const one of [name, ...requires]) chosen.add(one);
     }
-    return Object.fromEntries(members.filter(([name]) => chosen.has(name)));
+    const input: JsonObject = Object.fromEntries(members.filter(([name]) => chosen.has(name)));
+    // §2.9: a transparent background needs a format with transparency.
+    if (input.background === "transparent" && input.output_format === "jpeg") delete input.background;
+    return input;
   });
 };

@@ -3,7 +3,7 @@
 // One object, because generators of clients drop members of a union. It has no defaults, because a generated client would send
 // them. The options of a model narrow it, and `GET /v1/models/{id}/schema` is exact.
 import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
-import { BOUNDS, type FieldName } from "../../../catalogue/fields.ts";
+import { BACKGROUNDS, BOUNDS, type FieldName, OUTPUT_FORMATS } from "../../../catalogue/fields.ts";
 import { EXTENSION } from "./components.ts";
 
 const LINK = "A public https URL that downloads directly, or a stored file (`file_…`, `gen_…/1`).";
@@ -50,6 +50,18 @@ const FIELDS: Readonly<Record<FieldName, TSchema>> = {
     minimum: BOUNDS.speed.min,
     maximum: BOUNDS.speed.max,
     description: "Speed of the speech, within the model's bounds; 1 is normal.",
+  }),
+  output_format: Type.Unsafe<string>({
+    ...EXTENSION,
+    type: "string",
+    enum: [...OUTPUT_FORMATS.image, ...OUTPUT_FORMATS.audio],
+    description: "Format of the result files; one of the model's formats. `opus` is an Ogg file.",
+  }),
+  background: Type.Unsafe<string>({
+    ...EXTENSION,
+    type: "string",
+    enum: [...BACKGROUNDS],
+    description: "Background of a picture. `transparent` needs the output format `png` or `webp`.",
   }),
 };
 

@@ -12,7 +12,7 @@ import type { Job } from "../jobs.ts";
 const SPEECH = /^text-to-speech\/[A-Za-z0-9]+$/;
 const EFFECTS = "sound-generation";
 const MUSIC = "music";
-const FORMATS = /^(mp3_\d+_\d+|wav_\d+)$/;
+const FORMATS = /^(mp3_\d+_\d+|wav_\d+|opus_48000_\d+)$/;
 /** A song is from three seconds to ten minutes long. */
 const SONG_MS = [3_000, 600_000] as const;
 const EFFECT_S = [0.5, 30] as const;
@@ -104,9 +104,7 @@ const problemsOf =
     const speedProblem = (settings: unknown): Problem[] => {
       const speed = isObject(settings) ? settings.speed : undefined;
       const isWithin = typeof speed === "number" && speed >= SPEED[0] && speed <= SPEED[1];
-      return speed === undefined || isWithin
-        ? []
-        : wrong("voice_settings", `Speed must be between ${SPEED[0]} and ${SPEED[1]}.`);
+      return speed === undefined || isWithin ? [] : wrong("voice_settings", `Speed must be between ${SPEED[0]} and ${SPEED[1]}.`);
     };
     return [
       ...(body[needed] === "" ? wrong(needed, `The ${needed} field cannot be empty.`) : []),
