@@ -23,6 +23,7 @@ export const FIELD_NAMES = [
   "speed",
   "output_format",
   "background",
+  "mask_url",
 ] as const;
 export type FieldName = (typeof FIELD_NAMES)[number];
 
@@ -32,7 +33,7 @@ export type InputKind = (typeof INPUT_KINDS)[number];
 const COMMON_ONLY: readonly FieldName[] = ["negative_prompt", "audio_url", "quality", "seed"];
 const EXTENDED_ONLY: readonly FieldName[] = ["video_urls", "audio_urls"];
 /** Fields beyond the specification (§2.9). The extended input has none of them. */
-export const ADDED_FIELDS: readonly FieldName[] = ["voice", "language", "speed", "output_format", "background"];
+export const ADDED_FIELDS: readonly FieldName[] = ["voice", "language", "speed", "output_format", "background", "mask_url"];
 export const INPUT_FIELDS: Readonly<Record<InputKind, readonly FieldName[]>> = {
   extended: FIELD_NAMES.filter((name) => !COMMON_ONLY.includes(name) && !ADDED_FIELDS.includes(name)),
   common: FIELD_NAMES.filter((name) => !EXTENDED_ONLY.includes(name)),
@@ -47,6 +48,7 @@ export const MEDIA_FIELDS = {
   video_urls: { kind: "video", isList: true },
   audio_url: { kind: "audio", isList: false },
   audio_urls: { kind: "audio", isList: true },
+  mask_url: { kind: "image", isList: false },
 } as const satisfies Partial<Record<FieldName, { kind: MediaKind; isList: boolean }>>;
 export type MediaField = keyof typeof MEDIA_FIELDS;
 export const isMediaField = (name: FieldName): name is MediaField => Object.hasOwn(MEDIA_FIELDS, name);
@@ -55,7 +57,7 @@ export const isMediaField = (name: FieldName): name is MediaField => Object.hasO
 export const CLIP_FIELDS = ["video_url", "video_urls", "audio_url", "audio_urls"] as const;
 export type ClipField = (typeof CLIP_FIELDS)[number];
 
-/** Fields with images that may be billed per image. */
+/** Fields with images that may be billed per image; a mask is part of its image. */
 export const PICTURE_FIELDS = ["image_url", "end_image_url", "image_urls"] as const;
 
 /** Ranges whose values can have decimals; all other ranges have whole numbers. */

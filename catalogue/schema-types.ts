@@ -112,6 +112,7 @@ export const FieldsSchema = Type.Object(
     speed: Type.Optional(decimals(BOUNDS.speed)),
     output_format: Type.Optional(choice(oneOf([...OUTPUT_FORMATS.image, ...OUTPUT_FORMATS.audio]))),
     background: Type.Optional(choice(oneOf(BACKGROUNDS))),
+    mask_url: Type.Optional(pictures(1)),
   },
   { ...closed, description: "one member per input field that the model takes" },
 );

@@ -55,6 +55,8 @@ const fieldFaults = (model: Model, name: FieldName, field: Field, written: Field
   }
   if (name === "end_image_url" && !field.requires?.includes("image_url"))
     faults.push([`${at}/requires`, "a last frame requires image_url (§2.6, §2.7)"]);
+  if (name === "mask_url" && !field.requires?.includes("image_url"))
+    faults.push([`${at}/requires`, "a mask requires image_url (§2.9)"]);
   return faults;
 };
 

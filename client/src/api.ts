@@ -728,6 +728,8 @@ export interface components {
              * @enum {string}
              */
             background?: "opaque" | "transparent";
+            /** @description Part of `image_url` to edit: a picture of the same size. Requires `image_url`. A public https URL that downloads directly, or a stored file (`file_…`, `gen_…/1`). */
+            mask_url?: string;
         };
         Generation: {
             id: string;

@@ -34,6 +34,7 @@ const FIELDS: readonly Field[] = [
   { flag: "--speed <factor>", about: "speed of the speech; 1 is normal", read: number },
   { flag: "--output-format <format>", about: "png, jpeg or webp; mp3, wav, flac or opus" },
   { flag: "--background <kind>", about: "opaque or transparent" },
+  { flag: "--mask-url <media>", about: "part of the picture to edit, a picture of the same size" },
 ];
 
 /** Adds the flags of all input fields, and `--input` for the complete input. */

@@ -135,9 +135,23 @@ const defaultsBeside = ({ defaults, combinations }: Rules, raw: JsonObject): Jso
   return made;
 };
 
+/** A mask has the size of its image, as far as both are measured. @throws ApiError `invalid_input` */
+const checkMask = (measured: readonly Measured[]): void => {
+  const [mask] = measuredOf(measured, "mask_url");
+  const [image] = measuredOf(measured, "image_url");
+  if (!mask?.width || !mask.height || !image?.width || !image.height) return;
+  if (mask.width === image.width && mask.height === image.height) return;
+  const size = `${image.width} x ${image.height}`;
+  refuse(
+    "invalid_input",
+    `input.mask_url: has ${mask.width} x ${mask.height} pixels; it must have the size of input.image_url, ${size}`,
+  );
+};
+
 /**
- * Checks measured lengths against the limits of the model, and that every clip with a limit or a price has a length.
- * @throws ApiError `invalid_input` that names the clip.
+ * Checks measured lengths against the limits of the model, that every clip with a limit or a price has a length, and the size of
+ * a mask.
+ * @throws ApiError `invalid_input` that names the file.
  */
 export const checkMeasured = (model: Model, checked: CheckedInput, measured: readonly Measured[]): void => {
   for (const name of CLIP_FIELDS) {
@@ -151,4 +165,5 @@ export const checkMeasured = (model: Model, checked: CheckedInput, measured: rea
     const fault = clipFault(name, field, clips);
     if (fault) refuse("invalid_input", `${fault.at}: ${fault.says}`);
   }
+  if (Object.hasOwn(checked.raw, "mask_url")) checkMask(measured);
 };

@@ -23,7 +23,11 @@ const promptOf = (most: number, wishes: readonly string[]): fc.Arbitrary<string>
   );
 
 const mediaOf = (name: string): string =>
-  name.startsWith("image") || name === "end_image_url" ? MEDIA.picture : name.startsWith("video") ? MEDIA.clip : MEDIA.sound;
+  name.startsWith("image") || name === "end_image_url" || name === "mask_url"
+    ? MEDIA.picture
+    : name.startsWith("video")
+      ? MEDIA.clip
+      : MEDIA.sound;
 
 const optionValue = (name: string, option: EntryOption, wishes: readonly string[]): fc.Arbitrary<unknown> => {
   if (option.values) return fc.constantFrom(...option.values);

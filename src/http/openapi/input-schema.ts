@@ -63,6 +63,11 @@ const FIELDS: Readonly<Record<FieldName, TSchema>> = {
     enum: [...BACKGROUNDS],
     description: "Background of a picture. `transparent` needs the output format `png` or `webp`.",
   }),
+  mask_url: Type.String({
+    ...EXTENSION,
+    maxLength: BOUNDS.linkLength,
+    description: `Part of \`image_url\` to edit: a picture of the same size. Requires \`image_url\`. ${LINK}`,
+  }),
 };
 
 /** The input of every model. */
