@@ -42,7 +42,11 @@ export interface paths {
         get: operations["pollGeneration"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete a generation
+         * @description Erases prompt, input, metadata and end user of an ended generation, and deletes its files. Polls and replays of its Idempotency-Key still return it, and its files answer 404. What it cost stays in the ledger. A repetition has the same answer.
+         */
+        delete: operations["deleteGeneration"];
         options?: never;
         head?: never;
         patch?: never;
@@ -838,6 +842,28 @@ export interface components {
              */
             cancel_requested_at?: string;
         };
+        DeletedGeneration: {
+            id: string;
+            /** @constant */
+            object: "generation";
+            /** @constant */
+            deleted: true;
+            /**
+             * Format: date-time
+             * @description When prompt, input, metadata and end user were erased.
+             */
+            erased_at: string;
+            /** @description Backups of this service that may still contain what was erased, oldest first. */
+            backups: {
+                name: string;
+                /**
+                 * Format: date-time
+                 * @description When the backup was taken.
+                 */
+                taken_at: string;
+                expires_on: string | null;
+            }[];
+        };
         File: {
             /** @description Any media field of `input` takes it. */
             id: string;
@@ -907,7 +933,7 @@ export interface components {
                  * @description For programs. Each operation lists the codes with their statuses.
                  * @enum {string}
                  */
-                code: "not_found" | "unauthorized" | "account_disabled" | "generation_not_enabled" | "rate_limited" | "body_too_large" | "invalid_request" | "idempotency_conflict" | "restarting" | "busy" | "model_not_available" | "invalid_input" | "max_cost_exceeded" | "model_unavailable" | "concurrency_limit" | "insufficient_credits" | "already_ended" | "upload_quota_exceeded" | "file_in_use" | "not_ready" | "server_error";
+                code: "not_found" | "unauthorized" | "account_disabled" | "generation_not_enabled" | "rate_limited" | "body_too_large" | "invalid_request" | "idempotency_conflict" | "restarting" | "busy" | "model_not_available" | "invalid_input" | "max_cost_exceeded" | "model_unavailable" | "concurrency_limit" | "insufficient_credits" | "already_ended" | "not_ended" | "upload_quota_exceeded" | "file_in_use" | "not_ready" | "server_error";
                 /** @description Readable text with the field and the allowed values. */
                 message: string;
             };
@@ -1298,7 +1324,7 @@ export interface components {
         EndUser: string;
         /** @description `wait=30` lets the response wait until the generation has ended, at most for this number of seconds and 60. The status stays the same. `Preference-Applied` is absent if the response did not wait because the account has 100 waiting requests or the service stops. */
         Prefer: string;
-        /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+        /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
         RequestId: string;
         /** @description A public https URL that receives the events of this generation, signed with the default secret of the account. It is no part of the request that an Idempotency-Key identifies. */
         Webhook: string;
@@ -1523,7 +1549,7 @@ export interface operations {
                 };
             };
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -1655,7 +1681,7 @@ export interface operations {
                 "Genrouter-Webhook"?: components["parameters"]["Webhook"];
                 /** @description `wait=30` lets the response wait until the generation has ended, at most for this number of seconds and 60. The status stays the same. `Preference-Applied` is absent if the response did not wait because the account has 100 waiting requests or the service stops. */
                 Prefer?: components["parameters"]["Prefer"];
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -1853,7 +1879,7 @@ export interface operations {
             header?: {
                 /** @description `wait=30` lets the response wait until the generation has ended, at most for this number of seconds and 60. The status stays the same. `Preference-Applied` is absent if the response did not wait because the account has 100 waiting requests or the service stops. */
                 Prefer?: components["parameters"]["Prefer"];
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -1975,11 +2001,149 @@ export interface operations {
             };
         };
     };
+    deleteGeneration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /** @description The generation's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The generation is deleted. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedGeneration"];
+                };
+            };
+            /** @description `unauthorized`: The API key is missing or invalid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `account_disabled`: The account is paused. `generation_not_enabled`: The key can read prices and generations but cannot generate, or not with this model. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`: No such path, no generation with this id on the account, or fewer files than n. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_request`: The path does not support the method; `Allow` lists the supported methods. */
+            405: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Allow: components["headers"]["Allow"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_ended`: The generation to delete has not ended. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in the same second from one account. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `server_error`: A fault of the service; safe to retry with the same Idempotency-Key. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `restarting`: The service is starting or draining. `busy`: The service is overloaded, its disk is full, or no sandbox process is free. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     cancelGeneration: {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -2147,7 +2311,7 @@ export interface operations {
                 Range?: components["parameters"]["Range"];
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -2397,7 +2561,7 @@ export interface operations {
                 Range?: components["parameters"]["Range"];
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -2650,7 +2814,7 @@ export interface operations {
                 after?: components["parameters"]["After"];
             };
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2772,7 +2936,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2956,7 +3120,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3081,7 +3245,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3223,7 +3387,7 @@ export interface operations {
                 Range?: components["parameters"]["Range"];
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4876,7 +5040,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -4985,7 +5149,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -5137,7 +5301,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5262,7 +5426,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5387,7 +5551,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5542,7 +5706,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5700,7 +5864,7 @@ export interface operations {
                 since: components["parameters"]["Since"];
             };
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5851,7 +6015,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5989,7 +6153,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6098,7 +6262,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6242,7 +6406,7 @@ export interface operations {
                 after?: components["parameters"]["AfterDelivery"];
             };
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6364,7 +6528,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -6504,7 +6668,7 @@ export interface operations {
             header?: {
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6578,7 +6742,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6634,7 +6798,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -6802,7 +6966,7 @@ export interface operations {
             header?: {
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -6906,7 +7070,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -6967,7 +7131,7 @@ export interface operations {
             header?: {
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -7057,7 +7221,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -7116,7 +7280,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -7245,7 +7409,7 @@ export interface operations {
                 group_by?: "day" | "model" | "key";
             };
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -7378,7 +7542,7 @@ export interface operations {
                 created_before?: string;
             };
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -7505,7 +7669,7 @@ export interface operations {
             header?: {
                 /** @description The id of the last event that the client has; the stream resumes after it. */
                 "Last-Event-ID"?: components["parameters"]["LastEventId"];
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -7660,7 +7824,7 @@ export interface operations {
             header?: {
                 /** @description The id of the last event that the client has; the stream resumes after it. */
                 "Last-Event-ID"?: components["parameters"]["LastEventId"];
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -7785,7 +7949,7 @@ export interface operations {
             header?: {
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -7859,7 +8023,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -7926,7 +8090,7 @@ export interface operations {
                 Range?: components["parameters"]["Range"];
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -8154,7 +8318,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -8217,7 +8381,7 @@ export interface operations {
             header?: {
                 /** @description ETags that the caller has stored. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -8291,7 +8455,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -8347,7 +8511,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -8401,7 +8565,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the request, of 1 to 80 word characters or hyphens; any other value is replaced. The response returns it, and the log of the service contains it. */
+                /** @description Id of the request: 1 to 80 letters, digits, hyphens and underscores. The response returns it, and the log of the service contains it. Any other value is replaced by a new id. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
