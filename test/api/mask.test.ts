@@ -29,7 +29,7 @@ test("OpenAI receives a stored mask inside the request, beside its picture, and 
     await uploaded(opened, await sampleBytes(opened, PICTURE)),
     await uploaded(opened, await sampleBytes(opened, MASK)),
   ];
-  const made = await opened.submit("gpt-image-2", { prompt: "a door", image_url: picture.id, mask_url: mask.id });
+  const made = await opened.submit("gpt-image-2", { prompt: "a gate", image_url: picture.id, mask_url: mask.id });
   expect(await opened.until(made.id)).toMatchObject({ status: "succeeded", attempts: 1, cost_usd: made.quoted_usd });
   const received = (await inputsOfLastJob(opened)).map(({ sha256 }) => sha256);
   expect(received.sort()).toEqual([picture.sha256, mask.sha256].sort());
@@ -46,7 +46,7 @@ test("OpenAI receives a stored mask inside the request, beside its picture, and 
 test("OpenAI receives the link of a mask of another server as it is", async () => {
   const opened = await open({ catalogue: catalogueOn("openai"), providers: ["openai"] });
   const [image_url, mask_url] = [PICTURE, MASK].map((name) => `${opened.simulator.url}/samples/${name}`);
-  const made = await opened.submit("gpt-image-2", { prompt: "a door", image_url, mask_url } as JsonObject);
+  const made = await opened.submit("gpt-image-2", { prompt: "a gate", image_url, mask_url } as JsonObject);
   expect(await opened.until(made.id)).toMatchObject({ status: "succeeded", attempts: 1 });
   expect((await requestOf(opened, made.id)).body).toMatchObject({ images: [{ image_url }], mask: { image_url: mask_url ?? "" } });
 });
@@ -57,7 +57,7 @@ test("a provider that opens links receives one for the picture and one for the m
     await uploaded(opened, await sampleBytes(opened, PICTURE)),
     await uploaded(opened, await sampleBytes(opened, MASK)),
   ];
-  const made = await opened.submit("sim-edit-1", { prompt: "a door", image_url: picture.id, mask_url: mask.id });
+  const made = await opened.submit("sim-edit-1", { prompt: "a gate", image_url: picture.id, mask_url: mask.id });
   expect(await opened.until(made.id)).toMatchObject({ status: "succeeded", attempts: 1, cost_usd: made.quoted_usd });
   expect((await inputsOfLastJob(opened)).map(({ sha256 }) => sha256).sort()).toEqual([picture.sha256, mask.sha256].sort());
 });
@@ -78,7 +78,7 @@ test("a mask that cannot be used is rejected with 422 that says why, by submissi
   const opened = await open();
   const before = await opened.balance();
   const link = (name: string) => `${opened.simulator.url}/samples/${name}`;
-  const image = { prompt: "a door", image_url: link(PICTURE) };
+  const image = { prompt: "a gate", image_url: link(PICTURE) };
   const stored = await uploaded(opened, await sampleBytes(opened, "picture.png?width=256&height=384"));
   const rows: [what: string, model: string, input: JsonObject, message: string][] = [
     [
