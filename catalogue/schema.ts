@@ -13,7 +13,18 @@ import {
   PRICED_FIELDS,
   type PricedField,
 } from "./fields.ts";
-import { closed, count, type Field, FieldsSchema, fieldName, oneOf, type Scalar, scalar, seconds } from "./schema-types.ts";
+import {
+  choiceValue,
+  closed,
+  count,
+  type Field,
+  FieldsSchema,
+  fieldName,
+  oneOf,
+  type Scalar,
+  scalar,
+  seconds,
+} from "./schema-types.ts";
 
 export const MODEL_KINDS = ["image", "video", "audio"] as const;
 export const TASKS = [
@@ -38,9 +49,9 @@ const routeSeconds = (description: string) =>
 /** The limits of one route within its model: the members of the field, with narrower values. */
 const Limits = Type.Object(
   {
-    values: Type.Optional(Type.Array(scalar, { minItems: 1, uniqueItems: true })),
-    min: Type.Optional(Type.Integer()),
-    max: Type.Optional(Type.Integer()),
+    values: Type.Optional(Type.Array(choiceValue, { minItems: 1, uniqueItems: true })),
+    min: Type.Optional(Type.Number()),
+    max: Type.Optional(Type.Number()),
     max_length: Type.Optional(count(1, BOUNDS.promptLength)),
     max_items: Type.Optional(count(1, BOUNDS.imageItems)),
     min_s: Type.Optional(seconds),
@@ -70,6 +81,9 @@ const Rate = Type.Object(
 /** A provider's own value, in any format. */
 const theirs = Type.Union([Type.String({ maxLength: 200 }), Type.Number(), Type.Boolean()]);
 
+/** A part of an endpoint, such as the id of a voice. */
+const PathPart = Type.String({ pattern: "^[A-Za-z0-9._-]{1,100}$", description: "letters, digits, dot, hyphen, underscore" });
+
 /** The input format of a provider, read by the adapters in `src/providers`. */
 const RouteOptions = Type.Object(
   {
@@ -88,6 +102,19 @@ const RouteOptions = Type.Object(
         { minItems: 1, description: "the first entry whose fields are all present adds its path to the endpoint" },
       ),
     ),
+    path: Type.Optional(
+      Type.Object(
+        {
+          field: fieldName,
+          map: Type.Record(Type.String(), PathPart, { minProperties: 1 }),
+          else: PathPart,
+        },
+        {
+          ...closed,
+          description: "adds a part to the endpoint by the value of a field; else: where the request lacks the field",
+        },
+      ),
+    ),
     fields: Type.Optional(
       Type.Record(
         Type.String(),
@@ -104,9 +131,12 @@ const RouteOptions = Type.Object(
               closed,
             ),
           ],
-          { description: "the provider's name for the field, { to, as, map }, or null: not sent" },
+          { description: "the provider's name for the field, { to, as, map }, or null: not sent; `a.b` is member b of object a" },
         ),
       ),
+    ),
+    defaults: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: "sent where no field of the request sets the member" }),
     ),
     constants: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: "sent with every request" })),
     marker: Type.Optional(Type.String({ minLength: 1, description: "input field that carries our reference of the attempt" })),
@@ -241,7 +271,9 @@ export type Rate = { when: { [field in PricedField]?: Scalar }; usd: string };
 export type FieldTarget = string | null | { to: string; as?: "string" | "integer" | "list"; map?: { [value: string]: Scalar } };
 export type RouteOptions = {
   endpoints?: { when: FieldName[]; path: string; constants?: JsonObject }[];
+  path?: { field: FieldName; map: { [value: string]: string }; else: string };
   fields?: { [field: string]: FieldTarget };
+  defaults?: JsonObject;
   constants?: JsonObject;
   marker?: string;
   values?: JsonObject;

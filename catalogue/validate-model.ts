@@ -2,7 +2,7 @@
 
 import { fieldsOf, isChoice, isRange } from "./capabilities.ts";
 import { deliversFaults } from "./delivery-rules.ts";
-import { BOUNDS, CLIP_FIELDS, FIELD_NAMES, type FieldName, INPUT_FIELDS, isMediaField } from "./fields.ts";
+import { BOUNDS, CLIP_FIELDS, FIELD_NAMES, type FieldName, INPUT_FIELDS, isMediaField, OUTPUT_FORMATS } from "./fields.ts";
 import type { Model } from "./schema.ts";
 import type { Field } from "./schema-types.ts";
 import { routeFaults } from "./validate-route.ts";
@@ -47,8 +47,16 @@ const fieldFaults = (model: Model, name: FieldName, field: Field, written: Field
       const message = relationFault(model, name, other, relation);
       if (message) faults.push([`${at}/${relation}/${index}`, message]);
     }
+  if (name === "background" && model.kind !== "image") faults.push([at, "is for models whose results are pictures"]);
+  if (name === "output_format" && isChoice(field)) {
+    const known: readonly unknown[] = OUTPUT_FORMATS[model.kind];
+    for (const [index, value] of field.values.entries())
+      if (!known.includes(value)) faults.push([`${at}/values/${index}`, `${value} is no format of the kind ${model.kind}`]);
+  }
   if (name === "end_image_url" && !field.requires?.includes("image_url"))
     faults.push([`${at}/requires`, "a last frame requires image_url (§2.6, §2.7)"]);
+  if (name === "mask_url" && !field.requires?.includes("image_url"))
+    faults.push([`${at}/requires`, "a mask requires image_url (§2.9)"]);
   return faults;
 };
 

@@ -49,10 +49,24 @@ const optionFaults = (model: Model, route: Route): Fault[] => {
   const isTaken = (name: string) => known.includes(name) && model.fields[name as FieldName] !== undefined;
   for (const name of Object.keys(route.options.fields ?? {}))
     if (!isTaken(name)) faults.push([`/options/fields/${name}`, `the model does not take ${name}`]);
+  faults.push(...pathFaults(model, route));
   for (const [at, { when }] of (route.options.endpoints ?? []).entries())
     for (const name of when)
       if (!isTaken(name)) faults.push([`/options/endpoints/${at}/when`, `the model does not take ${name}`]);
   return faults;
+};
+
+/** A part of the endpoint must be known for every value that the route accepts. */
+const pathFaults = (model: Model, route: Route): Fault[] => {
+  const { path } = route.options;
+  if (!path) return [];
+  const field = model.fields[path.field];
+  const reached = field && routeField(route, path.field, field);
+  if (!reached) return [["/options/path/field", `the route does not take ${path.field}`]];
+  if (!isChoice(reached)) return [["/options/path/field", `${path.field} is not a choice`]];
+  return reached.values
+    .filter((value) => !Object.hasOwn(path.map, String(value)))
+    .map((value): Fault => ["/options/path/map", `has no part for ${value}`]);
 };
 
 const takesPictures = (model: Model, route: Route): boolean =>

@@ -675,101 +675,65 @@ export interface components {
         GenerationRequest: {
             /** @description A model id from the model list. */
             model: string;
-            /** @description `ExtendedInput` for `vidmodel-2.5`, `CommonInput` for every other model. The `options` of a model list its fields. */
-            input: components["schemas"]["CommonInput"] | components["schemas"]["ExtendedInput"];
-            /**
-             * @description Routes with a higher price are skipped. The amount is rounded down to 2 decimals.
-             * @default 100
-             */
+            input: components["schemas"]["Input"];
+            /** @description 100 if absent. Routes with a higher price are skipped. The amount is rounded down to 2 decimals. */
             max_cost_usd?: number;
             /** @description Routes with a longer expected duration are skipped. After it expires, no new route is tried. A running route may finish (up to 40 minutes) and is charged if it delivers. */
             max_wait_s?: number;
         };
-        /** @description Input of every other model. `prompt` is required unless the model only transforms media. Each model supports a subset of the fields. */
-        CommonInput: {
-            /** @description Counted in Unicode code points. */
+        /** @description Input of a model. Each model takes a subset of the fields, which its `options` list with their values and defaults. `vidmodel-2.5` takes the extended input (§2.6), every other model the common input (§2.7). Other fields are rejected. */
+        Input: {
+            /** @description Required unless the model only transforms media. Counted in Unicode code points. */
             prompt?: string;
-            /** @description On models that support it. */
+            /** @description What the result must not show. */
             negative_prompt?: string;
-            /**
-             * Format: uri
-             * @description Start frame, or image to edit.
-             */
+            /** @description Start frame, or image to edit. A public https URL that downloads directly, or a stored file (`file_…`, `gen_…/1`). */
             image_url?: string;
-            /**
-             * Format: uri
-             * @description Last frame, on models with first and last frame. Requires `image_url`.
-             */
+            /** @description Last frame. Requires `image_url`. A public https URL that downloads directly, or a stored file (`file_…`, `gen_…/1`). */
             end_image_url?: string;
             /** @description Reference images. The options of the model state the maximum number. */
             image_urls?: string[];
-            /**
-             * Format: uri
-             * @description A clip to transform, extend or upscale. Its measured length may be billed.
-             */
+            /** @description A clip to transform, extend or upscale. Its measured length may be billed. A public https URL that downloads directly, or a stored file (`file_…`, `gen_…/1`). */
             video_url?: string;
-            /**
-             * Format: uri
-             * @description Audio for a talking-avatar or lip-sync model.
-             */
+            /** @description Reference clips. Their seconds are billed at the video-input rate. */
+            video_urls?: string[];
+            /** @description Audio for a talking-avatar or lip-sync model. A public https URL that downloads directly, or a stored file (`file_…`, `gen_…/1`). */
             audio_url?: string;
+            /** @description Reference audio. */
+            audio_urls?: string[];
             /** @description One of the model's resolutions. */
             resolution?: string;
             /** @description One of the model's aspect ratios. */
             aspect_ratio?: string;
             /** @description Seconds; one of the model's durations. */
             duration?: number;
-            /** @description Generate audio, on models that support it. */
+            /** @description Generate audio. It changes the price of some models. */
             audio?: boolean;
             /** @description Quality tier, on models that are priced by quality. */
             quality?: string;
-            /** @description On models that support a seed. */
+            /**
+             * Format: int64
+             * @description The same seed and input give a similar result.
+             */
             seed?: number;
-        };
-        /** @description Input of `vidmodel-2.5`. Media URLs are public https URLs that download directly. */
-        ExtendedInput: {
-            /** @description Counted in Unicode code points. */
-            prompt: string;
+            /** @description One of the model's voices. */
+            voice?: string;
+            /** @description Language of the text, such as `en`; one of the model's languages. */
+            language?: string;
+            /** @description Speed of the speech, within the model's bounds; 1 is normal. */
+            speed?: number;
             /**
-             * @description Resolution of the result.
-             * @default 720p
+             * @description Format of the result files; one of the model's formats. `opus` is an Ogg file.
              * @enum {string}
              */
-            resolution?: "480p" | "720p" | "1080p";
-            /** @description Seconds, 5 by default. Cannot be combined with `video_url`. */
-            duration?: number;
+            output_format?: "png" | "jpeg" | "webp" | "mp3" | "wav" | "flac" | "opus";
             /**
-             * @description Aspect ratio of the result.
-             * @default 16:9
+             * @description Background of a picture. `transparent` needs the output format `png` or `webp`.
              * @enum {string}
              */
-            aspect_ratio?: "16:9" | "9:16" | "1:1" | "4:3" | "3:4" | "21:9" | "adaptive";
-            /**
-             * @description Generate audio.
-             * @default false
-             */
-            audio?: boolean;
-            /**
-             * Format: uri
-             * @description Exact first frame. Cannot be combined with reference media.
-             */
-            image_url?: string;
-            /**
-             * Format: uri
-             * @description Last frame. Requires `image_url`.
-             */
-            end_image_url?: string;
-            /** @description Reference images. */
-            image_urls?: string[];
-            /**
-             * Format: uri
-             * @description A 4 to 30 s clip to edit.
-             */
-            video_url?: string;
-            /** @description Reference clips, at most 30 s in total. Their seconds are billed at the video-input rate. */
-            video_urls?: string[];
-            /** @description Reference audio, at most 30 s in total. */
-            audio_urls?: string[];
+            background?: "opaque" | "transparent";
+            /** @description Part of `image_url` to edit: a picture of the same size. Requires `image_url`. A public https URL that downloads directly, or a stored file (`file_…`, `gen_…/1`). */
+            mask_url?: string;
         };
         Generation: {
             id: string;

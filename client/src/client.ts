@@ -33,7 +33,7 @@ export type CancelledGeneration = Schemas["CancelledGeneration"];
 /** The response to a deletion, with the older backups and the day on which each is deleted. */
 export type DeletedGeneration = Schemas["DeletedGeneration"];
 /** Fields of a model's input. The model's `options` list its fields and allowed values. */
-export type Input = Schemas["CommonInput"] | Schemas["ExtendedInput"];
+export type Input = Schemas["Input"];
 /** A succeeded generation, whose files are available. */
 export type Succeeded = Generation & { status: "succeeded"; output: NonNullable<Generation["output"]>; cost_usd: number };
 

@@ -13,7 +13,7 @@ const collect = (value: string, before: string[] | undefined): string[] => [...(
 
 type Field = { flag: string; about: string; read?: (text: string, before: never) => Json };
 
-/** Every field of §2.6 and §2.7 in their order; the flag of a list field is repeated for each item. */
+/** Every field of §2.6, §2.7 and §2.9 in their order; the flag of a list field is repeated for each item. */
 const FIELDS: readonly Field[] = [
   { flag: "--prompt <text>", about: "description of the result" },
   { flag: "--negative-prompt <text>", about: "content to exclude" },
@@ -29,6 +29,12 @@ const FIELDS: readonly Field[] = [
   { flag: "--duration <seconds>", about: "length of the clip", read: number },
   { flag: "--quality <tier>", about: "for example low, medium, high" },
   { flag: "--seed <n>", about: "the same seed gives the same picture, on models that take one", read: number },
+  { flag: "--voice <name>", about: "voice of a speech model" },
+  { flag: "--language <code>", about: "language of the text, for example en" },
+  { flag: "--speed <factor>", about: "speed of the speech; 1 is normal", read: number },
+  { flag: "--output-format <format>", about: "png, jpeg or webp; mp3, wav, flac or opus" },
+  { flag: "--background <kind>", about: "opaque or transparent" },
+  { flag: "--mask-url <media>", about: "part of the picture to edit, a picture of the same size" },
 ];
 
 /** Adds the flags of all input fields, and `--input` for the complete input. */

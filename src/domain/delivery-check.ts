@@ -29,11 +29,13 @@ export type Ordered = {
   aspectOff?: number;
   /** A sound track is required. */
   sound?: true;
+  /** Requested format of every file, by its name in the input. */
+  format?: string;
 };
 
 /** The difference between delivery and order, for the operator. `file`: number of the file, if there are several. */
 export type Mismatch = {
-  what: "files" | "kind" | "length" | "size" | "aspect" | "sound";
+  what: "files" | "kind" | "length" | "size" | "aspect" | "sound" | "format";
   ordered: string;
   came: string;
   file?: number;
@@ -92,10 +94,27 @@ const aspectFault = ({ aspect, aspectOff = 0 }: Ordered, { width, height }: Meas
   return off <= aspectOff + 1e-9 ? undefined : { what: "aspect", ordered: aspect, came: `${width}x${height}` };
 };
 
+/** The content type of each requested format. */
+const FORMAT_TYPES: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpeg: "image/jpeg",
+  webp: "image/webp",
+  mp3: "audio/mpeg",
+  wav: "audio/wav",
+  flac: "audio/flac",
+  opus: "audio/ogg",
+};
+
+const formatFault = ({ format }: Ordered, { mime }: StoredFile): Mismatch | undefined => {
+  const type = format === undefined ? undefined : FORMAT_TYPES[format];
+  return type === undefined || type === mime ? undefined : { what: "format", ordered: `${format} (${type})`, came: mime };
+};
+
 const fileFault = (ordered: Ordered, file: StoredFile, facts: MeasuredProperties): Mismatch | undefined => {
   if (!answers(ordered.kind, file, facts)) return { what: "kind", ordered: ordered.kind, came: file.mime };
   const isSilent = ordered.sound === true && facts.hasAudio === false;
   return (
+    formatFault(ordered, file) ??
     lengthFault(ordered, facts) ??
     sizeFault(ordered, facts) ??
     aspectFault(ordered, facts) ??

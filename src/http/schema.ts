@@ -35,8 +35,7 @@ export const GenerationRequest = Type.Object(
       Type.Number({
         exclusiveMinimum: 0,
         maximum: 100,
-        default: 100,
-        description: "Routes with a higher price are skipped. The amount is rounded down to 2 decimals.",
+        description: "100 if absent. Routes with a higher price are skipped. The amount is rounded down to 2 decimals.",
       }),
     ),
     max_wait_s: Type.Optional(

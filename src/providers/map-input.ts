@@ -34,10 +34,22 @@ export const RouteOptionsSchema = Type.Object(
         },
       ),
     ),
+    path: Type.Optional(
+      Type.Object(
+        { field: Name, map: Type.Record(Type.String(), Name), else: Name },
+        {
+          additionalProperties: false,
+          description: "adds a part to the endpoint by the value of a field; else: the part where the field is absent",
+        },
+      ),
+    ),
     fields: Type.Optional(
       Type.Record(Type.String(), Type.Union([Type.Null(), Name, FieldRule]), {
-        description: "our field to theirs; absent: the same name, null: not sent",
+        description: "our field to theirs; absent: the same name, null: not sent; `a.b` is member b of object a",
       }),
+    ),
+    defaults: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: "members sent where no field of the request sets them" }),
     ),
     constants: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: "members always sent as they are" })),
     marker: Type.Optional(Type.String({ minLength: 1, description: "their field that carries our reference" })),
@@ -74,11 +86,19 @@ export const valuesOf = (c: AdapterContext): Readonly<Record<string, unknown>> =
 const modeOf = (c: AdapterContext) =>
   readOptions(c).endpoints?.find(({ when }) => when.every((field) => Object.hasOwn(c.input.filled, field)));
 
-/** The endpoint for this input, e.g. `bytedance/seedance-2.0/reference-to-video`. */
-export const endpointOf = (c: AdapterContext): string => {
-  const mode = modeOf(c);
-  return mode === undefined ? c.endpoint : `${c.endpoint}/${mode.path}`;
+/** The part of the endpoint that the value of a field selects. Every part is from the catalogue. */
+const selectedPart = (c: AdapterContext): string | undefined => {
+  const { path } = readOptions(c);
+  if (path === undefined) return undefined;
+  const value = c.input.filled[path.field];
+  if (value === undefined) return path.else;
+  ok(Object.hasOwn(path.map, String(value)), `input.${path.field}: the route has no part of its endpoint for ${String(value)}`);
+  return path.map[String(value)];
 };
+
+/** The endpoint for this input, e.g. `bytedance/seedance-2.0/reference-to-video`. */
+export const endpointOf = (c: AdapterContext): string =>
+  [c.endpoint, modeOf(c)?.path, selectedPart(c)].filter((part) => part !== undefined).join("/");
 
 const ruleFor = (options: RouteOptions, field: string): FieldRule | undefined => {
   const fields = options.fields ?? {};
@@ -98,10 +118,35 @@ const shape = (field: string, value: Json, rule: FieldRule): Json => {
   return Number(mapped);
 };
 
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Adds members to an object. Objects are merged, and any other value overrides the earlier one. */
+const merge = (into: JsonObject, members: JsonObject): void => {
+  for (const [name, value] of Object.entries(members)) {
+    const before = Object.hasOwn(into, name) ? into[name] : undefined;
+    if (isObject(before) && isObject(value)) merge(before, value);
+    else into[name] = isObject(value) ? structuredClone(value) : value;
+  }
+};
+
+/** Sets the value at `name`, or at `object.name`. Two lists at one place are joined. */
+const put = (into: JsonObject, to: string, value: Json): void => {
+  const dot = to.indexOf(".");
+  if (dot > 0) {
+    const inner: JsonObject = {};
+    put(inner, to.slice(dot + 1), value);
+    merge(into, { [to.slice(0, dot)]: inner });
+    return;
+  }
+  const before = Object.hasOwn(into, to) ? into[to] : undefined;
+  into[to] = Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : value;
+};
+
 /**
  * The provider's input. Missing fields are omitted, never sent as null. `audio` is sent wherever the route maps it, because
- * providers generate sound by default. Two fields that map to one list are joined in their own order. Constants override fields,
- * and our reference overrides both.
+ * providers generate sound by default. Two fields that map to one list are joined in their own order. Fields override defaults,
+ * constants override fields, and our reference overrides all.
  */
 export const inputOf = (c: AdapterContext): JsonObject => {
   const options = readOptions(c);
@@ -111,11 +156,11 @@ export const inputOf = (c: AdapterContext): JsonObject => {
   for (const [field, value] of given) {
     const rule = ruleFor(options, field);
     if (rule === undefined) continue;
-    const shaped = shape(field, value, rule);
-    const before = Object.hasOwn(mapped, rule.to) ? mapped[rule.to] : undefined;
-    mapped[rule.to] = Array.isArray(before) && Array.isArray(shaped) ? [...before, ...shaped] : shaped;
+    put(mapped, rule.to, shape(field, value, rule));
   }
-  Object.assign(mapped, options.constants, modeOf(c)?.constants);
-  if (options.marker !== undefined) mapped[options.marker] = c.ref;
-  return mapped;
+  const whole: JsonObject = {};
+  for (const members of [options.defaults, mapped, options.constants, modeOf(c)?.constants])
+    merge(whole, (members ?? {}) as JsonObject);
+  if (options.marker !== undefined) whole[options.marker] = c.ref;
+  return whole;
 };

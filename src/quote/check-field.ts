@@ -1,7 +1,7 @@
 // Checks one value against its input field: type, length, range, choice, number of items (§2.6, §2.7, §8).
 
 import { isChoice, isLink, isRange } from "../../catalogue/capabilities.ts";
-import { type FieldName, isMediaField, MEDIA_FIELDS } from "../../catalogue/fields.ts";
+import { type FieldName, isDecimalField, isMediaField, MEDIA_FIELDS } from "../../catalogue/fields.ts";
 import type { ChoiceField, Field, LinkField, RangeField, TextField } from "../../catalogue/schema-types.ts";
 import type { Measured } from "../domain/types.ts";
 import { countCodePoints, listChoices, nameType, show } from "./describe-values.ts";
@@ -14,7 +14,7 @@ import { countCodePoints, listChoices, nameType, show } from "./describe-values.
 export const fieldFault = (name: FieldName, field: Field, value: unknown, whose: string): string | undefined => {
   if (value === null) return "null is not a value; omit the field";
   if (isChoice(field)) return choiceFault(field, value, whose);
-  if (isRange(field)) return rangeFault(field, value);
+  if (isRange(field)) return rangeFault(name, field, value);
   return isLink(field) ? linksFault(name, field, value) : textFault(name, field, value);
 };
 
@@ -26,9 +26,11 @@ const choiceFault = ({ values }: ChoiceField, value: unknown, whose: string) => 
     : `must be ${listChoices(values)}, not ${nameType(value)}`;
 };
 
-const rangeFault = ({ min, max }: RangeField, value: unknown) => {
-  if (typeof value !== "number") return `must be a whole number from ${min} to ${max}, not ${nameType(value)}`;
-  if (!Number.isInteger(value)) return `${value} is not a whole number; choose ${min} to ${max}`;
+const rangeFault = (name: FieldName, { min, max }: RangeField, value: unknown) => {
+  const isWhole = !isDecimalField(name);
+  if (typeof value !== "number")
+    return `must be a ${isWhole ? "whole number" : "number"} from ${min} to ${max}, not ${nameType(value)}`;
+  if (isWhole && !Number.isInteger(value)) return `${value} is not a whole number; choose ${min} to ${max}`;
   return value < min || value > max ? `${value} is not offered; choose ${min} to ${max}` : undefined;
 };
 

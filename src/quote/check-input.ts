@@ -1,7 +1,14 @@
 // Checks the input of a request against its model (§2.6, §2.7, §8).
 
 import { fieldsOf, isLink } from "../../catalogue/capabilities.ts";
-import { CLIP_FIELDS, INPUT_FIELDS, isMediaField, MEDIA_FIELDS, type MediaField } from "../../catalogue/fields.ts";
+import {
+  CLIP_FIELDS,
+  INPUT_FIELDS,
+  isMediaField,
+  MEDIA_FIELDS,
+  type MediaField,
+  OPAQUE_FORMATS,
+} from "../../catalogue/fields.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import { memoize } from "../collections/memoize.ts";
 import { refuse } from "../domain/api-errors.ts";
@@ -19,7 +26,7 @@ export type CheckedInput = { raw: JsonObject; added: JsonObject; filled: JsonObj
 
 /**
  * Checks an input in a fixed order: unknown names (by code unit), each field in the order of `FIELD_NAMES`, missing fields, then
- * fields that require or exclude one another.
+ * fields that require or exclude one another, and last a background that the format cannot have.
  * @param allowsHost whether the operator allows `host:port` over http and on any port.
  * @param isOwn whether a link or a short form names a stored file of this service
  * @throws ApiError `invalid_input` that names the first wrong field and what is allowed.
@@ -44,7 +51,9 @@ export const checkInput = (
   }
   checkRelations(model, rules, raw);
   const added = defaultsBeside(rules, raw);
-  return { raw, added, filled: { ...raw, ...added }, links };
+  const filled = { ...raw, ...added };
+  checkTransparency(filled);
+  return { raw, added, filled, links };
 };
 
 /** The field rules of a model in the order of the checks. */
@@ -101,6 +110,15 @@ const checkRelations = (model: Model, { required, requires, excludes }: Rules, r
       refuse("invalid_input", `input.${name}: cannot be combined with input.${other}; send one of them`);
 };
 
+/** @throws ApiError for a transparent background in a format without transparency */
+const checkTransparency = ({ background, output_format: format }: JsonObject): void => {
+  if (background === "transparent" && OPAQUE_FORMATS.includes(format))
+    refuse(
+      "invalid_input",
+      `input.background: transparent needs an output_format with transparency, not ${String(format)}; choose png or webp`,
+    );
+};
+
 /**
  * Defaults of omitted fields, except those that a field of the request excludes: a clip to edit keeps its own length (§2.6).
  * Requests with the same combination share one object.
@@ -117,9 +135,23 @@ const defaultsBeside = ({ defaults, combinations }: Rules, raw: JsonObject): Jso
   return made;
 };
 
+/** A mask has the size of its image, as far as both are measured. @throws ApiError `invalid_input` */
+const checkMask = (measured: readonly Measured[]): void => {
+  const [mask] = measuredOf(measured, "mask_url");
+  const [image] = measuredOf(measured, "image_url");
+  if (!mask?.width || !mask.height || !image?.width || !image.height) return;
+  if (mask.width === image.width && mask.height === image.height) return;
+  const size = `${image.width} x ${image.height}`;
+  refuse(
+    "invalid_input",
+    `input.mask_url: has ${mask.width} x ${mask.height} pixels; it must have the size of input.image_url, ${size}`,
+  );
+};
+
 /**
- * Checks measured lengths against the limits of the model, and that every clip with a limit or a price has a length.
- * @throws ApiError `invalid_input` that names the clip.
+ * Checks measured lengths against the limits of the model, that every clip with a limit or a price has a length, and the size of
+ * a mask.
+ * @throws ApiError `invalid_input` that names the file.
  */
 export const checkMeasured = (model: Model, checked: CheckedInput, measured: readonly Measured[]): void => {
   for (const name of CLIP_FIELDS) {
@@ -133,4 +165,5 @@ export const checkMeasured = (model: Model, checked: CheckedInput, measured: rea
     const fault = clipFault(name, field, clips);
     if (fault) refuse("invalid_input", `${fault.at}: ${fault.says}`);
   }
+  if (Object.hasOwn(checked.raw, "mask_url")) checkMask(measured);
 };

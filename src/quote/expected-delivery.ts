@@ -89,6 +89,10 @@ const aspectIn = (model: Model, { raw }: CheckedInput): Partial<Ordered> => {
   return { aspect: requested, aspectOff: aspect.percent / 100 };
 };
 
+/** A default is promised by the options of the model, so it counts like a requested format. */
+const formatIn = ({ filled: { output_format: format } }: CheckedInput): Partial<Ordered> =>
+  typeof format === "string" ? { format } : {};
+
 /** The expected delivery of a request. */
 export const orderedOf = (model: Model, checked: CheckedInput, measured: readonly Measured[]): Ordered => ({
   kind: model.kind,
@@ -97,5 +101,6 @@ export const orderedOf = (model: Model, checked: CheckedInput, measured: readonl
   ...lengthIn(model, checked, measured),
   ...sizeIn(model, checked),
   ...aspectIn(model, checked),
+  ...formatIn(checked),
   ...(model.kind === "video" && checked.filled.audio === true && model.delivers.sound !== false ? { sound: true as const } : {}),
 });

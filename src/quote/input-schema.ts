@@ -3,7 +3,7 @@
 // The schema is for I-JSON, which has no unpaired surrogates. It cannot state rules about the content of linked media; the
 // descriptions do.
 import { fieldsOf, isChoice, isLink, isRange } from "../../catalogue/capabilities.ts";
-import { BOUNDS, type FieldName, isMediaField, MEDIA_FIELDS } from "../../catalogue/fields.ts";
+import { BOUNDS, type FieldName, isDecimalField, isMediaField, MEDIA_FIELDS, OPAQUE_FORMATS } from "../../catalogue/fields.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import type { Field, LinkField } from "../../catalogue/schema-types.ts";
 import type { JsonObject } from "../domain/types.ts";
@@ -31,7 +31,8 @@ const linkSchema = (name: FieldName, field: LinkField, pattern: string): JsonObj
 const fieldSchema = (name: FieldName, field: Field, pattern: string): JsonObject => {
   const preset = "default" in field && field.default !== undefined ? { default: field.default } : {};
   if (isChoice(field)) return { enum: [...field.values], ...preset };
-  if (isRange(field)) return { type: "integer", minimum: field.min, maximum: field.max, ...preset };
+  if (isRange(field))
+    return { type: isDecimalField(name) ? "number" : "integer", minimum: field.min, maximum: field.max, ...preset };
   if (isLink(field)) return linkSchema(name, field, pattern);
   return { type: "string", ...(name === "prompt" ? { minLength: 1 } : {}), maxLength: field.max_length };
 };
@@ -44,6 +45,22 @@ const excludedPairs = (fields: ReturnType<typeof fieldsOf>): [FieldName, FieldNa
   );
 };
 
+const defaultOf = (field: Field | undefined) => (field && "default" in field ? field.default : undefined);
+
+/** The combinations of a transparent background and a format without transparency; an absent field has its default. */
+const opaqueFormats = ({ fields: { background, output_format: format } }: Model): JsonObject[] => {
+  if (!background || !isChoice(background) || !background.values.includes("transparent") || !format || !isChoice(format))
+    return [];
+  const values = OPAQUE_FORMATS.filter((value): value is string => typeof value === "string" && format.values.includes(value));
+  if (values.length === 0) return [];
+  const needed = [
+    ...(defaultOf(background) === "transparent" ? [] : ["background"]),
+    ...(OPAQUE_FORMATS.includes(defaultOf(format)) ? [] : ["output_format"]),
+  ];
+  const properties = { background: { const: "transparent" }, output_format: { enum: values } };
+  return [{ not: { properties, ...(needed.length === 0 ? {} : { required: needed }) } }];
+};
+
 /** @param hasAllowedHosts whether the operator allows links to hosts over http and on other ports */
 export const inputSchema = (model: Model, hasAllowedHosts: boolean): JsonObject => {
   const fields = fieldsOf(model);
@@ -52,7 +69,7 @@ export const inputSchema = (model: Model, hasAllowedHosts: boolean): JsonObject 
   const needed = fields.flatMap(([name, { requires = [] }]) =>
     requires.length === 0 ? [] : [[name, [...requires]] as [string, string[]]],
   );
-  const pairs = excludedPairs(fields);
+  const denied: JsonObject[] = [...excludedPairs(fields).map((pair) => ({ not: { required: pair } })), ...opaqueFormats(model)];
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: `Input of ${model.name}`,
@@ -62,6 +79,6 @@ export const inputSchema = (model: Model, hasAllowedHosts: boolean): JsonObject 
     additionalProperties: false,
     ...(required.length === 0 ? {} : { required }),
     ...(needed.length === 0 ? {} : { dependentRequired: Object.fromEntries(needed) }),
-    ...(pairs.length === 0 ? {} : { allOf: pairs.map((pair) => ({ not: { required: pair } })) }),
+    ...(denied.length === 0 ? {} : { allOf: denied }),
   };
 };

@@ -11,7 +11,7 @@ import type { MediaFactory } from "./media-factory.ts";
 import { type DefaultsOf, type KindOf, type ParsedRequest, parseRequest } from "./parse-request.ts";
 import { OTHER_KINDS, type OtherKind } from "./rare-formats.ts";
 import { sendAs } from "./send-file.ts";
-import { MIME } from "./watermark.ts";
+import { type FileFormat, MIME } from "./watermark.ts";
 import { otherwise } from "./wrong-deliveries.ts";
 
 /** An announced result file; sizes are missing if the announced URL is not on this server. */
@@ -24,6 +24,9 @@ type JobResultsDeps = {
   nowMs: () => number;
   unsaid?: DefaultsOf;
 };
+const EXTENSIONS: Readonly<Partial<Record<FileFormat, string>>> = { jpeg: "jpg", opus: "ogg" };
+const extensionOf = (format: FileFormat): string => EXTENSIONS[format] ?? format;
+
 /** `kindOf` determines the kind of an endpoint's results; `nowMs` determines whether a job is done. */
 export const createJobResults = ({ kindOf, mediaFactory, sandbox, nowMs, unsaid = () => ({}) }: JobResultsDeps) => {
   const parsedRequests = new WeakMap<Job, Promise<ParsedRequest>>();
@@ -82,7 +85,7 @@ export const createJobResults = ({ kindOf, mediaFactory, sandbox, nowMs, unsaid 
     const files: Announced[] = [];
     for (let n = 1; n <= count; n++) {
       const { bytes, mime } = await make(job, n);
-      const extension = otherKind(job)?.extension ?? (sketch.format === "jpeg" ? "jpg" : sketch.format);
+      const extension = otherKind(job)?.extension ?? extensionOf(sketch.format);
       const name = `output-${n}.${extension}`;
       const url = isFault(fault, "elsewhere") ? addressOf(fault) : `${origin}/files/${job.id}/${name}`;
       files.push({ url, name, mime, bytes: bytes.length, width: sketch.width, height: sketch.height });

@@ -1,6 +1,7 @@
 // Media factory: generates result files and caches the latest ones.
 import { makeClip } from "./clip.ts";
 import { drawPicture } from "./picture.ts";
+import { oddFile } from "./prebuilt-files.ts";
 import { makeMp3, makeWav } from "./sound.ts";
 import { type FileFormat, stamp } from "./watermark.ts";
 
@@ -24,6 +25,10 @@ const draw = (sketch: Sketch, look: number): Promise<Uint8Array> => {
       return makeClip(sketch, sketch.ms, sketch.sound, look);
     case "mp3":
       return Promise.resolve(makeMp3(sketch.ms, look));
+    case "flac":
+    case "opus":
+      // One second, whatever was requested.
+      return Promise.resolve(oddFile(sketch.format));
     case "wav":
       return Promise.resolve(makeWav(sketch.ms, look));
     default:

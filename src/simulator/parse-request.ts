@@ -1,7 +1,7 @@
 // Parses a request: kind, number, size, length, sound and format.
 //
 // It accepts the field names of all dialects.
-import type { JsonObject, MediaKind } from "../domain/types.ts";
+import type { Json, JsonObject, MediaKind } from "../domain/types.ts";
 import type { Sources } from "./input-files.ts";
 import type { Sketch } from "./media-factory.ts";
 import { clipSize, evenSize, parsedSize, pictureSize, ratioOf, type Size } from "./resolutions.ts";
@@ -50,6 +50,9 @@ const pictureOf = (input: JsonObject) =>
 const clipOf = (input: JsonObject) => link(input, "video_url", "video", "input_video");
 const soundOf = (input: JsonObject) => link(input, "audio_url", "audio", "input_audio");
 
+const memberOf = (value: Json | undefined, name: string): Json | undefined =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? value[name] : undefined;
+
 const positive = (value: unknown): number | undefined => {
   const n = typeof value === "string" && value.trim() !== "" ? Number.parseFloat(value) : value;
   return typeof n === "number" && Number.isFinite(n) && n > 0 ? n : undefined;
@@ -58,7 +61,11 @@ const positive = (value: unknown): number | undefined => {
 const formatOf = (kind: MediaKind, declared: unknown): FileFormat => {
   if (kind === "video") return "mp4";
   const name = typeof declared === "string" ? declared.toLowerCase() : "";
-  if (kind === "audio") return name.startsWith("wav") || name.startsWith("pcm") ? "wav" : "mp3";
+  if (kind === "audio") {
+    if (name.startsWith("wav") || name.startsWith("pcm")) return "wav";
+    if (name === "flac") return "flac";
+    return name.startsWith("opus") ? "opus" : "mp3";
+  }
   if (name === "webp") return "webp";
   return name === "jpeg" || name === "jpg" ? "jpeg" : "png";
 };
@@ -77,6 +84,10 @@ const HABITS: readonly (readonly [endpoint: RegExp, { resolution?: string; secon
 ];
 const habitOf = (endpoint: string, { mode }: JsonObject): { resolution?: string; seconds?: number } =>
   HABITS.find(([known]) => known.test(endpoint))?.[1] ?? (mode === "pro" ? { resolution: "1080p" } : {});
+
+/** The speed of speech, at the top or in the settings of the voice. */
+const speedOf = (input: JsonObject): number =>
+  positive(input.speed ?? memberOf(first(input, "voice_setting", "voice_settings"), "speed")) ?? 1;
 
 /** The properties that the request alone determines, without reading a file. They suffice to plan the job's duration. */
 export const glance = (endpoint: string, input: JsonObject, kindOf: KindOf) => ({
@@ -128,7 +139,8 @@ export const parseRequest = async (
   sources: Sources,
 ): Promise<ParsedRequest> => {
   const { kind, count } = glance(endpoint, input, kindOf);
-  const format = formatOf(kind, first(input, "output_format", "format", "audio_format"));
+  const declared = first(input, "output_format", "format", "audio_format") ?? memberOf(input.audio_setting, "format");
+  const format = formatOf(kind, declared);
   const requestedS = requestedSeconds(input);
 
   if (kind === "image") {
@@ -137,7 +149,8 @@ export const parseRequest = async (
   }
   if (kind === "audio") {
     const text = link(input, "text", "prompt", "input") ?? "";
-    const ms = requestedS === undefined ? Math.min(120_000, Math.max(1000, text.length * MS_PER_CHARACTER)) : requestedS * 1000;
+    const spokenMs = (text.length * MS_PER_CHARACTER) / speedOf(input);
+    const ms = requestedS === undefined ? Math.min(120_000, Math.max(1000, spokenMs)) : requestedS * 1000;
     return { kind, count: 1, sketch: { format, width: 0, height: 0, ms: Math.min(MAX_MS, Math.round(ms)), sound: true } };
   }
   // A request without a length and with a single clip is an edit of that clip.

@@ -3,7 +3,7 @@
 // No two jobs therefore deliver the same bytes.
 import { pngChunk } from "./picture.ts";
 
-export type FileFormat = "png" | "jpeg" | "webp" | "mp4" | "mp3" | "wav";
+export type FileFormat = "png" | "jpeg" | "webp" | "mp4" | "mp3" | "wav" | "flac" | "opus";
 
 /** Content types of the simulated results. */
 export const MIME: Readonly<Record<FileFormat, string>> = {
@@ -13,6 +13,8 @@ export const MIME: Readonly<Record<FileFormat, string>> = {
   mp4: "video/mp4",
   mp3: "audio/mpeg",
   wav: "audio/wav",
+  flac: "audio/flac",
+  opus: "audio/ogg",
 };
 
 const concat = (...parts: Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts));
@@ -32,6 +34,34 @@ const withRiffChunk = (bytes: Uint8Array, type: string, payload: Uint8Array): Ui
   return out;
 };
 
+/** The marker and the stream information of a FLAC file, which more blocks of metadata follow. */
+const FLAC_HEAD_BYTES = 42;
+
+const OGG_CRC = Uint32Array.from({ length: 256 }, (_, n) => {
+  let sum = n << 24;
+  for (let bit = 0; bit < 8; bit++) sum = sum & 0x8000_0000 ? (sum << 1) ^ 0x04c1_1db7 : sum << 1;
+  return sum >>> 0;
+});
+const oggSum = (page: Uint8Array): number => {
+  let sum = 0;
+  for (const byte of page) sum = ((sum << 8) ^ (OGG_CRC[((sum >>> 24) ^ byte) & 255] ?? 0)) >>> 0;
+  return sum;
+};
+/** An Ogg file of one stream with another serial number. */
+const withSerial = (bytes: Uint8Array, serial: number): Uint8Array => {
+  const out = Uint8Array.from(bytes);
+  const view = new DataView(out.buffer);
+  for (let at = 0; at + 27 <= out.length; ) {
+    const pieces = out[at + 26] ?? 0;
+    const length = out.subarray(at + 27, at + 27 + pieces).reduce((sum, piece) => sum + piece, 27 + pieces);
+    view.setUint32(at + 14, serial, true);
+    view.setUint32(at + 22, 0, true);
+    view.setUint32(at + 22, oggSum(out.subarray(at, at + length)), true);
+    at += length;
+  }
+  return out;
+};
+
 /** The same file with `mark` (ASCII, at most 100 characters) inside; decoding and measurements do not change. */
 export const stamp = (bytes: Uint8Array, format: FileFormat, mark: string): Uint8Array => {
   const note = ascii(mark);
@@ -44,6 +74,14 @@ export const stamp = (bytes: Uint8Array, format: FileFormat, mark: string): Uint
       return withRiffChunk(bytes, "mark", note);
     case "wav":
       return withRiffChunk(bytes, "mark", note);
+    case "flac": {
+      // An application block, whose content starts with a registered id.
+      const content = concat(ascii("mark"), note);
+      const block = concat(Uint8Array.of(2, 0, 0, content.length), content);
+      return concat(bytes.subarray(0, FLAC_HEAD_BYTES), block, bytes.subarray(FLAC_HEAD_BYTES));
+    }
+    case "opus":
+      return withSerial(bytes, Bun.hash.crc32(note));
     case "mp4":
       return concat(bytes, u32(8 + note.length), ascii("free"), note);
     case "mp3": {

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
+import { FIELD_NAMES } from "../../catalogue/fields.ts";
 import { inputOf, withFields } from "../../src/cli/input-flags.ts";
 import { buildProgram } from "../../src/cli/program.ts";
 import { createTerminal, wantsColour } from "../../src/cli/terminal.ts";
@@ -21,6 +22,11 @@ const inputFrom = (words: string[]) => {
 };
 
 describe("input flags", () => {
+  test("has a flag for every field of the API", () => {
+    const flags = withFields(new Command()).options.map(({ long }) => long);
+    for (const name of FIELD_NAMES) expect(flags).toContain(`--${name.replaceAll("_", "-")}`);
+  });
+
   const url = "https://example.com/a";
   test.each<[string[], object]>([
     [[], {}],
@@ -33,6 +39,14 @@ describe("input flags", () => {
     [
       ["--resolution", "720p", "--aspect-ratio", "16:9", "--duration", "5", "--quality", "high"],
       { resolution: "720p", aspect_ratio: "16:9", duration: 5, quality: "high" },
+    ],
+    [
+      ["--voice", "Aria", "--language", "pt-BR", "--speed", "1.25", "--output-format", "opus"],
+      { voice: "Aria", language: "pt-BR", speed: 1.25, output_format: "opus" },
+    ],
+    [
+      ["--image-url", url, "--mask-url", url, "--background", "transparent"],
+      { image_url: url, mask_url: url, background: "transparent" },
     ],
     [["--audio"], { audio: true }],
     [["--no-audio"], { audio: false }],

@@ -30,6 +30,15 @@ describe("a form", () => {
     }
     expect(titleOf("end_image_url")).toBe("End image URL");
     expect(titleOf("image_urls")).toBe("Image URLs");
+    expect(titleOf("mask_url")).toBe("Mask URL");
+  });
+
+  test("sends the voice, and a speed with decimals as a number", () => {
+    const model = entry("sim-speech-1");
+    const kinds = Object.fromEntries(fieldsOf(model).map(({ name, kind }) => [name, kind]));
+    expect(kinds).toMatchObject({ voice: "choice", language: "choice", speed: "range", output_format: "choice" });
+    const values = { ...startValues(model), prompt: "one", voice: "alto", speed: "1.25", output_format: "flac" };
+    expect(inputOf(model, values)).toEqual({ prompt: "one", voice: "alto", speed: 1.25, output_format: "flac" });
   });
 
   test("parses numbers, switches and lists, and omits empty fields and defaults", () => {

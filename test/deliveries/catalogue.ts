@@ -38,6 +38,7 @@ const SOLD: Readonly<Record<string, Sold>> = {
       prompt: needed,
       resolution: { values: ["1K", "2K"], default: "1K" },
       aspect_ratio: { values: ["1:1", "16:9", "9:16"], default: "1:1" },
+      output_format: { values: ["png", "jpeg", "webp"] },
     },
     delivers: { size: [{ when: { resolution: "2K" }, pixels: 3_600_000 }, { pixels: 900_000 }] },
   },

@@ -46,6 +46,8 @@ export const WRONG: Readonly<Record<string, Draw>> = {
     order("picture", "size", `small=${share(dice, 0.3, 0.9)}`, { resolution: pick(dice, ["1K", "1K", "2K"]) }),
   "a picture of another shape": (dice) =>
     order("picture", "aspect", "wrong-aspect", { aspect_ratio: pick(dice, ["16:9", "9:16"]) }),
+  "a picture of another format": (dice) =>
+    order("picture", "format", pick(dice, ["gif", "bmp"]), { output_format: pick(dice, ["jpeg", "webp"]) }),
   "no picture": (dice) => order("picture", "files", pick(dice, NOTHING), {}),
   "an incomplete set": (dice) => order("set", "files", `fewer=${dice(1, 2)}`, {}),
   "music that is too short": (dice) => order("music", "length", `short=${share(dice, 0.1, 0.9)}`, { duration: dice(4, 20) }),
@@ -77,6 +79,7 @@ export const RIGHT: Readonly<Record<string, Draw>> = {
       aspect_ratio: pick(dice, ["1:1", "16:9", "9:16"]),
     }),
   "a picture without a requested aspect ratio": () => order("picture", null, "wrong-aspect", {}),
+  "a picture in its format": (dice) => order("picture", null, null, { output_format: pick(dice, ["png", "jpeg", "webp"]) }),
   "a pair": () => order("pair", null, null, {}),
   "one of a pair": () => order("pair", null, "fewer", {}),
   "a whole set": () => order("set", null, null, {}),

@@ -1,5 +1,6 @@
 // Generates submissions that the model list promises to accept, only from each model's published options.
 import fc from "fast-check";
+import { isDecimalField } from "../../catalogue/fields.ts";
 import type { EntryOption, ModelEntry } from "../../catalogue/public-model.ts";
 import { MEDIA, PROMPT_CANARY, textOf } from "./values.ts";
 
@@ -22,13 +23,18 @@ const promptOf = (most: number, wishes: readonly string[]): fc.Arbitrary<string>
   );
 
 const mediaOf = (name: string): string =>
-  name.startsWith("image") || name === "end_image_url" ? MEDIA.picture : name.startsWith("video") ? MEDIA.clip : MEDIA.sound;
+  name.startsWith("image") || name === "end_image_url" || name === "mask_url"
+    ? MEDIA.picture
+    : name.startsWith("video")
+      ? MEDIA.clip
+      : MEDIA.sound;
 
 const optionValue = (name: string, option: EntryOption, wishes: readonly string[]): fc.Arbitrary<unknown> => {
   if (option.values) return fc.constantFrom(...option.values);
   if (option.min !== undefined && option.max !== undefined) {
     const { min, max } = option;
-    return fc.oneof(fc.constantFrom(min, max), fc.integer({ min, max }));
+    const between = isDecimalField(name) ? fc.double({ min, max, noNaN: true }) : fc.integer({ min, max });
+    return fc.oneof(fc.constantFrom(min, max), between);
   }
   if (option.max_items !== undefined) {
     if (!name.endsWith("_urls")) return fc.constant(mediaOf(name));
@@ -52,8 +58,12 @@ const settle = (entry: ModelEntry, drawn: Members): Members => {
     ([a], [b]) => Number(optionOf(b).required ?? false) - Number(optionOf(a).required ?? false),
   ))
     if (!kept.some(([other]) => excludes(other, member[0]) || excludes(member[0], other))) kept.push(member);
+  const holds = (name: string, value: string) => kept.some((member) => member[0] === name && member[1] === JSON.stringify(value));
   const lacking = ([name]: Members[number]) => optionOf(name).requires?.some((other) => !has(other)) ?? false;
-  return kept.filter((member) => !lacking(member));
+  // §2.9: a transparent background needs a format with transparency.
+  const isOpaque = ([name]: Members[number]) =>
+    name === "background" && holds("background", "transparent") && holds("output_format", "jpeg");
+  return kept.filter((member) => !lacking(member) && !isOpaque(member));
 };
 
 const inputOf = (entry: ModelEntry, wishes: readonly string[]): fc.Arbitrary<Members> => {

@@ -78,6 +78,25 @@ const INPUTS: [promise: string, options: JsonObject, filled: JsonObject, theirs:
   ["sends no audio field if the route maps it to null", { fields: { audio: null } }, { prompt: "p" }, { prompt: "p" }],
   ["adds no audio field if the route has no rule for it", {}, { prompt: "p" }, { prompt: "p" }],
   ["prefers constants to fields", { constants: { resolution: "1K", n: 1 } }, { resolution: "2K" }, { resolution: "1K", n: 1 }],
+  [
+    "sets a member of an object, beside the members of the constants",
+    { fields: { voice: "voice_setting.voice_id", speed: "voice_setting.speed" }, constants: { voice_setting: { vol: 1 } } },
+    { voice: "Abbess", speed: 1.5 },
+    { voice_setting: { voice_id: "Abbess", speed: 1.5, vol: 1 } },
+  ],
+  [
+    "sends a default where no field sets the member",
+    { defaults: { voice: "Rachel" } },
+    { prompt: "p" },
+    { prompt: "p", voice: "Rachel" },
+  ],
+  ["prefers fields to defaults", { defaults: { voice: "Rachel" } }, { voice: "Aria" }, { voice: "Aria" }],
+  [
+    "prefers constants to defaults",
+    { defaults: { setting: { a: 1, b: 1 } }, constants: { setting: { a: 2 } } },
+    {},
+    { setting: { a: 2, b: 1 } },
+  ],
   ["sends our reference in the marker field", { marker: "user" }, { prompt: "p" }, { prompt: "p", user: "0k3v9x2m-1" }],
 ];
 
@@ -94,11 +113,17 @@ describe("the provider's input", () => {
 
   test("is deterministic and has exactly the fields of the input", () => {
     fc.assert(
-      fc.property(fc.dictionary(fc.string({ minLength: 1 }), fc.oneof(fc.string(), fc.integer(), fc.boolean())), (filled) => {
-        const c = contextOf({}, filled);
-        expect(JSON.stringify(inputOf(c))).toBe(JSON.stringify(inputOf(structuredClone(c))));
-        expect(Object.keys(inputOf(c)).sort()).toEqual(Object.keys(filled).sort());
-      }),
+      fc.property(
+        fc.dictionary(
+          fc.string({ minLength: 1 }).filter((name) => !name.includes(".")),
+          fc.oneof(fc.string(), fc.integer(), fc.boolean()),
+        ),
+        (filled) => {
+          const c = contextOf({}, filled);
+          expect(JSON.stringify(inputOf(c))).toBe(JSON.stringify(inputOf(structuredClone(c))));
+          expect(Object.keys(inputOf(c)).sort()).toEqual(Object.keys(filled).sort());
+        },
+      ),
       { seed: 20261121, numRuns: 200 },
     );
   });
@@ -118,6 +143,14 @@ describe("the endpoint", () => {
       expect(endpointOf(contextOf(FAL_OPTIONS, filled))).toBe(endpoint);
     });
 
+  test("ends in the part that the value of a field selects", () => {
+    const path = { field: "voice", map: { Bella: "hpp4", Rachel: "21m0" }, else: "hpp4" };
+    expect(endpointOf(contextOf({ path }, { prompt: "p", voice: "Rachel" }))).toBe("maker/app/21m0");
+    expect(endpointOf(contextOf({ path }, { prompt: "p" }))).toBe("maker/app/hpp4");
+    expect(() => endpointOf(contextOf({ path }, { voice: "../admin" }))).toThrow("input.voice");
+    expect(() => endpointOf(contextOf({ path }, { voice: "constructor" }))).toThrow("input.voice");
+  });
+
   test("is the base endpoint without a matching entry", () => {
     expect(endpointOf(contextOf({}, { prompt: "p" }))).toBe("maker/app");
     expect(endpointOf(contextOf({ endpoints: [{ when: ["seed"], path: "x" }] }, { prompt: "p" }))).toBe("maker/app");
@@ -131,6 +164,7 @@ const FAULTS: [options: JsonObject, path: string][] = [
   [{ fields: { prompt: "" } }, "/fields/prompt"],
   [{ endpoints: [{ when: "image_url", path: "x" }] }, "/endpoints/0/when"],
   [{ marker: "" }, "/marker"],
+  [{ path: { field: "voice", map: {} } }, "/path/else"],
 ];
 
 describe("optionsFault", () => {

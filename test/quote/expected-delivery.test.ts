@@ -77,6 +77,8 @@ describe("orderedOf derives the limits of the delivery check", () => {
     ["sim-image-1", {}, [], { kind: "image", files: 2 }],
     ["ace-step", { duration: 20 }, [], { kind: "audio", ms: 20_000, leastMs: 19_200, mostMs: 22_000 }],
     ["chatterbox", { audio_url: CLIP }, [9000], { kind: "audio" }],
+    ["flux-2-pro", { output_format: "jpeg" }, [], { kind: "image", format: "jpeg" }],
+    ["eleven-v4", { output_format: "opus" }, [], { kind: "audio", format: "opus" }],
   ];
   test.each(rows)("for %s with input %p and lengths %p", (model, input, lengthsMs, ordered) => {
     expect(orderOf(model, input, lengthsMs.length > 0 ? lengthsMs : [1])).toEqual(ordered);
@@ -118,6 +120,21 @@ const ORDER = orderOf("vidmodel-2.0", { duration: 5, aspect_ratio: "16:9", audio
 describe("mismatchOf compares a result with its order", () => {
   const rows: [what: string, ordered: Ordered, output: Output, mismatch: string | null][] = [
     ["a clip as ordered", ORDER, video(), null],
+    ["a JPEG as ordered", { kind: "image", format: "jpeg" }, video({ kind: "image" }, "image/jpeg"), null],
+    [
+      "a PNG instead of a JPEG",
+      { kind: "image", format: "jpeg" },
+      video({ kind: "image" }, "image/png"),
+      "format: image/png came, jpeg (image/jpeg) ordered",
+    ],
+    ["Opus in Ogg as ordered", { kind: "audio", format: "opus" }, video({ kind: "audio" }, "audio/ogg"), null],
+    [
+      "an MP3 instead of FLAC",
+      { kind: "audio", format: "flac" },
+      video({ kind: "audio" }, "audio/mpeg"),
+      "format: audio/mpeg came, flac (audio/flac) ordered",
+    ],
+    ["a format that a later release added", { kind: "image", format: "new" }, video({ kind: "image" }, "image/png"), null],
     ["a clip at the lower length limit", ORDER, video({ durationMs: 4700 }), null],
     [
       "a clip 1 ms below the length limit",

@@ -1,6 +1,6 @@
 // Fixture of the quote tests: shipped models, inputs generated from published options, a configurable seed.
 import fc from "fast-check";
-import { FIELD_NAMES, type FieldName, isMediaField, MEDIA_FIELDS } from "../../catalogue/fields.ts";
+import { FIELD_NAMES, type FieldName, isDecimalField, isMediaField, MEDIA_FIELDS } from "../../catalogue/fields.ts";
 import type { EntryOption, ModelEntry } from "../../catalogue/public-model.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import { ApiError } from "../../src/domain/api-errors.ts";
@@ -43,7 +43,10 @@ export const lengthsFor = (checked: CheckedInput, lengthsMs: readonly number[]):
 
 const valuesOf = (name: FieldName, option: EntryOption): fc.Arbitrary<Json> => {
   if (option.values) return fc.constantFrom(...option.values);
-  if (option.min !== undefined) return fc.integer({ min: option.min, max: option.max ?? option.min });
+  if (option.min !== undefined) {
+    const bounds = { min: option.min, max: option.max ?? option.min };
+    return isDecimalField(name) ? fc.double({ ...bounds, noNaN: true }) : fc.integer(bounds);
+  }
   if (option.max_length !== undefined)
     return fc.string({ unit: "binary", minLength: 1, maxLength: Math.min(option.max_length, 2_500), size: "max" });
   const link = fc.webUrl({ validSchemes: ["https"], withQueryParameters: true });
@@ -62,6 +65,9 @@ export const inputsFrom = ({ options }: ModelEntry): fc.Arbitrary<JsonObject> =>
       const isFree = [name, ...requires].every((one) => !options[one]?.excludes?.some((other) => chosen.has(other)));
       if (isFree && !excludes.some((other) => chosen.has(other))) for (const one of [name, ...requires]) chosen.add(one);
     }
-    return Object.fromEntries(members.filter(([name]) => chosen.has(name)));
+    const input: JsonObject = Object.fromEntries(members.filter(([name]) => chosen.has(name)));
+    // §2.9: a transparent background needs a format with transparency.
+    if (input.background === "transparent" && input.output_format === "jpeg") delete input.background;
+    return input;
   });
 };

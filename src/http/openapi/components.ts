@@ -79,10 +79,12 @@ export const jsonAnswer = (
   schema: JsonObject,
   headerNames: string[],
   examples?: JsonObject,
+  links?: JsonObject,
 ): JsonObject => ({
   description,
   headers: headers(...headerNames),
   content: { "application/json": { schema, ...(examples ? { examples } : {}) } },
+  ...(links ? { links } : {}),
 });
 
 /** Additional headers of error responses by status. */

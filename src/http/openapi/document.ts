@@ -21,7 +21,7 @@ import {
 } from "../schema.ts";
 import { EXTENSION, HEADERS, plain, schemaRef } from "./components.ts";
 import { EVENT_PARAMETERS, EVENT_SCHEMAS, WEBHOOKS } from "./event-paths.ts";
-import { CommonInput, ExtendedInput } from "./input-schema.ts";
+import { Input } from "./input-schema.ts";
 import { openApiPaths } from "./paths.ts";
 import { webhookParameters, webhookSchemas } from "./webhook-paths.ts";
 
@@ -134,15 +134,10 @@ const schemas = (): JsonObject => {
       ...request,
       properties: {
         ...envelope,
-        input: {
-          description:
-            "`ExtendedInput` for `vidmodel-2.5`, `CommonInput` for every other model. The `options` of a model list its fields.",
-          anyOf: [schemaRef("CommonInput"), schemaRef("ExtendedInput")],
-        },
+        input: schemaRef("Input"),
       },
     },
-    CommonInput: plain(CommonInput),
-    ExtendedInput: plain(ExtendedInput),
+    Input: plain(Input),
     Generation: plain(Generation),
     CancelledGeneration: plain(CancelledGeneration),
     DeletedGeneration: plain(DeletedGeneration),

@@ -71,6 +71,18 @@ const DELETED: JsonObject = {
   backups: [{ name: "genrouter-20261019T033000Z", taken_at: "2026-10-19T03:30:00.000Z", expires_on: "2026-11-02" }],
 };
 
+/** The operations that take the id of the generation in a response. */
+const linkTo = (operationId: string, description: string): JsonObject => ({
+  operationId,
+  parameters: { id: "$response.body#/id" },
+  description,
+});
+const LINKS: JsonObject = {
+  Poll: linkTo("pollGeneration", "Poll the generation."),
+  Download: linkTo("downloadFirstFile", "Download the first result file after success."),
+  Cancel: linkTo("cancelGeneration", "Cancel the generation."),
+};
+
 /** Every path of the service. */
 export const openApiPaths = (): JsonObject => ({
   "/v1/generations": {
@@ -96,6 +108,7 @@ export const openApiPaths = (): JsonObject => ({
           {
             replay: { value: QUEUED },
           },
+          LINKS,
         ),
         "202": jsonAnswer(
           "Accepted.",
@@ -104,6 +117,7 @@ export const openApiPaths = (): JsonObject => ({
           {
             queued: { value: QUEUED },
           },
+          LINKS,
         ),
         ...noes(
           ...KEYED,

@@ -12,10 +12,11 @@ import type { Job } from "../jobs.ts";
 const SPEECH = /^text-to-speech\/[A-Za-z0-9]+$/;
 const EFFECTS = "sound-generation";
 const MUSIC = "music";
-const FORMATS = /^(mp3_\d+_\d+|wav_\d+)$/;
+const FORMATS = /^(mp3_\d+_\d+|wav_\d+|opus_48000_\d+)$/;
 /** A song is from three seconds to ten minutes long. */
 const SONG_MS = [3_000, 600_000] as const;
 const EFFECT_S = [0.5, 30] as const;
+const SPEED = [0.7, 1.2] as const;
 
 /** The required text field. */
 const neededBy = (endpoint: string) => (endpoint === MUSIC ? "prompt" : "text");
@@ -81,7 +82,8 @@ const inputFor =
     if (endpoint !== MUSIC) {
       const seconds = endpoint === EFFECTS ? lengthOf(body.duration_seconds) : undefined;
       const text = body.text === undefined ? {} : { text: body.text };
-      return { ...text, ...seed, output_format, ...(seconds === undefined ? {} : { duration: seconds }) };
+      const settings = isObject(body.voice_settings) ? { voice_settings: body.voice_settings } : {};
+      return { ...text, ...seed, ...settings, output_format, ...(seconds === undefined ? {} : { duration: seconds }) };
     }
     const prompt = body.prompt ?? planned(body.composition_plan);
     const ms = lengthOf(body.music_length_ms);
@@ -99,11 +101,17 @@ const problemsOf =
       const isWithin = typeof value === "number" && value >= least && value <= most;
       return isWithin ? [] : wrong(field, `'${field}' must be from ${least} to ${most}.`);
     };
+    const speedProblem = (settings: unknown): Problem[] => {
+      const speed = isObject(settings) ? settings.speed : undefined;
+      const isWithin = typeof speed === "number" && speed >= SPEED[0] && speed <= SPEED[1];
+      return speed === undefined || isWithin ? [] : wrong("voice_settings", `Speed must be between ${SPEED[0]} and ${SPEED[1]}.`);
+    };
     return [
       ...(body[needed] === "" ? wrong(needed, `The ${needed} field cannot be empty.`) : []),
       ...(body.model_id !== undefined && typeof body.model_id !== "string"
         ? [{ field: "model_id", message: "Input should be a valid string", type: "string_type" }]
         : []),
+      ...speedProblem(body.voice_settings),
       ...(FORMATS.test(format) ? [] : wrong("output_format", `The requested output format ${format} is not supported.`)),
       ...(endpoint === EFFECTS ? outside("duration_seconds", EFFECT_S) : []),
       ...(endpoint === MUSIC ? outside("music_length_ms", SONG_MS) : []),

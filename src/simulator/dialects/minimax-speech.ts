@@ -41,7 +41,11 @@ const inputOf = ({ model, text, voice_setting: voice, audio_setting: audio }: Js
   if (typeof model !== "string" || typeof text !== "string" || text === "" || text.length > MAX_TEXT) return undefined;
   // A voice is required.
   if (!isObject(voice) || typeof voice.voice_id !== "string" || voice.voice_id === "") return undefined;
-  return { text, output_format: isObject(audio) && typeof audio.format === "string" ? audio.format : "mp3" };
+  return {
+    text,
+    voice_setting: voice,
+    output_format: isObject(audio) && typeof audio.format === "string" ? audio.format : "mp3",
+  };
 };
 
 /** The result of an accepted text. */

@@ -131,6 +131,7 @@ const wrongWith = (body: JsonObject, isEdit: boolean): Reply | undefined => {
   if (isEdit && images === undefined) return missing("images");
   if (isEdit && !(Array.isArray(images) && images.length <= MAX_INPUTS && images.length > 0 && images.every(isImageReference)))
     return wrongType("images", `a list of 1 to ${MAX_INPUTS} references to images`);
+  if (isEdit && body.mask !== undefined && !isImageReference(body.mask)) return wrongType("mask", "a reference to an image");
   if (body.user !== undefined && typeof body.user !== "string") return wrongType("user", "a string");
   return wrongPrompt(body.prompt) ?? wrongSize(body.size);
 };
@@ -150,10 +151,11 @@ const bodyOf = (request: SimulatorRequest): JsonObject | undefined => {
   };
 };
 
-const inputOf = ({ prompt, n, size, output_format, images }: JsonObject): JsonObject => {
+const inputOf = ({ prompt, n, size, output_format, images, mask }: JsonObject): JsonObject => {
   const input: JsonObject = { prompt: prompt ?? "", num_images: n ?? 1, output_format: output_format ?? "png" };
   if (size !== undefined && size !== "auto") input.size = size;
   const links = (Array.isArray(images) ? images : []).flatMap((image) => (isObject(image) ? (image.image_url ?? []) : []));
+  if (isObject(mask) && mask.image_url !== undefined) input.mask_url = mask.image_url;
   return links.length === 0 ? input : { ...input, image_urls: links };
 };
 

@@ -1,5 +1,6 @@
 // Form fields of a model by type: choices, numbers, texts with counter, and media.
 import type { VNode } from "preact";
+import { isDecimalField } from "../../../catalogue/fields.ts";
 import { type FormField, isSegmented, lengthOf, titleOf } from "./form.ts";
 import { MediaInput } from "./media-input.tsx";
 
@@ -67,8 +68,17 @@ const Typed = ({ field, value, set, fault, describedBy }: Props & { describedBy:
     "aria-describedby": describedBy,
     onInput: (event: { currentTarget: { value: string } }) => set(event.currentTarget.value),
   };
+  const isDecimal = isDecimalField(name);
   if (kind === "range")
-    return <input type="number" step={1} {...{ min: option.min, max: option.max }} inputMode="numeric" {...common} />;
+    return (
+      <input
+        type="number"
+        step={isDecimal ? "any" : 1}
+        {...{ min: option.min, max: option.max }}
+        inputMode={isDecimal ? "decimal" : "numeric"}
+        {...common}
+      />
+    );
   return <textarea rows={name === "prompt" ? 4 : 2} {...common} />;
 };
 
