@@ -286,4 +286,32 @@ here("the page of a generation", () => {
     },
     LONG_MS,
   );
+
+  test(
+    "deletes the generation after a question, and shows what is left of it",
+    async () => {
+      const { id } = await harness.submit("sim-image-1", { prompt: "a zanzibar kite" });
+      await harness.until(id);
+      const { page, done } = await visit(`/console/generations/${id}`);
+      await page.getByRole("button", { name: "Delete" }).click();
+      const question = page.getByRole("dialog", { name: "Delete this generation?" });
+      expect(await faultsOf(page)).toEqual([]);
+      await question.getByRole("button", { name: "Keep it" }).click();
+      await question.waitFor({ state: "hidden" });
+      expect(await page.getByText("a zanzibar kite").count()).toBeGreaterThan(0);
+      await page.getByRole("button", { name: "Delete" }).click();
+      await question.getByRole("button", { name: "Delete generation" }).click();
+      await page.getByText(/^Erased /).waitFor();
+      expect(await page.getByText("zanzibar").count()).toBe(0);
+      expect(await page.getByRole("button", { name: "Delete" }).count()).toBe(0);
+      expect(await page.getByRole("link", { name: "Use again" }).count()).toBe(0);
+      await page
+        .getByText(/charged/)
+        .first()
+        .waitFor();
+      expect(await faultsOf(page)).toEqual([]);
+      await done();
+    },
+    LONG_MS,
+  );
 });
