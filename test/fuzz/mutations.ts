@@ -47,7 +47,9 @@ const replaced = (members: Members, at: number, text: string): Members =>
 const outside = (name: string, option: EntryOption): string[] => {
   const { min, max, max_length, max_items } = option;
   if (option.values) return ['"no such value"', "99999"];
-  if (min !== undefined && max !== undefined) return [String(min - 1), String(max + 1), String(min + 0.5)];
+  // Only the speed may have decimals.
+  if (min !== undefined && max !== undefined)
+    return [String(min - 1), String(max + 1), ...(name === "speed" ? [] : [String(min + 0.5)])];
   if (max_items !== undefined)
     return name.endsWith("_urls")
       ? ["[]", JSON.stringify(Array(max_items + 1).fill("https://example.com/a.png"))]

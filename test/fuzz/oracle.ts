@@ -5,17 +5,18 @@ import type { Json, JsonObject } from "../../src/domain/types.ts";
 /** A response with its request. */
 export type Answer = { method: string; path: string; status: number; headers: Headers; text: string };
 
-/** A copy of §7, so that an error in the service's table is detected; 405, 409 of `invalid_request`, 416 and 403 are our additions. */
+/** A copy of §7, so that an error in the service's table is detected; the others beside 400, 404 and 429 are our additions. */
 const STATUSES: Readonly<Record<string, readonly number[]>> = {
-  invalid_request: [400, 405, 409, 416],
+  invalid_request: [400, 405, 409, 412, 415, 416, 460],
   unauthorized: [401],
   insufficient_credits: [402],
   account_disabled: [403],
   generation_not_enabled: [403],
-  not_found: [404, 403],
+  not_found: [404, 403, 410],
   idempotency_conflict: [409],
   not_ready: [409],
   already_ended: [409],
+  not_ended: [409],
   file_in_use: [409],
   upload_quota_exceeded: [409],
   body_too_large: [413],
@@ -23,7 +24,7 @@ const STATUSES: Readonly<Record<string, readonly number[]>> = {
   max_cost_exceeded: [422],
   model_not_available: [422],
   rate_limited: [429],
-  concurrency_limit: [429],
+  concurrency_limit: [429, 423],
   restarting: [503],
   busy: [503],
   model_unavailable: [503],
@@ -86,10 +87,14 @@ export const openOracle = (document: JsonObject): Oracle => {
     checks.set(pointer, known);
     return known;
   };
-  const templates = Object.keys(document.paths as JsonObject).map((template) => ({
-    template,
-    pattern: new RegExp(`^${template.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`),
-  }));
+  const parametersOf = (template: string): number => template.split("{").length - 1;
+  // A path without parameters takes precedence, as `/v1/files/uploads` before `/v1/files/{id}`.
+  const templates = Object.keys(document.paths as JsonObject)
+    .toSorted((a, b) => parametersOf(a) - parametersOf(b))
+    .map((template) => ({
+      template,
+      pattern: new RegExp(`^${template.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+    }));
 
   const bodyFaults = (pointer: string, body: Json): string[] => {
     const check = checkOf(pointer);
@@ -143,7 +148,8 @@ export const openOracle = (document: JsonObject): Oracle => {
     if (FOR_PEOPLE.test(plain)) return pageFaults(plain, status, headers, text);
     const at = templates.find(({ pattern }) => pattern.test(plain))?.template;
     const item = at === undefined ? {} : member(document.paths, at);
-    const own = item[method === "HEAD" ? "get" : method.toLowerCase()];
+    const operationName = method === "HEAD" && !isObject(item.head) ? "get" : method.toLowerCase();
+    const own = item[operationName];
     const operation = isObject(own) ? own : status === 405 ? Object.values(item).find(isObject) : undefined;
     if (at !== undefined && operation === undefined) return [`${status}, but the method is not described`];
     const response = member(member(operation, "responses"), String(status));
@@ -171,7 +177,7 @@ export const openOracle = (document: JsonObject): Oracle => {
       return [...faults, ...errorFaults(status, body, codes)];
     }
     const pointer = (name: string) => name.replaceAll("~", "~0").replaceAll("/", "~1");
-    const where = `/paths/${pointer(at ?? "")}/${(method === "HEAD" ? "get" : method).toLowerCase()}/responses/${status}/content/application~1json/schema`;
+    const where = `/paths/${pointer(at ?? "")}/${operationName}/responses/${status}/content/application~1json/schema`;
     return [...faults, ...bodyFaults(where, body)];
   };
   return { faultsOf };
