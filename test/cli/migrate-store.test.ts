@@ -44,7 +44,7 @@ moving(
     const { exit, out, err } = await runHere(["migrate-store", "--data", dir, "--to", database.url]);
     expect([exit as number, err]).toEqual([
       0,
-      expect.stringMatching(/^migrating {2}\[░+\] +2% {2}writer_epoch {2}\d+ of \d+ rows/m),
+      expect.stringMatching(/^migrating {2}\[░+\] +\d% {2}writer_epoch {2}\d+ of \d+ rows/m),
     ]);
     expect(out.match(/all thirteen invariants hold/g)).toHaveLength(2);
     expect(out).toMatch(/^migrated \d+ rows to postgres:\/\/\S+ in \d+ s$/m);
