@@ -4,7 +4,7 @@ import { buildWeb } from "../web/build.ts";
 import { createDevLoop } from "./dev-loop.ts";
 
 const root = join(import.meta.dir, "..");
-const DIRECTORIES = ["src", "actors", "catalogue", "client/src", "web"];
+const DIRECTORIES = ["src", "actors", "catalogue", "client/src", "docs/guides", "web"];
 
 const loop = createDevLoop({
   command: [process.execPath, join(root, "src/main.ts"), "serve", "--simulate", ...process.argv.slice(2)],

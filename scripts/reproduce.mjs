@@ -8,7 +8,7 @@ import { runtimeOf } from "./runtimes.mjs";
 
 /** Inputs of a build, except packages. */
 const SOURCES = [
-  ...["src", "actors", "catalogue", "scripts", "deploy", "web"],
+  ...["src", "actors", "catalogue", "scripts", "deploy", "docs/guides", "web"],
   ...["package.json", "package-lock.json", "tsconfig.json", "bunfig.toml", ".npmrc", "LICENSE", "THIRD_PARTY_NOTICES.txt"],
 ];
 /** A time that no file of the checkout has. */

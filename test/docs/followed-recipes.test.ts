@@ -62,7 +62,7 @@ describe("a copy of the sources after the recipes were followed", () => {
   const copy = makeScratch("recipes-");
   const former = makeScratch("recipes-directory-");
   const COPIED = [
-    ...["src", "actors", "catalogue", "client/src", "web", "docs/reference.md", "scripts", "test", "package.json"],
+    ...["src", "actors", "catalogue", "client/src", "web", "docs/reference.md", "docs/guides", "scripts", "test", "package.json"],
     ...["tsconfig.json", "deploy"],
   ];
   let reference = "";
