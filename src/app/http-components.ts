@@ -177,6 +177,7 @@ const createHttp = (deps: ComponentsDeps, parts: CommonParts, served: ServedPart
     reads: { ...store, recent: engine.records.recent, generationById: engine.records.find },
     cursors: parts.cursors,
     rollUpUsage,
+    setEndUserLimit: engine.ledger.post,
     submit: engine.submit,
     cancel: engine.cancel,
     erase: parts.erase,

@@ -3,6 +3,7 @@
 // The ledger actor posts them and a store driver commits them.
 
 import type { Ordered } from "./delivery-check.ts";
+import type { EndUserWindow, SetEndUserLimit } from "./end-users.ts";
 import type { Decision } from "./operator-decision.ts";
 import type { PurchaseMutation, PurchaseResult } from "./purchase-mutations.ts";
 import type { ApplyTransition, AttemptChange, TransitionResult } from "./transition.ts";
@@ -78,6 +79,15 @@ export type AdmitResult =
    * reported.
    */
   | { kind: "key_limit"; window: KeyWindow; limitCredits: Credits; leftCredits: Credits; resetsAtMs: number }
+  /** The remaining limit of the end user does not cover the hold. `resetsAtMs` null: never. */
+  | {
+      kind: "end_user_limit";
+      endUser: string;
+      window: EndUserWindow;
+      limitCredits: Credits;
+      leftCredits: Credits;
+      resetsAtMs: number | null;
+    }
   /** An account with a debt cannot place holds. */
   | { kind: "owed"; owedCredits: Credits }
   | { kind: "insufficient_credits"; availableCredits: Credits }
@@ -228,6 +238,7 @@ export type AdminMutation = { by?: Principal; atMs?: number } & (
   | Heartbeat
   | RecordRecovery
   | SettleRestored
+  | SetEndUserLimit
   | UserMutation
   | WebhookMutation
 );

@@ -5,6 +5,7 @@ import { adminPromises } from "./contract/admin.ts";
 import { admissionPromises } from "./contract/admission.ts";
 import { attemptPromises } from "./contract/attempts.ts";
 import { debtPromises } from "./contract/debts.ts";
+import { endUserPromises } from "./contract/end-users.ts";
 import { erasurePromises } from "./contract/erasure.ts";
 import { keyPromises } from "./contract/keys.ts";
 import { listPromises } from "./contract/lists.ts";
@@ -57,6 +58,7 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
     adminPromises(stage);
     erasurePromises(stage);
     keyPromises(stage);
+    endUserPromises(stage);
     usagePromises(stage);
     listPromises(stage);
     purchasePromises(stage);

@@ -88,6 +88,7 @@ export const createSharedMutations = ({ epoch, newTransferSeq, newDeliverySeq, p
     notAddedUp: NOT_ADDED_UP,
     // No keys are cached between two batches.
     keysChanged: () => undefined,
+    endUsersChanged: () => undefined,
     webhooks,
   });
   const uploads = prepareUploads(POSTGRES);

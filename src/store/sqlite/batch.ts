@@ -6,6 +6,7 @@ import type { SerializedMutation } from "../sql/serialized-mutations.ts";
 import { prepareAdmit } from "./admit-generation.ts";
 import { prepareStep } from "./apply-transition.ts";
 import { prepareAttempts } from "./attempt.ts";
+import { prepareEndUserRows } from "./end-users.ts";
 import { faultCode, faultText } from "./errors.ts";
 import { prepareInterned } from "./interned-strings.ts";
 import { prepareLimits } from "./key-limits.ts";
@@ -36,13 +37,14 @@ export const createBatchRunner = (db: Database, epoch: number): Batch => {
   const attempts = prepareAttempts(db);
   const plans = prepareInterned(db, "plan", "routes");
   const limits = prepareLimits(db);
+  const endUsers = prepareEndUserRows(db);
   const outbox = prepareOutbox(db, epoch);
-  const admit = prepareAdmit(db, { money, plans, limits, outbox });
+  const admit = prepareAdmit(db, { money, plans, limits, endUsers, outbox });
   const answer = createSqlProgram(db);
   const crediting = prepareCrediting(money);
   const settleDebt = (accountSeq: number, atMs: number) => answer(crediting.settle(accountSeq, atMs));
-  const step = prepareStep(db, { epoch, money, attempts, limits, outbox, settleDebt });
-  const requested = prepareSharedMutations(crediting, attempts, limits, outbox);
+  const step = prepareStep(db, { epoch, money, attempts, limits, endUsers, outbox, settleDebt });
+  const requested = prepareSharedMutations(crediting, { attempts, limits, endUsers, outbox });
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
   const savepoint = db.prepare("SAVEPOINT mutation");
@@ -65,6 +67,7 @@ export const createBatchRunner = (db: Database, epoch: number): Batch => {
     plans.forget();
     step.forget();
     limits.forget();
+    endUsers.forget();
     outbox.forget();
   };
   const executeSeparately = (mutation: SerializedMutation): MutationResult => {

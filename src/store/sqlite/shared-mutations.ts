@@ -14,6 +14,7 @@ import { prepareUploads } from "../sql/uploads.ts";
 import { prepareUsage } from "../sql/usage.ts";
 import { prepareAddEvent } from "../sql/webhooks.ts";
 import type { Attempts } from "./attempt.ts";
+import type { EndUserRows } from "./end-users.ts";
 import type { Limits } from "./key-limits.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Outbox } from "./outbox.ts";
@@ -32,7 +33,9 @@ export const prepareCrediting = (money: Ledger): Crediting =>
     owe: (accountSeq, head, credits) => known(money.owe(accountSeq, head, credits)),
   });
 
-export const prepareSharedMutations = (crediting: Crediting, attempts: Attempts, limits: Limits, outbox: Outbox) => {
+type SharedMutationsDeps = { attempts: Attempts; limits: Limits; endUsers: EndUserRows; outbox: Outbox };
+
+export const prepareSharedMutations = (crediting: Crediting, { attempts, limits, endUsers, outbox }: SharedMutationsDeps) => {
   const reversals = prepareReversals(SQLITE, crediting);
   const webhooks = { epoch: outbox.epoch, newDeliverySeq: outbox.newSeq, endpointsChanged: outbox.forget };
   const purchases = preparePurchases(SQLITE, crediting, reversals, prepareAddEvent(webhooks));
@@ -43,6 +46,7 @@ export const prepareSharedMutations = (crediting: Crediting, attempts: Attempts,
     rollUpUsage: prepareUsage(SQLITE, { select: SELECT_MARK, set: SET_MARK, where: "true" }),
     notAddedUp: `p.seq > coalesce((${SELECT_MARK}), 0)`,
     keysChanged: () => limits.forget(),
+    endUsersChanged: () => endUsers.forget(),
     webhooks,
   });
   const uploads = prepareUploads(SQLITE);
