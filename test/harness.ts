@@ -169,14 +169,15 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
   });
   const path = options.dir ? join(dir, "genrouter.db") : ":memory:";
   const { around = (inner) => inner, aroundFiles = (inner) => inner, pragmas = {}, media } = options;
+  const lowBalanceCredits = settings.credits.low_balance_alert_usd * 100;
   let wasVerified = false;
   const isVerified = () => wasVerified;
   const store = around(
     options.node
       ? options.node.store
       : options.writer === "thread"
-        ? await openDirectory({ dir, mode: "test", pragmas, isVerified })
-        : await openHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas, isVerified }),
+        ? await openDirectory({ dir, mode: "test", pragmas, isVerified, lowBalanceCredits })
+        : await openHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas, isVerified, lowBalanceCredits }),
   );
   const lines: Harness["lines"] = options.node?.lines ?? [];
   const telemetry = testTelemetry((event, fields = {}) => void lines.push({ event, fields }));

@@ -1230,7 +1230,7 @@ export interface components {
              *       "*"
              *     ]
              */
-            events?: ("generation.running" | "generation.succeeded" | "generation.failed" | "purchase.completed" | "*")[];
+            events?: ("generation.running" | "generation.succeeded" | "generation.failed" | "credits.low" | "purchase.completed" | "*")[];
             /** @description For the account only. */
             description?: string;
             /** @description A disabled endpoint gets no new events. Pending deliveries continue when it is enabled. */
@@ -1239,7 +1239,7 @@ export interface components {
         ChangedWebhookEndpoint: {
             /** @description A public https URL on port 443. It is checked again at every try, and redirects are not followed. */
             url?: string;
-            events?: ("generation.running" | "generation.succeeded" | "generation.failed" | "purchase.completed" | "*")[];
+            events?: ("generation.running" | "generation.succeeded" | "generation.failed" | "credits.low" | "purchase.completed" | "*")[];
             /** @description For the account only. */
             description?: string;
             /** @description A disabled endpoint gets no new events. Pending deliveries continue when it is enabled. */
@@ -1258,7 +1258,7 @@ export interface components {
             object: "webhook_endpoint";
             /** @description A public https URL on port 443. It is checked again at every try, and redirects are not followed. */
             url: string;
-            events: ("generation.running" | "generation.succeeded" | "generation.failed" | "purchase.completed" | "*")[];
+            events: ("generation.running" | "generation.succeeded" | "generation.failed" | "credits.low" | "purchase.completed" | "*")[];
             /** @description For the account only. */
             description: string;
             /** @description A disabled endpoint gets no new events. Pending deliveries continue when it is enabled. */
@@ -1305,7 +1305,7 @@ export interface components {
              * @description Event type.
              * @enum {string}
              */
-            type: "generation.running" | "generation.succeeded" | "generation.failed" | "purchase.completed" | "webhook.test";
+            type: "generation.running" | "generation.succeeded" | "generation.failed" | "credits.low" | "purchase.completed" | "webhook.test";
             generation: string | null;
             /** @description Rises with each event about the same object. */
             sequence: number;
@@ -1369,6 +1369,17 @@ export interface components {
             /** @description Rises with each event about the same object. */
             sequence: number;
             data: components["schemas"]["Generation"];
+        } | {
+            /** @enum {string} */
+            type: "credits.low";
+            /**
+             * Format: date-time
+             * @description When the event became true.
+             */
+            timestamp: string;
+            /** @description Rises with each event about the same object. */
+            sequence: number;
+            data: components["schemas"]["Balance"];
         } | {
             /** @enum {string} */
             type: "purchase.completed";

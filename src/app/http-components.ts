@@ -281,6 +281,7 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
     callersChanged: http.callersChanged,
     usersChanged: sessions.forget,
     webhooksChanged: webhooks.webhooks.committed,
+    balanceFell: ({ deliveries }) => webhooks.webhooks.add(deliveries),
   });
   const upkeep = createMaintenance({ reads: store, post, clock, log, keys: http.keyUse, rollUpUsage });
   const beginDrain = addHttp(list, deps, parts, { http, inspector, closing });

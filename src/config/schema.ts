@@ -266,7 +266,7 @@ export const SettingsSchema = Type.Object(
           minimum: 0,
           maximum: 1_000_000,
           description:
-            "available balance in USD below which an account's users see a low-balance alert; 0: never. An account can set its own value",
+            "available balance in USD below which an account's users see a low-balance alert and its webhooks receive credits.low; 0: never. An account can set its own value",
         }),
       },
       { default: {}, additionalProperties: false },

@@ -26,6 +26,8 @@ export type DeliveryDeps = Omit<SendDeps, "targetOf"> & {
 export type WebhookDelivery = {
   /** Called after the commit of a mutation that changes endpoints, secrets or deliveries. */
   committed: (mutation: Mutation, outcome: MutationResult) => void;
+  /** Called after the commit of deliveries to the outbox. */
+  add: (deliveries: readonly PendingDelivery[]) => void;
   /** Sends what a former process left, in the background; repeated until the store answers. */
   begin: () => void;
   /** Takes over deliveries of ended nodes, and reads what other nodes changed. */
@@ -132,10 +134,14 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
     });
   };
 
+  const add: WebhookDelivery["add"] = (deliveries) => {
+    for (const delivery of deliveries) lanes.add(delivery);
+  };
+
   return {
+    add,
     committed: (mutation, outcome) => {
-      if (outcome.kind === "stepped" || outcome.kind === "purchase")
-        for (const delivery of outcome.deliveries ?? []) lanes.add(delivery);
+      if (outcome.kind === "stepped" || outcome.kind === "purchase") add(outcome.deliveries ?? []);
       if (outcome.kind !== "done") return;
       switch (mutation.mutation) {
         case "set-webhook-endpoint":

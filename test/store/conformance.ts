@@ -9,6 +9,7 @@ import { endUserPromises } from "./contract/end-users.ts";
 import { erasurePromises } from "./contract/erasure.ts";
 import { keyPromises } from "./contract/keys.ts";
 import { listPromises } from "./contract/lists.ts";
+import { lowBalancePromises } from "./contract/low-balance.ts";
 import { purchasePromises } from "./contract/purchases.ts";
 import { resumablePromises } from "./contract/resumable-uploads.ts";
 import { stepPromises } from "./contract/steps.ts";
@@ -61,6 +62,7 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
     endUserPromises(stage);
     usagePromises(stage);
     listPromises(stage);
+    lowBalancePromises(stage);
     purchasePromises(stage);
     debtPromises(stage);
     userPromises(stage);

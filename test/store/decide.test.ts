@@ -31,6 +31,7 @@ const admissionState = (changes: Partial<AdmissionRows> = {}): AdmissionRows => 
   spentSince: () => 0,
   endUser: undefined,
   endUserSpentSince: () => 0,
+  thresholdCredits: 0,
   isFileStored: () => true,
   ...changes,
 });

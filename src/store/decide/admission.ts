@@ -1,5 +1,6 @@
 // Decides an admission, such as the credit check (402): all rules in order of precedence.
 import { type FingerprintedRequest, isSameRequest } from "../../domain/idempotency.ts";
+import { fallsBelow } from "../../domain/low-balance.ts";
 import type { AdmitResult } from "../../domain/mutations.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
 import { type EndUser, type EndUserHold, endUserHoldOf, endUserShortageOf } from "../sql/end-users.ts";
@@ -24,12 +25,17 @@ export type AdmissionRows = {
   endUser: EndUser | undefined;
   /** Credits that an end user has spent since a day, inclusive. */
   endUserSpentSince: (endUserSeq: number, day: number) => Credits;
+  /** The available credits below which the balance is low; 0: never. */
+  thresholdCredits: Credits;
   /** Whether an uploaded file that the input names is stored; its row is locked. */
   isFileStored: (fileSeq: number) => boolean;
 };
 
-/** What is written beside the generation: its hold, and the changes of the spending of its key and of its end user. */
-export type AdmissionWrites = { held: Chained; spend: Spend | null; endUserHold: EndUserHold | null };
+/**
+ * What is written beside the generation: its hold, the changes of the spending of its key and of its end user, and whether an event
+ * about a low balance.
+ */
+export type AdmissionWrites = { held: Chained; spend: Spend | null; endUserHold: EndUserHold | null; makesBalanceLow: boolean };
 type Admitted = Extract<AdmitResult, { kind: "admitted" }>;
 type NotAdmitted = Exclude<AdmitResult, Admitted>;
 export type AdmissionDecision = { result: Admitted; writes: AdmissionWrites } | { result: NotAdmitted; writes: null };
@@ -93,6 +99,7 @@ export const decideAdmission = (mutation: PackedAdmit, rows: AdmissionRows): Adm
       held,
       spend: spendOf(bound?.meter, createdAtMs, reservedCredits),
       endUserHold: endUserHoldOf(mutation.labels?.endUser, createdAtMs, reservedCredits),
+      makesBalanceLow: fallsBelow(head.availableCredits, held.link.availableAfter, rows.thresholdCredits),
     },
   };
 };

@@ -67,6 +67,7 @@ const LOCKS_ACCOUNT: ReadonlySet<SerializedMutation["mutation"]> = new Set([
   "settle-debt",
   "set-end-user-limit",
   "erase-generation",
+  "set-low-balance",
 ]);
 
 /** A batch of several groups locks the balances of all groups first. Group by group, two nodes could deadlock. */

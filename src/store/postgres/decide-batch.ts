@@ -1,11 +1,12 @@
 // Decides the mutations of a group in memory over locked rows and collects their writes.
 
+import type { LowBalance } from "../../domain/low-balance.ts";
 import type { AdmitResult, MutationResult } from "../../domain/mutations.ts";
 import type { TransitionResult } from "../../domain/transition.ts";
 import type { Credits, GenerationRecord } from "../../domain/types.ts";
 import type { WebhookEvent } from "../../domain/webhooks.ts";
 import { type AdmissionRows, decideAdmission } from "../decide/admission.ts";
-import { deliveriesOf, pendingOf } from "../decide/deliveries.ts";
+import { deliveriesOf, lowBalanceEvent, pendingOf } from "../decide/deliveries.ts";
 import { decideTransition, type TransitionRows } from "../decide/transition.ts";
 import type { EndUserHold, EndUserSettlement } from "../sql/end-users.ts";
 import type { Spend } from "../sql/key-policy.ts";
@@ -22,6 +23,8 @@ export type DecideBatchDeps = {
   newTransferSeq: () => number;
   /** Returns the next row number of a webhook delivery. */
   newDeliverySeq: (atMs: number) => number;
+  /** Threshold of low balances of accounts without their own; 0: never. */
+  lowBalanceCredits: Credits;
   /** Whether writes are fenced; false only in a test. */
   minds: boolean;
 };
@@ -41,10 +44,10 @@ export class DebtInTheWay extends Error {
  */
 export const createBatchDecider = (
   loaded: Loaded,
-  { epoch, newTransferSeq, newDeliverySeq, minds }: DecideBatchDeps,
+  { epoch, newTransferSeq, newDeliverySeq, lowBalanceCredits, minds }: DecideBatchDeps,
   settlesDebts: boolean,
 ) => {
-  const { heads, submissions, generations, attempts, bounds, spent, storedFiles, endUsers, endUserSpent } = loaded;
+  const { heads, submissions, generations, attempts, bounds, spent, storedFiles, endUsers, endUserSpent, alerts } = loaded;
   const writes: Writes = emptyWrites();
 
   const moved = (accountSeq: number, before: Head, after: Head, chargedCredits: Credits): void => {
@@ -89,6 +92,14 @@ export const createBatchDecider = (
     (spent.get(meterSeq) ?? []).reduce((sum, one) => sum + (one.day >= day ? one.credits : 0), 0);
   const endUserSpentSince: AdmissionRows["endUserSpentSince"] = (endUserSeq, day) =>
     (endUserSpent.get(endUserSeq) ?? []).reduce((sum, one) => sum + (one.day >= day ? one.credits : 0), 0);
+  const thresholdOf = (accountSeq: number): Credits => alerts.get(accountSeq)?.credits ?? lowBalanceCredits;
+  const lowBalanceOf = ({ accountSeq, createdAtMs }: PackedAdmit, held: Head): LowBalance => {
+    const event = lowBalanceEvent(accountSeq, held, createdAtMs);
+    const added = deliveriesOf(event, alerts.get(accountSeq)?.subscribers ?? [], () => newDeliverySeq(createdAtMs));
+    for (const delivery of added) writes.deliveries.push({ delivery, epoch });
+    const { availableCredits } = held;
+    return { accountSeq, availableCredits, thresholdCredits: thresholdOf(accountSeq), deliveries: added.map(pendingOf) };
+  };
   const admissionState = ({ accountSeq, keySeq, idempotencyKey, labels }: PackedAdmit): AdmissionRows => ({
     head: heads.get(accountSeq),
     known: idempotencyKey === null ? undefined : submissions.get(keyName(accountSeq, idempotencyKey)),
@@ -96,6 +107,7 @@ export const createBatchDecider = (
     spentSince,
     endUser: typeof labels?.endUser === "string" ? endUsers.get(endUserName(accountSeq, labels.endUser)) : undefined,
     endUserSpentSince,
+    thresholdCredits: thresholdOf(accountSeq),
     isFileStored: (fileSeq) => storedFiles.has(fileSeq),
   });
   const admit = (mutation: PackedAdmit): AdmitResult => {
@@ -109,12 +121,13 @@ export const createBatchDecider = (
     for (const file of files?.inputs ?? [])
       writes.files.push({ seq, file, atMs: mutation.createdAtMs, expireAtMs: files?.expireAtMs ?? 0 });
     if (mutation.webhookUrl !== undefined) writes.webhookUrls.push({ seq, url: mutation.webhookUrl });
-    moved(accountSeq, held.head, headAfter(held, -seq), 0);
+    const after = headAfter(held, -seq);
+    moved(accountSeq, held.head, after, 0);
     spend(decided.spend);
     holdForEndUser(accountSeq, mutation.createdAtMs, decided.endUserHold);
     if (idempotencyKey !== null)
       submissions.set(keyName(accountSeq, idempotencyKey), { record: result.record, request: mutation });
-    return result;
+    return decided.makesBalanceLow ? { ...result, lowBalance: lowBalanceOf(mutation, after) } : result;
   };
 
   const transitionState = ({ seq, settlement }: PackedStep): TransitionRows => {

@@ -44,6 +44,8 @@ export type Loaded = {
   storedFiles: ReadonlySet<number>;
   /** Spending by day since the start of the longest window, by spend limit. */
   spent: Map<number, { day: number; credits: Credits }[]>;
+  /** By account of an admission: its own threshold of a low balance, and the endpoints that receive the event. */
+  alerts: Map<number, { credits: Credits | null; subscribers: readonly Subscriber[] }>;
   /** Stored end users that admissions name, by account and name. */
   endUsers: Map<string, EndUser>;
   /** Spending of those with a limit, by end user. The days before all windows but the total are one row. */
@@ -81,6 +83,13 @@ const SELECT_BOUNDS = `${BOUNDS} AND t.key_seq = ANY(${integers("?1")})`;
 const SELECT_SPENT = `SELECT s.spend_limit_seq AS "meterSeq", s.day, s.credits FROM spend_by_day s WHERE s.day >= ?2 AND s.spend_limit_seq IN
   (SELECT spend_limit_seq FROM api_key_policy WHERE key_seq = ANY(${integers("?1")}))`;
 
+const SELECT_ALERTS = `SELECT a.seq AS "accountSeq", (SELECT credits FROM balance_alert WHERE account_seq = a.seq) AS credits,
+    (SELECT CAST(json_agg(json_build_object('seq', e.seq, 'events', e.events) ORDER BY e.seq) AS text) FROM webhook_endpoint e
+      WHERE e.account_seq = a.seq AND e.deleted_at_ms IS NULL AND e.is_enabled = 1) AS subscribers
+  FROM (SELECT DISTINCT unnest(${integers("?1")}) AS seq) a`;
+type AlertRow = { accountSeq: number; credits: Credits | null; subscribers: string | null };
+const toSubscribers = (json: string | null): Subscriber[] => (json === null ? [] : (JSON.parse(json) as Subscriber[]));
+
 const NAMED_END_USERS = `${rowsOf("?1", { account: "bigint", name: "text", term: "text" }, "x")}
   JOIN end_user u ON u.account_seq = x.account AND u.term = x.term`;
 const SELECT_END_USERS = `SELECT ${END_USER_COLUMNS}, u.account_seq AS account, x.name FROM ${NAMED_END_USERS}`;
@@ -102,7 +111,7 @@ const toGeneration = (row: CurrentRow): LoadedGeneration => ({
   epoch: row.epoch,
   meter: row.spend_limit_seq === null || row.from_day === null ? null : { seq: row.spend_limit_seq, fromDay: row.from_day },
   endUserSeq: row.end_user_seq,
-  subscribers: row.subscribers === null ? [] : (JSON.parse(row.subscribers) as Subscriber[]),
+  subscribers: toSubscribers(row.subscribers),
   webhookUrl: row.webhook_url,
 });
 
@@ -131,7 +140,7 @@ export const load = async (connection: Connection, mutations: readonly BatchedMu
   const noEndUsers = endUserNames.length === 0;
   const endUsersJson = JSON.stringify(endUserNames);
   const hasMoney = admits.length > 0 || ending !== integers.NONE;
-  const [, heads, used, generations, attempts, bounds, spent, files, endUsers, endUserSpent] = await together([
+  const [, heads, used, generations, attempts, bounds, spent, files, endUsers, endUserSpent, alerts] = await together([
     unless(!hasMoney, () => connection.send(LOCK_BALANCES, accounts, ending)),
     unless(!hasMoney, () => connection.send<HeadRow>(SELECT_HEADS, accounts, ending)),
     unless(requested.length === 0, () => connection.send<UsedRow>(SELECT_USED, JSON.stringify(requested))),
@@ -148,6 +157,7 @@ export const load = async (connection: Connection, mutations: readonly BatchedMu
     unless(noEndUsers, () =>
       connection.send<{ endUserSeq: number; day: number; credits: number }>(SELECT_END_USER_SPENT, endUsersJson, fromDay),
     ),
+    unless(admits.length === 0, () => connection.send<AlertRow>(SELECT_ALERTS, accounts)),
   ] as const);
   return {
     heads: new Map(heads.rows.map((row) => [row.accountSeq, toHead(row)])),
@@ -167,6 +177,12 @@ export const load = async (connection: Connection, mutations: readonly BatchedMu
     bounds: new Map(bounds.rows.map((row) => [row.keySeq, toBound(row)])),
     storedFiles: new Set(files.rows.map(({ seq }) => seq)),
     spent: Map.groupBy(spent.rows, ({ meterSeq }) => meterSeq),
+    alerts: new Map(
+      alerts.rows.map(({ accountSeq, credits, subscribers }) => [
+        accountSeq,
+        { credits, subscribers: toSubscribers(subscribers) },
+      ]),
+    ),
     endUsers: new Map(endUsers.rows.map(({ account, name, ...columns }) => [endUserName(account, name), toEndUser(columns)])),
     endUserSpent: Map.groupBy(endUserSpent.rows, ({ endUserSeq }) => endUserSeq),
   };

@@ -1,14 +1,17 @@
 // Writes an admission: the generation row with its hold, its links and the spending of its key.
 import type { Database } from "bun:sqlite";
 import type { FingerprintedRequest } from "../../domain/idempotency.ts";
+import type { LowBalance } from "../../domain/low-balance.ts";
 import type { AdmitResult } from "../../domain/mutations.ts";
 import { decideAdmission, type KnownSubmission } from "../decide/admission.ts";
+import { lowBalanceEvent } from "../decide/deliveries.ts";
 import type { EndUser, EndUserHold } from "../sql/end-users.ts";
-import type { Chained } from "../sql/ledger.ts";
+import type { Chained, Head } from "../sql/ledger.ts";
 import { metadataTerm } from "../sql/metadata-term.ts";
 import { MutationRejected } from "../sql/mutation-rejected.ts";
 import { type RecordRow, recordColumns, toRecord } from "../sql/queries/record.ts";
 import type { PackedAdmit } from "../sql/serialized-mutations.ts";
+import type { BalanceAlerts } from "./balance-alerts.ts";
 import type { EndUserRows } from "./end-users.ts";
 import type { Interned } from "./interned-strings.ts";
 import type { Limits } from "./key-limits.ts";
@@ -16,9 +19,16 @@ import type { Ledger } from "./ledger.ts";
 import type { Outbox } from "./outbox.ts";
 import { SQLITE } from "./sql-program.ts";
 
-type AdmitDeps = { money: Ledger; plans: Interned; limits: Limits; endUsers: EndUserRows; outbox: Outbox };
+type AdmitDeps = {
+  money: Ledger;
+  plans: Interned;
+  limits: Limits;
+  endUsers: EndUserRows;
+  alerts: BalanceAlerts;
+  outbox: Outbox;
+};
 
-export const prepareAdmit = (db: Database, { money, plans, limits, endUsers, outbox }: AdmitDeps) => {
+export const prepareAdmit = (db: Database, { money, plans, limits, endUsers, alerts, outbox }: AdmitDeps) => {
   const selectKey = db.prepare<RecordRow & FingerprintedRequest, [number, string]>(
     `SELECT ${recordColumns(SQLITE)}, ${SQLITE.body} AS body, g.fingerprint FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
   );
@@ -90,6 +100,13 @@ export const prepareAdmit = (db: Database, { money, plans, limits, endUsers, out
       endUserSeq,
     ).changes === 1;
 
+  const lowBalanceOf = ({ accountSeq, createdAtMs }: PackedAdmit, held: Head): LowBalance => ({
+    accountSeq,
+    availableCredits: held.availableCredits,
+    thresholdCredits: alerts.thresholdOf(accountSeq),
+    deliveries: outbox.add(lowBalanceEvent(accountSeq, held, createdAtMs)) ?? [],
+  });
+
   const storedEndUser = (
     { accountSeq, createdAtMs }: PackedAdmit,
     { endUser: name }: EndUserHold,
@@ -109,6 +126,7 @@ export const prepareAdmit = (db: Database, { money, plans, limits, endUsers, out
       spentSince: limits.spentSince,
       endUser,
       endUserSpentSince: endUsers.spentSince,
+      thresholdCredits: alerts.thresholdOf(accountSeq),
       isFileStored: (fileSeq: number) => selectFile.get(fileSeq) !== null,
     };
     const { result, writes } = decideAdmission(mutation, state);
@@ -126,9 +144,11 @@ export const prepareAdmit = (db: Database, { money, plans, limits, endUsers, out
       insertMetadata.run(accountSeq, ...metadataTerm(name, value), seq);
     takeFiles(mutation);
     if (mutation.webhookUrl !== undefined) outbox.name(seq, mutation.webhookUrl);
-    money.hold(accountSeq, writes.held, seq);
+    const held = money.hold(accountSeq, writes.held, seq);
     limits.spend(writes.spend);
     if (writes.endUserHold && endUserSeq !== null) endUsers.hold(endUserSeq, writes.endUserHold);
-    return result;
+    return writes.makesBalanceLow && result.kind === "admitted"
+      ? { ...result, lowBalance: lowBalanceOf(mutation, held) }
+      : result;
   };
 };
