@@ -87,6 +87,8 @@ export type HarnessOptions = {
   media?: ComponentsDeps["media"];
   /** Replaces dependencies of webhook tries. */
   webhooks?: ComponentsDeps["webhooks"];
+  /** Time limit and certificate authority of mail. */
+  mail?: ComponentsDeps["mail"];
   /** Cost of password hashes, cheap unless given. */
   passwordCost?: { memoryCost: number; timeCost: number };
   /** Receives every response. */
@@ -209,6 +211,7 @@ const open = async (options: HarnessOptions): Promise<Harness> => {
     ...(options.callTimes ? { callTimes: options.callTimes } : {}),
     media: { sandbox: sandboxUnder(clock), ...media },
     ...(options.webhooks ? { webhooks: options.webhooks } : {}),
+    ...(options.mail ? { mail: options.mail } : {}),
     passwordCost: options.passwordCost ?? CHEAP_PASSWORDS,
   });
   const listening = await components.http.listen({ host: "127.0.0.1", port: 0 });

@@ -44,7 +44,7 @@ export type HttpComponents = Pick<
 export type HttpParts = EngineComponent &
   Pick<ErasureComponent, "erase"> &
   ProviderComponents &
-  LinkComponents & { inputFiles: InputFiles } & Pick<Components, "admin"> & {
+  LinkComponents & { inputFiles: InputFiles } & Pick<Components, "admin" | "notifications"> & {
     address: ServiceAddress;
     caches: Connection<CallerCaches>;
     mode: Mode;
@@ -281,7 +281,10 @@ export const createHttpComponents = (list: ComponentList, deps: ComponentsDeps, 
     callersChanged: http.callersChanged,
     usersChanged: sessions.forget,
     webhooksChanged: webhooks.webhooks.committed,
-    balanceFell: ({ deliveries }) => webhooks.webhooks.add(deliveries),
+    balanceFell: (lowBalance) => {
+      webhooks.webhooks.add(lowBalance.deliveries);
+      parts.notifications.balanceFell(lowBalance);
+    },
   });
   const upkeep = createMaintenance({ reads: store, post, clock, log, keys: http.keyUse, rollUpUsage });
   const beginDrain = addHttp(list, deps, parts, { http, inspector, closing });

@@ -3,6 +3,7 @@
 // load.ts reads the values.
 import { type Static, Type } from "@sinclair/typebox";
 import { ADDRESS, NETWORKS } from "./formats.ts";
+import { MailSettings } from "./mail-schema.ts";
 import { MediaSettings } from "./media-schema.ts";
 
 const flag = (initial: boolean, description: string) => Type.Boolean({ default: initial, description });
@@ -272,6 +273,7 @@ export const SettingsSchema = Type.Object(
       { default: {}, additionalProperties: false },
     ),
     media: MediaSettings,
+    mail: MailSettings,
     webhooks: Type.Object(
       {
         allow: Type.String({

@@ -19,6 +19,8 @@ export type DeliveryDeps = Omit<SendDeps, "targetOf"> & {
   reads: WebhookReads;
   post: <D extends Mutation>(mutation: D) => Promise<ResultOf<D>>;
   targets: Targets;
+  /** Called after a disabled endpoint was stored. */
+  endpointDisabled: (endpoint: { accountSeq: number; url: string; reason: string }) => void;
   /** Null if this process is the only writer. */
   node: Pick<Node, "takeOverWebhooks"> | null;
 };
@@ -98,7 +100,9 @@ export const createWebhookDelivery = (deps: DeliveryDeps): WebhookDelivery => {
   const failed = logFault(log);
   const nameOf = async (delivery: PendingDelivery, reason: string): Promise<void> => {
     const [row] = (await reads.webhookEndpoints(delivery.accountSeq)).filter(({ seq }) => seq === delivery.endpointSeq);
-    if (row) log("webhook endpoint disabled", { account_id: row.accountId, webhook_endpoint_id: row.id, reason });
+    if (!row) return;
+    log("webhook endpoint disabled", { account_id: row.accountId, webhook_endpoint_id: row.id, reason });
+    deps.endpointDisabled({ accountSeq: row.accountSeq, url: row.url, reason });
   };
   const lanes = createWebhookLanes({
     clock,
